@@ -6,7 +6,9 @@ export interface ApiScope {
   accountId: string | null
 }
 
-/** Failed API call. `code` is the X-Error-Code of the response, or `network` if none arrived. */
+/**
+ * Failed API call. `code` is the X-Error-Code of the response, or `network` if no response arrived.
+ */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -26,7 +28,7 @@ export class ApiError extends Error {
 
 interface RequestOptions {
   body?: unknown
-  /** Same value for every attempt of one action, so that it happens once. */
+  /** The same in every attempt of one action, so that the action happens once. */
   idempotencyKey?: string
   signal?: AbortSignal
 }

@@ -31,7 +31,7 @@ interface Call<Body, Query, User> {
   params: Record<string, string>
   ip: string
   userAgent: string | null
-  /** Origin of the page that sent a write, always one of this site's own. */
+  /** The Origin header, empty if absent. Verified to be this site's own only for writes. */
   origin: string
 }
 
@@ -79,7 +79,7 @@ export function userEndpoint<Body = undefined, Query = undefined>(
   )
 }
 
-/** Declares an endpoint for the operator's staff. Others only learn that they have no access. */
+/** Declares an endpoint for the operator's staff. Other users get a 404, as for an unknown path. */
 export function adminEndpoint<Body = undefined, Query = undefined>(
   declared: AccountlessDeclaration<Body, Query, SessionUser>,
 ): AccountlessEndpoint {
@@ -90,7 +90,7 @@ export function adminEndpoint<Body = undefined, Query = undefined>(
   )
 }
 
-/** Responds 405 after the checks that a door of this kind makes. */
+/** Responds 405 to an unsupported method, after the same checks as an endpoint of this audience. */
 export function refuseAccountlessMethod(
   incoming: HttpRequest,
   { audience }: AccountlessEndpoint['access'],

@@ -55,7 +55,8 @@ function requireJsonType({ header }: HttpRequest): void {
 
 async function readText(incoming: HttpRequest): Promise<string> {
   if (Number(incoming.header('content-length') ?? 0) > BYTES_MAX) throw tooLarge()
-  // The caller disconnected: nobody reads this response, but it must not count as a server fault.
+  // Reading fails if the caller disconnects. Responds 400, because a 500 would count as a server
+  // fault.
   const bytes = await incoming.readBody(BYTES_MAX).catch(() => {
     throw malformed()
   })
@@ -69,7 +70,7 @@ async function readText(incoming: HttpRequest): Promise<string> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Marks an integer literal that a double cannot hold exactly: it would change when stored. */
+/** Replaces an integer literal that a double cannot represent: the stored number would differ. */
 const INEXACT_INTEGER = Symbol('a number beyond 2^53')
 
 function parseJson(text: string): unknown {
@@ -86,7 +87,10 @@ function markInexactIntegers(_key: string, value: unknown, context?: { source?: 
   return exact || !/^-?\d+$/.test(context?.source ?? '') ? value : INEXACT_INTEGER
 }
 
-/** Refuses text that PostgreSQL cannot store, in keys too: NUL and unpaired surrogates. */
+/**
+ * Refuses values that cannot be stored: NUL or unpaired surrogates in a text or key, numbers that a
+ * double cannot represent, and deep nesting.
+ */
 function refuseUnstorable(value: unknown, depth: number, place = 'body'): void {
   if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
   if (typeof value === 'string') {
@@ -99,7 +103,7 @@ function refuseUnstorable(value: unknown, depth: number, place = 'body'): void {
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
       if (key.includes('\0') || !key.isWellFormed()) throw invalidText(place)
-      // A top-level number of this kind fails in its own schema, whose message is more specific.
+      // The field's own schema refuses a top-level inexact integer with a more specific message.
       if (inner === INEXACT_INTEGER && depth === 1) continue
       refuseUnstorable(inner, depth + 1, depth === 1 ? key : place)
     }

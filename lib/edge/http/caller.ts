@@ -24,7 +24,10 @@ import {
 
 export interface CallingAccount {
   id: string
-  /** Account as SQL statements name it; for a remembered caller, with the proof to check. */
+  /**
+   * Account reference for SQL statements. For a remembered caller it contains the proof, which the
+   * first statement checks.
+   */
   ref: AccountRef
   name: string
   city: string
@@ -63,7 +66,10 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
   throw unauthenticated()
 }
 
-/** Returns the remembered caller of a token; the statement fails if the proof in `ref` is stale. */
+/**
+ * Returns the remembered caller of a token. The first statement that uses `ref` fails if the
+ * caller's proof is outdated.
+ */
 export function readRememberedCaller({ header }: HttpRequest): Caller | null {
   const token = bearerOf(header('authorization'))
   const known = token === null ? null : findRememberedCaller(token)
@@ -97,7 +103,10 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   return { kind: 'session', mode, permissions, account, user, key: null }
 }
 
-/** Returns the signed-in user. Reads do not extend the session: pages poll on their own. */
+/**
+ * Returns the signed-in user. Reads do not extend the session, because open pages poll in the
+ * background.
+ */
 export async function readSignedInUser({
   method,
   header,
@@ -110,7 +119,9 @@ export function isWriteMethod(method: string): boolean {
   return !['GET', 'HEAD'].includes(method)
 }
 
-/** Refuses a write from another site's page, by Origin and, where sent, Sec-Fetch-Site. */
+/**
+ * Refuses a write sent by a page of another site. Checks Origin and, if present, Sec-Fetch-Site.
+ */
 export function requireSameOrigin({ header }: Pick<HttpRequest, 'header'>): void {
   const site = header('sec-fetch-site') ?? 'same-origin'
   if (site === 'same-origin' && isOwnOrigin(header('origin'))) return
@@ -123,7 +134,10 @@ function findSessionSecret(cookies: string): string | null {
   return pairs.find(([name]) => name === session)?.[1] ?? null
 }
 
-/** Refuses a call that the caller may not make, and a session's write from another site's page. */
+/**
+ * Refuses a call that the account's status, the mode or the permissions do not allow. For a
+ * session, also checks the origin of a write and the proof of identity.
+ */
 export function authorize(
   caller: Caller,
   incoming: HttpRequest,
@@ -159,7 +173,9 @@ export function unauthenticated(): TrocoError {
   return refuse('unauthenticated')
 }
 
-/** Returns whether the origin is PUBLIC_URL's: no header can change what counts as this site. */
+/**
+ * Returns whether the origin is that of PUBLIC_URL. Request headers such as Host have no effect.
+ */
 function isOwnOrigin(origin: string | null): boolean {
   const given = URL.parse(origin ?? '')
   const own = new URL(env().PUBLIC_URL)

@@ -18,29 +18,35 @@ interface Call<Body, Query> {
   /** Null for a token. */
   userId: string | null
   user: SessionUser | null
-  /** Throws once the caller has lost access: for responses that stream for long. */
+  /** Throws if the caller has lost access meanwhile. For responses that stream for a long time. */
   reauthorize: () => Promise<void>
-  /** Set if the request has an Idempotency-Key: the verb stores its row with this key and id. */
+  /**
+   * Set if the request has an Idempotency-Key. The verb stores the key and creates its row with
+   * `once.id`.
+   */
   once: IdempotentRequest | undefined
 }
 
 export interface Declaration<Body = undefined, Query = undefined> {
   summary: string
   description?: string
-  /** Required permission; of a list, any one is enough. */
+  /** Required permission, or a list of permissions of which one is enough. */
   allow: AnyPermission | AnyPermission[]
   /** Requires a recent proof of identity from a member: for actions with serious consequences. */
   requiresProof?: boolean
-  /** Schema of the body in each mode; without it, the body is not read. */
+  /** Schema of the body in each mode; without a schema, the body is not read. */
   body?: Record<Mode, z.ZodType<Body>>
   query?: z.ZodType<Query>
   errorFormat?: ErrorFormat
   response: z.ZodType
   /** Error codes beyond those of every endpoint. */
   errorCodes?: ErrorCode[]
-  /** For every POST: how the response is stored under an Idempotency-Key. */
+  /** How a response is stored under an Idempotency-Key. Set for every POST. */
   idempotency?: IdempotencyRule
-  /** Allows a remembered caller: the first statement names, and so proves, `account.ref`. */
+  /**
+   * Allows a remembered caller. The first statement of `handle` must use `account.ref`, which
+   * proves the caller.
+   */
   allowsRememberedCaller?: boolean
   handle: (call: Call<Body, Query>) => Promise<unknown>
 }

@@ -48,7 +48,10 @@ export function createRouteHandler(serve: RouteHandler['serve']): RouteHandler {
   return Object.assign(handler, { serve })
 }
 
-/** State of one request during the checks: what is counted or read only once. */
+/**
+ * State of one request. If the checks run twice, the stored promises prevent that limits are
+ * counted, or the body is read, twice.
+ */
 export interface RequestState {
   incoming: HttpRequest
   logContext: LogContext
@@ -68,7 +71,7 @@ export function endpoint<Body = undefined, Query = undefined>(
   return Object.assign(createRouteHandler(serve), { declared })
 }
 
-/** Responds 405, but only to callers who pass authentication with an active account. */
+/** Responds 405, but only to authenticated callers of an active account. */
 export function refuseMethod(incoming: HttpRequest, allow: string): Promise<HttpResponse> {
   return respondTo(incoming, 'field_messages', async state => {
     const caller = await authenticateRequest(state)
@@ -111,8 +114,8 @@ async function serveEndpoint(
 }
 
 /**
- * Serves the request with a remembered caller. Only a success counts, because the statement proved
- * the caller; other outcomes are decided again in the usual order.
+ * Serves the request with a remembered caller. Returns null if the request is refused, because the
+ * reason may be outdated data: the request then runs again with the usual checks.
  */
 async function tryRememberedCaller(
   state: RequestState,

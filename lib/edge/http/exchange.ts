@@ -1,4 +1,4 @@
-/** Request as the edge reads it, the same from node:http and from Next. */
+/** Request in the form that lib/edge uses, built from node:http or from Next. */
 export interface HttpRequest {
   method: string
   url: string
@@ -14,6 +14,6 @@ export interface HttpResponse {
   status: number
   headers: Record<string, string>
   text: string
-  /** Body sent in pieces instead of `text`; ends when the caller disconnects. */
+  /** Body streamed in chunks, instead of `text`. Ends when the caller disconnects. */
   chunks?: AsyncIterable<string>
 }

@@ -43,8 +43,8 @@ export function readIdempotencyKey({ header }: HttpRequest): string | null {
 }
 
 /**
- * Runs `handler` once per key and replays the first response. Refusals are not stored, because nothing
- * happened: the same key may succeed later.
+ * Runs `handler` once per key and replays the first response. Refusals are not stored, because a
+ * refused request has no effect: the same key may succeed later.
  */
 export async function runOnce(
   scope: Scope,
@@ -77,7 +77,10 @@ export async function runOnce(
   }
 }
 
-/** Requests with the same key wait here instead of each holding a database connection. */
+/**
+ * Running requests of this process. A request with the same key waits for the first one here,
+ * without a database connection.
+ */
 const runningRequests = new Map<string, Promise<{ requestHash: Uint8Array; text: string } | null>>()
 
 async function runUntilResponse(
@@ -103,7 +106,10 @@ function replayResponse(text: string): HttpResponse {
   return jsonText(200, text, { 'idempotent-replayed': 'true' })
 }
 
-/** Returns null if another request holds the key, or held it a moment ago. */
+/**
+ * Runs the handler, or replays or resumes a stored request. Returns null if another request is
+ * running under the key or has just released it.
+ */
 async function tryRun(
   once: IdempotentRequest,
   rule: IdempotencyRule,
@@ -116,9 +122,10 @@ async function tryRun(
   } catch (error) {
     const isDuplicate = parseDatabaseError(error).constraint === 'idempotency_keys_pkey'
     if (!isDuplicate && !isTrocoError(error)) throw error
-    // The bank is down: a later request may retry under this key, but this one must not.
+    // The bank is unavailable: respond 503 now. A later request may retry with this key.
     if (isTrocoError(error) && error.code === 'service_unavailable') throw error
-    // Any other refusal may follow from a first request that succeeded: look for its response.
+    // Any other refusal may result from a first request that succeeded: look for its stored
+    // response.
     const stored = await findStoredKey(once)
     if (stored) return replayOrResume(stored, once, rule, handler)
     if (isDuplicate) return null
@@ -176,7 +183,7 @@ async function findStoredKey(once: IdempotentRequest): Promise<StoredKey | null>
   return null
 }
 
-/** Claims a key whose process died. Of several retries, one succeeds and continues the work. */
+/** Claims a key whose process died. Of several concurrent retries, one claims the key. */
 async function reclaimKey(once: IdempotentRequest): Promise<boolean> {
   const updated = await db().$executeRaw`
     UPDATE idempotency_keys SET locked_until = ${lockedUntilSql}
@@ -184,7 +191,9 @@ async function reclaimKey(once: IdempotentRequest): Promise<boolean> {
   return updated === 1
 }
 
-/** Hashes the fields in sorted order: equal content is the same request, however it was written. */
+/**
+ * Hashes the fields in sorted order, so that equal content in another order is the same request.
+ */
 function hashContent(content: Record<string, unknown>): Uint8Array<ArrayBuffer> {
   const text = JSON.stringify(content, (_key, value) =>
     isObject(value)

@@ -94,7 +94,7 @@ export function tagOf(segments: string[]): string {
   return segments[0] === 'sandbox' ? 'Sandbox' : nounOf(segments).tag
 }
 
-/** Returns the tag and name for the last fixed segment of the path. */
+/** Returns the tag and the singular noun for the last fixed segment of the path. */
 function nounOf(segments: string[]): { tag: string; one: string } {
   const last = segments.findLast(part => !isParameter(part)) ?? ''
   const name = last.charAt(0).toUpperCase() + last.slice(1)
@@ -131,7 +131,7 @@ function queryParameters({ properties = {} }: Json): Json[] {
   })
 }
 
-/** Describes the body. Its example has only the required fields, like the code samples. */
+/** Describes the body. The example has only the required fields; the code samples use it too. */
 function requestBody(shapes: Shapes, schema: Json) {
   const example = shapes.exampleOf(schema, 'required')
   const required = shapes.resolveRef(schema).required !== undefined

@@ -1,6 +1,6 @@
 import type { PublicErrorCode } from '#lib/base/refusals.ts'
 
-/** Condition for each error code, for the document. */
+/** Condition of each error code, shown in the OpenAPI document. */
 export const ERROR_SUMMARIES: Record<PublicErrorCode, string> = {
   unauthenticated: 'No token, or an unknown, revoked or expired one',
   account_not_active: 'The account is not active',

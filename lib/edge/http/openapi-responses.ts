@@ -22,7 +22,10 @@ const COMMON_RESPONSES: Record<number, string> = {
   503: 'ServiceUnavailable',
 }
 
-/** Describes every refusal of an endpoint by status; common responses are added to `shared`. */
+/**
+ * Describes the error responses of an endpoint by status. Adds those common to all endpoints to
+ * `shared`.
+ */
 export function describeErrorResponses(declared: Declared, isWrite: boolean, shared: Json): Json {
   const byStatus = new Map<number, PublicErrorCode[]>()
   for (const code of listErrorCodes(declared, isWrite)) {

@@ -19,7 +19,7 @@ interface LiteralSyntax {
   text: (value: string) => string
   keywords: Record<string, string>
   indentation: string
-  /** Literal of an empty object, where `open` and `close` alone would make a list. */
+  /** Literal of an empty object, for a language in which `open` and `close` alone make a list. */
   empty?: string
 }
 
@@ -52,7 +52,7 @@ const PHP: LiteralSyntax = {
   empty: '(object) []',
 }
 
-// Joined from parts: only one file of this repository may read the environment, and a check looks.
+// Joined from parts, because a test forbids reading the environment outside lib/base/env.ts.
 const NODE_TOKEN = ['process', 'env', 'TROCO_TOKEN'].join('.')
 
 export function buildSamples(call: SampleRequest): Sample[] {

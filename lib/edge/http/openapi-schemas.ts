@@ -7,15 +7,18 @@ export type Json = Record<string, unknown>
 export const SCHEMAS_PATH = '#/components/schemas/'
 const COMPOSITION_KEYWORDS = ['anyOf', 'oneOf', 'allOf']
 const INT32_MAX = 2 ** 31 - 1
-/** Longest pattern shown: a longer one is unreadable, so only its format remains. */
+/**
+ * Maximum length of a pattern in the document. Longer patterns are unreadable and are omitted if
+ * the schema has a format.
+ */
 const PATTERN_MAX = 60
 
 /** Converts the endpoints' schemas to JSON Schema. A named schema is defined once. */
 export class Shapes {
   readonly shared: Record<string, Json> = {}
-  /** Name of the schema for each webhook. */
+  /** Schema name by event type. */
   readonly webhooks = new Map<string, string>()
-  /** Fields in which the example of a reference differs from its schema's own. */
+  /** Fields of the example of a `$ref` that replace fields of the referenced schema's example. */
   readonly #samples = new WeakMap<Json, Json>()
 
   convert(schema: z.ZodType, io: 'input' | 'output'): Json {
@@ -110,7 +113,7 @@ function simplify(given: Json): Json {
   if (shape.type === 'integer') {
     if (minimum === Number.MIN_SAFE_INTEGER) delete shape.minimum
     if (maximum === Number.MAX_SAFE_INTEGER) delete shape.maximum
-    // Without it, code generators for other languages store amounts in 32 bits.
+    // Without `int64`, code generators for other languages store amounts in 32 bits.
     if (Number(maximum) > INT32_MAX) shape.format = 'int64'
   }
   return shape
@@ -125,7 +128,7 @@ function mergeNull(shape: Json): Json {
   return { ...some, ...rest, type: [some.type, 'null'] }
 }
 
-/** Returns a function that builds an example event of a type, from the schema of an event page. */
+/** Returns a function that builds an example event of a type from the schema of an event page. */
 export function eventSamples(page: z.ZodType): (type: string) => Json {
   const shapes = new Shapes()
   shapes.convert(page, 'output')

@@ -11,7 +11,7 @@ export interface ServedRoute {
   handlers: Map<string, { declared?: Declared }>
 }
 
-/** Order within the reference. HEAD is left out: it repeats GET. */
+/** Order of the methods in the reference. HEAD is omitted, because it responds like GET. */
 const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE']
 
 export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
@@ -53,7 +53,7 @@ export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
   }
 }
 
-/** Sorts by tag, lists before single items. Routes for the dashboard only are left out. */
+/** Sorts by tag, lists before single items. Omits routes that only the dashboard uses. */
 function sortRoutes(routes: ServedRoute[]): ServedRoute[] {
   const rank = ({ segments }: ServedRoute) =>
     TAGS.findIndex(({ name }) => name === tagOf(segments)) * 10 + segments.length

@@ -43,7 +43,9 @@ const MINUTE_S = 60
 const HOLDER = Symbol.for('troco.rate-limits')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: Limits }
 
-/** Takes one request from the allowance; refuses if none is left. Null: the limit is off. */
+/**
+ * Counts one request. Throws `too_many_requests` above the limit. Returns null if the limit is off.
+ */
 export async function consumeAllowance(
   policy: 'ip' | 'token',
   key: string,
@@ -66,13 +68,16 @@ export function exhaustedAllowance(policy: 'ip' | 'token', resetS: number): Allo
   return rate && { policy, quota: rate.quota, windowS: rate.windowS, remaining: 0, resetS }
 }
 
-/** Counts a failed bearer token; refuses once its network reaches the limit per minute. */
+/**
+ * Counts an invalid bearer token. Throws `too_many_requests` above the limit per network and
+ * minute.
+ */
 export async function countFailedBearer(ip: string): Promise<void> {
   const limiter = limits().bearer
   if (limiter) await consumeOne(limiter, networkOf(ip))
 }
 
-/** Builds the fields of draft-ietf-httpapi-ratelimit-headers; `r` is the rate without the burst. */
+/** Builds the headers of draft-ietf-httpapi-ratelimit-headers. `r` excludes the burst allowance. */
 export function allowanceHeaders(allowances: (Allowance | null)[]): Record<string, string> {
   const active = allowances.filter(allowance => allowance !== null)
   if (active.length === 0) return {}
@@ -88,7 +93,10 @@ export function closeRateLimits(): void {
   delete holder[HOLDER]
 }
 
-/** Returns the limits of this process, shared by native modules and Next's copy of them. */
+/**
+ * Returns the limits of this process. They are on globalThis, because Next bundles its own copy of
+ * this module.
+ */
 function limits(): Limits {
   holder[HOLDER] ??= makeLimits()
   return holder[HOLDER]
@@ -109,9 +117,9 @@ function makeLimits(): Limits {
 }
 
 /**
- * Allows `rate` per second plus `burst - rate` per windowS: after an idle windowS `burst` at once,
- * at `rate` no refusals, under constant load 105 % of it. T whole seconds admit at most rate × (T +
- * 1) + extra × (T / windowS + 2), edges included.
+ * Allows `rate` per second plus `burst - rate` per window, which is long enough that bursts add at
+ * most 5 % to the sustained rate. T whole seconds admit at most rate × (T + 1) + extra × (T /
+ * window + 2), because windows may begin before and end after them.
  */
 function makeRate(name: string, rate: number, burst: number, link: RedisLink | null): Rate | null {
   if (rate === 0) return null
@@ -148,7 +156,7 @@ async function consumeOne(limiter: Limiter, key: string): Promise<LimiterResult>
   }
 }
 
-// Checks the shape: Next loads its own copy of the library, with another class.
+// Checks the properties, not the class: Next loads its own copy of the library.
 function isLimiterResult(value: unknown): value is LimiterResult {
   return typeof value === 'object' && value !== null && 'msBeforeNext' in value
 }

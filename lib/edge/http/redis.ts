@@ -5,7 +5,8 @@ type Client = ReturnType<typeof createClient>
 type Script = { keys: string[]; arguments: string[] }
 
 /**
- * Time limit of a Redis response, far above a healthy one; a hanging Redis delays requests once.
+ * Maximum wait for a response of Redis, far above the usual time. A hanging Redis delays requests
+ * only once, because its client is then dropped.
  */
 const RESPONSE_TIMEOUT_MS = 500
 const CONNECT_TIMEOUT_MS = 2_000
@@ -54,13 +55,15 @@ export class RedisLink {
   async #connect(): Promise<void> {
     let client: Client | undefined
     try {
-      // Imported only where Redis is used: loading it takes longer than all other work here.
+      // Imported only if Redis is used: loading the client takes longer than the rest of this
+      // module.
       const { createClient } = await import('@redis/client')
       if (this.#isClosed) return
       client = createClient({
         url: this.#url,
         disableOfflineQueue: true,
-        // Its own reconnecting would block process exit; its timeout ends once a command is sent.
+        // The client's own reconnecting would prevent process exit, and its connect timeout no
+        // longer applies once a command is sent.
         socket: { reconnectStrategy: false, connectTimeout: CONNECT_TIMEOUT_MS / 2 },
         commandOptions: { timeout: undefined },
         maintNotifications: 'disabled',
@@ -72,7 +75,7 @@ export class RedisLink {
       // A host may accept the connection and never respond.
       const timer = setTimeout(() => this.#drop(made, timeoutError()), CONNECT_TIMEOUT_MS).unref()
       await made.connect().finally(() => clearTimeout(timer))
-      // Closed while connecting: the connection was opened all the same.
+      // The client was dropped while connecting, but the connection may have been opened.
       if (this.#client !== made) made.destroy()
     } catch (error) {
       this.#drop(client, error)
@@ -104,7 +107,7 @@ function replyCode(error: unknown): string | undefined {
 
 function withTimeout<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    // If this process was blocked, the response may have arrived: read it before giving up.
+    // If this process was blocked, the response may already be here: let it resolve first.
     const timer = setTimeout(() => setImmediate(() => reject(timeoutError())), RESPONSE_TIMEOUT_MS)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })

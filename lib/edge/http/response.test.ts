@@ -105,7 +105,7 @@ test('every code except setup_failed is covered above', () => {
   expect([...codes].sort()).toEqual(Object.keys(REFUSALS).sort())
 })
 
-test('an internal error is a 500 without a reason', () => {
+test('an internal error is a 500 that does not reveal its reason', () => {
   for (const error of [refuse('setup_failed', 'TROCO_SECRET is not set'), new Error('a row'), 7]) {
     expect(errorResponse(error, 'first_message')).toMatchObject({
       status: 500,
@@ -115,7 +115,7 @@ test('an internal error is a 500 without a reason', () => {
   }
 })
 
-test('a 422 lists its messages by field at endpoints that choose so', () => {
+test('a 422 lists its messages by field at endpoints with the format field_messages', () => {
   const bodyOf = (error: unknown) => JSON.parse(errorResponse(error, 'field_messages').text)
   expect(bodyOf(refuse('insufficient_balance'))).toEqual({
     errors: { amount: ['Insufficient balance'] },

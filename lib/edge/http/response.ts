@@ -19,7 +19,7 @@ export function json(
   return jsonText(status, JSON.stringify(body), headers)
 }
 
-/** Builds a response from text that is JSON already. */
+/** Builds a response from text that already is JSON. */
 export function jsonText(
   status: number,
   text: string,
@@ -42,7 +42,10 @@ export function stream({ headers, chunks }: StreamedResult): HttpResponse {
   return { status: 200, text: '', chunks, headers: { ...JSON_HEADERS, ...headers } }
 }
 
-/** Builds the response to an error. An unexpected one is logged and returned without its reason. */
+/**
+ * Builds the response to an error. An unexpected error is logged, and the response does not contain
+ * its reason.
+ */
 export function errorResponse(error: unknown, format: ErrorFormat): HttpResponse {
   if (isDatabaseUnavailable(error)) {
     log().error({ err: error }, 'database unavailable')
@@ -74,7 +77,10 @@ function invalidBody(error: TrocoError, format: ErrorFormat): { errors: unknown 
 
 const FIELD_NAME = /^\w{1,64}$/
 
-/** Names the invalid fields, because the body holds only the first message. */
+/**
+ * Builds the header with the names of the invalid fields, because the body has only the first
+ * message.
+ */
 function fieldsHeader({ fields = {} }: TrocoError): Record<string, string> {
   const names = Object.keys(fields).filter(name => FIELD_NAME.test(name))
   return names.length > 0 ? { 'x-error-fields': names.join(' ') } : {}

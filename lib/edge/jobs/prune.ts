@@ -35,7 +35,7 @@ export function pruneSessions(): Promise<number> {
       WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-/** Deletes mails that failed a week ago: time enough for the operator to see them. */
+/** Deletes mails a week after they failed, so that the operator has time to see them. */
 export function pruneFailedMails(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM mails WHERE id IN (
@@ -54,7 +54,10 @@ export function pruneAttemptBodies(): Promise<number> {
       LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-/** Deletes the oldest events of each account and mode, with their deliveries: no gap opens. */
+/**
+ * Deletes the oldest events of each account and mode, with their deliveries. Deletes in order, so
+ * that the sequence numbers have no gap.
+ */
 export function pruneEvents(): Promise<number> {
   return transaction(async tx => {
     const old = await tx.$queryRaw<{ account: string; id: string }[]>`

@@ -115,7 +115,7 @@ describe('a worker', () => {
     expect(await heartbeats()).toHaveLength(1)
   })
 
-  test('can stop during its work without losing any', async () => {
+  test('can stop during its work without losing charges', async () => {
     const overdue = await openManyOverdue(1_600)
     const left = () =>
       db().charge.count({ where: { id: { in: overdue }, status: { not: 'expired' } } })

@@ -30,7 +30,7 @@ import { resumeDeliveries } from '#lib/services/webhooks/endpoints.ts'
 
 interface Job {
   name: string
-  /** Does one batch of due work and returns its size. A job that yields may pause with `rest`. */
+  /** Does one batch of due work and returns its size. A long batch may pause with `rest`. */
   run: (rest: () => Promise<void>) => Promise<number>
   /** Sleep after a run that found nothing due, unless the job is woken. */
   idleMs: number
@@ -39,14 +39,20 @@ interface Job {
   shouldYield?: boolean
 }
 
-/** Polling interval, for wake-ups that were lost. */
+/** Polling interval, because a wake-up may be lost. */
 const POLL_MS = 1_000
-/** Rare, to spare requests that create charges: search also reads charges not yet registered. */
+/**
+ * Interval for indexing new charges for search. Longer than POLL_MS, because indexing slows the
+ * creation of charges; a search also scans charges not indexed yet.
+ */
 const REGISTER_MS = 2_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const HEARTBEAT_MS = 10_000
-/** Rest per unit of work: less makes requests wait, more makes a sweep take too long. */
+/**
+ * Pause per unit of work: a shorter pause makes requests wait, a longer one makes a sweep take too
+ * long.
+ */
 const REST_SHARE = 1.1
 /** Time for running work to finish at shutdown; then it is aborted and its leases released. */
 const SHUTDOWN_TIMEOUT_MS = 5_000
@@ -64,7 +70,7 @@ export function startWorker(): Worker {
   const { signal } = stopping
   const serializers = { transaction: serializeChargeEvent, withdrawal: serializeWithdrawalEvent }
   const deliverer = createDeliverer(serializers, () => wakeLocal('deliveries'))
-  // One run claims everything that may start: more becomes due only with the next wake-up.
+  // 0 makes the job sleep until the next wake-up or poll: one run claims everything that may start.
   const deliver = () => deliverer.run().then(() => 0)
   const running = listJobs(deliver).map(job => runJob(job, signal))
   const background = Promise.all([sendHeartbeats(id, signal), listenForWakeUps(signal)])
@@ -88,7 +94,8 @@ function listJobs(deliver: () => Promise<number>): Job[] {
   const refund = () => sendDueRefunds(chargeColumns)
   const withdraw = () => sendDueWithdrawals()
   const expire: Job['run'] = rest => expireDueCharges(gatewayOf, rest)
-  // Limits itself to a share of each minute, so it never counts as having more to do.
+  // 0 makes the job sleep until the next minute: `checkLedgers` limits itself to a share of each
+  // minute.
   const checkBooks = () => checkLedgers().then(() => 0)
   return [
     { name: 'expire charges', run: expire, wakesOn: 'charges', shouldYield: true, ...polled },
@@ -131,7 +138,7 @@ async function runJob(job: Job, stopped: AbortSignal): Promise<void> {
   alarm.off()
 }
 
-/** Interrupts a sleep when the job is woken, also if that happened during the last run. */
+/** Interrupts a sleep when the job is woken. A wake-up during the previous run counts too. */
 class Alarm {
   readonly off: () => void
   #alarm = new AbortController()

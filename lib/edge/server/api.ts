@@ -11,7 +11,10 @@ import type { Match } from '#lib/edge/server/routes.ts'
 /** Time for a caller that is still sending to read the response before the connection is cut. */
 const CLOSE_DELAY_MS = 500
 
-/** Serves the API without Request and Response objects; responses equal those through Next. */
+/**
+ * Serves an API request without Request and Response objects. Responses equal those sent through
+ * Next.
+ */
 export async function serveApi(
   message: IncomingMessage,
   response: ServerResponse,
@@ -75,7 +78,7 @@ async function sendStream(
   if (response.destroyed) return
   response.writeHead(status, { ...securityHeaders(), 'x-request-id': requestId, ...headers })
   response.flushHeaders()
-  // A stream notices a disconnected caller at once, not only at its next chunk.
+  // `pipeline` ends the stream as soon as the caller disconnects, not only at the next chunk.
   await pipeline(Readable.from(chunks), response).catch(error => {
     if (!DISCONNECT_CODES.includes(error.code))
       log().error({ err: error }, 'response stream failed')
@@ -89,7 +92,7 @@ function joinHeader(value: string | string[] | undefined): string | null {
 
 function readBody(message: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
   return new Promise((resolve, reject) => {
-    // A connection that is closed already emits no further event.
+    // A connection that is already closed emits no further event.
     if (message.destroyed) reject(new Error('The client disconnected'))
     const chunks: Buffer[] = []
     let size = 0

@@ -1,8 +1,8 @@
 import { log } from '#lib/base/log.ts'
 
 /**
- * Sends the console output of libraries to the log, which leaves stored data out of errors. Next and
- * others print errors unchanged, a database error with its row included.
+ * Redirects the console output of libraries to the log, which removes stored data from errors. Next
+ * and other libraries print a database error with the affected row.
  */
 export function redirectConsole(): void {
   console.error = (...args) => log().error({ err: findError(args) }, 'library error')

@@ -30,7 +30,7 @@ afterAll(async () => {
   await disconnect()
 })
 
-/** Starts the front before pages that respond with the request they received. */
+/** Starts the front with a stand-in for Next that responds with the received request as JSON. */
 async function serve(settings: Record<string, string> = {}): Promise<string> {
   supplyEnv(settings)
   const front = await createFront(async ({ url, headers, rawHeaders }, response) => {

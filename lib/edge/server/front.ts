@@ -28,8 +28,8 @@ const HEADER_BYTES_MAX = 32 * 1024
 const CLOSE_DELAY_MS = 500
 
 /**
- * Creates the server for the one port. It answers /api and /pay itself with the exports of the
- * route modules and hands other paths to Next, whose route handlers cost about 20 times as much.
+ * Creates the server of the only port. Serves /api and /pay with the exports of the route modules.
+ * Passes other paths to Next, whose route handlers cost about 20 times as much.
  */
 export async function createFront(nextHandler: NextHandler, development = false): Promise<Server> {
   const routes = await loadRoutes()
@@ -88,7 +88,8 @@ export async function createFront(nextHandler: NextHandler, development = false)
   ): Promise<void> {
     setCommonHeaders(response, sender)
     setTrustedHeaders(request, sender, publicUrl, kind !== 'page')
-    // Next does not replace a header that is already set, and this page sets a stricter one.
+    // Next does not replace a header that is already set, but the payer's page has a stricter
+    // policy.
     if (kind === 'payer') response.removeHeader('referrer-policy')
     if (kind === 'page') {
       response.setHeader('content-security-policy', addContentPolicy(request, development))
@@ -176,6 +177,6 @@ function refuseAndClose(socket: Duplex, status: string, error: string): void {
   })
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`)
-  // A caller that never closes its side would hold the connection open for ever.
+  // A caller that never closes its side would hold the connection open forever.
   setTimeout(() => socket.destroy(), CLOSE_DELAY_MS).unref()
 }

@@ -9,16 +9,16 @@ interface Refusal {
   headers?: Record<string, string>
 }
 
-/** Returns why a request for a page or a sign-in is refused; null if it may proceed. */
+/** Returns the refusal of a request for a page or a sign-in; null if the request may proceed. */
 export function refusePageRequest(request: IncomingMessage, path: string): Refusal | null {
   const { method = '', headers } = request
-  // Next resolves the dots and would reach the API under a path that is not the API's.
+  // Next resolves dot segments, so such a path would reach the API without the front's checks.
   if (hasDotSegments(path)) return { status: 400, error: 'Malformed request' }
   const isRead = method === 'GET' || method === 'HEAD'
   if (!isRead && !(method === 'POST' && path.startsWith('/api/auth/'))) {
     return { status: 405, error: 'Method not allowed', headers: { allow: 'GET, HEAD' } }
   }
-  // A body of unknown length could only be stopped once Next is reading it.
+  // A body of unknown length could be stopped only after Next has begun to read it.
   if (headers['transfer-encoding'] !== undefined) {
     return { status: 411, error: 'Length required', headers: { connection: 'close' } }
   }
@@ -33,7 +33,7 @@ const HOST = /^(\[[\da-f:.]+\]|[\w.~-]+)(:\d{1,5})?$/i
 /** Returns path and query of a request; null if the request is not acceptable. */
 export function targetOf(request: IncomingMessage): string | null {
   const target = request.url ?? ''
-  // HTTP/1.0 has no chunked responses, and HTTP/2 is not a text protocol.
+  // Only HTTP/1.x. HTTP/1.1 requires a Host header; HTTP/1.0 does not.
   if (request.httpVersionMajor !== 1) return null
   if (request.httpVersion === '1.1' && !HOST.test(request.headers.host ?? '')) return null
   if (target.startsWith('/')) return target

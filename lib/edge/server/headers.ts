@@ -7,7 +7,9 @@ import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER } from '#lib/base/header
 /** Headers that only a trusted proxy or Next itself may set. */
 const RESERVED_HEADERS =
   /^(x-troco-|x-forwarded-|x-real-ip$|forwarded$|x-middleware-|x-nonce$|content-security-policy$)/
-/** Headers that only pages send to Next. On API requests they are removed: Next would redirect. */
+/**
+ * Headers that pages send to Next. They are removed from API requests, which Next would redirect.
+ */
 const PAGE_HEADERS = /^(rsc$|next-|x-next)/
 const SAFE_ID = /^[\w.:-]{1,64}$/
 
@@ -23,7 +25,7 @@ export function identifySender({ headers, socket }: IncomingMessage, trustedHops
   return { requestId, address: clientIp(socket.remoteAddress ?? '', forwardedFor, trustedHops) }
 }
 
-/** For Next: replaces what the caller claims about itself by what the front knows. */
+/** Removes headers that a caller could forge and sets the front's own values, for Next. */
 export function setTrustedHeaders(
   request: IncomingMessage,
   { address, requestId }: Sender,
@@ -41,7 +43,10 @@ export function setTrustedHeaders(
   syncRawHeaders(request)
 }
 
-/** Adds a nonce to a page's request, which Next puts on its scripts, and returns the policy. */
+/**
+ * Adds a policy with a nonce to a page's request and returns the policy. Next puts the nonce on its
+ * scripts.
+ */
 export function addContentPolicy(request: IncomingMessage, development: boolean): string {
   const nonce = randomBytes(16).toString('base64')
   const script = `'self' 'nonce-${nonce}' 'strict-dynamic'${development ? " 'unsafe-eval'" : ''}`
@@ -71,7 +76,9 @@ const SECURITY_HEADERS: Record<string, string> = {
     'publickey-credentials-create=(self), publickey-credentials-get=(self)',
   ].join(', '),
 }
-/** Two years, as the preload lists of browsers ask for. */
+/**
+ * HSTS for two years, the value that hstspreload.org recommends; without `preload` and subdomains.
+ */
 const TLS_SECURITY_HEADERS = {
   ...SECURITY_HEADERS,
   'strict-transport-security': 'max-age=63072000',
@@ -82,7 +89,7 @@ export function securityHeaders(): Record<string, string> {
   return env().PUBLIC_URL.startsWith('https:') ? TLS_SECURITY_HEADERS : SECURITY_HEADERS
 }
 
-// Some readers build their headers from the raw list, so both must be equal.
+// Some libraries read `rawHeaders` instead of `headers`, so both must be equal.
 function syncRawHeaders(request: IncomingMessage): void {
   request.rawHeaders = Object.entries(request.headers).flatMap(([name, value]) =>
     [value ?? []].flat().flatMap(one => [name, one]),
@@ -90,8 +97,8 @@ function syncRawHeaders(request: IncomingMessage): void {
 }
 
 /**
- * Returns the socket's address or, behind `hops` trusted proxies, the one that the outermost of
- * them saw. Forged addresses are further left in the list and are never read.
+ * Returns the socket's address or, behind `hops` trusted proxies, the address that the outermost
+ * proxy saw. Addresses further left in X-Forwarded-For may be forged and are never read.
  */
 export function clientIp(socketAddress: string, forwardedFor: string, hops: number): string {
   const chain = [

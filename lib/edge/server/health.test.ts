@@ -36,7 +36,7 @@ const insertHeartbeat = (secondsAgo: number) => db().$executeRaw`
 const unavailable = (reason: unknown) => ({ status: 503, body: { status: 'unavailable', reason } })
 
 describe('/readyz', () => {
-  test('200 while a worker is alive, even beside a dead one', async () => {
+  test('200 while a worker is alive, even if another one is dead', async () => {
     await insertHeartbeat(3_600)
     await insertHeartbeat(50)
     expect(await request('/readyz')).toEqual({ status: 200, body: { status: 'ok' } })
@@ -53,7 +53,7 @@ describe('/readyz', () => {
     expect(await request('/readyz')).toEqual(unavailable(reason))
   })
 
-  test('503 with its name when a migration of this version is missing or unfinished', async () => {
+  test('503 with the name of a migration of this version that is missing or unfinished', async () => {
     await insertHeartbeat(0)
     const [last] = await db().$queryRaw<{ name: string }[]>`
       SELECT max(migration_name) AS name FROM _prisma_migrations`

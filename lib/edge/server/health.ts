@@ -9,7 +9,9 @@ interface Health {
   body: { status: 'ok' } | { status: 'unavailable'; reason: string }
 }
 
-/** Returns whether to send requests here: database reachable and migrated, a worker alive. */
+/**
+ * Returns 200 if this instance can serve requests: database reachable and migrated, a worker alive.
+ */
 export async function checkReadiness(): Promise<Health> {
   const reason = await findUnreadyReason().catch(describeFault)
   if (reason === null) return { status: 200, body: { status: 'ok' } }

@@ -78,7 +78,9 @@ describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, d
     }
   })
 
-  /** Unlike fetch, which adds validators of its own and hides a 304. */
+  /**
+   * Sends a request with node:http, because fetch adds cache validators of its own and hides a 304.
+   */
   async function ask(path: string, headers: Record<string, string>) {
     const asked = request(origin + path, { headers }).end()
     const [answer] = await once(asked, 'response')

@@ -10,7 +10,7 @@ interface StaticFile {
 
 type FileHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** For the script: it changes only with a new version of Troco, and its URL carries the version. */
+/** Cache-Control of the script, whose URL contains the version of Troco. */
 const CACHE_YEAR = 'public, max-age=31536000, immutable'
 const CACHE_MINUTE = 'public, max-age=60'
 

@@ -17,7 +17,7 @@ export interface Match<Handler = RouteHandler & { access?: AccountlessEndpoint['
 
 /** Order of the methods in an `Allow` header. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-/** Catch-all routes, which only next-auth has: it needs Next around it. */
+/** Marks catch-all routes, which are not loaded: only next-auth has one, and it needs Next. */
 const CATCH_ALL = '[...'
 
 export function loadRoutes(): Promise<Route<Endpoint | AccountlessEndpoint>[]> {

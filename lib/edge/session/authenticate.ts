@@ -21,8 +21,8 @@ export interface AuthenticatedUser {
 }
 
 /**
- * Returns the person with this e-mail and password. All failures get the same response after the
- * same time, be it the e-mail, the password or a disabled user.
+ * Returns the user with this e-mail and password. An unknown e-mail, a wrong password and a
+ * disabled user get the same response after the same time.
  */
 export async function authenticateByPassword(
   attempt: SignInAttempt,
@@ -42,7 +42,8 @@ export async function authenticateByPassword(
 }
 
 /**
- * Maps a refusal by next-auth to a status: wrong, too many attempts, or a failure of the server.
+ * Maps a failed sign-in of next-auth to a status: 401, 429 after too many attempts, or 503 for a
+ * failure of the server.
  */
 export function signInFailureInit(
   text: string,

@@ -12,7 +12,8 @@ export function cookieNames() {
     session: `${prefix}troco-session`,
     csrf: `${prefix}troco-csrf`,
     callback: `${prefix}troco-callback`,
-    // next-auth treats a cookie whose name begins with the session's as a piece of the session.
+    // next-auth treats a cookie whose name begins with the session cookie's name as a part of that
+    // cookie.
     openid: `${prefix}troco-openid`,
     step: `${prefix}troco-step`,
   }

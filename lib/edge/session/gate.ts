@@ -30,7 +30,10 @@ export interface Member {
   mode: Mode
 }
 
-/** Guards the pages below /test and /live. Home explains why there is nothing to show. */
+/**
+ * Guards the pages below /test and /live. Without an account, or if the mode is closed, redirects
+ * to Home, which explains the reason.
+ */
 export async function requireMember(params: Promise<{ mode: string }>): Promise<Member> {
   const mode = requireMode((await params).mode)
   const user = await requireUser()
@@ -52,7 +55,10 @@ export function requireMode(value: string): Mode {
   return MODES.find(known => known === value) ?? notFound()
 }
 
-/** Guards the operator's pages: 404 for others; staff may have to set up a second factor first. */
+/**
+ * Guards the operator's pages. Other users get a 404; staff without a required second factor are
+ * redirected to set one up.
+ */
 export async function requireAdmin(): Promise<SessionUser> {
   const user = await requireUser()
   if (!user.isAdmin) return notFound()

@@ -11,7 +11,7 @@ declare module 'next-intl' {
   }
 }
 
-/** For visitors and for users without an account. */
+/** Time zone of visitors and of users without an account. */
 const TIME_ZONE = 'America/Sao_Paulo'
 
 /** Configures next-intl for each request; next.config.js refers to this file by name. */

@@ -91,7 +91,7 @@ function storeCookie(line: string): void {
   else cookieJar.delete(name)
 }
 
-/** Signs `who` in at the provider and returns the query of its redirect to Troco. */
+/** Signs in at the provider with these claims and returns the query of the redirect to Troco. */
 async function signInAtProvider(who: ProviderClaims): Promise<Record<string, string>> {
   provider.signIn(who)
   const { csrfToken = '' } = await callNextAuth('GET', 'csrf')
@@ -121,7 +121,7 @@ test("a known, verified e-mail signs in and links the user to the provider's sub
   })
   expect(first).toEqual({ redirect: `${env().PUBLIC_URL}/test/charges`, userId: id })
   expect(await subjectOf(id)).toBe(`${provider.issuer}|${sub}`)
-  // The linked subject counts from now on, whatever its e-mail.
+  // After the user is linked, only the subject counts, whatever its e-mail.
   expect(await signInThroughProvider({ sub, email: 'new@elsewhere.example' })).toMatchObject({
     userId: id,
   })
@@ -189,7 +189,7 @@ test('a disabled user cannot sign in, linked or not', async () => {
   }
 })
 
-test('a second factor is required here too, and its challenge is in a cookie, not in the URL', async () => {
+test('a second factor is required after OpenID too; its challenge is in a cookie, not in the URL', async () => {
   const key = { credentialId: newId(), publicKey: new Uint8Array(1), counter: 0n, name: 'key' }
   await db().passkey.create({ data: { id: newId(), userId: id, ...key } })
   const half = await signInThroughProvider({ sub: newId(), email, email_verified: true })

@@ -10,9 +10,9 @@ import { readChallenge } from '#lib/services/people/challenge.ts'
 import { completeSignIn } from '#lib/services/people/complete-sign-in.ts'
 import { type Claims, findByOpenid } from '#lib/services/people/openid.ts'
 
-/** Id of the provider in URLs, among them its callback URL. */
+/** Id of the provider in URLs, for example in its callback URL. */
 export const OPENID_PROVIDER_ID = 'openid'
-/** Lifetime of the cookie, equal to that of the challenge in it. */
+/** Lifetime of the cookie, equal to the lifetime of the challenge that it contains. */
 const STEP_SECONDS = 300
 
 export function openidProviders(): OAuthConfig<Claims>[] {
@@ -47,7 +47,7 @@ export function openidProviders(): OAuthConfig<Claims>[] {
   ]
 }
 
-/** Connects the two callbacks of one request: the person found in `signIn` is used in `jwt`. */
+/** Connects the two callbacks of one request: `jwt` uses the user found in `signIn`. */
 export function openidCallbacks(): Pick<CallbacksOptions, 'signIn' | 'jwt'> {
   let userId: string | undefined
   return {
@@ -66,7 +66,9 @@ export function openidCallbacks(): Pick<CallbacksOptions, 'signIn' | 'jwt'> {
   }
 }
 
-/** Returns the user, or a page that explains the refusal or asks for the second factor. */
+/**
+ * Returns the user, or the path of a page that explains the refusal or requires the second factor.
+ */
 async function resolveSignIn(claims: Claims): Promise<{ userId?: string; path?: string }> {
   const isFromIssuer =
     typeof claims.iss === 'string' &&

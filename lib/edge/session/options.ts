@@ -19,7 +19,7 @@ declare module 'next-auth/jwt' {
   }
 }
 
-/** Builds the options for one request; `details` receives what next-auth cannot express. */
+/** Builds the options for one request. `details` receives results that next-auth cannot return. */
 export function authOptions(details: SignInDetails): NextAuthOptions {
   const beganAt = new Date()
   const names = cookieNames()
@@ -33,7 +33,7 @@ export function authOptions(details: SignInDetails): NextAuthOptions {
     providers: [credentialsProvider(details), ...openidProviders()],
     callbacks: openidCallbacks(),
     session: { strategy: 'jwt', maxAge: SESSION_SECONDS_MAX },
-    // With a salt it is not the session but the state of an OpenID sign-in.
+    // With a salt, the token is not the session but the state of an OpenID sign-in.
     jwt: {
       encode: given => (given.salt ? encode(given) : ensureSession(given.token, beganAt)),
       decode: given => (given.salt ? decode(given) : readSessionToken(given.token)),
@@ -49,7 +49,7 @@ export function authOptions(details: SignInDetails): NextAuthOptions {
       pkceCodeVerifier: cookie(`${names.openid}-pkce`),
     },
     logger: {
-      // An ended session is not an error, and its cookie may return for days.
+      // An ended session is not an error: browsers may send its cookie for days.
       error: (code, metadata) =>
         code === 'JWT_SESSION_ERROR'
           ? log().debug({ code }, 'session cookie is no longer valid')
@@ -76,7 +76,8 @@ function credentialsProvider(details: SignInDetails) {
 }
 
 /**
- * Opens a session at sign-in and ends this browser's previous one; later returns the same secret.
+ * Opens a session at sign-in and ends the previous session of this browser. Later calls return the
+ * same secret.
  */
 async function ensureSession(token: JWT | undefined, beganAt: Date): Promise<string> {
   if (token?.secret) return token.secret

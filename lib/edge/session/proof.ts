@@ -3,10 +3,10 @@ import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 
-/** Validity of a proof of identity; after it, a sensitive action asks for another. */
+/** Validity of a proof of identity. Afterwards, a sensitive action requires a new proof. */
 export const PROOF_SECONDS = 300
 
-/** In a local demo's test mode no proof is required: no money is at stake. */
+/** Returns false for test mode in a local demo, where no money is at stake. */
 function isProofRequired(mode: Mode | null): boolean {
   return mode === 'live' || env().PUBLIC_URL.startsWith('https:')
 }

@@ -7,9 +7,9 @@ import { activeSessionCondition } from '#lib/services/people/sessions.ts'
 const SECRET = /^[A-Za-z0-9_-]{43}$/
 
 /**
- * Returns the user of an active session; null if it is unknown, ended, expired, idle for too long,
- * or its user disabled. Stores the time of use at most once a minute, in the same statement;
- * background reads of a page are not a use.
+ * Returns the user of an active session; null if the session is unknown, ended, expired or idle for
+ * too long, or the user is disabled. Stores the time of use at most once a minute, unless
+ * `recordsUse` is false, as for background reads of a page.
  */
 export async function readSession(secret: string, isUse = true): Promise<SessionUser | null> {
   if (!SECRET.test(secret)) return null

@@ -21,8 +21,9 @@ export interface SessionUser {
   email: string
   name: string
   isAdmin: boolean
-  /** Chosen on any device; null until then. */
+  /** Language chosen on any device; null before the first choice. */
   locale: string | null
+  /** Theme chosen on any device; null before the first choice. */
   theme: string | null
   accounts: SessionAccount[]
 }
@@ -44,7 +45,7 @@ export function failedSignInPath(error: string | null | undefined): string {
 export function safeRedirectPath(requested: unknown): string {
   if (typeof requested !== 'string' || !/^\/(?![/\\])[\x21-\x7e]*$/.test(requested)) return '/'
   const { origin, pathname, search } = new URL(requested, 'http://here')
-  // The URL parser has resolved the dots; what remains may name another host (`//host`).
+  // The URL parser has resolved dot segments; the result may name another host (`//host`).
   const isAllowed = origin === 'http://here' && !/^\/(\/|(login|api|pay)(\/|$))/.test(pathname)
   return isAllowed ? pathname + search : '/'
 }

@@ -25,7 +25,7 @@ import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 
-// One test deletes all mails, which other tests need.
+// One of these tests deletes all mails, which tests in other files need.
 inOwnDatabase()
 
 const PASSWORD = 'quite a long password'
@@ -219,7 +219,7 @@ describe('with a passkey', () => {
   const show = async (proof: ReturnType<ReturnType<typeof makeSoftwareKey>['authenticate']>) =>
     attemptSignIn({ challenge: proof.challenge, passkey: JSON.stringify(proof.passkey) })
 
-  test('it signs in alone and as a second factor', async () => {
+  test('signs in alone and as a second factor', async () => {
     const { id, email, key } = await makeUserWithPasskey()
     expect(
       (await show(key.authenticate(await beginPasskeyAuthentication(ORIGIN, null)))).person,
@@ -342,7 +342,7 @@ describe('a proof given before a change opens no session after it', () => {
     expect(await isOpened(key.id)).toBe(true)
   })
 
-  test('and none after the user was disabled', async () => {
+  test('and no proof opens a session after the user was disabled', async () => {
     const { id } = await begin()
     await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
     expect(await isOpened(id)).toBe(false)

@@ -17,13 +17,15 @@ import { type Factor, type PasskeyProof, passkeyProof } from '#lib/services/peop
 import { consumeCode } from '#lib/services/people/second-factor.ts'
 import { countAttempt, uncountAttempt } from '#lib/services/people/throttle.ts'
 
-/** Factors still required after the password, and the secret of this challenge. */
+/** Pending second factor: the secret of its challenge and the factors that the user has. */
 export interface SecondStep {
   challenge: string
   methods: Factor[]
 }
 
-/** Details for the browser that next-auth cannot carry: not in a URL, because URLs are logged. */
+/**
+ * Results that next-auth could return only in a URL; they go elsewhere, because URLs are logged.
+ */
 export interface SignInDetails {
   step?: SecondStep | null
   refusal?: 'wrong_code' | 'challenge_ended'
@@ -36,7 +38,10 @@ export type SignInCredentials = Partial<
 
 type AttemptKeys = Parameters<typeof countAttempt>[0]
 
-/** Returns the person once all factors are shown. Null: `details` may say what is missing. */
+/**
+ * Returns the user after all required factors. Otherwise null, with the pending step or the refusal
+ * in `details`.
+ */
 export async function signIn(
   credentials: SignInCredentials,
   address: string | null,
