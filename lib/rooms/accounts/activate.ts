@@ -4,12 +4,15 @@ import { isUuid } from '#lib/base/ids.ts'
 import type { AccountStatus } from '#lib/rooms/accounts/schema.ts'
 import { queueMailToOwners } from '#lib/services/mail/owners.ts'
 
-/** Activates a pending or suspended account. Null: it was already active. */
+/** Activates a pending or suspended account. Returns null if the status does not change. */
 export function activateAccount(accountId: string, reason: string | undefined, actor: Actor) {
   return setAccountStatus(accountId, ['pending', 'suspended'], 'active', reason, actor)
 }
 
-/** Suspends: tokens are refused from the next request on. Null: it was already suspended. */
+/**
+ * Suspends an account: its tokens are refused from the next request on. Returns null if the status
+ * does not change.
+ */
 export function suspendAccount(accountId: string, reason: string, actor: Actor) {
   return setAccountStatus(accountId, ['active', 'pending'], 'suspended', reason, actor)
 }

@@ -13,8 +13,8 @@ import { queueMail } from '#lib/services/mail/queue.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
 /**
- * Changes a role and ends the member's sessions, because open pages show what the old role could
- * see. Refuses to change the last owner.
+ * Changes a role and ends the member's sessions, because open pages still show data that only the
+ * old role may see. Refuses to change the last owner.
  */
 export function assignRole(
   accountId: string,

@@ -101,7 +101,7 @@ describe('an account', () => {
 describe('a user', () => {
   const person = (email: string) => ({ email, passwordHash: 'x', isAdmin: true })
 
-  test('is stored with the e-mail in lower case, and the record says whether they are an admin', async () => {
+  test('is stored with the e-mail in lower case, and the audit record states whether the user is an admin', async () => {
     const email = newEmail()
     const { id } = await registerUser(person(email.toUpperCase()), ACTOR)
     expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({

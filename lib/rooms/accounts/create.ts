@@ -11,15 +11,15 @@ import { openWebhooks } from '#lib/services/webhooks/secrets.ts'
 interface NewAccount {
   name: string
   ownerEmail: string
-  /** For an owner who is not a user yet; without it they cannot sign in. */
+  /** Password of an owner who is not a user yet; without it, a new owner cannot sign in. */
   ownerPasswordHash?: string
 }
 
 export type OpenedAccount = Account & { ownerIsNew: boolean }
 
 /**
- * Opens an account with ledger, event numbering and owner in one transaction. The owner is the user
- * with that e-mail, whose password does not change, or a new one.
+ * Opens an account with ledger, event sequences and owner in one transaction. An existing user with
+ * the e-mail becomes owner with an unchanged password; otherwise a user is registered.
  */
 export function createAccount(newAccount: NewAccount, actor: Actor): Promise<OpenedAccount> {
   const name = newAccount.name.trim()

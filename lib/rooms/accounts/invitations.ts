@@ -26,13 +26,13 @@ export async function replaceInvitation(tx: Tx, row: NewInvitation): Promise<str
   return `/join/${secret}`
 }
 
-/** Uses the user's own language, or `locale` if the e-mail belongs to no user. */
+/** Returns the recipient of a mail, in the user's own language, else in `locale`. */
 export async function recipientOf(tx: Tx, email: string, locale: string | null) {
   const user = await tx.user.findUnique({ where: { email }, select: { locale: true } })
   return { email, locale: user?.locale ?? locale }
 }
 
-/** Accepts an invitation for its own e-mail, once: of concurrent calls the first wins. */
+/** Accepts an open invitation for this e-mail. Of concurrent calls, only one succeeds. */
 export async function acceptInvitation(tx: Tx, secret: string, email: string) {
   const [accepted] = await tx.$queryRaw<{ accountId: string | null; role: string }[]>`
     UPDATE invitations i SET accepted_at = now()
@@ -49,7 +49,10 @@ export async function acceptInvitation(tx: Tx, secret: string, email: string) {
   throw refuse('account_not_active')
 }
 
-/** Requires the invitation first: without it, a caller learns nothing about the e-mail. */
+/**
+ * Refuses unless the secret belongs to an invitation for this e-mail. Comes before other checks, so
+ * that a caller without an invitation learns nothing about the e-mail.
+ */
 export async function requireRecipient(secret: string, email: string): Promise<void> {
   const found = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
   if (!found) throw invitationEnded()

@@ -16,10 +16,10 @@ const PER_DAY_MAX = 200
 const DAY_MS = 86_400_000
 
 type Inviter = { type: 'user'; id: string }
-/** `path` is returned only once: just a hash of the secret in it is stored. */
+/** `path` is returned only once, because only a hash of its secret is stored. */
 type Invited = { id: string; path: string }
 
-/** Invites a user to an account. A repeated invitation invalidates the earlier one. */
+/** Invites a user to an account. Invalidates an earlier invitation for the same e-mail. */
 export function inviteMember(
   accountId: string,
   { email, role }: InvitationRequest,
@@ -33,8 +33,8 @@ export function inviteMember(
     await refuseTooMany(tx, accountId, email)
     const row = { id: once?.id ?? newId(), accountId, email, role, invitedBy: actor.id }
     const path = await replaceInvitation(tx, row)
-    // Checked after `replaceInvitation`, which waits for a concurrent acceptance of the earlier
-    // one.
+    // Checked after `replaceInvitation`, which waits for a concurrent acceptance of the previous
+    // invitation.
     if ((await tx.membership.count({ where: { accountId, user: { email } } })) > 0) {
       throw refuse('member_already')
     }
@@ -64,7 +64,10 @@ export async function inviteMerchant(email: string, actor: Inviter): Promise<Inv
   })
 }
 
-/** Refuses at the limits. The invitation to be replaced does not count as open. */
+/**
+ * Refuses if the account has too many open invitations or created too many today. An open
+ * invitation for the same e-mail does not count, because it is replaced.
+ */
 async function refuseTooMany(tx: Tx, accountId: string, email: string): Promise<void> {
   const open = { accountId, acceptedAt: null, revokedAt: null, email: { not: email } }
   const since = { accountId, createdAt: { gt: new Date(Date.now() - DAY_MS) } }

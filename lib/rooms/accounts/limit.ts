@@ -5,8 +5,8 @@ import { cents } from '#lib/base/money.ts'
 import { type AccountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
 
 /**
- * Sets the live-mode limits, effective from the next request. Audits only changed ones. Returns
- * null if the account does not exist.
+ * Sets the live-mode limits, effective from the next request. Audits only the limits that changed.
+ * Returns null if the account does not exist.
  */
 export async function limitAccount(
   accountId: string,

@@ -35,7 +35,9 @@ export async function openAccount(request: AccountRequest, person: Person): Prom
   return transaction(tx => openAccountFor(tx, person, request))
 }
 
-/** Opens the account: with an operator's invitation it is active at once. */
+/**
+ * Opens the account. It is active at once with an operator's invitation, else as NEW_ACCOUNTS says.
+ */
 async function openAccountFor(
   tx: Tx,
   { id, email }: Person,

@@ -4,8 +4,8 @@ import { Invariant } from '#lib/base/invariant.ts'
 import { type AnyPermission, hasPermission, type Role } from '#lib/services/people/roles.ts'
 
 /**
- * Locks the account's members until the transaction ends; owners are counted under this lock.
- * Returns the account's name.
+ * Locks the account's members until the transaction ends, so that the count of owners stays
+ * correct. Returns the account's name.
  */
 export async function lockMembers(tx: Tx, accountId: string): Promise<string> {
   const [account] = await tx.$queryRaw<{ name: string }[]>`
@@ -26,7 +26,7 @@ export async function requirePermission(
   throw refuse('permission_denied', { permission })
 }
 
-/** Requires another owner who can sign in: only owners can invite members. */
+/** Refuses unless another owner can sign in: only owners can invite members. */
 export async function requireOtherOwner(tx: Tx, accountId: string, userId: string): Promise<void> {
   const where = { accountId, role: 'owner', userId: { not: userId }, user: { disabledAt: null } }
   if ((await tx.membership.count({ where })) > 0) return

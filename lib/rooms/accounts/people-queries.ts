@@ -21,7 +21,7 @@ const invitationAsJson = asJson(Prisma.sql`
   i.id, i.email, i.role, u.name AS invited_by, ${utc('i.created_at')}, ${utc('i.expires_at')},
   i.expires_at <= now() AS is_expired`)
 
-/** Lists invitations neither accepted nor revoked; without an account, the operator's. */
+/** Lists invitations that are neither accepted nor revoked. A null account means the operator's. */
 export function listInvitations(accountId: string | null): Promise<InvitationRow[]> {
   return queryRows<InvitationRow>(Prisma.sql`
     SELECT ${invitationAsJson}::text AS json FROM invitations i

@@ -14,7 +14,7 @@ test("an account is found by id or by its owner's e-mail in any letter case", as
   expect((await findAccount(ownerEmail.toUpperCase())).id).toBe(account.id)
 })
 
-test('an unknown or ambiguous account is refused with what to do', async () => {
+test('an unknown or ambiguous account is refused with a message that says what to do', async () => {
   const ownerEmail = `rui-${newId()}@troco.example`
   for (const unknown of [newId(), ownerEmail, 'no e-mail', '']) {
     await expect(findAccount(unknown)).rejects.toMatchObject({

@@ -7,7 +7,7 @@ import { newPassword, normalizeEmail } from '#lib/services/people/schema.ts'
 
 /**
  * active: everything works. pending: waits for an admin. suspended: tokens are refused and members
- * may only read; money already on its way still arrives.
+ * may only read; payments in progress still complete.
  */
 export const ACCOUNT_STATUSES = ['active', 'pending', 'suspended'] as const
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
@@ -22,12 +22,13 @@ export interface Account {
   expiresIn: number
 }
 
-/** Characters of a name that a payer's bank shows; `CITY_MAX` is what fits into a Pix code. */
+/** Characters of a name that a payer's bank shows. */
 export const SHOWN_NAME_MAX = 25
+/** Maximum length of the city in a Pix code. */
 const CITY_MAX = 15
 const EXPIRES_IN = 'be a whole number of seconds from 60 to 2592000'
 
-/** Accepts one line that is not empty once folded to the plain letters of a Pix code. */
+/** Accepts one line that still has a letter or digit after folding to the letters of a Pix code. */
 function printable(lengthMax: number) {
   return text(1, lengthMax)
     .regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters'))
@@ -62,8 +63,9 @@ function isTimeZone(name: string): boolean {
   return name === 'UTC' || Intl.supportedValuesOf('timeZone').includes(name)
 }
 
-/** Lifetime of an invitation, and maximum open ones per account. */
+/** Lifetime of an invitation. */
 export const INVITATION_DAYS = 7
+/** Maximum open invitations per account. */
 export const INVITATIONS_MAX = 50
 
 export const Member = z.object({
@@ -116,7 +118,7 @@ export const openingRequest = z.object({ email: personEmail })
 
 export const joinRequest = z.object({ secret })
 
-/** Acceptance of an invitation by a new user; the e-mail is the invitation's. */
+/** Acceptance of an invitation by a new user, with the e-mail of the invitation. */
 export const newcomerRequest = z.object({ secret, full_name: personName, password: newPassword })
 export type NewcomerRequest = z.infer<typeof newcomerRequest>
 

@@ -5,7 +5,7 @@ import { invalidInput, parseDatabaseError } from '#lib/base/errors.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { AccountChange } from '#lib/rooms/accounts/schema.ts'
 
-/** Updates settings from the next charge on: codes already issued do not change. */
+/** Updates the settings for new charges; Pix codes already issued do not change. */
 export async function updateAccount(id: string, change: AccountChange, actor: Actor) {
   await requireKnownZone(change.time_zone)
   return transaction(async tx => {
@@ -29,7 +29,9 @@ export async function updateAccount(id: string, change: AccountChange, actor: Ac
   })
 }
 
-/** Checks the zone in the database, which counts days and months and may know fewer than Node. */
+/**
+ * Checks the zone in PostgreSQL, which computes days and months and may know fewer zones than Node.
+ */
 async function requireKnownZone(name: string): Promise<void> {
   await db().$queryRaw`SELECT now() AT TIME ZONE ${name}::text`.catch(error => {
     if (parseDatabaseError(error).code !== '22023') throw error

@@ -12,15 +12,17 @@ import { recordEvent } from '#lib/services/booking/book.ts'
 export interface Closing {
   accountId: string
   chargeId: string
-  /** Closes only if expired by the database's clock, because the bank has reported no end. */
+  /**
+   * Closes the charge only if it has expired by the database's clock: the bank reported no result.
+   */
   ifTimeUp?: boolean
-  /** Lease of the job that closes it. A job that has lost the lease writes nothing. */
+  /** Lease of the job that closes the charge. A job that has lost the lease writes nothing. */
   lease?: string
 }
 
 /**
- * Ends pending charges without money and records their events in one statement. Returns the ids it
- * closed; the others had ended already, had lost their lease or had not expired yet.
+ * Ends pending charges without money and records their events in one statement. Returns the ids of
+ * the closed charges; the others had ended, had lost their lease or had not expired yet.
  */
 export async function closeCharges(
   closings: Closing[],
@@ -81,7 +83,7 @@ function close<Row>(
   return retryOnConflict(() => queryRows<Row>(statement))
 }
 
-/** Returns null if the charge was no longer pending. */
+/** Closes one charge. Returns null if it was no longer pending. */
 export async function closeCharge(
   accountId: string,
   chargeId: string,

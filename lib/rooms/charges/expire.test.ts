@@ -192,7 +192,7 @@ test('batches over many accounts record one event per charge, numbered without g
     await Promise.all(merchants.map(one => openDueCharge(one)))
   let rests = 0
   let others: Promise<number>[] = []
-  // Starts the other sweeps at the first rest: the first sweep has claimed all 60 by then.
+  // Starts the other sweeps at the first rest, when the first sweep has already read all 60.
   const rest = async () => {
     if (rests === 0) others = [expireDueCharges(), expireDueCharges()]
     rests++

@@ -7,14 +7,14 @@ import { type Closing, closeUnreported } from '#lib/rooms/charges/close.ts'
 import { verifyDueCharges } from '#lib/rooms/charges/verify.ts'
 import { gatewayOf, isModeOpen } from '#lib/services/gateway/choose.ts'
 
-/** Due charges read at once: every read also scans the index entries of charges ended before. */
+/** Maximum due charges per read: each read also scans index entries of charges that have ended. */
 const DUE_READ_MAX = 1_000
-/** Charges ended per statement: more would occupy a core so long that API requests wait. */
+/** Maximum charges per statement: more would occupy a core so long that API requests wait. */
 const BATCH_MAX = 20
 
 /**
- * Ends due charges. The bank is asked first: a payment it did not notify is credited instead.
- * Returns how many were due; rests between statements.
+ * Ends due charges. Queries the bank first, so that a payment without a notification is credited.
+ * Calls `rest` between statements. Returns the number of due charges processed.
  */
 export async function expireDueCharges(
   chooseGateway = gatewayOf,
@@ -24,7 +24,10 @@ export async function expireDueCharges(
   return due === ended ? ended : ended + (await verifyDueCharges(chooseGateway))
 }
 
-/** Expires charges of gateways that store their state here: the same statement checks it. */
+/**
+ * Expires charges of gateways that store their state in this database: the same statement checks
+ * that the bank has reported nothing.
+ */
 async function expireUnreported(chooseGateway: typeof gatewayOf, rest: () => Promise<void>) {
   const conditions = MODES.filter(isModeOpen).flatMap(mode => {
     const { remote, noStateReportedSql } = chooseGateway(mode)

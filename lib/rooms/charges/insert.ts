@@ -14,7 +14,9 @@ import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
 /** Age at which the worker cancels an opening that never finished. */
 const OPENING_TIMEOUT_S = 60
 
-/** A charge before the bank is called. Its ids are fixed, so a retry creates no second one. */
+/**
+ * A charge before the bank is called. Its ids are fixed, so that a retry creates no second charge.
+ */
 export interface NewCharge {
   accountId: string
   /** Account for the first statement, which may have to verify the caller (`proof`). */
@@ -27,7 +29,7 @@ export interface NewCharge {
   once: IdempotentRequest | undefined
 }
 
-/** Inserts the charge and its idempotency key. Without a code it is `opening` and hidden. */
+/** Inserts a charge and its idempotency key. Without a code, the charge is `opening` and hidden. */
 export async function insertCharge(charge: NewCharge, brCode: string | null): Promise<void> {
   const { request, order, once } = charge
   if (charge.mode === 'live') await refuseOverLimit(charge.accountId, request.amount)
@@ -53,7 +55,10 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
   await retryOnConflict(() => queryRows(statement)).catch(refuseDuplicateReference)
 }
 
-/** Uses a separate query: only live mode has limits, and a bank call follows anyway. */
+/**
+ * Refuses an amount above the account's limit. A separate query is acceptable: only live mode has
+ * limits, and a bank call follows anyway.
+ */
 async function refuseOverLimit(accountId: string, amount: number): Promise<void> {
   const [account] = await db().$queryRaw<{ most: bigint | null }[]>`
     SELECT charge_max AS most FROM accounts WHERE id = ${accountId}::uuid`

@@ -27,7 +27,7 @@ beforeAll(async () => {
   merchant = await makeMerchant()
 })
 
-/** Wraps the simulator; `answers` replace its first responses, but the calls take effect. */
+/** Wraps the simulator: the first calls return `responses`, but still take effect. */
 function scriptedBank(...answers: GatewayResult<OpenedCharge>[]) {
   const asked: ChargeOrder[] = []
   const gateway: Gateway = {
@@ -176,7 +176,7 @@ test.each([
   [undefined, 3_600],
   [[15_000, 60_000], 15],
   [[7_200_000], 3_600],
-])('with asksAfterMs %j a new charge is due after %i s', async (asksAfterMs, dueS) => {
+])('with bank queries at ages %j ms a charge is due after %i s', async (asksAfterMs, dueS) => {
   const { gateway } = scriptedBank()
   const charge = chargeOf()
   await openAtBank({ ...gateway, asksAfterMs }, charge)

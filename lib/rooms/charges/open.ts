@@ -26,12 +26,13 @@ import { type GatewayCalls, withJournal } from '#lib/services/gateway/journal.ts
 const RETRY_PAUSES_MS = [100, 400]
 
 /**
- * Opens a charge at a bank. The row is inserted first, so that after a crash at any point the
- * worker cancels it. A lost response is retried under the same id.
+ * Opens a charge at a bank. Inserts the row first, so that the worker can cancel the charge after a
+ * crash at any point. Retries a lost response under the same id.
  */
 export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<CreatedCharge> {
   await insertCharge(charge, null).catch(error => {
-    // The process that inserted it is gone, and its caller retried with the same idempotency key.
+    // The row exists if the first process died and the caller retried with the same idempotency
+    // key.
     if (!charge.once || parseDatabaseError(error).constraint !== 'charges_pkey') throw error
   })
   const result = await createUntilKnown(withJournal(gateway, [charge]), charge.order)
@@ -57,7 +58,7 @@ async function createUntilKnown(
   return result
 }
 
-/** Returns null if the worker has claimed the charge to cancel it. */
+/** Makes the charge payable. Returns null if the worker has claimed the charge to cancel it. */
 async function publishCharge(
   { accountId, id, request, order, once }: NewCharge,
   { brCode, newsInMs }: OpenedCharge,

@@ -7,14 +7,17 @@ const CIPHER = 'aes-256-ecb'
 /** One AES block in base64url: the last character carries only two bits. */
 const PAGE_NAME = /^[\w-]{21}[AQgw]$/
 
-/** Returns the payer's page. Its name, the encrypted charge id, is unguessable and not stored. */
+/**
+ * Returns the URL of the payer's page. Its last segment, the encrypted charge id, is unguessable
+ * and not stored.
+ */
 export function paymentUrl(chargeId: string): string {
   const block = pageCipher().update(Buffer.from(removeHyphens(chargeId), 'hex'))
   return `${env().PUBLIC_URL}/pay/${block.toString('base64url')}`
 }
 
 /**
- * Returns the txids that a page's name may mean, one per server key; none if malformed. Any 22
+ * Decrypts the name of a page to txids, one per server key; an empty list if malformed. Any 22
  * valid characters decrypt to a txid: only the database knows whether the charge exists.
  */
 export function txidsOfPage(name: string): string[] {
@@ -30,7 +33,7 @@ export function txidsOfPage(name: string): string[] {
 
 let cached: { cipher: Cipheriv; key: KeyObject } | undefined
 
-/** One cipher for all calls: ECB blocks are independent. */
+/** Returns one cipher for all calls, because ECB blocks are independent. */
 function pageCipher(): Cipheriv {
   const key = deriveKey('payment-pages')
   if (cached?.key !== key) {

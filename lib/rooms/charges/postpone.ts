@@ -2,7 +2,7 @@ import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 
-/** Releases charges that have not ended. Skips those whose lease was lost. */
+/** Releases claimed charges and sets their next due time. Skips charges whose lease was lost. */
 export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<void> {
   if (due.length === 0) return
   await retryOnConflict(
@@ -15,8 +15,9 @@ export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<
 }
 
 /**
- * Returns when to query the bank again about an open charge `c`; null: not before it expires. Times
- * count from its creation; after the last one, every multiple of that one.
+ * Returns SQL for the next time to query the bank about charge `c`; null if not before the expiry.
+ * `queryAgesMs` count from the charge's creation; after the last age, queries repeat at its
+ * multiples.
  */
 export function nextQueryAt(asksAfterMs: readonly number[] = []): Prisma.Sql {
   const last = Prisma.sql`${asksAfterMs.at(-1) ?? null}::float8`

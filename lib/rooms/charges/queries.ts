@@ -31,7 +31,7 @@ export const eventColumns = {
 const listedColumns = Prisma.sql`
   c.id, c.status, c.amount, c.external_id, c.client_name, ${utc('c.created_at')}`
 
-/** Finds by id or by the merchant's reference. Text in UUID form is always an id. */
+/** Finds a charge by id or by the merchant's reference. Text in UUID form is always an id. */
 export async function findCharge(
   account: AccountRef,
   mode: Mode,
@@ -61,7 +61,7 @@ export function chargeSerializerFor(user: unknown): (charge: ChargeRow) => Charg
   return user ? serializeMaskedCharge : serializeCharge
 }
 
-/** Serializes an event's charge as it was then, with the refund that the event is about. */
+/** Serializes the charge that an event stores, with the refund of a refund event. */
 export const serializeChargeEvent = chargeEventSerializerFor(null)
 
 export function chargeEventSerializerFor(user: unknown) {
@@ -71,7 +71,7 @@ export function chargeEventSerializerFor(user: unknown) {
   }
 }
 
-/** Returns the response to the charge's creation, whatever its status is now. */
+/** Returns the charge as in the response to its creation, regardless of its current status. */
 export async function readCreatedCharge(
   account: AccountRef,
   mode: Mode,
@@ -90,7 +90,7 @@ export function listCharges(
   return readCharges<ChargeRow>(chargeColumns, account, mode, query)
 }
 
-/** Returns the page with only what a list row shows: of the payer, the name. */
+/** Returns the page with only the columns of a list row; the only data of the payer is the name. */
 export function listChargeRows(
   account: AccountRef,
   mode: Mode,
@@ -117,7 +117,10 @@ export async function readCharges<Row extends { id: string }>(
   return toPage(await queryRows<Row>(found), limit)
 }
 
-/** Filters that no index is sorted by: ids come from the index alone, for what fits may be far down. */
+/**
+ * Returns whether a filter has no index in list order. An index-only scan then finds the ids first,
+ * because matches may be far from the newest row.
+ */
 function needsIdScan({ status, amount_from, amount_to }: ChargesQuery): boolean {
   return status === 'pending' || amount_from !== undefined || amount_to !== undefined
 }
@@ -129,8 +132,8 @@ function idsOf(where: Prisma.Sql): Prisma.Sql {
 const NEWEST_MAX = 2_000
 
 /**
- * What many are called is found among the newest rows; only what is rarer, among more rows, is
- * looked for in the search index, whose hits must all be read before they are sorted.
+ * Searches the newest rows first, which finds common texts. Uses the search index only if they have
+ * too few matches, because all matches of the index must be read before sorting.
  */
 async function searchCharges<Row extends { id: string }>(
   columns: Prisma.Sql,

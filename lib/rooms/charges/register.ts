@@ -2,9 +2,9 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { earliestIdAt, firstIdAt } from '#lib/base/ids.ts'
 import { docSql, wordsSql } from '#lib/rooms/charges/search.ts'
 
-/** Minimum age for registration: by then an INSERT has committed or was abandoned. */
+/** Minimum age of a charge to index: by then its INSERT has committed or was abandoned. */
 const COMMITTED_AFTER_MS = 10_000
-/** Backlog above which the worker does not rest: searches scan unregistered charges. */
+/** Backlog above which the worker does not rest: searches scan charges not indexed yet. */
 const BACKLOG_MAX_MS = 60_000
 const ACCOUNTS_MAX = 20
 const ROWS_MAX = 2_000
@@ -12,9 +12,9 @@ const ROWS_MAX = 2_000
 const columns = Prisma.sql`c.account_id, c.id, c.mode, ${wordsSql('c')} AS words, ${docSql('c')} AS doc`
 
 /**
- * Adds new charges to the search index, the account furthest behind first, and advances its mark in
- * the same statement. Safe to run concurrently. Returns how many if the backlog needs another run
- * at once, otherwise 0.
+ * Adds new charges to the search index, the account furthest behind first, and advances the
+ * account's mark in the same statement. Safe to run concurrently. Returns the number of charges if
+ * the backlog needs another run at once, otherwise 0.
  */
 export async function registerCharges(now = Date.now() - COMMITTED_AFTER_MS): Promise<number> {
   const [written] = await db().$queryRaw<{ count: number; reached: string | null }[]>`
@@ -54,7 +54,7 @@ function unregisteredSql(
       AND c.id > COALESCE(${mark}, ${firstIdAt(0)}::uuid) AND c.id < ${firstIdAt(now)}::uuid`
 }
 
-/** Registers charges that a slow clock or a slow bank left behind the mark. */
+/** Indexes charges with an id behind the mark, because of a slow clock or a slow bank. */
 export function registerLateCharges(): Promise<number> {
   return db().$executeRaw`
     INSERT INTO charge_searches (account_id, id, mode, words, doc)

@@ -140,7 +140,10 @@ const ChargeRequest = z
   .meta({ id: 'ChargeRequest' })
 export type ChargeRequest = z.infer<typeof ChargeRequest>
 
-/** Validates documents as the bank will in live mode; test mode accepts any well-formed one. */
+/**
+ * Request schema of each mode. Live mode verifies check digits, as the bank does, and requires
+ * https.
+ */
 export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
   test: ChargeRequest,
   live: ChargeRequest.extend({

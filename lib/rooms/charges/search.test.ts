@@ -28,7 +28,7 @@ async function findNames(query: Partial<ChargesQuery>): Promise<string[]> {
   return rows.map(({ id }) => names.get(id) ?? id)
 }
 
-/** Adds more rows than a search scans, so that only the index can find the others. */
+/** Adds more newer rows than a search scans, so that only the index finds the older charges. */
 async function insertNewerCharges(rows: number): Promise<void> {
   await db().$executeRaw`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
@@ -37,7 +37,7 @@ async function insertNewerCharges(rows: number): Promise<void> {
       'nobody@example.net', '11144477735', now()
     FROM (SELECT '01ff' || substr(md5(n::text), 1, 8) || '7' || substr(md5(n::text), 1, 3) || '8'
       || substr(md5(n::text), 4, 15) AS hex FROM generate_series(1, ${rows}::int) n) made`
-  // Cached plans are for a table of four rows.
+  // Replaces the statistics of a table of four rows, and with them the cached plans.
   await db().$executeRaw`ANALYZE charges, charge_searches`
 }
 

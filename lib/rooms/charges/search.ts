@@ -1,4 +1,5 @@
-// Over the house budget: what a search finds by the index, and by the rows, must be the same.
+// Over the house budget: the condition on rows and the condition on the index must match the same
+// charges, so both are here.
 
 import { Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition } from '#lib/base/db/columns.ts'
@@ -57,19 +58,25 @@ function docOf(q: string): string | null {
   return taxIdKind(q) ? normalizeTaxId(q) : null
 }
 
-/** Escapes after folding, which makes a full-width % plain. Evaluated once per statement. */
+/**
+ * Escapes after folding, because folding turns a full-width % into a plain one. A subquery, so that
+ * PostgreSQL evaluates the pattern once per statement.
+ */
 function patternSql(q: string): Prisma.Sql {
   return Prisma.sql`(SELECT '%' || regexp_replace(troco_fold(${q}), '([\\\\%_])', '\\\\\\1', 'g') || '%')`
 }
 
-/** Without three letters in a row there is no trigram: `|| ''` avoids the slower index. */
+/**
+ * Returns the words to compare. A text without three letters in a row has no trigram: `|| ''` then
+ * prevents the use of the trigram index, which would be slower.
+ */
 function indexedWords(q: string): Prisma.Sql {
   return /[\p{L}\p{N}]{3}/u.test(q) ? Prisma.sql`c.words` : Prisma.sql`(c.words || '')`
 }
 
 /**
  * Builds a CTE `found` (account_id, id): exact matches, matches in the search index, and matching
- * rows not registered yet. The partial index needs `mode IN`.
+ * charges that are not in the search index yet. The partial index needs `mode IN`.
  */
 export function searchCte(account: AccountRef, mode: Mode, q: string): Prisma.Sql {
   const scope = Prisma.sql`${accountCondition('c', account)} AND c.mode = ${mode}`

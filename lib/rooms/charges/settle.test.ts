@@ -212,7 +212,10 @@ describe('the event', () => {
   })
 })
 
-/** PostgreSQL resolves a deadlock only after deadlock_timeout (1 s); the code then retries. */
+/**
+ * Counts the deadlocks of this database. PostgreSQL resolves one only after deadlock_timeout (1 s);
+ * the code then retries.
+ */
 async function countDeadlocks(): Promise<bigint | undefined> {
   await db().$queryRaw`SELECT pg_stat_force_next_flush()::text`
   const [row] = await db().$queryRaw<{ deadlocks: bigint }[]>`

@@ -16,13 +16,13 @@ export interface Payment {
   paidAt: Date
   /** Booking time; defaults to now, set only for demo data. */
   bookedAt?: Date
-  /** Lease of the job that settles it. A job that has lost the lease writes nothing. */
+  /** Lease of the job that settles the charge. A job that has lost the lease writes nothing. */
   lease?: string
 }
 
 /**
- * Marks charges as paid, credits them and records the events in one statement: a crash leaves all
- * of it or nothing. A second call returns no row.
+ * Marks charges as paid, credits them and records the events in one statement: a crash leaves
+ * everything or nothing. A second call returns no row.
  */
 export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
   const ids = payments.map(payment => payment.chargeId)
@@ -71,7 +71,10 @@ export async function settleInOrder(payments: Payment[]): Promise<(ChargeRow | n
   return payments.map(({ chargeId }) => rows.get(chargeId) ?? null)
 }
 
-/** Settles one payment, batched with others of its account: they all update one balance row. */
+/**
+ * Settles one payment in a batch with others of its account, because all of them update the same
+ * balance row.
+ */
 export const settleCharge = createBatcher({
   run: settleInOrder,
   queueOf: ({ accountId }: Payment) => accountId,

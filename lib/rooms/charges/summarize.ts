@@ -10,8 +10,8 @@ interface Sum {
 }
 
 /**
- * Sums payments between the merchant's midnights (a day with a clock change has its real length),
- * refunds not deducted.
+ * Sums the payments between consecutive moments, refunds not deducted. The moments are the
+ * merchant's midnights, so a day with a clock change has its real length.
  */
 export async function sumPaid(accountId: string, mode: Mode, moments: Date[]): Promise<Sum[]> {
   const [first, last] = [moments[0], moments.at(-1)]
@@ -30,9 +30,9 @@ export async function sumPaid(accountId: string, mode: Mode, moments: Date[]): P
 }
 
 /**
- * Returns the paid share of the ended charges created since, and the median seconds from creation
- * to payment of those paid since; null if none. Ids sort by time, and each scan needs only its
- * index.
+ * Returns the paid share of ended charges created since `since`, and the median seconds from
+ * creation to payment of charges paid since then; null if there are none. Both scans are
+ * index-only.
  */
 export async function summarizeCharges(
   accountId: string,

@@ -18,7 +18,10 @@ const CONCURRENCY_MAX = 8
 /** Pause before retrying a bank that could not report the state of a charge. */
 const RETRY_PAUSE_MS = 15_000
 
-/** Claims due charges, queries the bank and ends each as it reports. */
+/**
+ * Claims due charges and queries the bank: settles, closes or postpones each charge. Cancels
+ * openings that never finished.
+ */
 export function verifyDueCharges(chooseGateway: typeof gatewayOf): Promise<number> {
   return withLease('charges', BATCH_MAX, async due => {
     for (const mode of MODES) {
@@ -64,7 +67,10 @@ function toClosing({ accountId, id, lease }: Claim) {
   return { accountId, chargeId: id, lease }
 }
 
-/** Returns those that succeeded. One that fails holds its lease until it expires. */
+/**
+ * Ends charges in a batch. Returns the claims that succeeded; a claim that failed keeps its lease
+ * until the lease expires.
+ */
 async function endEach<Item extends Claim>(
   due: Item[],
   end: (due: Item[]) => Promise<unknown[]>,

@@ -25,7 +25,7 @@ test("the database stores only a token's HMAC, first 20 and last four characters
   expect(kept).not.toContain(token)
   expect(kept).not.toContain(token.slice(0, 21))
   expect(kept).not.toContain(token.slice(-5))
-  // A plain hash could be tried offline by anyone with a copy of the table.
+  // An unkeyed hash could be brute-forced offline with a copy of the table.
   expect(Buffer.from(rows[0]?.hash ?? [])).toHaveLength(32)
   expect(kept).not.toContain(createHash('sha256').update(token).digest('hex'))
   const row = await db().token.findFirstOrThrow({ where: { accountId: merchant.id, id } })

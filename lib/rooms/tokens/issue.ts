@@ -21,7 +21,9 @@ export interface NewToken {
   expiresAt?: Date
 }
 
-/** Returns the token only this once: just its HMAC, its start and its end are stored. */
+/**
+ * Issues a token and returns it only this once: only its HMAC, its start and its end are stored.
+ */
 export function issueToken(
   newToken: NewToken,
   actor: Actor,
@@ -57,7 +59,10 @@ export async function insertToken(tx: Tx, newToken: NewToken, actor: Actor, id =
   return { id, token }
 }
 
-/** Refuses at the limit. A replaced token does not count: its successor does. */
+/**
+ * Refuses if the limit of active tokens is reached. A replaced token does not count, because its
+ * successor does.
+ */
 async function refuseTooMany(tx: Tx, { accountId, mode }: NewToken): Promise<void> {
   const [found] = await tx.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM tokens t

@@ -7,11 +7,14 @@ import type { Mode } from '#lib/base/mode.ts'
 import type { TokenRequest, TokenRow } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 
-/** Maximum ended tokens in a list, which shows what happened to recent ones. */
+/** Maximum ended tokens in a list, which shows only the latest. */
 const ENDED_MAX = 50
 const LIFETIME_YEARS_MAX = 10
 
-/** Operator staff who are also members of the account count as members there. */
+/**
+ * SQL for the user who revoked a token `t`. Staff who are also members of the account count as
+ * members.
+ */
 const revoker = Prisma.sql`FROM users u
   LEFT JOIN memberships m ON m.account_id = t.account_id AND m.user_id = u.id
   WHERE u.id = t.revoked_by`

@@ -15,7 +15,7 @@ async function makeRememberedToken() {
   return { merchant, token }
 }
 
-/** Runs the proof in a statement, as every statement of a cached caller does. */
+/** Selects the proof, which every statement of a remembered caller contains. */
 async function readProvenAccountId(token: string): Promise<string> {
   const known = findRememberedCaller(token)
   if (!known) throw new Error('The caller is not remembered')
@@ -23,7 +23,7 @@ async function readProvenAccountId(token: string): Promise<string> {
   return row?.id ?? ''
 }
 
-test('a cached caller has exactly the columns that its proof compares', async () => {
+test('a remembered caller has exactly the columns that its proof compares', async () => {
   const { merchant, token } = await makeRememberedToken()
   expect(await readProvenAccountId(token)).toBe(merchant.id)
   const {
@@ -49,7 +49,7 @@ const CHANGES: Record<keyof CallerRow, string> = {
 }
 
 test.each(Object.entries(CHANGES))(
-  'a statement of a cached caller is refused after its %s has changed',
+  'a statement of a remembered caller is refused after its %s has changed',
   async (_field, change) => {
     const { merchant, token } = await makeRememberedToken()
     const other = await makeMerchant()

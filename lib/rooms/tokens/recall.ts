@@ -9,7 +9,9 @@ import {
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
-/** Lifetime of a remembered caller. The lookup after it also records the token's last use. */
+/**
+ * Lifetime of a remembered caller. The lookup after its expiry also records the token's last use.
+ */
 const REMEMBERED_MS = 60_000
 const REMEMBERED_MAX = 10_000
 
@@ -45,8 +47,8 @@ export function rememberCaller(
 }
 
 /**
- * Returns the caller without a lookup (docs/decisions/005). The statement must name the account by
- * `proof`: it fails with TR401 once the token or account has changed
+ * Returns the caller without a lookup (docs/decisions/005). The statement must use `proof` as the
+ * account id: it fails with TR401 if the token or account has changed
  * (prisma/functions/troco_refuse_caller.sql).
  */
 export function findRememberedCaller(token: string): RememberedCaller | null {
@@ -62,7 +64,7 @@ function proofOf(row: CallerRow, hash: Uint8Array<ArrayBuffer>): Prisma.Sql {
       AND ${unchangedCallerCondition(row)}), troco_refuse_caller()))`
 }
 
-/** Hashes the token, so that it is never held in memory. An HMAC would cost ten times as much. */
+/** Hashes the token, so that the cache never contains it. An HMAC would cost ten times as much. */
 function cacheKeyOf(token: string): string {
   return digest('sha256', token, 'base64')
 }

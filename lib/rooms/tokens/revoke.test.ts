@@ -50,13 +50,13 @@ test('20 concurrent revocations and a later one take effect once, with one audit
   expect(await recordsOf(id)).toHaveLength(1)
 })
 
-test('a token can be named by its first 20 characters', async () => {
+test('a token can be identified by its first 20 characters', async () => {
   const { token, id } = await issue()
   expect(await revokeToken(token.slice(0, 20), 'leaked', ACTOR)).toEqual({ id })
   expect(await verifyToken(token)).toBeNull()
 })
 
-test('a token can be named in full, and errors do not repeat it', async () => {
+test('a token can be identified by its full text, which errors do not repeat', async () => {
   const { token, id } = await issue()
   const other = `${token.slice(0, -1)}${token.endsWith('x') ? 'y' : 'x'}`
   await expect(revokeToken(other, 'leaked', ACTOR)).rejects.not.toThrow(other)
@@ -69,7 +69,7 @@ test('a prefix of several tokens, or of none, revokes none', async () => {
   await expect(revokeToken('troco_test_', 'x', ACTOR)).rejects.toMatchObject({
     code: 'not_found',
   })
-  // 63 tokens over 62 characters: two must begin alike.
+  // There are 62 possible first characters, so two of 63 tokens must begin with the same one.
   const starts = new Set<string>()
   let shared = ''
   for (let issued = 0; issued < 63 && shared === ''; issued++) {

@@ -8,7 +8,10 @@ import { hashToken } from '#lib/rooms/tokens/issue.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
-/** Revokes from the next request on, in every process. Returns null if already revoked. */
+/**
+ * Revokes a token, effective from the next request in every process. Returns null if the token was
+ * already revoked.
+ */
 export async function revokeToken(
   identifier: string,
   reason: string,
@@ -39,7 +42,10 @@ async function revokeOne(
   return revoked ? { id: revoked.id } : null
 }
 
-/** Revokes one token, expired or not, or all active ones. Returns those not revoked before. */
+/**
+ * Revokes the token `id`, expired or not; without `id`, all active tokens. Returns the tokens that
+ * this call revoked.
+ */
 export async function revokeTokens(
   tx: Tx,
   filter: { accountId: string; id?: string },

@@ -5,7 +5,7 @@ import { isPermission, PERMISSIONS, type Permission } from '#lib/services/people
 
 export { isPermission, PERMISSIONS, type Permission }
 
-/** Row as queries select it: never the token itself or its hash. */
+/** Row of a token. Never contains the token itself or its hash. */
 export const Token = z.object({
   id: z.uuid(),
   name: z.string(),
@@ -18,7 +18,7 @@ export const Token = z.object({
   expires_at: instant.nullable(),
   revoked_at: instant.nullable(),
   revoked_reason: z.string().nullable(),
-  /** Kind of user who revoked it, if a user did. Operator staff are not named in `revoker`. */
+  /** Kind of user who revoked the token, if any. `revoker` does not name operator staff. */
   revoked_by: z.enum(['member', 'operator']).nullable(),
   revoker: z.string().nullable().meta(openApiMeta('Name of the member who revoked it.')),
   replaced_by: z.uuid().nullable(),
@@ -28,7 +28,9 @@ export type TokenRow = z.infer<typeof Token>
 /** Maximum active tokens per account and mode: with more, some are probably unused. */
 export const TOKENS_MAX = 100
 const LIFETIME_DAYS_MAX = 3_650
-/** Overlap choices for a replaced token: time until every program uses the new one. */
+/**
+ * Choices for the overlap of a replaced token: the time for every program to switch to the new one.
+ */
 export const OVERLAP_HOURS = [0, 1, 24, 168] as const
 
 const PERMISSION = `be a list of one or more of: ${PERMISSIONS.join(', ')}`

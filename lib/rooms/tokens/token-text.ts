@@ -8,7 +8,7 @@ const RANDOM_LENGTH = 32
 const CHECKSUM_LENGTH = 6
 const TOKEN_FORMAT = /^troco_(test|live)_[0-9A-Za-z]{38}$/
 
-/** Adds a checksum, by which secret scanners recognize a leaked token offline. */
+/** Makes a token with a checksum, by which secret scanners recognize a leaked token offline. */
 export function makeToken(mode: Mode): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62[randomInt(BASE62.length)])
   const body = `troco_${mode}_${random.join('')}`

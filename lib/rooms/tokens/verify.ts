@@ -13,8 +13,8 @@ interface Row extends CallerRow {
 }
 
 /**
- * Returns null if the token is unknown, revoked or expired. Queries the database each time: a
- * revocation applies from the next request on in every process.
+ * Returns the caller of a token; null if the token is unknown, revoked or expired. Queries the
+ * database each time, so that a revocation applies from the next request in every process.
  */
 export async function verifyToken(token: string): Promise<IdentifiedCaller | null> {
   if (!isTokenText(token)) return null
@@ -22,19 +22,22 @@ export async function verifyToken(token: string): Promise<IdentifiedCaller | nul
   const row = (await readRow(hash)) ?? ((await rehash(token, hash)) ? await readRow(hash) : null)
   if (!row) return null
   const { stale, ...caller } = row
-  // A database that accepts no writes can still be read.
+  // A token is valid even while the database accepts no writes.
   if (stale)
     await recordUse(hash).catch(error => log().warn({ err: error }, 'recording token use failed'))
   return rememberCaller(caller, token, hash)
 }
 
-/** Moves a token from the previous server key to the current one. Returns whether it exists. */
+/**
+ * Replaces a hash under the previous server key with the current one. Returns whether the token
+ * exists.
+ */
 async function rehash(token: string, hash: Uint8Array): Promise<boolean> {
   const previousSecret = env().TROCO_SECRET_BEFORE
   if (!previousSecret) return false
   const changed = await db().$executeRaw`
     UPDATE tokens SET hash = ${hash} WHERE hash = ${hashToken(token, previousSecret)}`
-  // A concurrent request may have moved it just before.
+  // A concurrent request may have replaced the hash just before.
   return changed === 1 || (await db().token.count({ where: { hash: new Uint8Array(hash) } })) === 1
 }
 

@@ -7,7 +7,7 @@ import { insertWithdrawal, type WithdrawalOrder } from '#lib/rooms/withdrawals/i
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 
-/** Holds the amount before the bank is called, and wakes the worker. */
+/** Creates a withdrawal: holds the amount before the bank is called, and wakes the worker. */
 export async function createWithdrawal(
   account: AccountRef,
   mode: Mode,

@@ -18,20 +18,21 @@ import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
 export interface WithdrawalOrder {
   amount: number
   pixKeyType: PixKeyType
-  /** The key as the merchant wrote it; `dictKey` is its form in the bank's key directory. */
+  /** The PIX key as the merchant wrote it. */
   pixKey: string
+  /** The PIX key in the form of the bank's key directory. */
   dictKey: string
   webhookUrl?: string
   externalId?: string
   /** Booking time; defaults to now, set only for demo data. */
   bookedAt?: Date
-  /** Member who requested it; absent for an API token. */
+  /** Member who requested the withdrawal; absent for an API token. */
   by?: string | null
 }
 
 /**
- * Inserts the withdrawal and holds its amount in one statement: a crash leaves both or neither, an
- * insufficient balance neither. Live mode also enforces the account's limits.
+ * Inserts the withdrawal and holds its amount in one statement: a crash or an insufficient balance
+ * never leaves only one of them. Live mode also enforces the account's limits.
  */
 export async function insertWithdrawal(
   account: AccountRef,

@@ -16,7 +16,7 @@ import {
   makeMerchant,
 } from '#lib/testing/fixtures.ts'
 
-// No worker sends live money yet: these rows must not be due in the database of other tests.
+// A database of its own: these live withdrawals stay due, because no live bank is configured.
 inOwnDatabase()
 
 const KEY = { pixKeyType: 'cpf', pixKey: '529.982.247-25', dictKey: '52998224725' } as const

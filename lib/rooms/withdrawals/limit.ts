@@ -6,14 +6,15 @@ import { cents, formatReais } from '#lib/base/money.ts'
 interface Limits {
   withdrawalMax: bigint | null
   nightMax: bigint | null
-  /** Night of the request, 20:00 to 06:00 in São Paulo; null by day. */
+  /** Start of the request's night, 20:00 in São Paulo; null by day. */
   began: Date | null
+  /** End of the same night, 06:00 in São Paulo; null by day. */
   ends: Date | null
 }
 
 /**
- * Refuses a withdrawal over a live-mode limit, which rolls back the caller's transaction. That has
- * locked the balance, so no other withdrawal of the account can come in between.
+ * Refuses a withdrawal over a live-mode limit, which rolls back the caller's transaction. The
+ * transaction holds the lock on the balance, so no other withdrawal of the account can intervene.
  */
 export async function requireWithinLimits(
   tx: Tx,

@@ -20,7 +20,7 @@ export const withdrawalColumns = Prisma.sql`
 
 export const withdrawalAsJson = asJson(withdrawalColumns)
 
-/** Finds by id or by the merchant's reference. Text in UUID form is always an id. */
+/** Finds a withdrawal by id or by the merchant's reference. Text in UUID form is always an id. */
 export async function findWithdrawal(
   account: AccountRef,
   mode: Mode,
@@ -36,8 +36,8 @@ export async function findWithdrawal(
 }
 
 /**
- * Returns the order for the bank; only an active account's may be sent. Null if the lease was lost
- * or the withdrawal has ended.
+ * Returns the order for the bank; `mayBeSent` is false if the account is not active. Returns null
+ * if the lease was lost or the withdrawal has ended.
  */
 export async function findPayoutOrder({
   accountId,
@@ -54,12 +54,12 @@ export async function findPayoutOrder({
   return { order, mayBeSent: row.mayBeSent }
 }
 
-/** Serializes an event's withdrawal as it was at that time. */
+/** Serializes the withdrawal that an event stores. */
 export function serializeWithdrawalEvent(resource: unknown): { withdrawal: WithdrawalDetail } {
   return { withdrawal: withdrawalToWire(resource as WithdrawalRow) }
 }
 
-/** Returns the response to the withdrawal's creation, whatever its status is now. */
+/** Returns the withdrawal as in the response to its creation, regardless of its current status. */
 export async function readCreatedWithdrawal(
   account: AccountRef,
   mode: Mode,

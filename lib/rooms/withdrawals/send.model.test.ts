@@ -143,7 +143,7 @@ test.each(['withdrawals', 'refunds'] as const)(
           return Promise.all(Array.from({ length: step.times }, () => room.run(state)))
         }
         case 'stall':
-          // Another worker takes over and finishes before the bank responds to this one.
+          // Another worker takes over and finishes before the bank responds to the stalled worker.
           return bank.stall(step.when, async () => {
             await lapses()
             await room.run(state)

@@ -178,7 +178,7 @@ describe('a worker that lost its lease', () => {
     await expectApprovedOnce(id, bank)
   })
 
-  test('does not send again what the new holder has sent', async () => {
+  test('does not send again an order that the new holder has sent', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.setScript(removeHyphens(id), { sends: ['lost before'] })
@@ -191,7 +191,7 @@ describe('a worker that lost its lease', () => {
     await expectApprovedOnce(id, bank)
   })
 
-  test('because its process stops, sends nothing more', async () => {
+  test('sends nothing more if its process is stopping', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.setScript(removeHyphens(id), { sends: ['lost before'] })
@@ -204,7 +204,7 @@ describe('a worker that lost its lease', () => {
   })
 })
 
-test('a late first attempt makes the next one a duplicate, which does not reject it', async () => {
+test('a late first attempt makes the second a duplicate, and the withdrawal is not rejected', async () => {
   const id = await withdraw('ana@example.com')
   const bank = new StubBank()
   bank.setScript(removeHyphens(id), { sends: ['lost before'] })

@@ -8,12 +8,15 @@ import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { orderRetryPauseMs, placeOrder, sendDueOrders } from '#lib/services/gateway/order.ts'
 
-/** Pause of an inactive account's withdrawals: the longest wait after its activation. */
+/**
+ * Retry interval for withdrawals of an inactive account: they are sent at most this long after its
+ * activation.
+ */
 const INACTIVE_PAUSE_S = 15
 
 /**
- * Sends due withdrawals, each under its own id, and queries those the bank has not settled. A lost
- * response never rejects one. Returns how many were due.
+ * Sends due withdrawals, each under its own id, and queries withdrawals that the bank has not
+ * settled. A lost response never rejects a withdrawal. Returns how many were due.
  */
 export function sendDueWithdrawals(chooseGateway = gatewayOf): Promise<number> {
   return sendDueOrders('withdrawal', held => sendWithdrawal(held, chooseGateway))
@@ -41,7 +44,10 @@ function callBank(claim: Claim, gateway: Gateway): Promise<OrderState | null> {
   })
 }
 
-/** Postpones without counting an attempt: retries must be frequent after activation. */
+/**
+ * Postpones a withdrawal without counting an attempt, so that retries stay frequent after the
+ * activation.
+ */
 async function postponeUntilActive({ accountId, id, lease }: Claim): Promise<void> {
   await db().$executeRaw`
     UPDATE withdrawals SET due_at = now() + make_interval(secs => ${INACTIVE_PAUSE_S}::int), lease = NULL,

@@ -16,11 +16,11 @@ interface Settlement {
   withdrawalId: string
   /** Settlement time; defaults to now, set only for demo data. */
   bookedAt?: Date
-  /** Lease of the job that settles it. A job that has lost the lease writes nothing. */
+  /** Lease of the job that settles the withdrawal. A job that has lost the lease writes nothing. */
   lease?: string
 }
 
-/** Books the held amount out after the bank sent it. Returns null if no longer pending. */
+/** Debits the held amount after the bank has sent it. Returns null if already settled. */
 export function approveWithdrawal(
   settlement: Settlement & { endToEndId: string },
 ): Promise<WithdrawalRow | null> {
@@ -28,7 +28,7 @@ export function approveWithdrawal(
   return settle(settlement, 'approved', Prisma.sql`end_to_end_id = ${endToEndId}`)
 }
 
-/** Releases the held amount after the bank's final refusal. Returns null if no longer pending. */
+/** Releases the held amount after the bank's final refusal. Returns null if already settled. */
 export function rejectWithdrawal(
   settlement: Settlement & { reason: BankReason },
 ): Promise<WithdrawalRow | null> {

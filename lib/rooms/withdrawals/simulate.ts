@@ -6,8 +6,8 @@ import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
 import { decidePayout } from '#lib/services/gateway/simulator.ts'
 
 /**
- * Decides a payout at the simulated bank. The bank's state is stored first and its first decision
- * is final: after a crash, the worker settles it on its next query.
+ * Decides a payout at the simulated bank, whose first decision is final and is stored before the
+ * withdrawal changes: after a crash, the worker settles the withdrawal on its next query.
  */
 export async function simulateWithdrawal(
   accountId: string,

@@ -63,7 +63,7 @@ export function createdWithdrawalToWire(withdrawal: WithdrawalRow) {
   return pickFields(created, withdrawal)
 }
 
-/** Serializes in wire order, which rows stored in events by older versions do not have. */
+/** Serializes in wire order. Rows that older versions stored in events have another order. */
 export function withdrawalToWire(withdrawal: WithdrawalRow): WithdrawalDetail {
   return pickFields(WithdrawalDetail.shape, withdrawal)
 }

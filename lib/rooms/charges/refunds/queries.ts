@@ -33,7 +33,7 @@ export async function findRefund(
   return row ?? null
 }
 
-/** Returns the response to the refund's creation, whatever its status is now. */
+/** Returns the refund as in the response to its creation, regardless of its current status. */
 export async function readCreatedRefund(
   account: AccountRef,
   mode: Mode,

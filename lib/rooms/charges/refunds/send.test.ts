@@ -65,8 +65,9 @@ const REJECTED: GatewayResult<never> = { outcome: 'rejected', reason: 'The accou
 const ACCEPTED: GatewayResult<OrderState> = { outcome: 'ok', value: { state: 'taken' } }
 
 interface BankScript {
-  /** Responses to the first orders and queries; null, and every later call, uses the simulator. */
+  /** Responses to the first orders. Null, and every later order, uses the simulator. */
   sent?: (GatewayResult<OrderState> | null)[]
+  /** Responses to the first queries; later queries use the simulator. */
   asked?: GatewayResult<OrderState | null>[]
   /** Whether orders reach the bank; true by default. */
   arrives?: boolean
@@ -296,7 +297,7 @@ describe('a worker that lost its lease', () => {
     await expectCompletedOnce(refund, stub)
   })
 
-  test('does not send again what the new holder has sent', async () => {
+  test('does not send again an order that the new holder has sent', async () => {
     const refund = await openRefund()
     const stub = new StubBank()
     stub.setScript(removeHyphens(refund.id), { sends: ['lost before'] })

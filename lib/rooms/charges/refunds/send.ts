@@ -9,8 +9,8 @@ import { withJournal } from '#lib/services/gateway/journal.ts'
 import { orderRetryPauseMs, placeOrder, sendDueOrders } from '#lib/services/gateway/order.ts'
 
 /**
- * Sends due refunds, each under its own id, and queries those the bank has not settled. A lost
- * response never rejects one. Returns how many were due.
+ * Sends due refunds, each under its own id, and queries refunds that the bank has not settled. A
+ * lost response never rejects a refund. Returns how many were due.
  */
 export function sendDueRefunds(
   chargeColumns: Prisma.Sql,

@@ -106,7 +106,10 @@ class Model {
     return this.charges[which % CHARGES] as Charge
   }
 
-  /** Returns the refund or withdrawal that a step selects, three times in four a pending one. */
+  /**
+   * Returns the refund or withdrawal that a step selects; three times in four, a pending one if
+   * any.
+   */
   meant(step: Step & { which: number }): Outgoing | undefined {
     const all = /complete|reject/.test(step.do) ? this.refunds : this.withdrawals
     const pending = all.filter(one => one.state === 'pending')
@@ -250,7 +253,7 @@ test('balances and refunds match a plain model after any sequence of payments an
   }
   await fc.assert(fc.asyncProperty(groups, holds), { numRuns: RUNS, endOnFailure: true })
 
-  // Every kind of result must have occurred, or the test has shown nothing about it.
+  // Every kind of result must have occurred, or the test proves nothing about that kind.
   expect([...met.keys()].sort()).toEqual(
     [
       'approve done',

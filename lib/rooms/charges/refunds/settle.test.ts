@@ -254,7 +254,10 @@ describe('concurrently', () => {
   }, 30_000)
 })
 
-/** PostgreSQL resolves a deadlock only after deadlock_timeout (1 s); the code then retries. */
+/**
+ * Counts the deadlocks of this database. PostgreSQL resolves one only after deadlock_timeout (1 s);
+ * the code then retries.
+ */
 async function countDeadlocks(): Promise<number> {
   const [row] = await db().$queryRaw<{ deadlocks: bigint }[]>`
     SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`

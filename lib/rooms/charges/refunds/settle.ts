@@ -14,11 +14,11 @@ interface Settlement {
   refundId: string
   /** Columns of the charge, from a CTE named `c`: the event is about the charge. */
   chargeColumns: Prisma.Sql
-  /** Lease of the job that settles it. A job that has lost the lease writes nothing. */
+  /** Lease of the job that settles the refund. A job that has lost the lease writes nothing. */
   lease?: string
 }
 
-/** Books the held amount out after the bank returned it. Returns null if no longer pending. */
+/** Debits the held amount after the bank has returned it. Returns null if already settled. */
 export function completeRefund(
   settlement: Settlement & { returnId: string },
 ): Promise<RefundRow | null> {
@@ -26,7 +26,7 @@ export function completeRefund(
   return settle(settlement, 'completed', assignments, Prisma.sql`s.amount`)
 }
 
-/** Releases the held amount after the bank's final refusal. Returns null if no longer pending. */
+/** Releases the held amount after the bank's final refusal. Returns null if already settled. */
 export function rejectRefund(
   settlement: Settlement & { reason: BankReason },
 ): Promise<RefundRow | null> {
@@ -34,8 +34,8 @@ export function rejectRefund(
 }
 
 /**
- * Settles in one statement with the lock order of all refunds: charge, refund, ledger, event
- * sequence. The event belongs to the charge, so it is delivered after the payment's.
+ * Settles a refund in one statement with the lock order of all refunds: charge, refund, ledger,
+ * event sequence. The event's subject is the charge, so it is delivered after the payment event.
  */
 async function settle(
   { accountId, refundId, chargeColumns, lease = '' }: Settlement,
