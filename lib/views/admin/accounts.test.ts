@@ -106,7 +106,7 @@ describe('an account suspended or activated by an admin', () => {
 })
 
 describe('tokens revoked by an admin', () => {
-  test('one: 401 in every process at the next request, and the owner sees who revoked it', async () => {
+  test('one: it gets 401 in every process at the next request, and the owner sees who revoked it', async () => {
     const { merchant, owner } = await makeMerchantAndOwner()
     const [token, other] = [await makeToken(merchant.id), await makeToken(merchant.id)]
     expect(await callWithToken(second.url, token)).toEqual([200, ''])

@@ -20,7 +20,10 @@ export interface AccountsQuery {
 const ownerEmail = Prisma.sql`(SELECT u.email FROM memberships m JOIN users u ON u.id = m.user_id
   WHERE m.account_id = a.id AND m.role = 'owner' ORDER BY m.created_at, u.id LIMIT 1)`
 
-/** Sums the paid charges of each mode; an index alone covers it, for the accounts of one page. */
+/**
+ * Sums the paid charges of each mode. Runs only for the accounts of one page, as an index-only
+ * scan.
+ */
 const volume = Prisma.sql`(SELECT json_build_object(
     'test', COALESCE(sum(c.amount) FILTER (WHERE c.mode = 'test'), 0),
     'live', COALESCE(sum(c.amount) FILTER (WHERE c.mode = 'live'), 0))
@@ -36,7 +39,7 @@ function ledgerBalances(name: 'available' | 'outbound'): Prisma.Sql {
 }
 
 /**
- * Lists accounts, pending ones first, then the newest; a page starts after the account `cursor`.
+ * Lists accounts, pending ones first, then the newest. A page starts after the account `cursor`.
  */
 export async function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine>> {
   const { status, cursor } = query
@@ -72,7 +75,10 @@ export function countPendingAccounts(): Promise<number> {
   return db().account.count({ where: { status: 'pending' } })
 }
 
-/** Since when, why and by whom the status was set, from the audit log; else since creation. */
+/**
+ * Last change of the status, from the audit log: time, user and reason; else the account's
+ * creation.
+ */
 const standing = Prisma.sql`COALESCE((
   SELECT json_build_object('since', ${utcText('r.created_at')}, 'by', (
     SELECT u.name FROM users u WHERE u.id = r.actor_id), 'reason', a.status_reason)

@@ -21,7 +21,10 @@ export const HealthRead = z.object({
 
 const id = z.string(must('be a UUID')).refine(isUuid, must('be a UUID')).optional()
 
-/** Without an id: all stuck jobs of the kind, in every account. A mail belongs to no account. */
+/**
+ * Request to run stuck jobs: without an id, all jobs of the kind in every account. A mail belongs
+ * to no account.
+ */
 export const requeueRequest = z
   .object({
     kind: z.enum(JOB_KINDS, must(`be one of ${JOB_KINDS.join(', ')}`)),

@@ -347,7 +347,7 @@ test('a check that cannot be read does not hide the others', async () => {
   expect(states).toMatchObject({ workers: 'workers_alive', database: 'database_stands' })
 })
 
-test('losing the database during the checks has no other effects', async () => {
+test('losing the database during the checks causes no unhandled rejection', async () => {
   const DATABASE_URL = env().DATABASE_URL ?? ''
   const goes = () => {
     const later = performance.now() + 60_000

@@ -26,16 +26,18 @@ import { examineGateways, examineMailServer, examineReceivers } from '#lib/views
 /** Three heartbeats missed; workers send one every 10 s. */
 const ALIVE_WITHIN_S = 30
 const DEAD_AFTER_S = 60
-/** Twice the interval of the ledger checks, one hour: beyond it they have stopped. */
+/** Twice the interval of ledger checks (one hour): accounts checked longer ago are a warning. */
 const UNCHECKED_AFTER_S = 2 * 3_600
 
 const STUCK_MAX = 25
-/** Time for all checks: when the database responds too slowly, the rest are skipped. */
+/**
+ * Time limit for all checks: if the database responds too slowly, the remaining checks are skipped.
+ */
 const CHECKS_TIMEOUT_MS = 6_000
 
 /**
- * Checks the whole system. The checks run one after the other to use few connections; one that
- * fails is itself a finding and hides no other.
+ * Checks the whole system. The checks run one after the other to use few connections; a failed
+ * check is a finding and does not hide the others.
  */
 export async function readHealth(
   chooseGateway?: Parameters<typeof examineGateways>[0],
@@ -101,8 +103,9 @@ interface LedgerFigures {
   accounts: number
   wrong: number
   names: string | null
+  /** Seconds since the latest check of any account. */
   latest_s: number | null
-  /** Longest time since the last check of an account's books. */
+  /** Seconds since the last check of the account that has waited longest. */
   waits_s: number | null
 }
 

@@ -14,7 +14,10 @@ export function readListFilters<const Status extends string>(
   }
 }
 
-/** PostgreSQL stores neither NUL nor unpaired surrogates. */
+/**
+ * Returns whether a value can be searched for: PostgreSQL stores neither NUL nor unpaired
+ * surrogates.
+ */
 function isText(value: unknown): value is string {
   return (
     typeof value === 'string' &&

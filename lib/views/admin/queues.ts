@@ -3,7 +3,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { firstIdAt } from '#lib/base/ids.ts'
 import type { Finding, QueueName } from '#lib/views/admin/schema.ts'
 
-/** Rows counted at most; more would not change the finding. */
+/** Maximum rows counted; more would not change the finding. */
 const COUNTED_MAX = 10_000
 const DUE_PER_RECEIVER_MAX = 1_000
 
@@ -18,7 +18,10 @@ const OVERDUE_LIMITS_S: Record<QueueName, [warning: number, problem: number]> = 
   search: [120, 1_800],
 }
 
-/** Age from which a charge must be registered for search: the worker may still be at newer ones. */
+/**
+ * Age from which a charge must be indexed for search: the worker may still be indexing newer
+ * charges.
+ */
 const REGISTERED_AFTER_MS = 10_000
 
 interface QueueFigures {
@@ -52,7 +55,7 @@ function dueSql(name: QueueName): Prisma.Sql {
     FROM (SELECT due_at FROM ${rows} WHERE due_at <= now() ORDER BY due_at LIMIT ${COUNTED_MAX}) d`
 }
 
-/** Steps from receiver to receiver, as workers claim: a long queue is never read whole. */
+/** Steps from receiver to receiver, as claims do, so that a long queue is never read completely. */
 const dueDeliveries = Prisma.sql`
   WITH RECURSIVE receivers AS (
     (SELECT d.account_id, d.host FROM deliveries d WHERE d.due_at IS NOT NULL
@@ -70,7 +73,9 @@ const dueDeliveries = Prisma.sql`
     WHERE d.account_id = r.account_id AND d.host = r.host AND d.due_at <= now()
     ORDER BY d.due_at, d.sequence LIMIT ${DUE_PER_RECEIVER_MAX}) w`
 
-/** Finds the first charge of each account and mode after its search mark. */
+/**
+ * Counts the accounts and modes with a charge after their search mark, by the first such charge.
+ */
 function unregisteredCharges(): Prisma.Sql {
   const settled = firstIdAt(Date.now() - REGISTERED_AFTER_MS)
   return Prisma.sql`

@@ -142,7 +142,7 @@ describe('a withdrawal without a result', () => {
     await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE id = ${id}::uuid`
   })
 
-  test('is requeued with all stuck ones, with a record each; others are not touched', async () => {
+  test('is requeued with all stuck withdrawals, with one record each; others do not change', async () => {
     const [one, other, fresh] = [await withdraw(), await withdraw(), await withdraw()]
     await makeStuck(one)
     await makeStuck(other)
@@ -225,7 +225,7 @@ test('an exhausted delivery is retried from the start, unless its endpoint is di
   expect(await listRequeueRecords(id)).toHaveLength(1)
 })
 
-test('a mail waiting for its next attempt is sent now; one that was given up cannot be', async () => {
+test('a mail waiting for its next attempt is sent now; a mail given up cannot be requeued', async () => {
   const to = { email: 'ana@troco.example', locale: null }
   await db().$transaction(tx => queueMail(tx, to, { kind: 'passwordReset', path: '/x' }))
   const { id } = await db().mail.findFirstOrThrow()
@@ -234,7 +234,7 @@ test('a mail waiting for its next attempt is sent now; one that was given up can
   expect(await findStuckJob(id)).toMatchObject({ kind: 'mail', account: null, can_run: true })
   expect((await requeue({ kind: 'mail', id })).status).toBe(200)
   expect((await set({})).dueAt?.getTime()).toBeLessThanOrEqual(Date.now())
-  // A worker is sending it: requeued, it would be sent twice.
+  // A worker is sending the mail: a requeued mail would be sent twice.
   await set({ dueAt: new Date(Date.now() + 60_000) })
   expect((await requeue({ kind: 'mail', id })).status).toBe(409)
   await set({ dueAt: null, failedAt: new Date(), sealed: new Uint8Array() })

@@ -9,11 +9,16 @@ import type { RequeueRequest } from '#lib/views/admin/health-wire.ts'
 import type { JobKind } from '#lib/views/admin/schema.ts'
 import { listStuckJobsOfKind } from '#lib/views/admin/stuck.ts'
 
-/** Jobs per request: more would exceed its time limit. The operator can repeat the request. */
+/**
+ * Maximum jobs per request: more would exceed its time limit. The operator can repeat the request.
+ */
 const JOBS_MAX = 200
 
 const TABLES = { withdrawal: 'withdrawals', refund: 'refunds', charge: 'charges' } as const
-/** A mail's lease is its due time: one due within this interval is being sent. */
+/**
+ * Claiming a mail moves its due time this far ahead (LEASE in lib/services/mail/send.ts), so a mail
+ * due within it may be in progress.
+ */
 const MAIL_LEASE = Prisma.sql`interval '2 minutes'`
 
 /** Runs one stuck job now, or all of a kind; returns their number. */
@@ -43,8 +48,8 @@ export async function requeueJobs(
 
 /**
  * Makes a job due now and clears an expired lease. Id and attempts stay the same, so the worker
- * asks the bank about that id before it sends again. A job that a worker or a request is processing
- * is refused.
+ * queries the bank for this id before it sends again. Refuses a job that a worker or a request is
+ * processing.
  */
 async function requeueOne(
   kind: JobKind,

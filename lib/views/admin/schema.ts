@@ -7,7 +7,7 @@ import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
 import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 
-/** Reason for an action of the operator, shown to those affected. */
+/** Reason for an action of the operator, shown to the affected members. */
 export const reasonRequest = z.object({
   reason: text(3, 200).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
 })
@@ -21,8 +21,9 @@ export interface AccountLine {
   status: AccountStatus
   owner_email: string | null
   created_at: string
-  /** In cents: available for withdrawal, and paid in the last 30 days. */
+  /** In cents: available for withdrawal. */
   balance: PerMode
+  /** In cents: paid in the last 30 days. */
   volume: PerMode
 }
 
@@ -41,7 +42,7 @@ export interface AccountDetail extends AccountLine {
   outbound: PerMode
   limits: AccountLimits
   members: AccountMember[]
-  /** Since when and why the account has its status. */
+  /** Last change of the status. */
   standing: { since: string; reason: string | null; by: string | null }
 }
 
@@ -53,7 +54,7 @@ export interface TokenLine extends TokenRow {
 
 export const TOKEN_FILTERS = ['in_force', 'revoked', 'expired'] as const
 
-/** Charge found for a merchant: the payer's masked document is all that is shown of the payer. */
+/** Charge found for a merchant. The masked document is the only data of the payer. */
 export interface MaskedCharge
   extends Pick<ListedCharge, 'id' | 'status' | 'amount' | 'created_at'> {
   mode: Mode
@@ -78,7 +79,7 @@ export type CheckName =
   | ('workers' | 'receivers' | 'gateway' | 'mail_server' | 'database' | 'connections')
   | ('transactions' | 'durability' | 'migrations' | 'ledger' | 'address' | 'staff')
 
-/** States that a check can find; those that are not ok have instructions in the interface. */
+/** States that a check can report. Each bad state has instructions in the interface. */
 export const FINDING_STATES = {
   ok: [
     ...['workers_alive', 'queue_empty', 'queue_moves', 'receivers_quiet', 'receivers_answer'],
@@ -132,7 +133,7 @@ export const StuckJob = z.object({
   created_at: instant,
   /** Null: no attempt is scheduled. */
   due_at: instant.nullable(),
-  /** A worker holds its lease. */
+  /** True while a worker holds the job's lease. */
   is_held: z.boolean(),
   can_run: z.boolean(),
   /** Outcome of the last attempt, in the words of the bank or receiver. */

@@ -3,15 +3,15 @@ import { reasonColumns, utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { JOB_KINDS, type JobKind, type StuckJob } from '#lib/views/admin/schema.ts'
 
-/** Attempts from which a job counts as stuck: after so many pauses it will not recover alone. */
+/** Attempts from which a job counts as stuck: after so many it rarely recovers by itself. */
 const STUCK_ATTEMPTS_MIN = 5
 /** Age from which an unsettled order counts as stuck: people wait for the money. */
 const UNSETTLED_AFTER = Prisma.sql`interval '15 minutes'`
 const EXHAUSTED_WITHIN = Prisma.sql`interval '7 days'`
-/** Due rows read at most; the rest is found once these are done. */
+/** Maximum due rows read; further rows are found after these have ended. */
 const ROWS_READ_MAX = 2_000
 
-/** Lists stuck jobs, of each kind those that have waited longest. */
+/** Lists stuck jobs by kind, the oldest of each kind first. */
 export async function listStuckJobs(limit: number): Promise<StuckJob[]> {
   const jobs: StuckJob[] = []
   for (const kind of JOB_KINDS) {
@@ -36,7 +36,7 @@ export function listStuckJobsOfKind(kind: JobKind, limit: number): Promise<Stuck
 
 const heldCondition = Prisma.sql`j.lease IS NOT NULL AND j.due_at > now()`
 
-/** Reads by due time: every unsettled row has one, so the index holds only these few. */
+/** Reads rows by due time: only unsettled rows have one, so the index is small. */
 function unsettled(table: 'withdrawals' | 'refunds'): Prisma.Sql {
   return Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
@@ -60,7 +60,8 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
       (SELECT * FROM charges WHERE lease IS NOT NULL AND due_at > now()
         LIMIT ${ROWS_READ_MAX})) j
     WHERE j.attempts >= ${STUCK_ATTEMPTS_MIN} ORDER BY j.created_at`,
-  // Steps from account to account by the index of undelivered rows, and takes the latest of each.
+  // Steps from account to account by the index of undelivered rows, and reads the latest rows of
+  // each.
   delivery: Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, false AS is_held,
       j.can_run

@@ -6,7 +6,7 @@ import { gatewayOf, isModeOpen } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
-/** Rows read per hour at most: more takes long to count and gives the same result. */
+/** Maximum rows read per check: more take longer and give the same result. */
 const ROWS_READ_MAX = 20_000
 /** Minimum sample: fewer attempts say nothing about receivers in general. */
 const ATTEMPTS_MIN = 10
@@ -77,7 +77,7 @@ async function isHealthy(gateway: Gateway): Promise<boolean> {
   return Promise.race([check.catch(() => false), timeout])
 }
 
-/** Counts calls; one begun over 30 s ago without an outcome has failed. */
+/** Counts the calls of the last hour. A call without an outcome after 30 s counts as failed. */
 async function readTraffic(gateway: string): Promise<Traffic> {
   const failedCondition = Prisma.sql`(t.outcome IN ('retryable', 'unknown')
     OR t.outcome IS NULL AND t.created_at < now() - interval '30 seconds')`

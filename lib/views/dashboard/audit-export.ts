@@ -18,7 +18,7 @@ export const auditExportQuery = auditFilters.extend({ locale })
 export const staffAuditExportQuery = staffAuditFilters.extend({ locale })
 
 const BATCH_MAX = 2_000
-/** Staff belong to no account whose time zone could be used. */
+/** Time zone of the staff's export, because staff belong to no account. */
 const STAFF_TIME_ZONE = 'America/Sao_Paulo'
 
 export async function exportAudit(
@@ -75,7 +75,7 @@ async function* writeCsv(
   yield `${EXPORT_END}${count}`
 }
 
-/** Puts text on one line: each line of the file is one row and can be counted. */
+/** Puts text on one line, so that each line of the file is one row and can be counted. */
 function toOneLine(text: string | null): string | null {
   return text?.replace(/[\r\n]+/g, ' ') ?? null
 }

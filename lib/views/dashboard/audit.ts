@@ -10,16 +10,17 @@ import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 const MEMBER_FILTERS = ['action', 'actor', 'target', 'q'] as const
 const STAFF_FILTERS = [...MEMBER_FILTERS, 'account'] as const
 
-/** Request for the audit log: as the API takes it, the page's filters, and parsed. */
+/**
+ * Audit log request read from a page's URL. `apiParams`: API parameters. `filters`: the same
+ * without limit and cursor. `query`: parsed.
+ */
 export interface ParsedAuditFilters {
   apiParams: Record<string, string>
   filters: Record<string, string>
   query: (AuditFilters | StaffAuditFilters) & { cursor?: string; limit: number }
 }
 
-/**
- * Reads the audit filters from a page's URL, days in this time zone; invalid values are dropped.
- */
+/** Reads the audit filters from a page's URL, with days in this time zone. Drops invalid values. */
 export function readAuditFilters(
   params: SearchParams,
   timeZone: string,

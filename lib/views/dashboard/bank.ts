@@ -39,10 +39,10 @@ export const BankRead = z.object({
   ]) satisfies z.ZodType<BankReading>,
 })
 
-/** Reads a pasted code as the simulated bank: it pays only this account's test charges. */
+/** Reads a pasted code as the simulated bank does, which pays only this account's test charges. */
 export async function readCode(accountId: string, pasted: string): Promise<BankReading> {
   const text = pasted.trim().replace(/\s*[\r\n]+\s*/g, '')
-  // Before the checksum, which would report a URL or a word as a mistyped code.
+  // Checked before the checksum, which would report a URL or a word as a mistyped code.
   if (!text.startsWith('000201')) return refuse('no_code')
   const reading = parseBrCode(text)
   if (!reading.ok) return refuse(reading.error)
@@ -53,7 +53,7 @@ export async function readCode(accountId: string, pasted: string): Promise<BankR
   return charge?.br_code === text ? readCharge(charge) : refuse('foreign')
 }
 
-/** Returns what a bank shows for a charge whose code is known to be valid. */
+/** Returns the data that a bank shows for a charge whose code is known to be valid. */
 export function readCharge(charge: ChargeRow): BankReading {
   const reading = parseBrCode(charge.br_code)
   if (!reading.ok) return refuse(reading.error)

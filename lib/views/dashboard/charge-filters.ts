@@ -10,7 +10,8 @@ export interface ParsedChargeFilters {
 }
 
 /**
- * Reads the list's filters from a page's URL, days in the merchant's time zone; drops invalid ones.
+ * Reads the list's filters from a page's URL, with days in the merchant's time zone. Drops invalid
+ * values.
  */
 export function readChargeFilters(
   params: SearchParams,

@@ -51,7 +51,10 @@ export async function readChargeTimeline(
   }
 }
 
-/** Sorts by time. A charge cannot expire or fail once paid, so `paid` follows both at any clock. */
+/**
+ * Sorts by time. The bank's clock may run behind: the creation is first all the same, and a payment
+ * follows the expiry or failure before it, because a paid charge can no longer expire or fail.
+ */
 function buildSteps(row: ChargeRow, history: ChargeHistory): ChargeStep[] {
   const { viewed_at, ends, refunds, entries, told: attempts, next } = history
   const later: ChargeStep[] = [
@@ -82,7 +85,9 @@ function compareTexts(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1
 }
 
-/** Events are pruned; without them, the row still shows that a charge ended unpaid. */
+/**
+ * Builds the steps of an unpaid end. Events are pruned; without them, the row still has the end.
+ */
 function buildEndSteps(
   { status, updated_at }: ChargeRow,
   ends: ChargeHistory['ends'],

@@ -87,7 +87,7 @@ async function* writeCsv(
   yield `${EXPORT_END}${count}`
 }
 
-/** Puts text on one line: each line of the file is one row and can be counted. */
+/** Puts text on one line, so that each line of the file is one row and can be counted. */
 function toOneLine(text: string): string {
   return text.replace(/[\r\n]+/g, ' ')
 }

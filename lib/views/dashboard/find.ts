@@ -12,9 +12,9 @@ import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.t
 import { HIT_KINDS, type Hit } from '#lib/views/dashboard/schema.ts'
 
 const HITS_MAX = 8
-/** Longest PIX code of a charge. */
+/** Maximum input: a PIX code has at most 512 characters. */
 const TEXT_MAX = 600
-/** Longest search text of a list. */
+/** Maximum search text of a list. */
 const REFERENCE_MAX = 255
 
 export const FindQuery = z.object({
@@ -40,7 +40,7 @@ export const HitList = z.object({
   ),
 })
 
-/** Finds everything with this name in one mode of an account, exact matches first. */
+/** Finds the records of one account and mode that match a text, exact matches first. */
 export async function findHits(accountId: string, mode: Mode, text: string): Promise<Hit[]> {
   const names = parseSearchTerms(text.trim())
   const found = await Promise.all(
@@ -57,7 +57,10 @@ export async function findHits(accountId: string, mode: Mode, text: string): Pro
   return hits.sort((one, other) => Number(other.isExact) - Number(one.isExact)).slice(0, HITS_MAX)
 }
 
-/** A code contains its charge's id without hyphens, which may also be a merchant's reference. */
+/**
+ * Returns the texts to search for. A PIX code contains the charge's id without hyphens; the same
+ * text may also be a merchant's reference.
+ */
 function parseSearchTerms(text: string): string[] {
   const reading = parseBrCode(text)
   const code = reading.ok ? reading.code : null
@@ -117,7 +120,10 @@ async function findOtherHits(accountId: string, mode: Mode, text: string): Promi
 
 type ScopeSql = (alias: string) => Prisma.Sql
 
-/** An event and its delivery to the resource's own URL share an id: the delivery shows more. */
+/**
+ * Searches by id. An event and its delivery to the resource's own URL share an id; only the
+ * delivery is returned, because it shows more.
+ */
 function byId(scopeCondition: ScopeSql, id: string, basePath: string): Prisma.Sql[] {
   return [
     withdrawals(scopeCondition, Prisma.sql`w.id = ${id}::uuid`, basePath),

@@ -3,7 +3,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { Steps } from '#lib/views/dashboard/schema.ts'
 
-/** Latest deliveries searched: after this many failures, first steps no longer matter. */
+/** Maximum latest deliveries searched: after so many failures, first steps no longer matter. */
 const DELIVERIES_READ_MAX = 1_000
 
 /** Reads which first steps a merchant has done. The welcome charge does not count as a payment. */

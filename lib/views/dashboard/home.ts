@@ -54,7 +54,7 @@ export async function readHome(
   }
 }
 
-/** Sums two lists of days; with one query if one list contains the other. */
+/** Sums the payments of two lists of days, with one query if one list contains the other. */
 async function sumBoth(
   account: HomeAccount,
   mode: Mode,
@@ -92,7 +92,7 @@ interface CurrentFigures {
   books: { checked_at: string; wrong: string | null } | null
 }
 
-/** Reads balances, pending orders and the last check of the books from one snapshot. */
+/** Reads balances, pending orders and the last ledger check from one snapshot. */
 async function readCurrentFigures(
   accountId: string,
   mode: Mode,

@@ -13,7 +13,7 @@ const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'private, no-store, no-transform',
   'x-accel-buffering': 'no',
-  // A stream has its own connection, closed at its end.
+  // Each stream has its own connection, which closes when the stream ends.
   connection: 'close',
 }
 
@@ -56,8 +56,8 @@ export async function streamCharge(
 }
 
 /**
- * Text chunks read as they arrive. Starts with the first read; a reader that leaves ends it at
- * once, which a waiting generator would not notice.
+ * Stream of text chunks. Starts at the first read and stops as soon as the reader disconnects; an
+ * async generator would notice that only at its next value.
  */
 class ChunkStream implements AsyncIterableIterator<string> {
   readonly #begin: (outlet: ChunkStream) => () => void

@@ -54,13 +54,16 @@ async function listen(id: string) {
 }
 const statuses = (heard: { status: string }[]) => heard.map(one => one.status)
 
-/** Median of three: a busy machine delays one, and regular polling may make one early. */
+/**
+ * Returns the median of three measurements: a busy machine may delay one, and regular polling may
+ * shorten one.
+ */
 async function middleMs(once: () => Promise<number>): Promise<number> {
   const tookMs = [await once(), await once(), await once()]
   return tookMs.toSorted((one, other) => one - other)[1] as number
 }
 
-test('a live charge sends its status, and within a second that it was paid', async () => {
+test('a live charge sends its status, and the status paid within a second of the payment', async () => {
   const tookMs = await middleMs(async () => {
     const { id } = await openCharge(merchant)
     const { response, heard, hangUp, reading } = await listen(id)
@@ -85,7 +88,8 @@ test('a live charge receives changes of other processes through NOTIFY', async (
     const { heard, hangUp, reading } = await listen(id)
     await expect.poll(() => statuses(heard)).toEqual(['pending'])
     await expect.poll(async () => (await query(url, ears)).length).toBeGreaterThan(0)
-    // Past the check that follows the first event, so that only the notification brings the next.
+    // Waits for the read that follows the first event, so that only the notification causes the
+    // next.
     await sleep(600)
     const changedAt = performance.now()
     await query(url, `UPDATE charges SET viewed_at = now() WHERE id = '${id}'`)

@@ -9,7 +9,9 @@ import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
 const WATCHED_TOPICS: Topic[] = ['charges', 'deliveries', 'refunds']
 /** Minimum interval between reads of all watched charges, however many notifications arrive. */
 const READ_INTERVAL_MIN_MS = 250
-/** Interval of reads without notification: some get lost, and small changes send none. */
+/**
+ * Interval of reads without a notification: notifications may be lost, and minor changes send none.
+ */
 const POLL_MS = 5_000
 const WATCHERS_MAX = 20
 
@@ -26,14 +28,17 @@ interface ChargeMark {
   account_id: string
   id: string
   status: ChargeStatus
-  /** Changes with anything that the page shows. */
+  /** Text that changes with anything that the page shows. */
   mark: string
 }
 
 const HOLDER = Symbol.for('troco.live')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: Hub }
 
-/** Returns the hub of this process, shared by native modules and Next's copy of them. */
+/**
+ * Returns the hub of this process. It is on globalThis, because Next bundles its own copy of this
+ * module.
+ */
 function hub(): Hub {
   holder[HOLDER] ??= new Hub()
   return holder[HOLDER]
@@ -131,7 +136,10 @@ class Hub {
   }
 }
 
-/** Refunds update the charge's row; each attempt and the end of a delivery change its mark. */
+/**
+ * Reads the mark of each watched charge. It changes with the charge's row (also for refunds) and
+ * with attempts and results of its deliveries.
+ */
 async function readMarks(watchers: Watcher[]): Promise<ChargeMark[]> {
   if (watchers.length === 0) return []
   const accounts = watchers.map(({ accountId }) => accountId)

@@ -4,8 +4,9 @@ import { foldText } from '#lib/base/pix/br-code.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 
 /**
- * OFX 1.0.2, which Brazilian banks export and accounting programs import. Every element is closed,
- * as SGML allows, and all text is ASCII, so that the assumed encoding does not matter.
+ * Statement for a file in OFX 1.0.2, which Brazilian banks export and accounting programs import.
+ * The file closes every element, as SGML allows, and all text is ASCII, so that the assumed
+ * encoding does not matter.
  */
 interface OfxStatement {
   accountId: string
@@ -40,7 +41,7 @@ export function ofxHead({ accountId, mode, timeZone, from, last }: OfxStatement)
     `<SIGNONMSGSRSV1><SONRS>${status}<DTSERVER>${time}</DTSERVER><LANGUAGE>POR</LANGUAGE>`,
     '<FI><ORG>Troco</ORG></FI></SONRS></SIGNONMSGSRSV1>',
     `<BANKMSGSRSV1><STMTTRNRS><TRNUID>0</TRNUID>${status}<STMTRS><CURDEF>BRL</CURDEF>`,
-    // No bank's id: the ledger is Troco's, one account per account and mode.
+    // BANKID is 0, because the ledger is not at a bank. Each account and mode has its own ACCTID.
     `<BANKACCTFROM><BANKID>0</BANKID><ACCTID>${mode}-${accountId.slice(-12)}</ACCTID>`,
     '<ACCTTYPE>CHECKING</ACCTTYPE></BANKACCTFROM>',
     `<BANKTRANLIST><DTSTART>${ofxTime(from ?? BEFORE_PIX, timeZone)}</DTSTART>`,

@@ -1,10 +1,10 @@
 import { PERIODS, type Period, type SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const DAYS: Partial<Record<Period, number>> = { today: 1, '7d': 7, '30d': 30, '90d': 90 }
-/** From the year 2000: no time zone data exists for the first years, and PIX is younger. */
+/** Dates from the year 2000 on: the first years have no time zone data, and PIX is younger. */
 const DATE = /^2\d{3}-\d\d-\d\d$/
 
-/** From the first midnight to the one after the last day, in the merchant's time zone. */
+/** Time from the first midnight to the midnight after the last day, in the merchant's time zone. */
 export interface Span {
   from?: Date
   to?: Date
@@ -65,10 +65,14 @@ export function addDays(day: string, days: number): string {
   return date.toISOString().slice(0, 10)
 }
 
-/** Returns the start of a day in a time zone: its first moment where midnight is skipped. */
+/**
+ * Returns the start of a day in a time zone: midnight, or the first moment of the day if a clock
+ * change skips midnight.
+ */
 export function midnight(day: string, timeZone: string): Date {
   const utc = Date.parse(`${day}T00:00:00Z`)
-  // The offset may change the day before; the second guess uses the offset valid at the first.
+  // The offset may change near midnight: the second guess uses the offset in effect at the first
+  // guess.
   const guess = utc - offsetMs(new Date(utc), timeZone)
   const better = utc - offsetMs(new Date(guess), timeZone)
   const first = new Date(Math.min(guess, better))

@@ -20,7 +20,7 @@ export interface StatementRow {
   version: number
   kind: 'charge_paid' | `${'withdrawal' | 'refund'}_${'held' | 'returned'}`
   subject_id: string
-  /** In cents; negative when money left. */
+  /** In cents; negative for a debit. */
   amount: number
   balance_after: number
   created_at: string
@@ -43,13 +43,13 @@ export type WithdrawalStep =
       what: 'call'
       at: string
       operation: string
-      /** Null: in progress, or its end was never recorded. */
+      /** Null while in progress, or if the end of the call was never recorded. */
       outcome: 'ok' | 'rejected' | 'retryable' | 'unknown' | null
       /** The bank's response, as the gateway words it. */
       said: string | null
       /** Set if `said` is Troco's own reason. */
       said_code: 'timeout' | null
-      /** Consecutive equal calls, the last one at `last_at`. */
+      /** Number of consecutive equal calls; the last call was at `last_at`. */
       times: number
       last_at: string
     }
@@ -78,7 +78,7 @@ export interface WithdrawalTimelineData {
 export const FIRST_STEPS = ['token', 'payment', 'webhook'] as const
 export type FirstStepName = (typeof FIRST_STEPS)[number]
 
-/** Set once the user hides the first steps. */
+/** Cookie that is set when the user hides the first steps. */
 export const FIRST_STEPS_COOKIE = 'troco-first-steps'
 
 export const HIT_KINDS = ['charge', 'withdrawal', 'refund', 'delivery', 'event', 'token'] as const
@@ -86,17 +86,18 @@ export const HIT_KINDS = ['charge', 'withdrawal', 'refund', 'delivery', 'event',
 export interface Hit {
   kind: (typeof HIT_KINDS)[number]
   id: string
-  /** Name of the result, and what distinguishes it from similar ones. */
+  /** Name of the result. */
   label: string
+  /** Text that distinguishes the result from similar ones. */
   detail: string | null
   status: string
   amount: number | null
   href: string
-  /** Matches the whole name, not only a part. */
+  /** The search text equals an id, reference, e-mail or document, not only a part of one. */
   isExact: boolean
 }
 
-/** Oldest first; what is still to come is last. */
+/** Steps of a charge, oldest first; pending webhook attempts are last. */
 export type ChargeStep =
   | { what: 'created'; at: string; ip: string | null }
   | { what: 'viewed' | 'expired' | 'failed'; at: string }
@@ -117,7 +118,7 @@ export type ChargeStep =
       /** Reason of the request, or of the bank's refusal. */
       reason: string | null
     } & RejectionFields)
-  /** Webhook attempt in progress (null) or scheduled. */
+  /** Webhook attempt that is in progress (`at` is null) or scheduled. */
   | { what: 'next_try'; at: string | null; host: string; number: number }
 
 /** Charge as its page shows it: the payer's document is masked. */
@@ -133,10 +134,15 @@ export interface ChargeStatusUpdate {
   status: ChargeDetail['status']
 }
 
-/** Ends a file of charges, before the row count: a file without it is incomplete. */
+/**
+ * Marks the end of an exported file, before the row count: a file without the mark is incomplete.
+ */
 export const EXPORT_END = '\u001e'
 
-/** Why the simulated bank cannot pay a text: no code, a broken one, or not one of its own. */
+/**
+ * Reason why the simulated bank cannot pay a text: no code, an invalid code, or a code that the
+ * simulator did not issue to this account.
+ */
 export type BankProblem = BrCodeError | 'no_code' | 'real' | 'foreign'
 type CodeFields = 'id' | 'br_code' | 'amount' | 'status' | 'external_id' | 'expires_at'
 

@@ -89,7 +89,7 @@ test('statements add up for any history and any division into periods', async ()
       for (let at = 0; at + 1 < bounds.length; at++) {
         const [from, to] = [bounds[at], bounds[at + 1]]
         const { range, rows, totals } = await readAll(merchant, { from, to })
-        // Summed here from the rows alone.
+        // Computed from the rows, independently of `totalStatement`.
         const sum = (side: 1 | -1) =>
           rows
             .filter(row => Math.sign(row.amount) === side)

@@ -22,7 +22,9 @@ export interface StatementPage {
 
 const PAGE_SIZE = 50
 
-/** Lists one page of a period, newest first: the rows before version `cursor`, or the last ones. */
+/**
+ * Lists one page of a period, newest first: the rows before version `cursor`, or the latest rows.
+ */
 export async function listStatement(
   accountId: string,
   mode: Mode,

@@ -13,18 +13,20 @@ const Home = z.object({
   balance: z.object({
     available: z.int(),
     outbound: z.int(),
-    /** Orders that `outbound` is held for; null if too many to count. */
+    /** Number of orders for which `outbound` is held; null if there are too many to count. */
     held: z.object({ withdrawals: z.int(), refunds: z.int() }).nullable(),
   }),
-  /** Result of the last check of the books; null before the first. */
+  /** Result of the last ledger check; null before the first check. */
   books: z.object({ checked_at: instant, is_right: z.boolean() }).nullable(),
   /** Paid amounts, before refunds, as in the statement. */
   received: z.object({ today: Received, week: Received, month: Received }),
   /** Paid share of the charges of the last 30 days that are paid, expired or failed. */
   conversion: z.number().min(0).max(1).nullable(),
-  /** From creation to payment, for charges paid in the last 30 days. */
+  /** Median time from creation to payment of charges paid in the last 30 days. */
   median_seconds: z.number().min(0).nullable(),
-  /** For a week's latest deliveries that were delivered or attempted; null without any. */
+  /**
+   * Latest deliveries of the last week that were delivered or attempted; null if there are none.
+   */
   webhooks: z
     .object({ delivered: z.number().min(0).max(1), mean_ms: z.int().nullable() })
     .nullable(),

@@ -26,7 +26,10 @@ interface WithdrawalHistory extends RejectionFields {
   entries: (Omit<Entry, 'what'> & { kind: string })[]
   calls: Omit<Call, 'what' | 'times' | 'last_at'>[]
   told: Omit<AttemptStep, 'what'>[]
-  /** When the simulated bank processed it: its calls are not in the journal. */
+  /**
+   * Time at which the simulated bank processed the withdrawal; calls to the simulator are not
+   * journaled.
+   */
   taken_at: string | null
 }
 

@@ -9,14 +9,20 @@ type State = 'pending' | 'paid' | 'partly' | 'refunded' | 'expired' | 'failed'
 
 const POLL_S = 3
 const REFRESH_S = 15
-/** A bank may report a payment after expiry; for this long the page continues to poll, slowly. */
+/**
+ * Time after the expiry during which the page still polls, slowly: a bank may report a late
+ * payment.
+ */
 const LATE_S = 600
 const LATE_POLL_S = 15
 const LATE_REFRESH_S = 30
 /** Length from which an amount (ten million and more) needs a smaller font on small phones. */
 const LONG_MIN = 10
 
-/** Returns the state that the payer sees: expired once time is up, before the worker marks it. */
+/**
+ * Returns the state that the payer sees: expired as soon as the time is up, even before the worker
+ * changes the status.
+ */
 function stateOf({ status, seconds_left, refunded_amount, amount }: PayableCharge): State {
   if (status === 'paid' && refunded_amount > 0) {
     return refunded_amount < amount ? 'partly' : 'refunded'
@@ -77,7 +83,7 @@ ${br_code !== null && renderQrCode(br_code)}
 <p class="line small">${icon('shield')}<span>${t('check')} <b>${merchant}</b></span></p>`
 }
 
-/** Formats the time as the page's script does, so that nothing moves when it starts. */
+/** Formats the time as the page's script does, so that the text does not change when it starts. */
 function formatTimeLeft(seconds: number, t: PayerTexts['t']): string {
   const parts = [(seconds / 3_600) % 24, (seconds / 60) % 60, seconds % 60]
   const time = parts.map(part => String(Math.floor(part)).padStart(2, '0')).join(':')

@@ -1,4 +1,4 @@
-/** Text that is HTML already, and is not escaped again. */
+/** Text that already is HTML and is not escaped again. */
 export class Html {
   readonly text: string
   constructor(text: string) {

@@ -1,6 +1,6 @@
 import { Html } from '#lib/views/payer/html.ts'
 
-/** From Lucide (ISC), the icon set that the dashboard uses through React. */
+/** Icons from Lucide (ISC), the icon set that the dashboard uses through React. */
 const SHAPES = {
   copy: '<rect width="14" height="14" x="8" y="8" rx="2"/><path d="M4 16c-1.1 0-2-.9-2-2V4c0-1.1.9-2 2-2h10c1.1 0 2 .9 2 2"/>',
   timer: '<path d="M10 2h4M12 14l3-3"/><circle cx="12" cy="14" r="8"/>',

@@ -25,8 +25,8 @@ export interface PayableCharge {
 }
 
 /**
- * The merchant's reference; null if it is the generated one or contains the payer's e-mail, name,
- * document or phone.
+ * The merchant's reference; null if it was generated or contains the payer's e-mail, name, document
+ * or phone.
  */
 const REFERENCE = Prisma.sql`
   CASE WHEN c.external_id = c.txid OR strpos(c.external_id, '@') > 0

@@ -16,7 +16,7 @@ interface MoneyParts {
   rest: string
 }
 
-/** The link's language takes precedence over the browser's. */
+/** Returns the texts in the link's language, else in the browser's. */
 export function createPayerTexts(lang: string | null, acceptLanguage: string | null): PayerTexts {
   const linkLocale = LOCALES.find(known => languageOf(known) === lang)
   const locale = linkLocale ?? preferredLocale(acceptLanguage ?? '')
