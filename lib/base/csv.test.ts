@@ -39,7 +39,7 @@ test.each(['=1+1', '+55', '-2', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '  =1', '＝
   },
 )
 
-test('any line reads back as the texts that were written', () => {
+test('any line is parsed back to the same texts', () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: fc.constantFrom(...'aé ;,"\n\r\t=-+@') }), { minLength: 1 }),

@@ -1,16 +1,19 @@
 /** Byte order mark: without it, Excel reads UTF-8 as Windows-1252. */
 export const CSV_BOM = '\uFEFF'
 
-/** An amount in cents is an object, so that a plain number is never formatted as money. */
+/**
+ * Content of a cell. An amount in cents is an object, so that a plain number is never formatted as
+ * money.
+ */
 export type CsvCell = string | number | { amount: number } | null
 
-/** Text that a spreadsheet would run as a formula, including full-width signs. */
+/** Text that a spreadsheet would evaluate as a formula, including full-width signs. */
 const FORMULA = /^\s*[=+\-@＝＋－＠\t\r]|^[\t\r]/
 const QUOTED = /[",;\t\r\n]|^\s|\s$/
 
 /**
- * Serializes a row as spreadsheets of the locale expect it: `;` and a decimal comma in Portuguese,
- * `,` and a decimal point elsewhere. Text that looks like a formula is escaped with an apostrophe.
+ * Serializes a row for spreadsheets of the locale: `;` and a decimal comma in Portuguese, `,` and a
+ * decimal point elsewhere. Text that looks like a formula gets an apostrophe in front.
  */
 export function csvLine(cells: CsvCell[], locale: string): string {
   const isPortuguese = locale.startsWith('pt')
@@ -24,7 +27,10 @@ export function csvLine(cells: CsvCell[], locale: string): string {
   return `${formatted.join(isPortuguese ? ';' : ',')}\r\n`
 }
 
-/** Formats times as spreadsheets parse them: 21/11/2026 09:05:03, in English 2026-11-21 09:05:03. */
+/**
+ * Returns a formatter of times that spreadsheets can parse: 21/11/2026 09:05:03, in English
+ * 2026-11-21 09:05:03.
+ */
 export function csvTimeFormatter(locale: string, timeZone: string): (at: string) => string {
   const format = new Intl.DateTimeFormat(locale === 'en' ? 'sv-SE' : locale, {
     ...{ year: 'numeric', month: '2-digit', day: '2-digit' },

@@ -8,7 +8,7 @@ export function env(): Env {
   return cachedEnv
 }
 
-/** Adds settings. They go through `process.env` because Next's bundle has its own copy of this module. */
+/** Adds settings. Writes `process.env`, because Next's bundle has its own copy of this module. */
 export function supplyEnv(values: Record<string, string>): void {
   Object.assign(process.env, values)
   cachedEnv = undefined
@@ -16,7 +16,7 @@ export function supplyEnv(values: Record<string, string>): void {
 
 /** Loads a `.env` file if it exists. Variables that are already set take precedence. */
 export function loadEnvFile(file: string): void {
-  // A blank variable counts as unset, but loadEnvFile would not overwrite it.
+  // A blank variable counts as unset, but process.loadEnvFile would not overwrite it.
   for (const { name } of describeVariables()) {
     if (process.env[name]?.trim() === '') delete process.env[name]
   }

@@ -38,7 +38,7 @@ describe('a TrocoError', () => {
   })
 })
 
-describe('the fault read from a database error', () => {
+describe('the information read from a database error', () => {
   const payer = { ...CHARGE, client_doc: CANARY.formattedDocument, external_id: 'one' }
 
   function insertBadly(accountId: string, column: 'amount' | 'status') {

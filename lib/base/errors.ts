@@ -30,7 +30,7 @@ export class TrocoError extends Error {
   }
 }
 
-/** Returns the error of a code, with the message from REFUSALS. The caller throws it. */
+/** Returns the error for a code, with the message from REFUSALS. The caller throws it. */
 export function refuse<Code extends ErrorCode>(
   code: Code,
   ...args: RefuseArguments<Code>
@@ -41,7 +41,10 @@ export function refuse<Code extends ErrorCode>(
   return new TrocoError(code, text, { ...(field && { fields: { [field]: [text] } }), ...details })
 }
 
-/** Returns the error for one field. `rule` continues its name, as in `must be a number`. */
+/**
+ * Returns the error for one field. `rule` follows the field's name in the message, as in `must be a
+ * number`.
+ */
 export function invalidInput(field: string, rule: string): TrocoError {
   const message = `${field} ${rule}`
   return refuse('invalid_input', { message, fields: { [field]: [message] } })
@@ -58,7 +61,7 @@ export function isTrocoError(error: unknown): error is TrocoError {
 const UNAVAILABLE_CODES =
   /^(08...|57P0[1-3]|57014|53...|58030|25006|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024|P2028)$/
 
-/** For raw statements the adapter reports only these names; maps them to Prisma's codes. */
+/** Prisma's code of each error name: for raw statements, the adapter reports only the name. */
 const ADAPTER_ERROR_CODES: Record<string, string> = {
   DatabaseNotReachable: 'P1001',
   ConnectionClosed: 'P1017',
@@ -92,7 +95,7 @@ export function parseDatabaseError(error: unknown): DatabaseErrorInfo {
 
 /**
  * Returns the refusal raised by prisma/functions/troco_refuse.sql, else null. Only errors with its
- * SQLSTATE have a JSON message; the messages of others can contain rows and are never read.
+ * SQLSTATE, TR422, have a JSON message. Other messages can contain rows and are never read.
  */
 export function parseDatabaseRefusal(
   error: unknown,
@@ -116,7 +119,8 @@ function constraintOf(layer: Record<string, unknown>): string | undefined {
   if (typeof constraint === 'object' && constraint !== null) {
     return nonEmptyString((constraint as Record<string, unknown>).index)
   }
-  // The adapter passes a CHECK's name only in the message: the last quoted word in every language.
+  // The adapter reports a CHECK's name only in the message: the last quoted word, in every
+  // language.
   if (layer.originalCode !== '23514' || typeof originalMessage !== 'string') return undefined
   return [...originalMessage.matchAll(/["«»„“”]\s?([a-z0-9_]+)\s?["«»“”]/g)].at(-1)?.[1]
 }

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import { isUuid } from '#lib/base/ids.ts'
 
-/** Returns a field's message: `must …`, or `is required`. lib/edge prepends the field's name. */
+/**
+ * Returns zod options with the message of a field: `is required` if it is missing, else `must …`.
+ * lib/edge prepends the field's name.
+ */
 export function must(rule: string) {
   return {
     error: (issue: { input?: unknown }) =>
@@ -10,8 +13,8 @@ export function must(rule: string) {
 }
 
 /**
- * Returns OpenAPI metadata of a field. Where JSON Schema cannot be derived from the zod schema, its
- * meta also has a schema under `like` that describes the same values.
+ * Returns OpenAPI metadata of a field. If a zod schema has no equivalent in JSON Schema, its
+ * metadata has, under `like`, another zod schema for the same values.
  */
 export function openApiMeta(description: string, ...examples: unknown[]) {
   return examples.length > 0 ? { description, examples } : { description }
@@ -31,14 +34,14 @@ export const email = z
   .email(must('be an e-mail address such as ana@example.com'))
   .max(254, must('have at most 254 characters'))
 
-/** A string, not a parsed URL: parsing would normalize it and store another address than was sent. */
+/** A string, not a parsed URL: parsing would normalize the URL and change what is stored. */
 export const httpUrl = z
   .string(must('be a string'))
   .max(2048, must('have at most 2048 characters'))
   .refine(isHttpUrl, must('be an http or https address'))
   .meta({ format: 'uri', examples: ['https://shop.example/hooks/pix'] })
 
-/** For live mode: webhooks must be encrypted in transit. */
+/** URL for live mode: webhooks must be encrypted in transit. */
 export const httpsUrl = httpUrl.refine(value => /^https:/i.test(value), must('be an https address'))
 
 function isHttpUrl(value: string): boolean {
@@ -78,7 +81,10 @@ export function pickFields<Shape extends z.ZodRawShape>(
 
 export const anyObject = z.record(z.string(), z.unknown())
 
-/** An object with any keys. Not z.record, which would drop a key named `__proto__`. */
+/**
+ * Returns the schema of an object with any keys. Not z.record, which would drop a key named
+ * `__proto__`.
+ */
 export function freeObject(bytesMax: number, keysMax?: number) {
   return z
     .custom<Record<string, unknown>>(isObject, must('be an object'))

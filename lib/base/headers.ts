@@ -1,6 +1,12 @@
-/** Set by the front, overwriting what a client sends, except a well-formed request id. */
+/** Header with the client's IP address. The front sets it and discards a value from the client. */
 export const ADDRESS_HEADER = 'x-troco-address'
+/**
+ * Header with the request id: a well-formed value from the client, otherwise a new one from the
+ * front.
+ */
 export const REQUEST_ID_HEADER = 'x-request-id'
 
-/** Path of the request, set by the front because Next does not pass it to pages. */
+/**
+ * Header with the path of the request. The front sets it because Next does not pass it to pages.
+ */
 export const PATH_HEADER = 'x-troco-path'

@@ -2,15 +2,16 @@ import { v7 } from 'uuid'
 
 /**
  * Returns a UUIDv7, which sorts by creation time. Generated before the first write, so that a call
- * whose outcome is unknown can be retried with the same id. `at` dates the rows of the demo data.
+ * with an unknown outcome can be retried with the same id. `at` is a past time for demo data.
  */
 export function newId(at?: Date): string {
   return at ? v7({ msecs: at.getTime() }) : v7()
 }
 
 /**
- * Maximum difference between the clock of the process, which makes ids, and that of the database,
- * which sets `created_at`. One hour: a machine with the wrong daylight saving time.
+ * Maximum difference between the clock of the process, which sets ids, and the clock of the
+ * database, which sets `created_at`. One hour tolerates a machine with the wrong daylight saving
+ * time.
  */
 export const CLOCK_SKEW_MS = 3_600_000
 

@@ -9,7 +9,9 @@ export class Invariant extends Error {
   }
 }
 
-/** Compares the name, not the class: one process loads it twice, natively and in Next's bundle. */
+/**
+ * Compares the name, not the class: a process loads the class twice, natively and in Next's bundle.
+ */
 export function isInvariant(error: unknown): boolean {
   return error instanceof Error && error.name === 'Invariant'
 }

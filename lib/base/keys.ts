@@ -11,7 +11,7 @@ import {
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 
-/** Purposes of the keys derived from TROCO_SECRET. Each key serves exactly one. */
+/** Purposes of the keys derived from TROCO_SECRET. Each purpose has its own key. */
 type Purpose =
   | 'api-tokens'
   | 'webhook-secrets'
@@ -51,7 +51,10 @@ export function hmac(purpose: Purpose, text: string, secret?: string): Buffer {
   return createHmac('sha256', deriveKey(purpose, secret)).update(text).digest()
 }
 
-/** Encrypts with AES-256-GCM. `context` binds the result to its row: it cannot be moved to another. */
+/**
+ * Encrypts with AES-256-GCM. `context` names the row; the result cannot be decrypted in another
+ * row.
+ */
 export function seal(
   text: string,
   context: string,
@@ -64,7 +67,7 @@ export function seal(
   return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), body]))
 }
 
-/** Decrypts what `seal` encrypted under TROCO_SECRET or TROCO_SECRET_BEFORE. */
+/** Decrypts text that `seal` encrypted under TROCO_SECRET or TROCO_SECRET_BEFORE. */
 export function unseal(
   sealed: Uint8Array,
   context: string,

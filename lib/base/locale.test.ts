@@ -16,7 +16,7 @@ test.each([
   expect(preferredLocale(header)).toBe(locale)
 })
 
-test('the language switch offers every other language by its own name, then the first again', () => {
+test('the language switch cycles through all languages, and each has a name of its own', () => {
   const offered = LOCALES.map(nextLocale)
   expect(offered).toEqual([...LOCALES.slice(1), LOCALES[0]])
   expect(new Set(offered.map(locale => LANGUAGE_NAMES[locale])).size).toBe(LOCALES.length)

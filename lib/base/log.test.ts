@@ -71,7 +71,7 @@ test('an unknown error is logged by kind, without its message; a refusal with it
   expect(describeError(CANARY.document)).toEqual({ kind: 'string' })
 })
 
-test('a broken invariant is logged with message and place, even if its class was loaded twice', () => {
+test('a broken invariant is logged with message and stack, even if its class was loaded twice', () => {
   const twin = class extends Error {
     override name = 'Invariant'
   }

@@ -11,7 +11,9 @@ const holder = globalThis as typeof globalThis & { [HOLDER]?: pino.Logger }
 /** Field names that are redacted. A safety net: the rule is to log only ids and counts. */
 const REDACTED = ['token', 'secret', 'password', 'authorization', 'cookie', 'client_doc', 'pix_key']
 
-/** Returns the logger of the process, shared by the native modules and Next's copy of them. */
+/**
+ * Returns the logger of the process. The native modules and their copies in Next's bundle share it.
+ */
 export function log(): pino.Logger {
   holder[HOLDER] ??= createLogger()
   return holder[HOLDER]
@@ -53,7 +55,7 @@ export interface LogContext {
 
 const CONTEXTS = Symbol.for('troco.log.contexts')
 
-/** Runs `work` with a context whose request and account ids are added to every log line. */
+/** Runs `work` with a context whose request id and account id are added to every log line. */
 export function withLogContext<T>(context: LogContext, work: (noted: LogContext) => T): T {
   return contextStorage().run(context, work, context)
 }
@@ -80,7 +82,8 @@ export function describeError(error: unknown): Record<string, unknown> {
   const fault = parseDatabaseError(error)
   if (fault.code !== undefined) return { ...fault }
   if (!(error instanceof Error)) return { kind: typeof error }
-  // Messages of JavaScript's own errors contain no stored data, and an invariant's must not.
+  // Messages of TypeError and ReferenceError contain no stored data; messages of an Invariant must
+  // not.
   const isSafe = isInvariant(error) || /^(Type|Reference)Error$/.test(error.name)
   const message = isSafe ? { message: error.message } : {}
   const frames = error.stack?.split('\n').filter(line => /^\s+at /.test(line)) ?? []

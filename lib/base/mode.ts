@@ -1,3 +1,3 @@
-/** Each account has both modes; no data crosses between them. */
+/** Modes of an account. Each account has both; no data crosses between them. */
 export const MODES = ['test', 'live'] as const
 export type Mode = (typeof MODES)[number]

@@ -1,6 +1,6 @@
 import { Invariant } from '#lib/base/invariant.ts'
 
-/** Maximum amount of a movement, in cents: the most that field 54 of a BR Code holds (9999999999.99). */
+/** Maximum amount of a movement in cents: the maximum of field 54 of a BR Code (9999999999.99). */
 export const AMOUNT_MAX = 999_999_999_999
 
 /** Converts a BIGINT to a number. Throws beyond 2^53, where a number would be rounded silently. */
@@ -16,7 +16,8 @@ const GROUPED = /^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/
 
 /**
  * Parses an amount in reais to cents, Brazilian or English: `15`, `15,00`, `1.234,56`, `1,234.56`.
- * A separator before the last one or two digits is the decimal one. Null if invalid or ambiguous.
+ * A separator before the last one or two digits is the decimal separator. Null if invalid or
+ * ambiguous.
  */
 export function parseReais(text: string): number | null {
   const bare = text.replace(/^\s*R\$/, '').replace(/[\s\u00a0]/g, '')

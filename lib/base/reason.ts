@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** English sentences by code, with `{name}` as the placeholder of a parameter. */
+/** English sentences by code, with placeholders `{name}` for the parameters. */
 export type MessageTemplates = Record<string, string>
 
 type PlaceholderNames<Sentence> = Sentence extends `${string}{${infer Name}}${infer Rest}`
@@ -11,7 +11,7 @@ export type CodeWithoutParamsOf<Set extends MessageTemplates> = {
   [Code in keyof Set & string]: [PlaceholderNames<Set[Code]>] extends [never] ? Code : never
 }[keyof Set & string]
 
-/** A code of a closed set, with the values of its sentence's placeholders. */
+/** A code of `Set`, with the values for the placeholders of its sentence. */
 export type ReasonOf<Set extends MessageTemplates> =
   | { code: CodeWithoutParamsOf<Set>; params: Record<never, never> }
   | {
@@ -26,7 +26,7 @@ export type ReasonParams = Record<string, ReasonParam>
 
 export const reasonParams = z.record(z.string(), z.union([z.string(), z.number()]))
 
-/** Returns the English sentence of a fact with its parameters filled in. */
+/** Returns the English sentence of a reason, with its parameters filled in. */
 export function formatReason(
   templates: MessageTemplates,
   { code, params }: { code: string; params: ReasonParams },

@@ -10,13 +10,13 @@ export interface Refusal {
   /** Fixed text, or a function of the arguments that `refuse` takes for this code. */
   message: string | ((...given: never[]) => string)
   field?: string
-  /** Response headers besides `x-error-code`: fixed, or made from the error. */
+  /** Response headers besides `x-error-code`: fixed, or a function of the error. */
   headers?: Record<string, string | ((shown: HeaderValues) => string | undefined)>
-  /** Receiver of a code that API clients never get. Only codes without an audience are documented. */
+  /** Recipient of a code that API clients never get. Codes with an audience are not documented. */
   audience?: 'pages' | 'operator'
 }
 
-/** For a code that covers several situations: the caller of `refuse` passes the message. */
+/** Message of a code that covers several situations: the caller of `refuse` passes the text. */
 const callerMessage = (message: string, _options?: { cause: unknown }) => message
 
 const PERMISSION = { 'x-required-permission': ({ permission }: HeaderValues) => permission }
@@ -56,7 +56,7 @@ const TABLE = {
   transaction_not_found: { status: 404, message: 'Transaction not found' },
   withdrawal_not_found: { status: 404, message: 'Withdrawal not found' },
   refund_not_found: { status: 404, message: 'Refund not found' },
-  /** The command line passes a message that names the missing object. */
+  /** The caller may pass a message; the command line names the missing object. */
   not_found: { status: 404, message: (message = 'Not found') => message },
   external_id_used: { status: 409, message: 'external_id already used' },
   already_final: {
@@ -83,7 +83,7 @@ const TABLE = {
   service_unavailable: {
     status: 503,
     message: 'Service unavailable',
-    // Seconds for a restart: an immediate retry would meet the same fault.
+    // A restart of PostgreSQL takes a few seconds; an immediate retry would fail again.
     headers: { 'retry-after': '2' },
   },
   setup_failed: { status: 500, message: callerMessage, audience: 'operator' },

@@ -1,4 +1,4 @@
-// Over the house budget: one list holds every variable with its rule, message and documentation.
+// Over the house budget: one list has every variable with its rule, message and documentation.
 
 import { isIP } from 'node:net'
 import * as z from 'zod'
@@ -8,7 +8,7 @@ const count = wholeNumber(0, 1_000)
 const limit = wholeNumber(0, 1_000_000)
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
 
-/** Secrets that documentation and examples use; production refuses them. */
+/** Matches secrets of documentation and examples; production refuses them. */
 const WELL_KNOWN = /^(secret|changeme|change-me|password|troco|test|example|default)|^(.)\2+$/i
 const SECRET_MIN = 32
 
@@ -176,7 +176,9 @@ export function describeVariables(): { name: string; meaning: string; fallback: 
   })
 }
 
-/** Reads the variables; blank counts as unset. Throws one error that lists every problem. */
+/**
+ * Reads the variables; a blank value counts as unset. Throws one error that lists every problem.
+ */
 export function readEnv(source: Record<string, string | undefined>): Env {
   const filled = Object.fromEntries(
     Object.keys(schema.shape).map(name => [name, source[name]?.trim() || undefined]),

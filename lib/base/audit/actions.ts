@@ -55,7 +55,10 @@ export const ACTION_GROUPS = [
   ...new Set(ACTIONS.map(action => action.split('.')[0] as ActionGroup)),
 ]
 
-/** Returns the actions that a filter matches: one, or a group such as `token.*`. Null if none. */
+/**
+ * Returns the actions that match a filter: a single action, or a group such as `token.*`. Null if
+ * none match.
+ */
 export function matchActions(filter: string): Action[] | null {
   const group = /^(\w+)\.\*$/.exec(filter)?.[1]
   const matches = ACTIONS.filter(action =>
@@ -70,7 +73,7 @@ type DotToUnderscore<Text> = Text extends `${infer Group}.${infer Name}`
   : never
 export type ActionMessageKey = DotToUnderscore<Action>
 
-/** Returns the translation key of an action; null if only another version of Troco knows it. */
+/** Returns the translation key of an action; null for an action that this version does not know. */
 export function actionMessageKey(action: string): ActionMessageKey | null {
   const known = ACTIONS.find(one => one === action)
   return known ? (known.replace('.', '_') as ActionMessageKey) : null

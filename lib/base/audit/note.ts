@@ -8,7 +8,9 @@ export function requireActor(userId: string | null) {
   return { type: 'user', id: userId } as const
 }
 
-/** Returns a function that audits one member's actions in one account; services take it as `note`. */
+/**
+ * Returns a function that audits a member's actions in an account; services receive it as `note`.
+ */
 export function createAuditNote(accountId: string, userId: string | null) {
   const actor = requireActor(userId)
   return (

@@ -6,19 +6,22 @@ import { filterSql, type Page, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 
-/** The operator's staff read the whole log, a merchant only the rows of their account. */
+/**
+ * Reader of the audit log. Staff of the operator read all rows, members only those of their
+ * account.
+ */
 export type AuditReader = { staff: true } | { staff: false; accountId: string }
 
 export type AuditQuery = StaffAuditFilters & { cursor?: string; limit: number }
 
-/** Admins who are not members of the account: merchants see them only as "operator". */
+/** True if the actor is an admin and no member of the account: merchants see only "operator". */
 const isOperator = Prisma.sql`(
   EXISTS (SELECT FROM users o WHERE o.id = r.actor_id AND o.is_admin) AND NOT EXISTS (
     SELECT FROM memberships m WHERE m.account_id = r.account_id AND m.user_id = r.actor_id))`
 
 /**
- * Returns the matching actions, newest first. Account, action, actor and period use indexes in this
- * order; target, address and request id are filtered while scanning from the newest row.
+ * Returns the matching actions, newest first. The filters account, action, actor and period use
+ * indexes; target, address and request id are checked while scanning from the newest row.
  */
 export async function listAudit(reader: AuditReader, query: AuditQuery): Promise<Page<AuditLine>> {
   const { limit, cursor, created_from, created_to, action } = query
@@ -67,7 +70,9 @@ function columnsFor(reader: AuditReader): Prisma.Sql {
     CASE WHEN a.id IS NOT NULL THEN json_build_object('id', a.id, 'name', a.name) END AS account`
 }
 
-/** Builds the filters. A merchant cannot filter by values that the list hides from them. */
+/**
+ * Builds the WHERE conditions. A merchant cannot filter by values that the list hides from them.
+ */
 function buildConditions(
   reader: AuditReader,
   { account, actor, target, q }: AuditQuery,

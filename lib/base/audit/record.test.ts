@@ -9,7 +9,7 @@ afterAll(disconnect)
 
 const ACTOR = { type: 'system' } as const
 
-test('an action of a request stores its address and request id; the command line has neither', async () => {
+test('an action in a request stores the IP address and request id; on the command line both are null', async () => {
   const [byRequest, byCommandLine] = [newId(), newId()]
   const record = (target: string) =>
     transaction(tx => recordAudit(tx, { actor: ACTOR, action: 'demo.made', target }))

@@ -32,15 +32,15 @@ export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
   })
 }
 
-/** An action that moves money. `by` is the member who requested it, if any. */
+/** An action that moves money. `by` is the id of the member who requested it, if any. */
 export interface MemberAction {
   action: Action
   by: string | null | undefined
 }
 
 /**
- * Returns the INSERT that audits a member's action, as a part of the statement that performs it: one
- * record per row of the CTE `source`. Null without a member: the rows themselves are the record.
+ * Returns the INSERT that audits a member's action, as a part of the statement that performs it:
+ * one record per row of the CTE `source`. Null without a member: nothing is audited then.
  */
 export function recordAction({ action, by }: MemberAction, source: string): Prisma.Sql | null {
   if (!by) return null

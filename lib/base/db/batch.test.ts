@@ -7,7 +7,7 @@ interface Item {
   name: string
 }
 
-/** A batch runner whose statements finish when the test calls `answerAll`. */
+/** Creates a batcher whose statements finish when the test calls `finishAll`. */
 function createControlledBatcher(max = 200, isRefused: (item: Item) => boolean = () => false) {
   const batches: string[][] = []
   const pendingRuns: (() => void)[] = []
@@ -53,7 +53,7 @@ describe('batched writes', () => {
     expect(batches).toEqual([['1'], ['2', '3'], ['4', '5']])
   })
 
-  test('two items with the same name never share a batch', async () => {
+  test('two items with the same key never share a batch', async () => {
     const { submit, batches, answerAll } = createControlledBatcher()
     const results = Promise.all(['x', '1', '1', '2', '1'].map(name => submit(name)))
     await answerAll()
@@ -69,7 +69,7 @@ describe('batched writes', () => {
     expect(await results).toEqual(['1 done', '2 done', '3 done'])
   })
 
-  test('a refused item gets the error; the others of its batch get their results', async () => {
+  test('a refused item gets the error; the other items get their results', async () => {
     const { submit, answerAll } = createControlledBatcher(200, item => item.name === '3')
     const results = Promise.allSettled(['1', '2', '3', '4'].map(name => submit(name)))
     await answerAll()
@@ -119,7 +119,7 @@ describe('work with limited concurrency', () => {
     expect(max).toBe(3)
   })
 
-  test('an item that hangs does not block the others', async () => {
+  test('an item that hangs does not block the other items', async () => {
     const done: number[] = []
     let release = () => {}
     const blocked = new Promise<void>(resolve => {

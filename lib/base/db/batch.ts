@@ -3,8 +3,8 @@ import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 type Outcome<Result> = { ok: true; result: Result } | { ok: false; error: unknown }
 
 /**
- * Runs all items together and, if that fails, each one alone, so that one bad item cannot fail the
- * others. If the database is unavailable, all fail at once. Returns one outcome per item.
+ * Runs all items together and, if that fails, each item alone, so that a bad item fails no other.
+ * If the database is unavailable, all items fail at once. Returns one outcome per item.
  */
 export async function runBatch<Item, Result>(
   items: Item[],
@@ -27,7 +27,9 @@ interface BatchOptions<Item, Result> {
   run: (items: Item[]) => Promise<Result[]>
   /** Batches of one queue run one after another; different queues run concurrently. */
   queueOf: (item: Item) => string
-  /** Two items of the same name never share a batch: the second must see the first one's writes. */
+  /**
+   * Two items with the same key never share a batch: the later must see the writes of the earlier.
+   */
   nameOf: (item: Item) => string
   batchMax: number
 }
@@ -38,8 +40,8 @@ interface QueuedItem<Item, Result> {
 }
 
 /**
- * Batches writes to contended rows: items that arrive while a statement runs are collected into the
- * next one. Each caller gets its own result or error.
+ * Batches writes to contended rows: items that arrive while a statement runs are collected for the
+ * next statement. Each caller gets its own result or error.
  */
 export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>) {
   const { run, queueOf } = options
@@ -71,7 +73,10 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
   }
 }
 
-/** Removes the next batch from the queue, oldest first; a repeated name waits for a later batch. */
+/**
+ * Removes the next batch from the queue, oldest first. An item with a repeated key waits for a
+ * later batch.
+ */
 function takeNextBatch<Item, Result>(
   queue: QueuedItem<Item, Result>[],
   { nameOf, batchMax }: BatchOptions<Item, Result>,

@@ -7,8 +7,8 @@ import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 /**
- * Returns what schema.prisma can express, one line per column, key and index. Partial indexes,
- * CHECKs and triggers exist only in SQL and are left out.
+ * Reads columns, keys and indexes, one line each. Leaves out partial indexes, CHECKs and triggers,
+ * which schema.prisma cannot express.
  */
 async function readCatalog(url: string): Promise<string[]> {
   const rows = await query(

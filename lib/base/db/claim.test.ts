@@ -15,7 +15,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { makeDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
-// A claim takes every due row, so these tests need a database of their own.
+// `claim` takes the due rows of all accounts, so these tests need a database of their own.
 let merchant: Account
 beforeAll(async () => {
   supplyEnv({ DATABASE_URL: await makeDatabase() })
@@ -26,7 +26,7 @@ beforeEach(async () => {
   await db().$executeRaw`UPDATE charges SET due_at = NULL`
 })
 
-/** Opens charges that have been due for 1, 2, … seconds; the last one is the oldest. */
+/** Opens charges that have been due for 1, 2, … seconds; the last charge is the oldest. */
 async function makeDue(howMany: number): Promise<string[]> {
   const ids: string[] = []
   for (let age = 1; age <= howMany; age++) {
@@ -48,7 +48,9 @@ async function readLeaseSeconds(held: Claim | undefined): Promise<number> {
   return row?.left ?? Number.NaN
 }
 
-/** Makes rows due earlier instead of waiting, so that a slow machine changes nothing. */
+/**
+ * Moves due times into the past instead of waiting, so that slow machines do not fail the tests.
+ */
 const passTime = (seconds: number) => db().$executeRaw`
   UPDATE charges SET due_at = due_at - make_interval(secs => ${seconds}::float8)`
 
@@ -59,7 +61,7 @@ describe('claiming due rows', () => {
     expect(await claim('charges', 10)).toHaveLength(2)
   })
 
-  test('leaves rows that are due later or not at all', async () => {
+  test('does not claim rows that are due later or not at all', async () => {
     const [id] = await makeDue(1)
     await db().$executeRaw`
       UPDATE charges SET due_at = now() + interval '1 minute' WHERE id = ${id}::uuid`
@@ -115,7 +117,7 @@ describe('claiming due rows', () => {
 })
 
 describe('postponing a claimed row', () => {
-  test('releases the row, which is due again after the given time', async () => {
+  test('releases the row, which becomes due again after the requested time', async () => {
     const [id] = await makeDue(1)
     const [held] = await claim('charges', 1)
     expect(await postpone('charges', held!, 60_000)).toBe(true)
@@ -124,7 +126,7 @@ describe('postponing a claimed row', () => {
     expect(idsOf(await claim('charges', 1))).toEqual([id])
   })
 
-  test('changes nothing for a worker whose lease another worker holds by now', async () => {
+  test('changes nothing if another worker has claimed the row since', async () => {
     await makeDue(1)
     const [slow] = await claim('charges', 1, 50)
     await sleep(100)
@@ -146,7 +148,7 @@ describe('postponing a claimed row', () => {
 describe('work under a lease', () => {
   afterEach(() => supplyEnv({ WORKER_LEASE_SECONDS: '' }))
 
-  test('receives the due rows, returns their number, and holds them only while it runs', async () => {
+  test('gets the due rows under a lease that ends with the work, and returns their number', async () => {
     const [id] = await makeDue(1)
     let held: Claim | undefined
     const count = await withLease('charges', 10, async due => {
@@ -159,7 +161,7 @@ describe('work under a lease', () => {
     expect(await withLease('charges', 10, () => Promise.reject(new Error('not called')))).toBe(0)
   })
 
-  test('renews the lease until the work ends, but not for released rows', async () => {
+  test('has its lease renewed until it ends, but not for released rows', async () => {
     supplyEnv({ WORKER_LEASE_SECONDS: '2' })
     await makeDue(2)
     await withLease('charges', 10, async due => {
@@ -170,7 +172,7 @@ describe('work under a lease', () => {
     })
   })
 
-  test('a failure ends the renewal, and the rows stay hidden until the lease expires', async () => {
+  test('is not renewed after a failure: the rows stay hidden until the lease expires', async () => {
     await makeDue(1)
     let held: Claim | undefined
     const work = withLease('charges', 10, async due => {
@@ -182,7 +184,7 @@ describe('work under a lease', () => {
     expect(await claim('charges', 10)).toEqual([])
   })
 
-  test('a lease taken over by another worker is detected', async () => {
+  test('detects that another worker has taken over its lease', async () => {
     supplyEnv({ WORKER_LEASE_SECONDS: '2' })
     await makeDue(1)
     const [held] = await claim('charges', 1)

@@ -44,7 +44,10 @@ export function claim(table: JobTable, limit: number, durationMs = leaseMs()): P
   )
 }
 
-/** Releases a row to become due in `dueInMs`. Returns false if another worker has claimed it. */
+/**
+ * Releases a claimed row, which becomes due again in `dueInMs`. Returns false if another worker has
+ * claimed it since.
+ */
 export async function postpone(table: JobTable, held: Claim, dueInMs: number): Promise<boolean> {
   const rows = Prisma.raw(table)
   const changed = await db().$executeRaw`
@@ -56,7 +59,7 @@ export async function postpone(table: JobTable, held: Claim, dueInMs: number): P
   return changed === 1
 }
 
-/** Table of each lease that this process holds and renews. */
+/** Leases that this process holds and renews, each with the table of its rows. */
 const heldLeases = new Map<string, JobTable>()
 
 /** Claims due rows and renews their lease until `work` ends. Returns the number of rows claimed. */
@@ -99,7 +102,10 @@ export function renewLease(table: JobTable, lease: string): () => void {
   return stopRenewal
 }
 
-/** Returns whether this process holds the lease, as far as it knows. Checked before calling the bank. */
+/**
+ * Returns whether this process still renews the lease. Reads memory, not the database. Checked
+ * before each call of the bank.
+ */
 export function isLeaseHeld(held: Claim): boolean {
   return heldLeases.has(held.lease)
 }

@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 afterAll(disconnect)
 
-/** Runs a module in another process at the repository's root; resolves with its first line. */
+/** Runs a module in another process at the repository's root. Returns its first line of output. */
 async function runInChildProcess(code: string, settings: Record<string, string>): Promise<string> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
     cwd: new URL('../../..', import.meta.url),
@@ -38,7 +38,10 @@ async function runInChildProcess(code: string, settings: Record<string, string>)
   return line
 }
 
-/** Starts the API in another process with its own pool, and makes a token for it. */
+/**
+ * Starts the API in another process with its own pool. Returns a function that sends a request with
+ * a valid token.
+ */
 async function startApiProcess(url: string, poolMax = 2) {
   supplyEnv({ DATABASE_URL: url })
   await disconnect()
@@ -88,7 +91,7 @@ describe('a pool with all connections busy', () => {
     await pool.$disconnect()
   })
 
-  test('answers 503 to all requests within five seconds and works again without a restart', async () => {
+  test('responds 503 to all requests within five seconds and works again without a restart', async () => {
     const url = await makeDatabase()
     const request = await startApiProcess(url)
     expect(await request()).toMatchObject(OK_RESPONSE)
@@ -109,7 +112,8 @@ describe('a pool with all connections busy', () => {
 
 test('the API needs no restart after the database hangs, dies and comes back', async () => {
   const dataFolder = makeFolder()
-  // Used again after the restart; findFreePort stays outside the kernel's ephemeral range.
+  // The second server must use the same port; findFreePort avoids the ports that the kernel gives
+  // to other sockets.
   const port = `${await findFreePort()}`
   const embedded = await openForTest(dataFolder, { settings: { port } })
   await migrate(embedded.url)

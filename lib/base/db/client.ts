@@ -9,25 +9,32 @@ export { Prisma }
 export type Database = PrismaClient
 export type Tx = Prisma.TransactionClient
 
-/**
- * Time limits of a request for a connection and for a result, below 5 s in total; then it gets 503.
- * The server's statement_timeout is shorter, so that no statement outlives its request.
- */
+/** Time limit of a request for getting a connection. */
 const CONNECT_TIMEOUT_MS = 2_000
+/**
+ * Time limit of a request for a result. Together with the connection less than 5 s; then the
+ * response is 503.
+ */
 const QUERY_TIMEOUT_MS = 2_800
+/**
+ * Limit on the server, shorter than QUERY_TIMEOUT_MS, so that no statement outlives its request.
+ */
 const STATEMENT_TIMEOUT_MS = 2_600
 
 const HOLDER = Symbol.for('troco.db')
 const POOL = Symbol.for('troco.db.pool')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: Database; [POOL]?: Pool }
 
-/** Returns the ORM on the pool of the process, shared by the native modules and Next's copy of them. */
+/**
+ * Returns the Prisma client of the process. The native modules and their copies in Next's bundle
+ * share it.
+ */
 export function db(): Database {
   if (!holder[HOLDER]) openPool()
   return holder[HOLDER] as Database
 }
 
-/** Returns the same pool without the ORM, for hot paths (lib/base/db/rows.ts). */
+/** Returns the connection pool of `db()`, for hot paths without the ORM (lib/base/db/rows.ts). */
 export function pool(): Pool {
   if (!holder[POOL]) openPool()
   return holder[POOL] as Pool
@@ -69,7 +76,8 @@ function makePool(options: ConnectionOptions): Pool {
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     query_timeout: options.queryTimeoutMs,
     application_name: 'troco',
-    // An old PgBouncer refuses startup options; a migration sets the time zone of the database too.
+    // PG_NAMED_STATEMENTS is false for an old PgBouncer, which also refuses startup options. A
+    // migration sets the time zone of the database as well.
     options: PG_NAMED_STATEMENTS ? sessionSettings(options) : undefined,
   })
 }
@@ -96,7 +104,10 @@ function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string {
   return `-c timezone=UTC${limit}`
 }
 
-/** Derives the statement name from its text: a name reused for other SQL would run the old statement. */
+/**
+ * Returns the name of a prepared statement, a hash of its text: a name reused for other SQL would
+ * run the old statement.
+ */
 export function statementName(sql: string): string | undefined {
   return env().PG_NAMED_STATEMENTS ? deriveStatementName(sql) : undefined
 }

@@ -9,7 +9,10 @@ export function utcText(column: string): Prisma.Sql {
   return Prisma.raw(`to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`)
 }
 
-/** An account id. `proof`: SQL that returns the id, or refuses the statement if the caller is invalid. */
+/**
+ * Account of a statement: its id, or the id with a proof. `proof` is SQL that returns the id, or
+ * fails the statement if the caller is invalid.
+ */
 export type AccountRef = string | { id: string; proof: Prisma.Sql }
 
 export function accountSql(account: AccountRef): Prisma.Sql {
@@ -17,8 +20,8 @@ export function accountSql(account: AccountRef): Prisma.Sql {
 }
 
 /**
- * Returns a WHERE condition for rows of the account. The proof is a condition of its own: compared
- * with a column, it would not run when no row exists, and an invalid caller would get an empty list.
+ * Returns a WHERE condition for rows of the account. The proof is a separate condition: compared
+ * with a column, it would not run if no row exists, and an invalid caller would get an empty list.
  */
 export function accountCondition(alias: string, account: AccountRef): Prisma.Sql {
   const row = Prisma.raw(alias)
@@ -28,8 +31,8 @@ export function accountCondition(alias: string, account: AccountRef): Prisma.Sql
 }
 
 /**
- * Selects code and parameters of a reason from `<name>_code` and `<name>_params` of row `alias`. Rows
- * of older versions have only a sentence in `text`; they get the code `other`.
+ * Selects code and parameters of a reason from `<name>_code` and `<name>_params` of row `alias`.
+ * Rows of older versions have only a sentence, in the column `text`; they get the code `other`.
  */
 export function reasonColumns(alias: string, name: string, text = name, as = name): Prisma.Sql {
   const [code, params, sentence] = [`${name}_code`, `${name}_params`, text].map(

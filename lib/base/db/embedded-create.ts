@@ -20,7 +20,10 @@ import type { DataDirectory } from './embedded-location.ts'
 import { type Postmaster, plainEnv } from './embedded-server.ts'
 import { readProcessIdentity } from './process.ts'
 
-/** Runs initdb in a temporary folder and renames it when complete, so that data is never half made. */
+/**
+ * Runs initdb in a temporary folder and renames the folder when complete: a data directory is never
+ * half created.
+ */
 export async function createData(
   place: DataDirectory,
   bin: string,
@@ -66,7 +69,7 @@ async function runInitdb(
     throw setupError(`The database could not be created: initdb reported: ${reason}`)
 }
 
-/** Removes what a killed creation left, including its password file. */
+/** Removes the files of an interrupted creation, including its password file. */
 export function removeLeftovers(location: string): void {
   const prefix = stagingPrefix(location)
   for (const name of readdirSync(dirname(prefix))) {
@@ -74,7 +77,7 @@ export function removeLeftovers(location: string): void {
     try {
       rmSync(join(dirname(prefix), name), { recursive: true, force: true })
     } catch {
-      // An initdb that outlived its parent still writes here; a later start removes the folder.
+      // An initdb that outlived its parent still writes to this folder; a later start removes it.
     }
   }
 }
@@ -83,7 +86,7 @@ function stagingPrefix(location: string): string {
   return `${location}.new-`
 }
 
-/** Flushes a folder: without it, a rename can be lost in a power failure. */
+/** Flushes a folder to disk: otherwise a power failure could undo a rename in it. */
 function syncFolder(folder: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(folder, 'r')
@@ -123,7 +126,10 @@ async function createRole(client: pg.Client, password: string): Promise<void> {
   if (!found.rowCount) await client.query('CREATE DATABASE troco OWNER troco')
 }
 
-/** Returns the error code, or null on success. Retries for 10 s while PostgreSQL refuses connections. */
+/**
+ * Connects and runs `work`. Returns the error code, or null on success. Retries for 10 s while
+ * PostgreSQL refuses connections.
+ */
 async function runWithRetry(
   { pid, port }: Postmaster,
   credentials: { user: string; database: string; password: string },

@@ -38,7 +38,10 @@ export function findPostgresPackage(): PostgresPackage {
   }
 }
 
-/** Returns the folder of the PostgreSQL programs; copies them if links or permissions are missing. */
+/**
+ * Returns the folder of the PostgreSQL programs. Copies the package if it lacks links or
+ * permissions.
+ */
 export function prepareBinaries(
   { native, version }: PostgresPackage,
   user: PostgresUser | null,
@@ -64,7 +67,10 @@ function isReadableFor(native: string, user: PostgresUser): boolean {
   })
 }
 
-/** Creates the symlinks of the package's install script, which is not run. Returns false on failure. */
+/**
+ * Creates the symbolic links of the package's install script, which npm does not run. Returns false
+ * on failure.
+ */
 function addMissingLinks(native: string): boolean {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return true
@@ -73,7 +79,7 @@ function addMissingLinks(native: string): boolean {
     const path = join(dirname(native), target)
     if (lstatSync(path, { throwIfNoEntry: false })) continue
     try {
-      // Source and target share a folder, so a relative link stays valid when the folder is copied.
+      // Both files are in one folder, so a relative link stays valid when the folder is copied.
       symlinkSync(source.slice(source.lastIndexOf('/') + 1), path)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false
@@ -82,7 +88,10 @@ function addMissingLinks(native: string): boolean {
   return true
 }
 
-/** Copies, then renames. Of two concurrent processes the first rename wins; both copies are complete. */
+/**
+ * Copies to a temporary folder, then renames it. Of two concurrent processes the first rename wins;
+ * both copies are complete.
+ */
 function copyComplete(native: string, target: string): void {
   const parent = mkdtempSync(`${target}.new-`)
   try {
@@ -111,7 +120,10 @@ function executableBits(path: string): number {
   return dirname(path).endsWith('bin') ? 0o111 : 0
 }
 
-/** Returns whether the folder has data. Refuses another major version and a folder of other files. */
+/**
+ * Returns whether the folder contains PostgreSQL data. Throws for another major version and for a
+ * folder of other files.
+ */
 export function hasData(location: string, major: string): boolean {
   const entries = existsSync(location) ? readdirSync(location) : []
   if (entries.length === 0) return false

@@ -9,16 +9,21 @@ export interface PostgresUser {
   gid: number
 }
 
-/** Folder for data and programs that the user postgres could not reach elsewhere. Used by root only. */
+/**
+ * Folder for data and programs if the user postgres cannot reach the data folder. Only root uses
+ * it.
+ */
 export const sharedFolder = '/var/lib/troco'
 
 export interface DataDirectory {
   location: string
-  /** User that PostgreSQL runs as, since it refuses root; null for the user of this process. */
+  /**
+   * User that PostgreSQL runs as if this process is root, which PostgreSQL refuses; otherwise null.
+   */
   user: PostgresUser | null
 }
 
-/** Chooses the data directory. Existing data always wins over a new location. */
+/** Chooses the data directory. Existing data always takes precedence over a new location. */
 export function chooseDataDirectory(dataFolder: string): DataDirectory {
   const own = join(dataFolder, 'postgres')
   const uid = process.geteuid?.()
@@ -41,7 +46,10 @@ export function makeSharedFolder(folder: string): void {
   chmodSync(folder, 0o755)
 }
 
-/** Stores the location of data outside the data folder, for later starts and for operators. */
+/**
+ * Writes the location of data outside the data folder to a file, for later starts and for
+ * operators.
+ */
 export function writePointer(dataFolder: string, location: string): void {
   const pointer = pointerPath(dataFolder)
   if (dirname(location) !== dataFolder && !existsSync(pointer)) {
@@ -68,7 +76,8 @@ function isDataDirectory(location: string): boolean {
   try {
     return statSync(join(location, 'PG_VERSION')).isFile()
   } catch (error) {
-    // EACCES: the folder belongs to another user, which ownerOf reports.
+    // EACCES: the folder belongs to another user. `ownerOf` then throws an error that names the
+    // user.
     return (error as NodeJS.ErrnoException).code === 'EACCES'
   }
 }

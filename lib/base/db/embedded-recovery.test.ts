@@ -40,7 +40,7 @@ describe('after kill -9', () => {
     await expectRow(next)
   })
 
-  test('of the postmaster, a backend that is still running is ended before the next start', async () => {
+  test('of the postmaster, a backend that still runs is stopped before the next start', async () => {
     const dataFolder = makeFolder()
     const killed = await openForTest(dataFolder)
     await commitRow(killed.url)
@@ -58,7 +58,7 @@ describe('after kill -9', () => {
     await expectRow(next)
   })
 
-  test('of the process group that started it, the next process adopts PostgreSQL and can stop it', async () => {
+  test('of the process group that started PostgreSQL, the next process adopts it and can stop it', async () => {
     const dataFolder = makeFolder()
     const { child, embedded } = await openInOtherProcess(dataFolder)
     await commitRow(embedded.url)
@@ -135,7 +135,7 @@ describe('a stored pid counts only for the process that wrote it', () => {
     await commitRow(first.url)
     await first.release()
     const { uid, gid } = statSync(first.location)
-    // After `exec` the parent never reaps its child, which stays a zombie of the right user.
+    // After `exec` the parent never waits for its child, which stays a zombie of PostgreSQL's user.
     const script = 'true & echo $!; exec sleep 60'
     const parent = spawn('sh', ['-c', script], { uid, gid, stdio: ['ignore', 'pipe', 'ignore'] })
     try {

@@ -21,10 +21,13 @@ export interface Postmaster {
 
 /** A start fails after this time without a new log line; a long recovery logs every 10 s. */
 const startMaxMs = 20_000
-/** Time limit of a fast shutdown, which writes a checkpoint; then immediate shutdown, with recovery. */
+/** Time limit of a fast shutdown (SIGINT), which writes a checkpoint. */
 const fastStopMaxMs = 6_000
+/** Time limit of the immediate shutdown (SIGQUIT) that follows; the next start then recovers. */
 const immediateStopMaxMs = 10_000
+/** Time for processes of an earlier server to exit by themselves, before they are stopped. */
 const orphanGraceMs = 3_000
+/** Total time for processes of an earlier server to exit; then the start fails. */
 const orphanStopMaxMs = 10_000
 
 const defaults = {
@@ -59,7 +62,9 @@ export function findPostmaster(location: string): Postmaster | null {
   return isOurs ? { pid, port } : null
 }
 
-/** Starts PostgreSQL. Returns null if its port or data is in use: the caller looks again. */
+/**
+ * Starts PostgreSQL. Null if its port or data is in use: the caller then looks for a server again.
+ */
 export async function startPostmaster(
   { location, user }: DataDirectory,
   bin: string,
@@ -71,7 +76,7 @@ export async function startPostmaster(
   const values = Object.entries({ ...defaults, port: `${port}`, ...settings })
   rmSync(log, { force: true })
   const output = openSync(log, 'wx', 0o600)
-  // Detached, so that Ctrl-C reaches only this process, which then stops PostgreSQL in order.
+  // Detached, so that Ctrl-C reaches only this process, which then shuts PostgreSQL down.
   const child = spawn(
     join(bin, 'postgres'),
     ['-D', location, ...values.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
@@ -91,7 +96,7 @@ export async function startPostmaster(
   throw setupError(`PostgreSQL exited while starting: ${reason} (log: ${location}/log)`)
 }
 
-/** Waits until PostgreSQL accepts connections; null if it exits. */
+/** Waits until PostgreSQL accepts connections. Returns null if it exits. */
 export async function waitUntilReady(
   location: string,
   pid: number,
@@ -128,7 +133,7 @@ export async function stopPostmaster(pid: number): Promise<void> {
   throw setupError(`PostgreSQL (process ${pid}) did not stop: run kill -9 ${pid}`)
 }
 
-/** Waits for processes of an earlier PostgreSQL, ends orphans, and removes a stale postmaster.pid. */
+/** Waits for processes of an earlier server, then stops them; removes a stale postmaster.pid. */
 async function cleanUpPreviousServer(location: string): Promise<void> {
   const lines = readPidFile(location)
   const folder = realpathSync(location)
@@ -144,7 +149,7 @@ async function cleanUpPreviousServer(location: string): Promise<void> {
       )
     }
   }
-  // PostgreSQL does not start if the file is empty or its pid is a zombie or another program.
+  // PostgreSQL does not start if the file is empty or has the pid of a zombie or another program.
   if (!findPostmaster(location)) rmSync(join(location, 'postmaster.pid'), { force: true })
 }
 
@@ -156,14 +161,14 @@ function readPidFile(location: string): string[] {
   }
 }
 
-/** Returns the port of the last start: a server whose database died can reconnect to the next one. */
+/** Returns the port of the last start: on the same port, other Troco processes can reconnect. */
 function readLastPort(location: string): number {
   const file = join(location, 'postmaster.opts')
   const options = existsSync(file) ? readFileSync(file, 'utf8') : ''
   return Number(/"port=(\d+)"/.exec(options)?.[1] ?? 0)
 }
 
-/** Returns the port if it is free (0: any free port), else null. */
+/** Returns the port if it is free, else null. Port 0 returns any free port. */
 async function probePort(port: number): Promise<number | null> {
   const server = createServer().listen(port, '127.0.0.1')
   const isFree = await once(server, 'listening').then(
@@ -192,7 +197,9 @@ async function waitUntil(condition: () => boolean, waitMs: number): Promise<bool
   return true
 }
 
-/** Clean environment without PGPORT, LD_LIBRARY_PATH or secrets. Windows programs need the inherited one. */
+/**
+ * Returns an environment without PGPORT and secrets. Undefined on Windows, to inherit everything.
+ */
 export function plainEnv(): NodeJS.ProcessEnv | undefined {
   if (process.platform === 'win32') return undefined
   return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const

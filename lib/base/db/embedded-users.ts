@@ -17,12 +17,15 @@ import { readProcessIdentity } from './process.ts'
 /** Maximum wait for the lock: longer than a first start on a slow disk or a recovery takes. */
 const lockWaitMaxMs = 120_000
 
-/** References to open locks: a suspended function can be garbage collected, releasing its lock. */
+/**
+ * References to open locks: the garbage collector may free a suspended function, and release its
+ * lock.
+ */
 const openLocks = new Set<DatabaseSync>()
 
 /**
- * Runs `work` exclusively in this data folder. SQLite locks through the kernel, which releases the
- * lock when its holder dies, so it is never stale. Nothing is stored in the file.
+ * Runs `work` exclusively in this data folder. SQLite locks the file through the kernel, which
+ * releases the lock when the process dies, so no lock is ever stale. The file stays empty.
  */
 export async function withLock<T>(dataFolder: string, work: () => Promise<T>): Promise<T> {
   const path = join(dataFolder, 'postgres-lock')
@@ -59,7 +62,9 @@ function tryLock(lock: DatabaseSync): boolean {
   }
 }
 
-/** Registers this process as a user of PostgreSQL. Call it, and the functions below, under the lock. */
+/**
+ * Registers this process as a user of PostgreSQL. This function and those below require `withLock`.
+ */
 export function addUser(dataFolder: string): string {
   const folder = usersFolder(dataFolder)
   mkdirSync(folder, { recursive: true })

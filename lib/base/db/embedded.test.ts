@@ -93,7 +93,7 @@ describe('a new data folder', () => {
 })
 
 describe('releasing PostgreSQL', () => {
-  test('leaves it to other users; the last one stops all its processes', async () => {
+  test('leaves it running for other users; the last user stops all its processes', async () => {
     const dataFolder = makeFolder()
     const first = await openForTest(dataFolder)
     const second = await openForTest(dataFolder)

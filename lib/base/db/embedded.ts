@@ -16,7 +16,7 @@ import { addUser, countUsers, removeUser, withLock } from './embedded-users.ts'
 export interface Embedded {
   url: string
   location: string
-  /** Whether PostgreSQL was already running: shared with another Troco process, or left by one. */
+  /** Whether PostgreSQL was already running, started by another Troco process. */
   adopted: boolean
   pid: number
   /** Stops PostgreSQL if no other process uses it. */
@@ -30,7 +30,10 @@ interface Options {
   settings?: Record<string, string>
 }
 
-/** Maximum start attempts: another program can take the port, or another start win the data. */
+/**
+ * Maximum start attempts: another program can take the port, or another process start PostgreSQL
+ * first.
+ */
 const attemptsMax = 5
 
 export async function openEmbedded(options: Options): Promise<Embedded> {

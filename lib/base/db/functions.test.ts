@@ -8,7 +8,10 @@ import { migrate } from '#lib/base/db/migrate.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 
-/** Checksums of all released versions. A change adds a line; existing lines never change. */
+/**
+ * Checksums of all released versions. A change of a function adds a line; existing lines never
+ * change.
+ */
 const RELEASED = [
   'troco_claim_deliveries 1 c84430c7248b',
   'troco_fold 1 0c29b28cd23c',
@@ -126,7 +129,7 @@ describe('prisma/functions', () => {
     expect(now.filter(line => !RELEASED.includes(line))).toEqual([])
   })
 
-  test('version 1 of a function that a released migration made has the same body', async () => {
+  test('version 1 of a function has the same body as in its released migration', async () => {
     const first = readFunctions('prisma/functions').filter(({ version }) => version === 1)
     const definitions = async (target: string) => {
       const rows = await query(
@@ -145,7 +148,7 @@ describe('prisma/functions', () => {
     expect(current.filter(row => names.includes(row.name))).toEqual(released)
   })
 
-  test('each file names the code that calls it, and that code names the file', () => {
+  test('each file mentions the files that call its function, and those mention it', () => {
     const files = execFileSync('git', ['ls-files', 'lib/*.ts'], { encoding: 'utf8' }).split('\n')
     const sources = files
       .filter(path => path !== '' && !path.endsWith('.test.ts'))

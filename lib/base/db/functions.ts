@@ -4,10 +4,10 @@ import { basename, join } from 'node:path'
 import type { Client } from 'pg'
 import { refuse } from '#lib/base/errors.ts'
 
-/** A database function: one per file of prisma/functions, with the same name. */
+/** A database function. The file of the same name in prisma/functions defines it. */
 export interface DatabaseFunction {
   name: string
-  /** Increases with each change; only a higher version replaces the one in the database. */
+  /** Increases with each change; only a higher version replaces the function in the database. */
   version: number
   /** Truncated SHA-256 of the statement, without the comments above it. */
   checksum: string
@@ -56,7 +56,10 @@ async function readInstalledVersions(client: Client): Promise<Map<string, string
   return new Map(rows.map(({ name, comment }) => [name, comment]))
 }
 
-/** A higher version in the database stays: a newer Troco installed it, and older calls still work. */
+/**
+ * Returns whether the file replaces the installed function. A higher installed version stays: a
+ * newer Troco installed it, and older calls still work.
+ */
 function isNewer({ name, version, checksum }: DatabaseFunction, comment?: string | null): boolean {
   const [, installedVersion, installedChecksum] =
     /^version (\d+), sha256 (\w+)$/.exec(comment ?? '') ?? []

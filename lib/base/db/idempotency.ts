@@ -1,10 +1,10 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
-/** End of the lock on an idempotency key: after it, a retry resumes the work. */
+/** End of the lock on an idempotency key. After this time, a retry resumes the work. */
 export const lockedUntilSql = Prisma.sql`now() + interval '60 seconds'`
 
-/** A request with an idempotency key: it may be sent again but acts only once. */
+/** A request with an idempotency key: sent again, it takes effect only once. */
 export interface IdempotentRequest {
   accountId: string
   mode: Mode
@@ -14,13 +14,14 @@ export interface IdempotentRequest {
   keptS: number
   /** Id of the created resource, the same when the work is resumed. */
   id: string
-  /** The key is already stored, and the process that started the work is gone. */
+  /** Whether the key is already stored, by a process that died before it finished the work. */
   resumed: boolean
 }
 
 /**
- * Returns SQL that stores the key in the statement that writes the row. A concurrent request with the
- * key waits at the unique index. `staysLocked`: the work continues after it. Null if there is nothing to store.
+ * Returns SQL that stores the key in the statement that writes the row. A concurrent request with
+ * the key waits at the unique index. `hasFollowUp`: work follows the statement, so the key stays
+ * locked. Null if there is nothing to store.
  */
 export function storeKeySql(
   once: IdempotentRequest | undefined,

@@ -17,7 +17,7 @@ const holder = globalThis as typeof globalThis & { [HOLDER]?: SharedListener }
 
 /**
  * Receives wake-ups of other processes until aborted. All listeners of a process share one separate
- * connection. Without it (lost, or refused by a pooler) they still find work by polling.
+ * connection. While it is lost, or if a pooler refuses it, jobs start by polling.
  */
 export async function listenForWakeUps(stopSignal: AbortSignal): Promise<void> {
   if (stopSignal.aborted) return
@@ -66,7 +66,7 @@ async function listenOnce(stopSignal: AbortSignal): Promise<void> {
   try {
     await client.connect()
     await client.query(`LISTEN ${CHANNEL}`)
-    // Notifications sent before LISTEN are lost, so wake every topic once.
+    // Notifications sent before LISTEN are lost, so every topic is woken once.
     for (const topic of TOPICS) wakeLocal(topic)
     await ended
   } finally {

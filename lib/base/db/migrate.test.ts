@@ -157,10 +157,10 @@ test('a migration that Prisma marked as rolled back is applied', async () => {
 })
 
 describe('the table _prisma_migrations', () => {
-  /** `prisma migrate deploy` without the binary that its command line would download. */
+  /** Runs `prisma migrate deploy` through its library: the command line would download a binary. */
   async function deploy(target: string): Promise<string[]> {
     const schema = readFileSync('prisma/schema.prisma', 'utf8')
-    // Passes its own pool: the engine's pool would hold Prisma's lock until it idles out.
+    // A pool of its own: the pool of the engine would hold Prisma's lock until it times out.
     const pool = new Pool({ connectionString: target })
     const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool))
     const engine = await SchemaEngine.new(
@@ -218,7 +218,7 @@ describe('the table _prisma_migrations', () => {
     expect(await records(url)).toContainEqual(expect.objectContaining({ checksum: sha256 }))
   })
 
-  test('is shared with Prisma: neither applies what the other has applied', async () => {
+  test('is shared with Prisma: neither repeats a migration of the other', async () => {
     await run()
     expect(await deploy(url)).toEqual([])
     write('3_third', 'CREATE TABLE three (id int)')

@@ -12,8 +12,9 @@ const LOCK_ID = 72_707_369
 const FOLDER = 'prisma/migrations'
 /** Maximum wait for a table lock: statements of other processes queue behind a waiting migration. */
 const LOCK_WAIT_MS = 2_000
-/** Maximum attempts to get the locks; queued statements run during the rest between two. */
+/** Maximum attempts to get the table locks of a migration. */
 const LOCK_ATTEMPTS_MAX = 60
+/** Pause between two attempts, in which the queued statements run. */
 const LOCK_REST_MS = 1_000
 /** lock_not_available and deadlock_detected. */
 const LOCK_CONFLICT = /^(55P03|40P01)$/
@@ -31,8 +32,9 @@ interface RecordedMigration {
 }
 
 /**
- * Applies pending migrations under one lock, in order, each in its own transaction and recorded as
- * Prisma does; then the functions of the neighbouring folder. Returns the names of those applied.
+ * Applies pending migrations in order under one lock, each in its own transaction, and records them
+ * as Prisma does. Then applies the functions of the neighbouring folder. Returns the names of all
+ * applied.
  */
 export async function migrate(url: string, folder = FOLDER): Promise<string[]> {
   return withClient(url, async client => {
@@ -67,7 +69,8 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
   }
 }
 
-// An unescaped / ? or # in a password ends the host early, and the message would show part of it.
+// An unescaped / ? or # in a password ends the host early; the message would then show a part of
+// the password.
 function describeTarget(url: string): string {
   const parsed = URL.parse(url)
   const isWhole = parsed && !`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')

@@ -3,8 +3,8 @@ import type { ListQuery } from '#lib/base/fields.ts'
 import { earliestIdAt, latestIdAt } from '#lib/base/ids.ts'
 
 /**
- * Returns filters, order and limit of a list of `alias` rows, newest first. Reads one row more than
- * the limit, to know whether there is a next page.
+ * Returns the conditions, order and limit of a list of `alias` rows, newest first. Reads one row
+ * more than the limit, to know whether there is a next page.
  */
 export function pageSql(alias: string, query: ListQuery): Prisma.Sql {
   return Prisma.sql`
@@ -12,7 +12,10 @@ export function pageSql(alias: string, query: ListQuery): Prisma.Sql {
     ORDER BY ${Prisma.raw(alias)}.id DESC LIMIT ${query.limit + 1}`
 }
 
-/** Returns the filters. A period is a range of ids, which sort by time, refined by `created_at`. */
+/**
+ * Returns the WHERE conditions of a list. A period is a range of ids, which sort by time, refined
+ * by `created_at`.
+ */
 export function filterSql(alias: string, query: Omit<ListQuery, 'limit'>): Prisma.Sql {
   const { status, external_id, created_from: from, created_to: to, cursor } = query
   const row = Prisma.raw(alias)

@@ -1,8 +1,8 @@
 import { Prisma, pool, statementName } from '#lib/base/db/client.ts'
 
 /**
- * Runs a statement whose only column `json` has each row as JSON text. For hot paths: it uses the
- * ORM's pool without the ORM, which would double the CPU time of the process per statement.
+ * Runs a statement whose only column `json` has each row as JSON text. For hot paths: it skips the
+ * ORM, which would double the CPU time of the process per statement.
  */
 export async function queryRows<Row>({ text, values }: Prisma.Sql): Promise<Row[]> {
   const name = statementName(text)
@@ -10,7 +10,7 @@ export async function queryRows<Row>({ text, values }: Prisma.Sql): Promise<Row[
   return rows.map(({ json }) => JSON.parse(json))
 }
 
-/** Returns columns as one JSON value. Times must be selected with `utc()`. */
+/** Returns SQL that selects columns as one JSON value. Times must be selected with `utc()`. */
 export function asJson(columns: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(SELECT row_to_json(r) FROM (SELECT ${columns}) r)`
 }

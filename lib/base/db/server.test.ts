@@ -16,12 +16,12 @@ const DURABLE: ServerSettings = {
   synchronousCommit: 'on',
 }
 
-describe('judging the settings of a server', () => {
+describe('the settings of a server', () => {
   test.each([
     ['the oldest supported major version', { versionNumber: 150_000 }],
     ['commits that wait for a replica', { synchronousCommit: 'remote_apply' }],
     ['commits that wait for the local disk only', { synchronousCommit: 'local' }],
-  ])('accepts %s', (_what, settings) => {
+  ])('%s is accepted', (_what, settings) => {
     expect(describeUnsafeServer({ ...DURABLE, ...settings })).toBeNull()
   })
 
@@ -43,7 +43,7 @@ describe('judging the settings of a server', () => {
       { fsync: 'off', synchronousCommit: 'off' },
       'The database has fsync and synchronous_commit off, which can lose paid charges: turn them on',
     ],
-  ])('refuses %j in a line that says what to do', (settings, line) => {
+  ])('%j is refused in one line with the remedy', (settings, line) => {
     expect(describeUnsafeServer({ ...DURABLE, ...settings })).toBe(line)
   })
 })

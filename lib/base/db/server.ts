@@ -10,7 +10,7 @@ export interface ServerSettings {
   synchronousCommit: string
 }
 
-/** Returns why a server is not safe for money, in one line; null if it is. */
+/** Returns, in one line, why the server could lose committed payments; null if it cannot. */
 export function describeUnsafeServer(server: ServerSettings): string | null {
   const major = Math.floor(server.versionNumber / 10_000)
   if (major < OLDEST_MAJOR) {
@@ -26,7 +26,7 @@ export function describeUnsafeServer(server: ServerSettings): string | null {
   return `The database has ${names} off, which can lose paid charges: turn ${off.length > 1 ? 'them' : 'it'} on`
 }
 
-/** Throws unless commits that this server acknowledges survive a crash. */
+/** Throws unless the server's settings guarantee that committed data survives a crash. */
 export async function requireDurableServer(client: Client): Promise<void> {
   const { rows } = await client.query<ServerSettings>(`
     SELECT current_setting('server_version_num')::int AS "versionNumber",

@@ -1,11 +1,11 @@
 import { Prisma } from '#lib/base/db/client.ts'
 
-/** Common table expressions by name, in order. Null ones are omitted. */
+/** Common table expressions by name, in order. Entries that are null are omitted. */
 export type Ctes = Record<string, Prisma.Sql | null>
 
 /**
- * Rows that the later parts of a statement use. The columns are typed keys: a part that needs a
- * column that is not selected does not compile.
+ * Rows that the later parts of a statement read. Columns are typed keys: a part does not compile if
+ * it needs a column that is not selected.
  */
 export interface Source<Column extends string> {
   from: Prisma.Sql
@@ -13,7 +13,7 @@ export interface Source<Column extends string> {
 }
 
 interface Statement<Column extends string> {
-  /** Write or lock the rows that `source` selects from. */
+  /** CTEs that write or lock the rows that `source` selects from. */
   ctes: Ctes
   source: Source<Column>
   /** CTEs that read from `source`, joined by commas. */

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.$disconnect())
 
-/** Resolves for all callers once `size` of them have called; later calls resolve at once. */
+/** Returns a function whose promises resolve once it has been called `size` times. */
 function createBarrier(size: number): () => Promise<void> {
   const all = Promise.withResolvers<void>()
   let arrived = 0

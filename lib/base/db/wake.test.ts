@@ -65,7 +65,7 @@ test('a hundred wakes are sent in at most two notifications with each topic once
   expect(topicsOf(before.at(-1) ?? '')).toEqual(['charges', 'deliveries'])
 })
 
-test('notifications of others wake this process; its own do not, and none are sent on', async () => {
+test('notifications of other processes wake this process, its own do not, and none is forwarded', async () => {
   const charges = countWakes('charges')
   wake('charges')
   await expect.poll(() => notifications.length, { timeout: 10_000 }).toBeGreaterThan(0)

@@ -4,15 +4,18 @@ import type { Pool } from 'pg'
 import { pool } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
 
-/** Tables whose new work wakes listeners. */
+/** Tables whose new work wakes the jobs. */
 export const TOPICS = ['charges', 'withdrawals', 'refunds', 'deliveries'] as const
 export type Topic = (typeof TOPICS)[number]
-/** Local topic for shutdown, so that open event streams end. */
+/** Topic, within the process only, that ends open event streams on shutdown. */
 const SHUTDOWN_TOPIC = 'leaving'
 
 /** NOTIFY channel between processes. Payload: sender id, a space, topics separated by commas. */
 export const CHANNEL = 'troco'
-/** Interval of NOTIFY. Sent inside each transaction that moves money, it would halve the commit rate. */
+/**
+ * Interval between notifications. NOTIFY in each transaction that moves money would halve the
+ * commit rate.
+ */
 const NOTIFY_EVERY_MS = 20
 
 interface Bus {
@@ -20,7 +23,9 @@ interface Bus {
   senderId: string
   emitter: EventEmitter
   pendingTopics: Set<Topic>
-  /** Pool of the last caller: the timer must not open a new one after shutdown closed it. */
+  /**
+   * Pool of the last call of `wake`: `pool()` in the timer could open a new pool after shutdown.
+   */
   notifyPool: Pool | null
   timer: NodeJS.Timeout | null
 }
@@ -28,7 +33,9 @@ interface Bus {
 const HOLDER = Symbol.for('troco.wake')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: Bus }
 
-/** Returns the bus of the process, shared by the native modules and Next's copy of them. */
+/**
+ * Returns the bus of the process. The native modules and their copies in Next's bundle share it.
+ */
 function bus(): Bus {
   holder[HOLDER] ??= {
     senderId: randomUUID(),
@@ -41,8 +48,8 @@ function bus(): Bus {
 }
 
 /**
- * Signals new work, to this process at once and to others within 20 ms. Call it after the commit. A
- * lost signal is harmless, because workers also poll.
+ * Signals new work, to this process at once and to other processes within 20 ms. Call it after the
+ * commit. A lost signal is harmless, because workers also poll.
  */
 export function wake(topic: Topic): void {
   wakeLocal(topic)
@@ -56,7 +63,7 @@ export function wakeLocal(topic: string): void {
   bus().emitter.emit(topic)
 }
 
-/** Handles a notification, ignoring those that this process sent. */
+/** Wakes the topics of a notification, unless this process sent it. */
 export function handleNotification(message: string): void {
   const [senderId, topics = ''] = message.split(' ')
   if (senderId !== bus().senderId) for (const topic of topics.split(',')) wakeLocal(topic)

@@ -2,9 +2,9 @@ import { getPixPayloadInfo } from '@brazilian-utils/brazilian-utils/get-pix-payl
 import { describe, expect, test } from 'vitest'
 import { buildDynamicCode, buildStaticCode, crc16, parseBrCode } from './br-code.ts'
 
-// name | kind | key or location | cents | name | city | txid | description | postal code | use |
-// recurrence. Sources: Banco Central's manuals, API Pix 2.9.0, providers' documentation, tests of
-// other libraries.
+// id | kind | key or location | cents | merchant name | city | txid | description | postal code |
+// use | recurrence location. Sources: Banco Central's manuals, API Pix 2.9.0, providers'
+// documentation, tests of other libraries.
 const PUBLISHED = `
 G01|static|123e4567-e12b-12d1-a456-426655440000||Fulano de Tal|BRASILIA|||||
 00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-4266554400005204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***63041D3D
@@ -62,7 +62,7 @@ G27|dynamic|example.test/v2/cobv/aaaabbbbccccdddd||LOJA TESTE|CIDADE D|ORDEMTEST
 00020101021226590014BR.GOV.BCB.PIX2537example.test/v2/cobv/aaaabbbbccccdddd5204000053039865802BR5910LOJA TESTE6008CIDADE D62160512ORDEMTEST0016304B02B
 `
 
-// name | reason of the refusal
+// id | error
 const BROKEN = `
 N1|structure
 00020126360014BR.GOV.BCB.PIX0114+5511943214321520400005303986540566.665802BR5907EMPRESA6008BRASILIA62080503***6304170E
@@ -109,7 +109,7 @@ describe('reading published codes', () => {
     expect([charges.length, recurrences.length, broken.length]).toEqual([25, 2, 6])
   })
 
-  test.each(charges)('$name has the values that its manual gives', ({ columns, code }) => {
+  test.each(charges)('$name has the values of its source', ({ columns, code }) => {
     expect(read(code)).toEqual(expected(columns))
   })
 

@@ -293,7 +293,7 @@ describe('the checksum', () => {
   const isSame = (text: string, at: number, other: string) =>
     at >= text.length - 4 && other.toUpperCase() === text[at]?.toUpperCase()
 
-  test('detects any changed character of a code, except the case of its own letters', () => {
+  test('detects any changed character of a code, except the case of letters in the checksum', () => {
     const code = buildStaticCode(evp)
     const passed: string[] = []
     for (let at = 0; at < code.length; at++)

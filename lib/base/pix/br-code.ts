@@ -10,7 +10,7 @@ const NO_TXID = '***'
 const BRL = '986'
 const NAME_MAX = 25
 const CITY_MAX = 15
-/** Maximum length of a location: what a template of 99 characters leaves beside the GUI. */
+/** Maximum length of a location: 99 characters of a template minus 22 for identifier and header. */
 const LOCATION_MAX = 77
 const AMOUNT_CHARACTERS_MAX = 13
 
@@ -60,7 +60,7 @@ export type BrCodeError =
 
 export type BrCodeReading = { ok: true; code: BrCode } | { ok: false; error: BrCodeError }
 
-/** Builds a static code. Throws a RangeError for values that some readers could not read back. */
+/** Builds a static code. Throws a RangeError for values that some wallets could not read. */
 export function buildStaticCode(input: StaticCodeInput): string {
   const { key, txid, description } = input
   if (!/^[!-~]{1,77}$/.test(key))
@@ -79,7 +79,7 @@ export function buildStaticCode(input: StaticCodeInput): string {
   return assembleCode('', account + rest, input, txid ?? NO_TXID)
 }
 
-/** Builds a dynamic code for the simulator: only a Pix participant can serve a real one's signed charge. */
+/** Builds a dynamic code, for the simulator only: a bank must serve the charge of a real code. */
 export function buildDynamicCode(input: DynamicCodeInput): string {
   const { location } = input
   if (!isLocation(location) || !location.includes('/'))
@@ -121,7 +121,7 @@ function formatAmount(amount: number): string {
   return text
 }
 
-/** Parses a code of any issuer. Lenient, but refuses what could be read in two ways. */
+/** Parses a code of any issuer. Lenient, but refuses a code that could be read in two ways. */
 export function parseBrCode(text: string): BrCodeReading {
   const fields = parseFields(text)
   if (typeof fields === 'string') return { ok: false, error: fields }
@@ -145,7 +145,7 @@ export function parseBrCode(text: string): BrCodeReading {
   return { ok: true, code }
 }
 
-// Checks the checksum before the structure, so that a mistyped character is always reported as such.
+// Verifies the checksum first, so that a mistyped character is always reported as `checksum`.
 function parseFields(text: string): Fields | BrCodeError {
   if (/[^ -~]/.test(text)) return 'characters'
   if (!/6304[0-9A-F]{4}$/i.test(text)) return 'checksum'

@@ -1,4 +1,4 @@
-/** EMV fields: two digits of id, two of length (01–99), then the value. The last field is a checksum. */
+/** EMV fields: two digits of id, two digits of length (01–99), then the value. */
 
 export type Fields = Map<string, string>
 
@@ -6,7 +6,7 @@ export function writeField(id: string, value: string): string {
   return id + String(value.length).padStart(2, '0') + value
 }
 
-/** Parses fields in order; null unless every length adds up and no id is repeated. */
+/** Parses fields in order. Null if a length does not fit the text or an id is repeated. */
 export function readFields(text: string): Fields | null {
   const fields: Fields = new Map()
   for (let at = 0; at < text.length; ) {
@@ -20,7 +20,7 @@ export function readFields(text: string): Fields | null {
   return fields
 }
 
-/** Folds to printable ASCII, so that characters and bytes of a field have the same length. */
+/** Folds to printable ASCII, so that a field has as many bytes as characters. */
 export function foldText(text: string, max = Number.POSITIVE_INFINITY): string {
   const plain = text
     .normalize('NFD')

@@ -72,7 +72,7 @@ describe('live mode converts a key to the form of the DICT directory', () => {
     expect(normalizePixKey('email', email, 'dict')).toEqual({ ok: true, key: email })
   })
 
-  test('a mobile number is accepted in the 67 area codes in use and in no other', () => {
+  test('a mobile number is accepted in exactly the 67 area codes in use', () => {
     const all = Array.from({ length: 100 }, (_, code) => String(code).padStart(2, '0'))
     const used = all.filter(code => normalizePixKey('phone', `${code}987654321`, 'dict').ok)
     expect(used.join(' ')).toBe(AREA_CODES)
@@ -159,7 +159,7 @@ describe('the inferred type of a key', () => {
     expect([infer('form'), infer('dict')]).toEqual([test, live])
   })
 
-  test('accepts the key, and in live mode is the only type that does', () => {
+  test('accepts the key; in live mode no other type does', () => {
     fc.assert(
       fc.property(fc.constantFrom('form', 'dict'), typed, (strictness, raw) => {
         const inference = inferPixKeyType(raw, strictness)

@@ -1,4 +1,4 @@
-/** Pix keys: normalizes what a merchant types to the form of the key directory (DICT). */
+/** Pix keys: converts typed keys to the form of the key directory (DICT). */
 
 import { isValidCnpj, isValidCpf, maskTaxId, normalizeTaxId, taxIdKind } from './tax-id.ts'
 
@@ -19,7 +19,8 @@ const KEY_MAX = 77
 /** The 67 area codes in use (Anatel). */
 const AREA_CODE = /^(?:[14689][1-9]|2[12478]|3[1-578]|5[1345]|7[134579])$/
 
-// DICT's pattern plus a mandatory dot in the domain: live mode accepts nothing that test mode refuses.
+// DICT's pattern plus a mandatory dot in the domain: live mode accepts no key that test mode
+// refuses.
 const DICT_EMAIL =
   /^[a-z0-9.!#$&'*+/=?^_{|}~`-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/
 
@@ -40,7 +41,7 @@ export function normalizePixKey(
 }
 
 /**
- * Infers the type of a key. Live mode refuses ambiguous ones: a mobile number can also be a valid
+ * Infers the type of a key. Live mode refuses ambiguous keys: a mobile number can also be a valid
  * CPF, and the money would go to a stranger.
  */
 export function inferPixKeyType(raw: string, strictness: PixKeyStrictness): PixKeyInference {
@@ -92,10 +93,13 @@ function readEmail(text: string, strictness: PixKeyStrictness): PixKeyReading {
   return pattern.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
 }
 
-/** Reads a phone number. Foreign ones need `+`: without it, a mistyped Brazilian one looks the same. */
+/**
+ * Reads a phone number. A foreign number needs `+`: without it, a mistyped Brazilian number looks
+ * the same.
+ */
 function readPhone(text: string): PixKeyReading {
   const dialled = stripPhone(text)
-  // Prefixes: 0 or 00 before the area code, 00 before 55. Never 14 digits, which would be a CNPJ.
+  // Prefixes: 0 or 00 before the area code, 00 before 55. Never 14 digits, the length of a CNPJ.
   const national = /^(?:(?:00)?55|\+55|0{0,2})(\d\d)9\d{8}$/.exec(dialled)
   if (national) {
     if (!AREA_CODE.test(national[1] ?? '')) return { ok: false, reason: 'area_code' }
@@ -105,6 +109,10 @@ function readPhone(text: string): PixKeyReading {
   return { ok: false, reason: 'form' }
 }
 
+/**
+ * Reads a phone number in test mode: also landlines, unknown area codes and foreign numbers without
+ * `+`.
+ */
 function readPhoneForm(text: string): PixKeyReading {
   const strict = readPhone(text)
   if (strict.ok) return strict
@@ -126,7 +134,10 @@ function readRandom(text: string): PixKeyReading {
   return /^[0-9a-f-]{36}$/.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
 }
 
-/** Lower-cases ASCII only: the Kelvin sign would become `k`, which is another person's key. */
+/**
+ * Lower-cases ASCII only: otherwise the Kelvin sign becomes `k`, and the key that of another
+ * person.
+ */
 function lowerCase(text: string): string {
   return text.replace(/[A-Z]/g, letter => letter.toLowerCase())
 }

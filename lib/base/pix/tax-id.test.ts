@@ -110,11 +110,11 @@ describe('the form of a document', () => {
     ['ſ1', 'ſ1'],
     ['ß', 'ß'],
     ['529_982', '529_982'],
-  ])('%s loses its separators only and becomes %s', (text, bare) => {
+  ])('%s without separators is %s', (text, bare) => {
     expect(normalizeTaxId(text)).toBe(bare)
   })
 
-  test('the form alone decides between CPF and CNPJ, whatever the check digits', () => {
+  test('the form alone distinguishes CPF and CNPJ, whatever the check digits', () => {
     expect(taxIdKind('123.456.789-00')).toBe('cpf')
     expect(taxIdKind('12.abc.345/01de-00')).toBe('cnpj')
   })

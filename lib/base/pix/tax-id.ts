@@ -7,7 +7,7 @@ export function normalizeTaxId(text: string): string {
   return text.replace(/[./ -]/g, '').replace(/[a-z]/g, letter => letter.toUpperCase())
 }
 
-/** Returns the kind by form alone, without verifying the check digits. */
+/** Returns the kind by form alone, without verifying the check digits; null if neither. */
 export function taxIdKind(text: string): TaxIdKind | null {
   const bare = normalizeTaxId(text)
   if (/^\d{11}$/.test(bare)) return 'cpf'
@@ -30,7 +30,7 @@ export function formatTaxId(text: string): string {
   return text
 }
 
-/** Masks a document for lists and logs: recognizable to its owner, useless to others. */
+/** Masks a document for lists and logs, so that only its owner can recognize it. */
 export function maskTaxId(text: string): string {
   const bare = normalizeTaxId(text)
   const kind = taxIdKind(bare)
@@ -39,7 +39,8 @@ export function maskTaxId(text: string): string {
   return '***'
 }
 
-// Refuses one repeated character: the check digits of 00000000000000 match, but none is ever issued.
+// Refuses one repeated character: the check digits of 00000000000000 are valid, but it is never
+// issued.
 function hasCheckDigits(bare: string, weightMax: number): boolean {
   if (/^(.)\1*$/.test(bare)) return false
   const first = checkDigit(bare.slice(0, -2), weightMax)
