@@ -31,7 +31,7 @@ test('a source without a column that its movement or event reads does not compil
   })
   const eventAlone = recordEvent({
     ctes: { made },
-    // @ts-expect-error The same for an event without a movement.
+    // @ts-expect-error Without a movement, an event reads the same columns.
     source: { from, columns: moved },
     event: 'transaction.paid',
     returning,

@@ -10,12 +10,12 @@ import type { EventType } from '#lib/services/webhooks/states.ts'
 interface Booking<Column extends string> {
   /** Idempotency key, stored in the same statement. */
   idempotency?: IdempotentRequest
-  /** CTEs that write the rows `source` selects from. */
+  /** CTEs that write the rows that `source` selects from. */
   ctes: Ctes
   /** One row per charge, withdrawal or refund. Without rows nothing is booked. */
   source: Source<Column>
   movement: Movement
-  /** Audit record; its `by` is null for a program. */
+  /** Audited action. Its `by` is null if an API token requested it. */
   audit?: MemberAction
   /** One JSON value per row that `source` selects from. */
   returning: Prisma.Sql
@@ -25,9 +25,9 @@ type BookingWithEvent = Booking<TransferColumn | EventColumn> & { event: EventTy
 type BookingWithoutEvent = Booking<TransferColumn> & { event?: undefined }
 
 /**
- * Builds the only statement that moves money: rows, idempotency key, audit record, transfers and
- * events. A crash leaves all or nothing. Ledger rows are always locked before event sequences, so
- * that two statements cannot deadlock.
+ * Builds the statement of every movement of money: rows, idempotency key, audit record, transfers
+ * and events. A crash leaves all or nothing. Ledger rows are always locked before event sequences,
+ * so that two statements cannot deadlock.
  */
 export function bookMovement(booking: BookingWithEvent | BookingWithoutEvent): Prisma.Sql {
   const { idempotency, ctes, source, movement, event, audit, returning } = booking
@@ -44,7 +44,7 @@ export function bookMovement(booking: BookingWithEvent | BookingWithoutEvent): P
   })
 }
 
-/** Builds the statement for a change without money: the rows and their events. */
+/** Builds the statement of a change without a movement: the rows and their events. */
 export function recordEvent(event: {
   ctes: Ctes
   source: Source<EventColumn>

@@ -3,7 +3,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 
-/** Returns the gateway of a mode. Live mode has none until the operator configures a bank. */
+/** Returns the gateway of a mode. Live mode has no gateway while no bank is configured. */
 export function gatewayOf(mode: Mode): Gateway {
   return gateways()[mode] ?? refuseMode()
 }

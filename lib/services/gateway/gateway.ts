@@ -2,22 +2,25 @@ import type { Prisma } from '#lib/base/db/client.ts'
 import type { BankReason } from '#lib/services/gateway/rejection.ts'
 
 /**
- * A bank, or the simulator of one. Every order carries an id that Troco fixed before the first
- * call, so repeating a call never moves money twice.
+ * A bank, or the simulator. Troco sets the id of every order before the first call, so that a
+ * repeated call never moves money twice.
  */
 export interface Gateway {
   readonly name: string
-  /** True if calls leave this process: each is journaled, and its outcome may remain unknown. */
+  /**
+   * Whether calls leave this process. Such calls are journaled, and their outcome may remain
+   * unknown.
+   */
   readonly remote: boolean
   /**
-   * Ages at which an open charge is queried, for a bank without payment notifications. After the
-   * last one, every multiple of it. Unset: only when the charge expires.
+   * Ages at which an open charge is queried, for a bank without payment notifications; after the
+   * last age, at each of its multiples. Unset: a charge is queried only when it expires.
    */
   readonly asksAfterMs?: readonly number[]
 
   /**
-   * Builds the BR Code of a charge without calling the bank, so that storing the charge is one
-   * statement. Null: this charge needs `createCharge`.
+   * Builds the BR Code of a charge without calling the bank, so that one statement stores the
+   * charge. Returns null if this charge needs `createCharge`.
    */
   buildBrCode?(order: ChargeOrder): GatewayResult<OpenedCharge> | null
   createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCharge>>
@@ -25,7 +28,7 @@ export interface Gateway {
   getCharges(txids: string[]): Promise<GatewayResult<Map<string, ChargeState>>>
   /**
    * Returns the SQL condition that this gateway has reported no state for a charge. Only for a
-   * gateway in Troco's database: the statement that expires charges can then check by itself.
+   * gateway in Troco's database: the statement that expires charges then needs no call.
    */
   noStateReportedSql?(chargeId: Prisma.Sql): Prisma.Sql
   cancelCharge(txid: string): Promise<GatewayResult<ChargeState>>
@@ -33,18 +36,22 @@ export interface Gateway {
   /** Returns whether the bank is known to be unavailable. Checked before the amount is held. */
   isDownFor?(dictKey: string): boolean
   sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>>
-  /** Null: the bank never accepted this payout, so sending it under the same id is safe. */
+  /**
+   * Returns null if the bank never accepted this payout: sending it again under the same id is
+   * safe.
+   */
   getPayout(id: string): Promise<GatewayResult<OrderState | null>>
 
   refundCharge(order: RefundOrder): Promise<GatewayResult<OrderState>>
   getRefund(id: string): Promise<GatewayResult<OrderState | null>>
 
-  /** Null: this gateway does not report a balance. */
+  /** Returns null if this gateway does not report a balance. */
   getBalance(): Promise<GatewayResult<{ available: number } | null>>
   checkHealth(): Promise<GatewayResult<null>>
 
-  /** Only for a bank that sends notifications. A notice is a hint: the state is then queried. */
+  /** Registers the address for notifications, at a bank that sends them. */
   registerWebhook?(address: string): Promise<GatewayResult<null>>
+  /** Parses a notification. It is only a hint: the state is then queried. */
   parseWebhook?(body: string): GatewayNotification[]
 }
 
@@ -54,8 +61,8 @@ export interface GatewayNotification {
 }
 
 /**
- * Outcome of a call. ok: it took effect. rejected: it never will. retryable: it took no effect and
- * may be repeated. unknown: query the bank about this id, and never send under another id.
+ * Outcome of a call. ok: it took effect. rejected: it never will. retryable: no effect, may be
+ * repeated. unknown: the bank must be queried by this id, and nothing sent under another id.
  */
 export type GatewayResult<Value> =
   | { outcome: 'ok'; value: Value }
@@ -65,7 +72,7 @@ export type GatewayResult<Value> =
 
 export interface OpenedCharge {
   brCode: string
-  /** Time until the bank expects a new state, if it reports one. */
+  /** Time until the bank expects a new state; absent if the bank gives none. */
   newsInMs?: number
 }
 
@@ -97,7 +104,7 @@ export interface RefundOrder {
   amount: number
 }
 
-/** State of a payout or refund at the bank. `taken` is accepted; only `done` has moved money. */
+/** State of a payout or refund at the bank. `taken`: accepted. `done`: the money has moved. */
 export type OrderState =
   | { state: 'taken' }
   | { state: 'done'; endToEndId: string }

@@ -21,7 +21,7 @@ const payout = (id: string, dictKey = 'ana.beatriz@example.com') => ({
   dictKey,
 })
 
-test('a call is stored before it is made, and its outcome after it', async () => {
+test('a call is stored before it starts, and its outcome when it ends', async () => {
   const order = subject()
   const bank = new StubBank()
   let during: unknown
@@ -114,7 +114,7 @@ test.each([
   ['rejected', { outcome: 'rejected', reason: 'No' }],
   ['down', { outcome: 'retryable', reason: 'down' }],
   ['lost after', { outcome: 'unknown', reason: 'the connection broke' }],
-] as const)('%s is stored as the bank responded', async (fate, answer) => {
+] as const)('the outcome of "%s" is stored as the bank reported it', async (fate, answer) => {
   const order = subject()
   const bank = new StubBank()
   bank.setScript(removeHyphens(order.id), { sends: [fate] })
@@ -179,7 +179,7 @@ describe('the journal contains no payer data', () => {
     ['52998224725', '***.982.247-**'],
     ['+5511987654321', '+55 (11) *****-4321'],
     ['what is this', '***'],
-  ])('and the PIX key %s only as %s', async (dictKey, shown) => {
+  ])('the PIX key %s is stored as %s', async (dictKey, shown) => {
     const order = subject()
     const bank = new StubBank()
     bank.sendPayout = async sent => ({ outcome: 'rejected', reason: `No key ${sent.dictKey}` })
@@ -189,7 +189,7 @@ describe('the journal contains no payer data', () => {
     ])
   })
 
-  test('and no extra fields of a response', async () => {
+  test('extra fields of a response are not stored', async () => {
     const order = subject()
     const bank = new StubBank()
     const extra = { state: 'taken', holder: 'Ana Beatriz Rocha' } as const

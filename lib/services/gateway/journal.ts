@@ -7,7 +7,7 @@ import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
 import { rejectionText } from '#lib/services/gateway/rejection.ts'
 
-/** Time limit of a call: above any normal response time. The outcome is then queried later. */
+/** Time limit of a call: above any normal response time. After it, the outcome is queried later. */
 const CALL_TIMEOUT_MS = 10_000
 
 /** A charge, withdrawal or refund that a call to the bank concerns. */
@@ -31,25 +31,27 @@ export type GatewayCalls = Pick<
 
 interface Call<Value> {
   operation: keyof GatewayCalls
-  /** Ids of the subjects, without dashes: a charge's is its txid. */
+  /** Ids of the subjects without hyphens; for a charge, the txid. */
   about: string[]
   request: (txid: string) => object
   make: () => Promise<GatewayResult<Value>>
-  /** Selects what to journal of the response for one subject. Default: all of it. */
+  /** Selects the part of the response that is journaled for one subject. Default: all of it. */
   part?: (value: Value, txid: string) => unknown
   /** Replacements for private texts that the bank may repeat in its response. */
   hidden?: Record<string, string>
 }
 
-/** Fields journaled of requests and responses: none of the payer; the PIX key arrives masked. */
+/**
+ * Journaled fields of requests and responses. None has payer data; the PIX key is masked before.
+ */
 const JOURNALED_FIELDS = [
   ...['id', 'txid', 'amount', 'dictKey', 'endToEndId', 'expiresInSeconds'],
   ...['state', 'paidAt', 'brCode', 'newsInMs', 'reason', 'code'],
 ]
 
 /**
- * Returns the gateway with a journal: each remote call is stored before it starts, its outcome
- * afterwards. Errors and timeouts of the bank become the outcome `unknown`, never an exception.
+ * Returns the gateway with a journal: each call of a remote gateway is stored before it starts, and
+ * its outcome when it ends. Errors and timeouts become the outcome `unknown`, never an exception.
  */
 export function withJournal(
   gateway: Gateway,
@@ -103,7 +105,9 @@ export function withJournal(
   }
 }
 
-/** Replaces the reason of a refused order with its sentence, whether it is a code or a text. */
+/**
+ * Replaces the reason of a refused order, a code or a text of the bank, with an English sentence.
+ */
 function withReasonText(order: OrderState | null): unknown {
   return order?.state === 'refused' ? { ...order, reason: rejectionText(order.reason) } : order
 }
@@ -132,7 +136,7 @@ async function journalCall<Value>(
       result.outcome === 'ok' ? part(result.value, removeHyphens(id)) : addTimeoutCode(result)
     return redact(JSON.stringify(response, JOURNALED_FIELDS), hidden)
   })
-  // The outcome may be money that moved: return it even if the journal cannot be updated.
+  // Money may have moved: the outcome is returned even if the journal cannot be updated.
   await db().$executeRaw`
       UPDATE gateway_calls g SET outcome = ${result.outcome}, finished_at = clock_timestamp(),
         response = c.response::json
@@ -153,7 +157,7 @@ function redact(json: string, hidden: Record<string, string>): string {
 
 const TIMED_OUT = { outcome: 'unknown', reason: 'no response in time' } as const
 
-/** Adds a code to the timeout, the only reason of Troco's own that a page shows. */
+/** Adds the code `timeout` to a timeout, so that pages can translate its reason. */
 function addTimeoutCode(result: GatewayResult<unknown>): object {
   return result === TIMED_OUT ? { ...result, code: 'timeout' } : result
 }
@@ -167,7 +171,7 @@ async function callWithTimeout<Value>(
   const timeout = sleep(timeoutMs, undefined, { signal: timeoutController.signal }).then(
     () => TIMED_OUT,
   )
-  // Log only the kind of error: its message may contain the request.
+  // Logs only the kind of error: its message may contain the request.
   const call = (async () => make())().catch(error => {
     const { code, name } = error as { code?: unknown; name?: unknown }
     const kind = String(code ?? name ?? 'thrown')

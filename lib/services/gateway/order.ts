@@ -4,7 +4,7 @@ import { log } from '#lib/base/log.ts'
 import type { GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
 
 const BATCH_MAX = 50
-/** Maximum concurrent orders: a call that hangs must not delay the others. */
+/** Maximum concurrent orders: a call that hangs must not delay other orders. */
 const CONCURRENCY_MAX = 8
 
 const FIRST_PAUSE_MS = 1_000
@@ -15,14 +15,14 @@ export function orderRetryPauseMs(attempts: number): number {
   return Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, attempts - 1))
 }
 
-/** Claims due orders and sends each one independently. Returns the number claimed. */
+/** Claims due orders and sends them independently of each other. Returns the number claimed. */
 export function sendDueOrders(
   kind: 'withdrawal' | 'refund',
   send: (held: Claim) => Promise<unknown>,
 ): Promise<number> {
   return withLease(`${kind}s`, BATCH_MAX, due =>
     runConcurrently(due, CONCURRENCY_MAX, async held => {
-      // A failure must not stop the others. The order becomes due again when its lease expires.
+      // A failure must not stop other orders. The order becomes due again when its lease expires.
       await send(held).catch(error =>
         log().error({ err: error, [`${kind}Id`]: held.id }, `sending a ${kind} failed`),
       )
@@ -37,8 +37,9 @@ interface OrderCalls {
 }
 
 /**
- * Returns the state of a claimed order at the bank; null: not known yet. From the second attempt on,
- * queries the bank first and sends, under the same id, only if the bank does not have the order.
+ * Returns the state of a claimed order at the bank; null if not known yet. From the second attempt
+ * on, queries the bank first and sends, under the same id, only if the bank does not have the
+ * order.
  */
 export async function placeOrder(
   held: Claim,
@@ -46,7 +47,7 @@ export async function placeOrder(
 ): Promise<OrderState | null> {
   const mayHaveArrived = held.attempts > 1
   if (mayHaveArrived) {
-    // A rejected query says nothing about the order: its money may be moving.
+    // A rejected query is no answer about the order: its money may have moved.
     const known = await query()
     if (known.outcome !== 'ok') return null
     if (known.value) return known.value
@@ -57,7 +58,7 @@ export async function placeOrder(
   if (result?.outcome !== 'rejected') return null
   const refused = { state: 'refused', reason: result.reason } as const
   if (!mayHaveArrived) return refused
-  // An earlier attempt may have arrived meanwhile, and be the reason why this one was rejected.
+  // The bank may reject this attempt because an earlier attempt has arrived meanwhile.
   const known = await query()
   return known.outcome === 'ok' ? (known.value ?? refused) : null
 }

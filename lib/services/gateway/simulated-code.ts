@@ -2,10 +2,13 @@ import { buildDynamicCode, foldText } from '#lib/base/pix/br-code.ts'
 import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
 
 const DEFAULT_MERCHANT_NAME = 'RECEBEDOR'
-/** Location in a simulated code, before the txid. The host does not exist. */
+/** Start of the location in a simulated code; the txid follows. The host does not exist. */
 export const SIMULATED_CODE_LOCATION = 'pix.example.test/qr/v2/'
 
-/** Builds a valid dynamic BR Code from the terms alone. Its location does not exist. */
+/**
+ * Builds a valid dynamic BR Code from the order alone: equal orders get equal codes. Its location
+ * does not exist.
+ */
 export function buildSimulatedCode(
   order: Pick<ChargeOrder, 'txid' | 'amount' | 'merchantName' | 'merchantCity'>,
 ): string {

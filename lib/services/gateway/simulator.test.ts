@@ -70,7 +70,7 @@ describe('a payout', () => {
     expect(await simulator.getPayout(order.id)).toEqual(TAKEN)
   })
 
-  test('to unavailable@ is not made, and the simulator does not know it', async () => {
+  test('to unavailable@ is refused and not stored', async () => {
     const order = orderTo('unavailable@example.com')
     expect(await simulator.sendPayout(order)).toMatchObject({ outcome: 'retryable' })
     expect(await simulator.getPayout(order.id)).toEqual({ outcome: 'ok', value: null })
@@ -99,7 +99,7 @@ describe('a charge', () => {
     payerDoc: '52998224725',
   }
 
-  test('has the same code for the same terms, and none with unavailable@', async () => {
+  test('has the same code for the same order, and no code with unavailable@', async () => {
     const first = simulator.buildBrCode?.(order)
     expect(simulator.buildBrCode?.(order)).toEqual(first)
     expect(await simulator.createCharge(order)).toEqual(first)
@@ -109,7 +109,7 @@ describe('a charge', () => {
     expect(simulator.buildBrCode?.(down)).toMatchObject({ outcome: 'retryable' })
   })
 
-  test('without a result is absent from the response; one call returns all others', async () => {
+  test('without a result is absent from the response of getCharges', async () => {
     const [paid, failed, unknown] = [newId(), newId(), newId()]
     await decideCharge(paid, 700, 'paid')
     await decideCharge(failed, 800, 'failed')

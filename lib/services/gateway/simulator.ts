@@ -14,12 +14,15 @@ import type {
 import { type BankReason, REJECTIONS, type RejectionCode } from '#lib/services/gateway/rejection.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 
-/** Delay until an order settles: about that of a real PIX. */
+/** Delay until an order settles: about as long as a real PIX takes. */
 const SETTLES_AFTER_MS = 1_000
 /** Bank number (ISPB) in end-to-end ids of the simulator. */
 const ISPB = '00000000'
 
-/** Reasons of the simulator itself. Any other text comes from the user who decides a payout. */
+/**
+ * Reason codes that the simulator sets itself. A user who rejects a payout can enter a text
+ * instead.
+ */
 type SimulatorReason = Exclude<RejectionCode, 'other'>
 
 interface Refusal {
@@ -127,7 +130,7 @@ async function sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>
   return acceptOrder('payout', order.id, order.amount, state, null)
 }
 
-/** Accepts an order once; a repeated id returns the state of the first. */
+/** Accepts an order once. A repeated id returns the state of the first order with this id. */
 async function acceptOrder(
   kind: 'payout' | 'refund',
   id: string,
@@ -184,7 +187,7 @@ async function getOrder(id: string, kind: string): Promise<GatewayResult<OrderSt
   return ok({ state: 'done', endToEndId: row.end_to_end_id ?? '' })
 }
 
-/** Returns the reason of a refusal. A row without a code quotes its text. */
+/** Returns the reason of a refusal: its code, or the text in a row without a code. */
 function reasonOf({ reason, reason_code: code }: Refusal): BankReason {
   return code === null && reason !== null ? reason : { code: code ?? 'unspecified', params: {} }
 }

@@ -23,7 +23,7 @@ function setCheckAge(accountId: string, minutes: number) {
     WHERE account_id = ${accountId}::uuid`
 }
 
-/** As superuser, because this role setting disables all triggers. */
+/** Runs a statement as superuser with all triggers disabled (session_replication_role). */
 async function corrupt(statement: string, values: string[]): Promise<void> {
   const url = new URL(env().DATABASE_URL ?? '')
   url.username = 'postgres'
@@ -40,7 +40,7 @@ async function makeShop() {
   return merchant
 }
 
-test('new accounts are checked, and checked ones again only after an hour', async () => {
+test('new accounts are checked at once, and again only after an hour', async () => {
   const { id } = await makeShop()
   expect(await readCheck(id)).toBeNull()
   expect(await checkLedgers()).toBeGreaterThan(0)
@@ -83,7 +83,7 @@ test('a changed balance is reported until it is correct again', async () => {
   expect(await readCheck(id)).toMatchObject({ wrong: null })
 })
 
-test('of two concurrent workers one checks an account', async () => {
+test('of two concurrent workers only one checks an account', async () => {
   const { id } = await makeShop()
   const other = connect({ poolMax: 1 })
   const done = await other.$transaction(async tx => {

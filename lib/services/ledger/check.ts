@@ -4,13 +4,16 @@ import { listFindings, withSnapshot } from '#lib/services/ledger/verify.ts'
 
 /** Interval after which an account's ledger is verified again. */
 const CHECK_INTERVAL = '1 hour'
-/** Time limit per run (one each minute); the rest waits, the longest unverified first. */
+/**
+ * Time limit of a run. A run starts each minute; the accounts that remain wait for the next run.
+ */
 const RUN_MAX_MS = 3_000
+/** Maximum ledgers that a run reads from the queue. */
 const DUE_MAX = 200
 
 /**
- * Verifies ledgers, the longest unverified first, until its time limit. Returns how many. Uses its
- * own connection: reading a large ledger takes longer than a request may.
+ * Verifies due ledgers until the time limit, the longest unverified first. Returns their number.
+ * Uses a separate connection: reading a large ledger takes longer than a request may.
  */
 export async function checkLedgers(timeLimitMs = RUN_MAX_MS): Promise<number> {
   const due = await db().$queryRaw<{ id: string }[]>`
@@ -24,7 +27,7 @@ export async function checkLedgers(timeLimitMs = RUN_MAX_MS): Promise<number> {
     let checked = 0
     for (const { id } of due) {
       if (performance.now() - startedAt >= timeLimitMs) break
-      // A failure for one account must not prevent the check of the others.
+      // A failure for one account must not prevent the check of other accounts.
       const isChecked = await checkLedger(database, id).catch(error => {
         log().error({ err: error, accountId: id }, 'ledger check failed')
         return false
@@ -40,7 +43,7 @@ export async function checkLedgers(timeLimitMs = RUN_MAX_MS): Promise<number> {
 /** Verifies one ledger and stores the result. Returns false if another worker is checking it. */
 export async function checkLedger(database: Database, accountId: string): Promise<boolean> {
   const result = await withSnapshot(database, async tx => {
-    // Limited to one core: no request waits for this check.
+    // Limited to one core, to leave the others to requests, which are more urgent.
     await tx.$executeRaw`SET LOCAL max_parallel_workers_per_gather = 0`
     const [start] = await tx.$queryRaw<{ at: Date; locked: boolean }[]>`
       SELECT now() AS at,

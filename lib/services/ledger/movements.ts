@@ -1,11 +1,11 @@
 /**
- * Every way in which money moves. A movement debits one ledger and credits another, once per charge,
- * withdrawal or refund. `external`: received through the bank, negative. `available`: can be withdrawn
- * or refunded. `outbound`: held until the bank reports a result. The three sum to zero.
+ * All movements of money. Each debits one ledger and credits another, once per charge, withdrawal
+ * or refund. `external`: received through the bank, negative. `available`: can be withdrawn or
+ * refunded. `outbound`: held until the bank reports a result. The balances sum to zero.
  */
 export const MOVEMENTS = {
   charge_paid: { debit: 'external', credit: 'available' },
-  /** Held on request, so that the amount cannot be spent twice. */
+  /** Booked with the request, so that the amount cannot be spent twice. */
   withdrawal_held: { debit: 'available', credit: 'outbound' },
   withdrawal_sent: { debit: 'outbound', credit: 'external' },
   withdrawal_returned: { debit: 'outbound', credit: 'available' },

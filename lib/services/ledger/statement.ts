@@ -21,9 +21,9 @@ interface Period {
 }
 
 /**
- * Returns a period's bounds by binary search, as versions grow with time: about 20 primary key
- * reads in a million entries. Adjacent periods share a bound, so that closing and opening balances
- * agree even if clocks were changed.
+ * Finds the bounds of a period by binary search, because versions grow with time: about 20 primary
+ * key reads in a million entries. Adjacent periods share a bound, so that closing and opening
+ * balances agree even if a clock was changed.
  */
 export async function findStatementRange(
   accountId: string,
@@ -64,15 +64,16 @@ export async function findStatementRange(
 }
 
 export interface StatementTotals {
-  /** Both are positive. */
+  /** Sum of the credits. */
   in: number
+  /** Sum of the debits, as a positive number. */
   out: number
 }
 
-/** Entries per statement: summed well within the statement timeout. */
+/** Entries per statement: few enough to be summed within the statement timeout. */
 const SUM_BATCH_SIZE = 250_000
 
-/** Sums credits and debits between the bounds: opening + in - out = closing. */
+/** Sums credits and debits of the range: opening + in - out = closing. */
 export async function totalStatement(
   accountId: string,
   mode: Mode,

@@ -8,10 +8,11 @@ import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 
-/** `npm run torture` runs 1,000. */
+/** Number of random histories; `npm run torture` runs 1,000. */
 const RUNS = Number(process.env.MODEL_RUNS || 200)
-/** Two accounts in both modes, and few subjects, so that the same one recurs often. */
+/** A book is an account in one mode: two accounts in both modes. */
 const BOOKS = 4
+/** Few subjects, so that movements often repeat a subject. */
 const SUBJECTS = 12
 
 type Ledger = 'available' | 'outbound' | 'external'
@@ -36,7 +37,7 @@ interface Row {
   amount: number
 }
 
-/** Written out, so that an error in lib/services/ledger/movements.ts is found. */
+/** Expected sides, written out to detect an error in lib/services/ledger/movements.ts. */
 const SIDES: Record<Movement, [from: Ledger, to: Ledger]> = {
   charge_paid: ['external', 'available'],
   withdrawal_held: ['available', 'outbound'],
@@ -63,7 +64,10 @@ class Model {
     }
   }
 
-  /** Returns the rows that a verb would move: a closing only for subjects held, or closed alike. */
+  /**
+   * Returns the rows that a verb would move. A closing movement requires a subject that is held, or
+   * was closed by the same movement.
+   */
   rowsOf({ movement, rows }: Command): Row[] {
     const family = movement.split('_')[0] ?? ''
     const offset = ['charge', 'withdrawal', 'refund'].indexOf(family) * SUBJECTS
@@ -81,7 +85,7 @@ class Model {
     })
   }
 
-  /** Applies all rows or none; returns false if the ledger must refuse them. */
+  /** Applies all rows or none. Returns false if the ledger must refuse them. */
   apply(movement: Movement, rows: Row[]): boolean {
     const keys = rows.map(row => `${movement} ${row.id}`)
     if (new Set(keys).size < keys.length || keys.some(key => this.moved.has(key))) return false
@@ -161,7 +165,7 @@ interface Place {
   ledger: string
 }
 
-/** The real ledgers of one run, without Prisma, which would take most of the time. */
+/** The real ledgers of one run, written without Prisma, which would take most of the time. */
 class Books {
   readonly accounts = [newId(), newId()].sort()
   private readonly client: Client
@@ -175,7 +179,10 @@ class Books {
     return rows
   }
 
-  /** Each account gets one open charge with the account's id, which its refunds name. */
+  /**
+   * Creates the accounts, each with one open charge that has the account's id. All refunds of an
+   * account reference that charge.
+   */
   async open(): Promise<void> {
     await this.query(
       'open',
@@ -297,11 +304,11 @@ test(`${RUNS} random histories of movements leave the same balances as a plain m
   const commands = fc.array(command, { minLength: 1, maxLength: 12, size: 'max' })
   await fc.assert(fc.asyncProperty(commands, checkHistory), { numRuns: RUNS })
 
-  // Enough of both must have occurred, or the test has shown nothing.
+  // Both results must occur often enough, otherwise the test proves nothing.
   expect(counts.moved).toBeGreaterThan(RUNS)
   expect(counts.refused).toBeGreaterThan(RUNS / 2)
   const { findings, transfers } = await verifyLedger(database)
-  // These refunds belong to an unpaid charge, which cannot count them.
+  // These refunds reference an unpaid charge, which does not count them.
   const checked = findings.filter(({ promise }) => !promise.startsWith('every charge stores'))
   expect(checked).toHaveLength(findings.length - 1)
   expect(checked.filter(finding => finding.wrong)).toEqual([])

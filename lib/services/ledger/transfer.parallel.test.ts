@@ -8,13 +8,16 @@ import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 const CONNECTIONS = 64
-/** `npm run torture` runs 10,000. */
+/** Number of withdrawals; `npm run torture` runs 10,000. */
 const WITHDRAWALS = Number(process.env.PARALLEL_WITHDRAWALS ?? 1_000)
 const AMOUNT_MIN = 1_000
 const AMOUNT_MAX = 10_000
-/** Eight connections compete for each row; 64 for one would mostly measure PostgreSQL's queue. */
+/**
+ * So that eight connections compete for each balance; 64 would mostly measure PostgreSQL's lock
+ * queue.
+ */
 const ACCOUNTS = 8
-/** Per account: enough for about seven in ten withdrawals. */
+/** Opening balance of each account: enough for about seven in ten withdrawals. */
 const BALANCE = 500 * WITHDRAWALS
 const POLL_EVERY_MS = 5
 
@@ -22,7 +25,7 @@ let url: string
 let pool: Pool
 beforeAll(async () => {
   url = await makeDatabase()
-  // Without Prisma, which would keep the processor busier than the locks do.
+  // Without Prisma, whose CPU time would exceed the time spent on locks.
   pool = new Pool({ connectionString: url, max: CONNECTIONS })
 })
 afterAll(() => pool.end())
@@ -54,7 +57,10 @@ async function openBooks(): Promise<string> {
   return accountId
 }
 
-/** Holds in one statement, as the verb does; returns false if the balance is too small. */
+/**
+ * Creates a withdrawal and holds its amount in one statement, as the verb does. Returns false if
+ * the balance is too small.
+ */
 async function tryHold(accountId: string, amount: number): Promise<boolean> {
   const holding = Prisma.sql`
     WITH source AS (
@@ -101,7 +107,7 @@ function watchBalances(accountIds: string[]) {
   }
 }
 
-/** mulberry32: the same amounts for the same seed. */
+/** Returns a mulberry32 random generator: equal seeds give equal amounts. */
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
@@ -152,7 +158,8 @@ test.each([1, 20_261_121, 4_294_967_295])(
         { ledger: 'external', balance: -BALANCE },
         { ledger: 'outbound', balance: held },
       ])
-      // A refused amount exceeded the balance at that time, which has only decreased since.
+      // A refused amount exceeded the balance at that time, and the balance has only decreased
+      // since.
       expect(amountsOf(rejected).length).toBeGreaterThan(0)
       expect(Math.min(...amountsOf(rejected))).toBeGreaterThan(BALANCE - held)
     }

@@ -13,7 +13,7 @@ interface Row {
   amount: number
 }
 
-/** Moves any amount, although a withdrawal has at least 1,000 cents. */
+/** Books a movement without its charge, withdrawal or refund, so that any amount is possible. */
 function move(database: Database, movement: Movement, rows: Row[]): Promise<unknown> {
   const accounts = rows.map(row => row.accountId)
   const ids = rows.map(row => row.id)
@@ -46,7 +46,10 @@ async function balancesOf(database: Database, accountId: string) {
   return Object.fromEntries(rows.map(row => [row.ledger, Number(row.balance)]))
 }
 
-/** Skips the findings about charges and withdrawals, because these movements have none. */
+/**
+ * Expects correct sums. Skips the checks of charges and withdrawals, which these movements do not
+ * have.
+ */
 async function expectSumsRight(database: Database, accountId: string): Promise<void> {
   const { findings } = await verifyLedger(database, accountId)
   const ofSums = findings.filter(({ promise }) => !/charge|withdrawal/.test(promise))

@@ -6,9 +6,9 @@ import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
 export type TransferColumn = 'account_id' | 'mode' | 'id' | 'amount' | 'booked_at'
 
 /**
- * Builds the only CTEs that write balances, transfers and entries, for all rows of `source`. Rows
- * are locked in one order first. A CHECK rejects a negative balance and rolls back the statement; a
- * condition here could write half of it.
+ * Builds the CTEs that write balances, transfers and entries for all rows of `source`; no other
+ * code writes them. Locks the ledger rows in a fixed order first. A CHECK rejects a negative
+ * balance and rolls back the statement; a condition here could leave half of it written.
  */
 export function transferCtes(movement: Movement, source: string): Prisma.Sql {
   const { debit, credit } = MOVEMENTS[movement]
@@ -55,7 +55,10 @@ export function transferCtes(movement: Movement, source: string): Prisma.Sql {
     )`
 }
 
-/** Translates the database's refusal of a negative balance to `insufficient_balance`. */
+/**
+ * Throws `insufficient_balance` if the database refused a negative available balance, otherwise the
+ * error itself.
+ */
 export function refuseOverdraft(error: unknown): never {
   if (parseDatabaseError(error).constraint === 'ledger_accounts_available_not_negative') {
     throw refuse('insufficient_balance')

@@ -37,7 +37,7 @@ const PROMISES = {
 }
 type PromiseName = keyof typeof PROMISES
 
-/** `available` gets 10 entries, `outbound` 10 and `external` 4. */
+/** Writes a valid history: 10 entries in `available`, 10 in `outbound` and 4 in `external`. */
 async function writeHistory(client: Client, accountId: string): Promise<void> {
   await client.query(`
     INSERT INTO accounts (id, name) VALUES ('${accountId}', 'Padaria');
@@ -122,14 +122,17 @@ async function findBroken(url: string, accountId?: string): Promise<Record<strin
   )
 }
 
-/** As superuser, because this role setting disables all triggers and foreign keys. */
+/**
+ * Runs statements as superuser with all triggers and foreign keys disabled
+ * (session_replication_role).
+ */
 function corrupt(url: string, statements: string): Promise<void> {
   const administrator = new URL(url)
   administrator.username = 'postgres'
   return run(administrator.href, `SET session_replication_role = replica; ${statements}`)
 }
 
-/** Made once; each test that changes rows works on a copy. */
+/** URL of a database with the history. Tests that change rows work on a copy. */
 let template: string
 beforeAll(async () => {
   template = await makeDatabase()
@@ -160,7 +163,7 @@ const accountFilter = `account_id = '${ACCOUNT}' AND mode = 'test'`
 const transferFilter = (id: string, kind: string) =>
   `account_id = '${ACCOUNT}' AND subject_id = '${id}' AND kind = '${kind}'`
 
-/** Title, corruption, and the place that each broken promise must name. */
+/** Title, corruption, and the row that must be reported for each violated invariant. */
 const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<PromiseName, string>>][] = [
   [
     "a transfer's amount was changed",
@@ -179,7 +182,7 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<PromiseNam
   ],
   [
     'an entry differs from its counterpart, but every running balance is correct',
-    // Entry 2 debits 100 less and entry 3 100 more, so that later balances do not change.
+    // Entry 2 debits 100 less and entry 3 debits 100 more, so that later balances do not change.
     `UPDATE ledger_entries SET amount = amount + 100, balance_after = balance_after + 100
        WHERE ${accountFilter} AND ledger = 'available' AND version = 2;
      UPDATE ledger_entries SET amount = amount - 100
@@ -365,13 +368,13 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<PromiseNam
   ],
 ]
 
-/** Replaces $1, $2 … with their values, for statements without parameters. */
+/** Returns the CTEs with $1, $2 … replaced by their values, for statements without parameters. */
 function inlineTransferCtes(movement: Movement): string {
   const { text, values } = transferCtes(movement, 'source')
   return text.replace(/\$(\d+)/g, (_, nth) => `'${values[Number(nth) - 1]}'`)
 }
 
-describe('each corruption of the ledger is found and its row is named', () => {
+describe('each corruption of the ledger is found and its row is reported', () => {
   test.for(CORRUPTIONS)('%s', async ([, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
@@ -385,13 +388,13 @@ describe('each corruption of the ledger is found and its row is named', () => {
     expect(await findBroken(url, OTHER)).toEqual({})
   })
 
-  test('the corruptions break every promise at least once', () => {
+  test('the corruptions violate every invariant at least once', () => {
     const tried = new Set(CORRUPTIONS.flatMap(([, , found]) => Object.keys(found)))
     expect(tried).toEqual(new Set(Object.keys(PROMISES)))
   })
 })
 
-test('of several wrong rows the first one is named', async () => {
+test('of several wrong rows the first is reported', async () => {
   const url = await copyHistory()
   await corrupt(
     url,

@@ -3,7 +3,7 @@ import { type Database, Prisma, type Tx } from '#lib/base/db/client.ts'
 /** An invariant of the ledger, and a query for the first row that violates it. */
 interface Check {
   promise: string
-  /** Selects at most one violating row, as account, mode and place. */
+  /** Builds the query for at most one violating row, as account, mode and place. */
   wrong: (only: Prisma.Sql) => Prisma.Sql
 }
 
@@ -142,12 +142,15 @@ function wrongOutgoingSql(family: 'withdrawal' | 'refund', sent: string, only: P
       AND t.kind IN (${`${family}_held`}, ${`${family}_sent`}, ${`${family}_returned`})`
 }
 
-/** Verifies all ledgers, or one account's, in one snapshot. Read-only: safe beside a server. */
+/**
+ * Verifies all ledgers, or the ledgers of one account, in one snapshot. Only reads, so it can run
+ * beside a server.
+ */
 export function verifyLedger(database: Database, accountId?: string): Promise<Verification> {
   return withSnapshot(database, tx => verifyAll(tx, accountId))
 }
 
-/** Runs reads in one transaction that sees the database as of one moment. */
+/** Runs `read` in one transaction that sees a single snapshot of the database. */
 export function withSnapshot<T>(database: Database, read: (tx: Tx) => Promise<T>): Promise<T> {
   return database.$transaction(read, { isolationLevel: 'RepeatableRead', timeout: 3_600_000 })
 }
@@ -167,9 +170,9 @@ async function verifyAll(tx: Tx, accountId?: string): Promise<Verification> {
   }
 }
 
-/** Returns each invariant with its first violation, or null. */
+/** Returns every invariant, each with its first violation or null. */
 export async function listFindings(tx: Tx, accountId?: string): Promise<Finding[]> {
-  // Without statistics PostgreSQL underestimates an account's rows and picks nested loops.
+  // Without statistics, PostgreSQL underestimates an account's rows and picks slow nested loops.
   await tx.$executeRaw`SET LOCAL enable_nestloop = off`
   const findings: Finding[] = []
   for (const check of CHECKS) {

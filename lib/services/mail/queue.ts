@@ -5,7 +5,7 @@ import { seal } from '#lib/base/keys.ts'
 import { type Message, type Recipient, writeMail } from '#lib/services/mail/write.ts'
 
 /**
- * Queues a mail in the transaction of the change it reports: it is sent only if that commits.
+ * Queues a mail in the transaction of the change that it reports: it is sent only after the commit.
  * The mail is stored encrypted, because a link in it may give access like a password.
  */
 export async function queueMail(tx: Tx, to: Recipient, message: Message): Promise<void> {

@@ -148,7 +148,7 @@ test('a mail refused ten times is given up, and its content is deleted', async (
   expect(server.received).toHaveLength(10)
 })
 
-test('without a mail server a mail is logged locally, and fails unlogged in production', async () => {
+test('without a mail server a mail is logged locally, and discarded unlogged in production', async () => {
   const readLog = followLog()
   supplyEnv({ SMTP_URL: '' })
   await queue()

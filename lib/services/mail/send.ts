@@ -6,10 +6,14 @@ import { log } from '#lib/base/log.ts'
 import type { Mail } from '#lib/services/mail/write.ts'
 
 const BATCH_MAX = 5
-/** Lease duration: longer than the timeouts below together, so that no other worker sends it too. */
+/**
+ * Lease duration: longer than all timeouts of a mail together, so that no other worker sends it as
+ * well.
+ */
 const LEASE = '2 minutes'
+/** Time limit for the connection, for the greeting, and for a socket without activity. */
 const TIMEOUT_MS = 15_000
-/** Maximum attempts: the pauses double from 30 s, about four hours in total. */
+/** Maximum attempts: the pauses double from 30 s and last about four hours in total. */
 const ATTEMPTS_MAX = 10
 
 interface DueMail {
@@ -20,7 +24,10 @@ interface DueMail {
 
 let cachedTransport: { url: string; transport: Transporter } | undefined
 
-/** Sends due mails at least once: a worker that dies between send and delete causes a second send. */
+/**
+ * Sends due mails at least once: a worker that dies between send and delete causes a second send.
+ * Returns the number of mails claimed.
+ */
 export async function sendDueMails(): Promise<number> {
   const due = await db().$queryRaw<DueMail[]>`
     UPDATE mails SET due_at = now() + ${LEASE}::interval, attempts = attempts + 1
@@ -50,7 +57,7 @@ async function sendOne({ id, sealed, attempts }: DueMail): Promise<void> {
   }
 }
 
-/** Erases the text of a mail that cannot be sent; its row remains for the system health page. */
+/** Gives up a mail and erases its text. The row remains for the system health page. */
 async function giveUp(id: string, problem: string): Promise<void> {
   log().error({ mailId: id, problem }, 'mail discarded')
   await db().$executeRaw`

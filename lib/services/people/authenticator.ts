@@ -8,10 +8,10 @@ import { requireWithinLimit, uncountAttempt } from '#lib/services/people/throttl
 const PERIOD_S = 30
 /** Tolerated clock difference of a phone, in periods, in both directions. */
 const WINDOW = 1
-/** Secret length: the 160 bits of the HMAC-SHA1 it keys, as RFC 4226 recommends. */
+/** Secret length: 160 bits, as RFC 4226 recommends for HMAC-SHA1. */
 const SECRET_BYTES = 20
 
-/** Stores a new app secret, inactive until its owner confirms it with a code. */
+/** Stores a new secret of an authenticator app, inactive until the user confirms it with a code. */
 export async function beginAuthenticator({ id, email }: FactorOwner) {
   const secret = new Secret({ size: SECRET_BYTES }).base32
   const inserted = await db().$executeRaw`
@@ -23,7 +23,10 @@ export async function beginAuthenticator({ id, email }: FactorOwner) {
   throw refuse('limit_reached', 'An authenticator app is already set up: remove it first')
 }
 
-/** Activates the app with its first valid code. Returns new recovery codes; null if some exist. */
+/**
+ * Activates the app with its first valid code. Returns new recovery codes; null if the user has
+ * some.
+ */
 export async function confirmAuthenticator(owner: FactorOwner, code: string) {
   await requireWithinLimit([['second_factor', owner.id]])
   const change = { action: 'user.authenticator_added', mail: 'authenticatorOn' } as const
@@ -45,8 +48,9 @@ export async function removeAuthenticator(owner: FactorOwner): Promise<void> {
 }
 
 /**
- * Uses a code of the app; false if it is wrong or was used before. One statement stores the code's
- * counter against reuse, and the secret encrypted again, which moves it to the current server key.
+ * Consumes a code of the app. Returns false if the code is wrong or was used before. One statement
+ * stores the code's counter, which prevents reuse, and encrypts the secret under the current server
+ * key.
  */
 export async function consumeAppCode(
   tx: Tx,
@@ -68,7 +72,7 @@ export async function consumeAppCode(
   return updated === 1
 }
 
-/** Returns the 30-second period of a code; null if none within the window matches. */
+/** Returns the 30-second period of a code; null if the code matches no period of the window. */
 function findCounter(secret: string, code: string): number | null {
   const timestamp = Date.now()
   const delta = createTotp(secret).validate({ token: code, timestamp, window: WINDOW })

@@ -55,7 +55,7 @@ export async function closeChallenge(secret: string, tx: Tx = db()): Promise<boo
   return (await tx.$executeRaw`DELETE FROM challenges WHERE hash = ${hashSecret(secret)}`) === 1
 }
 
-/** Deletes all challenges of a user, so that none opened before a password change is usable. */
+/** Deletes all challenges of a user, so that none from before a password change can be used. */
 export async function closeChallengesOf(tx: Tx, userId: string): Promise<void> {
   await tx.$executeRaw`DELETE FROM challenges WHERE user_id = ${userId}::uuid`
 }

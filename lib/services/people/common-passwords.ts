@@ -7,17 +7,17 @@ import { isPasswordLength, PASSWORD_MAX, PASSWORD_MIN } from '#lib/services/peop
  * Offline, 100 million guesses at 40 ms each take 46 days of one core.
  */
 const GUESSES_MIN = 1e8
-/** Maximum characters estimated: longer ones take more time and add no information. */
+/** Maximum characters that are estimated: more take longer and add no information. */
 const ESTIMATED_LENGTH_MAX = 64
-/** Minimum characters of a password without the words about its user. */
+/** Minimum characters that a password must have besides words about its user. */
 const OWN_CHARACTERS_MIN = 6
 
-/** Common words in Brazilian passwords, missing from the English list; the likeliest first. */
+/** Common words in Brazilian passwords that the English list lacks, the most common first. */
 const BRAZILIAN_WORDS =
   'senha mudar mudei brasil flamengo corinthians palmeiras saopaulo gremio internacional cruzeiro santos vasco botafogo minha nova teste usuario acesso entrar sistema empresa admin deus jesus amor familia teamo felicidade vitoria saudade dinheiro banco cobranca pagamento pix troco'.split(
     ' ',
   )
-/** Words that add no strength to a password, like those about its user. */
+/** Words that add no strength to a password, in addition to words about its user. */
 const WEAK_WORDS = ['troco', 'senha', 'password', 'pix', 'admin', 'mudar']
 
 const EASY_MESSAGE =
@@ -42,7 +42,7 @@ export async function requireGoodPassword(password: string, owner: PasswordOwner
 
 let estimator: Promise<ZxcvbnFactory> | undefined
 
-/** Loads the estimator on first use: it takes 11 MB, which most processes never need. */
+/** Loads the estimator on first use: it needs 11 MB, and most processes never use it. */
 function getEstimator(): Promise<ZxcvbnFactory> {
   estimator ??= loadEstimator()
   return estimator
@@ -57,7 +57,7 @@ async function loadEstimator(): Promise<ZxcvbnFactory> {
   return new ZxcvbnFactory({ graphs, dictionary: { ...dictionary, here: BRAZILIAN_WORDS } })
 }
 
-/** Returns the words of a name and an e-mail without accents, longest first. */
+/** Returns the weak words and the words of a name and an e-mail, without accents, longest first. */
 function wordsAbout({ email, name = '' }: PasswordOwner): string[] {
   const parts = foldAccents(`${email} ${name}`).split(/[^a-z0-9]+/)
   const words = [...WEAK_WORDS, ...parts.filter(part => part.length > 2)]

@@ -9,7 +9,7 @@ import { makeRecoveryCodes } from '#lib/services/people/recovery-codes.ts'
 import type { Factor, Factors } from '#lib/services/people/schema.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
-/** User whose factors change; their session `sessionId` is the only one that stays open. */
+/** User whose factors change. Of the user's sessions, only `sessionId` stays open. */
 export interface FactorOwner {
   id: string
   email: string
@@ -33,7 +33,9 @@ const hasPasskey = Prisma.sql`EXISTS (SELECT FROM passkeys p WHERE p.user_id = u
 /** SQL condition on a row `u` of users: signing in requires a second factor. */
 export const hasSecondFactor = Prisma.sql`(${hasApp} OR ${hasPasskey})`
 
-/** Returns whether this admin must add a second factor to use the operator's pages. */
+/**
+ * Returns whether the user is an admin who must add a second factor to use the operator's pages.
+ */
 export function isSecondFactorMissing(user: {
   isAdmin: boolean
   hasSecondFactor: boolean
@@ -41,12 +43,12 @@ export function isSecondFactorMissing(user: {
   return user.isAdmin && isStaffFactorRequired() && !user.hasSecondFactor
 }
 
-/** Returns whether admins need a second factor: only in production. */
+/** Returns whether admins must have a second factor, which is the case in production only. */
 export function isStaffFactorRequired(): boolean {
   return env().TROCO_ENV === 'production'
 }
 
-/** Counts the active admins, and those of them without a second factor. */
+/** Counts the active admins, and the active admins without a second factor. */
 export async function countStaff(
   database: Pick<Database, '$queryRaw'> = db(),
 ): Promise<{ staff: number; unguarded: number }> {
@@ -88,8 +90,8 @@ export async function readFactors(userId: string): Promise<Factors> {
 }
 
 /**
- * Changes the second factors of a user, ends their other sessions and mails them. Returns recovery
- * codes with the first factor; removing the last factor deletes the codes.
+ * Changes the second factors of a user, ends the user's other sessions and sends a mail. Returns
+ * new recovery codes with the first factor; removing the last factor deletes the codes.
  */
 export function changeFactor(
   owner: FactorOwner,
@@ -97,7 +99,7 @@ export function changeFactor(
   work: (tx: Tx) => Promise<unknown>,
 ): Promise<string[] | null> {
   return transaction(async tx => {
-    // Lock: two concurrent changes would each see theirs as the first factor.
+    // Locks the user: otherwise two concurrent changes could both create recovery codes.
     await tx.$queryRaw`SELECT FROM users WHERE id = ${owner.id}::uuid FOR UPDATE`
     await work(tx)
     const codes = await updateRecoveryCodes(tx, owner.id)

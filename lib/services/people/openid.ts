@@ -18,8 +18,9 @@ export type OpenidOutcome = { userId: string } | { refusal: 'unknown' | 'unverif
 const UNKNOWN = { refusal: 'unknown' } as const
 
 /**
- * Finds the user linked to this subject, or links the one with the verified e-mail; creates nobody.
- * Linking removes the password and ends all sessions: someone else may have registered that e-mail.
+ * Finds the user linked to this subject, or links the user with the verified e-mail. Creates no
+ * user. Linking removes the password and ends all sessions: someone else may have registered the
+ * e-mail.
  */
 export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<OpenidOutcome> {
   if (typeof iss !== 'string' || typeof sub !== 'string' || sub === '') return UNKNOWN
@@ -34,7 +35,7 @@ export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<Ope
       where: { email, disabledAt: null, oidcSubject: null },
       data: { oidcSubject, passwordHash: null },
     })
-    // A concurrent sign-in may have linked it just before.
+    // A concurrent sign-in may have linked the user just before.
     if (count === 0) return (await findLinkedUser(oidcSubject)) ?? UNKNOWN
     const { id } = await tx.user.findUniqueOrThrow({ where: { email } })
     await endSessionsOf(tx, id)

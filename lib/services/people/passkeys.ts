@@ -16,7 +16,7 @@ interface StoredChallenge {
   origin: string
 }
 
-/** Opens the registration of a discoverable passkey, one that signs in without an e-mail. */
+/** Opens the registration of a discoverable passkey, which can sign in without an e-mail. */
 export async function beginPasskeyRegistration({ id, email, name }: FactorOwner, origin: string) {
   const existing = await listCredentials(id)
   if (existing.length >= PASSKEYS_MAX) {
@@ -40,7 +40,7 @@ export async function beginPasskeyRegistration({ id, email, name }: FactorOwner,
   return { challenge: await openChallenge('new_passkey', { userId: id, value }), options }
 }
 
-/** Stores a new passkey. Returns new recovery codes, or null if some exist. */
+/** Stores a new passkey. Returns new recovery codes; null if the user has some. */
 export async function addPasskey(owner: FactorOwner, { name, challenge, passkey }: NewPasskey) {
   const stored = await attemptChallenge('new_passkey', challenge)
   const registration =
@@ -100,7 +100,8 @@ export async function findByPasskey(proof: PasskeyProof): Promise<string | null>
   }).catch(() => null)
   if (!verification?.verified) return null
   const counter = verification.authenticationInfo.newCounter
-  // Many devices always report 0. On others, a counter that does not increase reveals a copy.
+  // Many devices always report 0. On other devices, a counter that does not increase reveals a
+  // copied passkey.
   const updated = await db().$executeRaw`
     UPDATE passkeys SET counter = ${counter}, last_used_at = now()
     WHERE id = ${key.id}::uuid AND (counter < ${counter} OR (counter = 0 AND ${counter} = 0))`
@@ -135,7 +136,7 @@ function relyingPartyId(origin: string): string {
   throw invalidInput('passkey', 'requires a server address with a host name, not an IP address')
 }
 
-/** Loads the library on first use: it takes a third of a second. */
+/** Loads the library on first use, because loading takes a third of a second. */
 function loadWebauthn() {
   return import('@simplewebauthn/server')
 }

@@ -64,7 +64,7 @@ test('many concurrent guesses do not block other work', async () => {
     await verifyPassword('x', null)
     done += 1
   })
-  // File and DNS operations share the few threads that hash.
+  // File operations share the few threads that compute hashes.
   await stat('.')
   expect(done).toBeLessThan(6)
   await Promise.all(guesses)

@@ -9,7 +9,7 @@ const SALT_BYTES = 16
 const CONCURRENCY_MAX = 2
 
 const QUEUE = Symbol.for('troco.hashing')
-/** Queue of the process, shared by the native modules and Next's copy of them. */
+/** Queue of the process. The native modules and their copies in Next's bundle share it. */
 const holder = globalThis as typeof globalThis & {
   [QUEUE]?: { running: number; waiting: (() => void)[] }
 }
@@ -32,8 +32,8 @@ export async function hashPassword(password: string): Promise<string> {
 const ENCODED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/
 
 /**
- * Checks a password. Without a hash it takes as long as with one, so that the response time does
- * not reveal whether an e-mail is registered.
+ * Verifies a password. Without a hash this takes as long as with one, so that the response time
+ * does not reveal whether an e-mail is registered.
  */
 export async function verifyPassword(password: string, encoded: string | null): Promise<boolean> {
   const parts = ENCODED.exec(encoded ?? '')
@@ -50,13 +50,16 @@ export async function verifyPassword(password: string, encoded: string | null): 
   return parts !== null && actual.length === expected.length && timingSafeEqual(actual, expected)
 }
 
-/** Returns whether a hash has other costs than a new one. */
+/** Returns whether a hash has other costs than new hashes have. */
 export function isHashOutdated(encoded: string): boolean {
   const { memory, passes, parallelism } = COST
   return !encoded.startsWith(`$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`)
 }
 
-/** Hashes in turn: a flood of guesses must not take all threads, nor 46 MiB each at once. */
+/**
+ * Hashes at most two passwords at a time: many guesses must not occupy all threads, nor 46 MiB
+ * each.
+ */
 async function derive(parameters: Parameters<typeof deriveNow>[1]): Promise<Buffer> {
   holder[QUEUE] ??= { running: 0, waiting: [] }
   const queue = holder[QUEUE]

@@ -4,11 +4,14 @@ import { env } from '#lib/base/env.ts'
 import { deriveKey } from '#lib/base/keys.ts'
 
 const CODE_COUNT = 10
-/** Characters that are not confused with each other; ten of them are 49 bits. */
+/** Characters that are not confused with each other. A code of ten has 49 bits. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
 const CODE_LENGTH = 10
 
-/** Replaces all recovery codes of a user. Returns them readable; only hashes are stored. */
+/**
+ * Replaces all recovery codes of a user. Returns the codes in readable form; only hashes are
+ * stored.
+ */
 export async function makeRecoveryCodes(tx: Tx, userId: string): Promise<string[]> {
   const codes = Array.from({ length: CODE_COUNT }, makeCode)
   await tx.recoveryCode.deleteMany({ where: { userId } })
@@ -17,7 +20,7 @@ export async function makeRecoveryCodes(tx: Tx, userId: string): Promise<string[
   return codes.map(code => `${code.slice(0, 5)}-${code.slice(5)}`)
 }
 
-/** Uses a recovery code. Returns false if it is wrong or was used before. */
+/** Consumes a recovery code. Returns false if the code is wrong or was used before. */
 export async function consumeRecoveryCode(tx: Tx, userId: string, text: string): Promise<boolean> {
   const code = normalizeCode(text)
   if (code.length !== CODE_LENGTH) return false

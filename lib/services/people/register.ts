@@ -30,14 +30,17 @@ export async function addUser(tx: Tx, wanted: NewUser, actor: Actor): Promise<Us
   return { id }
 }
 
-/** Returns the user with this e-mail, or a new one with the password. Changes no existing user. */
+/**
+ * Returns the user with this e-mail, or registers a user with this e-mail and password. Changes no
+ * existing user.
+ */
 export async function findOrRegister(
   tx: Tx,
   wanted: { email: string; passwordHash?: string },
 ): Promise<User & { isNew: boolean }> {
   const email = requireEmail(wanted.email)
   const data = { id: newId(), email, name: email, passwordHash: wanted.passwordHash }
-  // Not upsert: it reads first, so two concurrent calls would both insert.
+  // Not upsert, which reads first: two concurrent calls would both insert.
   const { count } = await tx.user.createMany({ data, skipDuplicates: true })
   const user = await tx.user.findUniqueOrThrow({ where: { email } })
   return { id: user.id, isNew: count === 1 }

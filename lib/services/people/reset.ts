@@ -17,7 +17,10 @@ import { type ResetConfirmation, requireEmail } from '#lib/services/people/schem
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 import { countAttempt, requireWithinLimit } from '#lib/services/people/throttle.ts'
 
-/** Minimum response time: longer than the work, so that it does not reveal a registered e-mail. */
+/**
+ * Minimum response time: longer than the work, so that the time does not reveal a registered
+ * e-mail.
+ */
 const RESPONSE_MIN_MS = 300
 
 /**
@@ -39,7 +42,10 @@ async function sendResetLink(email: string): Promise<void> {
   await transaction(tx => queueMail(tx, user, { kind: 'passwordReset', path }))
 }
 
-/** Returns a reset link for the operator to pass on. The audit records who made it. */
+/**
+ * Returns the path of a reset link for the operator to pass on. The audit log records who created
+ * it.
+ */
 export async function createResetLink(text: string, actor: Actor): Promise<string> {
   const user = await db().user.findUnique({ where: { email: requireEmail(text) } })
   if (!user) throw invalidInput('email', 'does not belong to a user')
@@ -55,7 +61,7 @@ async function createResetPath(userId: string): Promise<string> {
   return `/reset/${await openChallenge('password_reset', { userId })}`
 }
 
-/** Returns the e-mail of the user a link is for; null if it was used or has expired. */
+/** Returns the e-mail of the user of a reset link; null if the link was used or has expired. */
 export async function findResetEmail(secret: string): Promise<string | null> {
   const { userId } = (await readChallenge('password_reset', secret)) ?? {}
   const user = userId ? await db().user.findUnique({ where: { id: userId } }) : null

@@ -65,7 +65,7 @@ export function hasPermission(role: Role, permission: AnyPermission): boolean {
   return ROLES_BY_PERMISSION[permission].includes(role)
 }
 
-/** Returns whether a permission works in an inactive account: only reading and leaving do. */
+/** Returns whether a permission works in an inactive account: only reading and leaving it do. */
 export function isAllowedInactive(permission: AnyPermission): boolean {
   return permission.endsWith(':read') || isWriteAllowedInactive(permission)
 }
@@ -78,7 +78,7 @@ export function isWriteAllowedInactive(permission: AnyPermission): boolean {
 /** Write permissions on data that both modes share. */
 const MODE_INDEPENDENT: AnyPermission[] = ['settings:write', 'profile:write', 'members:write']
 
-/** Returns whether a permission requires an open mode: a closed one can still be read. */
+/** Returns whether a permission requires an open mode. Data of a closed mode can still be read. */
 export function needsOpenMode(permission: AnyPermission): boolean {
   return permission.endsWith(':write') && !MODE_INDEPENDENT.includes(permission)
 }
@@ -87,7 +87,7 @@ export function isForPagesOnly(permission: AnyPermission): boolean {
   return (PAGE_PERMISSIONS as readonly string[]).includes(permission)
 }
 
-/** Returns whether a role sees delivered bodies unmasked: only those who manage webhooks do. */
+/** Returns whether a role sees delivered bodies unmasked: only roles that manage webhooks do. */
 export function canSeeSentBodies(role: Role | null): boolean {
   return role !== null && hasPermission(role, 'webhooks:write')
 }

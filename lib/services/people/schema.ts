@@ -32,7 +32,7 @@ const ProfileChange = z.object({
 export type ProfileChange = z.infer<typeof ProfileChange>
 export const profileChange = { test: ProfileChange, live: ProfileChange }
 
-/** A current password, without the length rules: older ones may have had other rules. */
+/** A current password, without the length rules: older passwords may have had other rules. */
 export const passwordProof = z.object({
   password: z.string(must('be a string')).min(1, must('not be empty')).max(1_024),
 })
@@ -76,7 +76,7 @@ export const passkeyProof = z.object({
 })
 export type PasskeyProof = z.infer<typeof passkeyProof>
 
-/** Request for a passkey: of the user of a challenge, or of any user. */
+/** Request for passkey sign-in options: for the user of a challenge, or for any user. */
 export const passkeyOptionsRequest = passkeyProof.pick({ challenge: true }).partial()
 
 export const factorProof = codeProof.partial().extend(passkeyProof.partial().shape)
@@ -134,7 +134,7 @@ export const PASSWORD_MAX = 128
 /** Maximum length before normalization, which can combine several characters into one. */
 const TYPED_MAX = 1_024
 
-/** Returns the length in characters after normalization, as it is hashed. */
+/** Returns the length in characters after normalization, which also precedes hashing. */
 export function passwordLength(password: string): number {
   return [...password.normalize('NFKC')].length
 }

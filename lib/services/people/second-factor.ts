@@ -7,8 +7,9 @@ import { consumeRecoveryCode, makeRecoveryCodes } from '#lib/services/people/rec
 export type CodeKind = 'code' | 'recovery_code'
 
 /**
- * Uses a code of the app, or a recovery code and mails the user about it. Returns its kind; null if
- * it is wrong or was used before. The caller must have counted the attempt.
+ * Consumes a code of the app or a recovery code, and mails the user about a recovery code. Returns
+ * the kind of the code; null if it is wrong or was used before. The caller must have counted the
+ * attempt.
  */
 export function consumeCode(userId: string, text: string): Promise<CodeKind | null> {
   return transaction(async tx => {

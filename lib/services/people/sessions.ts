@@ -25,7 +25,7 @@ export function activeSessionCondition(alias: string): Prisma.Sql {
 
 /**
  * Opens a session. Returns its secret; the database has only a hash. Fails if the user is disabled,
- * or changed password or added a factor after `provedAt`, the time of the proof.
+ * or has changed the password or added a factor after `provedAt`, the time of the proof.
  */
 export async function openSession(
   userId: string,
@@ -42,7 +42,8 @@ export async function openSession(
     expiresAt: new Date(Date.now() + SESSION_SECONDS_MAX * 1000),
   }
   await transaction(async tx => {
-    // Waits for a concurrent change, which locks this row and ends only sessions it can see.
+    // Waits for a concurrent change of password or factors, which locks this row: that change could
+    // not end a session that is not committed yet.
     await tx.$queryRaw`SELECT FROM users WHERE id = ${userId}::uuid FOR SHARE`
     if (!(await isUnchanged(tx, userId, provedAt))) throw new Error('Sign in again')
     await tx.userSession.create({ data })
@@ -60,7 +61,7 @@ async function isUnchanged(tx: Tx, userId: string, since: Date): Promise<boolean
   return found !== undefined
 }
 
-/** Ends a session; a copy of its cookie is refused from the next request on. */
+/** Ends a session. A copy of its cookie is refused from the next request on. */
 export async function endSession(secret: string): Promise<void> {
   await db().userSession.updateMany({
     where: { secretHash: hashSecret(secret), revokedAt: null },
@@ -68,7 +69,7 @@ export async function endSession(secret: string): Promise<void> {
   })
 }
 
-/** Ends all sessions of a user but `exceptId`. Returns how many. */
+/** Ends all sessions of a user except `exceptId`. Returns the number ended. */
 export async function endSessionsOf(tx: Tx, userId: string, exceptId?: string): Promise<number> {
   const { count } = await tx.userSession.updateMany({
     where: { userId, revokedAt: null, id: exceptId && { not: exceptId } },

@@ -11,7 +11,7 @@ import {
 } from '#lib/services/people/throttle.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 
-// These tests end all pauses, which other tests rely on.
+// These tests end the throttling of all users, which other tests rely on.
 inOwnDatabase()
 
 let host = 0
@@ -24,7 +24,7 @@ function makeAttempt(address: string | null = newAddress()): SignInAttempt {
   return { email: `${newId()}@troco.example`, address }
 }
 
-/** Twice the pool size: more would wait for a connection, and a wait ends after 2 s. */
+/** Twice the pool size: with more, attempts would wait for a connection beyond the limit of 2 s. */
 const AT_ONCE = 20
 
 async function countAllowed(times: number, attempt: () => SignInAttempt) {
@@ -76,7 +76,7 @@ test('successful sign-ins do not count', async () => {
   }
 })
 
-test('a pause ends by itself, and old counters are deleted', async () => {
+test('throttling ends by itself, and old counters are deleted', async () => {
   const attempt = makeAttempt()
   await countAllowed(11, () => attempt)
   expect(await countSignInAttempt(attempt)).not.toBeNull()

@@ -3,7 +3,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { hmac } from '#lib/base/keys.ts'
 import { networkOf } from '#lib/base/network.ts'
 
-/** Maximum attempts per window of each scope. Further ones fail until the window ends. */
+/** Maximum attempts per window of each scope. Further attempts fail until the window ends. */
 const LIMITS = {
   address: { attemptsMax: 30, seconds: 60 },
   person: { attemptsMax: 10, seconds: 900 },
@@ -29,12 +29,12 @@ export function countSignInAttempt(attempt: SignInAttempt): Promise<number | nul
   return countAttempt(signInKeys(attempt))
 }
 
-/** Uncounts a successful sign-in: only failures count. */
+/** Removes a successful sign-in from the count: only failures count. */
 export function uncountSignInAttempt(attempt: SignInAttempt): Promise<void> {
   return uncountAttempt(signInKeys(attempt))
 }
 
-/** Counts an attempt in each scope. Returns the seconds to wait; null if it is allowed. */
+/** Counts an attempt in each scope. Returns the seconds to wait; null if the attempt is allowed. */
 export async function countAttempt(counts: ScopedKey[]): Promise<number | null> {
   for (const [scope, of] of counts) {
     const { attemptsMax, seconds } = LIMITS[scope]
@@ -50,6 +50,7 @@ export async function countAttempt(counts: ScopedKey[]): Promise<number | null> 
   return null
 }
 
+/** Removes an attempt from the count in each scope, after it succeeded. */
 export async function uncountAttempt(counts: ScopedKey[]): Promise<void> {
   for (const [scope, of] of counts) {
     await db().$executeRaw`
@@ -65,13 +66,18 @@ export async function requireWithinLimit(counts: ScopedKey[]): Promise<void> {
   throw refuse('too_many_requests', { retryAfterS })
 }
 
-/** Orders the address first: a client blocked by it cannot use up the limit of a user. */
+/**
+ * Returns the keys of an attempt, the address first: a blocked client cannot use up a user's limit.
+ */
 function signInKeys({ email, address }: SignInAttempt): ScopedKey[] {
   const person: ScopedKey = ['person', email]
   return address === null ? [person] : [['address', address], person]
 }
 
-/** Hashes all keys but addresses: a user may type a password into the e-mail field. */
+/**
+ * Returns the stored key, hashed except in the scope `address`: a user may type a password into the
+ * e-mail field.
+ */
 function keyOf(scope: Scope, of: string): string {
   const networkKey = networkOf(of)
   return scope === 'address' ? networkKey : hmac('sign-in', networkKey).toString('base64url')

@@ -14,7 +14,10 @@ interface SignedInUser {
   sessionId: string
 }
 
-/** Returns how a signed-in user can confirm their identity; empty: only by a new sign-in. */
+/**
+ * Returns the methods by which a signed-in user can confirm their identity. If empty, only a new
+ * sign-in is possible.
+ */
 export async function listProofMethods(userId: string): Promise<ProofMethod[]> {
   const factors = await listFactors(userId)
   if (factors.length > 0) return factors

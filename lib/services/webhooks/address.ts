@@ -8,8 +8,8 @@ export interface Address {
 }
 
 /**
- * Denied address ranges, from IANA's special-purpose registries (RFC 6890 and its updates). A
- * merchant learns only the class name, never the range.
+ * Denied address ranges by class, from IANA's special-purpose registries (RFC 6890 and its
+ * updates). Merchants see only the class, never the range.
  */
 const DENIED = {
   loopback: ['127.0.0.0/8', '::1/128'],
@@ -24,9 +24,9 @@ const DENIED = {
     ...['0.0.0.0/8', '::/128'],
     ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '198.18.0.0/15', '198.51.100.0/24'],
     ...['203.0.113.0/24', '240.0.0.0/4'],
-    // A public address, but inside Azure it is the platform service of each machine.
+    // Public, but inside Azure the address of each machine's platform service.
     '168.63.129.16/32',
-    // These embed an IPv4 address: compatible, translated, NAT64, 6to4 and Teredo.
+    // Ranges that embed an IPv4 address: compatible, translated, NAT64, 6to4 and Teredo.
     ...['::/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/32'],
     ...['100::/64', '2001::/23', '2001:db8::/32', '3fff::/20', '5f00::/16'],
   ],
@@ -38,12 +38,13 @@ const CLASSES = Object.entries(DENIED).map(([name, ranges]) => ({
 }))
 const GLOBAL_UNICAST = createRangeList(['2000::/3'])
 
-/** Normalizes an address for checking and connecting. Returns null if it is none. */
+/** Normalizes an address for checking and connecting. Returns null for any other text. */
 export function parseAddress(text: string): (Address & { mapped: boolean }) | null {
   const family = isIP(text)
   if (family === 4) return { address: text, family, mapped: false }
   if (family !== 6) return null
-  // The zone names a local interface and the URL parser rejects it; the parser normalizes the rest.
+  // Removes the zone, a local interface that the URL parser rejects. The parser normalizes the
+  // rest.
   const plain = URL.parse(`http://[${text.replace(/%.*$/, '')}]`)?.hostname.slice(1, -1)
   if (!plain) return null
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(plain) ?? []
@@ -63,7 +64,7 @@ export function findDeniedClass(text: string, allowed: RangeList = allowedRanges
   return found.mapped || (found.family === 6 && !GLOBAL_UNICAST.has(found)) ? 'reserved' : null
 }
 
-/** Returns WEBHOOK_ALLOW_CIDRS; by default, on `local`, this machine's own addresses. */
+/** Returns the ranges of WEBHOOK_ALLOW_CIDRS. Default: none; locally, this machine's addresses. */
 export function allowedRanges(): RangeList {
   const { WEBHOOK_ALLOW_CIDRS = '', TROCO_ENV } = env()
   const key = `${TROCO_ENV} ${WEBHOOK_ALLOW_CIDRS}`
@@ -95,7 +96,10 @@ interface RangeList {
   has(address: Address): boolean
 }
 
-/** One list per family: in a single list `::/0` would also match all IPv4. */
+/**
+ * Creates a range list with one BlockList per family: in a single list, `::/0` would match all
+ * IPv4.
+ */
 function createRangeList(ranges: string[]): RangeList {
   const lists = { 4: new BlockList(), 6: new BlockList() }
   for (const range of ranges) {

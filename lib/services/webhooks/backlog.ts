@@ -8,7 +8,10 @@ export function endpointCondition(accountId: string, id: string): Prisma.Sql {
   return Prisma.sql`d.account_id = ${accountId}::uuid AND d.endpoint_id = ${id}::uuid`
 }
 
-/** Clears the due time of waiting deliveries; one in progress is paused when it ends. */
+/**
+ * Clears the due time of waiting deliveries. A delivery in progress is paused when its attempt
+ * ends. Returns the number changed.
+ */
 export function pauseDeliveries(accountId: string, endpointId: string): Promise<number> {
   return updateDeliveries(
     Prisma.sql`${endpointCondition(accountId, endpointId)} AND d.status = 'pending'

@@ -5,9 +5,13 @@ import { newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { EventRow } from '#lib/services/webhooks/schema.ts'
 
-/** Maximum concurrent calls over all workers: no receiver uses up the capacity. */
+/**
+ * Maximum concurrent calls per account over all workers, so that no account uses up the capacity.
+ */
 const PER_ACCOUNT_MAX = 64
+/** Maximum concurrent calls per host, over all workers. */
 const PER_HOST_MAX = 16
+/** Maximum concurrent calls per URL, over all workers. */
 const PER_URL_MAX = 4
 
 export interface DueDelivery {

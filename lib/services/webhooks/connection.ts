@@ -6,10 +6,14 @@ import { Invariant } from '#lib/base/invariant.ts'
 import type { Address } from '#lib/services/webhooks/address.ts'
 import { hostnameOf, portOf, type Target } from '#lib/services/webhooks/target.ts'
 
-/** Idle timeout: covers a busy receiver's next event, yet meets few dead connections. */
+/**
+ * Idle timeout of a pooled connection: long enough for a busy receiver's next event, short enough
+ * that few connections are dead.
+ */
 const IDLE_MS = 5_000
+/** Maximum idle connections. */
 const IDLE_MAX = { perAddress: 4, inAll: 64 }
-/** Maximum response header: set here, because a flag can raise Node's default. */
+/** Maximum response header. Set here, because a command line flag can raise Node's default. */
 const HEAD_BYTES_MAX = 16 * 1024
 
 const agents = { http: new http.Agent(agentOptions()), https: new https.Agent(agentOptions()) }
@@ -35,7 +39,8 @@ export function buildPinnedOptions(target: Target, { address }: Address, isPoole
     // An IP address needs no lookup; a call to this function means that the pin is broken.
     lookup: refuseLookup,
     agent: isPooled && (isSecure ? agents.https : agents.http),
-    // Empty for an IP address: it has no SNI, and its certificate is checked against the address.
+    // Empty for an IP address, which has no SNI; the certificate is then checked against the
+    // address.
     servername: isIP(name) ? '' : name,
     minVersion: 'TLSv1.2' as const,
     rejectUnauthorized: true,
@@ -44,7 +49,7 @@ export function buildPinnedOptions(target: Target, { address }: Address, isPoole
   }
 }
 
-/** Returns the addresses in attempt order: those with an idle connection first. */
+/** Returns the addresses in attempt order: addresses with an idle connection first. */
 export function orderAddresses(target: Target): Address[] {
   const agent = target.url.protocol === 'https:' ? agents.https : agents.http
   const connected = new Set(

@@ -170,7 +170,7 @@ describe('a receiver that fails', () => {
   test.each([
     ['at a webhook_url gets 7 attempts', 'resource', pauses.resource],
     ['at an endpoint gets 4 attempts', 'endpoint', pauses.resource.slice(0, 3)],
-  ])('%s, after growing pauses, and then given up', async (_what, kind, expected) => {
+  ])('%s, after growing pauses, and is then given up', async (_what, kind, expected) => {
     receiver.respondWith(status(500))
     if (kind === 'endpoint') await addEndpoint(merchant, receiver.url)
     await createPaidCharge(merchant, kind === 'resource' ? receiver.url : undefined)
@@ -265,7 +265,7 @@ describe('a receiver that fails', () => {
     expect(await deliveriesOf(merchant)).toMatchObject([{ status: 'stopped', attempts: 1 }])
   })
 
-  test('with a redirect is not followed', async () => {
+  test('that redirects is not followed', async () => {
     const other = await openReceiver()
     receiver.respondWith(status(302, { location: other.url }))
     await createPaidCharge(merchant, receiver.url)
@@ -294,7 +294,7 @@ describe('the events of one charge', () => {
     ])
   })
 
-  test('continue once an earlier one is given up', async () => {
+  test('continue once an earlier event is given up', async () => {
     receiver.respondWith(status(500))
     const id = await createPaidCharge(merchant, receiver.url)
     await refund(id)
@@ -312,7 +312,7 @@ describe('the events of one charge', () => {
     expect(deliveries.map(delivery => delivery.status)).toEqual(['exhausted', 'delivered'])
   })
 
-  test('do not delay those of another charge', async () => {
+  test('do not delay the events of another charge', async () => {
     receiver.respondWith(({ text }, response) => {
       response.writeHead(JSON.parse(text).transaction.amount === 1_500 ? 500 : 200).end()
     })
@@ -327,7 +327,7 @@ describe('the events of one charge', () => {
 })
 
 describe('a receiver that hangs', () => {
-  test('gets at most 4 concurrent calls per URL over all workers, and delays no other', async () => {
+  test('gets at most 4 concurrent calls per URL over all workers, and delays no other receiver', async () => {
     const pendingResponses: (() => void)[] = []
     const hangingReceiver = await openReceiver((_received, response) => {
       pendingResponses.push(() => response.writeHead(200).end())
@@ -374,7 +374,7 @@ describe('a receiver that hangs', () => {
 })
 
 describe('a worker that', () => {
-  test("lost its lease does not overwrite the new holder's result", async () => {
+  test('lost its lease does not overwrite the result of the new worker', async () => {
     await createPaidCharge(merchant, receiver.url)
     const [stalled] = await claimDueDeliveries(10)
     await makeRetriesDue()
@@ -389,7 +389,7 @@ describe('a worker that', () => {
     expect(delivery?.attemptLog.map(({ responseStatus }) => responseStatus)).toEqual([200, 500])
   })
 
-  test('cannot decrypt a secret leaves that delivery as it is and continues with the others', async () => {
+  test('cannot decrypt a secret leaves the delivery unchanged and continues with others', async () => {
     await createPaidCharge(merchant, receiver.url)
     await db().webhookSecret.updateMany({
       where: { accountId: merchant.id, endpointId: null },
@@ -481,7 +481,7 @@ describe('an endpoint', () => {
     expect(await endpointOf(id)).toMatchObject({ exhausted: 0, failingSince: null })
   })
 
-  test('with 410 is disabled with that reason', async () => {
+  test('that responds 410 is disabled with that reason', async () => {
     receiver.respondWith(status(410))
     const { id } = await addEndpoint(merchant, receiver.url)
     await createPaidCharge(merchant)

@@ -17,14 +17,17 @@ const CONCURRENCY_MAX = 256
 const CAPACITY_SIGNAL_DELAY_MS = 2
 
 export interface Deliverer {
-  /** Claims and starts due deliveries without awaiting responses. Returns how many. */
+  /** Claims and starts due deliveries without awaiting responses. Returns the number started. */
   run: () => Promise<number>
   idle: () => Promise<void>
-  /** Aborts the calls in progress; not counted as attempts. The worker releases the leases. */
+  /**
+   * Aborts the calls in progress, which then do not count as attempts. The worker releases the
+   * leases.
+   */
   abort: () => void
 }
 
-/** Creates a webhook deliverer; `onCapacity` is called when calls have freed capacity. */
+/** Creates a webhook deliverer. `onCapacity` is called when calls have freed capacity. */
 export function createDeliverer(
   serializers: ResourceSerializers,
   onCapacity: () => void = () => {},
@@ -33,7 +36,10 @@ export function createDeliverer(
   const aborting = new AbortController()
   let signalTimer: NodeJS.Timeout | undefined
 
-  /** Signals freed capacity. Delayed, because a claim costs about as much as a quick call. */
+  /**
+   * Signals freed capacity. While other calls run it is delayed, because a claim costs about as
+   * much as a quick call.
+   */
   function signalCapacity(): void {
     clearTimeout(signalTimer)
     signalTimer = undefined

@@ -18,7 +18,10 @@ const CLOCK_SKEW = Prisma.sql`make_interval(secs => ${CLOCK_SKEW_MS / 1_000}::in
 const statusSql = Prisma.sql`
   (CASE WHEN d.status = 'pending' AND d.due_at IS NULL THEN 'paused' ELSE d.status END)`
 
-/** Matches deliveries `d` in these states. The index on the state excludes delivered rows. */
+/**
+ * Matches deliveries `d` in these states. Excludes delivered rows explicitly, as the index on the
+ * state does.
+ */
 export function statusCondition(...states: Exclude<DeliveryStatus, 'delivered'>[]): Prisma.Sql {
   return Prisma.sql`d.status <> 'delivered' AND ${statusSql} IN (${Prisma.join(states)})`
 }
@@ -107,8 +110,8 @@ export function endpointAndSubjectSql(
 }
 
 /**
- * Translates a period into a sequence range, which the list is read by. Events get their time under
- * the sequence lock, so both orders agree unless the database's clock was changed.
+ * Translates a period into a sequence range, because the list is read by sequence. Events get their
+ * time under the lock of the sequence, so both have the same order unless the clock was changed.
  */
 function periodSql(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma.Sql {
   const { created_from: from, created_to: to } = query
@@ -127,8 +130,8 @@ function periodSql(accountId: string, mode: Mode, query: DeliveriesQuery): Prism
 }
 
 /**
- * Reads a delivery with tax ids masked, for read-only users. Developers see the exact bytes,
- * because the signature matches only those.
+ * Reads a delivery with tax ids masked, for roles that do not manage webhooks. Other roles see the
+ * exact bytes, because the signature matches only the exact bytes.
  */
 export async function readDeliveryMasked(accountId: string, mode: Mode, id: string) {
   const delivery = await readDelivery(accountId, mode, id)
@@ -139,12 +142,15 @@ export async function readDeliveryMasked(accountId: string, mode: Mode, id: stri
   return { ...delivery, attempts }
 }
 
-/** Masks `client_doc` and its copy `doc` in an endpoint's `client` object. */
+/** Masks `client_doc`, and `doc` in the `client` object of a delivery to an endpoint. */
 function maskDocuments(body: string): string {
   return body.replace(/("(?:client_)?doc":")([^"]+)/g, (_, name, doc) => name + maskTaxId(doc))
 }
 
-/** Reads a delivery with all attempts, which all sent the body stored first. */
+/**
+ * Reads a delivery with all attempts. Every attempt sent the same body, which is stored with the
+ * first.
+ */
 export async function readDelivery(
   accountId: string,
   mode: Mode,

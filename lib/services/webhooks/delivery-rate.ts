@@ -7,8 +7,8 @@ const SAMPLE_MAX = 1_000
 const SAMPLE_AGE_MAX = '7 days'
 
 /**
- * Returns the share of the latest attempted deliveries that succeeded and their mean duration, or
- * null if there is none. Stopped deliveries are excluded.
+ * Returns the share of the latest attempted deliveries that succeeded and their mean duration; null
+ * without attempted deliveries. Stopped deliveries are excluded.
  */
 export async function readDeliveryRate(
   accountId: string,

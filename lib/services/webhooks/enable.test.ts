@@ -29,7 +29,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await receiver.close()
-  // Deliveries left due would be sent in the next test.
+  // Deliveries that stay due would be sent in the next test.
   await db()
     .$executeRaw`UPDATE deliveries SET status = 'stopped', due_at = NULL WHERE status = 'pending'`
 })
@@ -56,7 +56,7 @@ test('a reason changed by an older version is shown as text, not under the previ
 })
 
 describe('enabling an endpoint', () => {
-  test('sends what waited, in the order of the events', async () => {
+  test('sends the waiting deliveries in the order of their events', async () => {
     await pauseEndpoint(owner, id)
     for (let nth = 0; nth < 5; nth++) await createPaidCharge(merchant)
     await deliverDue()
@@ -69,11 +69,12 @@ describe('enabling an endpoint', () => {
     expect(await states()).toEqual(Array(5).fill('delivered'))
   })
 
-  test('resends what was given up since the failures began, and nothing older', async () => {
+  test('resends deliveries given up since the failures began, and no older ones', async () => {
     receiver.respondWith(status(500))
     await createPaidCharge(merchant)
     await exhaust()
-    // A success between: the failure before it is not part of the current series.
+    // A success in between: the failure before it does not belong to the current series of
+    // failures.
     receiver.respondWith(status(200))
     await createPaidCharge(merchant)
     await deliverDue()
@@ -100,7 +101,7 @@ describe('enabling an endpoint', () => {
     })
   })
 
-  test('grants exhausted deliveries all their attempts again', async () => {
+  test('gives exhausted deliveries all their attempts again', async () => {
     receiver.respondWith(status(500))
     await createPaidCharge(merchant)
     await exhaust()
@@ -113,7 +114,7 @@ describe('enabling an endpoint', () => {
     expect((await deliveriesOf(merchant))[0]?.attemptLog).toHaveLength(8)
   })
 
-  test('without missed events stops them for good and sends new ones', async () => {
+  test('without its missed events stops their deliveries and sends only new events', async () => {
     await pauseEndpoint(owner, id)
     await createPaidCharge(merchant)
     expect(await enableEndpoint(owner, id, false)).toBe(1)
@@ -186,7 +187,7 @@ test('the health of an endpoint counts the attempts of the last day and their du
   expect(health.p95_ms).toBeGreaterThanOrEqual(0)
 })
 
-/** Copies the event and its delivery, as if as many charges had been paid. */
+/** Copies the event and its delivery `count` times, as if more charges had been paid. */
 async function addMore(count: number): Promise<void> {
   await db().$executeRaw`
     WITH one AS (SELECT * FROM events WHERE account_id = ${merchant.id}::uuid), made AS (

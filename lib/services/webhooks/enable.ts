@@ -12,7 +12,7 @@ import { disabledFields } from '#lib/services/webhooks/disabled.ts'
 import { lockEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import type { Owner } from '#lib/services/webhooks/owner.ts'
 
-/** Disables an endpoint at the merchant's request, unless it is disabled already. */
+/** Disables an endpoint at the merchant's request, unless it is already disabled. */
 export async function pauseEndpoint(owner: Owner, id: string): Promise<void> {
   const { accountId, note } = owner
   const paused = await transaction(async tx => {
@@ -29,8 +29,9 @@ export async function pauseEndpoint(owner: Owner, id: string): Promise<void> {
 }
 
 /**
- * Enables an endpoint, and then sends the deliveries missed since it began to fail, in event order,
- * or stops them. Safe to repeat after a crash: none is sent before it is enabled.
+ * Enables an endpoint, then sends or stops the deliveries missed since it began to fail, in event
+ * order. Returns their number. Safe to repeat after a crash: no delivery is sent before the
+ * endpoint is enabled.
  */
 export async function enableEndpoint(
   owner: Owner,
@@ -63,7 +64,10 @@ export async function enableEndpoint(
   return due
 }
 
-/** Counts paused deliveries and those exhausted or stopped since the endpoint began to fail. */
+/**
+ * Counts the deliveries that are paused, or were exhausted or stopped since the endpoint began to
+ * fail.
+ */
 export async function countMissed(accountId: string, mode: Mode, id: string): Promise<number> {
   const condition = Prisma.sql`${endpointCondition(accountId, id)} AND d.mode = ${mode}`
   const [{ missed } = { missed: 0n }] = await db().$queryRaw<{ missed: bigint }[]>`
@@ -78,7 +82,7 @@ function failingSinceSql(accountId: string, id: string): Prisma.Sql {
     WHERE p.account_id = ${accountId}::uuid AND p.id = ${id}::uuid)`
 }
 
-/** Sets deliveries exhausted or stopped since the endpoint began to fail to pending. */
+/** Sets deliveries to pending that were exhausted or stopped since the endpoint began to fail. */
 async function requeueFailed(accountId: string, id: string): Promise<void> {
   await updateDeliveries(
     Prisma.sql`${endpointCondition(accountId, id)} AND ${statusCondition('exhausted', 'stopped')}

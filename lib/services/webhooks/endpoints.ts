@@ -52,7 +52,7 @@ export async function createEndpoint(
   return id
 }
 
-/** Changes the URL and event types; waiting deliveries move to the new URL. */
+/** Changes the URL and event types. Waiting deliveries are sent to the new URL. */
 export async function editEndpoint(
   owner: Owner,
   id: string,
@@ -120,14 +120,17 @@ export async function lockEndpoint(tx: Tx, { accountId, mode }: Owner, id: strin
   throw refuse('endpoint_not_found')
 }
 
-/** Only for live mode: in test mode the operator may have allowed a range; delivery checks it. */
+/**
+ * Rejects a private IP address in live mode. In test mode the operator may have allowed its range;
+ * each delivery checks the address.
+ */
 function requirePublicAddress(url: string, mode: Mode): void {
   const name = hostnameOf(new URL(url))
   const deniedClass = mode === 'live' && isIP(name) ? findDeniedClass(name) : null
   if (deniedClass) throw invalidInput('url', `must be a public address: this one is ${deniedClass}`)
 }
 
-/** Disables an endpoint; its due and future deliveries wait until it is enabled. */
+/** Disables an endpoint. Its due and future deliveries wait until the endpoint is enabled. */
 export async function disableEndpoint(
   accountId: string,
   id: string,
@@ -141,8 +144,8 @@ export async function disableEndpoint(
 }
 
 /**
- * Makes deliveries due that were enqueued as paused while their endpoint was being enabled, by a
- * statement that still saw it as disabled. Returns how many.
+ * Makes deliveries due that were enqueued as paused although their endpoint is enabled: the
+ * statement that enqueued them still saw the endpoint as disabled. Returns the number changed.
  */
 export function resumeDeliveries(): Promise<number> {
   return db().$executeRaw`

@@ -9,7 +9,7 @@ const UNPAID = { paid_at: null, end_to_end_id: null }
 const REFUSED = { status: 'rejected', rejection_reason: 'The receiving account is closed' }
 const AT = '2026-11-21T01:36:10.611204Z'
 
-/** Description of each event, and how its resource differs from the example. */
+/** Description of each event type, and the fields in which its sample differs from the example. */
 const MEANINGS: Record<EventType, [says: string, resource: object, refund?: object]> = {
   'transaction.paid': ['A charge was paid. Its amount is in the balance.', {}],
   'transaction.expired': ['A charge expired unpaid.', { status: 'expired', ...UNPAID }],
@@ -53,7 +53,10 @@ export function eventPageSchema(shapes: Shapes) {
     .meta({ id: 'EventPage' })
 }
 
-/** Builds the schema of one event; `webhook` is its name among the document's webhooks. */
+/**
+ * Builds the schema of an event type. The metadata `webhook` is the key under `webhooks` in the
+ * OpenAPI document.
+ */
 function eventSchema(type: EventType, shapes: Shapes) {
   const [subject, eventName] = type.split('.') as [keyof ResourceSerializers, string]
   const [description, sample, refundSample] = MEANINGS[type]
@@ -86,7 +89,7 @@ function schemaReference(type: EventType): [string, string] {
   return [type, `#/components/schemas/${schemaId(type)}`]
 }
 
-/** transaction.refund_failed → TransactionRefundFailed */
+/** Converts `transaction.refund_failed` to `TransactionRefundFailed`. */
 function schemaId(type: EventType): string {
   return type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

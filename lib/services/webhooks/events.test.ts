@@ -40,7 +40,7 @@ function deliveriesOf(merchant: Account) {
 }
 
 describe('the deliveries of an event', () => {
-  test('are none without a webhook_url or endpoint, but the event is recorded', async () => {
+  test('do not exist without a webhook_url or endpoint, but the event is recorded', async () => {
     const merchant = await makeMerchant()
     await simulateOutcome(merchant, 'paid')
     expect(await deliveriesOf(merchant)).toEqual([])
@@ -48,7 +48,7 @@ describe('the deliveries of an event', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test("are one for the charge's webhook_url, due at once", async () => {
+  test("include one for the charge's webhook_url, due at once", async () => {
     const merchant = await makeMerchant()
     await simulateOutcome(merchant, 'paid', URL)
     const event = await db().event.findFirstOrThrow({ where: { accountId: merchant.id } })
@@ -70,7 +70,7 @@ describe('the deliveries of an event', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('are one for each subscribed endpoint, beside that for the webhook_url', async () => {
+  test('include one for each subscribed endpoint and one for the webhook_url', async () => {
     const merchant = await makeMerchant()
     const [first, second] = [await addEndpoint(merchant), await addEndpoint(merchant)]
     await simulateOutcome(merchant, 'paid', URL)
@@ -82,7 +82,7 @@ describe('the deliveries of an event', () => {
     await expectBalancedBooks(merchant.id)
   })
 
-  test('leave out deleted endpoints and those of another event type, mode or merchant', async () => {
+  test('leave out endpoints that are deleted or of another event type, mode or merchant', async () => {
     const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
     await addEndpoint(merchant, { eventTypes: ['transaction.failed', 'withdrawal.approved'] })
     await addEndpoint(merchant, { eventTypes: [] })

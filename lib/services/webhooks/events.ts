@@ -12,7 +12,7 @@ export type EventColumn =
   | 'resource'
 
 interface EventOptions {
-  /** A CTE that must take its locks first: the sequence row is always locked last. */
+  /** CTE that must take its locks first: the sequence row is always locked last. */
   after?: 'ledger_moved'
 }
 
@@ -23,8 +23,8 @@ interface EventOptions {
  */
 export function eventCtes(type: EventType, source: string, options: EventOptions = {}): Prisma.Sql {
   const from = Prisma.raw(source)
-  // count(*) reads every row; EXISTS stops at the first and would leave locks to be taken after the
-  // sequence row's.
+  // count(*) reads every row of the CTE. EXISTS would stop at the first row, and the remaining
+  // locks would be taken after the lock of the sequence row.
   const condition = options.after
     ? Prisma.sql`WHERE (SELECT count(*) FROM ${Prisma.raw(options.after)}) > 0`
     : Prisma.empty

@@ -13,15 +13,15 @@ export interface Call {
   signal: AbortSignal
 }
 
-/** Result of one connection: a response, or an error and how far it got. */
+/** Result of one connection: a response, or an error and the stage that was reached. */
 export interface Exchange {
   response: WebhookResponse | null
   error: unknown
   /** Null until the TCP connection is established. */
   address: string | null
-  /** False until TCP and TLS are established: nothing of the request was sent. */
+  /** Whether TCP and TLS were established. If not, nothing of the request was sent. */
   connected: boolean
-  /** A reused connection closed without a byte of response: it was already dead. */
+  /** Whether a reused connection closed without a byte of response: it was already dead. */
   stale: boolean
 }
 
@@ -30,11 +30,11 @@ const INITIAL: Exchange = {
 }
 /** Maximum bytes before the final header: room for a few 1xx responses. */
 const BEFORE_HEAD_BYTES_MAX = 128 * 1024
-/** Headers callers may not set: they decide the request's destination and framing. */
+/** Headers that callers may not set: they determine destination and framing of the request. */
 const RESERVED_HEADERS =
   /^(host|content-length|transfer-encoding|connection|expect|upgrade|cookie)$/i
 
-/** Sends the request to one address; resolves on response, error, timeout or abort. */
+/** Sends the request to one address. Resolves on response, error, timeout or abort. */
 export function exchange(
   call: Call,
   address: Address,
@@ -68,7 +68,10 @@ export function exchange(
       result.connected = true
     }
 
-    /** A failure after the header is ignored: what was read until then counts. */
+    /**
+     * Ends the exchange with an error. Ignored after the header: the body received until then
+     * counts.
+     */
     function fail(error: unknown) {
       if (seen.head || result.error) return
       result.error = error

@@ -30,7 +30,7 @@ const ERROR_PATTERNS: [RegExp, CodeWithoutParams][] = [
 ]
 
 export function errorToProblem(error: unknown, name: string): Problem {
-  // Compares names, not classes: one process can load this module twice.
+  // Compares names, not classes: a process can load this module twice.
   const { name: kind, problem, code = '' } = error as Stopped & NodeJS.ErrnoException
   if (kind === 'Stopped') return problem
   if (/^ERR_TLS_CERT_ALTNAME/.test(code)) return { code: 'certificate_name', params: { name } }

@@ -11,8 +11,12 @@ import { nextPauseMs } from '#lib/services/webhooks/schedule.ts'
 const HTTP_GONE = 410
 const BATCH_MAX = 100
 
-/** Limits for disabling: both 5 days without success and 10 exhausted deliveries. */
+/** Minimum time without a success before an endpoint is disabled. */
 const GIVEN_UP_AFTER = Prisma.sql`interval '5 days'`
+/**
+ * Minimum exhausted deliveries before an endpoint is disabled; the time above must also have
+ * passed.
+ */
 const GIVEN_UP_EXHAUSTED = 10
 
 /**
@@ -26,9 +30,9 @@ interface FinishedAttempt {
 }
 
 /**
- * Stores an attempt and sets the delivery to delivered, pending retry, exhausted or stopped. Any but
- * a retry makes the resource's next event due. The attempt is always stored; a lost lease changes
- * nothing else.
+ * Stores an attempt and sets its delivery to delivered, pending (for a retry), exhausted or
+ * stopped. Unless a retry follows, the resource's next event becomes due. If the lease was lost,
+ * only the attempt is stored.
  */
 export async function finishDelivery(attempt: FinishedAttempt): Promise<void> {
   const { accountId, endpointId } = attempt.due
@@ -41,7 +45,7 @@ export async function finishDelivery(attempt: FinishedAttempt): Promise<void> {
   }
 }
 
-/** Batches results: a statement for many rows costs little more than for one. */
+/** Stores attempts in batches: a statement for many rows costs little more than for one row. */
 const finishBatched = createBatcher({
   run: finishAll,
   queueOf: () => '',
@@ -49,7 +53,7 @@ const finishBatched = createBatcher({
   batchMax: BATCH_MAX,
 })
 
-/** Returns for each attempt whether to disable its endpoint. */
+/** Stores attempts. Returns for each attempt whether to disable its endpoint. */
 async function finishAll(attempts: FinishedAttempt[]): Promise<boolean[]> {
   const givenUp = await retryOnConflict(() =>
     queryRows<{ id: string }>(Prisma.sql`
@@ -96,7 +100,10 @@ async function finishAll(attempts: FinishedAttempt[]): Promise<boolean[]> {
   return attempts.map(({ due }) => givenUp.some(({ id }) => id === due.endpointId))
 }
 
-/** One JSON value: for arrays PostgreSQL plans anew for each element count. */
+/**
+ * Returns the attempts as rows of one JSON parameter: with arrays, PostgreSQL would plan the
+ * statement again for each array length.
+ */
 function attemptRows(attempts: FinishedAttempt[]): Prisma.Sql {
   const rows = attempts.map(attempt => {
     const { due, sent, outcome } = attempt

@@ -30,7 +30,10 @@ function respondWith(text: string | Buffer) {
   return (socket: Socket) => socket.end(text)
 }
 
-/** Writes as fast as the client reads, until it disconnects or the limit is reached. */
+/**
+ * Returns a function that writes as fast as the client reads, until the client disconnects or the
+ * limit is reached.
+ */
 function pour(chunk: Buffer, bytesMax = Number.POSITIVE_INFINITY) {
   let written = 0
   const pourInto = (socket: Socket): void => {

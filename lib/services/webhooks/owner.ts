@@ -19,8 +19,8 @@ export interface Owner {
 }
 
 /**
- * Locks an account, so that what it has few of can be counted or replaced without a race. Rows that
- * reference the account can still be inserted.
+ * Locks an account, so that its endpoints and secrets can be counted or replaced without a race.
+ * Rows that reference the account can still be inserted.
  */
 export async function lockAccount(tx: Tx, accountId: string): Promise<void> {
   await tx.$queryRaw`

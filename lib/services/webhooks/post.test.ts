@@ -268,7 +268,7 @@ describe('with TLS', () => {
     )
     expect(await problemFor('shop.example', unknown)).toContain('certificate is not trusted')
     expect(await problemFor('shop.example', old)).toContain('certificate has expired')
-    // A connection verified for one name does not serve another.
+    // A connection that was verified for one name does not serve another name.
     expect(await problemFor('shop.example', named)).toBeNull()
     expect(await problemFor('other.example', named)).toContain('is not for other.example')
     expect(requests).toBe(1)
@@ -330,7 +330,7 @@ describe('of several addresses', () => {
     expect([first.hits(), second.hits()]).toEqual([1, 1])
   })
 
-  test('none that accepts a connection is a problem', async () => {
+  test('a problem is reported if none accepts a connection', async () => {
     const port = await findFreePort()
     expect(
       await post(`http://shop.example:${port}/`, { resolve: resolveTo('127.0.0.1', '127.0.0.2') }),
@@ -401,7 +401,7 @@ describe('a kept-alive connection', () => {
   ])('is one of at most %s', async (_what, atOnce, namesCount, keptMax) => {
     const waiting: ServerResponse[] = []
     const all = atOnce * namesCount
-    // Responds only after all have arrived, so that each has its own connection.
+    // Responds only after all requests have arrived, so that each has its own connection.
     const { port, hits } = await openHttp((request, response) => {
       request.resume()
       waiting.push(response)

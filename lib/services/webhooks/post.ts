@@ -33,12 +33,13 @@ interface Options {
 
 const CONNECT_MS = 5_000
 const TOTAL_MS = 15_000
-/** Minimum connect time of each of several addresses, so that a distant one can respond. */
+/** Minimum connect time of each of several addresses, so that a distant receiver can respond. */
 const ADDRESS_CONNECT_MS_MIN = 1_000
 
 /**
- * Sends one POST to a checked address. Never throws, has a time limit, follows no redirect and
- * stores little. Only the status decides the outcome; a body that fails or stalls changes nothing.
+ * Sends one POST to a checked address. Never throws, follows no redirect, limits the time and
+ * stores at most 8 KiB of the response body. Only the status decides the outcome; a body that fails
+ * or stalls changes nothing.
  */
 export async function postWebhook(
   request: WebhookRequest,
@@ -98,7 +99,9 @@ async function attemptPost(
   }
 }
 
-/** Tries the next address only if the receiver cannot have received anything. */
+/**
+ * Tries the addresses in turn. Tries the next only if the receiver cannot have received anything.
+ */
 async function tryAddresses(call: Call, connectMs: number): Promise<Exchange> {
   const endsAt = performance.now() + connectMs
   const addresses = orderAddresses(call.target)

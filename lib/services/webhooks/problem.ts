@@ -2,7 +2,7 @@ import { type CodeWithoutParamsOf, formatReason, type ReasonOf } from '#lib/base
 
 /**
  * Reasons why an attempt failed. The codes match the CHECK on delivery_attempts.problem_code; the
- * message says what to do. `other` quotes a message stored before codes existed.
+ * message contains the remedy. `other` quotes a message stored before codes existed.
  */
 export const PROBLEMS = {
   status: 'The receiver answered {status}: a webhook is received with a status from 200 to 299',

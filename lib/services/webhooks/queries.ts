@@ -24,7 +24,10 @@ export function listEvents(
     ORDER BY e.sequence LIMIT ${limit}`
 }
 
-/** Returns the oldest stored sequence (else last + 1) and the last assigned (else 0). */
+/**
+ * Returns the oldest stored sequence number (without events: last + 1) and the last assigned one
+ * (or 0).
+ */
 export async function readEventRange(
   accountId: string,
   mode: Mode,
@@ -38,7 +41,10 @@ export async function readEventRange(
   return { oldest: Number(range?.oldest ?? last + 1), last }
 }
 
-/** Maximum deliveries read for health, so that its cost does not grow with traffic. */
+/**
+ * Maximum deliveries read for the health of an endpoint, so that the cost does not grow with
+ * traffic.
+ */
 const HEALTH_DELIVERIES_MAX = 1_000
 
 const health = Prisma.sql`(
@@ -54,7 +60,10 @@ const health = Prisma.sql`(
     WHERE d.updated_at > now() - interval '24 hours' AND a.created_at > now() - interval '24 hours'
   ) t) AS health`
 
-/** An older process changes only the message; a code that does not match it is stale. */
+/**
+ * Code of the reason, or `other` if code and message differ: an older process changes only the
+ * message.
+ */
 const disabledCode = Prisma.sql`
   (CASE WHEN p.disabled_reason = (${JSON.stringify(DISABLED_REASONS)}::json ->> p.disabled_code)
     THEN p.disabled_code ELSE 'other' END)`
@@ -81,8 +90,8 @@ export async function readEndpoint(accountId: string, mode: Mode, id: string): P
 }
 
 /**
- * Returns an endpoint for a repeated creation request: its current state, even if deleted, with its
- * first secret.
+ * Returns an endpoint for a repeated creation request: in its current state, even if deleted, and
+ * with its first secret.
  */
 export async function readCreatedEndpoint(accountId: string, mode: Mode, id: string) {
   const endpoint = await findEndpoint(accountId, mode, id, true)

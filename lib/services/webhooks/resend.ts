@@ -13,7 +13,7 @@ import { matchEventTypes, NO_ENDPOINT } from '#lib/services/webhooks/states.ts'
 /** Maximum deliveries per request, so that it ends within its time limit. */
 const RESEND_MAX = 20_000
 
-/** Starts a new round: earlier attempts do not count against its retries. */
+/** Assignments that start a new round of attempts: earlier attempts no longer count. */
 const newRoundAssignments = Prisma.sql`status = 'pending', due_at = now(), lease = NULL, delivered_at = NULL,
   attempts_before = d.attempts`
 
@@ -24,7 +24,7 @@ interface ResendState {
   isDeleted: boolean
 }
 
-/** Sends the same bytes under the same webhook-id now, even if not yet due. */
+/** Resends a delivery now, even before its due time, with the same body and webhook-id. */
 export async function resendDelivery({ accountId, mode, note }: Owner, id: string): Promise<void> {
   await transaction(async tx => {
     const [found] = isUuid(id)

@@ -10,7 +10,7 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.close()
 })
 
-/** Starts a DNS server; `lookUp` returns the IPv4 address of a name, or null for no response. */
+/** Starts a DNS server. `lookUp` returns the IPv4 address of a name, or null for no response. */
 async function makeResolver(lookUp: (name: string) => string | 'unknown' | null) {
   const socket = createSocket('udp4')
   sockets.push(socket)
@@ -57,7 +57,7 @@ function readName(query: Buffer): string {
   return labels.join('.')
 }
 
-test('a name resolves to the addresses of its DNS servers', async () => {
+test('a name resolves to the addresses that its DNS servers return', async () => {
   const resolver = await makeResolver(() => '203.0.113.7')
   expect(await resolveName('shop.example', resolver)).toEqual([
     { address: '203.0.113.7', family: 4 },

@@ -2,13 +2,13 @@ import { lookup, Resolver } from 'node:dns/promises'
 
 /** Two attempts of 2 s fit within the 5 s limit of a name resolution. */
 const servers = new Resolver({ timeout: 2_000, tries: 2 })
-/** The name does not exist or has no address. */
+/** Error codes for a name that does not exist or has no address. */
 const UNKNOWN = /^(ENOTFOUND|ENODATA)$/
 
 /**
  * Resolves a name by querying DNS servers directly: the system resolver blocks a thread per query,
  * so two slow names could delay all webhooks. Names unknown to DNS may be in the hosts file and go
- * to the system.
+ * to the system resolver.
  */
 export async function resolveName(
   hostname: string,

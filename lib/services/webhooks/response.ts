@@ -45,13 +45,15 @@ function readBody(response: IncomingMessage, signal: AbortSignal): Promise<Buffe
       if (length <= BODY_BYTES_MAX + chunk.length) chunks.push(chunk)
       if (length > BODY_BYTES_MAX) finish()
     })
-    // An error here only means that the receiver broke off the body.
+    // An error here only means that the receiver ended the body early.
     response.on('end', finish).on('close', finish).on('error', finish)
     if (signal.aborted) finish()
   })
 }
 
-/** Decodes UTF-8, cut to the limit again: replacement characters take 3 bytes. */
+/**
+ * Decodes UTF-8 and cuts the text to the limit, because replacement characters take 3 bytes each.
+ */
 function toText(bytes: Uint8Array, bytesMax: number): string {
   // Stream mode drops a character cut off at the end instead of replacing it.
   const text = new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', '')

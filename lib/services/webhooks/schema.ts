@@ -52,7 +52,7 @@ export function eventToWire(event: EventRow, serializers: ResourceSerializers) {
   }
 }
 
-/** Serializes an event for an endpoint, which also gets payer and items separately. */
+/** Serializes an event for an endpoint: as for a webhook_url, with payer, items and UTMs added. */
 export function eventToIntegration(event: EventRow, serializers: ResourceSerializers) {
   const body: Record<string, unknown> = eventToWire(event, serializers)
   const { transaction } = body as { transaction?: Record<string, unknown> }
@@ -67,7 +67,7 @@ export const ENDPOINTS_MAX = 10
 const TYPES = must(`be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`)
 const eventTypes = z
   .union([z.literal('*'), z.array(z.enum(EVENT_TYPES)).min(1, TYPES)], TYPES)
-  // "*" means today's types: an endpoint never receives a type introduced later.
+  // "*" means the types of this version: an endpoint never receives a type introduced later.
   .transform(given => EVENT_TYPES.filter(type => given === '*' || given.includes(type)))
 
 export const endpointRequest = { test: endpointSchema(httpUrl), live: endpointSchema(httpsUrl) }
@@ -94,7 +94,9 @@ export const enableRequest = forBothModes(
 )
 
 const type = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).optional()
-/** Without a type, the endpoint's first subscribed type is sent. */
+/**
+ * Request of a test event. Without a type, the first type that the endpoint subscribes to is sent.
+ */
 export const testRequest = forBothModes(z.object({ type }))
 
 const { limit, status, created_from, created_to, external_id } = listQuery(DELIVERY_STATUSES).shape
@@ -127,7 +129,7 @@ export type DeliveriesQuery = z.infer<typeof deliveriesQuery>
 
 const moment = created_from.unwrap()
 
-/** Failed deliveries of a period: the body of a resend, the query of the count. */
+/** Failed deliveries of a period: the body of a resend request, and the query that counts them. */
 export const failedQuery = z
   .object({
     from: moment,

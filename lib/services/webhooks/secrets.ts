@@ -17,7 +17,10 @@ const RETIRES_AFTER = Prisma.sql`interval '24 hours'`
 /** Maximum active secrets: each one adds a signature to every request header. */
 const SIGNING_MAX = 10
 
-/** Holder: an endpoint, or (null) the webhooks of an account's charges and withdrawals. */
+/**
+ * Holder of secrets: an endpoint or, if `endpointId` is null, the webhooks of an account's charges
+ * and withdrawals.
+ */
 export interface SecretHolder {
   accountId: string
   mode: Mode
@@ -36,7 +39,7 @@ export async function openWebhooks(tx: Tx, accountId: string): Promise<void> {
   for (const mode of MODES) await addSecret(tx, { accountId, mode, endpointId: null }, newId())
 }
 
-/** Creates a secret under this id, stored only encrypted. */
+/** Creates a secret with this id. Only the encrypted secret is stored. */
 export async function addSecret(tx: Tx, holder: SecretHolder, id: string): Promise<void> {
   const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
   await tx.webhookSecret.create({
@@ -67,7 +70,7 @@ export async function showSecret({ accountId, mode, note }: Owner): Promise<Show
   return readSecret(Prisma.sql`${holderCondition(holder)} AND s.retires_at IS NULL`)
 }
 
-/** Returns the secret created under this id, for a repeated request. */
+/** Returns the secret that was created with this id, for a repeated request. */
 export function readCreatedSecret(accountId: string, mode: Mode, id: string): Promise<ShownSecret> {
   return readSecret(Prisma.sql`s.account_id = ${accountId}::uuid AND s.mode = ${mode}
     AND s.id = ${id}::uuid`)
@@ -92,8 +95,8 @@ async function readSecret(condition: Prisma.Sql): Promise<ShownSecret> {
 }
 
 /**
- * Replaces the current secret; the previous one still signs for 24 h. Concurrent calls run one
- * after the other: each returns a secret that signs, and the last one's is current.
+ * Replaces the current secret; the previous secret signs for 24 h more. Concurrent calls run one
+ * after another: each returns a secret that signs, and the secret of the last call is current.
  */
 export async function rotateSecret(
   owner: Owner,

@@ -4,7 +4,7 @@ const SECRET_PREFIX = 'whsec_'
 
 /**
  * Returns the headers of Standard Webhooks 1.0: the id is the same for every attempt, the timestamp
- * is now. All active secrets sign, so that receivers can switch to a new one gradually.
+ * is now. All active secrets sign, so that receivers can switch to a new secret gradually.
  */
 export function signatureHeaders(
   eventId: string,

@@ -56,7 +56,7 @@ const resolve: ResolveName = async name => {
   return found.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
 }
 
-/** PORT stands for the port on which the canaries listen. */
+/** URLs that must be refused. `PORT` is replaced by the port of the canaries. */
 const PROBES = [
   ...['http://127.0.0.1:PORT/', 'http://127.0.0.2:PORT/', 'http://[::1]:PORT/'],
   ...[
@@ -65,7 +65,7 @@ const PROBES = [
     'http://[::]:PORT/',
     'http://127.255.255.254:PORT/',
   ],
-  // Other notations of one address.
+  // Other notations of 127.0.0.1.
   ...['http://2130706433:PORT/', 'http://0x7f000001:PORT/', 'http://0x7f.1:PORT/'],
   ...['http://0177.0.0.1:PORT/', 'http://017700000001:PORT/', 'http://127.1:PORT/'],
   ...['http://127.0.1:PORT/', 'http://127.0.0.1.:PORT/', 'http://0X7F.0x0.0X0.0x1:PORT/'],
@@ -179,7 +179,7 @@ async function post(url: string, names: ResolveName | undefined = resolve) {
   return { ...outcome, problem: problemText(outcome.problem) }
 }
 
-/** Returns the target, or the refusal as the merchant reads it. */
+/** Returns the target, or the message of the refusal. */
 async function findTargetOrProblem(...args: Parameters<typeof findTarget>) {
   const found = await findTarget(...args)
   return 'problem' in found ? { problem: problemText(found.problem) } : found
@@ -201,7 +201,7 @@ describe('in production no webhook is sent', () => {
     expect(canaries.hits() - before).toBe(0)
   })
 
-  test('to what the machine resolves as localhost', async () => {
+  test('to the addresses that the machine resolves localhost to', async () => {
     supplyEnv(PRODUCTION)
     const before = canaries.hits()
     const { problem } = await post('http://localhost:PORT/', undefined)
@@ -263,7 +263,7 @@ describe('an address is denied', () => {
     expect([findDeniedClass(first), findDeniedClass(last)]).toEqual([name, name])
   })
 
-  test('but not in public ranges, not even next to a denied one', () => {
+  test('but not in public ranges, not even next to a denied range', () => {
     supplyEnv(PRODUCTION)
     const open = [
       ...['1.0.0.0', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0'],
@@ -277,7 +277,7 @@ describe('an address is denied', () => {
 })
 
 describe('an address in WEBHOOK_ALLOW_CIDRS', () => {
-  test('is allowed, and no address beside it', async () => {
+  test('is allowed, but no neighbouring address', async () => {
     supplyEnv({ ...PRODUCTION, WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' })
     const before = ['127.0.0.1', '127.0.0.2', '::1'].map(canaries.hitsAt)
     expect((await post('http://127.0.0.1:PORT/')).address).toBe('127.0.0.1')
@@ -285,7 +285,7 @@ describe('an address in WEBHOOK_ALLOW_CIDRS', () => {
     for (const url of ['127.0.0.2', '[::1]', '0.0.0.0', 'second.example', 'six.example']) {
       expect((await post(`http://${url}:PORT/`)).problem).toContain('public addresses only')
     }
-    // One of its two addresses is still closed.
+    // One of the two addresses of localhost is still denied.
     expect((await post('http://localhost:PORT/')).problem).toContain('public addresses only')
     const after = ['127.0.0.1', '127.0.0.2', '::1'].map(canaries.hitsAt)
     expect(after.map((hits, at) => hits - (before[at] ?? 0))).toEqual([2, 0, 0])
@@ -381,7 +381,7 @@ describe('a name', () => {
     })
   })
 
-  test('with many addresses keeps the first 16', async () => {
+  test('with many addresses uses the first 16', async () => {
     const many: ResolveName = async () =>
       Array.from({ length: 40 }, (_, at) => ({ address: `8.8.4.${at}`, family: 4 }))
     const found = await findTargetOrProblem('https://many.example/', 'test', many)

@@ -13,7 +13,7 @@ import { resolveName } from '#lib/services/webhooks/resolve-name.ts'
 
 export type ResolveName = (hostname: string) => Promise<{ address: string; family: number }[]>
 
-/** Checked destination: the parsed URL and the allowed addresses. */
+/** Checked destination: the parsed URL and its allowed addresses. */
 export interface Target {
   url: URL
   addresses: Address[]
@@ -24,7 +24,7 @@ interface Refusal {
 }
 
 const RESOLVE_MS = 5_000
-/** Maximum addresses: they share the connect timeout, later ones would get no time. */
+/** Maximum addresses: they share the connect timeout, and more would get no time. */
 const ADDRESSES_MAX = 16
 
 /**
@@ -38,8 +38,8 @@ const INTERNAL_PORTS = new Set([
 ])
 
 /**
- * Parses the URL and resolves its name once, for both check and connection, and requires that every
- * address is allowed. A refusal says what to do and reveals only an address's class.
+ * Parses the URL, resolves its name once for both check and connection, and requires that every
+ * address is allowed. A refusal has a remedy and reveals only the class of an address.
  */
 export async function findTarget(
   text: string,
@@ -96,7 +96,10 @@ function findUrlProblem(url: URL, mode: Mode): Problem | null {
   return isGateway(url) ? { code: 'leads_back', params: {} } : null
 }
 
-/** Without an explicit port, a proxy serves the gateway on both 80 and 443. */
+/**
+ * Returns whether the URL leads to this gateway. Without explicit ports, 80 and 443 count as equal:
+ * a proxy serves the gateway on both.
+ */
 function isGateway(url: URL): boolean {
   const own = new URL(env().PUBLIC_URL)
   if (hostnameOf(own) !== hostnameOf(url)) return false

@@ -10,12 +10,12 @@ import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
 import type { EventType } from '#lib/services/webhooks/states.ts'
 import type { TestResult } from '#lib/services/webhooks/wire.ts'
 
-/** Returns an example resource; passed in, because services do not import rooms. */
+/** Returns an example resource. Passed in, because services do not import rooms. */
 type SampleOf = (type: EventType) => Record<string, unknown>
 
 /**
- * Sends an endpoint one sample event immediately, without retries, and returns the outcome. Nothing
- * is stored. A disabled endpoint is called too, to test whether it works again.
+ * Sends one sample event to an endpoint immediately, without retries, and returns the outcome.
+ * Stores nothing. Also calls a disabled endpoint, to test whether it works again.
  */
 export async function sendTestEvent(
   accountId: string,
@@ -51,7 +51,7 @@ export async function sendTestEvent(
   }
 }
 
-/** Builds the event in the given mode. No real event has the sequence number 0. */
+/** Builds the event. Its sequence number is 0, which no real event has. */
 function testEvent(type: EventType, mode: Mode, sample: Record<string, unknown>) {
   const { transaction, withdrawal, refund } = sample as Record<string, object | undefined>
   const withMode = (resource: object | undefined) => ({ ...resource, mode })
