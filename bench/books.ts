@@ -4,7 +4,7 @@ import type { Results } from './measure.ts'
 import type { Verdict } from './targets.ts'
 import { WITHDRAWALS_BEFORE, type World } from './world.ts'
 
-/** Every successful request must have its row, whichever server handled it. */
+/** Verifies that every 200 response has a row, for all servers together, and then the ledger. */
 export async function examineBooks(world: World, results: Results): Promise<Verdict[]> {
   const database = connect({ poolMax: 2 })
   try {
@@ -13,7 +13,7 @@ export async function examineBooks(world: World, results: Results): Promise<Verd
     const [rows] = await database.$queryRaw<{ charges: bigint; withdrawals: bigint }[]>`
       SELECT (SELECT count(*) FROM charges WHERE account_id = ${world.merchant.id}::uuid) AS charges,
         (SELECT count(*) FROM withdrawals WHERE account_id = ${world.hot.id}::uuid) AS withdrawals`
-    // Rows made before the load: one paid charge, the charges to read and WITHDRAWALS_BEFORE.
+    // Rows created before the load: one paid charge, the charges to read and the withdrawals.
     const charges = Number(rows?.charges) - world.chargeIds.length - 1
     const withdrawals = Number(rows?.withdrawals) - WITHDRAWALS_BEFORE
     return [

@@ -13,7 +13,7 @@ export interface BenchDatabase {
   close: () => Promise<void>
 }
 
-/** Avoids checkpoints: one would slow down the server that is being measured at that moment. */
+/** Avoids checkpoints during the run: a checkpoint would slow down the measured server. */
 const POSTGRES = { max_wal_size: '8GB', checkpoint_timeout: '1h' }
 
 /** Starts the embedded PostgreSQL in a temporary folder, which `close` removes. */
@@ -35,7 +35,7 @@ export async function openDatabase(): Promise<BenchDatabase> {
       TROCO_ENV: 'production',
       TROCO_SECRET: randomBytes(48).toString('base64url'),
       DATABASE_URL: embedded.url,
-      // The same for all servers, because it appears in responses that must be equal.
+      // Responses contain this URL and must be equal, so all servers share it.
       PUBLIC_URL: 'https://bench.troco.example',
       DATABASE_POOL_MAX: '10',
       PG_NAMED_STATEMENTS: 'true',
@@ -62,7 +62,10 @@ export interface SecondDatabase {
   pool: pg.Pool
 }
 
-/** Works in a second database of the same server: a worker claims every due row of its database. */
+/**
+ * Runs `work` in a second database of the same server, because a worker claims every due row of its
+ * database.
+ */
 export async function withSecondDatabase<Result>(
   settings: Record<string, string>,
   { name, template = 'template1' }: { name: string; template?: string },
@@ -75,7 +78,7 @@ export async function withSecondDatabase<Result>(
   await runStatement(first, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   supplyEnv({ DATABASE_URL: url.href })
   const pool = new pg.Pool({ connectionString: url.href, max: 4 })
-  // Queries report a lost connection; unhandled, this event would end the process.
+  // Queries report lost connections; without a listener, the event would end the process.
   pool.on('error', () => {})
   try {
     await migrate(url.href)

@@ -6,7 +6,7 @@ import { type Server, TITLES, type Variant } from './servers.ts'
 import type { World } from './world.ts'
 
 export const CONNECTIONS = 16
-/** A single client needs less time: its latency hardly varies. */
+/** Share of the measuring time for a single client: its latency hardly varies. */
 const ALONE_SHARE = 0.3
 
 export interface Figure {
@@ -19,7 +19,7 @@ export type Cell = [OperationName, Variant]
 
 export interface Results {
   of: (cell: Cell) => Figure
-  /** Median over the rounds of the ratio of the two rates. */
+  /** Returns the median over the rounds of the ratio of two rates. */
   ratio: (one: Cell, other: Cell) => number
   alone: (name: OperationName) => number
   answered: (name: OperationName) => number
@@ -89,14 +89,17 @@ function summarise(runs: Map<string, Outcome[]>, answered: Map<OperationName, nu
   }
 }
 
-/** The two lists are compared with each other, so they are measured in turn. */
+/**
+ * Groups operations that are measured in turn: the two lists form one group, because they are
+ * compared with each other.
+ */
 function groupOperations(only: OperationName[]): OperationName[][] {
   const isList = (name: OperationName) => name === 'small' || name === 'large'
   const others = only.filter(name => !isList(name)).map(name => [name])
   return [...others, only.filter(isList)].filter(names => names.length > 0)
 }
 
-/** The bare server ignores the request, so one operation is enough. */
+/** Pairs operations with servers. The bare server ignores the request: one operation suffices. */
 function listPairs(servers: Server[], names: OperationName[], first: OperationName | undefined) {
   return servers.flatMap(server =>
     names

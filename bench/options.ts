@@ -8,12 +8,14 @@ export const AFTER_NAMES = ['webhooks', 'deliveries', 'sweep', 'hot', 'pages'] a
 export type AfterName = (typeof AFTER_NAMES)[number]
 
 export interface Options {
+  /** API operations to compare between servers. */
   only: OperationName[]
+  /** Measurements of Troco alone, after the comparison. */
   after: AfterName[]
   paysMs: number
   deliveries: number
   dueCharges: number
-  /** Length of the slices over which the p99 of the API is taken. */
+  /** Length of a slice of API load; each slice gives one p99. */
   sliceMs: number
   hotCharges: number
   pgbenchSeconds: number
@@ -38,7 +40,7 @@ const QUICK: typeof FULL = {
   ...{ hotCharges: 2_000, pgbenchSeconds: 1 },
 }
 
-/** Minimum for a median. */
+/** Minimum number of rounds for a median. */
 const ROUNDS_MIN = 3
 const ROUNDS = 5
 

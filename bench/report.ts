@@ -19,7 +19,7 @@ const RATIO = 8
 const VARIANTS = ['fast', 'next', 'fastify'] as const
 const SHORT = { fast: 'Troco, front', next: 'Troco, plain Next', fastify: 'Fastify + pg' }
 
-/** At most 100 columns wide. */
+/** Formats the report, at most 100 columns wide. */
 export function formatReport(
   results: Results,
   memory: Memory[],

@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: compares Troco with Fastify + pg and bare node:http, then measures webhooks, due
- * work, a busy account and the pages. PostgreSQL, servers and load are its own, on loopback.
- * `--profile create` shows where the time goes instead.
+ * work, a busy account and pages. It starts its own PostgreSQL, servers and load on loopback.
+ * `--profile create` instead prints which code uses the CPU time of an operation.
  */
 import { waitForStop } from '#bin/stop.ts'
 import { measureAfter } from './after/after.ts'
@@ -49,7 +49,7 @@ async function runBench(options: Options): Promise<boolean> {
   return hasPassed
 }
 
-// A reader that closes early (`| head`) must not end this process before its database.
+// A reader that closes early (`| head`) must not end this process before it stops PostgreSQL.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 let opening: Promise<BenchDatabase> | undefined

@@ -21,7 +21,7 @@ export interface World {
   merchant: Merchant
   chargeIds: string[]
   balance: number
-  /** All withdrawals take from its balance. */
+  /** The only merchant that withdraws, so that all withdrawals update the same balance. */
   hot: Merchant
   small: Merchant
   large: Merchant
@@ -36,7 +36,7 @@ export const CHARGE: ChargeRequest = {
 }
 
 const CHARGES_TO_READ = 512
-/** Existing rows, so that PostgreSQL plans as for a table in use. */
+/** Number of withdrawals before the load, so that PostgreSQL plans as for a table in use. */
 export const WITHDRAWALS_BEFORE = 1_000
 const WITHDRAWAL_BEFORE = {
   amount: 1_000,
@@ -48,7 +48,7 @@ const BALANCE = 123_456
 const ROWS_PER_STATEMENT = 100_000
 const ACTOR = { type: 'system' } as const
 
-/** Balances come from paid charges, as in production. */
+/** Creates merchants and charges. Balances come from paid charges, as in production. */
 export async function makeWorld(options: Options, databaseUrl: string): Promise<World> {
   const merchant = await makeMerchant('Padaria do Bairro')
   const hot = await makeMerchant('Loja Movimentada')
@@ -90,8 +90,8 @@ async function fundMerchant(account: Account, amount: number): Promise<void> {
 }
 
 /**
- * Past charges, one every few seconds until now: a fifth pending, the others expired or failed,
- * because paid ones would need ledger entries.
+ * Inserts charges of the last 20 days: a fifth pending, the others expired or failed. Paid charges
+ * would need ledger entries.
  */
 async function insertPastCharges(pool: pg.Pool, account: Merchant, total: number): Promise<void> {
   const example = 'f'.repeat(32)
@@ -111,7 +111,7 @@ async function insertPastCharges(pool: pg.Pool, account: Merchant, total: number
   await Promise.all(parts)
 }
 
-/** A thousand other merchants with a token and empty ledger accounts. */
+/** Inserts a thousand other merchants, each with a token and empty ledger accounts. */
 const INSERT_NEIGHBORS = `
   WITH made AS (
     INSERT INTO accounts (id, name)
@@ -123,7 +123,7 @@ const INSERT_NEIGHBORS = `
   SELECT id, mode, ledger FROM made, unnest(ARRAY['test', 'live']) AS mode,
     unnest(ARRAY['available', 'outbound', 'external']) AS ledger`
 
-/** The BR codes have the right length and a wrong checksum: they are never paid. */
+/** The BR codes have the right length but a wrong checksum, because nobody pays the charges. */
 const INSERT_CHARGES = `
   INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
     client_name, client_email, client_doc, ip, metadata, expires_at, due_at, created_at, updated_at)

@@ -18,7 +18,7 @@ export interface WrittenCharge {
 
 const ROWS_PER_STATEMENT = 50_000
 
-/** Creation times lie a day in the past. */
+/** Inserts charges directly into the table, with creation times one day in the past. */
 export async function writeCharges(pool: pg.Pool, plan: ChargePlan): Promise<WrittenCharge[]> {
   const { accountIds, total, urls = [null], isDue = false } = plan
   const example = 'f'.repeat(32)

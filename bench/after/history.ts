@@ -34,7 +34,7 @@ export async function seedHistory({ settings, pool }: SecondDatabase): Promise<v
   await pool.query('VACUUM ANALYZE')
 }
 
-/** The last deliveries are stored a moment after the receiver responds. */
+/** Waits until no delivery is due: results are stored shortly after the receiver responds. */
 export async function waitUntilNothingDue(pool: pg.Pool): Promise<void> {
   for (const began = Date.now(); Date.now() - began < DONE_WITHIN_MS; await sleep(50)) {
     const { rowCount } = await pool.query('SELECT FROM deliveries WHERE due_at IS NOT NULL LIMIT 1')

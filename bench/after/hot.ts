@@ -12,7 +12,7 @@ const RATIO_MIN = 1
 const RATIO_AIM = 3
 const WARM_UP_SHARE = 0.2
 
-/** Compares payments to one account with plain updates of one such row. */
+/** Compares payments to one account with plain updates of one row of the same shape. */
 export async function measureHotAccount({
   settings,
   pool,

@@ -13,14 +13,17 @@ import { type WrittenCharge, writeCharges } from './charges.ts'
 import { type Examine, openLighthouse, type Scores } from './lighthouse.ts'
 import type { BenchEnvironment, Section } from './section.ts'
 
-/** On plain HTTP browsers reject `__Host-` cookies; an http PUBLIC_URL selects other names. */
+/**
+ * Browsers reject `__Host-` cookies over plain HTTP; an http PUBLIC_URL selects cookie names
+ * without the prefix.
+ */
 const ON_LOOPBACK = { PUBLIC_URL: 'http://127.0.0.1', WORKER: 'false' }
 const PERFORMANCE_MIN = 95
 const ACCESSIBILITY_MIN = 100
 const RUNS = 3
 const FIRST_BYTE_MAX_MS = 150
 const FIRST_BYTES = 100
-/** Three of five charges are paid, spread over DAYS. */
+/** Three of every five charges are paid; the payments are spread over the whole period. */
 const PAID = { of: 5, many: 3 }
 const DAY_MS = 86_400_000
 const DAYS = 90
@@ -105,7 +108,7 @@ async function signIn(account: Account): Promise<string> {
 async function examineRepeatedly(
   ...[examine, url, cookie, device]: [Examine, string, string, Visit[3]]
 ) {
-  // The first request waits while the server loads the page's code.
+  // Not measured: the first request waits while the server loads the page's code.
   const first = await fetch(url, { headers: { cookie }, redirect: 'manual' })
   if (first.status !== 200) throw new Error(`${url} answered ${first.status}`)
   await first.text()

@@ -13,7 +13,7 @@ export interface Reference {
 
 const CLIENTS = 16
 const DEBIAN = '/usr/lib/postgresql'
-/** One row like those of `ledger_accounts`, without triggers and foreign keys. */
+/** One row with the columns of `ledger_accounts`, without triggers and foreign keys. */
 const CREATE_TABLE = `
   CREATE TABLE reference_accounts (LIKE ledger_accounts INCLUDING ALL) WITH (fillfactor = 50);
   INSERT INTO reference_accounts (account_id, mode, ledger)

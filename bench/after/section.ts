@@ -9,7 +9,7 @@ export interface Section {
   verdicts: Verdict[]
 }
 
-/** Environment of a measurement: a database in which nothing is due. */
+/** Resources of one measurement. Its database has no due rows at the start. */
 export interface BenchEnvironment {
   settings: Record<string, string>
   pool: pg.Pool

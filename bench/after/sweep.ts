@@ -10,18 +10,24 @@ import { writeCharges } from './charges.ts'
 import type { BenchEnvironment, Section } from './section.ts'
 
 const MERCHANTS = 20
-/** Limit for OF_CHARGES; fewer charges get a proportional part of it. */
+/** Time limit for a sweep of 100,000 charges; the limit for fewer charges is proportional. */
 const SECONDS_MAX = 30
 const OF_CHARGES = 100_000
 const SLOWER_MAX = 2
-/** Leaves capacity on two cores: on a saturated server any other work adds latency. */
+/**
+ * Request rate of the API load. It leaves capacity on two cores; on a saturated server any other
+ * work adds latency.
+ */
 const PER_SECOND = 400
 const READABLE = 512
 const SLICES_BEFORE = 8
-/** A sweep is abandoned after this many times its limit. */
+/** The measurement is abandoned after this multiple of the time limit. */
 const TIMEOUT_FACTOR = 3
 
-/** Claimed charges are due one lease ahead, charges created by the load a day ahead. */
+/**
+ * Finds charges that are due or claimed: a claim moves the due time one lease ahead. Charges
+ * created by the load are due in a day.
+ */
 const ANY_LEFT = `SELECT FROM charges WHERE due_at < now() + interval '1 hour' LIMIT 1`
 const OUTCOME = `
   SELECT
@@ -37,7 +43,7 @@ export async function measureSweep(environment: BenchEnvironment): Promise<Secti
   for (let nth = 1; nth <= MERCHANTS; nth++) accountIds.push((await makeMerchant(`Loja ${nth}`)).id)
   const { slice, end } = await startLoad(environment)
   await writeCharges(pool, { accountIds, total: options.dueCharges, isDue: true })
-  // Charges that are a day old are already registered for search.
+  // In production, charges that are a day old are already in the search index.
   while ((await registerCharges()) > 0);
   await pool.query('VACUUM ANALYZE')
   await slice(options.warmUpMs)
@@ -99,7 +105,7 @@ async function startLoad({ settings, pool, generator, options }: BenchEnvironmen
   return { slice, end: () => endChild(child) }
 }
 
-/** Counts only slices that end before the sweep does. */
+/** Measures slices until the sweep ends. Discards the slice in which it ended. */
 async function measureDuringSweep(
   pool: pg.Pool,
   slice: () => Promise<number>,

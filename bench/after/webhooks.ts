@@ -10,17 +10,17 @@ import type { BenchEnvironment, Section } from './section.ts'
 
 const MERCHANTS = 20
 const PAID_PER_SECOND = 200
-/** Enough: a payment waits for a connection only when responses take longer than 0.3 s. */
+/** At 200 payments per second, 64 connections suffice while responses take at most 0.3 s. */
 const CONNECTIONS = 64
 const WARM_UP_MS = 2_000
 const P50_MAX_MS = 250
 const P99_MAX_MS = 2_000
-/** Below this share of the rate, the times belong to another load. */
+/** Minimum share of the intended rate; below it, the load was lighter than the title says. */
 const RATE_MIN = 0.95
 
 /**
- * `created_at` is set inside the statement, shortly before its commit: the times are slightly too
- * long.
+ * Events after the warm-up. `created_at` is set inside the statement, shortly before the commit, so
+ * the measured latencies are slightly too long.
  */
 const PAID_EVENTS = `
   SELECT id, extract(epoch FROM created_at)::float8 * 1000 AS at FROM events
@@ -28,7 +28,7 @@ const PAID_EVENTS = `
     (SELECT min(created_at) FROM events WHERE account_id = ANY ($1))
       + make_interval(secs => $2::float8 / 1000)`
 
-/** The worker runs inside the server. */
+/** Measures the time from payment to first webhook call. The worker runs inside the server. */
 export async function measureWebhooks(environment: BenchEnvironment): Promise<Section> {
   const { settings, pool, generator, options } = environment
   const merchants: Merchant[] = []
@@ -87,7 +87,7 @@ function payments(charges: WrittenCharge[], merchants: Merchant[]): Buffer[] {
   )
 }
 
-/** Sorted ascending; an event without a call counts as infinite. */
+/** Returns latencies in ms, ascending; an event without a call counts as infinite. */
 function computeLatencies(events: { id: string; at: number }[], calls: Call[]): number[] {
   const first = new Map<string, number>()
   for (const { eventId, at } of calls) if (!first.has(eventId)) first.set(eventId, at)

@@ -1,6 +1,6 @@
 /**
- * Load generator in a process of its own, so that it shares no thread with the report. Raw sockets
- * and prepared bytes: a general client would take CPU from the measured server.
+ * Load generator in a process of its own, so that it shares no thread with the report. It writes
+ * prepared bytes to raw sockets: a general HTTP client would take CPU from the measured server.
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,15 +12,15 @@ export interface Order {
   /** Sent in turn; each connection waits for its response before it sends the next request. */
   requests: Buffer[]
   connections: number
-  /** Fixed rate, however long responses take; without it, as fast as responses arrive. */
+  /** Fixed rate, independent of response times. If absent, each response triggers a request. */
   perSecond?: number
-  /** Responses during this first part are not counted: connections and plans are new. */
+  /** Warm-up. Its responses are not measured, because connections and query plans are new. */
   rampMs: number
   measureMs: number
 }
 
 export interface Outcome {
-  /** All 200 responses, counted or not; the database must contain their rows. */
+  /** Number of 200 responses, measured or not; the database must contain their rows. */
   answered: number
   perSecond: number
   p50: number
@@ -33,7 +33,7 @@ const DRAIN_MAX_MS = 12_000
 
 interface Connection {
   socket: Socket
-  /** Latency counts from `at`. */
+  /** Sends the next request; its latency counts from `at`. */
   send: (at: number) => void
 }
 
@@ -118,7 +118,10 @@ class LoadRun {
     else this.#idle.push(connection)
   }
 
-  /** The latency of a request that waits for a connection counts from its scheduled time. */
+  /**
+   * Sends at a fixed rate. The latency of a request that waits for a connection counts from its
+   * scheduled time.
+   */
   #pace(perSecond: number): void {
     const began = performance.now()
     let count = 0

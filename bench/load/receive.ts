@@ -12,7 +12,7 @@ export interface Receiver {
 }
 
 const LOOK_EVERY_MS = 100
-/** Longer than the first pause before a retry, so that a late call does not count as lost. */
+/** Longer than the pause before the first retry, so that a late call does not count as lost. */
 const SILENCE_MAX_MS = 15_000
 
 export async function startReceiver(

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 
 export interface Call {
   eventId: string
-  /** Milliseconds since the epoch, finer than Date.now(). */
+  /** Milliseconds since the epoch, at a finer resolution than Date.now(). */
   at: number
 }
 

@@ -2,7 +2,8 @@ const HEAD_END = '\r\n\r\n'
 const LAST_CHUNK = '0\r\n\r\n'
 
 /**
- * Reads HTTP responses one at a time: only status and end. No pipelining: nothing follows the end.
+ * Parses HTTP responses one at a time, for status, end and optionally the body. Without pipelining,
+ * no bytes follow the end.
  */
 export class ResponseReader {
   status = 0
@@ -31,7 +32,7 @@ export class ResponseReader {
     this.#storesBody = storesBody
   }
 
-  /** The body, if it was kept; that of a refusal always is. */
+  /** Returns the body if `storesBody` is set or the status is not 200, otherwise ''. */
   body(): string {
     const text = this.#chunked ? joinChunks(this.#body) : this.#body
     return Buffer.from(text, 'latin1').toString('utf8')

@@ -16,7 +16,7 @@ export function startGenerator(): Generator {
 
 type GeneratorMessage = { outcome: Outcome } | { problem: string }
 
-/** Any status but 200 ends the run: a rate of refusals has no meaning. */
+/** Runs a load. Throws on any status but 200: a rate that includes errors has no meaning. */
 async function send(
   child: ChildProcess,
   gone: Promise<GeneratorMessage>,

@@ -2,7 +2,7 @@ import type { Profiler } from 'node:inspector'
 
 export type CallFrame = Profiler.ProfileNode['callFrame']
 
-/** The first pattern that matches a script's URL names its group. */
+/** The first pattern that matches a script's URL determines its group. */
 const GROUPS: [RegExp, string][] = [
   [/node:internal\/crypto|node:crypto/, 'crypto'],
   [/node:internal\/deps\/undici/, "node: fetch's Request, Response, Headers"],
@@ -36,7 +36,7 @@ export function isIdle({ functionName }: CallFrame): boolean {
   return functionName === '(idle)'
 }
 
-/** Null for built-ins of the engine, which count for their caller. */
+/** Returns null for built-ins of the engine: their time counts for the caller. */
 export function groupOf({ url, functionName }: CallFrame): string | null {
   const engine = ENGINE.get(functionName)
   if (engine) return engine

@@ -1,4 +1,7 @@
-/** Loaded into a server before its code; the parent process starts and stops the recording. */
+/**
+ * CPU profiler, preloaded into a server with `--import`. The parent process starts and stops it by
+ * messages.
+ */
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 

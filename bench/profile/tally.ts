@@ -4,7 +4,7 @@ import { type CallFrame, formatLocation, groupOf, isIdle } from './groups.ts'
 export interface Tally {
   busyUs: number
   idleUs: number
-  /** Time by group: in its own functions, and including node's work on its behalf. */
+  /** Time per group: of its own functions, and including node functions called by them. */
   groups: { group: string; selfUs: number; withNodeUs: number }[]
   functions: { place: string; group: string; selfUs: number }[]
 }
@@ -12,14 +12,14 @@ export interface Tally {
 interface NodeGroup {
   frame: CallFrame
   group: string
-  /** The group of the caller, if the function itself is node's. */
+  /** Group that the time counts for: the caller's group for a function of node. */
   client: string
 }
 
 const NODE = /^node: /
 const UNKNOWN_GROUP = 'other'
 
-/** Each sample counts for the function that ran when it was taken. */
+/** Sums samples by group and function; a sample counts for the function that was running. */
 export function tally(profile: Profiler.Profile): Tally {
   const known = groupNodes(profile.nodes)
   const self = new Map<string, number>()

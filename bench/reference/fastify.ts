@@ -1,6 +1,6 @@
 /**
- * The same durable work in the fewest statements, without limits, idempotency, sessions and uniform
- * errors. Values that must be equal come from the same pure functions.
+ * Reference server: the same durable work as Troco in the fewest statements, without limits,
+ * idempotency, sessions and uniform errors. Values that must be equal come from the same functions.
  */
 import { createHmac } from 'node:crypto'
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'

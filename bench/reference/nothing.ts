@@ -1,7 +1,10 @@
 import { createServer } from 'node:http'
 import { env } from '#lib/base/env.ts'
 
-/** As long as the response to a created charge: measures node:http and the load generator alone. */
+/**
+ * Same length as the response to a created charge, so that this server measures the cost of
+ * node:http and the load generator alone.
+ */
 const BODY = JSON.stringify({ status: 'success', data: 'x'.repeat(320) })
 const HEADERS = {
   'content-type': 'application/json; charset=utf-8',

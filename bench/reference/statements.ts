@@ -1,6 +1,6 @@
 /**
- * One statement per operation, each of which authenticates the token. `caller` is the account, if
- * the token has the permission; without that row the statement does nothing.
+ * One statement per operation; each statement authenticates the token. The CTE `caller` is the
+ * account of a token with the permission; if `caller` is empty, the statement does nothing.
  */
 import type { QueryConfig } from 'pg'
 
@@ -23,7 +23,10 @@ const CHARGE_COLUMNS = `
   ${utc('c.expires_at')}, ${utc('c.paid_at')}, c.end_to_end_id, c.refunded_amount,
   ${utc('c.created_at')}, ${utc('c.updated_at')}`
 
-/** Merchant data in a charge's code. It is cached, and CREATE_CHARGE checks that it is current. */
+/**
+ * Reads the merchant data for BR codes. The server caches the data; CREATE_CHARGE checks that it is
+ * current.
+ */
 export const READ_MERCHANT: QueryConfig = {
   name: 'read-merchant',
   text: `WITH ${callerCte('transactions:write')} SELECT name, city, expires_in FROM caller`,
@@ -69,7 +72,7 @@ export const READ_ACCOUNT: QueryConfig = {
       AND l.ledger = 'available'`,
 }
 
-/** The credit follows from the debit, so that all writers lock the two rows in one order. */
+/** The credit reads from the debit, so that all writers lock the two rows in the same order. */
 export const WITHDRAW: QueryConfig = {
   name: 'withdraw',
   text: `WITH ${callerCte('withdrawals:write')}, debited AS (
