@@ -48,42 +48,46 @@ function selected(...changed: string[]): string[] {
   return [...tests, ...specs]
 }
 
-describe('a change touches', () => {
+describe('a change selects', () => {
   test.each([
     ['the test itself', 'lib/base/money.test.ts', ['lib/base/money.test.ts']],
     [
-      'what imports it, and what asks a route that does',
+      'tests that import the file, and tests that call a route that imports it',
       'lib/base/money.ts',
       ['lib/base/money.test.ts', 'e2e/api/transactions.test.ts', 'e2e/api/routes.test.ts'],
     ],
     [
-      'the API tests that name its route, and what starts it as a program',
+      'API tests that mention its route, and tests that start the file as a program',
       'lib/rooms/withdrawals/create.ts',
       ['e2e/api/withdrawals.test.ts', 'e2e/api/routes.test.ts', 'e2e/api/child.test.ts'],
     ],
     [
-      'every API test that reaches the front',
+      'every API test, if the front has changed',
       'lib/edge/server/front.ts',
       ['e2e/api/transactions.test.ts', 'e2e/api/withdrawals.test.ts', 'e2e/api/routes.test.ts'],
     ],
     [
-      "the stories of a page's section, by the addresses of their support too",
+      "the browser tests of a page's section, by the paths in their support files too",
       'app/[mode]/withdrawals/list.tsx',
       ['e2e/browser/withdrawals.spec.ts'],
     ],
-    ['the stories of the pages with a component', 'components/money.tsx', [ALL.specs[0]]],
-    ['one page of the admins only', 'app/admin/audit/page.tsx', ['e2e/browser/audit.spec.ts']],
-    ['all stories as part of the layout', 'components/logo.tsx', ALL.specs],
-    ['all stories as a text', 'messages/en.json', ALL.specs],
-    ['everything as a package', 'package.json', [...ALL.tests, ...ALL.specs]],
-    ['everything as a table', 'prisma/schema.prisma', [...ALL.tests, ...ALL.specs]],
-    ['nothing as a page of the handbook', 'docs/setup.md', []],
+    ['the browser tests of the pages that use a component', 'components/money.tsx', [ALL.specs[0]]],
+    [
+      'the browser tests of one admin page only',
+      'app/admin/audit/page.tsx',
+      ['e2e/browser/audit.spec.ts'],
+    ],
+    ['all browser tests, for a part of the layout', 'components/logo.tsx', ALL.specs],
+    ['all browser tests, for a message file', 'messages/en.json', ALL.specs],
+    ['every test, for package.json', 'package.json', [...ALL.tests, ...ALL.specs]],
+    ['every test, for the database schema', 'prisma/schema.prisma', [...ALL.tests, ...ALL.specs]],
+    ['no test, for a page of the documentation', 'docs/setup.md', []],
   ])('%s: %s', (_what, changed, expected) => {
     expect(selected(changed)).toEqual(expected)
   })
 })
 
-test('the repository itself: a verb touches its own test, its route, and not the other rooms', () => {
+test('in this repository, a verb selects its own test and the tests of its route, not those of other rooms', () => {
   const real = ImportGraph.read()
   const own = 'lib/rooms/withdrawals/create.test.ts'
   const api = 'e2e/api/withdrawals.test.ts'

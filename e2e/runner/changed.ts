@@ -11,16 +11,16 @@ const NEEDED_BY_ALL = [
   /^e2e\/runner\/(?!.*\.test\.ts$)/,
   /^lib\/testing\/(setup|server|run)\.ts$/,
 ]
-/** Files that pages load without an import that names them. */
+/** Files that pages load without importing them. */
 const NEEDED_BY_PAGES = /^(messages|public)\//
 const FRONT = 'lib/edge/server/front.ts'
 /** The file that loads every route by walking the folder. */
 const ROUTE_LOADER = 'lib/edge/server/routes.ts'
-/** Support files of API tests, which may name the routes instead of the tests themselves. */
+/** Support files of tests, which may mention paths instead of the tests themselves. */
 const SUPPORT_FILES = /^(e2e|lib\/testing)\//
 /** Files that Next wraps around every page below their folder. */
 const WRAPPER_FILES = ['layout', 'template', 'loading', 'error', 'not-found', 'global-error']
-/** Share of pages above which a file counts as part of all of them. */
+/** Share of pages above which a changed file counts as part of all pages. */
 const SHARED_BY_MOST_PAGES = 0.5
 
 /** Returns the commit that changes are compared with, and the files changed since then. */
@@ -44,8 +44,8 @@ function git(...args: string[]): string | null {
 }
 
 /**
- * Selects the tests that changed files affect: tests that import them, API tests that name the path of
- * a changed route, and browser tests that name a path in the section of a changed page.
+ * Selects the tests that changed files affect: tests that import them, API tests that mention the
+ * path of a changed route, and browser tests that mention a section of a changed page.
  */
 export function selectByChange(
   all: Selection,
@@ -70,13 +70,13 @@ function callsAnyRoute(test: string, routes: readonly string[], graph: ImportGra
   return routes.some(route => fixedSegments(route).every(segment => mentionsSegment(text, segment)))
 }
 
-/** Returns the fixed segments of a path, without /api and /pay. */
+/** Returns the fixed segments of a route file's path, without the leading `app` and `api`. */
 function fixedSegments(file: string): string[] {
   const segments = dirname(file).split('/').slice(1)
   return segments.filter(segment => !/^(\[.*\]|\(.*\)|api)$/.test(segment))
 }
 
-/** Returns the texts of these files without imports, because import paths look like URL paths. */
+/** Returns the texts of these files without import paths, which look like URL paths. */
 function readAddresses(files: readonly string[], graph: ImportGraph): string {
   return files.map(file => graph.textOf(file).replaceAll(/'[#.][^']*'/g, '')).join('\n')
 }
@@ -85,7 +85,7 @@ function mentionsSegment(text: string, segment: string): boolean {
   return new RegExp(`/${RegExp.escape(segment)}(?![\\w-])`).test(text)
 }
 
-/** Returns the first fixed segments of the changed pages, or `all` if a shared file has changed. */
+/** Returns the sections of the changed pages, or `all` if a shared file has changed. */
 function findTouchedSections(changed: readonly string[], graph: ImportGraph): Set<string> | 'all' {
   if (changed.some(file => NEEDED_BY_PAGES.test(file))) return 'all'
   const pages = graph.files.filter(file => /^app\/.*page\.tsx$/.test(file))
@@ -103,7 +103,7 @@ function listWrappers(page: string, graph: ImportGraph): string[] {
   return above.filter(file => WRAPPER_FILES.some(name => file.endsWith(`/${name}.tsx`)))
 }
 
-/** Below `admin` and the modes, each page is a section. */
+/** Returns the first fixed segment of the page's path; below `admin`, the second. */
 function sectionOf(page: string): string {
   const [first = '', second] = fixedSegments(page)
   return first === 'admin' && second ? second : first

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 
-/** Quoted texts that may name a file: imports, and programs that a test starts by path. */
+/** Quoted texts that may be paths of files: imports, and programs that a test starts by path. */
 const QUOTED = /(['"`])(#|\.{1,2}\/|[a-z0-9]+\/)([^'"`\s]+)\1/g
 const SOURCE = /\.(ts|tsx|mjs|js)$/
 
-/** Which files of the repository name which others. */
+/** Maps each file of the repository to the files whose paths it contains. */
 export class ImportGraph {
   readonly files: readonly string[]
   readonly #texts: ReadonlyMap<string, string>
@@ -17,7 +17,7 @@ export class ImportGraph {
     this.files = [...texts.keys()]
   }
 
-  /** Reads the tracked files below a folder, and new ones that are not ignored. */
+  /** Reads the tracked files below a folder, and new files that are not ignored. */
   static read(root = '.'): ImportGraph {
     const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
     const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' }).split('\0')
@@ -39,7 +39,7 @@ export class ImportGraph {
     return [...new Set(named)].filter(target => target !== file && this.#texts.has(target))
   }
 
-  /** Returns the file and everything it depends on, directly or not. */
+  /** Returns the file and all its direct and indirect dependencies. */
   listReachable(file: string): ReadonlySet<string> {
     const known = this.#reachable.get(file)
     if (known) return known

@@ -3,7 +3,7 @@ import { countPlaywright, countVitest, readTally } from '#e2e/runner/reports.ts'
 
 const spec = (title: string, status: string) => ({ title, tests: [{ status }] })
 
-test('a story that passed only when it was retried counts as failed, and is named', () => {
+test('a browser test that passed only when retried counts as failed, and its title is listed', () => {
   const report = JSON.stringify({
     stats: { expected: 2, unexpected: 1, flaky: 2 },
     suites: [
@@ -27,6 +27,6 @@ test('a file that could not be loaded counts as failed', () => {
   expect(countVitest(JSON.stringify(report))).toEqual({ passed: 3, failed: 1 })
 })
 
-test('a report that was never written counts nothing', () => {
+test('a missing report counts as no tests', () => {
   expect(readTally('.cache/no-such-report.json', countVitest)).toEqual({ passed: 0, failed: 0 })
 })

@@ -19,7 +19,7 @@ test('every kind of test is listed', () => {
   expect(specs).toContain('e2e/browser/tokens.spec.ts')
 })
 
-describe('words', () => {
+describe('selection by words', () => {
   test.each([
     [['lib/base/money'], ['lib/base/money.test.ts']],
     [['./lib/base/money.ts'], ['lib/base/money.test.ts']],
@@ -30,22 +30,22 @@ describe('words', () => {
       ['money', 'issue'],
       ['lib/base/money.test.ts', 'lib/rooms/tokens/issue.test.ts'],
     ],
-  ])('%j select the files with any of them in their path', (words, expected) => {
+  ])('%j selects the files whose path contains any of the words', (words, expected) => {
     const { tests, specs } = selectByWords(ALL, words)
     expect([...tests, ...specs]).toEqual(expected)
   })
 
-  test('one that matches no file is refused by name, even beside one that does', () => {
+  test('a word that matches no file is an error, even beside a word that matches', () => {
     expect(() => selectByWords(ALL, ['money', 'mony'])).toThrow('No test file has mony in its path')
   })
 
-  test('none at all select everything', () => {
+  test('no words select everything', () => {
     expect(selectByWords(ALL, [])).toEqual(ALL)
   })
 })
 
 describe('the command line', () => {
-  test('holds words, a title and options in any order', () => {
+  test('accepts words, a title and options in any order', () => {
     expect(parseRunOptions(['money', '-t', 'a title', '--watch', 'tokens', '--changed'])).toEqual({
       words: ['money', 'tokens'],
       title: 'a title',
@@ -54,7 +54,7 @@ describe('the command line', () => {
     })
   })
 
-  test.each([[['--wach']], [['-t']]])('%j is refused with the usage', args => {
+  test.each([[['--wach']], [['-t']]])('%j is an error that shows the usage', args => {
     expect(() => parseRunOptions(args)).toThrow('npm test -- [path or words]')
   })
 })

@@ -6,7 +6,7 @@ const SPEC_FILES = 'e2e/browser/*.spec.ts'
 /** Arguments of `npm test -- …`. */
 export interface RunOptions {
   words: string[]
-  /** Only the tests whose titles contain it. */
+  /** Runs only tests whose titles contain this text. */
   title: string | null
   watch: boolean
   changed: boolean
@@ -40,7 +40,7 @@ export function listTests(): Selection {
   return { tests: globSync(TESTS).sort(), specs: globSync(SPEC_FILES).sort() }
 }
 
-/** Selects the files whose path contains any of the words; a source file selects the test beside it. */
+/** Selects the files whose path contains any word; a source file selects the test beside it. */
 export function selectByWords(all: Selection, words: readonly string[]): Selection {
   if (words.length === 0) return all
   const stems = words.map(stemOf)

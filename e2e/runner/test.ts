@@ -144,7 +144,7 @@ function runSpecs(files: string[], title: string | null = null): Promise<Tally> 
   })
 }
 
-/** Returns the files, or none if no title matches, so that no server is started for nothing. */
+/** Returns the files, or none if no title matches, so that no server is started needlessly. */
 function filterByTitle(specs: string[], title: string): string[] {
   if (specs.length === 0) return []
   const list = ['test', '--list', '-g', title, ...specs]
@@ -173,7 +173,7 @@ async function check(title: string, program: string, args: readonly string[]): P
   return { passed: hasPassed ? 1 : 0, failed: hasPassed ? 0 : 1 }
 }
 
-/** Counts a runner that fails without a failed test, such as after a crash, as one failure. */
+/** Runs a test tool and counts its tests. A tool that fails without a failed test is a failure. */
 async function runAndCount(
   title: string,
   report: string,

@@ -8,8 +8,8 @@ import { chooseSeed } from '#lib/testing/seed.ts'
 import { withServer } from '#lib/testing/server.ts'
 
 /**
- * `npm run torture`: runs at full size the tests that `npm test` runs at a small size, and the tests it
- * omits as repetitions of others. The environment can set other sizes. Every run has new fuzzer seeds.
+ * `npm run torture`: runs the torture tests at full size (`npm test`: at a small size), and tests
+ * that `npm test` omits. The environment can set sizes. Every run has new fuzzer seeds.
  */
 const REPORT = '.cache/torture.json'
 const FIGURES_FILE = resolve('.cache/torture-figures')
@@ -33,7 +33,7 @@ const settings = {
   MATRIX_FULL: '1',
 }
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`]
-// Sequential: each of these files can occupy the whole machine.
+// Sequential, because each of these files can use all cores.
 const code = await runProgram('vitest', ['run', '--no-file-parallelism', ...reporters, ...TESTS], {
   ...settings,
   ...inheritedEnv(),
@@ -61,7 +61,7 @@ function repeatBehindNext(): Promise<number> {
   )
 }
 
-/** Runs the browser tests that repeat others at another size, and takes pictures of every page. */
+/** Runs browser tests that repeat others at another size, and takes screenshots of every page. */
 async function repeatInBrowser(): Promise<number> {
   const executable = await findBrowser()
   return withServer(SERVER_LOG, settings =>
@@ -80,7 +80,7 @@ function readReport() {
   return JSON.parse(existsSync(REPORT) ? readFileSync(REPORT, 'utf8') : nothing)
 }
 
-/** Formats the measured figures, one row each. */
+/** Formats the measured figures as a table, one per line. */
 function formatFigures(): string {
   const text = existsSync(FIGURES_FILE) ? readFileSync(FIGURES_FILE, 'utf8') : ''
   const rows: [string, string[]][] = text
