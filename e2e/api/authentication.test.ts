@@ -37,7 +37,7 @@ async function callApi(method: string, path: string, options: Options = {}) {
   const response = await fetch(`${api.url}/api${path}`, {
     method,
     headers: { ...(authorization ? { authorization } : {}), ...options.headers },
-    // Bytes: fetch adds a Content-Type to a string body.
+    // Sent as bytes, because fetch adds a Content-Type to a string body.
     body: body === undefined ? undefined : Buffer.from(JSON.stringify(body)),
   })
   const text = await response.text()

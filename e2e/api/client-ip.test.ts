@@ -9,7 +9,7 @@ const DEFAULT_SETTINGS = { TRUST_PROXY: '0', RATE_IP_BURST: '400', ...WITHOUT_RA
 /** Twelve requests at once, then one per second. */
 const LOW_LIMIT = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '12' }
 const REQUESTS = 30
-/** Requests that pass during the seconds that a slow machine needs. */
+/** Additional requests that may pass while a slow machine sends all of them. */
 const SLACK = 12
 
 const apis: Api[] = []
@@ -37,7 +37,7 @@ async function readStoredIp(api: Api, headers: Record<string, string>): Promise<
   return (await call(api.url, 'GET', `/transactions/${id}`, { token, headers })).body.data.ip
 }
 
-/** Counts the requests that pass; the nth has headers of its own. */
+/** Counts the requests that pass; each request has headers of its own. */
 async function countPassed(
   api: Api,
   headersOf: (nth: number) => Record<string, string>,

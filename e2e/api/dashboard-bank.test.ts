@@ -54,7 +54,7 @@ describe('the simulated bank', () => {
     }
   })
 
-  test('names the problem of any other code and reveals no charge of another account', async () => {
+  test('reports the problem of any other code and reveals no charge of another account', async () => {
     const mine = (await openCharge(merchant)).br_code
     const theirs = (await openCharge(await makeMerchant('Loja vizinha'))).br_code
     const body = mine.slice(0, -8)

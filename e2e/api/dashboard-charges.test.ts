@@ -42,7 +42,7 @@ const headers = () => pageHeaders(secret, merchant.id)
 const callApi = (path: string) =>
   call(api.url, 'GET', `/dashboard/charges/${path}`, { headers: headers() })
 
-/** Ids that match no charge of this account and mode. */
+/** Returns ids that match no charge of this account and mode. */
 async function makeForeignIds(): Promise<string[]> {
   const theirs = (await openCharge(await makeMerchant())).id
   return [newId(), 'x', "'%00", theirs].map(encodeURIComponent)
@@ -130,7 +130,7 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
     expect(text).not.toContain(CANARY.formattedDocument)
   })
 
-  test('404 for an unknown charge and one of another account', async () => {
+  test('404 for an unknown charge and a charge of another account', async () => {
     for (const id of await makeForeignIds()) {
       expect(refusal(await callApi(`${id}/timeline`)), id).toEqual(NOT_FOUND)
     }

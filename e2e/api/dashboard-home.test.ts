@@ -63,7 +63,7 @@ test('a new account shows zeros and every day of the chart', async () => {
   expect(new Set(home.days.map(({ amount }) => amount))).toEqual(new Set([0]))
 })
 
-/** A time zone in which it is about noon: no day or month ends during the test. */
+/** Returns a time zone in which it is about noon: no day or month ends during the test. */
 function zoneAtNoon(): string {
   const ahead = 12 - new Date().getUTCHours()
   return `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`
@@ -97,7 +97,7 @@ test('shows amounts received, conversion and the number of held withdrawals', as
   await expectBalancedBooks(merchant.id)
 })
 
-test('days follow the merchant’s time zone, also those of 23 and 25 hours', async () => {
+test('days follow the merchant’s time zone, also on days of 23 and 25 hours', async () => {
   await db().account.update({ where: { id: merchant.id }, data: { timeZone: 'America/New_York' } })
   await payAt('2025-11-02T03:59:59Z', 500)
   await payAt('2025-11-02T04:00:00Z', 1_000)

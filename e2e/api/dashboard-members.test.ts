@@ -61,7 +61,7 @@ const roleOf = async (userId: string) =>
   (await db().membership.findFirst({ where: { accountId: shop.id, userId } }))?.role
 const countOwners = () => db().membership.count({ where: { accountId: shop.id, role: 'owner' } })
 
-/** An owner of another account. */
+/** Signs in an owner of another account. */
 async function signInStranger(): Promise<Person> {
   return readPerson(await signIn(await makeMerchant(), 'owner'))
 }
@@ -124,7 +124,7 @@ describe('an invitation', () => {
     expect(list.text).not.toContain(secret)
   })
 
-  test('repeated under its idempotency key returns no link; a new one replaces the first', async () => {
+  test('repeated under its idempotency key returns no link; a new invitation replaces the first', async () => {
     const body = { email: makeEmail(), role: 'viewer' }
     const key = newId()
     const first = await callApi('POST', 'invitations', owner, body, 'test', key)
@@ -215,7 +215,7 @@ describe('an invitation', () => {
     expect(await roleOf(invited.id)).toBeUndefined()
   })
 
-  test('of one account joins no other and cannot be changed from another', async () => {
+  test('of one account opens no other account and cannot be changed from there', async () => {
     const invited = await signInStranger()
     const { id, link } = (await invite(invited.email, 'owner')).body.data
     const mine = shop

@@ -18,7 +18,7 @@ import {
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 
 const EXPORT = '/dashboard/statement/export'
-/** More than one batch, so that a file has several pieces. */
+/** More than one batch, so that the file is sent in several chunks. */
 const ENTRIES = 2_345
 
 let api: Api
@@ -118,7 +118,7 @@ test('a file of several batches has every movement once, in order, and sums to t
   expect(balance).toBe((await readBalances(rich.id, 'test')).available)
 })
 
-/** Books paid charges in one statement, as a busy bank reports them. */
+/** Books paid charges in one statement, as when a bank reports many payments at once. */
 async function bookCharges({ id: accountId }: Account, count: number): Promise<void> {
   const ids = Array.from({ length: count }, () => newId())
   await db().charge.createMany({

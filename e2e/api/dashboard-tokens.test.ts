@@ -38,7 +38,7 @@ const callWithToken = async (token: string): Promise<unknown[]> => {
 const listAuditRecords = (target: string) =>
   db().auditRecord.findMany({ where: { target }, orderBy: { createdAt: 'asc' } })
 
-/** Every stored row that could contain the token. */
+/** Returns every stored row that could contain the token, as JSON. */
 async function dumpStoredRows(): Promise<string> {
   const where = { accountId: merchant.id }
   return JSON.stringify([
@@ -84,7 +84,7 @@ describe('POST tokens', () => {
     expect(await dumpStoredRows()).not.toContain(token.slice(20, -4))
   })
 
-  test('200: expires after the given days, or with a day in the account’s time zone', async () => {
+  test('200: a token expires after a number of days, or with a day in the account’s time zone', async () => {
     const days = await create({ ...TOKEN_REQUEST, expires_in_days: 30 })
     const lifeMs = Date.parse(days.expires_at) - Date.parse(days.created_at)
     expect(Math.round(lifeMs / 86_400_000)).toBe(30)
@@ -95,7 +95,7 @@ describe('POST tokens', () => {
     expect([days.status, soon.status]).toEqual(['active', 'expiring'])
   })
 
-  test('409 above the maximum of active tokens; revoking one makes room', async () => {
+  test('409 above the maximum of active tokens; after a revocation a new token is accepted', async () => {
     const tokenOptions = {
       accountId: merchant.id,
       mode: 'test' as const,
@@ -250,7 +250,7 @@ describe('POST tokens/{id}/rotate', () => {
 })
 
 test.each(['revoke', 'rotate'])(
-  '404 to %s an unknown token or one of another account or mode',
+  '404 to %s an unknown token or a token of another account or mode',
   async action => {
     const other = await makeMerchant()
     const columns = { name: 'x', permissions: [], prefix: 'x', lastFour: 'x' }

@@ -55,7 +55,7 @@ async function createDelivery(): Promise<{ id: string; subject: string }> {
   return { id, subject }
 }
 
-/** Ids that match no delivery of this account and mode. */
+/** Returns ids that match no delivery of this account and mode. */
 async function makeForeignIds(): Promise<string[]> {
   const mine = merchant
   merchant = await makeMerchant()
@@ -166,7 +166,7 @@ describe('GET deliveries', () => {
     expect(await listIds(all)).toEqual([id])
   })
 
-  test('200: finds by the merchant’s reference, the id of the charge or that of the event', async () => {
+  test('200: finds by the merchant’s reference, the id of the charge or the id of the event', async () => {
     const { id, subject } = await createDelivery()
     await createDelivery()
     const mine = merchant
@@ -210,7 +210,7 @@ describe('GET deliveries', () => {
 })
 
 describe('GET deliveries/{id}', () => {
-  test('200: every attempt, with the request body stored with the first', async () => {
+  test('200: every attempt, each with the request body that is stored once', async () => {
     const { id } = await createDelivery()
     await db().$executeRaw`
       INSERT INTO delivery_attempts (account_id, delivery_id, number, request_headers, request_body,
@@ -242,7 +242,7 @@ describe('GET deliveries/{id}', () => {
     expect(data).toMatchObject({ status: 'pending', is_under_way: true, next_attempt_at: null })
   })
 
-  test('404 for an unknown delivery and one of another account or mode', async () => {
+  test('404 for an unknown delivery and a delivery of another account or mode', async () => {
     for (const id of await makeForeignIds()) {
       expect(refusal(await callApi('GET', `${ROOT}/${id}`))).toEqual(NOT_FOUND)
     }
@@ -292,7 +292,7 @@ describe('POST deliveries/{id}/resend', () => {
     expect((await readOnlyDelivery()).status).toBe('exhausted')
   })
 
-  test('404 for an unknown delivery and one of another account or mode', async () => {
+  test('404 for an unknown delivery and a delivery of another account or mode', async () => {
     for (const id of await makeForeignIds()) {
       expect(refusal(await callApi('POST', `${ROOT}/${id}/resend`))).toEqual(NOT_FOUND)
     }
@@ -395,7 +395,7 @@ describe('POST deliveries/resend', () => {
     expect(await failed('')).toBe(0)
   })
 
-  test('404 for an unknown endpoint and one of another account', async () => {
+  test('404 for an unknown endpoint and an endpoint of another account', async () => {
     for (const endpoint_id of [newId(), (await addEndpoint(await makeMerchant(), HOOK)).id]) {
       const response = await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
       expect(refusal(response)).toEqual(NO_ENDPOINT)

@@ -49,7 +49,7 @@ const listAuditRecords = async () =>
     ...{ action, target, actorType, before, after },
   }))
 
-/** Ids that match no endpoint: unknown, malformed, of another account, of another mode. */
+/** Returns ids that match no endpoint: unknown, malformed, of another account or mode. */
 async function makeForeignIds(): Promise<string[]> {
   const other = await makeMerchant()
   const theirs = { id: newId(), url: SHOP_URL, eventTypes: [...EVENT_TYPES] }
@@ -161,7 +161,7 @@ describe('GET endpoints/{id}', () => {
     expectShape(EndpointRead, body)
   })
 
-  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+  test('404 for an unknown or deleted endpoint and an endpoint of another account or mode', () =>
     expectNotFound('GET'))
 })
 
@@ -203,7 +203,7 @@ describe('PATCH endpoints/{id}', () => {
     expect(await db().delivery.count({ where: { endpointId: id } })).toBe(0)
   })
 
-  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+  test('404 for an unknown or deleted endpoint and an endpoint of another account or mode', () =>
     expectNotFound('PATCH', '', { url: SHOP_URL }))
 
   test.each([
@@ -232,7 +232,7 @@ describe('DELETE endpoints/{id}', () => {
     })
   })
 
-  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+  test('404 for an unknown or deleted endpoint and an endpoint of another account or mode', () =>
     expectNotFound('DELETE'))
 })
 
@@ -259,7 +259,7 @@ describe('POST endpoints/{id}/disable', () => {
     ])
   })
 
-  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+  test('404 for an unknown or deleted endpoint and an endpoint of another account or mode', () =>
     expectNotFound('POST', '/disable'))
 })
 
@@ -296,7 +296,7 @@ describe('POST endpoints/{id}/enable', () => {
     expect(await listAuditRecords()).toHaveLength(1)
   })
 
-  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+  test('404 for an unknown or deleted endpoint and an endpoint of another account or mode', () =>
     expectNotFound('POST', '/enable'))
 
   test('422 for an invalid send_missed', async () => {
@@ -308,7 +308,7 @@ describe('POST endpoints/{id}/enable', () => {
 })
 
 describe('POST endpoints/{id}/rotate', () => {
-  test('200: returns a new secret; the previous one signs for another day', async () => {
+  test('200: returns a new secret; the previous secret signs for another day', async () => {
     const { id, secret: before } = await create()
     const { status, body } = await callApi('POST', `${ROOT}/${id}/rotate`, undefined)
     expect(status).toBe(200)
@@ -325,7 +325,7 @@ describe('POST endpoints/{id}/rotate', () => {
     expect(JSON.stringify(await listAuditRecords())).not.toContain('whsec_')
   })
 
-  test('200: a replay returns the same secret and creates no third one', async () => {
+  test('200: a replay returns the same secret and creates no third secret', async () => {
     const { id } = await create()
     const first = await callApi('POST', `${ROOT}/${id}/rotate`, {}, 'again')
     const again = await callApi('POST', `${ROOT}/${id}/rotate`, {}, 'again')
@@ -336,7 +336,7 @@ describe('POST endpoints/{id}/rotate', () => {
     expect(stored?.answer).toBeNull()
   })
 
-  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+  test('404 for an unknown or deleted endpoint and an endpoint of another account or mode', () =>
     expectNotFound('POST', '/rotate'))
 
   test('409 while ten secrets are active', async () => {
@@ -362,7 +362,7 @@ describe('POST endpoints/{id}/test', () => {
     expect(JSON.parse(body.data.request_body)).toMatchObject({ type: 'transaction.paid' })
   })
 
-  test('404 for an unknown or deleted endpoint and one of another account or mode', () =>
+  test('404 for an unknown or deleted endpoint and an endpoint of another account or mode', () =>
     expectNotFound('POST', '/test', {}))
 
   test('422 for an unknown event type', async () => {

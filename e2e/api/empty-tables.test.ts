@@ -6,8 +6,8 @@ import { call } from '#lib/testing/call.ts'
 import { type Api, makeDatabase, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 
 /**
- * PostgreSQL skips every condition on a table that it knows to be empty; the token must be refused
- * all the same. Needs a database into which no other test writes.
+ * PostgreSQL may skip conditions on tables that it knows to be empty. An invalid token must be
+ * refused even then. The database is not shared, because other tests would insert rows.
  */
 const shared = env().DATABASE_URL ?? ''
 let api: Api

@@ -45,7 +45,7 @@ async function createEvents(count: number): Promise<void> {
   for (let nth = 0; nth < count; nth++) await decide('transactions', await createCharge(), 'failed')
 }
 
-/** Deletes as the job for retention does. */
+/** Deletes older events, as the retention job does. */
 function prune(oldestKept: number): Promise<unknown> {
   const where = { accountId: merchant.id, mode: 'test', sequence: { lt: oldestKept } }
   return db().event.deleteMany({ where })
@@ -157,7 +157,7 @@ describe('GET /events', () => {
 
   test('returns 100 events by default and at most', async () => {
     await createEvents(1)
-    // Copies, because creating 119 more through the API would take long.
+    // Copies the event, because creating 119 events through the API would take long.
     await db().$executeRaw`
       INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource)
       SELECT account_id, gen_random_uuid(), mode, nth + 1, type, subject_id, resource
@@ -171,7 +171,7 @@ describe('GET /events', () => {
     expect(sequencesOf(await listEvents('?after=100'))).toHaveLength(20)
   })
 
-  test('410 with the oldest stored sequence when events after that of the reader were pruned', async () => {
+  test('410 with the oldest stored sequence when events that the reader has not read were pruned', async () => {
     await createEvents(6)
     await prune(4)
     for (const query of ['', '?after=0', '?after=2', '?after=2&limit=1']) {

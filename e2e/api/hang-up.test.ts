@@ -36,7 +36,7 @@ test.each([
     const ids: string[] = []
     const readLog = followLog()
     for (const afterMs of [0, 1, 2, 5, 10, 20, 50, 100]) {
-      // A token that is not cached: its lookup leaves time to disconnect.
+      // A token that is not cached, because its lookup leaves time to disconnect.
       const token = await makeToken(merchant.id)
       const id = `after-${afterMs}-ms-${newId()}`
       ids.push(id)

@@ -37,7 +37,7 @@ function buildRequest(line: string, headers: string, body: string | Uint8Array =
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body as string)])
 }
 
-/** Every response must be JSON, in time, whatever its status. */
+/** Sends a request. Every response must be JSON and arrive in time, whatever its status. */
 async function sendRequest(bytes: Uint8Array) {
   const { status, head, text, tookMs } = await sendRaw(api.url, bytes)
   expect(head).toMatch(/^content-type: application\/json; charset=utf-8$/im)
@@ -55,7 +55,7 @@ describe.each(POSTS)('POST $path', ({ path }) => {
   const postChunked = (body: string) =>
     sendRequest(buildRequest(line(), `${authorization()}Transfer-Encoding: chunked\r\n`, body))
 
-  /** A 422 has one message for a charge, and messages by field elsewhere. */
+  /** Expects a 422: with one message for a charge, with messages by field elsewhere. */
   function expectInvalid([status, text]: unknown[]): void {
     expect(status).toBe(422)
     const { errors, ...rest } = JSON.parse(String(text))
@@ -144,7 +144,7 @@ describe.each(POSTS)('POST $path', ({ path }) => {
 
   test('404 or 422 for a path of 3,000 or 20,000 characters, never 500', async () => {
     for (const size of [3_000, 20_000]) {
-      // Random digits: an index would compress repeated ones until they fit.
+      // Random digits: PostgreSQL would compress repeated digits until they fit into an index.
       const where = path.replace('[id]', hexDigits(size))
       const key = 'Idempotency-Key: long-address\r\nContent-Length: 2\r\n'
       const [status, text] = await sendRequest(

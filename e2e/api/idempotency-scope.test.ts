@@ -38,7 +38,7 @@ const isReplay = ({ headers }: ApiResponse) => headers.get('idempotent-replayed'
 const countKeys = (key: string) => db().idempotencyKey.count({ where: { key } })
 
 describe('a key belongs to', () => {
-  test('one path: on another path the same key is a different one', async () => {
+  test('one path: on another path the same key is a different key', async () => {
     const key = newId()
     const [one, other] = [await openCharge(merchant), await openCharge(merchant)]
     const paid = { outcome: 'paid' }
@@ -176,7 +176,7 @@ describe('a refusal is not stored, and the same key works later:', () => {
 
 describe('a key whose first request has no response yet', () => {
   const DECISION = { outcome: 'expired' }
-  /** This charge calls a bank, so that its key can remain without a response. */
+  /** A charge that calls a bank, so that its key can remain without a response. */
   const GATEWAY_CHARGE = { ...CHARGE, client_email: 'fail@example.com' }
   const CASES = [
     { what: 'a charge', path: async () => '/transactions', body: GATEWAY_CHARGE },
@@ -212,7 +212,7 @@ describe('a key whose first request has no response yet', () => {
   }
 
   test.each(CASES)(
-    '$what: an abandoned request is taken over once, under the same id',
+    '$what: an abandoned request is completed once, under the same id',
     async one => {
       const path = await one.path()
       const { key, id } = await insertUnfinishedKey(path, one.body, -1)

@@ -52,7 +52,10 @@ async function payCharge(): Promise<string> {
   return id
 }
 
-/** Every POST that stores its response, a count of its effects, and what it adds to the balance. */
+/**
+ * Every POST that stores its response, with the bodies to send, a count of its effects and its
+ * change of the balance.
+ */
 const POSTS = [
   {
     name: 'POST /transactions',
@@ -187,7 +190,7 @@ describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted,
     expect(await acted()).toBe(before + 1)
   })
 
-  test('422 in the shape of the endpoint for an empty key and one of 256 characters', async () => {
+  test('422 in the shape of the endpoint for an empty key and a key of 256 characters', async () => {
     const path = await pathOf()
     const before = await acted()
     const refusal = message('Idempotency-Key must have 1 to 255 characters')

@@ -13,7 +13,7 @@ import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const ACTOR = { type: 'system' } as const
-/** One per second: after a refusal the next request is refused too, even on a slow machine. */
+/** One request per second, so that even on a slow machine a refusal follows a refusal. */
 const SLOW_TOKEN = { RATE_TOKEN_PER_SECOND: '1', RATE_TOKEN_BURST: '3' }
 const SLOW_IP = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '3' }
 const BURSTS = { RATE_TOKEN_BURST: '200', RATE_IP_BURST: '400' }
@@ -41,7 +41,7 @@ type CallOptions = Parameters<typeof call>[3]
 const callApi = (method = 'GET', path = '/account', options: CallOptions = {}) =>
   call(api.url, method, path, { token, ...options })
 
-/** Repeats until 429; the allowance grows by one per second meanwhile. */
+/** Repeats a call until 429, while the allowance grows by one per second. */
 async function callUntilRefused(callOnce: () => Promise<ApiResponse>): Promise<ApiResponse[]> {
   const responses: ApiResponse[] = []
   while (responses.at(-1)?.status !== 429) responses.push(await callOnce())
@@ -102,7 +102,7 @@ describe('429', () => {
     expect((await callApi()).status).toBe(200)
   })
 
-  test('of one token does not affect another token, of the same account or not', async () => {
+  test('of one token does not affect another token, in the same account or in another', async () => {
     setLimits(SLOW_TOKEN)
     await callUntilRefused(() => callApi())
     const others = [await makeToken(world.merchant.id), await makeToken((await makeMerchant()).id)]
@@ -124,7 +124,7 @@ describe('the RateLimit header fields', () => {
     headers.get('ratelimit'),
   ]
 
-  test('are in every response, with the rest of both limits', async () => {
+  test('are in every response, with the remaining quota of both limits', async () => {
     setLimits({ RATE_TOKEN_PER_SECOND: '100', RATE_IP_PER_SECOND: '200' })
     for (const response of [
       await callApi(),
@@ -137,7 +137,7 @@ describe('the RateLimit header fields', () => {
     }
   })
 
-  test('show only a limit that is on, and only that of the address without a token', async () => {
+  test('show only active limits, and without a token only the limit of the address', async () => {
     setLimits({ RATE_TOKEN_PER_SECOND: '100' })
     expect(rateLimitFields(await callApi())[0]).toBe('"token";q=100;w=1')
     setLimits({ RATE_IP_PER_SECOND: '200' })

@@ -87,7 +87,7 @@ describe.each(LISTS)('GET $path', kind => {
     expect(await fixture.idsOf({ external_id: 'row 7', status: 'pending' })).toEqual([])
   })
 
-  test('an empty or unknown parameter is ignored; of a repeated one the last counts', async () => {
+  test('an empty or unknown parameter is ignored; of a repeated parameter the last value counts', async () => {
     const empty = 'limit=&cursor=&status=&external_id=&created_from=&created_to=&q=&page=2'
     expect((await fixture.send('GET', `${path}?${empty}`)).text).toBe((await fixture.list()).text)
     const twice = await fixture.send('GET', `${path}?limit=5&limit=0&limit=2`)

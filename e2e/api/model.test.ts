@@ -13,8 +13,9 @@ import {
 } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 
-/** Number of histories and of steps in each; `npm run torture` sets more. */
+/** Number of histories; `npm run torture` sets more. */
 const RUNS = Number(process.env.MODEL_RUNS || 50)
+/** Number of steps in each history; `npm run torture` sets more. */
 const STEPS = Number(process.env.MODEL_COMMANDS || 30)
 /** Time for one step on a slow machine; the timeout is the sum of all steps. */
 const STEP_MAX_MS = 500
@@ -25,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** `nth` and `part` choose among the objects that exist at this step. */
+/** `nth` selects one of the objects that exist at this step, `part` varies the amount. */
 interface Step {
   do: keyof typeof ACTIONS
   nth: number
@@ -36,7 +37,7 @@ interface Resource {
   id: string
   amount: number
   status: string
-  /** Refunded amount of a charge, with what is held for refunds. */
+  /** Refunded amount of a charge, including amounts held for refunds. */
   refunded: number
   charge?: Resource
 }
@@ -61,7 +62,7 @@ class MerchantModel {
     return call(api.url, 'POST', path, { token: this.token, body, key })
   }
 
-  /** Sends one request from several callers; returns the new id, or null if it was refused. */
+  /** Sends one request from several callers; returns the new id, or null if it is refused. */
   async create(path: string, body: object, refusal: number | null, callers: number) {
     const key = newId()
     const responses = await Promise.all(
@@ -78,7 +79,7 @@ class MerchantModel {
     return String(data.id ?? data.transaction_id)
   }
 
-  /** Decides at the simulated bank; adds `gain` to the balance if it still can be decided. */
+  /** Reports an outcome of the simulated bank; adds `gain` if the state allows it. */
   async decide(kind: string, resource: Resource, outcome: string, from: string[], gain: number) {
     const isAllowed = from.includes(resource.status)
     const { status } = await this.send(`/sandbox/${kind}/${resource.id}`, { outcome })
@@ -172,7 +173,7 @@ async function settleRefund(
   if (resource.charge) resource.charge.refunded -= resource.amount
 }
 
-/** Repeats a request as after a lost response: nothing happens, and the response is the same. */
+/** Repeats a request, as after a lost response: without effect, with the same response. */
 async function retry(shop: MerchantModel, { nth }: Step): Promise<void> {
   const first = pick(shop.requests, nth)
   if (!first) return
@@ -199,7 +200,7 @@ const ACTIONS = {
 }
 
 const names = Object.keys(ACTIONS) as (keyof typeof ACTIONS)[]
-/** Charges and payments are more frequent: nothing else works without money. */
+/** Charges and payments are more frequent, because the other actions need money. */
 const weightedActions: (keyof typeof ACTIONS)[] = [
   ...names,
   'charge',
@@ -243,7 +244,7 @@ async function expectModelMatches(shop: MerchantModel): Promise<void> {
 }
 
 test(
-  'after any sequence of operations the balance equals a simple model and the books balance',
+  'after any sequence of operations the balance equals a simple model and the ledger balances',
   async () => {
     const seen = new Set<string>()
     async function runHistory(history: Step[]): Promise<void> {
@@ -262,7 +263,7 @@ test(
     }
     const histories = fc.array(step, { minLength: STEPS, maxLength: STEPS })
     await fc.assert(fc.asyncProperty(histories, runHistory), { numRuns: RUNS, endOnFailure: true })
-    // A model that reaches no state agrees with everything; short runs may not reach all.
+    // Without reaching every state, the comparison proves little; short runs may miss some.
     if (RUNS * STEPS < 1_500) return
     expect([...seen].sort()).toEqual([
       ...['expired', 'failed', 'paid', 'pending', 'refunded'].map(state => `charge ${state}`),

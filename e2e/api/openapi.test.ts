@@ -66,7 +66,7 @@ describe('the document', () => {
     expect(named.sort()).toEqual(served.sort())
   })
 
-  test('names the URL and the version of the API', () => {
+  test('contains the URL and the version of the API', () => {
     expect(document).toMatchObject({
       openapi: '3.1.0',
       info: { version: '1.0.0' },
@@ -200,7 +200,7 @@ interface Sample {
   value: unknown
 }
 
-/** Finds each example and its schema: of a body, a parameter, a header or a field. */
+/** Finds each example (of a body, a parameter, a header or a field) with its schema. */
 function listSamples(value: unknown, place: string): Sample[] {
   if (typeof value !== 'object' || value === null) return []
   const { schema, example, examples, type, anyOf } = value as Record<string, Json>

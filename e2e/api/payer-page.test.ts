@@ -87,7 +87,7 @@ describe('the path of a payment page', () => {
       const id = newId()
       const name = new URL(paymentUrl(id)).pathname.slice('/pay/'.length)
       expect(txidsOfPage(name)).toEqual([removeHyphens(id)])
-      // Only two bits of the last character count; the others must not give a second path.
+      // Only two bits of the last character count; the other bits must not give a second path.
       expect(txidsOfPage(`${name.slice(0, -1)}B`)).toEqual([])
     }
   })
@@ -311,7 +311,7 @@ describe('the first visit', () => {
     expect(await viewedAt(id)).toBeNull()
   })
 
-  test('is not that of a signed-in member', async () => {
+  test('is not the visit of a signed-in member', async () => {
     const { id } = await createTestCharge()
     const cookie = `a=b; ${cookieNames().session}=${await signIn(merchant, 'owner')}`
     await fetchPage(pageUrl(id), { cookie })
@@ -319,7 +319,7 @@ describe('the first visit', () => {
   })
 })
 
-test('the QR code equals that of another library, module by module, with its quiet zone', () => {
+test('the QR code equals the code of another library, module by module, with its quiet zone', () => {
   for (let count = 0; count < 12; count++) {
     const text = `00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/${removeHyphens(newId())}`
     const theirs = renderToStaticMarkup(

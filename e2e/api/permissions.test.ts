@@ -35,12 +35,15 @@ import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 const ACTOR = { type: 'system' } as const
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-/** Part of every text of the merchant whose data must not leak. */
+/** Text in all data of the merchant whose data must not leak. */
 const MARKER = 'canary4711'
 
-/** Served by Next, as in vitest.lane.config.ts. */
+/** Whether Next serves the API, as in vitest.lane.config.ts. */
 const IS_NEXT = Boolean(process.env.E2E_API_URL)
-/** Set by `npm run torture`: every method with every guise, in the front and through Next. */
+/**
+ * Set by `npm run torture`: sends every method with every variant, also the variants for Next to
+ * the front.
+ */
 const IS_FULL = Boolean(process.env.MATRIX_FULL)
 
 interface RequestVariant {
@@ -97,7 +100,7 @@ const ALL_VARIANTS: RequestVariant[] = [
 
 const VARIANTS = ALL_VARIANTS.filter(({ isNextOnly }) => !isNextOnly || IS_NEXT || IS_FULL)
 
-/** Other guises are tried with the methods of the path and one more. */
+/** Selects all methods for a plain request, else the methods of the path and one more. */
 function selectMethods(variant: RequestVariant, known: string[]): string[] {
   if (IS_FULL || variant.name === 'plain') return METHODS
   const [other] = METHODS.filter(method => !known.includes(method))
@@ -124,7 +127,7 @@ let api: Api
 let owner: World
 let callers: Caller[]
 let pageCallers: PageCaller[]
-/** Objects of the account whose data must not leak. */
+/** Ids of objects of the account whose data must not leak. */
 let endpointId: string
 let deliveryId: string
 let tokenId: string
@@ -209,7 +212,7 @@ async function makePageCallers([nobody, bad, revoked, cookie, inactive, tenant]:
   ]
 }
 
-/** Webhooks may not call this port. */
+/** Creates an endpoint whose URL webhooks may not call. */
 async function makeEndpoint(): Promise<string> {
   const headers = pageHeaders(await signIn(owner.merchant, 'owner'), owner.merchant.id)
   const body = { url: `http://127.0.0.1:9/${MARKER}`, event_types: '*' }
@@ -244,7 +247,7 @@ function allowHeader(path: string): string {
   return (known.includes('GET') ? ['GET', 'HEAD', ...known.slice(1)] : known).join(', ')
 }
 
-/** More would only wait for each other at the database. */
+/** Higher values gain nothing, because the requests wait for each other at the database. */
 const CONCURRENCY = 3
 
 /** Calls `work` for every item, CONCURRENCY at a time. */
@@ -256,7 +259,7 @@ async function runConcurrently<Item>(items: Item[], work: (item: Item) => Promis
   await Promise.all(workers)
 }
 
-/** Returns the refusal that the contract requires; null if the endpoint decides. */
+/** Returns the error that the contract requires; null if the endpoint determines the result. */
 function expectedRefusal(caller: Caller, method: string, path: string): [number, string] | null {
   const isKnown = allowHeader(path).split(', ').includes(method)
   const operation = OPERATIONS.find(
@@ -275,7 +278,7 @@ function permissionDenied(...allow: AnyPermission[]): [number, string] {
 
 const tokens = new Map<string, Promise<string>>()
 
-/** Reuses tokens with the same permissions, because an account may have only so many. */
+/** Reuses tokens with the same permissions, because the tokens of an account are limited. */
 function tokenFor(permissions: Permission[]): Promise<string> {
   const known = tokens.get(permissions.join())
   const token = known ?? makeToken(owner.merchant.id, { permissions })
@@ -441,7 +444,7 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
   function expectedRefusal(caller: PageCaller, method: string): [number, string] | null {
     const operation = findOperation(method)
     const isWrite = !['GET', 'HEAD'].includes(method)
-    // 405 is only for callers who are let in.
+    // Only authenticated callers get 405.
     const isKnown = operation !== undefined
     const isUnauthenticated =
       caller.expected === UNAUTHENTICATED || caller.label === 'an inactive account'
@@ -470,7 +473,7 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
           const headers = { ...variant.headers, ...caller.headers }
           const refusal = expectedRefusal(caller, method)
           if (!refusal && method === 'GET' && findOperation(method)?.isEndless) continue
-          // The member is needed for the other methods.
+          // Skipped, because the other methods need the member.
           if (!refusal && findOperation(method)?.endsMembership) continue
           const response = await call(
             api.url,

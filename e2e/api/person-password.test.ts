@@ -113,7 +113,7 @@ describe('changing a password', () => {
     expect((await weak()).status).toBe(429)
   })
 
-  test('succeeds once when two sessions do it at the same time', async () => {
+  test('succeeds once when two sessions change it at the same time', async () => {
     const responses = await Promise.all([
       change({ current: OLD, password: NEW }),
       change({ current: OLD, password: `${NEW} outra` }, otherSession),
@@ -131,7 +131,8 @@ describe('changing a password', () => {
 })
 
 test('a password hash with outdated parameters is renewed at the next sign-in', async () => {
-  // Made by the reference implementation: echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1
+  // Hash made by the reference implementation:
+  // echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1
   const outdated =
     '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
   const readHash = async () => (await db().user.findUniqueOrThrow({ where: { id } })).passwordHash

@@ -75,7 +75,7 @@ async function addAuthenticator(member: Member) {
     code: generateTotp(secret),
   })
   expect(status).toBe(200)
-  // Moves that code into the past, so that the current one is unused.
+  // Stores that only an old code was used, so that the current code is unused.
   await db().authenticator.update({ where: { userId: member.id }, data: { lastCounter: 0 } })
   return { secret: secret as string, codes: confirmation.data.recovery_codes as string[] }
 }
@@ -166,7 +166,7 @@ describe('a proof of identity', () => {
     expect((await prove(member, { code: codes[0] })).status).toBe(422)
   })
 
-  test('is the user’s own passkey, if there is one; another user’s is refused', async () => {
+  test('is the user’s own passkey, if there is one; a passkey of another user is refused', async () => {
     const member = await openMember()
     const stranger = await openMember()
     const [key, other] = [makeSoftwareKey(HTTPS), makeSoftwareKey(HTTPS)]
@@ -195,7 +195,7 @@ describe('a proof of identity', () => {
     )
   })
 
-  test('allows ten wrong codes in 15 minutes over all endpoints that take one', async () => {
+  test('allows ten wrong codes in 15 minutes over all endpoints that accept a code', async () => {
     const member = await openMember()
     const { secret } = await addAuthenticator(member)
     const code = generateTotp(secret, 40) === '000000' ? '000001' : '000000'
@@ -227,7 +227,7 @@ test('changing the password requires the current one, and a proof if there is a 
 })
 
 describe('recovery codes', () => {
-  test('are renewed only with a second factor, even in a fresh session; the old ones end', async () => {
+  test('are renewed only with a second factor, even in a fresh session; the old codes end', async () => {
     const member = await openMember()
     const { secret, codes } = await addAuthenticator(member)
     const renew = (body: object) => callApi(member, 'POST', '/person/recovery-codes', body)

@@ -16,7 +16,10 @@ const PASSWORD = 'p%ssw0rd-of-the-limits'
 const RESPONSE_MAX_MS = 20_000
 const POLL_OPTIONS = { timeout: 40_000, interval: 200 }
 
-/** Counts as the product does, on request by message, and ends when the channel closes. */
+/**
+ * Program of a counter process: counts as the product does, on request by message. Exits when the
+ * channel closes.
+ */
 const PROGRAM = `
   import { countFailedBearer, consumeAllowance } from '#lib/edge/http/rate-limit.ts'
   process.on('message', async ({ what, key, calls }) => {
@@ -37,7 +40,7 @@ const PROGRAM = `
 
 interface CounterProcess {
   child: ChildProcess
-  /** Disconnects it; resolves to how it exits. */
+  /** Closes the channel; resolves to the exit code and the signal. */
   disconnect: () => Promise<unknown>
   findLogLines: (text: string) => string[]
   count: (what: 'bearer' | 'token', key: string, calls: number) => Promise<CountResult>

@@ -28,7 +28,7 @@ beforeEach(() => setLimits(DEFAULTS))
 afterEach(() => vi.useRealTimers())
 afterAll(() => setLimits({ ...DEFAULTS, ...WITHOUT_RATE_LIMITS }))
 
-/** Only a test advances the clock, so that exact figures hold on any machine. */
+/** Stops the clock until a test advances it, so that counts are exact on any machine. */
 function freezeClock(): void {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] })
 }
@@ -119,7 +119,7 @@ describe('one process, with a fake clock', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('30 failed authentications per minute and address; then only those are refused', async () => {
+  test('30 failed authentications per minute and address; then further failures are refused, valid calls are not', async () => {
     expect(await countPassed(40, () => countFailedBearer('192.0.2.1'))).toBe(30)
     vi.advanceTimersByTime(20_000)
     const next = countFailedBearer('192.0.2.1')

@@ -211,7 +211,7 @@ describe('repeated headers', () => {
 })
 
 describe('one connection', () => {
-  test('answers pipelined requests in order, each by its own token', async () => {
+  test('responds to pipelined requests in order, each by its own token', async () => {
     const other = await makeToken((await makeMerchant('Outra Loja')).id)
     const buildRequest = (text: string, end = '') =>
       `GET /api/account HTTP/1.1\r\nHost: a\r\n${text}${end}\r\n`
@@ -227,7 +227,7 @@ describe('one connection', () => {
     )
   })
 
-  test('that ends within a request executes only the complete one', async () => {
+  test('that ends within a request executes only the complete request', async () => {
     const body = JSON.stringify({ ...CHARGE, external_id: 'whole' })
     const head = `POST /api/transactions HTTP/1.1\r\nHost: a\r\n${bearer()}`
     const buildRequest = (text: string) => `${head}Content-Length: ${text.length}\r\n\r\n${text}`

@@ -26,7 +26,7 @@ async function post(body?: string | Uint8Array, headers: Record<string, string> 
 }
 
 const chargeJson = (extra: object = {}) => JSON.stringify({ ...CHARGE, ...extra })
-/** A valid charge whose JSON has this number of bytes. */
+/** Builds a valid charge whose JSON has this number of bytes. */
 const paddedChargeJson = (bytes: number) =>
   chargeJson({ note: 'x'.repeat(bytes - chargeJson({ note: '' }).length) })
 
@@ -69,7 +69,7 @@ describe('415', () => {
 describe('413', () => {
   const refusal = { status: 413, body: { error: 'Payload too large' } }
 
-  /** Sends pieces without a Content-Length; `last` false never ends the body. */
+  /** Sends chunks without a Content-Length; with `isComplete` false the body never ends. */
   async function sendChunks(pieces: string[], isComplete = true) {
     const sent = request(`${api.url}/api/transactions`, {
       method: 'POST',
@@ -183,7 +183,7 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
     },
   )
 
-  test('for a value that the field does not have', async () => {
+  test('for a value that the field does not allow', async () => {
     const response = await post('{"outcome":"lost"}', {}, sandbox)
     const errors = { outcome: ['outcome must be paid, failed or expired'] }
     expect(response).toEqual({ status: 422, body: { errors } })
@@ -242,7 +242,7 @@ describe('a number that JSON readers would round', () => {
 })
 
 describe('parsing a body', () => {
-  test('takes the last of duplicate keys', async () => {
+  test('uses the last of duplicate keys', async () => {
     const text = `{"amount":1,${chargeJson().slice(1, -1)},"amount":777}`
     expect(await post(text)).toMatchObject({ status: 200, body: { data: { amount: 777 } } })
     const worse = `{${chargeJson().slice(1, -1)},"amount":1}`

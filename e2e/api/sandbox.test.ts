@@ -84,7 +84,7 @@ describe('POST /sandbox/transactions/{id}', () => {
     expect(await readBalance()).toBe(before + CHARGE.amount)
   })
 
-  test('a charge that is about to fail can be failed, and only once', async () => {
+  test('a charge that will fail by itself can be failed before, but only once', async () => {
     const id = await create('/transactions', { client_email: 'fail@example.com' })
     const failed = await callApi('POST', `/sandbox/transactions/${id}`, { outcome: 'failed' })
     expect(failed.body.data.status).toBe('failed')
@@ -167,7 +167,7 @@ describe.each([
   const decide = (id: string, body: unknown, caller = token) =>
     callApi('POST', `/sandbox${path}/${id}`, body, caller)
 
-  test('409 once it is final, without an effect', async () => {
+  test('409 for a final object, without an effect', async () => {
     for (const first of final) {
       const id = await create(path)
       expect((await decide(id, { outcome: first })).status).toBe(200)

@@ -49,7 +49,7 @@ async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
 
 const originHeader = () => ({ origin: env().PUBLIC_URL })
 const cookieHeader = (value = secret) => ({ cookie: `a=b; ${cookieNames().session}=${value}; z=1` })
-/** The headers that the pages send beside the cookie. */
+/** Builds the headers of a dashboard page: the cookie, the mode and the account. */
 const makePageHeaders = (value = secret, account: string = merchant.id, mode = 'test') => ({
   ...cookieHeader(value),
   'troco-mode': mode,
@@ -164,7 +164,7 @@ describe('a member on a dashboard page', () => {
     }
   })
 
-  test('of two accounts acts in the one that the page names', async () => {
+  test('of two accounts acts in the account that the page sends', async () => {
     const other = await makeMerchant('Outra')
     const { userId } = await db().userSession.findFirstOrThrow({
       where: { user: { memberships: { some: { accountId: merchant.id, role: 'owner' } } } },
@@ -272,7 +272,7 @@ describe('the life of a session', () => {
     UPDATE user_sessions SET last_used_at = now() - interval '11 hours'
     WHERE secret_hash = ${hashSecret(secret)}`
 
-  test('is not extended by what pages read in the background', async () => {
+  test('is not extended by background requests of pages', async () => {
     await makeSessionIdle()
     const idle = await readLastUse()
     for (const path of [...READS, '/dashboard/home', '/dashboard/webhooks/deliveries']) {
@@ -292,7 +292,7 @@ describe('the life of a session', () => {
     ).toBe(200)
     expect((await readLastUse()).getTime()).toBeGreaterThan(began)
     await makeSessionIdle()
-    // As every page does in lib/edge/session/current.ts.
+    // lib/edge/session/current.ts does the same for every page.
     await readSession(secret)
     expect((await readLastUse()).getTime()).toBeGreaterThan(began)
   })

@@ -60,7 +60,7 @@ describe('one key in two processes', () => {
       countEvents,
     ],
   ])(
-    '%s: forty concurrent requests act once, and both processes replay the same',
+    '%s: forty concurrent requests act once, and both processes replay the same response',
     async (_, pathOf, body, count) => {
       const path = await pathOf()
       const [key, before] = [newId(), await count()]

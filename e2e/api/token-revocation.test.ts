@@ -19,7 +19,7 @@ const GUARDED = OPERATIONS.filter(({ allow }) => allow !== null)
 
 let api: Api
 let world: World
-/** Changes rows as another process does: this process is not notified. */
+/** Changes rows like another process, so that this process is not notified. */
 let otherClient: Client
 beforeAll(async () => {
   api = await startApi()
@@ -62,7 +62,7 @@ describe.each(GUARDED)('$method $path', ({ method, path, allow, body }) => {
   const callApi = (key?: string) =>
     call(api.url, method, resolvePath(world, path), { token, body, key })
 
-  /** Sends one request, two concurrent ones and one with an idempotency key. */
+  /** Expects a refusal of one request, of two concurrent requests and of one with a key. */
   async function expectRefused(status: number, text: string): Promise<void> {
     const before = await countRows()
     for (const response of [

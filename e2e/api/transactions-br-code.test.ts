@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** Any text that JSON and PostgreSQL can hold; lengths are in UTF-16 units. */
+/** Generates text that JSON and PostgreSQL can store; lengths are in UTF-16 units. */
 const text = (minLength: number, maxLength: number) =>
   fc
     .string({ unit: 'binary', minLength, maxLength })
@@ -38,7 +38,7 @@ const document = fc.oneof(
     .map(parts => parts.join('')),
 )
 
-/** Values that do not change through JSON. */
+/** Generates objects that a round trip through JSON does not change. */
 const free = fc.dictionary(printable(1, 20), fc.oneof(text(0, 40), fc.integer(), fc.boolean()), {
   maxKeys: 20,
 })

@@ -140,7 +140,7 @@ describe('POST /transactions/{id}/refunds', () => {
     expect(Object.keys(body.errors)).toEqual(['amount', 'reason'])
   })
 
-  test('422 with the remaining amount for more than that, and if nothing is left', async () => {
+  test('422 for more than the remaining amount, which the message contains, and if nothing remains', async () => {
     const charge = await payCharge({ amount: 1_000 })
     await refund(charge, { amount: 600 })
     const much = await refund(charge, { amount: 401 })
@@ -349,7 +349,7 @@ describe('an Idempotency-Key', () => {
     expect([status, headers.get('idempotent-replayed')]).toEqual([200, null])
   })
 
-  test('belongs to one charge: the same key on another makes another refund', async () => {
+  test('belongs to one charge: the same key on another charge creates another refund', async () => {
     const key = newId()
     const [one, other] = [await payCharge(), await payCharge()]
     const first = await refund(one, { amount: 1 }, { key })

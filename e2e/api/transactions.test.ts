@@ -229,7 +229,7 @@ describe('JSON that JavaScript would change', () => {
     })
   })
 
-  test('a price may be a number or a numeric string; any other value is refused by name', async () => {
+  test('a price may be a number or a numeric string; any other value is an error that names the field', async () => {
     for (const price of ['10', '10,50', '1e3', '-2.5']) {
       expect((await send(`"items":[{"price":"${price}"}]`)).status, price).toBe(200)
     }
@@ -291,7 +291,7 @@ describe('GET /transactions/{id}', () => {
     'updated_at',
   ]
 
-  test('200 with the fields of the creation and what was sent, as it was sent', async () => {
+  test('200 with the fields of the creation and the other fields as they were sent', async () => {
     const sent = {
       client_phone: '+55 11 99999-8888',
       webhook_url: 'https://example.com/hook?a=1',
@@ -322,7 +322,7 @@ describe('GET /transactions/{id}', () => {
     ).toEqual([...DETAIL].sort())
   })
 
-  test('what was not sent is null; external_id is the txid, ip the caller’s address', async () => {
+  test('absent fields are null; external_id is the txid, ip the caller’s address', async () => {
     const { id } = (await read((await create()).body.data.transaction_id)).body.data
     const detail = (await read(id)).body.data
     const absent = {
@@ -401,7 +401,7 @@ describe('POST /sandbox/transactions/{id}', () => {
     },
   )
 
-  test('409 once it is final; an expired charge can still be paid', async () => {
+  test('409 for a final charge; an expired charge can still be paid', async () => {
     const { transaction_id } = (await create()).body.data
     expect((await decide(transaction_id, 'expired')).status).toBe(200)
     expect((await decide(transaction_id, 'failed')).status).toBe(409)

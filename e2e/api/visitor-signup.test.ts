@@ -27,7 +27,7 @@ import {
 
 const PASSWORD = 'girafa azul dorme tarde'
 
-// All requests come from one address, which may open only so many accounts.
+// All requests come from one address, and the limit of new accounts per address is low.
 inOwnDatabase()
 
 let api: Api
@@ -208,7 +208,7 @@ describe('where accounts are opened by invitation', () => {
     expect(statusAndCode(await open())).toEqual([409, 'invitation_ended'])
   })
 
-  test('without an invitation nobody learns whether an e-mail is known', async () => {
+  test('without an invitation the response does not reveal whether an e-mail is known', async () => {
     const known = await emailOf(await signInWithoutAccount())
     const theirs = await inviteMerchant(makeEmail())
     for (const [secret, refused] of [
@@ -223,7 +223,7 @@ describe('where accounts are opened by invitation', () => {
     }
   })
 
-  test('an invitation to join opens no account, and one to open an account joins none', async () => {
+  test('an invitation to join opens no account, and an invitation to open an account joins none', async () => {
     const shop = await makeMerchant()
     const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
     const actor = { type: 'user', id: userId } as const

@@ -217,7 +217,7 @@ describe('POST /withdrawals', () => {
     expect((await withdraw({ external_id: 'once-more' })).status).toBe(200)
   })
 
-  test('401 without a token and with a revoked one', async () => {
+  test('401 without a token and with a revoked token', async () => {
     const tokenOptions = { accountId: merchant.id, mode: 'test' as const, name: 'leaked' }
     const leaked = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
     await revokeToken(leaked.id, 'leaked', ACTOR)
@@ -267,7 +267,7 @@ describe('GET /withdrawals/{id}', () => {
     expect((await read(created.id.toUpperCase())).text).toBe(text)
   })
 
-  test('404 is the same for one of another account or mode and for an unknown one', async () => {
+  test('404 is the same for a withdrawal of another account or mode and for an unknown id', async () => {
     const other = await makeMerchant()
     await fundMerchant(other, 1_000)
     const foreign = (await post(WITHDRAWAL, await makeToken(other.id))).body.data.id

@@ -3,7 +3,7 @@ import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts
 import { createSession, createShop, openShop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 
-/** Opens a browser of an operator beside the merchant's. */
+/** Opens a browser session of an admin beside the merchant's. */
 async function openAdmin(page: Page): Promise<Page> {
   const context = await page
     .context()
@@ -71,7 +71,7 @@ test('an admin suspends an account: the API responds 403 and its pages show the 
   await admin.context().close()
 })
 
-test('an admin revokes a leaked token: the API responds 401 and the owner reads the reason', async ({
+test('an admin revokes a leaked token: the API responds 401 and the owner sees the reason', async ({
   page,
   context,
 }) => {
@@ -125,7 +125,7 @@ test('an admin sets limits, which the owner sees, and shows a payer’s document
   await admin.context().close()
 })
 
-test.describe('for everybody else', () => {
+test.describe('for users who are not admins', () => {
   test.use({ refusals: [404] })
 
   test('the admin pages are 404', async ({ page, context }) => {

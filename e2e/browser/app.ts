@@ -20,7 +20,7 @@ export function readSetting(name: Setting): string {
 }
 
 interface Options {
-  /** Error statuses that a test expects; any other from 400 on makes it fail. */
+  /** Error statuses that a test expects; any other status from 400 on fails the test. */
   refusals: number[]
 }
 
@@ -41,7 +41,7 @@ function collectComplaints(page: Page, refusals: number[]): string[] {
   const complaints: string[] = []
   page.on('pageerror', error => complaints.push(String(error)))
   page.on('console', message => {
-    // The status itself is checked below.
+    // Error statuses are checked below, with the responses.
     const isStatus = message.text().startsWith('Failed to load resource')
     if (['error', 'warning'].includes(message.type()) && !isStatus) complaints.push(message.text())
   })
@@ -62,7 +62,7 @@ export async function signIn(page: Page, email: string, password: string): Promi
   await page.waitForURL(url => url.pathname !== '/login' && url.pathname !== '/')
 }
 
-/** Submits the form, on this page if it `stays`; does not wait for the result. */
+/** Fills and submits the sign-in form without waiting. The option skips opening /login first. */
 export async function fillSignIn(
   page: Page,
   email: string,
@@ -83,7 +83,7 @@ export function signInAsAdmin(page: Page): Promise<void> {
   return signIn(page, readSetting('ADMIN_EMAIL'), readSetting('ADMIN_PASSWORD'))
 }
 
-/** The menu is in the sidebar, on a phone in the bar. */
+/** Opens the account menu of the sidebar, or of the bar on a phone. */
 export async function openAccountMenu(page: Page): Promise<Locator> {
   await page.locator('[popovertarget]').filter({ visible: true }).click()
   return page.getByRole('dialog')
@@ -95,7 +95,7 @@ export async function signOut(page: Page): Promise<void> {
   await page.waitForURL('**/login')
 }
 
-/** The amount that a screen reader reads, such as R$ 25.000,00. */
+/** Expects the balance as a screen reader reads it, such as R$ 25.000,00. */
 export async function expectBalance(page: Page, amount: string | RegExp): Promise<void> {
   await expect(page.getByTestId('balance')).toHaveText(amount)
 }

@@ -20,7 +20,7 @@ async function openCharge(shop: Shop, amount: number, external_id: string) {
 test.describe('on a desktop', () => {
   test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 900 } })
 
-  test('an invalid code is refused with its problem; a valid one is read and paid', async ({
+  test('an invalid code is rejected with the reason; a valid code is read and paid', async ({
     page,
     context,
   }) => {
@@ -82,7 +82,7 @@ test.describe('on a phone, in English', () => {
     await expect(page.getByLabel('Pix code')).toBeVisible()
   })
 
-  test('a code in the URL is read at once; that of another merchant is refused', async ({
+  test('a code in the URL is read at once; a code of another merchant is rejected', async ({
     page,
     context,
   }) => {

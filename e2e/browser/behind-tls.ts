@@ -14,7 +14,7 @@ export interface TlsServer {
 
 /**
  * Starts Troco in production mode behind a TLS proxy, on the database of the application under
- * test: over HTTPS stricter rules apply than in a local demo.
+ * test. Over HTTPS, Troco applies stricter rules than in a local demo.
  */
 export async function startBehindTls(settings: Record<string, string> = {}): Promise<TlsServer> {
   const [port, outside] = [await findFreePort(), await findFreePort()]

@@ -35,7 +35,7 @@ async function expectStatus(page: Page, label: string): Promise<void> {
 test.describe('on a desktop', () => {
   test.use({ viewport: DESK, locale: 'pt-BR' })
 
-  test('a new charge shows everything it has and turns to paid without a reload', async ({
+  test('a new charge shows all its data and turns to paid without a reload', async ({
     page,
     context,
   }) => {
@@ -123,7 +123,7 @@ test.describe('on a desktop', () => {
   test.describe('a refused charge', () => {
     test.use({ refusals: [409, 503] })
 
-    test('keeps what was typed and names the problem at its field', async ({ page, context }) => {
+    test('keeps the input and shows each error at its field', async ({ page, context }) => {
       const shop = await openShop(context)
       await createCharge(page, shop, { external_id: 'pedido-1' })
       await page.goto('/test/charges/new')

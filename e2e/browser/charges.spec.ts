@@ -26,7 +26,7 @@ async function payCharge({ token }: Shop, id: string): Promise<void> {
   expect(response.status).toBe(200)
 }
 
-/** Payers in the list, which is a table or cards. */
+/** Finds the payers' links in the list: a table on desktops, cards on phones. */
 const payers = (page: Page) => page.locator('main a[href*="/charges/0"]').filter({ visible: true })
 
 for (const [name, width] of [

@@ -11,7 +11,7 @@ import {
 async function openReference(page: Page, hash = ''): Promise<void> {
   await page.goto(`/docs${hash}`)
   const title = page.getByRole('heading', { level: 1, name: 'Troco API' })
-  // Loads four megabytes of script first.
+  // The page loads a script of 4 MB first.
   await expect(title).toBeVisible({ timeout: 20_000 })
 }
 
@@ -132,7 +132,7 @@ test.describe('on a phone, in Portuguese', () => {
 const OPERATION = '#tag/charges/POST/transactions'
 
 test.describe('accessibility of the API reference', () => {
-  // A large page, checked in both themes.
+  // Checks a large page in both themes.
   test.describe.configure({ timeout: 60_000 })
 
   for (const { locale, width, hash, details } of [

@@ -8,9 +8,9 @@ import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
-/** Part of everything that only members of the account may see. */
+/** Text in all data that only members of the account may see. */
 const MARKER = 'canary4712'
-/** Part of a payer's data, which the operator's staff may not see either. */
+/** Text in a payer's data, which the operator's staff may not see either. */
 const PAYER = 'payer4713'
 const VARIANTS: Record<string, string>[] = [
   {},
@@ -19,7 +19,7 @@ const VARIANTS: Record<string, string>[] = [
   { 'x-middleware-subrequest': Array(5).fill('src/middleware').join(':') },
 ]
 
-test('each page opens only to the people in the table, with every header that Next reads', async () => {
+test('each page opens only to the audience in the table, whatever headers of Next are sent', async () => {
   test.setTimeout(180_000)
   const found = readdirSync('app', { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('page.tsx') && file !== 'page.tsx')
@@ -62,7 +62,7 @@ test('each page opens only to the people in the table, with every header that Ne
 })
 
 function describeResult(response: Response, text: string): string {
-  // A streamed page redirects at its end.
+  // A streamed page has already sent its status, so its redirect is at the end of the body.
   const late = /NEXT_REDIRECT;\w+;([^;"\\]+);/.exec(text)?.[1]
   const place = response.headers.get('location') ?? late
   if (place) return `sent to ${new URL(place, readSetting('BASE_URL')).pathname}`

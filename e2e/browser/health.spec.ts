@@ -67,7 +67,7 @@ test('an action of a merchant is in the audit log of the owner and of the operat
   await expect(rows.first()).toContainText('Registro de auditoria exportado')
 })
 
-test('an owner sees that the operator acted, but not who or from where', async ({
+test('an owner sees that the operator acted, but neither the name nor the IP address', async ({
   page,
   context,
 }) => {
@@ -132,10 +132,7 @@ test('stuck work is listed on the health page, run again and audited', async ({
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 
-  test('a silent worker is shown with what to do, and no longer once it is back', async ({
-    page,
-    context,
-  }) => {
+  test('a silent worker is shown with advice until it reports again', async ({ page, context }) => {
     await openShop(context)
     await signInAsStaff(context)
     const silent = {

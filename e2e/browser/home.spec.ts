@@ -21,7 +21,7 @@ async function payCharge({ token }: Shop, id: string): Promise<void> {
 }
 
 const firstSteps = (page: Page) => page.getByTestId('first-steps')
-/** The first status is the progress; another one reports copying. */
+/** The first status element shows the progress; the other one reports copying. */
 const progress = (page: Page) => firstSteps(page).getByRole('status').first()
 
 test.describe('on a desktop, in Portuguese', () => {
@@ -112,7 +112,7 @@ test.describe('on a desktop, in Portuguese', () => {
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 390, height: 844 } })
 
-  test('the home page shows the balance, its actions and what is held', async ({
+  test('the home page shows the balance, its actions and the held amount', async ({
     page,
     context,
   }) => {

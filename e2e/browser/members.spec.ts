@@ -75,7 +75,7 @@ test.describe('an invitation', () => {
 test.describe('the last owner', () => {
   test.use({ refusals: [409] })
 
-  test('cannot leave and reads why', async ({ page, context }) => {
+  test('cannot leave and sees the reason', async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/settings/members')
     await page.getByRole('button', { name: 'Sair', exact: true }).first().click()

@@ -46,7 +46,7 @@ interface SessionOptions {
   isAdmin?: boolean
 }
 
-/** Creates a user with a role in an account, as staff or with neither, and opens a session. */
+/** Creates a user (with a role in an account, as staff or neither) and opens a session. */
 export async function createSession({
   accountId,
   role,

@@ -1,12 +1,12 @@
 import type { AnyPermission } from '#lib/services/people/roles.ts'
 
 /**
- * Who may open a page. anybody: visitors too. person: every signed-in user. member: members of the
- * account shown. A permission: members whose role has it. admin: the operator's staff.
+ * Audience of a page. anybody: includes visitors. person: every signed-in user. member: members of
+ * the account shown. A permission: members whose role has it. admin: the operator's staff.
  */
 type Audience = 'anybody' | 'person' | 'member' | 'admin' | AnyPermission
 
-/** Every page in app; e2e/browser/gates.spec.ts fails if one is missing. */
+/** Every page in app; e2e/browser/gates.spec.ts fails if a page is missing. */
 export const PAGES: Record<string, Audience> = {
   '/login': 'anybody',
   '/signup': 'anybody',

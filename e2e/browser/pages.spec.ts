@@ -59,7 +59,7 @@ test.describe('on a desktop, in Portuguese', () => {
     }
   })
 
-  test('signing in leads to the page that was requested', async ({ page }) => {
+  test('signing in opens the requested page', async ({ page }) => {
     await page.goto('/test/charges?status=paid')
     await fillSignIn(page, readSetting('DEMO_EMAIL'), readSetting('DEMO_PASSWORD'), { stays: true })
     await expect(page).toHaveURL('/test/charges?status=paid')
@@ -99,7 +99,7 @@ test.describe('on a desktop, in Portuguese', () => {
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 390, height: 844 } })
 
-  // A merchant of its own: the language is stored with the user.
+  // Uses its own merchant, because the language is stored with the user.
   test('the balance is the same in both languages', async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/home')
@@ -158,7 +158,7 @@ test.describe('the operator', () => {
   })
 })
 
-// e2e/browser/tour.spec.ts checks the pages themselves.
+// Checks the open menu only: e2e/browser/tour.spec.ts checks the pages.
 for (const { locale, width, details } of [
   { locale: 'pt-BR', width: 1280, details: { tag: '@torture' } },
   { locale: 'en-US', width: 390, details: {} },

@@ -24,7 +24,7 @@ async function createCharge(
   return (await (await fetch(`${readSetting('BASE_URL')}/api/transactions`, init)).json()).data
 }
 
-/** The settings have other comboboxes. */
+/** Finds the search field by its name, because the settings have other comboboxes. */
 function inputOf(page: Page) {
   return page.getByRole('combobox', { name: /^(Buscar e ir|Search and go)$/ })
 }

@@ -11,7 +11,7 @@ const OLD = 'girassol verde 88'
 const NEW = 'tulipa azul no cais 7'
 const PHONE = { width: 390, height: 844 }
 
-/** Creates an owner with a password, signed in if a context is given. */
+/** Creates an owner with a password; signs the owner in if `context` is set. */
 async function makeOwner(context?: BrowserContext): Promise<string> {
   const { id: accountId } = await createShop('Loja das Senhas')
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
@@ -97,7 +97,7 @@ test('a forgotten password is reset by a mailed link, which works once', async (
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 
-  test('a device is signed out from another one', async ({ page, context, browser }) => {
+  test('a device is signed out from another device', async ({ page, context, browser }) => {
     const email = await makeOwner(context)
     const userAgent = 'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/142.0 Safari/537.36'
     const lost = await browser.newContext({ baseURL: readSetting('BASE_URL'), userAgent })

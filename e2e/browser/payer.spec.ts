@@ -24,7 +24,7 @@ async function callApi(shop: Shop, method: string, path: string, body?: object) 
   return ((await response.json()) as { data: Charge }).data
 }
 
-/** Payers have no session. */
+/** Creates a shop and signs its owner out, because payers have no session. */
 async function openShopSignedOut(context: BrowserContext, name?: string): Promise<Shop> {
   const shop = await openShop(context, name)
   await context.clearCookies()
@@ -41,7 +41,7 @@ async function decide(shop: Shop, charge: Charge, outcome: 'paid' | 'failed'): P
   await callApi(shop, 'POST', path, { outcome })
 }
 
-/** Marks the page; a reload removes the mark. */
+/** Sets a mark on the page and returns a check for it; a reload removes the mark. */
 async function markPage(page: Page): Promise<() => Promise<boolean>> {
   await page.evaluate(() => Object.assign(window, { isSamePage: true }))
   return () => page.evaluate(() => 'isSamePage' in window)
@@ -59,7 +59,7 @@ for (const [name, width, height] of [
       permissions: ['clipboard-read', 'clipboard-write'],
     })
 
-    test('a payer copies the code, pays and sees it without a reload', async ({
+    test('a payer copies the code, pays and sees the payment without a reload', async ({
       page,
       context,
     }) => {

@@ -9,7 +9,7 @@ export interface Person {
   password: string
 }
 
-/** Signs in the owner of a new shop, who also has a password. */
+/** Creates a shop whose owner has a password, and signs the owner in. */
 export async function openPerson(context: BrowserContext): Promise<Person> {
   const { id: accountId } = await openShop(context)
   const { user } = await db().membership.findFirstOrThrow({

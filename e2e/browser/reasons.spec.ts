@@ -3,7 +3,7 @@ import { openShop } from '#e2e/browser/merchant.ts'
 import { newId } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
 
-/** No server listens there. */
+/** A URL on which no server listens. */
 const WEBHOOK = 'http://127.0.0.1:9999/hook'
 const PAYER = {
   client_name: 'Ana Beatriz Rocha',

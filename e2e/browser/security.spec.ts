@@ -24,7 +24,7 @@ async function addVirtualAuthenticator(page: Page): Promise<void> {
   })
 }
 
-/** Alerts with a text: Next has an empty one. */
+/** Finds alerts with text: Next has an empty alert of its own. */
 function errorAlert(page: Page) {
   return page.getByRole('alert').filter({ hasText: /./ })
 }
@@ -74,7 +74,7 @@ test.describe('on a desktop, in Portuguese', () => {
     expect(signedIn).toMatchObject([{ after: { by: 'code' }, ip: expect.any(String) }])
   })
 
-  test('a passkey signs in alone or beside the password, and no longer once it is removed', async ({
+  test('a passkey signs in alone or after the password, and no longer after its removal', async ({
     page,
     context,
   }) => {
@@ -121,7 +121,7 @@ test.describe('on a phone, in English', () => {
     refusals: [401],
   })
 
-  test('a recovery code signs in once, and new ones require a second factor', async ({
+  test('a recovery code signs in once, and new codes require a second factor', async ({
     page,
     context,
   }) => {
@@ -129,7 +129,7 @@ test.describe('on a phone, in English', () => {
     const owner = { id, email, name: email, locale: 'en', sessionId: newId() }
     const { secret } = await beginAuthenticator(owner)
     const [first = ''] = (await confirmAuthenticator(owner, generateTotp(secret))) ?? []
-    // Moves that code into the past, so that the current one is unused.
+    // Stores that only an old code was used, so that the current code is unused.
     await db().authenticator.update({ where: { userId: id }, data: { lastCounter: 0 } })
     await context.clearCookies()
     const signInWithCode = async (code: string) => {

@@ -8,7 +8,7 @@ const KEY = { pixKeyType: 'cpf', pixKey: '52998224725', dictKey: '52998224725' }
 
 test.use({ locale: 'pt-BR' })
 
-/** A shop with R$ 1.000,00, of which a rejected withdrawal held R$ 250,00 for a while. */
+/** Creates a shop with R$ 1.000,00 and a rejected withdrawal of R$ 250,00. */
 async function openBusyShop(context: Parameters<typeof openShop>[0]) {
   const shop = await openShop(context)
   const { id } = await createWithdrawal(shop.id, 'test', { ...KEY, amount: 25_000 })
@@ -45,7 +45,7 @@ for (const [size, width] of [
   })
 }
 
-test('the period is in the URL, and an empty one offers the whole statement', async ({
+test('the period is in the URL, and an empty period offers the whole statement', async ({
   page,
   context,
 }) => {

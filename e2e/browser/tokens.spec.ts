@@ -6,7 +6,7 @@ test.use({ locale: 'pt-BR' })
 
 const PHONE = { width: 390, height: 844 }
 
-/** Sends no cookies of the browser. */
+/** Calls the API without the browser's cookies and returns the status. */
 async function fetchStatus(token: string, path = '/account'): Promise<number> {
   const headers = { authorization: `Bearer ${token}` }
   return (await fetch(`${readSetting('BASE_URL')}/api${path}`, { headers })).status
@@ -70,7 +70,7 @@ test.describe('in English, on a phone', () => {
     await expect(rows.filter({ hasText: old.slice(0, 20) })).toContainText('Works until')
   })
 
-  test('missing input is named at its field', async ({ page, context }) => {
+  test('missing input is reported at its field', async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/settings/tokens/new')
     await page.getByRole('checkbox').first().waitFor()
@@ -91,7 +91,7 @@ test('a token whose response was lost is not shown again, and the page says what
   await openShop(context)
   await page.goto('/test/settings/tokens/new')
   await page.getByLabel('Nome').fill('Perdido')
-  // The first response never reaches the browser, as when a connection breaks.
+  // The complete response never reaches the browser, as when a connection breaks.
   const truncateResponse = async (route: Route) => {
     const response = await route.fetch()
     expect(response.status()).toBe(200)

@@ -11,7 +11,7 @@ import {
 } from '#e2e/browser/app.ts'
 import { findShopAccount } from '#e2e/browser/merchant.ts'
 
-/** Pages without a session. */
+/** Pages that need no session. */
 const PUBLIC_PAGES = [
   ['login', '/login'],
   ['signup', '/signup'],
@@ -47,18 +47,19 @@ const PAGES = [
   ['admin-health', '/admin/health'],
 ] as const
 
-/** Screenshots of `npm run torture`; in every language and theme if TOUR_ALL is set. */
+/** Folder of the screenshots, which `npm run torture` takes. */
 const PICTURES = '.cache/pictures'
+/** Takes the screenshots in every language and theme. */
 const TAKES_ALL_PICTURES = Boolean(process.env.TOUR_ALL)
 const TAKES_PICTURES = TAKES_ALL_PICTURES || Boolean(process.env.TOUR_PICTURES)
 const THEMES = ['light', 'dark'] as const
-/** Gzipped, without the scripts that Next loads on every page. */
+/** Maximum gzipped scripts of a page, without the scripts that Next loads on every page. */
 const SCRIPT_BYTES_MAX = 110 * 1024
 const SIZES = { desk: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } }
 
-/** The result of axe does not depend on the language: each size is checked in one. */
+/** The result of axe does not depend on the language, so each size is checked in one language. */
 const AXE_LOCALES = { desk: 'pt-BR', phone: 'en-US' } as const
-/** Colors do not depend on the width: each theme is checked at one. */
+/** Colors do not depend on the width, so each theme is checked at one size. */
 const AXE_THEMES = { desk: ['dark'], phone: ['light'] } as const
 
 // In parallel, because each test visits all pages.
@@ -134,7 +135,7 @@ function fillPath(pattern: string, ids: Record<string, string>): string {
   return pattern.replace(/:(\w+)/, (_, thing) => ids[thing] ?? '')
 }
 
-/** Ids of the demo merchant's objects, one of each kind. */
+/** Returns the id of one object of each kind of the demo merchant. */
 async function findResourceIds(page: Page): Promise<Record<string, string>> {
   const first = async (path: string) => {
     const headers = { authorization: `Bearer ${readSetting('TOKEN')}` }

@@ -64,9 +64,12 @@ test('an endpoint is created, and the delivery of a payment appears by itself', 
   expect(receiver.calls.map(({ path }) => path)).toEqual(['/hook'])
 })
 
-test('a failed delivery shows why, and succeeds when it is resent', async ({ page, context }) => {
+test('a failed delivery shows the reason, and succeeds when it is resent', async ({
+  page,
+  context,
+}) => {
   const shop = await openShop(context)
-  // The automatic retry is so late that it never meets the manual one.
+  // Delays the automatic retry by an hour, so that it cannot coincide with the manual resend.
   const later = { 'retry-after': '3600' }
   receiver.respondWith((_, response) =>
     response.writeHead(500, later).end('{"message":"Duplicate entry"}'),
@@ -146,7 +149,7 @@ test.describe('on a phone, in English', () => {
     await expect(rows(page)).toHaveCount(2)
   })
 
-  test('an endpoint is tested, disabled, enabled with what it missed, and deleted', async ({
+  test('an endpoint is tested, disabled, enabled with the events it missed, and deleted', async ({
     page,
     context,
   }) => {

@@ -101,7 +101,7 @@ test('eleven digits that fit two types of key require a choice', async ({ page, 
   await expect(page.getByText('123.456.789-00')).toBeVisible()
 })
 
-test('invalid input is named at its field, before anything is sent', async ({ page, context }) => {
+test('invalid input is reported at its field, before any request', async ({ page, context }) => {
   await openShop(context)
   await page.goto('/test/withdrawals/new')
   await page.getByRole('button', { name: 'Solicitar saque' }).click()
@@ -117,7 +117,7 @@ test('invalid input is named at its field, before anything is sent', async ({ pa
 test.describe('refused by the server', () => {
   test.use({ refusals: [422, 503, 409] })
 
-  test('the form names a bank that is down, a used reference and a too small balance', async ({
+  test('the form reports an unavailable bank, a used reference and an insufficient balance', async ({
     page,
     context,
   }) => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** Programs with one mistake each, and what the compiler must report. */
+/** One mistake each in the shop program, with the text that the compiler must report. */
 const MISTAKES: Record<string, [right: string, wrong: string, sign: string]> = {
   'a field that does not exist': ['client_name:', 'client_nome:', 'client_nome'],
   'a wrong type': ['amount: 5_000', "amount: '5000'", "'string' is not assignable"],
@@ -52,7 +52,7 @@ async function compile(programs: Record<string, string>): Promise<string> {
 }
 
 describe('a client generated from the OpenAPI document', () => {
-  test('compiles, and each mistake in it is a compile error', async () => {
+  test('compiles, and each mistake in a client program is a compile error', async () => {
     const wrong = Object.values(MISTAKES).map(([right, mistake], at) => {
       expect(SHOP).toContain(right)
       return [`wrong-${at}.ts`, SHOP.replace(right, mistake)]

@@ -3,7 +3,7 @@ import type { components, paths } from './api.d.ts'
 
 type Event = components['schemas']['Event']
 
-/** A shop that knows only the types of the OpenAPI document. */
+/** A merchant's program that uses only the types of the OpenAPI document. */
 export async function runShop(baseUrl: string, token: string) {
   const api = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${token}` } })
   const header = () => ({ 'Idempotency-Key': crypto.randomUUID() })

@@ -6,10 +6,10 @@ import { matchRoute } from '#lib/edge/server/routes.ts'
 
 const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 415, 417, 422, 431]
 const FILE_TYPES = /^(text\/csv|application\/x-ofx)\b/
-/** Statuses of bytes that are no request and have no request id. */
+/** Statuses of responses to unparsable bytes, which have no request id. */
 const STATUSES_WITHOUT_ID = [400, 408, 417, 431]
 
-/** Returns how an outcome violates the contract. */
+/** Returns the violations of the API contract by an outcome. */
 export function checkOutcome(request: FuzzRequest, outcome: Outcome, routes: Routes): string[] {
   const { responses, unparsed, isHung } = outcome
   const hasResponse = responses.length > 0 || ['leave', 'drop'].includes(request.finish)
@@ -29,7 +29,7 @@ function checkResponse(
 ): string[] {
   const { status, headers, body } = response
   const label = `response ${at + 1}, ${status}`
-  // The API's rate limits are off; those on sign-in and the dashboard stay on.
+  // The API's rate limits are off; the limits of sign-in and the dashboard stay on.
   const isGuarded = status === 429 && /\/(visitor|person|dashboard|admin)\//.test(request.target)
   const isExpected = status === 200 || ERROR_STATUSES.includes(status) || isGuarded
   const isEmptyHead = request.method === 'HEAD' && body === ''

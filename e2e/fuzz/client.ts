@@ -7,13 +7,16 @@ import type { HeaderLines } from '#e2e/fuzz/world.ts'
 
 export interface Outcome {
   responses: ParsedResponse[]
-  /** An incomplete response. */
+  /** Received bytes that are not a complete response. */
   unparsed: string
   isHung: boolean
   tookMs: number
 }
 
-/** The server waits 10 s for a request and 10 s for a concurrent one with the same key. */
+/**
+ * Time after which a request counts as hung. The server waits up to 10 s for the whole request and
+ * up to 10 s for a concurrent request with the same key.
+ */
 const HUNG_AFTER_MS = 25_000
 
 /** Outcome on a server that has exited. */
@@ -50,7 +53,8 @@ export class FuzzClient {
   }
 
   /**
-   * Closes the client's half of connections that the server had to close: it must not wait for it.
+   * Closes the client side of connections that the server had to close by itself; it must not wait
+   * for the client.
    */
   destroyWaiting(): void {
     for (const socket of this.#waiting.splice(0)) socket.destroy()
@@ -107,7 +111,7 @@ async function sendByFetch(port: number, request: FuzzRequest): Promise<Outcome>
   const { method, target, headers, body } = request
   const began = performance.now()
   const signal = AbortSignal.timeout(HUNG_AFTER_MS)
-  // The pool of fetch would keep idle connections open, which count as never closed.
+  // Without `close`, fetch would pool idle connections, which would count as never closed.
   const headerLines: HeaderLines = [...headers, ['Connection', 'close']]
   const init = { method, headers: headerLines, body: body && new Uint8Array(body), signal }
   const took = () => performance.now() - began

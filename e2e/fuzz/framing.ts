@@ -1,7 +1,7 @@
 import type { Random } from '#e2e/fuzz/random.ts'
 import type { HeaderLines } from '#e2e/fuzz/world.ts'
 
-/** A request before it is sent; every string holds one byte per character. */
+/** A request before it is framed; each character of a string stands for one byte. */
 export interface RequestDraft {
   method: string
   target: string
@@ -10,11 +10,11 @@ export interface RequestDraft {
 }
 
 export interface WireRequest {
-  /** Written one after the other, in separate packets. */
+  /** Written one after the other, each in its own packet. */
   packets: Buffer[]
   /**
-   * After the first response: keep sends the next request, end half-closes, wait leaves it to the
-   * server to close. Without waiting for a response: leave half-closes, drop destroys the socket.
+   * After the first response: `keep` sends the next request, `end` half-closes, `wait` lets the
+   * server close. Before any response: `leave` half-closes, `drop` destroys the socket.
    */
   finish: 'keep' | 'end' | 'wait' | 'leave' | 'drop'
 }
@@ -68,7 +68,7 @@ const BAD_HOSTS = [
   '..',
 ]
 
-/** Above this, a request may still be in transit when its response arrives. */
+/** The server may respond to a larger body before it has received all of it. */
 export const LARGE_BODY_BYTES = 64 * 1024
 
 export function frame(original: RequestDraft, random: Random): WireRequest {

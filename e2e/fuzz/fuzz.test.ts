@@ -7,13 +7,13 @@ import { expectBalancedBooks } from '#lib/testing/fixtures.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
 
 const { FUZZ_SEED = '1', FUZZ_REQUESTS = '2500', FUZZ_ONLY } = process.env
-/** Operations that need a secret, a certain user or a second owner, which no random request has. */
+/** Routes that need a secret, a certain user or a second owner: no random request succeeds. */
 const UNREACHABLE_ROUTES = /\/(visitor|person|admin)\/|\/members\/leave$/
 const MB = 1024 * 1024
 const WARM_UP_MIN = 1_000
 const WARM_UP_MAX = 5_000
 const GROWTH_MAX = 0.1
-/** With fewer requests, unreached routes and memory growth mean nothing. */
+/** With fewer requests, route coverage and memory growth are not significant. */
 const REQUESTS_FOR_COVERAGE = 2_000
 
 const requests = Number(FUZZ_REQUESTS)
@@ -58,7 +58,7 @@ test(`${requests} hostile requests with seed ${FUZZ_SEED}: valid responses, no e
   expect(growth).toBeLessThan(GROWTH_MAX)
 }, 1_800_000)
 
-test('afterwards the server still responds and the books balance', async () => {
+test('afterwards the server still responds and the ledger balances', async () => {
   const { token, accounts } = run.world
   const headers = { authorization: `Bearer ${token}` }
   const account = await fetch(`${run.api.url}/api/account`, { headers })

@@ -2,7 +2,7 @@ import { splitWords } from '#e2e/fuzz/hostile-values.ts'
 
 const UUID = '0190e5c8-7b9a-7c3e-8d1f-123456789abc'
 
-/** Almost valid values by field, which reach the database if validation has a gap. */
+/** Almost valid JSON values by field; with a gap in validation, they reach the database. */
 export const ALMOST_VALID = new Map<string, readonly string[]>([
   ['client_email', jsonTexts('a@b A@B.CO a@b..co ção@exemplo.com.br "a b"@c.co', 'a@b.co\n')],
   [
@@ -61,7 +61,7 @@ export const ALMOST_VALID = new Map<string, readonly string[]>([
   ],
 ])
 
-/** JSON of the words in a list, and of other texts that contain spaces. */
+/** Returns the words of a list, and further texts that contain spaces, as JSON. */
 function jsonTexts(list: string, ...others: string[]): string[] {
   return [...splitWords(list), ...others].map(text => JSON.stringify(text))
 }

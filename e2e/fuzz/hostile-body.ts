@@ -6,7 +6,7 @@ import type { JsonFields } from '#e2e/fuzz/valid-request.ts'
 
 const TEN_MB = 10 * 1024 * 1024
 
-/** Returns the fields with one changed, removed, duplicated or added. */
+/** Changes, removes, duplicates or adds a field. */
 export function mutateFields(validFields: JsonFields, random: Random): JsonFields {
   const fields: JsonFields = validFields.length > 0 ? validFields : [['"amount"', '1500']]
   const at = random.between(0, fields.length - 1)
@@ -37,7 +37,7 @@ export function serializeFields(fields: JsonFields, random: Random): Buffer {
 
 const BOM = Buffer.from('\ufeff')
 
-/** Damage to the bytes of a body, in transit or by a faulty client. */
+/** Damages the bytes of a body, as in transit or by a faulty client. */
 const BODY_MUTATIONS: readonly ((body: Buffer, random: Random) => Buffer)[] = [
   (body, random) => body.subarray(0, random.between(0, body.length)),
   (body, random) => body.subarray(0, random.between(0, body.length)),
@@ -80,7 +80,7 @@ function replaceAt(body: Buffer, random: Random, bytes: Buffer): Buffer {
   return Buffer.concat([body.subarray(0, at), bytes, body.subarray(after)])
 }
 
-/** Pads inside the body, so that one of exactly the maximum size stays valid. */
+/** Inserts blanks into the body, so that a valid body of exactly the maximum size stays valid. */
 function pad(body: Buffer, length: number): Buffer {
   const blanks = Buffer.alloc(Math.max(0, length - body.length), ' ')
   return Buffer.concat([body.subarray(0, 1), blanks, body.subarray(1)])

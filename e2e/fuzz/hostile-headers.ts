@@ -5,7 +5,7 @@ const toLatin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
 const headerLines = (name: string, ...values: string[]): HeaderLines[] =>
   values.map(value => [[name, value]])
 
-/** Added to a request; a header that it already has is then sent twice. */
+/** Headers added to a request; if the request already has the header, it is sent twice. */
 export const EXTRA_HEADERS: readonly HeaderLines[] = [
   ...headerLines('Idempotency-Key', '', ' ', 'x'.repeat(255), 'x'.repeat(256), 'x'.repeat(10_000)),
   ...headerLines(

@@ -18,7 +18,7 @@ const nestDeeply = (open: string, close: string) => (random: Random) => {
 const randomLength = (random: Random) =>
   random.pick([30, 31, 77, 78, 255, 256, 2_048, 2_049, 20_000])
 
-/** Looks like JSON, but is invalid. */
+/** Texts that look like JSON but are invalid. */
 const NOT_JSON: readonly TextSource[] = [
   ...splitWords('NaN Infinity -Infinity undefined 01500 +1500 .5 5. 0x10 1_000 // /**/1 1n'),
   ...splitWords(String.raw`'x' "\x41" "\u12" "unterminated {"a" [1,] {,}`),
@@ -71,7 +71,7 @@ export function randomValue(random: Random): string {
   return generateText(random.pick(random.chance(0.85) ? JSON_VALUES : NOT_JSON), random)
 }
 
-/** Any code points, lone surrogates included. */
+/** Returns random code points, including lone surrogates. */
 export function randomText(random: Random): string {
   const codePointMax = random.pick([0x7f, 0x7ff, 0xffff, 0x10ffff])
   return Array.from({ length: random.between(1, 40) }, () =>
@@ -79,7 +79,7 @@ export function randomText(random: Random): string {
   ).join('')
 }
 
-/** Field names that no schema has. */
+/** Field names that are in no schema. */
 export const HOSTILE_KEYS: readonly string[] = [
   ...splitWords(
     '"__proto__" "constructor" "toString" "hasOwnProperty" "" "AMOUNT" "0" "-1" "mode"',

@@ -1,4 +1,7 @@
-/** Choices that depend on seed and number only, so that each request can be generated alone. */
+/**
+ * Random choices that depend only on the seed and the number of the request, so that each request
+ * can be generated alone.
+ */
 export class Random {
   #state: number
 
@@ -6,7 +9,7 @@ export class Random {
     this.#state = Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b)
   }
 
-  /** mulberry32 */
+  /** Returns a number from 0 up to, but not including, 1 (algorithm: mulberry32). */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)

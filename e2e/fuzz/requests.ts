@@ -15,14 +15,14 @@ export type Routes = Awaited<ReturnType<typeof loadRoutes>>
 export interface FuzzRequest extends RequestDraft, WireRequest {
   seed: number
   number: number
-  /** The route of an undisturbed request, such as `POST /transactions`; else null. */
+  /** The route, such as `POST /transactions`, of a request without mutations; else null. */
   validRoute: string | null
   usesFetch: boolean
 }
 
 type Mutation = 'fields' | 'text' | 'path' | 'query' | 'method' | 'headers' | 'framing'
 
-/** Parts to disturb; a part listed twice is chosen twice as often. */
+/** Parts of a request to mutate; a part listed twice is chosen twice as often. */
 const MUTATIONS = splitWords(
   'fields fields fields fields fields text path query query method headers framing',
 ) as Mutation[]
@@ -38,7 +38,7 @@ const METHODS = [
   '',
 ]
 
-/** Generates a request from seed, number and the ids of the world only. */
+/** Generates a request from the seed, the number and the ids of the world only. */
 export function makeRequest(
   world: World,
   routes: Routes,
@@ -46,7 +46,7 @@ export function makeRequest(
   number: number,
 ): FuzzRequest {
   const random = new Random(seed, number)
-  // Each route comes once undisturbed first, so that every route is reached.
+  // The first requests call each route once without mutations, so that every route is reached.
   const first = listRouteMethods(routes)[number]
   const [route, method] = first ?? pickRoute(routes, random)
   const path = `/${route.segments.join('/')}`
@@ -84,7 +84,7 @@ export function makeRequest(
   }
 }
 
-/** Omits endless responses, which would block a connection. */
+/** Omits endless responses, because they would block a connection. */
 function listRouteMethods(routes: Routes): [route: Routes[number], method: string][] {
   return routes
     .filter(({ segments }) => !STREAMING_PATHS.has(`/${segments.join('/')}`))
@@ -97,7 +97,7 @@ const STREAMING_PATHS = new Set(
   PAGE_OPERATIONS.filter(one => one.isEndless).map(({ path }) => path),
 )
 
-/** Methods with a body are more frequent: they take the most input. */
+/** Picks methods with a body more often, because they accept the most input. */
 function pickRoute(routes: Routes, random: Random): [route: Routes[number], method: string] {
   const weights: Record<string, number> = { GET: 3, HEAD: 1 }
   const all = listRouteMethods(routes).flatMap(pair =>
@@ -153,7 +153,7 @@ function makeHeaders(
   id: string,
 ): HeaderLines {
   const type: HeaderLines = valid.fields ? [['Content-Type', 'application/json']] : []
-  // Few keys, so that they repeat: with the same body, with another, and concurrently.
+  // Few keys, so that keys repeat: with the same body, with another body, and concurrently.
   const key: HeaderLines = random.chance(KEY_SHARE)
     ? [['Idempotency-Key', random.chance(0.5) ? id : `${random.between(0, 20)}`]]
     : []

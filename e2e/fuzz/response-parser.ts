@@ -4,7 +4,7 @@ export interface ParsedResponse {
   body: string
 }
 
-/** Parses the responses on one connection; an incomplete one is in `rest`. */
+/** Parses the responses on one connection; an incomplete response stays in `unparsed`. */
 export class ResponseParser {
   readonly responses: ParsedResponse[] = []
   unparsed = ''
@@ -21,7 +21,7 @@ export class ResponseParser {
       if (end < 0) return
       const headers = readHeaders(this.unparsed.slice(0, end))
       const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(this.unparsed)?.[1])
-      // Bytes that are no request get a body, because their method is unknown.
+      // Unparsable requests get a body even on HEAD, because the server does not know their method.
       const isHead = this.#isHead && headers.has('x-request-id')
       const found =
         isHead || status < 200
@@ -45,7 +45,7 @@ function readHeaders(head: string): Map<string, string> {
   )
 }
 
-/** The body at the start of a text and its length there; null while it is incomplete. */
+/** Returns the body at the start of a text, and its length; null if the body is incomplete. */
 function readBody(headers: Map<string, string>, text: string) {
   if (headers.get('transfer-encoding') === 'chunked') return readChunks(text)
   const length = Number(headers.get('content-length') ?? 0)

@@ -10,8 +10,9 @@ export interface Plan {
   seeds: number[]
   /** Total over all seeds. */
   requests: number
-  /** Memory is first measured after this many requests, when caches are full. */
+  /** Number of requests before the first memory measurement, so that caches are full. */
   warmUp: number
+  /** Number of the only request to send. */
   only?: number
 }
 
@@ -21,15 +22,16 @@ export interface Problem {
 }
 
 const CLIENTS = 16
-/** Closed connections must be gone from the server after this. */
+/** Time within which the server must have closed all connections. */
 const CLOSED_WITHIN_MS = 10_000
 
 export class FuzzRun {
   readonly problems: Problem[] = []
   /** Responses by status; `none` where the client disconnected first. */
   readonly statuses = new Map<string, number>()
-  /** Routes requested undisturbed, and those of them that responded with 200. */
+  /** Routes of requests without mutations. */
   readonly sentRoutes = new Set<string>()
+  /** Routes in `sentRoutes` that responded with 200. */
   readonly successfulRoutes = new Set<string>()
   slowestMs = 0
   readonly world: World
@@ -48,7 +50,7 @@ export class FuzzRun {
     return new FuzzRun(api, await makeWorld(api), await loadRoutes())
   }
 
-  /** Returns the live bytes after the warm-up and at the end. */
+  /** Returns the bytes of live memory after the warm-up and at the end. */
   async send(plan: Plan): Promise<{ before: number; after: number }> {
     const { seeds, requests, warmUp, only } = plan
     const each = Math.ceil(requests / seeds.length)
@@ -63,7 +65,7 @@ export class FuzzRun {
     return { before, after }
   }
 
-  /** Requests that wait for the server's time limit are sent last, all at once. */
+  /** Sends all requests; those that end only by the server's time limit go last, concurrently. */
   async #sendAll(requests: { seed: number; number: number }[], isLast: boolean): Promise<number> {
     const queue = requests.values()
     const clients = Array.from({ length: CLIENTS }, () => new FuzzClient(this.api.port))
@@ -109,7 +111,7 @@ export class FuzzRun {
       this.problems.push({ request, message: `the server exited with ${exitStatus}` })
   }
 
-  /** A log line of this level is a bug, whatever the response. */
+  /** Reports every logged error as a problem, whatever the response was. */
   #findErrors(): void {
     for (const line of this.api.readLog().split('\n')) {
       if (!/"level":"(error|fatal)"/.test(line)) continue

@@ -22,14 +22,14 @@ interface RequestContext {
   number: number
 }
 
-/** Only these are deleted; the others stay. */
+/** Only this many members and endpoints are deleted, so that the rest stay available. */
 const DELETABLE = 3
 const ACCOUNT = '/admin/accounts/[id]'
 const PASSWORD = 'quatro palavras sem nexo'
-/** Has the form of a secret and matches none. */
+/** Has the format of a secret but is not valid. */
 const INVALID_SECRET = 'x'.repeat(43)
 
-/** Ids by the path segment before them. */
+/** Pickers of path parameters, by the path segment before the parameter. */
 const ID_PICKERS: Record<string, (about: RequestContext) => string[]> = {
   transactions: about => [pickCharge(about)],
   charges: about => [pickCharge(about)],
@@ -40,11 +40,11 @@ const ID_PICKERS: Record<string, (about: RequestContext) => string[]> = {
   tokens: ({ random, world }) => [random.pick(world.spareTokens)],
   endpoints: ({ random, world }) => [random.pick(world.endpoints)],
   deliveries: ({ random, world }) => [random.pick(world.deliveries)],
-  // The third account: no other operation uses it.
+  // The third account, because no other operation uses it.
   accounts: ({ world }) => [world.accounts[2] ?? ''],
 }
 
-/** Routes for which that segment is not enough. */
+/** Pickers by route, where the segment before the parameter is not enough. */
 const PARAM_PICKERS: Record<string, (about: RequestContext) => string[]> = {
   'POST /transactions/[id]/refunds': pickPaidCharge,
   'GET /transactions/[id]/refunds': pickPaidCharge,
@@ -66,7 +66,7 @@ const PARAM_PICKERS: Record<string, (about: RequestContext) => string[]> = {
   ],
 }
 
-/** Values by field name that a schema cannot express. */
+/** Returns values that a schema cannot express, by field name. */
 function fieldValues({ random, world, seed, number }: RequestContext): Record<string, unknown> {
   return {
     email: `fuzz-${seed}-${number}@troco.example`,
@@ -91,7 +91,7 @@ function fieldValues({ random, world, seed, number }: RequestContext): Record<st
   }
 }
 
-/** Bodies with values that must repeat or that depend on another field. */
+/** Builders of bodies whose values must repeat or depend on another field. */
 const BODY_BUILDERS: Record<string, (about: RequestContext) => JsonFields> = {
   'POST /transactions': chargeFields,
   'POST /withdrawals': withdrawalFields,
@@ -127,7 +127,7 @@ const BODY_BUILDERS: Record<string, (about: RequestContext) => JsonFields> = {
 
 type Query = [name: string, value: string][]
 
-/** Queries with fields that depend on each other or that search. */
+/** Builders of queries that search or whose fields depend on each other. */
 const QUERY_BUILDERS: Record<string, (about: RequestContext) => Query> = {
   'GET /dashboard/find': about => [['q', pickCharge(about)]],
   'GET /dashboard/home': ({ random }) =>
@@ -209,7 +209,7 @@ function auditQuery(random: Random): [string, string][] {
   ])
 }
 
-/** After this many requests, charges of earlier requests exist. */
+/** Number of requests after which charges of earlier requests exist. */
 const CHARGES_MADE_AFTER = 500
 
 function pickCharge({ random, world, seed, number }: RequestContext): string {

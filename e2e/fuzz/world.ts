@@ -11,15 +11,17 @@ import { pageHeaders, personHeaders } from '#lib/testing/member.ts'
 
 export type HeaderLines = [name: string, value: string][]
 
-/** The objects that requests use. Only their ids differ between runs. */
+/** The objects that requests use. Only the ids differ between runs. */
 export interface World {
   accounts: string[]
   token: string
   merchant: HeaderLines
   member: HeaderLines
-  /** A user without an account, and one of the operator's staff. */
+  /** A user without an account. */
   person: HeaderLines
+  /** A member of the operator's staff. */
   admin: HeaderLines
+  /** Callers without access: no token, or a token that is invalid, expired or of others. */
   others: HeaderLines[]
   pending: string[]
   paid: string[]
@@ -27,7 +29,7 @@ export interface World {
   refunds: [charge: string, refund: string][]
   endpoints: string[]
   deliveries: string[]
-  /** Tokens that no request uses. */
+  /** Tokens that no request uses, so that requests can revoke them. */
   spareTokens: string[]
   spareMembers: string[]
   invitations: string[]
@@ -37,10 +39,13 @@ export interface World {
 }
 
 const BALANCE = 100_000_000_00
-/** Each can be decided once; the fuzzer creates more. */
+/**
+ * Number of charges, withdrawals and tokens created in advance: each can be settled or revoked only
+ * once.
+ */
 const RESOURCE_COUNT = 60
 const ENDPOINT_COUNT = 8
-/** No server listens there. */
+/** A URL on which no server listens. */
 const HOOK = 'http://127.0.0.1:9999/hook'
 const WITHDRAWAL = { amount: 1_000, pix_key: 'fuzz@troco.example', pix_key_type: 'email' }
 

@@ -9,7 +9,7 @@ import { type OwnStage, openOwnStage } from '#e2e/torture/own-stage.ts'
 const REQUESTS = pickSize(40, 200)
 const CLIENTS = 16
 const PAUSE_MS = 8_000
-/** Troco responds within 5 s; a slow machine gets twice that. */
+/** Troco responds within 5 s; twice that for a slow machine. */
 const ANSWERED_WITHIN_MS = 10_000
 
 const ACTIVE_BACKENDS = `SELECT pid FROM pg_stat_activity
@@ -93,7 +93,7 @@ test('while PostgreSQL is paused, requests get 503 in time; afterwards they succ
   await clients.waitForCreated(CLIENTS)
   const backMs = Math.round(performance.now() - resumed)
   await clients.stop()
-  // A statement whose client is gone may still be running.
+  // A statement whose client has disconnected may still be running.
   await expect.poll(() => postgres.asSuperuser(ACTIVE_BACKENDS), { timeout: 10_000 }).toEqual([])
 
   const refused = clients.responses.filter(({ status }) => status !== 200)

@@ -13,7 +13,7 @@ export interface ClientResponse {
   tookMs: number
 }
 
-/** A merchant's clients: each creates charges and pays every second one at the simulated bank. */
+/** Concurrent clients of a merchant: each creates charges and pays every second one. */
 export class Clients {
   readonly created = new Set<string>()
   readonly paid = new Set<string>()
@@ -59,7 +59,7 @@ export class Clients {
     return response
   }
 
-  /** POST with a body, GET without. A missing response has status 0. */
+  /** Sends a POST with a body, a GET without. A missing response has status 0. */
   async send(path: string, body?: unknown, key?: string): Promise<ClientResponse> {
     const began = performance.now()
     const headers = {
@@ -98,7 +98,7 @@ interface BooksCheck {
   found: number
   missingCharges: string[]
   missingPayments: string[]
-  /** Where charge, ledger and events disagree. */
+  /** Rows for which charge, ledger and events disagree. */
   contradictions: unknown[]
 }
 
@@ -138,5 +138,5 @@ export async function readBooks(
   }
 }
 
-/** Nothing acknowledged is missing, and charge, ledger and events agree. */
+/** Check without loss: everything acknowledged exists, and charge, ledger and events agree. */
 export const NO_LOSS = { missingCharges: [], missingPayments: [], contradictions: [] }

@@ -20,12 +20,12 @@ const random = new Random(chooseSeed(), 0)
 
 const CHARGES = pickSize(10, 100)
 const RACES = pickSize(60, 500)
-/** Span in which each charge of the race falls due and is paid, at times of its own. */
+/** Period in which each charge of the race expires and is paid, both at random times. */
 const RACE_MS = pickSize(2_000, 10_000)
 const HOUR_MS = 3_600_000
 const EXPIRES_IN_S = 60
 const EXPIRED_WITHIN_MS = 20_000
-/** At full length, charges also live until they expire by themselves. */
+/** Whether the test also waits until untouched charges expire; only at full size. */
 const WAITS_FOR_EXPIRY = pickSize(0, 1) === 1
 
 inOwnDatabase()
@@ -88,7 +88,10 @@ async function countStates(ids: string[]): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ status, _count }) => [status, _count]))
 }
 
-/** Event types of each charge in order, and whether it expired too early. */
+/**
+ * Reads the event types of each charge, in order, and whether an expiry event precedes the expiry
+ * time.
+ */
 async function readEventHistories(ids: string[]): Promise<{ told: string; early: boolean }[]> {
   return db().$queryRaw`
     SELECT string_agg(e.type, ' ' ORDER BY e.sequence) AS told,
@@ -135,7 +138,7 @@ describe.each([
       await sleep(random.fraction() * RACE_MS)
       return pay(id)
     })
-    // 409: the worker asked the bank meanwhile and booked the payment.
+    // 409: the worker queried the bank first and booked the payment.
     for (const status of await Promise.all(payments)) expect([200, 409]).toContain(status)
     await expect
       .poll(() => countStates(due), { timeout: EXPIRED_WITHIN_MS })

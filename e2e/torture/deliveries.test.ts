@@ -46,7 +46,7 @@ async function startWorker(): Promise<WorkerProcess> {
   return worker
 }
 
-/** Locks the attempts, so that a worker that stores one waits. */
+/** Locks the table of attempts, so that a worker that stores an attempt waits. */
 async function lockAttempts(): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: env().DATABASE_URL })
   await client.connect()
@@ -66,7 +66,7 @@ const readStatuses = async () =>
 const expectAllDelivered = () =>
   expect.poll(readStatuses, { timeout: SETTLED_MS, interval: 100 }).toEqual(new Set(['delivered']))
 
-/** Every event must have arrived, always with the same bytes under one id. */
+/** Expects every event to have arrived, and all calls with one id to have the same bytes. */
 function expectAllReceived(calls: Received[], ids: string[]): Map<string, string[]> {
   const texts = new Map<string, string[]>()
   for (const { headers, text } of calls) {
@@ -82,7 +82,7 @@ const listEventIds = async () =>
   (await db().event.findMany({ where: { accountId: merchant.id } })).map(({ id }) => id)
 
 describe('a worker that is killed', () => {
-  test('after its claim and before it sent anything: another worker delivers the event once', async () => {
+  test('after it claimed a delivery and before it sent anything: another worker delivers the event once', async () => {
     // The TLS handshake never completes, so nothing is sent.
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
@@ -98,7 +98,7 @@ describe('a worker that is killed', () => {
     expect(await deliveriesOf(merchant)).toMatchObject([{ attempts: 1 }])
   })
 
-  test('while the receiver is working: the event is sent again, with the same bytes', async () => {
+  test('while the receiver processes the call: the event is sent again, with the same bytes', async () => {
     const worker = await startWorker()
     receiver.respondWith(() => {})
     await createPaidCharge(merchant, receiver.url)
@@ -111,7 +111,7 @@ describe('a worker that is killed', () => {
     expect([...texts.values()].map(of => of.length)).toEqual([2])
   })
 
-  test('after the receiver’s 200 and before it is stored: the event is sent once more', async () => {
+  test('after the receiver’s 200 and before the attempt is stored: the event is sent once more', async () => {
     const worker = await startWorker()
     let unlock = async () => {}
     receiver.respondWith(async (_received, response) => {
@@ -122,7 +122,7 @@ describe('a worker that is killed', () => {
     await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(1)
     await expect.poll(countWaitingForLock, { timeout: 10_000 }).toBe(1)
     await worker.kill()
-    // PostgreSQL would still execute the waiting statement.
+    // The killed worker's backend would still execute the waiting statement.
     await db().$executeRaw`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`

@@ -18,7 +18,7 @@ import { type OwnStage, openOwnStage } from '#e2e/torture/own-stage.ts'
 
 const CHARGES = 10
 const REFUSALS = 20
-/** Space in existing pages is used up before the first refusal. */
+/** Requests succeed until the free space in existing pages is used up. */
 const UNTIL_FULL_MAX = 500
 const MOUNTED_SIZE = '256m'
 
@@ -66,7 +66,7 @@ function canMount(): boolean {
   }
 }
 
-/** A small file system, filled to the last page by a ballast file. */
+/** Opens a small file system, which a ballast file fills to the last page. */
 async function openSmallDisk(): Promise<Disk> {
   const folder = mountFolder()
   mounted.push(folder)
@@ -84,8 +84,8 @@ async function openSmallDisk(): Promise<Disk> {
 }
 
 /**
- * For `npm test`, or where mounting is not allowed: /dev/full replaces two empty tables, the last
- * that a payment writes and the first that a charge with a key writes.
+ * For `npm test`, or where mounting is not allowed: /dev/full replaces two empty tables, `events`
+ * (written last by a payment) and `idempotency_keys` (written first by a charge with a key).
  */
 async function openFullDevice(): Promise<Disk> {
   const postgres = await OwnPostgres.make()
@@ -116,7 +116,7 @@ const SMALL_DISK: DiskCase[] =
 const DISK_CASES: DiskCase[] = [['for two of the tables', openFullDevice], ...SMALL_DISK]
 
 test.each(DISK_CASES)(
-  'while the disk is full, %s, writes are 503 and reads succeed; afterwards all succeed',
+  'while the disk is full, %s, writes get 503 and reads succeed; afterwards all succeed',
   async (way, open) => {
     const { postgres, fill, freeSpace } = await open()
     await postgres.start()

@@ -1,14 +1,14 @@
 import { appendFileSync } from 'node:fs'
 
-/** File in which `npm run torture` collects what its tests measure; unset in `npm test`. */
+/** File in which `npm run torture` collects measured figures; unset in `npm test`. */
 const { TORTURE_FIGURES } = process.env
 
-/** Returns the value for `npm test`, or the full one for `npm run torture`. */
+/** Returns `small` in `npm test`, `full` in `npm run torture`. */
 export function pickSize(small: number, full: number): number {
   return TORTURE_FIGURES ? full : small
 }
 
-/** Prints what a test measured and stores it for the final table. */
+/** Prints the figures that a test measured and stores them for the final table. */
 export function recordFigures(title: string, figures: Record<string, string | number>): void {
   const parts = Object.entries(figures).map(([name, value]) => `${name} ${value}`)
   process.stdout.write(`${title}: ${parts.join('; ')}\n`)

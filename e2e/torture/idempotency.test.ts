@@ -29,7 +29,7 @@ interface CallResult {
   isReplayed: boolean
 }
 
-/** Repeats a request while another one with its key is in progress. */
+/** Sends a request, and repeats it while another request with its key is in progress. */
 async function sendOnce(
   url: string,
   headers: Record<string, string>,

@@ -19,7 +19,7 @@ const random = new Random(chooseSeed(), 0)
 
 const KILLS = pickSize(2, 20)
 const CLIENTS = 16
-/** Acknowledged charges before each kill, which then comes at a random moment. */
+/** Acknowledged charges before each kill; the kill follows after a random delay. */
 const ANSWERS_BETWEEN = pickSize(60, 1_500)
 const MOMENT_MAX_MS = 400
 
@@ -41,9 +41,7 @@ function readDemo(): Demo {
   return JSON.parse(readFileSync(join(installation.folder, 'data', 'demo.json'), 'utf8'))
 }
 
-/**
- * Clients that create charges. Every second request has a key and is repeated until it succeeds.
- */
+/** Clients that create charges. They repeat every second request, by its key, until it succeeds. */
 class Clients {
   /** Acknowledged ids by request number. */
   readonly acknowledged = new Map<number, string>()

@@ -29,7 +29,7 @@ export class OwnPostgres {
     this.#bin = bin
   }
 
-  /** Creates it without starting it; `removeOwnPostgres` removes it. */
+  /** Creates the data folder without starting the server; `removeOwnPostgres` deletes it. */
   static async make(dataFolder = makeFolder()): Promise<OwnPostgres> {
     const first = await openForTest(dataFolder)
     await migrate(first.url)
@@ -50,7 +50,7 @@ export class OwnPostgres {
       unix_socket_directories: '',
       port: new URL(this.url).port,
       max_connections: '120',
-      // Autovacuum would free space at moments of its own.
+      // Autovacuum would free space at unpredictable times.
       autovacuum: 'off',
       ...settings,
     })
@@ -100,7 +100,7 @@ export class OwnPostgres {
     await ended
   }
 
-  /** Kills the postmaster and every backend, as a power failure does. */
+  /** Kills the postmaster and every backend, like a power failure. */
   async kill(): Promise<void> {
     const child = this.#child
     if (!child) return
@@ -117,7 +117,7 @@ export class OwnPostgres {
       try {
         process.kill(pid, signal)
       } catch {
-        // It has exited meanwhile.
+        // The process has exited meanwhile.
       }
     }
   }

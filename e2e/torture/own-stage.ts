@@ -12,7 +12,7 @@ export interface OwnStage {
   close: () => Promise<void>
 }
 
-/** Starts an API process on this PostgreSQL and connects the test to it too. */
+/** Starts an API process on this PostgreSQL and connects the test process to it as well. */
 export async function openOwnStage(postgres: OwnPostgres): Promise<OwnStage> {
   const api = await startApiProcess({ DATABASE_URL: postgres.url })
   const shared = env().DATABASE_URL ?? ''

@@ -11,13 +11,14 @@ const random = new Random(chooseSeed(), 0)
 
 const KILLS = pickSize(2, 10)
 const CLIENTS = 16
-/** Acknowledged charges before each kill, which then comes at a random moment. */
+/** Acknowledged charges before each kill; the kill follows after a random delay. */
 const CREATED_BETWEEN = pickSize(150, 2_000)
 const MOMENT_MAX_MS = 300
 const BACK_WITHIN_MS = 15_000
 
+/** Runs in which a kill may lose no commit before the test fails. */
 const CONTROL_ATTEMPTS_MAX = 5
-/** Flushes WAL so rarely that a kill always loses commits. */
+/** Settings that flush WAL so rarely that a kill loses commits. */
 const RARE_WAL_WRITES = { wal_writer_delay: '10s', wal_writer_flush_after: '1GB' }
 
 let stage: OwnStage
@@ -31,7 +32,7 @@ afterAll(async () => {
   await removeOwnPostgres()
 })
 
-/** Returns how long the same API process needs to accept a charge once PostgreSQL is back. */
+/** Returns the time until the API process accepts a charge again after a restart of PostgreSQL. */
 async function measureRecoveryMs(clients: Clients): Promise<number> {
   const began = Date.now()
   while ((await clients.create()).id === null) {
@@ -83,7 +84,7 @@ test('with synchronous_commit off, the same checks find lost charges', async () 
   await postgres.start(RARE_WAL_WRITES)
   const { accountId, clients } = await stage.openClients()
   expect(await measureRecoveryMs(clients)).toBeLessThan(BACK_WITHIN_MS)
-  // Only after the start: Troco refuses to start on such a server.
+  // Set after the start, because Troco refuses to start with this setting.
   await postgres.asSuperuser('ALTER SYSTEM SET synchronous_commit = off')
   await postgres.asSuperuser('SELECT pg_reload_conf()')
   const setting = () => postgres.asSuperuser('SHOW synchronous_commit')

@@ -24,7 +24,7 @@ const DURATION_MS = pickSize(6_000, 60_000)
 const KILL_EVERY_MS = pickSize(1_500, 2_000)
 const CLIENTS = 8
 const SETTLED_MS = 120_000
-/** How long a client retries; the key of a dead process becomes available after 60 s. */
+/** How long a client retries: the key of a killed process becomes available after 60 s. */
 const RETRY_MAX_MS = pickSize(4_000, 75_000)
 
 let merchant: Account
@@ -55,7 +55,7 @@ interface Acknowledged {
 
 type Data = Record<string, string | undefined>
 
-/** Retries with one key on both servers until one responds; null if none does. */
+/** Sends with one key to both servers in turn until one responds; null if none does. */
 async function sendUntilAnswered(
   path: string,
   body: object,
@@ -73,7 +73,7 @@ async function sendUntilAnswered(
     const response = await fetch(url, init).catch(() => null)
     const payload = await response?.json().catch(() => null)
     if (response?.ok && payload) return payload.data
-    // The first request made it final, and its response was lost.
+    // Already final: the first request succeeded, and its response was lost.
     if (response && [409, 422].includes(response.status) && !response.headers.has('retry-after')) {
       return {}
     }
@@ -108,7 +108,7 @@ async function runClient(
   }
 }
 
-/** Kills one of the four processes at random moments and replaces it. */
+/** Kills one of the four processes at random times and replaces it; returns the number of kills. */
 async function killRepeatedly(deadline: number): Promise<number> {
   let kills = 0
   for (; Date.now() < deadline; kills++) {

@@ -1,4 +1,4 @@
-/** Loaded before a process's code (--import): shifts its clock by CLOCK_SHIFT_MS. */
+/** Preloaded with `--import`: shifts the clock of a process by CLOCK_SHIFT_MS. */
 const { CLOCK_SHIFT_MS } = process.env
 const Real = Date
 const now = () => Real.now() + Number(CLOCK_SHIFT_MS)
