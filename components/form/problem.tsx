@@ -8,6 +8,7 @@ const KNOWN_CODES = [
   'too_many_requests',
   'service_unavailable',
   'permission_denied',
+  'proof_required',
   'account_not_active',
   'live_mode_disabled',
   'insufficient_balance',

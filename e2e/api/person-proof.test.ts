@@ -81,18 +81,26 @@ async function addAuthenticator(member: Member) {
 }
 
 const HOOK = { url: 'http://127.0.0.1:9/hook', event_types: '*' }
+const ACCOUNT = {
+  ...{ name: 'Outra loja', city: 'Recife', expires_in: 3_600, time_zone: 'America/Recife' },
+}
 const GUARDED_OPERATIONS: [string, string, object?][] = [
   ['POST', '/withdrawals', WITHDRAWAL],
+  ['POST', '/transactions/[charge]/refunds', { amount: 1 }],
+  ['PATCH', '/dashboard/account', ACCOUNT],
+  ['GET', '/dashboard/charges/export?locale=en'],
+  ['GET', '/dashboard/audit/export?locale=en'],
   ['POST', '/dashboard/tokens', { name: 'Loja', permissions: ['account:read'] }],
   ['POST', '/dashboard/tokens/[token]/revoke', {}],
   ['POST', '/dashboard/tokens/[token]/rotate', { overlap_hours: 1 }],
   ['GET', '/dashboard/webhooks/secret'],
   ['POST', '/dashboard/webhooks/secret/rotate', {}],
   ['POST', '/dashboard/webhooks/endpoints', HOOK],
+  ['PATCH', '/dashboard/webhooks/endpoints/[endpoint]', { url: 'http://127.0.0.1:9/elsewhere' }],
   ['POST', '/dashboard/webhooks/endpoints/[endpoint]/rotate', {}],
 ]
 
-describe('moving money or showing a secret', () => {
+describe('moving money, showing a secret, exporting and changing the account', () => {
   test.each(GUARDED_OPERATIONS)(
     '%s %s requires a new proof of identity after five minutes, and then works',
     async (...operation) => {
@@ -104,8 +112,14 @@ describe('moving money or showing a secret', () => {
       const endpoint = path.includes('[endpoint]')
         ? (await callApi(member, 'POST', '/dashboard/webhooks/endpoints', HOOK)).body.data.id
         : ''
+      const charge = await db().charge.findFirstOrThrow({
+        where: { accountId: member.merchant.id, status: 'paid' },
+      })
       await expireProof(member.id)
-      const at = path.replace('[token]', id).replace('[endpoint]', endpoint)
+      const at = path
+        .replace('[token]', id)
+        .replace('[endpoint]', endpoint)
+        .replace('[charge]', charge.id)
       expect(refusal(await callApi(member, method, at, body))).toEqual(PROOF_REQUIRED)
       expect(await db().withdrawal.count({ where: { accountId: member.merchant.id } })).toBe(0)
       expect((await prove(member, { password: PASSWORD })).status).toBe(200)
@@ -120,6 +134,10 @@ describe('moving money or showing a secret', () => {
     const token = await makeToken(merchant.id)
     const { status } = await call(api.url, 'POST', '/withdrawals', { token, body: WITHDRAWAL })
     expect(status).toBe(200)
+    const { id } = await db().charge.findFirstOrThrow({ where: { accountId: merchant.id } })
+    const refund = { token, body: { amount: 1 } }
+    expect((await call(api.url, 'POST', `/transactions/${id}/refunds`, refund)).status).toBe(200)
+    await expectBalancedBooks(merchant.id)
   })
 })
 

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright/test'
 import { expect, expectAccessible, fillSignIn, readSetting, test } from '#e2e/browser/app.ts'
 import { startBehindTls, type TlsServer } from '#e2e/browser/behind-tls.ts'
 import { createSession, createShop, findShopAccount } from '#e2e/browser/merchant.ts'
@@ -5,6 +7,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
+import { createEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { OPENID_CLIENT, openOpenidProvider } from '#lib/testing/openid-provider.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 
@@ -31,6 +34,29 @@ async function giveOwnerPassword() {
   return db().user.update({ where: { id: userId }, data: { passwordHash } })
 }
 
+async function signInByForm(page: Page) {
+  const owner = await giveOwnerPassword()
+  await page.goto(`${tlsServer.url}/login`)
+  await fillSignIn(page, owner.email, PASSWORD, { stays: true })
+  await page.waitForURL(`${tlsServer.url}/test/home`)
+  return owner
+}
+
+/** Opens a page of the test mode in a session whose proof of identity is too old. */
+async function openWithoutProof(page: Page, userId: string, path: string) {
+  await db().$executeRaw`
+    UPDATE user_sessions SET proved_at = now() - interval '6 minutes'
+    WHERE user_id = ${userId}::uuid`
+  await page.goto(`${tlsServer.url}/test/${path}`)
+}
+
+async function confirmIdentity(page: Page) {
+  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+  await dialog.getByLabel('Password').fill(PASSWORD)
+  await dialog.getByRole('button', { name: 'Confirm' }).click()
+  await expect(dialog).toBeHidden()
+}
+
 test.describe('over HTTPS', () => {
   test.use({ refusals: [403, 422] })
 
@@ -45,10 +71,7 @@ test.describe('over HTTPS', () => {
       ...{ name: '__Host-troco-session', path: '/', domain: 'localhost' },
       ...{ secure: true, httpOnly: true, sameSite: 'Lax' },
     })
-    await db().$executeRaw`
-      UPDATE user_sessions SET proved_at = now() - interval '6 minutes'
-      WHERE user_id = ${owner.id}::uuid`
-    await page.goto(`${tlsServer.url}/test/settings/tokens/new`)
+    await openWithoutProof(page, owner.id, 'settings/tokens/new')
     await page.getByLabel('Name').fill('Loja virtual')
     await page.getByRole('button', { name: 'Create token' }).click()
     const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
@@ -56,10 +79,56 @@ test.describe('over HTTPS', () => {
     await dialog.getByRole('button', { name: 'Confirm' }).click()
     await expect(dialog.getByText('This is not your password.')).toBeVisible()
     expect(await db().token.count({ where: { accountId: shop.id } })).toBe(1)
-    await dialog.getByLabel('Password').fill(PASSWORD)
-    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await confirmIdentity(page)
     await expect(page.getByTestId('token-value')).toContainText('troco_test_')
     expect(await db().token.count({ where: { accountId: shop.id } })).toBe(2)
+  })
+
+  test('an export requires a new proof of identity, and then saves the file', async ({ page }) => {
+    const owner = await signInByForm(page)
+    await openWithoutProof(page, owner.id, 'charges')
+    const exportButton = page.getByRole('button', { name: 'Export CSV' })
+    await exportButton.click()
+    await expect(page.getByLabel('Password')).toBeFocused()
+    await page.keyboard.press('Escape')
+    await expect(page.getByText('you did not confirm that it is you')).toBeVisible()
+    await exportButton.click()
+    const [download] = await Promise.all([page.waitForEvent('download'), confirmIdentity(page)])
+    expect(readFileSync(await download.path(), 'utf8').split('\r\n')).toHaveLength(3)
+  })
+
+  test('refunding, renaming the account and moving an endpoint require a new proof of identity', async ({
+    page,
+  }) => {
+    const owner = await signInByForm(page)
+    const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
+    await openWithoutProof(page, owner.id, `charges/${charge.id}`)
+    await page.getByRole('button', { name: 'Refund', exact: true }).click()
+    const refundDialog = page.getByRole('dialog', { name: 'Refund the payer' })
+    await refundDialog.getByLabel('Amount').fill('5')
+    await refundDialog.getByRole('button', { name: 'Refund R$ 5.00' }).click()
+    await confirmIdentity(page)
+    await expect(refundDialog).toBeHidden()
+    const where = { accountId: shop.id, amount: 500 }
+    await expect.poll(() => db().refund.count({ where })).toBe(1)
+
+    await openWithoutProof(page, owner.id, 'settings')
+    await page.getByLabel('Account name').fill('Loja renomeada')
+    await page.getByRole('button', { name: 'Save' }).first().click()
+    await confirmIdentity(page)
+    await expect(page.getByText('Saved.')).toBeVisible()
+
+    const owned = { accountId: shop.id, mode: 'test' as const, note: async () => {} }
+    const url = 'https://example.com/hook'
+    const id = await createEndpoint(owned, { url, event_types: ['transaction.paid'] })
+    await openWithoutProof(page, owner.id, `webhooks/endpoints/${id}`)
+    await page.getByLabel('Address').fill('https://example.com/moved')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await confirmIdentity(page)
+    await expect(page.getByText('Saved', { exact: true })).toBeVisible()
+    expect(await db().webhookEndpoint.findFirstOrThrow({ where: { id } })).toMatchObject({
+      url: 'https://example.com/moved',
+    })
   })
 
   test('staff must set up a second factor before they see the admin pages', async ({ page }) => {

@@ -125,7 +125,7 @@ const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'DELETE /person/sessions': 'without',
   'DELETE /person/sessions/[id]': 'without',
   'GET /admin/audit': 'without',
-  'GET /admin/audit/export': 'without',
+  'GET /admin/audit/export': 'with proof',
   'GET /admin/health': 'without',
   'POST /admin/jobs/requeue': 'with proof',
   'POST /visitor/join': 'without',

@@ -7,6 +7,7 @@ import { AccountSettings } from '#lib/rooms/accounts/wire.ts'
 export const PATCH = endpoint({
   summary: 'Change the settings of the account',
   allow: 'settings:write',
+  requiresProof: true,
   body: accountChange,
   response: AccountSettings,
   async handle({ account, body, userId }) {

@@ -4,6 +4,7 @@ import { exportAudit, staffAuditExportQuery } from '#lib/views/dashboard/audit-e
 
 export const GET = adminEndpoint({
   summary: 'Export the audit log of the installation as CSV',
+  requiresProof: true,
   query: staffAuditExportQuery,
   response: z.string(),
   handle: ({ user, query }) => exportAudit({ staff: true }, user.id, query),

@@ -6,6 +6,7 @@ import { auditExportQuery, exportAudit } from '#lib/views/dashboard/audit-export
 export const GET = endpoint({
   summary: 'Export the audit log of the account as CSV',
   allow: 'audit:read',
+  requiresProof: true,
   query: auditExportQuery,
   response: z.string(),
   handle: ({ account, userId, query }) =>

@@ -6,6 +6,7 @@ import { recordExport } from '#lib/views/dashboard/record-export.ts'
 export const GET = endpoint({
   summary: 'Export the matching charges as CSV',
   allow: 'dashboard:read',
+  requiresProof: true,
   query: chargesExportQuery,
   response: z.string(),
   async handle({ account, mode, userId, query }) {

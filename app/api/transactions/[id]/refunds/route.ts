@@ -11,6 +11,7 @@ export const POST = endpoint({
   description:
     'Returns the rest of a paid charge, or a part of it, to the payer, within 90 days of the payment. The amount is held at once. The events `transaction.refunded` and `transaction.refund_failed` report the outcome.',
   allow: 'refunds:write',
+  requiresProof: true,
   body: refundRequest,
   response: RefundCreated,
   errorCodes: ['transaction_not_found', 'not_paid', 'refund_window_closed', 'insufficient_balance'],

@@ -18,6 +18,7 @@ export const GET = endpoint({
 export const PATCH = endpoint({
   summary: 'Change the URL or the event types of an endpoint',
   allow: 'webhooks:write',
+  requiresProof: true,
   body: endpointChange,
   response: EndpointRead,
   errorCodes: ['endpoint_not_found'],
