@@ -10,7 +10,7 @@ export default defineConfig({
     include: ['e2e/api/*.test.ts'],
     exclude: [
       'e2e/api/{rate-limit,rate-limit-redis,limits,client-ip}.test.ts',
-      'e2e/api/{empty-tables,hang-up,several-processes,person-proof,admin-person-visitor-strict,person-password,visitor-signup}.test.ts',
+      'e2e/api/{empty-tables,hang-up,several-processes,person-proof,proof-declarations,admin-person-visitor-strict,person-password,visitor-signup}.test.ts',
       'e2e/api/openapi.test.ts',
     ],
     env: { MODEL_RUNS: process.env.MODEL_RUNS || '5' },

@@ -3,6 +3,7 @@ import { AccountRead } from '#lib/rooms/accounts/wire.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read the account',
   description: "Returns the name of the account and its available balance in the token's mode.",
   allow: 'account:read',

@@ -16,6 +16,7 @@ const subjectSchemas = {
 }
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'List events',
   description: 'Returns the events after a sequence number, oldest first. `data` may be empty.',
   allow: 'events:read',

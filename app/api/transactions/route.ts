@@ -10,10 +10,12 @@ import {
 } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Create a charge',
   description:
     'Returns the `br_code`, which the payer scans as a QR code or copies. Events are sent to `webhook_url` when the charge is paid, expires or fails.',
   allow: 'transactions:write',
+  proof: { notRequired: 'It takes no money, and its `webhook_url` receives this charge only.' },
   body: chargeRequest,
   errorFormat: 'first_message',
   response: ChargeCreated,
@@ -34,6 +36,7 @@ function createdResponse(charge: Parameters<typeof createdChargeToWire>[0]) {
 }
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'List charges',
   description: "Returns the charges of the account in the token's mode, newest first.",
   allow: 'transactions:read',

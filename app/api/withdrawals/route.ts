@@ -16,11 +16,12 @@ import {
 } from '#lib/rooms/withdrawals/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Create a withdrawal',
   description:
     'Deducts the amount from the balance and sends it to the key. The amount is held before the bank is called. If the balance is too small, nothing changes.',
   allow: 'withdrawals:write',
-  requiresProof: true,
+  proof: 'required',
   body: withdrawalRequest,
   response: WithdrawalCreated,
   errorCodes: ['insufficient_balance', 'external_id_used'],
@@ -43,6 +44,7 @@ function createdResponse(withdrawal: WithdrawalRow) {
 }
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'List withdrawals',
   description: "Returns the withdrawals of the account in the token's mode, newest first.",
   allow: 'withdrawals:read',

@@ -8,6 +8,7 @@ import {
   requireSameOrigin,
   unauthenticated,
 } from '#lib/edge/http/caller.ts'
+import type { MethodAndProof } from '#lib/edge/http/declaration.ts'
 import {
   createRouteHandler,
   limitByAddress,
@@ -17,7 +18,7 @@ import {
 } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { isStreamed, json, stream } from '#lib/edge/http/response.ts'
-import { requireProof } from '#lib/edge/session/proof.ts'
+import { type ProofRule, requireProof } from '#lib/edge/session/proof.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
 
@@ -35,23 +36,26 @@ interface Call<Body, Query, User> {
   origin: string
 }
 
-export interface AccountlessDeclaration<Body, Query, User> {
+interface AccountlessDetails<Body, Query, User> {
   summary: string
   body?: z.ZodType<Body>
   query?: z.ZodType<Query>
   /** Schema of the 200 response; a stream has none. */
   response: z.ZodType
   errorCodes?: ErrorCode[]
-  /** Requires a recent proof of identity: for actions with serious consequences. */
-  requiresProof?: boolean
   handle: (call: Call<Body, Query, User>) => Promise<unknown>
 }
+
+type AccountlessDeclaration<Body, Query> = AccountlessDetails<Body, Query, SessionUser> &
+  MethodAndProof
 
 export interface AccountlessEndpoint extends RouteHandler {
   declared?: undefined
   access: {
     audience: Audience
-    requiresProof: boolean
+    /** Undefined for visitors. */
+    method?: MethodAndProof['method']
+    proof?: ProofRule
     response: z.ZodType
     body?: z.ZodType
     query?: z.ZodType
@@ -60,34 +64,30 @@ export interface AccountlessEndpoint extends RouteHandler {
 
 /** Declares an endpoint for visitors of the site's own pages: sign-up, sign-in help. */
 export function visitorEndpoint<Body = undefined, Query = undefined>(
-  declared: AccountlessDeclaration<Body, Query, null>,
+  declared: AccountlessDetails<Body, Query, null>,
 ): AccountlessEndpoint {
   return createEndpoint(
     'visitor',
-    declared as AccountlessDeclaration<unknown, unknown, null>,
+    declared as AccountlessDetails<unknown, unknown, null>,
     async () => null,
   )
 }
 
 export function userEndpoint<Body = undefined, Query = undefined>(
-  declared: AccountlessDeclaration<Body, Query, SessionUser>,
+  declared: AccountlessDeclaration<Body, Query>,
 ): AccountlessEndpoint {
   return createEndpoint(
     'person',
-    declared as AccountlessDeclaration<unknown, unknown, SessionUser>,
+    declared as AccountlessDeclaration<unknown, unknown>,
     requirePerson,
   )
 }
 
 /** Declares an endpoint for the operator's staff. Other users get a 404, as for an unknown path. */
 export function adminEndpoint<Body = undefined, Query = undefined>(
-  declared: AccountlessDeclaration<Body, Query, SessionUser>,
+  declared: AccountlessDeclaration<Body, Query>,
 ): AccountlessEndpoint {
-  return createEndpoint(
-    'admin',
-    declared as AccountlessDeclaration<unknown, unknown, SessionUser>,
-    requireStaff,
-  )
+  return createEndpoint('admin', declared as AccountlessDeclaration<unknown, unknown>, requireStaff)
 }
 
 /** Responds 405 to an unsupported method, after the same checks as an endpoint of this audience. */
@@ -106,16 +106,15 @@ export function refuseAccountlessMethod(
 
 function createEndpoint<User extends SessionUser | null>(
   audience: Audience,
-  declared: AccountlessDeclaration<unknown, unknown, User>,
+  declared: AccountlessDetails<unknown, unknown, User> & Partial<MethodAndProof>,
   identifyUser: (incoming: HttpRequest) => Promise<User>,
 ): AccountlessEndpoint {
-  const requiresProof = declared.requiresProof ?? false
   const respond = async (state: RequestState): Promise<HttpResponse> => {
     await limitByAddress(state)
     const { incoming } = state
     const user = await identifyUser(incoming)
     if (isWriteMethod(incoming.method)) requireSameOrigin(incoming)
-    if (requiresProof && user) requireProof(user, null)
+    if (declared.proof === 'required' && user) requireProof(user, null)
     const content = declared.body ? await readObject(incoming) : {}
     const body = declared.body && parseFields(declared.body, content)
     const query = declared.query && parseFields(declared.query, readQuery(incoming.url))
@@ -126,9 +125,9 @@ function createEndpoint<User extends SessionUser | null>(
     return isStreamed(result) ? stream(result) : json(200, result)
   }
   const serve = (incoming: HttpRequest) => respondTo(incoming, 'field_messages', respond)
-  const { response, body, query } = declared
+  const { method, proof, response, body, query } = declared
   return Object.assign(createRouteHandler(serve), {
-    access: { audience, requiresProof, response, body, query },
+    access: { audience, method, proof, response, body, query },
   })
 }
 

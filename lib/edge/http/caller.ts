@@ -8,7 +8,7 @@ import { MODES, type Mode } from '#lib/base/mode.ts'
 import type { HttpRequest } from '#lib/edge/http/exchange.ts'
 import { countFailedBearer } from '#lib/edge/http/rate-limit.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
-import { requireProof } from '#lib/edge/session/proof.ts'
+import { type ProofRule, requireProof } from '#lib/edge/session/proof.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
@@ -142,7 +142,7 @@ export function authorize(
   caller: Caller,
   incoming: HttpRequest,
   allow: AnyPermission | AnyPermission[],
-  requiresProof = false,
+  proof?: ProofRule,
 ): void {
   const isWrite = isWriteMethod(incoming.method)
   const permissions = [allow].flat()
@@ -158,7 +158,7 @@ export function authorize(
     const permission = permissions.join(' or ')
     throw refuse('permission_denied', { permission })
   }
-  if (requiresProof && caller.user) requireProof(caller.user, caller.mode)
+  if (proof === 'required' && caller.user) requireProof(caller.user, caller.mode)
 }
 
 function sessionRequired(): TrocoError {

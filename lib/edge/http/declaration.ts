@@ -5,6 +5,7 @@ import type { ErrorCode } from '#lib/base/refusals.ts'
 import type { CallingAccount } from '#lib/edge/http/caller.ts'
 import type { IdempotencyRule } from '#lib/edge/http/idempotency.ts'
 import type { ErrorFormat } from '#lib/edge/http/response.ts'
+import type { ProofRule } from '#lib/edge/session/proof.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import type { AnyPermission } from '#lib/services/people/roles.ts'
 
@@ -27,13 +28,16 @@ interface Call<Body, Query> {
   once: IdempotentRequest | undefined
 }
 
-export interface Declaration<Body = undefined, Query = undefined> {
+/** A write must state its rule; a read may require a proof, such as one that shows a secret. */
+export type MethodAndProof =
+  | { method: 'GET'; proof?: 'required' }
+  | { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; proof: ProofRule }
+
+interface Details<Body, Query> {
   summary: string
   description?: string
   /** Required permission, or a list of permissions of which one is enough. */
   allow: AnyPermission | AnyPermission[]
-  /** Requires a recent proof of identity from a member: for actions with serious consequences. */
-  requiresProof?: boolean
   /** Schema of the body in each mode; without a schema, the body is not read. */
   body?: Record<Mode, z.ZodType<Body>>
   query?: z.ZodType<Query>
@@ -50,3 +54,5 @@ export interface Declaration<Body = undefined, Query = undefined> {
   allowsRememberedCaller?: boolean
   handle: (call: Call<Body, Query>) => Promise<unknown>
 }
+
+export type Declaration<Body = undefined, Query = undefined> = Details<Body, Query> & MethodAndProof

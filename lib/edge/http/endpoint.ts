@@ -108,7 +108,7 @@ async function serveEndpoint(
     if (response) return response
   }
   const caller = await authenticateRequest(state)
-  authorize(caller, incoming, declared.allow, declared.requiresProof)
+  authorize(caller, incoming, declared.allow, declared.proof)
   await limitByToken(state, caller)
   return runEndpoint(state, declared, caller)
 }

@@ -44,7 +44,7 @@ export function describeErrorResponses(declared: Declared, isWrite: boolean, sha
 }
 
 function listErrorCodes(
-  { allow, body, query, errorCodes, idempotency, requiresProof }: Declared,
+  { allow, body, query, errorCodes, idempotency, proof }: Declared,
   isWrite: boolean,
 ): PublicErrorCode[] {
   const hasModeCheck = [allow].flat().some(needsOpenMode)
@@ -54,7 +54,7 @@ function listErrorCodes(
     'permission_denied',
     ...(hasModeCheck ? (['live_mode_disabled'] as const) : []),
     ...(isWrite ? (['cross_origin'] as const) : []),
-    ...(requiresProof ? (['proof_required'] as const) : []),
+    ...(proof === 'required' ? (['proof_required'] as const) : []),
     'too_many_requests',
     ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(body || query ? (['invalid_input'] as const) : []),

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { AccountlessEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import type { Endpoint, RouteHandler } from '#lib/edge/http/endpoint.ts'
 
@@ -20,8 +21,20 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 /** Marks catch-all routes, which are not loaded: only next-auth has one, and it needs Next. */
 const CATCH_ALL = '[...'
 
-export function loadRoutes(): Promise<Route<Endpoint | AccountlessEndpoint>[]> {
-  return loadFrom('app/api')
+export async function loadRoutes(): Promise<Route<Endpoint | AccountlessEndpoint>[]> {
+  const routes = await loadFrom<Endpoint | AccountlessEndpoint>('app/api')
+  for (const { segments, handlers } of routes) {
+    for (const [exported, { access, declared }] of handlers) {
+      requireDeclaredMethod(`/${segments.join('/')}`, exported, (access ?? declared).method)
+    }
+  }
+  return routes
+}
+
+/** Throws if a write is declared as a read, which may omit its rule about the proof of identity. */
+export function requireDeclaredMethod(path: string, exported: string, declared = exported): void {
+  if (declared === exported || (declared === 'GET' && exported === 'HEAD')) return
+  throw new Invariant(`${path} exports ${exported}, but declares ${declared}`)
 }
 
 export function loadPayerRoutes(): Promise<Route<RouteHandler>[]> {

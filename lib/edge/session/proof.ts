@@ -3,6 +3,12 @@ import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 
+/**
+ * Whether a signed-in user needs a proof of identity not older than PROOF_SECONDS, or the reason why not.
+ * API tokens never need one.
+ */
+export type ProofRule = 'required' | { notRequired: string }
+
 /** Validity of a proof of identity. Afterwards, a sensitive action requires a new proof. */
 export const PROOF_SECONDS = 300
 

@@ -3,6 +3,7 @@ import { AuditPage, staffAuditQuery } from '#lib/base/audit/schema.ts'
 import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 
 export const GET = adminEndpoint({
+  method: 'GET',
   summary: 'List the audit log of the installation',
   query: staffAuditQuery,
   response: AuditPage,

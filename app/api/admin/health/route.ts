@@ -3,6 +3,7 @@ import { readHealth } from '#lib/views/admin/health.ts'
 import { HealthRead } from '#lib/views/admin/health-wire.ts'
 
 export const GET = adminEndpoint({
+  method: 'GET',
   summary: 'Read the system health and stuck jobs',
   response: HealthRead,
   async handle() {

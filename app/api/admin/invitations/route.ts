@@ -7,6 +7,7 @@ import { openingRequest } from '#lib/rooms/accounts/schema.ts'
 import { InvitationCreated, InvitationList } from '#lib/rooms/accounts/wire.ts'
 
 export const GET = adminEndpoint({
+  method: 'GET',
   summary: "List the operator's invitations",
   response: InvitationList,
   async handle() {
@@ -15,11 +16,12 @@ export const GET = adminEndpoint({
 })
 
 export const POST = adminEndpoint({
+  method: 'POST',
   summary: 'Invite a merchant to open an account and show the link once',
   body: openingRequest,
   response: InvitationCreated,
   errorCodes: ['sign_up_closed'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, body }) {
     const { id, path } = await inviteMerchant(body.email, requireActor(user.id))
     return { data: { id, link: env().PUBLIC_URL + path } }

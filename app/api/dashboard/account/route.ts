@@ -5,9 +5,10 @@ import { updateAccount } from '#lib/rooms/accounts/update.ts'
 import { AccountSettings } from '#lib/rooms/accounts/wire.ts'
 
 export const PATCH = endpoint({
+  method: 'PATCH',
   summary: 'Change the settings of the account',
   allow: 'settings:write',
-  requiresProof: true,
+  proof: 'required',
   body: accountChange,
   response: AccountSettings,
   async handle({ account, body, userId }) {

@@ -3,6 +3,7 @@ import { AuditPage, auditQuery } from '#lib/base/audit/schema.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'List the audit log of the account',
   allow: 'audit:read',
   query: auditQuery,

@@ -2,6 +2,7 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { FindQuery, findHits, HitList } from '#lib/views/dashboard/find.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Search the account',
   allow: 'dashboard:read',
   query: FindQuery,

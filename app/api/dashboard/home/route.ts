@@ -4,6 +4,7 @@ import { readHome } from '#lib/views/dashboard/home.ts'
 import { HomeRead, homeQuery } from '#lib/views/dashboard/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read the home page: balances, amounts received, latest charges',
   allow: 'dashboard:read',
   query: homeQuery,

@@ -6,9 +6,10 @@ import { invitationRequest } from '#lib/rooms/accounts/schema.ts'
 import { InvitationCreated } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Invite a member and show the link once',
   allow: 'members:write',
-  requiresProof: true,
+  proof: 'required',
   body: invitationRequest,
   response: InvitationCreated,
   errorCodes: ['member_already', 'limit_reached'],

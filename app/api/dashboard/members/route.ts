@@ -3,6 +3,7 @@ import { listInvitations, listMembers } from '#lib/rooms/accounts/people-queries
 import { MemberList } from '#lib/rooms/accounts/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'List members and open invitations',
   allow: 'members:read',
   response: MemberList,

@@ -5,8 +5,10 @@ import { updateProfile } from '#lib/services/people/update.ts'
 import { Profile } from '#lib/services/people/wire.ts'
 
 export const PATCH = endpoint({
+  method: 'PATCH',
   summary: 'Change the own name, language and theme',
   allow: 'profile:write',
+  proof: { notRequired: 'It changes the user’s own name, language and theme, and no access.' },
   body: profileChange,
   response: Profile,
   async handle({ body, userId }) {

@@ -3,6 +3,7 @@ import { readFirstSteps } from '#lib/views/dashboard/first-steps.ts'
 import { StepsRead } from '#lib/views/dashboard/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read the completed onboarding steps',
   allow: 'dashboard:read',
   response: StepsRead,

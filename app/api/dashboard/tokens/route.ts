@@ -6,6 +6,7 @@ import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
 import { TokenIssued, TokenList } from '#lib/rooms/tokens/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'List the tokens of the account',
   allow: 'tokens:read',
   response: TokenList,
@@ -15,9 +16,10 @@ export const GET = endpoint({
 })
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Create a token and show it once',
   allow: 'tokens:write',
-  requiresProof: true,
+  proof: 'required',
   body: tokenRequest,
   response: TokenIssued,
   errorCodes: ['limit_reached'],

@@ -7,10 +7,12 @@ import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { requireWithinLimit } from '#lib/services/people/throttle.ts'
 
 export const POST = userEndpoint({
+  method: 'POST',
   summary: 'Open another account as the signed-in user',
   body: accountRequest,
   response: AccountOpened,
   errorCodes: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],
+  proof: { notRequired: 'The new account is empty; existing accounts do not change.' },
   async handle({ user, body, ip }) {
     await requireWithinLimit([
       ['sign_up', ip],

@@ -3,20 +3,22 @@ import { beginAuthenticator, removeAuthenticator } from '#lib/services/people/au
 import { AuthenticatorSecret, EmptyResponse } from '#lib/services/people/wire.ts'
 
 export const POST = userEndpoint({
+  method: 'POST',
   summary: 'Start to set up an authenticator app and show its secret once',
   response: AuthenticatorSecret,
   errorCodes: ['limit_reached'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user }) {
     return { data: await beginAuthenticator(user) }
   },
 })
 
 export const DELETE = userEndpoint({
+  method: 'DELETE',
   summary: 'Remove the authenticator app',
   response: EmptyResponse,
   errorCodes: ['factor_not_found'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user }) {
     await removeAuthenticator(user)
     return { data: {} }

@@ -4,10 +4,15 @@ import { joinRequest } from '#lib/rooms/accounts/schema.ts'
 import { Joined } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = userEndpoint({
+  method: 'POST',
   summary: 'Accept an invitation as the signed-in user',
   body: joinRequest,
   response: Joined,
   errorCodes: ['invitation_ended', 'other_person', 'account_not_active'],
+  proof: {
+    notRequired:
+      'It adds access for this user only, with the secret of an invitation to their e-mail.',
+  },
   async handle({ user, body }) {
     const { id, role } = await joinAccount(body.secret, user)
     return { data: { account_id: id, role } }

@@ -4,10 +4,11 @@ import { newPasskey } from '#lib/services/people/schema.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = userEndpoint({
+  method: 'POST',
   summary: 'Register a passkey',
   body: newPasskey,
   response: FactorAdded,
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, body }) {
     return { data: { recovery_codes: await addPasskey(user, body) } }
   },

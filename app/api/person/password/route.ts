@@ -5,10 +5,15 @@ import { changePassword, hasPassword } from '#lib/services/people/change-passwor
 import { passwordChange } from '#lib/services/people/schema.ts'
 
 export const POST = userEndpoint({
+  method: 'POST',
   summary: 'Change the password',
   body: passwordChange,
   response: z.object({ data: z.object({}) }),
   errorCodes: ['too_many_requests'],
+  proof: {
+    notRequired:
+      'The request contains the current password; if it is not enough, `handle` requires a proof.',
+  },
   async handle({ user, body }) {
     // Requires a recent proof, unless the current password (checked by changePassword) is the only
     // factor. OpenID users may have no password.

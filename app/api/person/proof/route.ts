@@ -4,6 +4,7 @@ import { listProofMethods, verifyProof } from '#lib/services/people/verify-proof
 import { EmptyResponse, ProofMethods } from '#lib/services/people/wire.ts'
 
 export const GET = userEndpoint({
+  method: 'GET',
   summary: 'List the methods for confirming the identity',
   response: ProofMethods,
   async handle({ user }) {
@@ -12,9 +13,11 @@ export const GET = userEndpoint({
 })
 
 export const POST = userEndpoint({
+  method: 'POST',
   summary: 'Confirm the identity before a sensitive action',
   body: proofRequest,
   response: EmptyResponse,
+  proof: { notRequired: 'This request is the proof.' },
   async handle({ user, body }) {
     await verifyProof(user, body)
     return { data: {} }

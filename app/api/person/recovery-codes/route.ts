@@ -5,10 +5,14 @@ import { verifyFactorProof } from '#lib/services/people/verify-proof.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = userEndpoint({
-  // An earlier proof is not accepted: recovery codes replace the second factor.
+  method: 'POST',
   summary: 'Replace the recovery codes, confirmed with a second factor',
   body: factorProof,
   response: FactorAdded,
+  proof: {
+    notRequired:
+      'The request contains a second factor. An earlier proof is not enough: the codes can replace that factor.',
+  },
   async handle({ user, body }) {
     await verifyFactorProof(user, body)
     return { data: { recovery_codes: await renewRecoveryCodes(user) } }

@@ -4,6 +4,7 @@ import { endOtherDevices, listDevices } from '#lib/services/people/devices.ts'
 import { Device } from '#lib/services/people/schema.ts'
 
 export const GET = userEndpoint({
+  method: 'GET',
   summary: 'List the sessions of the signed-in user',
   response: z.object({ data: z.array(Device) }),
   async handle({ user }) {
@@ -12,8 +13,12 @@ export const GET = userEndpoint({
 })
 
 export const DELETE = userEndpoint({
+  method: 'DELETE',
   summary: 'Sign out all other devices',
   response: z.object({ data: z.object({ ended: z.number() }) }),
+  proof: {
+    notRequired: 'It only ends access: a user with a lost device must be able to act at once.',
+  },
   async handle({ user }) {
     return { data: { ended: await endOtherDevices(user) } }
   },

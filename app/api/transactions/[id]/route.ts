@@ -4,6 +4,7 @@ import { chargeSerializerFor, findCharge } from '#lib/rooms/charges/queries.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read a charge',
   description: 'Returns the current state of the charge, by `transaction_id` or `external_id`.',
   allow: 'transactions:read',

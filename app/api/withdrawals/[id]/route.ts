@@ -4,6 +4,7 @@ import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read a withdrawal',
   description: 'Returns the current state of the withdrawal, by `id` or `external_id`.',
   allow: 'withdrawals:read',

@@ -4,10 +4,11 @@ import { revokeInvitation } from '#lib/rooms/accounts/revoke.ts'
 import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
 
 export const DELETE = adminEndpoint({
+  method: 'DELETE',
   summary: "Revoke an operator's invitation",
   response: EmptyResponse,
   errorCodes: ['invitation_not_found'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, params: { id = '' } }) {
     await revokeInvitation(null, id, requireActor(user.id))
     return { data: {} }

@@ -4,11 +4,12 @@ import { JobsRequeued, requeueRequest } from '#lib/views/admin/health-wire.ts'
 import { requeueJobs } from '#lib/views/admin/requeue.ts'
 
 export const POST = adminEndpoint({
+  method: 'POST',
   summary: 'Requeue one stuck job, or all of a kind',
   body: requeueRequest,
   response: JobsRequeued,
   errorCodes: ['job_not_found', 'under_way', 'endpoint_disabled', 'delivery_not_found'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, body }) {
     return { data: { requeued: await requeueJobs(body, requireActor(user.id)) } }
   },

@@ -4,9 +4,10 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { auditExportQuery, exportAudit } from '#lib/views/dashboard/audit-export.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Export the audit log of the account as CSV',
   allow: 'audit:read',
-  requiresProof: true,
+  proof: 'required',
   query: auditExportQuery,
   response: z.string(),
   handle: ({ account, userId, query }) =>

@@ -3,6 +3,7 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { BankRead, bankQuery, readCode } from '#lib/views/dashboard/bank.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read a PIX code at the simulated bank',
   allow: 'dashboard:read',
   query: bankQuery,

@@ -4,9 +4,10 @@ import { chargesExportQuery, exportCharges } from '#lib/views/dashboard/charges-
 import { recordExport } from '#lib/views/dashboard/record-export.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Export the matching charges as CSV',
   allow: 'dashboard:read',
-  requiresProof: true,
+  proof: 'required',
   query: chargesExportQuery,
   response: z.string(),
   async handle({ account, mode, userId, query }) {

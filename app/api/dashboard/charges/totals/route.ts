@@ -3,6 +3,7 @@ import { totalCharges } from '#lib/rooms/charges/total.ts'
 import { ChargesTotal, chargeFilters } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read the totals of the matching charges',
   allow: 'dashboard:read',
   query: chargeFilters,

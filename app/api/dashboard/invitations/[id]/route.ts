@@ -4,9 +4,10 @@ import { revokeInvitation } from '#lib/rooms/accounts/revoke.ts'
 import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
 
 export const DELETE = endpoint({
+  method: 'DELETE',
   summary: 'Revoke an invitation',
   allow: 'members:write',
-  requiresProof: true,
+  proof: 'required',
   response: EmptyResponse,
   errorCodes: ['invitation_not_found'],
   async handle({ account, params: { id = '' }, userId }) {

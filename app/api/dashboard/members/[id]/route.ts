@@ -6,9 +6,10 @@ import { roleChange } from '#lib/rooms/accounts/schema.ts'
 import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
 
 export const PATCH = endpoint({
+  method: 'PATCH',
   summary: 'Change the role of a member',
   allow: 'members:write',
-  requiresProof: true,
+  proof: 'required',
   body: roleChange,
   response: EmptyResponse,
   errorCodes: ['member_not_found', 'last_owner'],
@@ -19,9 +20,10 @@ export const PATCH = endpoint({
 })
 
 export const DELETE = endpoint({
+  method: 'DELETE',
   summary: 'Remove a member',
   allow: 'members:write',
-  requiresProof: true,
+  proof: 'required',
   response: EmptyResponse,
   errorCodes: ['member_not_found', 'last_owner'],
   async handle({ account, params: { id = '' }, userId }) {

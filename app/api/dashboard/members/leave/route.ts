@@ -4,9 +4,10 @@ import { leaveAccount } from '#lib/rooms/accounts/remove.ts'
 import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Leave the account',
   allow: 'members:leave',
-  requiresProof: true,
+  proof: 'required',
   response: EmptyResponse,
   errorCodes: ['last_owner'],
   idempotency: { retentionS: 86_400 },

@@ -4,6 +4,7 @@ import { recordExport } from '#lib/views/dashboard/record-export.ts'
 import { exportQuery, exportStatement } from '#lib/views/dashboard/statement-export.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Export the statement of a period as CSV or OFX',
   allow: 'dashboard:read',
   query: exportQuery,

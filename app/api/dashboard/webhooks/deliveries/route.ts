@@ -4,6 +4,7 @@ import { DeliveryPage } from '#lib/services/webhooks/wire.ts'
 import { listDeliveriesOf } from '#lib/views/dashboard/deliveries.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'List deliveries, newest first',
   allow: 'webhooks:read',
   query: deliveriesQuery,

@@ -6,6 +6,7 @@ import { endpointRequest } from '#lib/services/webhooks/schema.ts'
 import { EndpointCreated, EndpointList } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'List the endpoints of the account',
   allow: 'webhooks:read',
   response: EndpointList,
@@ -15,9 +16,10 @@ export const GET = endpoint({
 })
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Create an endpoint and show its secret',
   allow: 'webhooks:write',
-  requiresProof: true,
+  proof: 'required',
   body: endpointRequest,
   response: EndpointCreated,
   errorCodes: ['limit_reached'],

@@ -4,10 +4,11 @@ import { showSecret } from '#lib/services/webhooks/secrets.ts'
 import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Show the secret that signs the webhooks of charges and withdrawals',
   // Requires write permission: the secret is enough to forge a payment notification.
   allow: 'webhooks:write',
-  requiresProof: true,
+  proof: 'required',
   response: SecretShown,
   async handle({ account, mode, userId }) {
     const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }

@@ -4,10 +4,11 @@ import { codeProof } from '#lib/services/people/schema.ts'
 import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = userEndpoint({
+  method: 'POST',
   summary: 'Activate an authenticator app with its first code',
   body: codeProof,
   response: FactorAdded,
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, body }) {
     return { data: { recovery_codes: await confirmAuthenticator(user, body.code) } }
   },

@@ -5,10 +5,11 @@ import { removePasskey } from '#lib/services/people/passkeys.ts'
 import { EmptyResponse } from '#lib/services/people/wire.ts'
 
 export const DELETE = userEndpoint({
+  method: 'DELETE',
   summary: 'Remove a passkey',
   response: EmptyResponse,
   errorCodes: ['factor_not_found'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, params: { id = '' } }) {
     if (!isUuid(id)) throw refuse('factor_not_found', { factor: 'Passkey' })
     await removePasskey(user, id)

@@ -3,10 +3,11 @@ import { beginPasskeyRegistration } from '#lib/services/people/passkeys.ts'
 import { PasskeyOptions } from '#lib/services/people/wire.ts'
 
 export const POST = userEndpoint({
+  method: 'POST',
   summary: 'Read the options for creating a passkey',
   response: PasskeyOptions,
   errorCodes: ['limit_reached'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, origin }) {
     return { data: await beginPasskeyRegistration(user, origin) }
   },

@@ -3,9 +3,13 @@ import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { endDevice } from '#lib/services/people/devices.ts'
 
 export const DELETE = userEndpoint({
+  method: 'DELETE',
   summary: 'Sign out one device',
   response: z.object({ data: z.object({}) }),
   errorCodes: ['session_not_found'],
+  proof: {
+    notRequired: 'It only ends access: a user with a lost device must be able to act at once.',
+  },
   async handle({ user, params }) {
     await endDevice(user, params.id ?? '')
     return { data: {} }

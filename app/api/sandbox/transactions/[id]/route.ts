@@ -6,10 +6,12 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Decide a charge at the simulated bank',
   description:
     'Test mode only. Pays the charge, or makes it fail or expire. An expired or failed charge can still be paid.',
   allow: ['transactions:write', 'withdrawals:write'],
+  proof: { notRequired: 'Test mode only: no real money or payer is involved.' },
   body: { test: OutcomeRequest, live: OutcomeRequest },
   response: ChargeRead,
   errorCodes: ['transaction_not_found', 'already_final', 'not_found'],

@@ -5,10 +5,12 @@ import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
 import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Decide a withdrawal at the simulated bank',
   description:
     'Test mode only. Approves or rejects a `pending` withdrawal, such as one to a key that begins with `hold@`.',
   allow: ['transactions:write', 'withdrawals:write'],
+  proof: { notRequired: 'Test mode only: no real money is involved.' },
   body: { test: DecisionRequest, live: DecisionRequest },
   response: WithdrawalRead,
   errorCodes: ['withdrawal_not_found', 'already_final', 'not_found'],

@@ -7,11 +7,12 @@ import { type RefundRow, refundRequest, refundsQuery } from '#lib/rooms/charges/
 import { createdRefundToWire, RefundCreated, RefundPage } from '#lib/rooms/charges/refunds/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Refund a charge',
   description:
     'Returns the rest of a paid charge, or a part of it, to the payer, within 90 days of the payment. The amount is held at once. The events `transaction.refunded` and `transaction.refund_failed` report the outcome.',
   allow: 'refunds:write',
-  requiresProof: true,
+  proof: 'required',
   body: refundRequest,
   response: RefundCreated,
   errorCodes: ['transaction_not_found', 'not_paid', 'refund_window_closed', 'insufficient_balance'],
@@ -33,6 +34,7 @@ function createdResponse(refund: RefundRow) {
 }
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'List the refunds of a charge',
   description: 'Returns refunds of every status, newest first.',
   allow: 'transactions:read',

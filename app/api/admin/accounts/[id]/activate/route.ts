@@ -6,11 +6,12 @@ import { optionalReasonRequest } from '#lib/views/admin/schema.ts'
 import { AccountStanding } from '#lib/views/admin/wire.ts'
 
 export const POST = adminEndpoint({
+  method: 'POST',
   summary: 'Activate an account',
   body: optionalReasonRequest,
   response: AccountStanding,
   errorCodes: ['account_not_found'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, body, params: { id = '' } }) {
     await activateAccount(id, body.reason, requireActor(user.id))
     return { data: await readStanding(id) }

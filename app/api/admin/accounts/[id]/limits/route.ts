@@ -6,11 +6,12 @@ import { limitAccount } from '#lib/rooms/accounts/limit.ts'
 import { accountLimits } from '#lib/rooms/accounts/schema.ts'
 
 export const PUT = adminEndpoint({
+  method: 'PUT',
   summary: 'Set the live-mode limits of an account',
   body: accountLimits,
   response: z.object({ data: accountLimits }),
   errorCodes: ['account_not_found'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, body, params: { id = '' } }) {
     const data = await limitAccount(id, body, requireActor(user.id))
     if (!data) throw refuse('account_not_found')

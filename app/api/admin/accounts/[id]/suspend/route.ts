@@ -6,11 +6,12 @@ import { reasonRequest } from '#lib/views/admin/schema.ts'
 import { AccountStanding } from '#lib/views/admin/wire.ts'
 
 export const POST = adminEndpoint({
+  method: 'POST',
   summary: 'Suspend an account',
   body: reasonRequest,
   response: AccountStanding,
   errorCodes: ['account_not_found'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, body, params: { id = '' } }) {
     await suspendAccount(id, body.reason, requireActor(user.id))
     return { data: await readStanding(id) }

@@ -4,9 +4,10 @@ import { revealDocument } from '#lib/rooms/charges/reveal.ts'
 import { DocumentRead } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Reveal the payer’s document, recorded in the audit log',
   allow: 'documents:reveal',
-  requiresProof: true,
+  proof: 'required',
   response: DocumentRead,
   errorCodes: ['transaction_not_found'],
   // One minute, to retry after a lost response. Not longer: the stored response contains the

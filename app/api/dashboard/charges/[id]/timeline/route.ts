@@ -2,6 +2,7 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { ChargeTimelineRead, readChargeTimeline } from '#lib/views/dashboard/charge-timeline.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read the timeline of a charge',
   allow: 'dashboard:read',
   response: ChargeTimelineRead,

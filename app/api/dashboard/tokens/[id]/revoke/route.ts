@@ -6,9 +6,10 @@ import { revokeRequest } from '#lib/rooms/tokens/schema.ts'
 import { TokenRead } from '#lib/rooms/tokens/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Revoke a token',
   allow: 'tokens:write',
-  requiresProof: true,
+  proof: 'required',
   body: revokeRequest,
   response: TokenRead,
   errorCodes: ['token_not_found'],

@@ -6,9 +6,10 @@ import { rotateRequest } from '#lib/rooms/tokens/schema.ts'
 import { TokenIssued } from '#lib/rooms/tokens/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Rotate a token and show the new one once',
   allow: 'tokens:write',
-  requiresProof: true,
+  proof: 'required',
   body: rotateRequest,
   response: TokenIssued,
   errorCodes: ['token_not_found', 'token_ended'],

@@ -4,6 +4,7 @@ import { readDelivery, readDeliveryMasked } from '#lib/services/webhooks/deliver
 import { DeliveryRead } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read a delivery with its attempts',
   allow: 'webhooks:read',
   response: DeliveryRead,

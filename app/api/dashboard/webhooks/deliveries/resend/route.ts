@@ -6,6 +6,7 @@ import { DeliveriesFailed, DeliveriesResent } from '#lib/services/webhooks/wire.
 import { resolveReference } from '#lib/views/dashboard/deliveries.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Count the failed deliveries that a resend would send',
   allow: 'dashboard:read',
   query: failedQuery,
@@ -17,8 +18,12 @@ export const GET = endpoint({
 })
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Resend the failed deliveries of a period',
   allow: 'webhooks:write',
+  proof: {
+    notRequired: 'It sends stored events to their receivers again; a new URL requires a proof.',
+  },
   body: resendRequest,
   response: DeliveriesResent,
   errorCodes: ['endpoint_not_found', 'endpoint_disabled'],

@@ -6,6 +6,7 @@ import { endpointChange } from '#lib/services/webhooks/schema.ts'
 import { EndpointDeleted, EndpointRead } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read an endpoint',
   allow: 'webhooks:read',
   response: EndpointRead,
@@ -16,9 +17,10 @@ export const GET = endpoint({
 })
 
 export const PATCH = endpoint({
+  method: 'PATCH',
   summary: 'Change the URL or the event types of an endpoint',
   allow: 'webhooks:write',
-  requiresProof: true,
+  proof: 'required',
   body: endpointChange,
   response: EndpointRead,
   errorCodes: ['endpoint_not_found'],
@@ -30,8 +32,10 @@ export const PATCH = endpoint({
 })
 
 export const DELETE = endpoint({
+  method: 'DELETE',
   summary: 'Delete an endpoint',
   allow: 'webhooks:write',
+  proof: { notRequired: 'It sends no data anywhere; the events stay readable through the API.' },
   response: EndpointDeleted,
   errorCodes: ['endpoint_not_found'],
   async handle({ account, mode, params: { id = '' }, userId }) {

@@ -4,9 +4,10 @@ import { readCreatedSecret, rotateSecret } from '#lib/services/webhooks/secrets.
 import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Rotate the secret that signs the webhooks of charges and withdrawals',
   allow: 'webhooks:write',
-  requiresProof: true,
+  proof: 'required',
   response: SecretShown,
   errorCodes: ['limit_reached'],
   // A retry reads the encrypted secret from its row; the idempotency key stores no secret.

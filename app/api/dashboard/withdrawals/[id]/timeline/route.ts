@@ -5,6 +5,7 @@ import {
 } from '#lib/views/dashboard/withdrawal-timeline.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read the timeline of a withdrawal',
   allow: 'dashboard:read',
   response: WithdrawalTimelineRead,

@@ -5,6 +5,7 @@ import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
 import { RefundRead } from '#lib/rooms/charges/refunds/wire.ts'
 
 export const GET = endpoint({
+  method: 'GET',
   summary: 'Read a refund',
   description: 'Returns the current state of the refund.',
   allow: 'transactions:read',

@@ -6,11 +6,12 @@ import { readStanding } from '#lib/views/admin/accounts.ts'
 import { reasonRequest } from '#lib/views/admin/schema.ts'
 
 export const POST = adminEndpoint({
+  method: 'POST',
   summary: 'Revoke all tokens of an account',
   body: reasonRequest,
   response: z.object({ data: z.object({ revoked: z.int() }) }),
   errorCodes: ['account_not_found'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, body, params: { id = '' } }) {
     await readStanding(id)
     return { data: { revoked: await revokeAccountTokens(id, body.reason, requireActor(user.id)) } }

@@ -5,8 +5,12 @@ import { resendDelivery } from '#lib/services/webhooks/resend.ts'
 import { DeliveryResent } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Resend a delivery',
   allow: 'webhooks:write',
+  proof: {
+    notRequired: 'It sends a stored event to its receiver again; a new URL requires a proof.',
+  },
   response: DeliveryResent,
   errorCodes: ['delivery_not_found', 'endpoint_disabled', 'under_way'],
   idempotency: { retentionS: 86_400 },

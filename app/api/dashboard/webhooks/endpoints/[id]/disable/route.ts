@@ -5,8 +5,12 @@ import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 import { EndpointRead } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Disable an endpoint and pause its deliveries',
   allow: 'webhooks:write',
+  proof: {
+    notRequired: 'It sends no data anywhere; the deliveries wait until the endpoint is enabled.',
+  },
   response: EndpointRead,
   errorCodes: ['endpoint_not_found'],
   idempotency: { retentionS: 86_400 },

@@ -6,8 +6,10 @@ import { enableRequest } from '#lib/services/webhooks/schema.ts'
 import { EndpointEnabled } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Enable an endpoint and, unless declined, send the missed events',
   allow: 'webhooks:write',
+  proof: { notRequired: 'It sends events to the stored URL only; a new URL requires a proof.' },
   body: enableRequest,
   response: EndpointEnabled,
   errorCodes: ['endpoint_not_found'],

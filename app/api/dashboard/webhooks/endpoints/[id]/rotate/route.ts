@@ -4,9 +4,10 @@ import { readCreatedSecret, rotateSecret } from '#lib/services/webhooks/secrets.
 import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Rotate the secret of an endpoint',
   allow: 'webhooks:write',
-  requiresProof: true,
+  proof: 'required',
   response: SecretShown,
   errorCodes: ['endpoint_not_found', 'limit_reached'],
   // A retry reads the encrypted secret from its row; the idempotency key stores no secret.

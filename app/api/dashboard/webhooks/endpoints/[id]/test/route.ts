@@ -17,8 +17,10 @@ const sampleOf = eventSamples(
 )
 
 export const POST = endpoint({
+  method: 'POST',
   summary: 'Send a test event to an endpoint and return its response',
   allow: 'webhooks:write',
+  proof: { notRequired: 'It sends sample data only, to the stored URL.' },
   body: testRequest,
   response: TestRead,
   errorCodes: ['endpoint_not_found'],

@@ -5,11 +5,12 @@ import { revokeTokenAsOperator } from '#lib/rooms/tokens/revoke-as-operator.ts'
 import { reasonRequest } from '#lib/views/admin/schema.ts'
 
 export const POST = adminEndpoint({
+  method: 'POST',
   summary: 'Revoke a token',
   body: reasonRequest,
   response: z.object({ data: z.object({ id: z.string(), was_in_force: z.boolean() }) }),
   errorCodes: ['token_not_found'],
-  requiresProof: true,
+  proof: 'required',
   async handle({ user, body, params: { id: accountId = '', token_id: id = '' } }) {
     const revoked = await revokeTokenAsOperator(
       { accountId, id },

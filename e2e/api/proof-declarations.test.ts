@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { db } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { adminEndpoint, userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { loadRoutes, requireDeclaredMethod } from '#lib/edge/server/routes.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import { hashSecret } from '#lib/services/people/secret.ts'
+import { call } from '#lib/testing/call.ts'
+import { type Api, expectBalancedBooks, startApi } from '#lib/testing/fixtures.ts'
+import {
+  pageHeaders,
+  personHeaders,
+  refusal,
+  signIn,
+  signInAdmin,
+  signInWithoutAccount,
+} from '#lib/testing/member.ts'
+import { OPERATIONS, PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
+import { sampleOf } from '#lib/testing/sample.ts'
+import { makeWorld, type World } from '#lib/testing/world.ts'
+
+/** Repeated here, so that a route that stops requiring a proof is found. */
+const REQUIRED = [
+  ...['POST /withdrawals', 'POST /transactions/[id]/refunds'],
+  'PATCH /dashboard/account',
+  ...['GET /dashboard/audit/export', 'GET /dashboard/charges/export'],
+  'POST /dashboard/charges/[id]/document',
+  ...['POST /dashboard/invitations', 'DELETE /dashboard/invitations/[id]'],
+  ...['PATCH /dashboard/members/[id]', 'DELETE /dashboard/members/[id]'],
+  'POST /dashboard/members/leave',
+  'POST /dashboard/tokens',
+  ...['POST /dashboard/tokens/[id]/revoke', 'POST /dashboard/tokens/[id]/rotate'],
+  ...['POST /dashboard/webhooks/endpoints', 'PATCH /dashboard/webhooks/endpoints/[id]'],
+  'POST /dashboard/webhooks/endpoints/[id]/rotate',
+  ...['GET /dashboard/webhooks/secret', 'POST /dashboard/webhooks/secret/rotate'],
+  ...['POST /person/authenticator', 'DELETE /person/authenticator'],
+  'POST /person/authenticator/confirm',
+  ...['POST /person/passkeys', 'POST /person/passkeys/options', 'DELETE /person/passkeys/[id]'],
+  ...['POST /admin/accounts/[id]/activate', 'POST /admin/accounts/[id]/suspend'],
+  'PUT /admin/accounts/[id]/limits',
+  'POST /admin/accounts/[id]/tokens/revoke',
+  'POST /admin/accounts/[id]/tokens/[token_id]/revoke',
+  'POST /admin/accounts/[id]/charges/[charge_id]/document',
+  'GET /admin/audit/export',
+  ...['POST /admin/invitations', 'DELETE /admin/invitations/[id]'],
+  'POST /admin/jobs/requeue',
+]
+
+/** Bodies other than those of the route table. */
+const BODIES: Record<string, object> = {
+  'PUT /admin/accounts/[id]/limits': { charge_max: 100_000 },
+  'PATCH /dashboard/webhooks/endpoints/[id]': { url: 'http://127.0.0.1:9/elsewhere' },
+}
+
+/** Succeed without a change here: the account is active, and no job is stuck. */
+const WITHOUT_EFFECT = ['POST /admin/accounts/[id]/activate', 'POST /admin/jobs/requeue']
+
+const PROOF_REQUIRED = [403, '{"error":"Confirm that it is you"}', 'proof_required']
+
+const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
+
+/** Every operation that a signed-in user may call, from the declarations of the routes. */
+const operations = (await loadRoutes()).flatMap(({ segments, handlers }) =>
+  [...handlers]
+    .filter(([method, { access }]) => method !== 'HEAD' && access?.audience !== 'visitor')
+    .map(([method, { access, declared }]) => {
+      const path = `/${segments.join('/')}`
+      const name = nameOf({ method, path })
+      const row = [...OPERATIONS, ...PAGE_OPERATIONS].find(one => nameOf(one) === name)
+      const sampleQuery = access?.query && (sampleOf(access.query) as Record<string, string>)
+      return {
+        ...{ name, method, path, audience: access?.audience ?? 'member' },
+        proof: (access ?? declared).proof,
+        body: BODIES[name] ?? row?.body ?? (access?.body && sampleOf(access.body)),
+        query: row?.query ?? (sampleQuery ? `?${new URLSearchParams(sampleQuery)}` : ''),
+      }
+    }),
+)
+type Operation = (typeof operations)[number]
+
+const writes = operations.filter(({ method }) => method !== 'GET')
+const required = operations.filter(({ name }) => REQUIRED.includes(name))
+const exempt = writes.flatMap(one =>
+  typeof one.proof === 'object' ? [{ ...one, reason: one.proof.notRequired }] : [],
+)
+
+let api: Api
+let world: World
+/** Ids of the world by the parameter or the folder in front of it. */
+let ids: Record<string, string>
+const { PUBLIC_URL } = env()
+beforeAll(async () => {
+  api = await startApi()
+  supplyEnv({ PUBLIC_URL: 'https://pix.troco.test' })
+  world = await makeWorld(api)
+  const { merchant, paid, withdrawal } = world
+  const headers = pageHeaders(await signIn(merchant, 'owner'), merchant.id)
+  const create = async (path: string, body: object): Promise<string> =>
+    (await call(api.url, 'POST', path, { headers, body })).body.data.id
+  const endpoints = await create('/dashboard/webhooks/endpoints', {
+    ...{ url: 'http://127.0.0.1:9/hook', event_types: '*' },
+  })
+  const tokens = await create('/dashboard/tokens', { name: 'Loja', permissions: ['account:read'] })
+  const { id: token_id } = await db().token.findFirstOrThrow({
+    where: { accountId: merchant.id, id: { not: tokens } },
+  })
+  const invitation = { email: 'ana@example.com', role: 'viewer' }
+  const invitations = await create('/dashboard/invitations', invitation)
+  const members = (await readSession(await signIn(merchant, 'finance')))?.id ?? ''
+  const { id: deliveries } = await db().delivery.findFirstOrThrow({
+    where: { accountId: merchant.id },
+  })
+  ids = {
+    ...{ accounts: merchant.id, charges: paid, transactions: paid, withdrawals: withdrawal },
+    ...{ endpoints, tokens, token_id, invitations, members, deliveries },
+  }
+})
+afterAll(async () => {
+  supplyEnv({ PUBLIC_URL })
+  await expectBalancedBooks(world.merchant.id)
+  await api.close()
+})
+
+async function openSession({ audience }: Operation): Promise<{ secret: string; userId: string }> {
+  const secret =
+    audience === 'member'
+      ? await signIn(world.merchant, 'owner')
+      : await (audience === 'admin' ? signInAdmin() : signInWithoutAccount())
+  return { secret, userId: (await readSession(secret))?.id ?? '' }
+}
+
+const setProofAge = (secret: string, seconds: number) => db().$executeRaw`
+  UPDATE user_sessions SET proved_at = now() - make_interval(secs => ${seconds})
+  WHERE secret_hash = ${hashSecret(secret)}`
+
+const pathOf = ({ path }: Operation) =>
+  path.replaceAll(
+    /(\w+)\/\[(\w+)\]/g,
+    (_, folder, name) => `${folder}/${ids[name] ?? ids[folder] ?? newId()}`,
+  )
+
+async function send(operation: Operation, secret: string) {
+  const { method, audience, body, query } = operation
+  const headers =
+    audience === 'member' ? pageHeaders(secret, world.merchant.id) : personHeaders(secret)
+  const hasBody = !['GET', 'DELETE'].includes(method)
+  return call(api.url, method, pathOf(operation) + query, {
+    headers,
+    body: hasBody ? (body ?? {}) : undefined,
+  })
+}
+
+/** Tables that a refused request writes, too: a session notes its last use. */
+const WRITTEN_ANYWAY = ['user_sessions']
+
+/** Returns the rows of the account and of the user, by table. */
+async function readRows(userId: string): Promise<Record<string, string[]>> {
+  const columns = await db().$queryRaw<{ table: string; conditions: string }[]>`
+    SELECT c.table_name AS "table", string_agg(format('%I = ANY ($1::uuid[])', c.column_name), ' OR ') AS conditions
+    FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
+    WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE' AND c.data_type = 'uuid'
+      AND (c.column_name IN ('account_id', 'user_id', 'actor_id')
+        OR c.column_name = 'id' AND c.table_name IN ('accounts', 'users'))
+    GROUP BY c.table_name ORDER BY c.table_name`
+  const rows: Record<string, string[]> = {}
+  for (const { table, conditions } of columns) {
+    if (WRITTEN_ANYWAY.includes(table)) continue
+    const query = `SELECT t::text AS row FROM ${table} t WHERE ${conditions} ORDER BY row`
+    const found = await db().$queryRawUnsafe<{ row: string }[]>(query, [world.merchant.id, userId])
+    rows[table] = found.map(({ row }) => row)
+  }
+  return rows
+}
+
+test('every write states that it requires a proof or, in a sentence, why not', () => {
+  const declared = operations.filter(({ proof }) => proof === 'required').map(({ name }) => name)
+  expect(declared.toSorted()).toEqual(REQUIRED.toSorted())
+  for (const { name, proof } of writes) {
+    const isReason = typeof proof === 'object' && /^[A-Z].{14,}\.$/.test(proof.notRequired)
+    expect(proof === 'required' || isReason, name).toBe(true)
+  }
+})
+
+test('a write without such a statement does not compile, and one declared as a read does not start', () => {
+  const declared = { summary: 'A write', response: z.object({}), handle: async () => ({}) }
+  // @ts-expect-error: `proof` is missing
+  userEndpoint({ method: 'POST', ...declared })
+  // @ts-expect-error: `proof` is missing
+  adminEndpoint({ method: 'DELETE', ...declared })
+  // @ts-expect-error: `proof` is missing
+  endpoint({ method: 'PATCH', allow: 'settings:write', ...declared })
+  // @ts-expect-error: a read needs no reason
+  userEndpoint({ method: 'GET', proof: { notRequired: 'It only reads.' }, ...declared })
+  expect(() => requireDeclaredMethod('/account', 'POST', 'GET')).toThrow('declares GET')
+  expect(() => requireDeclaredMethod('/account', 'HEAD', 'GET')).not.toThrow()
+})
+
+describe('a session whose proof is older than five minutes', () => {
+  test.each(required)('is refused $name, and nothing changes', async operation => {
+    const { secret, userId } = await openSession(operation)
+    await setProofAge(secret, 301)
+    const before = await readRows(userId)
+    expect(refusal(await send(operation, secret))).toEqual(PROOF_REQUIRED)
+    expect(await readRows(userId)).toEqual(before)
+  })
+
+  test.each(exempt)('may call $name: $reason', async operation => {
+    const { secret } = await openSession(operation)
+    await setProofAge(secret, 301)
+    // An empty body is enough: the proof is checked before the fields.
+    const response = await send({ ...operation, body: {} }, secret)
+    expect(response.headers.get('x-error-code')).not.toBe('proof_required')
+    expect([401, 403, 500]).not.toContain(response.status)
+  })
+})
+
+test.each(required.filter(({ name }) => OPERATIONS.some(one => nameOf(one) === name)))(
+  'an API token needs no proof for $name',
+  async operation => {
+    const { method, body } = operation
+    const { status } = await call(api.url, method, pathOf(operation), { token: world.token, body })
+    expect(status).toBe(200)
+  },
+)
+
+/** The admin's operations come last: one suspends the account. */
+const inOrder = required.toSorted((a, b) => b.audience.localeCompare(a.audience))
+
+test.each(inOrder)('a proof of the last five minutes is enough for $name', async operation => {
+  const { secret, userId } = await openSession(operation)
+  await setProofAge(secret, 290)
+  const before = await readRows(userId)
+  const response = await send(operation, secret)
+  expect(response.headers.get('x-error-code')).not.toBe('proof_required')
+  expect([401, 403, 500], response.text).not.toContain(response.status)
+  // The comparison of rows above would find what a success changes.
+  const isChange = response.status === 200 && !WITHOUT_EFFECT.includes(operation.name)
+  if (isChange) expect(await readRows(userId)).not.toEqual(before)
+})
