@@ -9,6 +9,8 @@ const KNOWN_CODES = [
   'service_unavailable',
   'permission_denied',
   'proof_required',
+  'permission_not_held',
+  'token_unconfirmed',
   'account_not_active',
   'live_mode_disabled',
   'insufficient_balance',

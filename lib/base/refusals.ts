@@ -124,6 +124,19 @@ const TABLE = {
   endpoint_disabled: { status: 409, message: callerMessage, audience: 'pages' },
   under_way: { status: 409, message: callerMessage, audience: 'pages' },
   limit_reached: { status: 409, message: callerMessage, audience: 'pages' },
+  permission_not_held: {
+    status: 403,
+    message: ({ permission, advice }: { permission: string; advice: string }) =>
+      `Your role may not grant ${permission}: ${advice}`,
+    headers: PERMISSION,
+    audience: 'pages',
+  },
+  token_unconfirmed: {
+    status: 409,
+    message:
+      'The member who issued this token no longer holds all of its permissions: an owner must confirm it first',
+    audience: 'pages',
+  },
   token_ended: { status: 409, message: callerMessage, audience: 'pages' },
   member_already: { status: 409, message: 'This user is already a member', audience: 'pages' },
   last_owner: {

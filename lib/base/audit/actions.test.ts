@@ -51,7 +51,12 @@ test('every action of the list is used in the code', () => {
 
 test('a filter matches one action, a group of actions, or nothing', () => {
   expect(matchActions('token.revoked')).toEqual(['token.revoked'])
-  expect(matchActions('token.*')).toEqual(['token.issued', 'token.revoked', 'token.rotated'])
+  expect(matchActions('token.*')).toEqual([
+    'token.adopted',
+    'token.issued',
+    'token.revoked',
+    'token.rotated',
+  ])
   for (const none of ['token', '*', '.*', 'token.', 'token.nothing', 'nothing.*']) {
     expect(matchActions(none), none).toBeNull()
   }

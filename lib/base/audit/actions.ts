@@ -19,6 +19,7 @@ export const ACTIONS = [
   'merchant.invited',
   'refund.requested',
   'statement.exported',
+  'token.adopted',
   'token.issued',
   'token.revoked',
   'token.rotated',

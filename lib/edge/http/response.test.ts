@@ -72,6 +72,17 @@ const RESPONSES = [
   [refuse('endpoint_disabled', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
   [refuse('under_way', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
   [refuse('limit_reached', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
+  [
+    refuse('permission_not_held', { permission: 'refunds:write', advice: 'ask an owner' }),
+    403,
+    'Your role may not grant refunds:write: ask an owner',
+    { 'x-required-permission': 'refunds:write' },
+  ],
+  [
+    refuse('token_unconfirmed'),
+    409,
+    'The member who issued this token no longer holds all of its permissions: an owner must confirm it first',
+  ],
   [refuse('token_ended', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
   [refuse('member_already'), 409, 'This user is already a member'],
   [refuse('last_owner'), 409, 'An account must have an owner: make another member an owner first'],

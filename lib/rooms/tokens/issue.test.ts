@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 
-const ACTOR = { type: 'user', id: newId() } as const
+async function ownerOf(accountId: string) {
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
+  return { type: 'user', id: userId } as const
+}
 
 test("the database stores only a token's HMAC, first 20 and last four characters", async () => {
   const merchant = await makeMerchant()
@@ -15,7 +17,7 @@ test("the database stores only a token's HMAC, first 20 and last four characters
     name: 'shop',
     permissions: ['account:read' as const],
   }
-  const { id, token } = await issueToken(wanted, ACTOR)
+  const { id, token } = await issueToken(wanted, await ownerOf(merchant.id))
   const rows = await db().$queryRaw<{ row: string; hash: Uint8Array }[]>`
     SELECT to_jsonb(t)::text AS row, hash FROM tokens t WHERE account_id = ${merchant.id}::uuid
     UNION ALL
@@ -45,14 +47,15 @@ test('the audit record has the issuer, name, mode and permissions', async () => 
   const merchant = await makeMerchant()
   const permissions = ['transactions:read' as const, 'events:read' as const]
   const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'erp', permissions }
-  const { id } = await issueToken(wanted, ACTOR)
+  const actor = await ownerOf(merchant.id)
+  const { id } = await issueToken(wanted, actor)
   const records = await db().auditRecord.findMany({ where: { target: id } })
   expect(records).toMatchObject([
     {
       action: 'token.issued',
       accountId: merchant.id,
       actorType: 'user',
-      actorId: ACTOR.id,
+      actorId: actor.id,
       after: { name: 'erp', mode: 'live', permissions },
     },
   ])

@@ -6,6 +6,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { hmac } from '#lib/base/keys.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { requireAuthority } from '#lib/rooms/tokens/authority.ts'
 import { type Permission, TOKENS_MAX } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { makeToken } from '#lib/rooms/tokens/token-text.ts'
@@ -21,8 +22,11 @@ export interface NewToken {
   expiresAt?: Date
 }
 
+const LEAVE_OUT = 'leave it out of permissions or ask an owner to create this token'
+
 /**
  * Issues a token and returns it only this once: only its HMAC, its start and its end are stored.
+ * Refuses a member whose role lacks one of the permissions.
  */
 export function issueToken(
   newToken: NewToken,
@@ -30,7 +34,9 @@ export function issueToken(
   once?: IdempotentRequest,
 ): Promise<{ id: string; token: string }> {
   return transaction(async tx => {
-    await lockAccount(tx, newToken.accountId)
+    const { accountId, permissions } = newToken
+    await lockAccount(tx, accountId)
+    await requireAuthority(tx, { accountId, actor }, permissions, LEAVE_OUT)
     await storeIdempotencyKey(tx, once)
     await refuseTooMany(tx, newToken)
     return insertToken(tx, newToken, actor, once?.id)
@@ -44,6 +50,7 @@ export async function insertToken(tx: Tx, newToken: NewToken, actor: Actor, id =
     data: {
       ...newToken,
       id,
+      issuedBy: actor.type === 'user' ? actor.id : null,
       hash: hashToken(token),
       prefix: token.slice(0, PREFIX_LENGTH),
       lastFour: token.slice(-4),

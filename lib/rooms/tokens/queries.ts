@@ -4,6 +4,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { exceedsIssuerCondition } from '#lib/rooms/tokens/authority.ts'
 import type { TokenRequest, TokenRow } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 
@@ -12,20 +13,25 @@ const ENDED_MAX = 50
 const LIFETIME_YEARS_MAX = 10
 
 /**
- * SQL for the user who revoked a token `t`. Staff who are also members of the account count as
- * members.
+ * SQL for the user who issued or revoked a token `t`. Staff who are also members of the account count
+ * as members.
  */
-const revoker = Prisma.sql`FROM users u
+const actorOf = (column: 'issued_by' | 'revoked_by') => Prisma.sql`FROM users u
   LEFT JOIN memberships m ON m.account_id = t.account_id AND m.user_id = u.id
-  WHERE u.id = t.revoked_by`
+  WHERE u.id = t.${Prisma.raw(column)}`
+
+/** Name of a member; null for operator staff. */
+const actorName = Prisma.sql`CASE WHEN u.is_admin AND m.user_id IS NULL THEN NULL ELSE u.name END`
 
 export const tokenAsJson = asJson(Prisma.sql`
   t.id, t.name, t.prefix, t.last_four, t.permissions, ${tokenStatusSql} AS status,
   ${utc('t.created_at')}, ${utc('t.last_used_at')}, ${utc('t.expires_at')}, ${utc('t.revoked_at')},
   t.revoked_reason, t.replaced_by,
   (SELECT CASE WHEN u.is_admin AND m.user_id IS NULL THEN 'operator' ELSE 'member' END
-    ${revoker}) AS revoked_by,
-  (SELECT CASE WHEN u.is_admin AND m.user_id IS NULL THEN NULL ELSE u.name END ${revoker}) AS revoker`)
+    ${actorOf('revoked_by')}) AS revoked_by,
+  (SELECT ${actorName} ${actorOf('revoked_by')}) AS revoker,
+  (SELECT ${actorName} ${actorOf('issued_by')}) AS issuer,
+  (${activeTokenCondition} AND ${exceedsIssuerCondition}) AS exceeds_issuer`)
 
 /** Lists active tokens, then the latest ended ones, each newest first. */
 export function listTokens(accountId: string, mode: Mode): Promise<TokenRow[]> {

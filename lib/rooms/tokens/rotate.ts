@@ -1,13 +1,11 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
-import type { Tx } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { refuse, type TrocoError } from '#lib/base/errors.ts'
-import { isUuid } from '#lib/base/ids.ts'
+import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { assignIssuer, canAdopt, requireAuthority } from '#lib/rooms/tokens/authority.ts'
 import { insertToken } from '#lib/rooms/tokens/issue.ts'
-import type { Permission } from '#lib/rooms/tokens/schema.ts'
-import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
+import { lockActiveToken, tokenEnded } from '#lib/rooms/tokens/lock.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 interface Rotation {
@@ -17,18 +15,11 @@ interface Rotation {
   overlapHours: number
 }
 
-interface OldToken {
-  name: string
-  permissions: Permission[]
-  isActive: boolean
-  replacedBy: string | null
-  /** Expiry of a successor with the same lifetime as the old token. */
-  nextExpiry: Date | null
-}
-
 /**
  * Issues a successor with the same permissions. The old token expires after the overlap or at its
- * own time, whichever is sooner. A token has one successor: the first rotation wins.
+ * own time, whichever is sooner. A token has one successor: the first rotation wins. Refuses a member
+ * whose role lacks one of the permissions. An owner who rotates a token that exceeds the role of its
+ * issuer confirms it; others are refused.
  */
 export function rotateToken(
   { accountId, mode, id, overlapHours }: Rotation,
@@ -37,7 +28,19 @@ export function rotateToken(
 ): Promise<{ id: string; token: string }> {
   return transaction(async tx => {
     await lockAccount(tx, accountId)
-    const { name, permissions, nextExpiry } = await lockToken(tx, { accountId, mode, id })
+    const token = await lockActiveToken(tx, { accountId, mode, id })
+    const { name, permissions, nextExpiry } = token
+    if (token.replacedBy) throw tokenEnded('This token was already rotated: rotate its replacement')
+    await requireAuthority(
+      tx,
+      { accountId, actor },
+      permissions,
+      'ask an owner to rotate this token',
+    )
+    if (token.exceedsIssuer) {
+      if (!(await canAdopt(tx, accountId, actor))) throw refuse('token_unconfirmed')
+      await assignIssuer(tx, { accountId, id }, actor)
+    }
     await storeIdempotencyKey(tx, once)
     const newToken = { accountId, mode, name, permissions, expiresAt: nextExpiry ?? undefined }
     const successor = await insertToken(tx, newToken, actor, once?.id)
@@ -50,26 +53,4 @@ export function rotateToken(
     await recordAudit(tx, { actor, action: 'token.rotated', accountId, target: id, after })
     return successor
   })
-}
-
-async function lockToken(
-  tx: Tx,
-  { accountId, mode, id }: Omit<Rotation, 'overlapHours'>,
-): Promise<OldToken> {
-  const [old] = isUuid(id)
-    ? await tx.$queryRaw<OldToken[]>`
-        SELECT t.name, t.permissions, t.replaced_by AS "replacedBy", ${activeTokenCondition} AS "isActive",
-          now() + (t.expires_at - t.created_at) AS "nextExpiry"
-        FROM tokens t
-        WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid
-        FOR UPDATE`
-    : []
-  if (!old) throw refuse('token_not_found')
-  if (!old.isActive) throw tokenEnded('This token is revoked or expired: create a new one')
-  if (old.replacedBy) throw tokenEnded('This token was already rotated: rotate its replacement')
-  return old
-}
-
-function tokenEnded(message: string): TrocoError {
-  return refuse('token_ended', message)
 }

@@ -22,6 +22,13 @@ export const Token = z.object({
   revoked_by: z.enum(['member', 'operator']).nullable(),
   revoker: z.string().nullable().meta(openApiMeta('Name of the member who revoked it.')),
   replaced_by: z.uuid().nullable(),
+  issuer: z
+    .string()
+    .nullable()
+    .meta(openApiMeta('Name of the member who issued it; null for the operator.')),
+  exceeds_issuer: z
+    .boolean()
+    .meta(openApiMeta('Has a permission that the present role of its issuer lacks.')),
 })
 export type TokenRow = z.infer<typeof Token>
 

@@ -43,6 +43,11 @@ test('developers cannot move money, and finance cannot change tokens or webhooks
   for (const name of build) expect(listPermissions('finance')).not.toContain(name)
 })
 
+test('only an owner or finance holds a permission that moves money', () => {
+  for (const name of ['withdrawals:write', 'refunds:write'] as const)
+    expect(ROLES_BY_PERMISSION[name]).toEqual(['owner', 'finance'])
+})
+
 test('in an inactive account only reading and leaving are offered', () => {
   const owner = { role: 'owner', status: 'suspended' } as const
   expect(hasPermissionNow(owner, 'transactions:read')).toBe(true)

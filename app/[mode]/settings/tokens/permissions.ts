@@ -1,4 +1,4 @@
-import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
+import type { Permission } from '#lib/rooms/tokens/schema.ts'
 
 type MessageKey<Name extends string> = Name extends `${infer Resource}:${infer Action}`
   ? `${Resource}_${Action}`
@@ -9,8 +9,11 @@ export function messageKeyOf<Name extends Permission>(name: Name): MessageKey<Na
   return name.replace(':', '_') as MessageKey<Name>
 }
 
-export const PRESETS = {
-  all: [...PERMISSIONS],
-  charges: ['transactions:read', 'transactions:write'],
-  read: PERMISSIONS.filter(name => name.endsWith(':read')),
-} satisfies Record<string, Permission[]>
+/** Returns the choices of permissions among those that a member may grant. */
+export function makePresets(grantable: Permission[]) {
+  return {
+    all: grantable,
+    charges: grantable.filter(name => name.startsWith('transactions:')),
+    read: grantable.filter(name => name.endsWith(':read')),
+  }
+}

@@ -14,6 +14,9 @@ import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
 
+const AdoptDialog = dynamic(() =>
+  import('#app/[mode]/settings/tokens/adopt-dialog.tsx').then(found => found.AdoptDialog),
+)
 const RevokeDialog = dynamic(() =>
   import('#app/[mode]/settings/tokens/revoke-dialog.tsx').then(found => found.RevokeDialog),
 )
@@ -29,11 +32,12 @@ interface TokenListProps {
 
 export function TokenList({ tokens: initialData, origin }: TokenListProps) {
   const t = useTranslations('tokens')
-  const canWrite = useHasPermission()('tokens:write')
+  const hasPermission = useHasPermission()
+  const [canWrite, canAdopt] = [hasPermission('tokens:write'), hasPermission('tokens:adopt')]
   const api = useApi()
   const queryClient = useQueryClient()
   const [openDialog, setOpenDialog] = useState<{
-    action: 'revoke' | 'rotate'
+    action: 'adopt' | 'revoke' | 'rotate'
     token: Token
   } | null>(null)
   const queryKey = ['tokens', api.scope]
@@ -46,6 +50,8 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
   const isEnded = ({ status }: Token) => status === 'expired' || status === 'revoked'
   const endedTokens = data.filter(isEnded)
   const activeTokens = data.filter(token => !isEnded(token))
+  const canRotate = ({ permissions, exceeds_issuer }: Token) =>
+    canWrite && permissions.every(hasPermission) && (canAdopt || !exceeds_issuer)
   const close = () => setOpenDialog(null)
   const refresh = () => queryClient.invalidateQueries({ queryKey })
   const rows = (tokens: Token[]) =>
@@ -54,7 +60,12 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
         key={token.id}
         token={token}
         onRevoke={canWrite ? () => setOpenDialog({ action: 'revoke', token }) : undefined}
-        onRotate={canWrite ? () => setOpenDialog({ action: 'rotate', token }) : undefined}
+        onRotate={canRotate(token) ? () => setOpenDialog({ action: 'rotate', token }) : undefined}
+        onAdopt={
+          canAdopt && token.exceeds_issuer
+            ? () => setOpenDialog({ action: 'adopt', token })
+            : undefined
+        }
       />
     ))
   return (
@@ -73,6 +84,9 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
             <ul aria-label={t('ended')}>{rows(endedTokens)}</ul>
           </Sheet>
         </section>
+      ) : null}
+      {openDialog?.action === 'adopt' ? (
+        <AdoptDialog token={openDialog.token} onClose={close} onDone={refresh} />
       ) : null}
       {openDialog?.action === 'revoke' ? (
         <RevokeDialog token={openDialog.token} onClose={close} onDone={refresh} />

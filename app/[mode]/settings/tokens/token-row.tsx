@@ -13,9 +13,11 @@ interface TokenRowProps {
   onRevoke?: () => void
   /** Absent for members who may only read. */
   onRotate?: () => void
+  /** Present for owners, if the token exceeds the role of its issuer. */
+  onAdopt?: () => void
 }
 
-export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
+export function TokenRow({ token, onRevoke, onRotate, onAdopt }: TokenRowProps) {
   const t = useTranslations('tokens')
   const { id, name, prefix, last_four, status } = token
   return (
@@ -34,13 +36,19 @@ export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
           {prefix}…{last_four}
         </p>
         <Permissions permissions={token.permissions} />
+        <Issuer token={token} />
         <RevocationReason token={token} />
         {token.replaced_by ? <p className="mt-0.5 text-muted text-small">{t('replaced')}</p> : null}
       </div>
       <Times token={token} />
       {!isActiveStatus(status) || !onRevoke ? null : (
         <div className="flex gap-1 max-md:-ml-2.5 md:-mt-2 md:justify-end">
-          {status === 'replaced' ? null : (
+          {onAdopt ? (
+            <Button variant="plain" aria-describedby={`token-${id}`} onClick={onAdopt}>
+              {t('adopt')}
+            </Button>
+          ) : null}
+          {status === 'replaced' || !onRotate ? null : (
             <Button variant="plain" aria-describedby={`token-${id}`} onClick={onRotate}>
               {t('rotate')}
             </Button>
@@ -51,6 +59,22 @@ export function TokenRow({ token, onRevoke, onRotate }: TokenRowProps) {
         </div>
       )}
     </li>
+  )
+}
+
+function Issuer({ token: { issuer, exceeds_issuer } }: { token: Token }) {
+  const t = useTranslations('tokens')
+  return (
+    <>
+      <p className="mt-0.5 break-words text-muted text-small">
+        {issuer === null ? t('issuedByOperator') : t('issuedBy', { name: issuer })}
+      </p>
+      {exceeds_issuer ? (
+        <p data-testid="exceeds-issuer" className="mt-0.5 font-medium text-small text-wait">
+          {t('exceeds')}
+        </p>
+      ) : null}
+    </>
   )
 }
 

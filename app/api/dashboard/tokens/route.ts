@@ -22,7 +22,7 @@ export const POST = endpoint({
   proof: 'required',
   body: tokenRequest,
   response: TokenIssued,
-  errorCodes: ['limit_reached'],
+  errorCodes: ['limit_reached', 'permission_not_held'],
   // A retry gets no token, because only the HMAC of the token is stored.
   idempotency: {
     retentionS: 86_400,

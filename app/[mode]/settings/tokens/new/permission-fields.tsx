@@ -2,19 +2,22 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { messageKeyOf, PRESETS } from '#app/[mode]/settings/tokens/permissions.ts'
+import { makePresets, messageKeyOf } from '#app/[mode]/settings/tokens/permissions.ts'
+import { useHasPermission } from '#components/nav/permissions.tsx'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
 const NAMES = ['all', 'charges', 'read'] as const
 
-/** Selects all permissions at first, so that a token created unchanged has every permission. */
+/** Offers the permissions of the member's role, all selected at first. */
 export function PermissionFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
-  const [selected, setSelected] = useState<readonly Permission[]>(PERMISSIONS)
+  const grantable = PERMISSIONS.filter(useHasPermission())
+  const presets = makePresets(grantable)
+  const [selected, setSelected] = useState<readonly Permission[]>(grantable)
   const isSelected = (preset: readonly Permission[]) =>
     preset.length === selected.length && preset.every(name => selected.includes(name))
   const select = (name: Permission, isOn: boolean) =>
-    setSelected(PERMISSIONS.filter(one => (one === name ? isOn : selected.includes(one))))
+    setSelected(grantable.filter(one => (one === name ? isOn : selected.includes(one))))
   return (
     <fieldset aria-describedby="permissions-note">
       <legend className="mb-1.5 font-semibold text-small">{t('new.permissions')}</legend>
@@ -29,8 +32,8 @@ export function PermissionFields({ isWrong }: { isWrong: boolean }) {
           <button
             key={name}
             type="button"
-            aria-pressed={isSelected(PRESETS[name])}
-            onClick={() => setSelected(PRESETS[name])}
+            aria-pressed={isSelected(presets[name])}
+            onClick={() => setSelected(presets[name])}
             className="inline-flex h-9 items-center rounded-chip border border-line2 bg-surface px-3.5 font-medium text-muted text-small transition-colors duration-150 hover:text-ink aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent"
           >
             {t(`new.preset.${name}`)}
@@ -38,7 +41,7 @@ export function PermissionFields({ isWrong }: { isWrong: boolean }) {
         ))}
       </div>
       <ul className="rounded-control border border-line2">
-        {PERMISSIONS.map(name => (
+        {grantable.map(name => (
           <li key={name} className="border-line not-first:border-t">
             <label className="flex min-h-11 items-center gap-3 px-3.5 py-2">
               <input
@@ -55,6 +58,9 @@ export function PermissionFields({ isWrong }: { isWrong: boolean }) {
           </li>
         ))}
       </ul>
+      {grantable.length < PERMISSIONS.length ? (
+        <p className="mt-2 text-muted text-small">{t('new.limited')}</p>
+      ) : null}
     </fieldset>
   )
 }

@@ -12,7 +12,7 @@ export const POST = endpoint({
   proof: 'required',
   body: rotateRequest,
   response: TokenIssued,
-  errorCodes: ['token_not_found', 'token_ended'],
+  errorCodes: ['token_not_found', 'token_ended', 'token_unconfirmed', 'permission_not_held'],
   // A retry gets no token, because only the HMAC of the token is stored.
   idempotency: {
     retentionS: 86_400,

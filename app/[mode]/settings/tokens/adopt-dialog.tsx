@@ -1,0 +1,54 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
+import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
+
+interface AdoptDialogProps {
+  token: TokenRow
+  onClose: () => void
+  onDone: () => void
+}
+
+/** Lets an owner confirm a token that exceeds the role of its issuer. */
+export function AdoptDialog({ token, onClose, onDone }: AdoptDialogProps) {
+  const t = useTranslations('tokens')
+  const api = useApi()
+  const [isBusy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<unknown>(null)
+  async function submit() {
+    setBusy(true)
+    setFailure(null)
+    try {
+      await api.send('POST', `/dashboard/tokens/${token.id}/adopt`)
+      onDone()
+      onClose()
+    } catch (error) {
+      setFailure(error)
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t('adoptTitle', { name: token.name })}
+      description={t('adoptText')}
+    >
+      <div className="grid gap-5">
+        <p className="truncate font-mono text-[13px] text-muted">
+          {token.prefix}…{token.last_four}
+        </p>
+        <DialogActions
+          action={t('adopt')}
+          busy={t('busy')}
+          {...{ isBusy, failure }}
+          onCancel={onClose}
+          onConfirm={submit}
+        />
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,20 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { adoptToken } from '#lib/rooms/tokens/adopt.ts'
+import { readToken } from '#lib/rooms/tokens/queries.ts'
+import { TokenRead } from '#lib/rooms/tokens/wire.ts'
+
+export const POST = endpoint({
+  method: 'POST',
+  summary: 'Confirm a token that exceeds the role of its issuer, and become its issuer',
+  allow: 'tokens:adopt',
+  proof: 'required',
+  response: TokenRead,
+  errorCodes: ['token_not_found', 'token_ended', 'permission_not_held'],
+  idempotency: { retentionS: 86_400 },
+  async handle({ account, mode, params: { id = '' }, userId }) {
+    const accountId = account.id
+    await adoptToken({ accountId, mode, id }, requireActor(userId))
+    return { data: await readToken(accountId, mode, id) }
+  },
+})

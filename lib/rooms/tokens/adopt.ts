@@ -1,0 +1,25 @@
+import type { Actor } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { refuse } from '#lib/base/errors.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { assignIssuer, canAdopt, requireAuthority } from '#lib/rooms/tokens/authority.ts'
+import { lockActiveToken } from '#lib/rooms/tokens/lock.ts'
+import { lockAccount } from '#lib/services/webhooks/owner.ts'
+
+/**
+ * Makes an owner the issuer of a token, which may then be rotated again. A second call changes nothing.
+ */
+export function adoptToken(
+  token: { accountId: string; mode: Mode; id: string },
+  actor: Actor,
+): Promise<void> {
+  return transaction(async tx => {
+    const { accountId } = token
+    await lockAccount(tx, accountId)
+    const { permissions } = await lockActiveToken(tx, token)
+    if (!(await canAdopt(tx, accountId, actor)))
+      throw refuse('permission_denied', { permission: 'tokens:adopt' })
+    await requireAuthority(tx, { accountId, actor }, permissions, 'ask another owner')
+    await assignIssuer(tx, token, actor)
+  })
+}

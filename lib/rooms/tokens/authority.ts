@@ -1,0 +1,71 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
+import { hasPermission, ROLES, type Role } from '#lib/services/people/roles.ts'
+
+/** Array of the token permissions that the role of a membership `m` holds; null without one. */
+const heldPermissions = Prisma.raw(
+  `CASE m.role ${ROLES.map(role => `WHEN '${role}' THEN ${sqlArray(role)}`).join(' ')} END`,
+)
+
+function sqlArray(role: Role): string {
+  const held = PERMISSIONS.filter(name => hasPermission(role, name))
+  return `ARRAY[${held.map(name => `'${name}'`).join(',')}]::text[]`
+}
+
+/**
+ * Condition that a token `t` has a permission that its issuer's present role lacks. A former member
+ * holds nothing. False for tokens of the operator, who may grant everything.
+ */
+export const exceedsIssuerCondition = Prisma.sql`
+  (t.issued_by IS NOT NULL AND NOT t.permissions <@ COALESCE((
+    SELECT ${heldPermissions} FROM memberships m
+    WHERE m.account_id = t.account_id AND m.user_id = t.issued_by), '{}'::text[]))`
+
+/**
+ * Refuses a member whose present role lacks one of the permissions; the operator lacks none. Call it
+ * under `lockAccount`, which keeps the role until the transaction ends. `advice` ends the message.
+ */
+export async function requireAuthority(
+  tx: Tx,
+  { accountId, actor }: { accountId: string; actor: Actor },
+  permissions: readonly Permission[],
+  advice: string,
+): Promise<void> {
+  if (actor.type !== 'user') return
+  const role = await readRole(tx, accountId, actor.id)
+  if (role === null || !hasPermission(role, 'tokens:write'))
+    throw refuse('permission_denied', { permission: 'tokens:write' })
+  const lacking = permissions.filter(name => !hasPermission(role, name))
+  if (lacking.length === 0) return
+  throw refuse('permission_not_held', { permission: lacking.join(', '), advice })
+}
+
+/** Returns whether the actor may confirm tokens that exceed the role of their issuer. */
+export async function canAdopt(tx: Tx, accountId: string, actor: Actor): Promise<boolean> {
+  const role = actor.type === 'user' ? await readRole(tx, accountId, actor.id) : null
+  return actor.type !== 'user' || (role !== null && hasPermission(role, 'tokens:adopt'))
+}
+
+async function readRole(tx: Tx, accountId: string, userId: string): Promise<Role | null> {
+  const where = { accountId_userId: { accountId, userId } }
+  const member = await tx.membership.findUnique({ where, select: { role: true } })
+  return member ? (member.role as Role) : null
+}
+
+/** Makes the actor the issuer of a token. Does nothing if the actor is already. */
+export async function assignIssuer(
+  tx: Tx,
+  { accountId, id }: { accountId: string; id: string },
+  actor: Actor,
+): Promise<void> {
+  const issuedBy = actor.type === 'user' ? actor.id : null
+  const where = { accountId_id: { accountId, id } }
+  const old = await tx.token.findUniqueOrThrow({ where })
+  if (old.issuedBy === issuedBy) return
+  await tx.token.update({ where, data: { issuedBy } })
+  const before = { issued_by: old.issuedBy }
+  const after = { issued_by: issuedBy, permissions: old.permissions }
+  await recordAudit(tx, { actor, action: 'token.adopted', accountId, target: id, before, after })
+}
