@@ -9,7 +9,7 @@ const GROUPS = {
   work: ['workers', 'charges', 'withdrawals', 'refunds', 'deliveries', 'mails', 'search'],
   outside: ['gateway', 'receivers', 'mail_server'],
   database: ['database', 'connections', 'transactions', 'durability', 'migrations'],
-  house: ['ledger', 'address', 'staff'],
+  house: ['ledger', 'address', 'staff', 'tokens'],
 } as const satisfies Record<string, readonly CheckName[]>
 type GroupName = keyof typeof GROUPS
 

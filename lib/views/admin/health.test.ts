@@ -5,6 +5,8 @@ import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { registerCharges } from '#lib/rooms/charges/register.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
@@ -63,7 +65,7 @@ test('a healthy system reports every check as ok', async () => {
   await checkLedgers()
   const { checks, jobs, workers } = await readHealth()
   expect(checks.filter(({ level }) => level !== 'ok')).toEqual([])
-  expect(checks).toHaveLength(18)
+  expect(checks).toHaveLength(19)
   expect(jobs).toEqual([])
   expect(workers).toMatchObject([{ host: 'here', pid: 1 }])
 })
@@ -336,6 +338,26 @@ describe('in production', () => {
     expect(await readCheck('staff')).toEqual(['ok', 'staff_guarded'])
     supplyEnv({ TROCO_ENV, PUBLIC_URL, SMTP_URL: '' })
   })
+})
+
+test('tokens above the present role of their issuer are a warning that names them', async () => {
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
+  const request = { accountId: shop.id, mode: 'test' as const, permissions: [...PERMISSIONS] }
+  const setRole = (role: string) =>
+    db().membership.updateMany({ where: { accountId: shop.id }, data: { role } })
+  await issueToken({ ...request, name: 'Da equipe' }, { type: 'system' })
+  await issueToken({ ...request, name: 'ERP' }, { type: 'user', id: userId })
+  await expectFinding(
+    'tokens',
+    ['warning', 'tokens_exceed'],
+    async () => {
+      await setRole('developer')
+      const { checks } = await readHealth()
+      const { figures } = checks.find(({ name }) => name === 'tokens') ?? {}
+      expect(figures).toEqual({ exceeding: 1, names: 'ERP (Loja Saudável)' })
+    },
+    () => setRole('owner'),
+  )
 })
 
 test('a check that cannot be read does not hide the others', async () => {

@@ -21,6 +21,7 @@ import {
   type WorkerLine,
 } from '#lib/views/admin/schema.ts'
 import { listStuckJobs } from '#lib/views/admin/stuck.ts'
+import { examineTokens } from '#lib/views/admin/tokens.ts'
 import { examineGateways, examineMailServer, examineReceivers } from '#lib/views/admin/traffic.ts'
 
 /** Three heartbeats missed; workers send one every 10 s. */
@@ -71,6 +72,7 @@ export async function readHealth(
   await runCheck('ledger', examineLedger)
   await runCheck('address', async () => examineAddress())
   await runCheck('staff', examineStaff)
+  await runCheck('tokens', examineTokens)
   const jobs = await listStuckJobs(STUCK_MAX).catch(() => [])
   return { at: new Date().toISOString(), checks, workers, jobs }
 }

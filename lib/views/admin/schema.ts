@@ -77,7 +77,7 @@ export type QueueName = (typeof QUEUES)[number]
 export type CheckName =
   | QueueName
   | ('workers' | 'receivers' | 'gateway' | 'mail_server' | 'database' | 'connections')
-  | ('transactions' | 'durability' | 'migrations' | 'ledger' | 'address' | 'staff')
+  | ('transactions' | 'durability' | 'migrations' | 'ledger' | 'address' | 'staff' | 'tokens')
 
 /** States that a check can report. Each bad state has instructions in the interface. */
 export const FINDING_STATES = {
@@ -86,14 +86,15 @@ export const FINDING_STATES = {
     ...['gateway_simulated', 'gateway_quiet', 'gateway_answers', 'mail_set', 'mail_to_log'],
     ...['database_stands', 'connections_left', 'transactions_short', 'durable', 'migrated'],
     ...['books_none', 'books_right', 'address_sure', 'address_local', 'staff_guarded'],
-    'staff_local',
+    ...['staff_local', 'tokens_covered'],
   ],
   bad: [
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
     ...['search_waits', 'receivers_fail', 'gateway_slow', 'gateway_fails', 'gateway_down'],
     ...['no_mail_server', 'mails_given_up', 'connections_scarce', 'transaction_long'],
     ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer'],
-    ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'unreadable'],
+    ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
+    'unreadable',
   ],
 } as const
 

@@ -1,10 +1,11 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { type Page, toPage } from '#lib/base/db/page.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { exceedsIssuerCondition } from '#lib/rooms/tokens/authority.ts'
 import { tokenAsJson } from '#lib/rooms/tokens/queries.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 import { accountSearchCondition } from '#lib/views/admin/accounts.ts'
-import type { TOKEN_FILTERS, TokenLine } from '#lib/views/admin/schema.ts'
+import type { Finding, TOKEN_FILTERS, TokenLine } from '#lib/views/admin/schema.ts'
 
 const PAGE_SIZE = 25
 /** Length of the stored prefix. */
@@ -30,6 +31,8 @@ export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine
 }
 
 const SHOWN_MAX = 100
+/** Maximum tokens that a finding names. */
+const NAMED_MAX = 5
 
 export function listTokensOf(accountId: string): Promise<TokenLine[]> {
   return readTokenLines(Prisma.sql`
@@ -55,4 +58,18 @@ function tokenSearchCondition(q: string | undefined): Prisma.Sql {
 function statusCondition(status: TokensQuery['status']): Prisma.Sql {
   if (status === undefined) return Prisma.sql`true`
   return status === 'in_force' ? activeTokenCondition : Prisma.sql`${tokenStatusSql} = ${status}`
+}
+
+/** Checks that every active token stays within the present role of its issuer. */
+export async function examineTokens(): Promise<Finding> {
+  const [found] = await queryRows<{ exceeding: number; names: string | null }>(Prisma.sql`
+    SELECT json_build_object('exceeding', count(*), 'names',
+      string_agg(name, ', ') FILTER (WHERE place <= ${NAMED_MAX}))::text AS json
+    FROM (SELECT t.name || ' (' || a.name || ')' AS name, row_number() OVER (ORDER BY t.id) AS place
+      FROM tokens t JOIN accounts a ON a.id = t.account_id
+      WHERE ${activeTokenCondition} AND ${exceedsIssuerCondition}) e`)
+  const { exceeding, names } = found ?? { exceeding: 0, names: null }
+  return exceeding === 0
+    ? { level: 'ok', state: 'tokens_covered', figures: {} }
+    : { level: 'warning', state: 'tokens_exceed', figures: { exceeding, names: names ?? '' } }
 }
