@@ -1,6 +1,10 @@
 import type { Page, Route } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Role } from '#lib/rooms/accounts/schema.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
 
 test.use({ locale: 'pt-BR' })
 
@@ -10,6 +14,10 @@ const PHONE = { width: 390, height: 844 }
 async function fetchStatus(token: string, path = '/account'): Promise<number> {
   const headers = { authorization: `Bearer ${token}` }
   return (await fetch(`${readSetting('BASE_URL')}/api${path}`, { headers })).status
+}
+
+async function changeRole(accountId: string, role: Role): Promise<void> {
+  await db().membership.updateMany({ where: { accountId }, data: { role } })
 }
 
 async function readShownToken(page: Page): Promise<string> {
@@ -46,6 +54,47 @@ test('a token is created, shown once, used, revoked and then refused', async ({
   await expect(row).toContainText('Motivo: vazou no log')
   await expect(row.getByRole('button')).toHaveCount(0)
   expect(await fetchStatus(token)).toBe(401)
+})
+
+test('a developer is offered only what the role holds', async ({ page, context }) => {
+  const shop = await openShop(context)
+  await changeRole(shop.id, 'developer')
+  await page.goto('/test/settings/tokens')
+  const operators = page.getByTestId('token-row').filter({ hasText: 'Loja virtual' })
+  await expect(operators).toContainText('Criado por quem administra esta instalação.')
+  await expect(operators.getByRole('button', { name: 'Trocar' })).toHaveCount(0)
+  await page.getByRole('link', { name: 'Criar token' }).click()
+  await expect(page.getByRole('checkbox')).toHaveCount(5)
+  await expect(page.getByRole('checkbox', { name: /saques: tira dinheiro/ })).toHaveCount(0)
+  await expect(page.getByText('O seu papel não pode devolver nem sacar')).toBeVisible()
+  await page.getByLabel('Nome').fill('Do desenvolvedor')
+  await page.getByRole('button', { name: 'Criar token' }).click()
+  expect(await fetchStatus(await readShownToken(page))).toBe(200)
+})
+
+test('an owner confirms a token whose creator has lost its permissions', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  const email = `dev-${newId()}@troco.example`
+  const { id } = await db().user.create({ data: { id: newId(), email, name: 'Davi Dev' } })
+  const member = { accountId: shop.id, userId: id, role: 'developer' }
+  await db().membership.create({ data: member })
+  const request = { accountId: shop.id, mode: 'test' as const, name: 'ERP' }
+  await issueToken({ ...request, permissions: ['transactions:write'] }, { type: 'user', id })
+  await db().membership.deleteMany({ where: { userId: id } })
+  await page.goto('/test/settings/tokens')
+  const row = page.getByTestId('token-row').filter({ hasText: 'ERP' })
+  await expect(row).toContainText('Criado por Davi Dev.')
+  await expect(row.getByTestId('exceeds-issuer')).toBeVisible()
+  await expectAccessible(page)
+  await row.getByRole('button', { name: 'Confirmar' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Confirmar ERP?' })
+  await expectAccessible(page)
+  await dialog.getByRole('button', { name: 'Confirmar' }).click()
+  await expect(row.getByTestId('exceeds-issuer')).toHaveCount(0)
+  await expect(row.getByRole('button', { name: 'Confirmar' })).toHaveCount(0)
 })
 
 test.describe('in English, on a phone', () => {
