@@ -11,6 +11,7 @@ const KNOWN_CODES = [
   'proof_required',
   'permission_not_held',
   'token_unconfirmed',
+  'tokens_undecided',
   'account_not_active',
   'live_mode_disabled',
   'insufficient_balance',

@@ -4,7 +4,7 @@ import { readSession } from '#lib/edge/session/read.ts'
 import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
-import { TokenRead } from '#lib/rooms/tokens/wire.ts'
+import { IssuedTokenList, TokenRead } from '#lib/rooms/tokens/wire.ts'
 import { hasPermission } from '#lib/services/people/roles.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
@@ -177,5 +177,113 @@ describe('a token above the present role of its issuer', () => {
     expect(await readListed(owner, id)).toMatchObject({ exceeds_issuer: false })
     expect(refusal(await adopt(owner, id))[2]).toBe('token_ended')
     expect(await issuerOf(id)).toBe(developer.id)
+  })
+})
+
+describe('a member who loses authority', () => {
+  const changeRole = (whom: Person, role: Role, tokens?: object, by = owner) =>
+    callApi(by, 'PATCH', `/dashboard/members/${whom.id}`, { role, tokens })
+  const remove = (whom: Person, tokens?: object, by = owner) =>
+    callApi(by, 'DELETE', `/dashboard/members/${whom.id}`, tokens && { tokens })
+  const issueOne = async (by: Person, permissions = HARMLESS) =>
+    (await issue(by, permissions)).body.data
+  const roleOf = async ({ id: userId }: Person) =>
+    (await db().membership.findFirst({ where: { accountId: merchant.id, userId } }))?.role
+  const undecided = (...ids: string[]) => {
+    const rule =
+      'tokens must decide to adopt or revoke exactly the tokens that this member may no longer grant'
+    return [409, JSON.stringify({ error: `${rule}: ${ids.join(', ')}` }), 'tokens_undecided']
+  }
+  const isAccepted = async (token: string) =>
+    (await call(api.url, 'GET', '/account', { token })).status === 200
+
+  test('is shown with the active tokens of both modes', async () => {
+    const { id } = await issueOne(developer)
+    const ended = await issueOne(developer)
+    await callApi(owner, 'POST', `${ROOT}/${ended.id}/revoke`, {})
+    await issueOne(owner)
+    const actor = { type: 'user', id: developer.id } as const
+    const live = { accountId: merchant.id, mode: 'live' as const, name: 'l', permissions: HARMLESS }
+    const { id: liveId } = await issueToken(live, actor)
+    const path = `/dashboard/members/${developer.id}/tokens`
+    const { status, body, text } = await callApi(owner, 'GET', path)
+    expect(status).toBe(200)
+    expectShape(IssuedTokenList, body)
+    expect(body.data).toMatchObject([
+      { id: liveId, mode: 'live' },
+      { id, mode: 'test', permissions: HARMLESS },
+    ])
+    expect(text).not.toContain('hash')
+    const stranger = { id: '', secret: await signIn(await makeMerchant(), 'owner') }
+    expect((await callApi(stranger, 'GET', path)).status).toBe(401)
+    const unknown = await callApi(owner, 'GET', `/dashboard/members/${merchant.id}/tokens`)
+    expect(refusal(unknown)[2]).toBe('member_not_found')
+  })
+
+  test('is not removed before every token is decided; then each is adopted or revoked', async () => {
+    const [kept, dropped] = [await issueOne(developer), await issueOne(developer)]
+    const both = undecided(kept.id, dropped.id)
+    const adoption = { id: kept.id, action: 'adopt' }
+    const foreign = await issueOne(owner)
+    for (const tokens of [undefined, [], [adoption], [adoption, { ...adoption, id: foreign.id }]])
+      expect(refusal(await remove(developer, tokens))).toEqual(both)
+    const invalid = await remove(developer, [{ id: kept.id, action: 'keep' }])
+    expect([invalid.status, invalid.body]).toEqual([
+      422,
+      { errors: { tokens: ['tokens[0].action must be adopt or revoke'] } },
+    ])
+    expect([await roleOf(developer), await issuerOf(kept.id)]).toEqual(['developer', developer.id])
+    const { status } = await remove(developer, [adoption, { id: dropped.id, action: 'revoke' }])
+    expect([status, await roleOf(developer)]).toEqual([200, undefined])
+    expect([await isAccepted(kept.token), await isAccepted(dropped.token)]).toEqual([true, false])
+    expect(await issuerOf(kept.id)).toBe(owner.id)
+    expect(await readListed(owner, kept.id)).toMatchObject({ exceeds_issuer: false })
+    const where = { accountId: merchant.id, target: { in: [kept.id, dropped.id] } }
+    const records = await db().auditRecord.findMany({ where, orderBy: { id: 'asc' } })
+    expect(records.slice(2)).toMatchObject([
+      { action: 'token.adopted', target: kept.id, actorId: owner.id },
+      { action: 'token.revoked', target: dropped.id, actorId: owner.id },
+    ])
+  })
+
+  test('keeps the tokens that the new role may grant, and the others are decided', async () => {
+    const other = await signInMember('owner')
+    const harmless = await issueOne(other, ['account:read'])
+    const paying = await issueOne(other, ['withdrawals:write'])
+    expect(refusal(await changeRole(other, 'developer'))).toEqual(undecided(paying.id))
+    expect((await changeRole(other, 'finance')).status).toBe(200)
+    await setRole(other, 'owner')
+    const tokens = [{ id: paying.id, action: 'adopt' }]
+    expect((await changeRole(other, 'developer', tokens)).status).toBe(200)
+    expect([await issuerOf(harmless.id), await issuerOf(paying.id)]).toEqual([other.id, owner.id])
+  })
+
+  test('cannot adopt the tokens that the own new role may not grant, only revoke them', async () => {
+    const other = await signInMember('owner')
+    const { id, token } = await issueOne(other, ['withdrawals:write', 'account:read'])
+    const decide = (action: string) => changeRole(other, 'developer', [{ id, action }], other)
+    expect(refusal(await decide('adopt'))).toEqual(
+      notHeld('withdrawals:write', 'revoke this token instead'),
+    )
+    expect([await roleOf(other), await isAccepted(token)]).toEqual(['owner', true])
+    expect((await decide('revoke')).status).toBe(200)
+    expect([await roleOf(other), await isAccepted(token)]).toEqual(['developer', false])
+  })
+
+  test('who leaves changes no token: it stays on the list until an owner confirms it', async () => {
+    const { id, token } = await issueOne(developer)
+    expect((await callApi(developer, 'POST', '/dashboard/members/leave', {})).status).toBe(200)
+    expect(await isAccepted(token)).toBe(true)
+    expect(await readListed(owner, id)).toMatchObject({ exceeds_issuer: true })
+  })
+
+  test('in the same moment issues nothing that nobody decided about', async () => {
+    for (let round = 0; round < 8; round++) {
+      const member = await signInMember('developer')
+      await Promise.all([issue(member, HARMLESS), changeRole(member, 'viewer')])
+      const where = { issuedBy: member.id, revokedAt: null }
+      const count = await db().token.count({ where })
+      expect([await roleOf(member), count]).toEqual(count === 0 ? ['viewer', 0] : ['developer', 1])
+    }
   })
 })

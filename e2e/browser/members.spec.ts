@@ -2,6 +2,8 @@ import { expect, expectAccessible, expectBalance, test } from '#e2e/browser/app.
 import { openShop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import type { Permission } from '#lib/rooms/tokens/schema.ts'
 
 const PASSWORD = 'girafa azul dorme tarde'
 const PHONE = { width: 390, height: 844 }
@@ -70,6 +72,50 @@ test.describe('an invitation', () => {
     const where = { accountId: shop.id, user: { email } }
     expect(await db().membership.findFirst({ where })).toMatchObject({ role: 'viewer' })
   })
+})
+
+test('a member is removed after a decision about each token', async ({ page, context }) => {
+  const shop = await openShop(context)
+  const email = `dev-${newId()}@troco.example`
+  const { id } = await db().user.create({ data: { id: newId(), email, name: 'Davi Dev' } })
+  const key = { accountId: shop.id, userId: id }
+  await db().membership.create({ data: { ...key, role: 'developer' } })
+  const issue = (mode: 'test' | 'live', name: string, permission: Permission) =>
+    issueToken({ accountId: shop.id, mode, name, permissions: [permission] }, { type: 'user', id })
+  const kept = await issue('test', 'ERP', 'transactions:write')
+  const dropped = await issue('live', 'Planilha', 'account:read')
+  await page.goto('/test/settings/members')
+  const row = page.getByTestId('member-row').filter({ hasText: 'Davi Dev' })
+
+  await row.getByRole('button', { name: 'Mudar papel' }).click()
+  await page.getByRole('radio', { name: /^Financeiro/ }).check()
+  await expect(page.getByTestId('issued-token')).toHaveCount(0)
+  await page.getByRole('radio', { name: /^Leitura/ }).check()
+  await expect(page.getByTestId('issued-token')).toHaveText(/ERP/)
+  await expectAccessible(page)
+  await page.getByRole('dialog').getByRole('button', { name: 'Mudar papel' }).click()
+  await expect(page.getByText('Escolha o que acontece com cada token.')).toBeVisible()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancelar' }).click()
+
+  await row.getByRole('button', { name: 'Remover' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Remover Davi Dev?' })
+  await expect(dialog.getByTestId('issued-token')).toHaveCount(2)
+  await expectAccessible(page)
+  await dialog.getByRole('button', { name: 'Remover' }).click()
+  await expect(dialog.getByText('Escolha o que acontece com cada token.')).toBeVisible()
+  await dialog.getByRole('group', { name: 'ERP' }).getByRole('radio', { name: 'Manter' }).check()
+  await dialog
+    .getByRole('group', { name: 'Planilha' })
+    .getByRole('radio', { name: 'Revogar' })
+    .check()
+  await dialog.getByRole('button', { name: 'Remover' }).click()
+  await expect(row).toHaveCount(0)
+  const tokens = await db().token.findMany({ where: { id: { in: [kept.id, dropped.id] } } })
+  const states = tokens.map(({ name, issuedBy, revokedAt }) => [name, issuedBy === id, !revokedAt])
+  expect(states.sort()).toEqual([
+    ['ERP', false, true],
+    ['Planilha', true, false],
+  ])
 })
 
 test.describe('the last owner', () => {

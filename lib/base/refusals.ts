@@ -138,6 +138,12 @@ const TABLE = {
     audience: 'pages',
   },
   token_ended: { status: 409, message: callerMessage, audience: 'pages' },
+  tokens_undecided: {
+    status: 409,
+    message: ({ ids }: { ids: string[] }) =>
+      `tokens must decide to adopt or revoke exactly the tokens that this member may no longer grant: ${ids.join(', ') || 'none'}`,
+    audience: 'pages',
+  },
   member_already: { status: 409, message: 'This user is already a member', audience: 'pages' },
   last_owner: {
     status: 409,

@@ -44,6 +44,8 @@ const HOOKS = '/dashboard/webhooks'
 /** Operations of Troco's own pages, which accept no token. */
 const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   'GET /dashboard/members': 'members:read',
+  // Before the removal of the member.
+  'GET /dashboard/members/[id]/tokens': 'tokens:read',
   'PATCH /dashboard/members/[id]': { allow: 'members:write', body: { role: 'viewer' } },
   'DELETE /dashboard/members/[id]': 'members:write',
   'POST /dashboard/members/leave': { allow: 'members:leave', endsMembership: true },

@@ -83,6 +83,11 @@ const RESPONSES = [
     409,
     'The member who issued this token no longer holds all of its permissions: an owner must confirm it first',
   ],
+  [
+    refuse('tokens_undecided', { ids: ['one', 'two'] }),
+    409,
+    'tokens must decide to adopt or revoke exactly the tokens that this member may no longer grant: one, two',
+  ],
   [refuse('token_ended', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
   [refuse('member_already'), 409, 'This user is already a member'],
   [refuse('last_owner'), 409, 'An account must have an owner: make another member an owner first'],

@@ -1,4 +1,5 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
+import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
@@ -14,13 +15,12 @@ import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
 /**
  * Changes a role and ends the member's sessions, because open pages still show data that only the
- * old role may see. Refuses to change the last owner.
+ * old role may see. Refuses to change the last owner. `settleTokens` runs after the change, in its transaction.
  */
 export function assignRole(
-  accountId: string,
-  userId: string,
-  role: Role,
+  { accountId, userId, role }: { accountId: string; userId: string; role: Role },
   actor: { type: 'user'; id: string },
+  settleTokens: (tx: Tx) => Promise<void>,
 ): Promise<void> {
   return transaction(async tx => {
     const account = await lockMembers(tx, accountId)
@@ -36,6 +36,7 @@ export function assignRole(
       await revokeInvitationsOf(tx, accountId, userId)
     }
     await tx.membership.update({ where: key, data: { role } })
+    await settleTokens(tx)
     await endSessionsOf(tx, userId)
     const change = { before: { role: member.role }, after: { role } }
     const action = 'member.role_changed'

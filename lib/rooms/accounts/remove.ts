@@ -14,12 +14,20 @@ import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
 type UserActor = { type: 'user'; id: string }
 
-/** Removes a member and ends their sessions at once. */
-export function removeMember(accountId: string, userId: string, actor: UserActor): Promise<void> {
+/**
+ * Removes a member and ends their sessions at once. `settleTokens` runs after the removal, in its
+ * transaction.
+ */
+export function removeMember(
+  { accountId, userId }: { accountId: string; userId: string },
+  actor: UserActor,
+  settleTokens: (tx: Tx) => Promise<void>,
+): Promise<void> {
   return transaction(async tx => {
     const account = await lockMembers(tx, accountId)
     await requirePermission(tx, { accountId, userId: actor.id }, 'members:write')
     const { user, role } = await removeMembership(tx, accountId, userId)
+    await settleTokens(tx)
     await endSessionsOf(tx, userId)
     const entry = { actor, accountId, target: userId, before: { role } }
     await recordAudit(tx, { action: 'member.removed', ...entry })

@@ -3,7 +3,7 @@ import { instant, must, openApiMeta, text, wholeCents } from '#lib/base/fields.t
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
 import { ROLES, type Role } from '#lib/services/people/roles.ts'
-import { newPassword, normalizeEmail } from '#lib/services/people/schema.ts'
+import { newPassword, normalizeEmail, tokenDecisions } from '#lib/services/people/schema.ts'
 
 /**
  * active: everything works. pending: waits for an admin. suspended: tokens are refused and members
@@ -110,8 +110,11 @@ const InvitationRequest = z.object({ email: personEmail, role: roleName })
 export type InvitationRequest = z.infer<typeof InvitationRequest>
 export const invitationRequest = { test: InvitationRequest, live: InvitationRequest }
 
-const RoleChange = z.object({ role: roleName })
+const RoleChange = z.object({ role: roleName, tokens: tokenDecisions })
 export const roleChange = { test: RoleChange, live: RoleChange }
+
+const MemberRemoval = z.object({ tokens: tokenDecisions })
+export const memberRemoval = { test: MemberRemoval, live: MemberRemoval }
 
 /** Operator's invitation to open an account. */
 export const openingRequest = z.object({ email: personEmail })

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { instant, must, openApiMeta, text } from '#lib/base/fields.ts'
+import { MODES } from '#lib/base/mode.ts'
 import { TOKEN_STATUSES } from '#lib/rooms/tokens/states.ts'
 import { isPermission, PERMISSIONS, type Permission } from '#lib/services/people/roles.ts'
 
@@ -31,6 +32,9 @@ export const Token = z.object({
     .meta(openApiMeta('Has a permission that the present role of its issuer lacks.')),
 })
 export type TokenRow = z.infer<typeof Token>
+
+export const IssuedToken = Token.extend({ mode: z.enum(MODES) })
+export type IssuedTokenRow = z.infer<typeof IssuedToken>
 
 /** Maximum active tokens per account and mode: with more, some are probably unused. */
 export const TOKENS_MAX = 100

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { openApiMeta } from '#lib/base/fields.ts'
-import { Token } from '#lib/rooms/tokens/schema.ts'
+import { IssuedToken, Token } from '#lib/rooms/tokens/schema.ts'
 
 export const TokenList = z.object({ data: z.array(Token) })
+export const IssuedTokenList = z.object({ data: z.array(IssuedToken) })
 export const TokenRead = z.object({ data: Token })
 
 export const TokenIssued = z.object({

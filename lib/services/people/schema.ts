@@ -182,3 +182,18 @@ export const Device = z.object({
   is_this: z.boolean(),
 })
 export type Device = z.infer<typeof Device>
+
+const TOKEN_ACTION = 'be adopt or revoke'
+const DECISIONS = 'be a list of tokens, each with its id and the action adopt or revoke'
+
+/** What happens to the tokens that a member issued, when that member loses the authority for them. */
+export const tokenDecisions = z
+  .array(
+    z.object({
+      id: z.uuid(must('be the id of a token')),
+      action: z.enum(['adopt', 'revoke'], must(TOKEN_ACTION)),
+    }),
+    must(DECISIONS),
+  )
+  .optional()
+export type TokenDecision = NonNullable<z.infer<typeof tokenDecisions>>[number]

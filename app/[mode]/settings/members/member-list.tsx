@@ -18,6 +18,9 @@ import type {
 const RoleDialog = dynamic(() =>
   import('#app/[mode]/settings/members/role-dialog.tsx').then(found => found.RoleDialog),
 )
+const LeaveDialog = dynamic(() =>
+  import('#app/[mode]/settings/members/leave-dialog.tsx').then(found => found.LeaveDialog),
+)
 const RemoveDialog = dynamic(() =>
   import('#app/[mode]/settings/members/remove-dialog.tsx').then(found => found.RemoveDialog),
 )
@@ -53,7 +56,11 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
       (await api.get<{ data: MembersAndInvitations }>('/dashboard/members', signal)).data,
   })
   const close = () => setOpenDialog(null)
-  const refresh = () => queryClient.invalidateQueries({ queryKey })
+  const refresh = () => {
+    // Tokens may have another issuer or be revoked since.
+    queryClient.removeQueries({ queryKey: ['tokens'] })
+    return queryClient.invalidateQueries({ queryKey })
+  }
   return (
     <>
       <Sheet>
@@ -118,13 +125,11 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
           onDone={refresh}
         />
       ) : null}
-      {openDialog && 'deed' in openDialog && openDialog.deed !== 'role' ? (
-        <RemoveDialog
-          action={openDialog.deed}
-          member={openDialog.member}
-          onClose={close}
-          onDone={refresh}
-        />
+      {openDialog && 'deed' in openDialog && openDialog.deed === 'remove' ? (
+        <RemoveDialog member={openDialog.member} onClose={close} onDone={refresh} />
+      ) : null}
+      {openDialog && 'deed' in openDialog && openDialog.deed === 'leave' ? (
+        <LeaveDialog name={openDialog.member.full_name} onClose={close} />
       ) : null}
     </>
   )

@@ -1,59 +1,63 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import {
+  listTokensAbove,
+  readTokenDecisions,
+  TokenDecisions,
+  useIssuedTokens,
+} from '#app/[mode]/settings/members/token-decisions.tsx'
 import { useApi } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
-import type { MemberRow } from '#lib/rooms/accounts/schema.ts'
+import { type MemberRow, memberRemoval } from '#lib/rooms/accounts/schema.ts'
 
 interface RemoveDialogProps {
-  action: 'remove' | 'leave'
   member: MemberRow
   onClose: () => void
   onDone: () => void
 }
 
-/** Removes another member, or leaves the account. */
-export function RemoveDialog({ action, member, onClose, onDone }: RemoveDialogProps) {
-  const t = useTranslations()
+/** Removes a member, after a decision about each of their tokens. */
+export function RemoveDialog({ member, onClose, onDone }: RemoveDialogProps) {
+  const t = useTranslations('members')
   const api = useApi()
-  const [isBusy, setBusy] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
   const { user_id: id, full_name: name } = member
-  async function submit() {
-    setBusy(true)
-    setFailure(null)
-    try {
-      if (action === 'leave') {
-        await api.send('POST', '/dashboard/members/leave')
-        // Full page load, because the cached data belongs to the account just left.
-        return location.assign('/')
-      }
-      await api.send('DELETE', `/dashboard/members/${id}`)
+  const issued = useIssuedTokens(member)
+  const tokens = listTokensAbove(null, issued.data ?? [])
+  const form = useForm({
+    schema: memberRemoval.test,
+    read: data => ({ tokens: readTokenDecisions(tokens, data) }),
+    send: async body => {
+      await api.send('DELETE', `/dashboard/members/${id}`, { body })
       onDone()
       onClose()
-    } catch (error) {
-      setFailure(error)
-      setBusy(false)
-    }
-  }
+    },
+  })
   return (
     <Dialog
       isOpen
       onClose={onClose}
-      title={t(`members.${action}Title`, { name })}
-      description={t(`members.${action}Text`)}
+      title={t('removeTitle', { name })}
+      description={t('removeText')}
     >
-      <div className="grid gap-5">
+      <form {...form.props} className="grid grid-cols-[minmax(0,1fr)] gap-5">
+        <TokenDecisions
+          name={name}
+          tokens={tokens}
+          canAdopt
+          isWrong={form.problems.tokens !== undefined}
+          failure={issued.error}
+        />
         <DialogActions
-          action={t(`members.${action}`)}
-          busy={t('members.busy')}
-          {...{ isBusy, failure }}
+          action={t('remove')}
+          busy={t('busy')}
+          isBusy={form.isBusy || issued.isPending}
+          failure={form.failure}
           isDestructive
           onCancel={onClose}
-          onConfirm={submit}
         />
-      </div>
+      </form>
     </Dialog>
   )
 }

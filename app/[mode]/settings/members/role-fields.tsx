@@ -2,7 +2,12 @@ import { useTranslations } from 'next-intl'
 import { useRoleText } from '#components/status/role-permissions.ts'
 import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
 
-export function RoleFields({ defaultRole }: { defaultRole: Role }) {
+interface RoleFieldsProps {
+  defaultRole: Role
+  onSelect?: (role: Role) => void
+}
+
+export function RoleFields({ defaultRole, onSelect }: RoleFieldsProps) {
   const t = useTranslations('members')
   const describeRole = useRoleText()
   return (
@@ -17,6 +22,7 @@ export function RoleFields({ defaultRole }: { defaultRole: Role }) {
                 name="role"
                 value={role}
                 defaultChecked={role === defaultRole}
+                onChange={() => onSelect?.(role)}
                 className="mt-1 size-[18px] shrink-0 accent-accent"
               />
               <span className="min-w-0 flex-1">

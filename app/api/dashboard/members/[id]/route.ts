@@ -2,8 +2,9 @@ import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { assignRole } from '#lib/rooms/accounts/assign.ts'
 import { removeMember } from '#lib/rooms/accounts/remove.ts'
-import { roleChange } from '#lib/rooms/accounts/schema.ts'
+import { memberRemoval, roleChange } from '#lib/rooms/accounts/schema.ts'
 import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
+import { createTokenSettlement } from '#lib/rooms/tokens/settle.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',
@@ -12,9 +13,10 @@ export const PATCH = endpoint({
   proof: 'required',
   body: roleChange,
   response: EmptyResponse,
-  errorCodes: ['member_not_found', 'last_owner'],
-  async handle({ account, body, params: { id = '' }, userId }) {
-    await assignRole(account.id, id, body.role, requireActor(userId))
+  errorCodes: ['member_not_found', 'last_owner', 'tokens_undecided', 'permission_not_held'],
+  async handle({ account, body: { role, tokens }, params: { id = '' }, userId }) {
+    const [member, actor] = [{ accountId: account.id, userId: id }, requireActor(userId)]
+    await assignRole({ ...member, role }, actor, createTokenSettlement(member, tokens, actor))
     return { data: {} }
   },
 })
@@ -24,10 +26,12 @@ export const DELETE = endpoint({
   summary: 'Remove a member',
   allow: 'members:write',
   proof: 'required',
+  body: memberRemoval,
   response: EmptyResponse,
-  errorCodes: ['member_not_found', 'last_owner'],
-  async handle({ account, params: { id = '' }, userId }) {
-    await removeMember(account.id, id, requireActor(userId))
+  errorCodes: ['member_not_found', 'last_owner', 'tokens_undecided', 'permission_not_held'],
+  async handle({ account, body: { tokens }, params: { id = '' }, userId }) {
+    const [member, actor] = [{ accountId: account.id, userId: id }, requireActor(userId)]
+    await removeMember(member, actor, createTokenSettlement(member, tokens, actor))
     return { data: {} }
   },
 })

@@ -1,0 +1,14 @@
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { listIssuedTokens } from '#lib/rooms/tokens/settle.ts'
+import { IssuedTokenList } from '#lib/rooms/tokens/wire.ts'
+
+export const GET = endpoint({
+  method: 'GET',
+  summary: 'List the active tokens that a member issued, in both modes',
+  allow: 'tokens:read',
+  response: IssuedTokenList,
+  errorCodes: ['member_not_found'],
+  async handle({ account, params: { id = '' } }) {
+    return { data: await listIssuedTokens({ accountId: account.id, userId: id }) }
+  },
+})

@@ -1,0 +1,70 @@
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import {
+  assignIssuer,
+  exceedsIssuerCondition,
+  requireAuthority,
+} from '#lib/rooms/tokens/authority.ts'
+import { tokenAsJson } from '#lib/rooms/tokens/queries.ts'
+import { revokeTokens } from '#lib/rooms/tokens/revoke.ts'
+import type { IssuedTokenRow, Permission } from '#lib/rooms/tokens/schema.ts'
+import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
+import type { TokenDecision } from '#lib/services/people/schema.ts'
+
+interface Issuer {
+  accountId: string
+  userId: string
+}
+
+type UserActor = { type: 'user'; id: string }
+
+/** Lists the active tokens of both modes that a member issued, newest first. */
+export async function listIssuedTokens({ accountId, userId }: Issuer): Promise<IssuedTokenRow[]> {
+  const isMember =
+    isUuid(userId) && (await db().membership.count({ where: { accountId, userId } })) > 0
+  if (!isMember) throw refuse('member_not_found')
+  const rows = await queryRows<{ mode: IssuedTokenRow['mode']; token: object }>(Prisma.sql`
+    SELECT json_build_object('mode', t.mode, 'token', ${tokenAsJson})::text AS json FROM tokens t
+    WHERE t.account_id = ${accountId}::uuid AND t.issued_by = ${userId}::uuid
+      AND ${activeTokenCondition}
+    ORDER BY t.id DESC`)
+  return rows.map(({ mode, token }) => ({ ...token, mode }) as IssuedTokenRow)
+}
+
+/**
+ * Returns a function that adopts or revokes the active tokens that exceed the present role of their
+ * issuer, as decided. It refuses unless exactly these are decided, and to adopt what the actor does not
+ * hold. It runs in the transaction that has changed the role, under the account's lock.
+ */
+export function createTokenSettlement(
+  issuer: Issuer,
+  decisions: readonly TokenDecision[] | undefined,
+  actor: UserActor,
+) {
+  return (tx: Tx) => settleTokens(tx, issuer, decisions ?? [], actor)
+}
+
+async function settleTokens(
+  tx: Tx,
+  { accountId, userId }: Issuer,
+  decisions: readonly TokenDecision[],
+  actor: UserActor,
+): Promise<void> {
+  const tokens = await tx.$queryRaw<{ id: string; permissions: Permission[] }[]>`
+    SELECT t.id, t.permissions FROM tokens t
+    WHERE t.account_id = ${accountId}::uuid AND t.issued_by = ${userId}::uuid
+      AND ${activeTokenCondition} AND ${exceedsIssuerCondition}
+    ORDER BY t.id FOR UPDATE`
+  const actions = new Map(decisions.map(({ id, action }) => [id, action]))
+  if (actions.size !== tokens.length || !tokens.every(({ id }) => actions.has(id)))
+    throw refuse('tokens_undecided', { ids: tokens.map(({ id }) => id) })
+  for (const { id, permissions } of tokens) {
+    if (actions.get(id) === 'revoke') await revokeTokens(tx, { accountId, id }, undefined, actor)
+    else {
+      await requireAuthority(tx, { accountId, actor }, permissions, 'revoke this token instead')
+      await assignIssuer(tx, { accountId, id }, actor)
+    }
+  }
+}
