@@ -10,6 +10,7 @@ export const ROLE_ACTIONS = [
   { name: 'withdraw', needs: 'withdrawals:write' },
   { name: 'documents', needs: 'documents:reveal' },
   { name: 'tokens', needs: 'tokens:write' },
+  { name: 'adopt', needs: 'tokens:adopt' },
   { name: 'webhooks', needs: 'webhooks:write' },
   { name: 'settings', needs: 'settings:write' },
   { name: 'members', needs: 'members:write' },

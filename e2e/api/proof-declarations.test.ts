@@ -33,6 +33,7 @@ const REQUIRED = [
   'POST /dashboard/members/leave',
   'POST /dashboard/tokens',
   ...['POST /dashboard/tokens/[id]/revoke', 'POST /dashboard/tokens/[id]/rotate'],
+  'POST /dashboard/tokens/[id]/adopt',
   ...['POST /dashboard/webhooks/endpoints', 'PATCH /dashboard/webhooks/endpoints/[id]'],
   'POST /dashboard/webhooks/endpoints/[id]/rotate',
   ...['GET /dashboard/webhooks/secret', 'POST /dashboard/webhooks/secret/rotate'],

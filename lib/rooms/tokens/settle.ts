@@ -52,15 +52,15 @@ async function settleTokens(
   decisions: readonly TokenDecision[],
   actor: UserActor,
 ): Promise<void> {
-  const tokens = await tx.$queryRaw<{ id: string; permissions: Permission[] }[]>`
+  const rows = await tx.$queryRaw<{ id: string; permissions: Permission[] }[]>`
     SELECT t.id, t.permissions FROM tokens t
     WHERE t.account_id = ${accountId}::uuid AND t.issued_by = ${userId}::uuid
       AND ${activeTokenCondition} AND ${exceedsIssuerCondition}
     ORDER BY t.id FOR UPDATE`
   const actions = new Map(decisions.map(({ id, action }) => [id, action]))
-  if (actions.size !== tokens.length || !tokens.every(({ id }) => actions.has(id)))
-    throw refuse('tokens_undecided', { ids: tokens.map(({ id }) => id) })
-  for (const { id, permissions } of tokens) {
+  if (actions.size !== rows.length || !rows.every(({ id }) => actions.has(id)))
+    throw refuse('tokens_undecided', { ids: rows.map(({ id }) => id) })
+  for (const { id, permissions } of rows) {
     if (actions.get(id) === 'revoke') await revokeTokens(tx, { accountId, id }, undefined, actor)
     else {
       await requireAuthority(tx, { accountId, actor }, permissions, 'revoke this token instead')
