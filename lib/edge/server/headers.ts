@@ -4,13 +4,21 @@ import { isIP } from 'node:net'
 import { env } from '#lib/base/env.ts'
 import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
 
-/** Headers that only a trusted proxy or Next itself may set. */
+/**
+ * Headers that only a trusted proxy or Next itself may set, and those of range requests: Next
+ * responds 500 to a range outside of the file, and a server may ignore ranges.
+ */
 const RESERVED_HEADERS =
-  /^(x-troco-|x-forwarded-|x-real-ip$|forwarded$|x-middleware-|x-nonce$|content-security-policy$)/
+  /^(range$|if-range$|x-troco-|x-forwarded-|x-real-ip$|forwarded$|x-middleware-|x-nonce$|content-security-policy$)/
 /**
  * Headers that pages send to Next. They are removed from API requests, which Next would redirect.
  */
 const PAGE_HEADERS = /^(rsc$|next-|x-next)/
+/**
+ * Maximum length of the User-Agent header passed to Next. Next's crawler detection takes quadratic time:
+ * 11 s for 30,000 characters. Browsers send a few hundred.
+ */
+const USER_AGENT_MAX = 1_000
 const SAFE_ID = /^[\w.:-]{1,64}$/
 
 export interface Sender {
@@ -36,6 +44,8 @@ export function setTrustedHeaders(
   for (const name of Object.keys(headers)) {
     if (RESERVED_HEADERS.test(name) || (isApi && PAGE_HEADERS.test(name))) delete headers[name]
   }
+  const userAgent = headers['user-agent']
+  if (userAgent) headers['user-agent'] = userAgent.slice(0, USER_AGENT_MAX)
   headers[ADDRESS_HEADER] = address
   headers[REQUEST_ID_HEADER] = requestId
   headers[PATH_HEADER] = request.url ?? '/'
