@@ -86,7 +86,9 @@ export async function signOut(): Promise<boolean> {
 }
 
 async function post(path: string, fields: Record<string, string>): Promise<Response> {
-  const { csrfToken } = (await (await fetch('/api/auth/csrf')).json()) as { csrfToken: string }
+  const csrf = await fetch('/api/auth/csrf')
+  if (!csrf.ok) return csrf
+  const { csrfToken } = (await csrf.json()) as { csrfToken: string }
   const body = new URLSearchParams({ ...fields, csrfToken, json: 'true' })
   return fetch(path, { method: 'POST', body })
 }

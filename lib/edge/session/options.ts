@@ -6,6 +6,7 @@ import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { deriveKey } from '#lib/base/keys.ts'
 import { log, withLogContext } from '#lib/base/log.ts'
+import { ownUrl } from '#lib/edge/session/auth-request.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { openidCallbacks, openidProviders } from '#lib/edge/session/openid.ts'
 import { readSession } from '#lib/edge/session/read.ts'
@@ -31,7 +32,7 @@ export function authOptions(details: SignInDetails): NextAuthOptions {
     secret: deriveKey('next-auth').export().toString('base64url'),
     pages: { signIn: '/login', signOut: '/login', error: '/login' },
     providers: [credentialsProvider(details), ...openidProviders()],
-    callbacks: openidCallbacks(),
+    callbacks: { ...openidCallbacks(), redirect: ({ url, baseUrl }) => ownUrl(url, baseUrl) },
     session: { strategy: 'jwt', maxAge: SESSION_SECONDS_MAX },
     // With a salt, the token is not the session but the state of an OpenID sign-in.
     jwt: {

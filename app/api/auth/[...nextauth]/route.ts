@@ -1,6 +1,7 @@
 import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
 import { refuseCrossSite } from '#lib/edge/http/web.ts'
+import { refuseAuthRequest } from '#lib/edge/session/auth-request.ts'
 import { signInFailureInit } from '#lib/edge/session/authenticate.ts'
 import { authOptions } from '#lib/edge/session/options.ts'
 import { failedSignInPath } from '#lib/edge/session/schema.ts'
@@ -9,13 +10,11 @@ import type { SignInDetails } from '#lib/edge/session/second-step.ts'
 type Context = { params: Promise<{ nextauth: string[] }> }
 
 async function respond(request: NextRequest, context: Context): Promise<Response> {
-  const [action] = (await context.params).nextauth
-  // next-auth's `_log` route lets anyone write to the server's log, and throws on some texts.
-  if (action === '_log') return new Response(null, { status: 404 })
+  const segments = (await context.params).nextauth
   const location = failedSignInPath(request.nextUrl?.searchParams.get('error'))
-  if (action === 'error') return new Response(null, { status: 302, headers: { location } })
+  if (segments[0] === 'error') return new Response(null, { status: 302, headers: { location } })
   const outcome: SignInDetails = {}
-  const refused = refuseCrossSite(request)
+  const refused = refuseAuthRequest(request, segments) ?? refuseCrossSite(request)
   if (refused) return refused
   const response: Response = await NextAuth(request, context, authOptions(outcome))
   const body = outcome.step ?? (outcome.refusal && { error: outcome.refusal })
