@@ -13,6 +13,7 @@ import enMail from '#messages/en/mail.json' with { type: 'json' }
 import enMembers from '#messages/en/members.json' with { type: 'json' }
 import enPalette from '#messages/en/palette.json' with { type: 'json' }
 import enPayer from '#messages/en/payer.json' with { type: 'json' }
+import enRefusal from '#messages/en/refusal.json' with { type: 'json' }
 import enSecurity from '#messages/en/security.json' with { type: 'json' }
 import enSettings from '#messages/en/settings.json' with { type: 'json' }
 import enStatement from '#messages/en/statement.json' with { type: 'json' }
@@ -33,6 +34,7 @@ import ptMail from '#messages/pt-BR/mail.json' with { type: 'json' }
 import ptMembers from '#messages/pt-BR/members.json' with { type: 'json' }
 import ptPalette from '#messages/pt-BR/palette.json' with { type: 'json' }
 import ptPayer from '#messages/pt-BR/payer.json' with { type: 'json' }
+import ptRefusal from '#messages/pt-BR/refusal.json' with { type: 'json' }
 import ptSecurity from '#messages/pt-BR/security.json' with { type: 'json' }
 import ptSettings from '#messages/pt-BR/settings.json' with { type: 'json' }
 import ptStatement from '#messages/pt-BR/statement.json' with { type: 'json' }
@@ -87,4 +89,8 @@ export type Messages = typeof ptBR
 export const MESSAGES: Record<Locale, Messages> = { 'pt-BR': ptBR, en }
 
 export const MAIL_WORDS: Record<Locale, typeof ptMail> = { 'pt-BR': ptMail, en: enMail }
+export const REFUSAL_WORDS: Record<Locale, typeof ptRefusal> = {
+  'pt-BR': ptRefusal,
+  en: enRefusal,
+}
 export const PAYER_WORDS: Record<Locale, typeof ptPayer> = { 'pt-BR': ptPayer, en: enPayer }

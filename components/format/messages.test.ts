@@ -52,8 +52,9 @@ function usesIn(file: string): RegExp[] {
   )
   const calls = code.matchAll(/(?:\bt|\bt\.rich|\)\))\(\s*(?:'([\w.]+)'|`([^`]+)`|\w+\))/g)
   const keys = [...calls].map(([, plain, template]) => plain ?? template ?? ANY)
-  // The payer's pages do not use React, so no useTranslations call contains their namespace.
+  // These pages do not use React, so no useTranslations call contains their namespace.
   if (file.startsWith('lib/views/payer/')) namespaces.push('payer.')
+  if (file === 'lib/edge/http/refusal-page.ts') namespaces.push('refusal.')
   const used = namespaces.flatMap(space => keys.map(key => space + key))
   const crash = [...code.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => `crash.${key}`)
   // The CSV export reads its headings from the message file directly.
@@ -71,11 +72,11 @@ function usesIn(file: string): RegExp[] {
 }
 
 function sources(): string[] {
-  return ['app', 'components', 'lib/services/mail', 'lib/edge/session', 'lib/views'].flatMap(
-    folder =>
-      readdirSync(folder, { recursive: true, encoding: 'utf8' })
-        .filter(file => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))
-        .map(file => `${folder}/${file}`),
+  const folders = ['app', 'components', 'lib/services/mail', 'lib/edge', 'lib/views']
+  return folders.flatMap(folder =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter(file => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))
+      .map(file => `${folder}/${file}`),
   )
 }
 

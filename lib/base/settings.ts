@@ -125,7 +125,7 @@ const schema = z.object({
     .describe('requests at once of a token that was idle; 0 means RATE_TOKEN_PER_SECOND'),
   RATE_IP_PER_SECOND: limit
     .default(200)
-    .describe('requests per second of one client address; 0 disables the limit'),
+    .describe('requests per second of one client address, pages included; 0 disables the limit'),
   RATE_IP_BURST: limit
     .default(400)
     .describe('requests at once of a client address that was idle; 0 means RATE_IP_PER_SECOND'),

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import type { IncomingHttpHeaders, Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { disconnect } from '#lib/base/db/client.ts'
 import { supplyEnv } from '#lib/base/env.ts'
+import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 import { clientIp } from '#lib/edge/server/headers.ts'
 import { CHARGE, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
@@ -314,7 +315,8 @@ describe('requests that pages do not accept', () => {
     const body = new Blob(['email=a']).stream()
     const endless = await fetch(url, { method: 'POST', body, duplex: 'half' } as RequestInit)
     expect([endless.status, await endless.json()]).toEqual([411, { error: 'Length required' }])
-    expect((await fetch(url, { method: 'POST', body: 'email=a' })).status).toBe(200)
+    const form = new URLSearchParams({ email: 'a' })
+    expect((await fetch(url, { method: 'POST', body: form })).status).toBe(200)
   })
 
   test("a request target that is not a path gets 400; the server's absolute URL is accepted", async () => {
@@ -326,6 +328,120 @@ describe('requests that pages do not accept', () => {
     expect(await sendUntilClosed(origin, absolute)).toMatch(
       /^HTTP\/1\.1 200 [\s\S]*\{"status":"ok"\}/,
     )
+  })
+})
+
+describe('a request on which Next would fail gets 400 before Next', () => {
+  const PATHS = [
+    '/reset/%ff',
+    '/%',
+    '/join/a%00',
+    '/test/charges/%ed%a0%80',
+    '/api/auth/%zz',
+    '/_next/%',
+  ]
+  const STATE = { 'next-router-state-tree': '%5B%22%22%5D' }
+
+  test('a malformed path or router state', async () => {
+    const origin = await serve()
+    for (const path of PATHS) {
+      const response = await fetch(origin + path)
+      expect([response.status, await response.json()], path).toEqual([
+        400,
+        { error: 'Malformed request' },
+      ])
+    }
+    expect((await fetch(`${origin}/login`, { headers: STATE })).status).toBe(400)
+  })
+
+  test('browsers get a small page in the language that they chose, else prefer', async () => {
+    const origin = await serve()
+    for (const [language, cookie, title] of [
+      ['pt-BR,pt;q=0.9', '', 'Este endereço não funciona'],
+      ['de', '', 'This address does not work'],
+      ['de', 'a=b; troco-locale=pt-BR', 'Este endereço não funciona'],
+      ['pt', 'troco-locale=en; a=b', 'This address does not work'],
+    ]) {
+      const headers = { accept: 'text/html,*/*', 'accept-language': language, cookie }
+      const response = await fetch(`${origin}/reset/%ff`, { headers } as RequestInit)
+      expect(response.status).toBe(400)
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+      expect(await response.text()).toContain(`<h1>${title}</h1>`)
+    }
+  })
+
+  test('a range is not passed on, because a server may ignore it', async () => {
+    const { headers } = await requestHome(await serve(), { range: 'bytes=9-1', 'if-range': '"a"' })
+    expect([headers.range, headers['if-range']]).toEqual([undefined, undefined])
+  })
+
+  test('of a user agent, Next gets the first 1,000 characters', async () => {
+    const origin = await serve()
+    const { headers, raw } = await requestHome(origin, { 'user-agent': 'x'.repeat(20_000) })
+    expect(headers['user-agent']).toBe('x'.repeat(1_000))
+    expect(JSON.stringify(raw).length).toBeLessThan(3_000)
+  })
+
+  test('a sign-in in another format than a form gets 415', async () => {
+    const url = `${await serve()}/api/auth/callback/credentials`
+    const types = ['application/json', 'multipart/form-data; boundary=x', 'text/plain', '']
+    for (const type of types) {
+      const request = { method: 'POST', body: '{', headers: { 'content-type': type } }
+      expect((await fetch(url, request)).status, type).toBe(415)
+    }
+    expect(
+      (await fetch(url, { method: 'POST', body: new URLSearchParams({ a: 'b' }) })).status,
+    ).toBe(200)
+  })
+})
+
+describe("an address's limit", () => {
+  const LIMITS = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '3' }
+  beforeEach(closeRateLimits)
+  afterEach(() => {
+    supplyEnv({ RATE_IP_PER_SECOND: '0', RATE_IP_BURST: '0' })
+    closeRateLimits()
+  })
+
+  test.each(['/home', '/none', '/reset/%ff', '/api/auth/session', '/_next/image'])(
+    'counts %s, together with the API',
+    async path => {
+      const origin = await serve(LIMITS)
+      const statuses: number[] = []
+      for (const next of ['/api/account', path, path, path, path])
+        statuses.push((await fetch(origin + next)).status)
+      expect(statuses.slice(0, 3)).not.toContain(429)
+      expect(statuses.at(-1)).toBe(429)
+      expect((await fetch(`${origin}/api/account`)).status).toBe(429)
+    },
+  )
+
+  test('answers a browser with a page that says when to try again', async () => {
+    const origin = await serve(LIMITS)
+    const headers = { accept: 'text/html', 'accept-language': 'pt-BR' }
+    let response = await fetch(`${origin}/home`, { headers })
+    while (response.status === 200) response = await fetch(`${origin}/home`, { headers })
+    expect(response.status).toBe(429)
+    expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(response.headers.get('ratelimit')).toMatch(/^"ip";r=0;t=\d+$/)
+    expect(await response.text()).toContain(
+      `Espere ${response.headers.get('retry-after')} s e recarregue esta página.`,
+    )
+    const plain = await fetch(`${origin}/home`)
+    expect([plain.status, await plain.json()]).toEqual([429, { error: 'Too Many Requests' }])
+  })
+
+  test('leaves out files, health checks and other addresses', async () => {
+    const origin = await serve({ ...LIMITS, TRUST_PROXY: '1' })
+    const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
+    for (const path of ['/_next/static/a.js', '/icon.svg', '/docs/scalar.js', '/healthz']) {
+      for (let count = 0; count < 6; count++)
+        expect((await fetch(origin + path, from('192.0.2.1'))).status, path).toBe(200)
+    }
+    for (let count = 0; count < 6; count++) await fetch(`${origin}/home`, from('192.0.2.1'))
+    expect((await fetch(`${origin}/home`, from('192.0.2.1'))).status).toBe(429)
+    expect((await fetch(`${origin}/home`, from('192.0.2.2'))).status).toBe(200)
   })
 })
 

@@ -1,11 +1,18 @@
+import { readdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import { INTERNAL_ERROR } from '#lib/base/refusals.ts'
+import { buildPageRefusal } from '#lib/edge/http/refusal-page.ts'
 import { json } from '#lib/edge/http/response.ts'
 import { sendResponse, serveApi } from '#lib/edge/server/api.ts'
-import { hasDotSegments, refusePageRequest, targetOf } from '#lib/edge/server/guard.ts'
+import {
+  hasDotSegments,
+  refuseBusyAddress,
+  refusePageRequest,
+  targetOf,
+} from '#lib/edge/server/guard.ts'
 import {
   addContentPolicy,
   identifySender,
@@ -62,11 +69,11 @@ export async function createFront(nextHandler: NextHandler, development = false)
       const { status, body } = await checkReadiness()
       return sendResponse(response, json(status, body), sender)
     }
-    const refusal = development && !file ? null : refusePageRequest(request, path)
-    if (refusal) {
-      const { status, error, headers } = refusal
-      return sendResponse(response, json(status, { error }, headers), sender)
-    }
+    const isFree = file !== undefined || isPayerPath(path) || isFreePath(path)
+    const refusal =
+      (isFree ? null : await refuseBusyAddress(sender.address)) ??
+      (development && !file ? null : refusePageRequest(request, path))
+    if (refusal) return sendResponse(response, buildPageRefusal(refusal, request.headers), sender)
     if (isPayerPath(path)) {
       const match = matchRoute(payerRoutes, path.slice('/pay'.length))
       if (match && !isFastLane) return passToNext(request, response, sender, 'payer')
@@ -130,6 +137,7 @@ export async function createFront(nextHandler: NextHandler, development = false)
 
 /** A path that matches no charge. */
 const UNMATCHED_PATH = '/none'
+const PUBLIC_FILES = new Set(readdirSync('public').map(name => `/${name}`))
 const MALFORMED = json(400, { error: 'Malformed request' })
 
 function setCommonHeaders(response: ServerResponse, { requestId }: Sender): void {
@@ -149,6 +157,11 @@ function pathOf(request: IncomingMessage): string {
 
 function isApiPath(path: string): boolean {
   return (path === '/api' || path.startsWith('/api/')) && !path.startsWith('/api/auth/')
+}
+
+/** Paths of files, which cost Next no rendering; a page loads dozens of them at once. */
+function isFreePath(path: string): boolean {
+  return path.startsWith('/_next/static/') || PUBLIC_FILES.has(path)
 }
 
 function isPayerPath(path: string): boolean {

@@ -1,19 +1,48 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import * as z from 'zod'
+import { isTrocoError } from '#lib/base/errors.ts'
+import {
+  allowanceHeaders,
+  consumeAllowance,
+  exhaustedAllowance,
+} from '#lib/edge/http/rate-limit.ts'
+import type { PageRefusal } from '#lib/edge/http/refusal-page.ts'
+import { decodePath } from '#lib/edge/server/routes.ts'
 
+const FORM = 'application/x-www-form-urlencoded'
+const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i
 /** Request body limit for pages: the largest form is smaller; Next has no limit of its own. */
 const FORM_BYTES_MAX = 64 * 1024
 
-interface Refusal {
-  status: number
-  error: string
-  headers?: Record<string, string>
+const MALFORMED: PageRefusal = { status: 400, error: 'Malformed request', reason: 'malformed' }
+
+/** Counts a request for a page toward the limit of its address; null if it may proceed. */
+export async function refuseBusyAddress(address: string): Promise<PageRefusal | null> {
+  try {
+    await consumeAllowance('ip', address)
+    return null
+  } catch (error) {
+    if (!isTrocoError(error) || error.code !== 'too_many_requests') throw error
+    const retryAfterS = error.retryAfterS ?? 1
+    const headers = allowanceHeaders([exhaustedAllowance('ip', retryAfterS)])
+    return {
+      status: 429,
+      error: error.message,
+      reason: 'busy',
+      headers: { ...headers, 'retry-after': String(retryAfterS) },
+    }
+  }
 }
 
 /** Returns the refusal of a request for a page or a sign-in; null if the request may proceed. */
-export function refusePageRequest(request: IncomingMessage, path: string): Refusal | null {
+export function refusePageRequest(request: IncomingMessage, path: string): PageRefusal | null {
   const { method = '', headers } = request
   // Next resolves dot segments, so such a path would reach the API without the front's checks.
-  if (hasDotSegments(path)) return { status: 400, error: 'Malformed request' }
+  if (hasDotSegments(path)) return MALFORMED
+  // Next responds 500 to both. A payer's page treats any malformed path as an unknown charge.
+  const isReadable = path.startsWith('/pay/') || decodePath(path) !== null
+  if (!isReadable || !hasValidRouterState(headers)) return MALFORMED
+
   const isRead = method === 'GET' || method === 'HEAD'
   if (!isRead && !(method === 'POST' && path.startsWith('/api/auth/'))) {
     return { status: 405, error: 'Method not allowed', headers: { allow: 'GET, HEAD' } }
@@ -25,7 +54,44 @@ export function refusePageRequest(request: IncomingMessage, path: string): Refus
   if (Number(headers['content-length'] ?? 0) > FORM_BYTES_MAX) {
     return { status: 413, error: 'Payload too large', headers: { connection: 'close' } }
   }
+  // next-auth fails on malformed JSON, and no page sends any.
+  if (!isRead && !FORM_TYPE.test(headers['content-type'] ?? FORM)) {
+    return { status: 415, error: 'Unsupported media type' }
+  }
   return null
+}
+
+/** Next parses this header of its client-side navigation and fails on any other content. */
+const ROUTER_STATE = 'next-router-state-tree'
+const PARAMETER_TYPES = ['c', 'oc', 'd', 'ci', 'di'].flatMap(type =>
+  type.endsWith('i') ? ['(..)(..)', '(.)', '(..)', '(...)'].map(dots => type + dots) : type,
+)
+const segment = z.union([
+  z.string(),
+  z.tuple([z.string(), z.string(), z.enum(PARAMETER_TYPES), z.array(z.string()).nullable()]),
+])
+/** Equals the schema of the installed Next; guard.test.ts compares them. */
+const routerState: z.ZodType = z.tuple([
+  segment,
+  z.record(
+    z.string(),
+    z.lazy(() => routerState),
+  ),
+  z.tuple([z.string(), z.string()]).nullish(),
+  z.enum(['refetch', 'inside-shared-layout', 'metadata-only']).nullish(),
+  z.number().nullish(),
+  z.string().optional(),
+])
+
+/** Returns whether Next can parse the state of its client-side router, if the request has one. */
+export function hasValidRouterState(headers: IncomingHttpHeaders): boolean {
+  const text = headers[ROUTER_STATE]
+  if (text === undefined) return true
+  try {
+    return routerState.safeParse(JSON.parse(decodeURIComponent(String(text)))).success
+  } catch {
+    return false
+  }
 }
 
 const HOST = /^(\[[\da-f:.]+\]|[\w.~-]+)(:\d{1,5})?$/i

@@ -72,7 +72,7 @@ export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Mat
   const params: Params = {}
   for (const [at, segment] of best.segments.entries()) {
     if (!isParameter(segment)) continue
-    const value = decode(parts[at] ?? '')
+    const value = decodePath(parts[at] ?? '')
     if (value === null) return null
     params[segment.slice(1, -1)] = value
   }
@@ -87,7 +87,8 @@ function countParameters(route: { segments: string[] }): number {
   return route.segments.filter(isParameter).length
 }
 
-function decode(part: string): string | null {
+/** Decodes a path or a part of one; null if malformed, also if it contains NUL. */
+export function decodePath(part: string): string | null {
   try {
     const text = decodeURIComponent(part)
     return text.includes('\0') || !text.isWellFormed() ? null : text

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { LOCALES, preferredLocale } from '#lib/base/locale.ts'
+import type { HttpResponse } from '#lib/edge/http/exchange.ts'
+import { json } from '#lib/edge/http/response.ts'
+import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
+import { Html, html } from '#lib/views/payer/html.ts'
+import { REFUSAL_WORDS } from '#messages/words.ts'
+
+/** Refusal of a request for a page; one with a reason has a page of its own for browsers. */
+export interface PageRefusal {
+  status: number
+  error: string
+  reason?: 'malformed' | 'busy'
+  headers?: Record<string, string>
+}
+
+const STYLES = new Html(
+  ':root{color-scheme:light dark}' +
+    'body{max-width:28rem;margin:18vh auto;padding:0 1.5rem;font:16px/1.5 system-ui,sans-serif}' +
+    'h1{font-size:1.35rem;line-height:1.3}',
+)
+const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(STYLES.text).digest('base64')}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+}
+
+/** Builds the response: HTML if the caller asks for it, as browsers do for pages, else JSON. */
+export function buildPageRefusal(refusal: PageRefusal, request: IncomingHttpHeaders): HttpResponse {
+  const { status, error, reason, headers } = refusal
+  if (!reason || !request.accept?.includes('text/html')) return json(status, { error }, headers)
+  const chosen = new RegExp(`(?:^|; *)${LOCALE_COOKIE}=([^;]*)`).exec(request.cookie ?? '')?.[1]
+  const locale =
+    LOCALES.find(known => known === chosen) ?? preferredLocale(request['accept-language'] ?? '')
+  const words = REFUSAL_WORDS[locale].refusal
+  const t = (key: keyof typeof words) =>
+    words[key].replace('{seconds}', headers?.['retry-after'] ?? '')
+  const { text } = html`<!doctype html>
+<html lang="${locale}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${t(`${reason}Title`)}</title>
+<style>${STYLES}</style>
+</head>
+<body>
+<h1>${t(`${reason}Title`)}</h1>
+<p>${t(`${reason}Text`)}</p>
+<p><a href="/">${t('home')}</a></p>
+</body>
+</html>
+`
+  return { status, text, headers: { ...PAGE_HEADERS, ...headers } }
+}
