@@ -145,6 +145,13 @@ const schema = z.object({
     .describe(
       'private address ranges that webhooks may reach, separated by commas; default loopback and this machine locally, none in production',
     ),
+  OWN_ADDRESSES: z
+    .string()
+    .refine(isAddressList, 'must be addresses or ranges such as 203.0.113.7,2001:db8::/48')
+    .optional()
+    .describe(
+      'further addresses and ranges of this installation, separated by commas, which webhooks may not reach in production; those of PUBLIC_URL and of the network interfaces are refused anyway',
+    ),
   WORKER: flag
     .default(true)
     .describe('true or false: whether the web process also runs the background jobs'),
@@ -258,6 +265,10 @@ function isLoopback(address: string): boolean {
 
 function lowerFirst(message: string): string {
   return message.charAt(0).toLowerCase() + message.slice(1)
+}
+
+function isAddressList(text: string): boolean {
+  return text.split(',').every(range => isIP(range.trim()) !== 0 || isCidrList(range))
 }
 
 function isCidrList(text: string): boolean {

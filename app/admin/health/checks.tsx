@@ -7,7 +7,7 @@ import type { Check, CheckName, Level } from '#lib/views/admin/schema.ts'
 
 const GROUPS = {
   work: ['workers', 'charges', 'withdrawals', 'refunds', 'deliveries', 'mails', 'search'],
-  outside: ['gateway', 'receivers', 'mail_server'],
+  outside: ['gateway', 'receivers', 'endpoints', 'mail_server'],
   database: ['database', 'connections', 'transactions', 'durability', 'migrations'],
   house: ['ledger', 'address', 'staff', 'tokens'],
 } as const satisfies Record<string, readonly CheckName[]>

@@ -70,7 +70,7 @@ export function allowedRanges(): RangeList {
   const key = `${TROCO_ENV} ${WEBHOOK_ALLOW_CIDRS}`
   if (cachedRanges?.key === key && performance.now() < cachedRanges.until)
     return cachedRanges.ranges
-  const own = TROCO_ENV === 'local' ? [...DENIED.loopback, ...ownAddresses()] : []
+  const own = TROCO_ENV === 'local' ? [...DENIED.loopback, ...listInterfaceRanges()] : []
   const ranges = createRangeList(WEBHOOK_ALLOW_CIDRS ? WEBHOOK_ALLOW_CIDRS.split(',') : own)
   cachedRanges = { key, until: performance.now() + CACHE_MS, ranges }
   return ranges
@@ -82,17 +82,18 @@ let cachedRanges: { key: string; until: number; ranges: RangeList } | undefined
 
 /** Returns the ranges that reach this machine. */
 export function ownRanges(): RangeList {
-  return createRangeList([...DENIED.loopback, '0.0.0.0/8', '::/128', ...ownAddresses()])
+  return createRangeList([...DENIED.loopback, '0.0.0.0/8', '::/128', ...listInterfaceRanges()])
 }
 
-function ownAddresses(): string[] {
+/** Lists the addresses of this machine's network interfaces. */
+export function listInterfaceRanges(): string[] {
   const found = Object.values(networkInterfaces()).flatMap(entries => entries ?? [])
   // Some systems append the zone to a link-local address.
   const addresses = found.map(({ address }) => address.replace(/%.*$/, ''))
   return addresses.map(address => `${address}/${isIP(address) === 4 ? 32 : 128}`)
 }
 
-interface RangeList {
+export interface RangeList {
   has(address: Address): boolean
 }
 
@@ -100,12 +101,13 @@ interface RangeList {
  * Creates a range list with one BlockList per family: in a single list, `::/0` would match all
  * IPv4.
  */
-function createRangeList(ranges: string[]): RangeList {
+export function createRangeList(ranges: string[]): RangeList {
   const lists = { 4: new BlockList(), 6: new BlockList() }
   for (const range of ranges) {
-    const [address = '', bits = ''] = range.trim().split('/')
+    const [address = '', bits] = range.trim().split('/')
     const family = isIP(address) === 4 ? 4 : 6
-    lists[family].addSubnet(address, Number(bits), `ipv${family}`)
+    const width = bits === undefined ? { 4: 32, 6: 128 }[family] : Number(bits)
+    lists[family].addSubnet(address, width, `ipv${family}`)
   }
   return { has: ({ address, family }) => lists[family].check(address, `ipv${family}`) }
 }

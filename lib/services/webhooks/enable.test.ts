@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { enableEndpoint, pauseEndpoint } from '#lib/services/webhooks/enable.ts'
 import { createEndpoint, deleteEndpoint, editEndpoint } from '#lib/services/webhooks/endpoints.ts'
@@ -200,3 +201,20 @@ async function addMore(count: number): Promise<void> {
     SELECT m.account_id, gen_random_uuid(), m.mode, m.id, m.subject_id, m.sequence, ${id}::uuid,
       ${receiver.url}, troco_host_of(${receiver.url}), 'pending' FROM made m`
 }
+
+test('an address of this installation cannot be set for live mode in production', async () => {
+  const live: Owner = { ...owner, mode: 'live' }
+  const wanted = { url: 'https://51.15.0.9:8443/hook', event_types: [...EVENT_TYPES] }
+  const before = env().TROCO_ENV
+  try {
+    supplyEnv({ TROCO_ENV: 'production', OWN_ADDRESSES: '51.15.0.0/24' })
+    await expect(createEndpoint(live, wanted)).rejects.toMatchObject({
+      code: 'invalid_input',
+      fields: { url: ['url must not lead back to this gateway: give your own server'] },
+    })
+    supplyEnv({ WEBHOOK_ALLOW_CIDRS: '51.15.0.9/32' })
+    expect(await createEndpoint(live, wanted)).toBeTruthy()
+  } finally {
+    supplyEnv({ TROCO_ENV: before, OWN_ADDRESSES: '', WEBHOOK_ALLOW_CIDRS: '' })
+  }
+})

@@ -5,7 +5,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { findDeniedClass } from '#lib/services/webhooks/address.ts'
+import { findDeniedClass, parseAddress } from '#lib/services/webhooks/address.ts'
 import {
   endpointCondition,
   pauseDeliveries,
@@ -20,7 +20,7 @@ import {
   type EndpointRequest,
 } from '#lib/services/webhooks/schema.ts'
 import { addSecret } from '#lib/services/webhooks/secrets.ts'
-import { hostnameOf } from '#lib/services/webhooks/target.ts'
+import { hostnameOf, isOwn } from '#lib/services/webhooks/target.ts'
 
 /**
  * Creates an endpoint and its secret. The secret has the endpoint's id, so that a repeated request
@@ -31,7 +31,7 @@ export async function createEndpoint(
   { url, event_types }: EndpointRequest,
   once?: IdempotentRequest,
 ): Promise<string> {
-  requirePublicAddress(url, mode)
+  await requirePublicAddress(url, mode)
   const id = once?.id ?? newId()
   await transaction(async tx => {
     await lockAccount(tx, accountId)
@@ -59,7 +59,7 @@ export async function editEndpoint(
   { url, event_types }: EndpointChange,
 ): Promise<void> {
   const { accountId, mode, note } = owner
-  if (url) requirePublicAddress(url, mode)
+  if (url) await requirePublicAddress(url, mode)
   await transaction(async tx => {
     const { url: before, eventTypes } = await lockEndpoint(tx, owner, id)
     const after = { url: url ?? before, event_types: event_types ?? eventTypes }
@@ -124,10 +124,13 @@ export async function lockEndpoint(tx: Tx, { accountId, mode }: Owner, id: strin
  * Rejects a private IP address in live mode. In test mode the operator may have allowed its range;
  * each delivery checks the address.
  */
-function requirePublicAddress(url: string, mode: Mode): void {
+async function requirePublicAddress(url: string, mode: Mode): Promise<void> {
   const name = hostnameOf(new URL(url))
   const deniedClass = mode === 'live' && isIP(name) ? findDeniedClass(name) : null
   if (deniedClass) throw invalidInput('url', `must be a public address: this one is ${deniedClass}`)
+  const address = mode === 'live' ? parseAddress(name) : null
+  if (address && (await isOwn([address])))
+    throw invalidInput('url', 'must not lead back to this gateway: give your own server')
 }
 
 /** Disables an endpoint. Its due and future deliveries wait until the endpoint is enabled. */

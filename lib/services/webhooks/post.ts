@@ -4,8 +4,9 @@ import { orderAddresses } from '#lib/services/webhooks/connection.ts'
 import { type Call, type Exchange, exchange } from '#lib/services/webhooks/exchange.ts'
 import { errorToProblem, Stopped, stoppedBy } from '#lib/services/webhooks/failure.ts'
 import type { Problem } from '#lib/services/webhooks/problem.ts'
+import type { ResolveName } from '#lib/services/webhooks/resolve-name.ts'
 import { parseRetryAfter, responseToProblem } from '#lib/services/webhooks/response.ts'
-import { findTarget, hostnameOf, type ResolveName } from '#lib/services/webhooks/target.ts'
+import { findTarget, hostnameOf } from '#lib/services/webhooks/target.ts'
 
 export interface WebhookRequest {
   url: string

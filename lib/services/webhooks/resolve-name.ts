@@ -1,5 +1,8 @@
 import { lookup, Resolver } from 'node:dns/promises'
 
+export type ResolveName = (hostname: string) => Promise<{ address: string; family: number }[]>
+
+const RESOLVE_MS = 5_000
 /** Two attempts of 2 s fit within the 5 s limit of a name resolution. */
 const servers = new Resolver({ timeout: 2_000, tries: 2 })
 /** Error codes for a name that does not exist or has no address. */
@@ -29,4 +32,22 @@ export async function resolveName(
   const isUnknown = failures.every(({ reason }) => UNKNOWN.test(reason.code))
   if (isUnknown) return lookup(hostname, { all: true, verbatim: true })
   throw failures[0]?.reason
+}
+
+/** Resolves a name; empty if it is unknown or not resolved within 5 s. */
+export async function resolveInTime(
+  name: string,
+  resolve: ResolveName,
+): Promise<{ address: string }[]> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<[]>(done => {
+    timer = setTimeout(() => done([]), RESOLVE_MS)
+  })
+  try {
+    return await Promise.race([resolve(name), timeout])
+  } catch {
+    return []
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -1,11 +1,13 @@
-import { networkInterfaces } from 'node:os'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { syncBuiltinESMExports } from 'node:module'
+import os, { networkInterfaces } from 'node:os'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { supplyEnv } from '#lib/base/env.ts'
 import { findDeniedClass } from '#lib/services/webhooks/address.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
 import { postWebhook } from '#lib/services/webhooks/post.ts'
 import { problemText } from '#lib/services/webhooks/problem.ts'
-import { findTarget, type ResolveName } from '#lib/services/webhooks/target.ts'
+import type { ResolveName } from '#lib/services/webhooks/resolve-name.ts'
+import { findTarget } from '#lib/services/webhooks/target.ts'
 import { type Canaries, openCanaries } from '#lib/testing/listeners.ts'
 
 const PUBLIC = '8.8.8.8'
@@ -46,7 +48,8 @@ const NAMES: Record<string, string[]> = {
   'empty.example': [],
   'nonsense.example': ['not an address'],
   'good.example': [PUBLIC],
-  'pay.example.com': [PUBLIC],
+  'pay.example.com': ['8.8.4.4', '2001:4860:4860::8844'],
+  'shared.example': ['8.8.4.4'],
   'xn--pple-43d.com': ['127.0.0.1'],
 }
 
@@ -312,6 +315,79 @@ describe('an address in WEBHOOK_ALLOW_CIDRS', () => {
     expect(await findTargetOrProblem('http://10.0.0.1/', 'test')).toHaveProperty('problem')
     expect(await findTargetOrProblem('http://[::ffff:10.0.0.1]/', 'test')).toHaveProperty('problem')
     expect(await findTargetOrProblem('http://[fd00::1]/', 'test')).toHaveProperty('addresses')
+  })
+})
+
+describe("in production, this installation's own addresses", () => {
+  const problem = 'The webhook leads back to this gateway: give the address of your own server'
+  const OWN = { ...PRODUCTION, OWN_ADDRESSES: '1.2.3.4, 2600:1f00::/24,9.9.9.0/24' }
+  afterEach(() => supplyEnv({ OWN_ADDRESSES: '' }))
+
+  test.each([
+    ['an address of PUBLIC_URL', 'http://8.8.4.4'],
+    ['an IPv6 address of PUBLIC_URL', 'http://[2001:4860:4860::8844]'],
+    ['another name with an address of PUBLIC_URL', 'http://shared.example'],
+    ['an address in OWN_ADDRESSES', 'http://1.2.3.4'],
+    ['a range in OWN_ADDRESSES', 'http://9.9.9.9'],
+    ['an IPv6 range in OWN_ADDRESSES', 'http://[2600:1f33:4::1]'],
+  ])('%s is refused on every port', async (_what, origin) => {
+    supplyEnv(OWN)
+    for (const port of ['', ':443', ':3000', ':8080', ':65535'])
+      expect(await findTargetOrProblem(`${origin}${port}/`, 'test', resolve)).toEqual({ problem })
+    for (const address of ['http://1.2.3.5/', 'http://9.9.8.9/', 'http://good.example/'])
+      expect(await findTargetOrProblem(address, 'test', resolve)).toHaveProperty('addresses')
+  })
+
+  test('an address of a network interface is refused on every port', async () => {
+    const spied = vi.spyOn(os, 'networkInterfaces').mockReturnValue({
+      eth0: [{ address: '51.15.0.9', family: 'IPv4' } as os.NetworkInterfaceInfo],
+    })
+    syncBuiltinESMExports()
+    try {
+      const fresh: ResolveName = name => resolve(name)
+      supplyEnv(PRODUCTION)
+      for (const url of ['http://51.15.0.9/', 'http://51.15.0.9:8080/'])
+        expect(await findTargetOrProblem(url, 'test', fresh)).toEqual({ problem })
+      expect(await findTargetOrProblem('http://51.15.0.8/', 'test', fresh)).toHaveProperty(
+        'addresses',
+      )
+    } finally {
+      spied.mockRestore()
+      syncBuiltinESMExports()
+    }
+  })
+
+  test('WEBHOOK_ALLOW_CIDRS opens them', async () => {
+    supplyEnv({ ...OWN, WEBHOOK_ALLOW_CIDRS: '8.8.4.4/32,9.9.9.9/32' })
+    for (const url of ['http://8.8.4.4/', 'http://9.9.9.9/'])
+      expect(await findTargetOrProblem(url, 'test', resolve)).toHaveProperty('addresses')
+    expect(await findTargetOrProblem('http://9.9.9.8/', 'test', resolve)).toEqual({ problem })
+  })
+
+  test('are the last known ones while the name of PUBLIC_URL cannot be resolved', async () => {
+    supplyEnv(PRODUCTION)
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      let isUp = true
+      const flaky: ResolveName = name =>
+        isUp || name !== 'pay.example.com' ? resolve(name) : Promise.reject(new Error('ETIMEOUT'))
+      const findOwn = () => findTargetOrProblem('http://8.8.4.4/', 'test', flaky)
+      expect(await findOwn()).toEqual({ problem })
+      isUp = false
+      for (let minute = 0; minute < 2; minute++) {
+        vi.advanceTimersByTime(61_000)
+        expect(await findOwn()).toEqual({ problem })
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('are not refused locally', async () => {
+    supplyEnv({ ...LOCAL, OWN_ADDRESSES: '1.2.3.4' })
+    expect(await findTargetOrProblem('http://1.2.3.4/', 'test', resolve)).toHaveProperty(
+      'addresses',
+    )
   })
 })
 

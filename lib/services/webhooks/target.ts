@@ -8,10 +8,13 @@ import {
   ownRanges,
   parseAddress,
 } from '#lib/services/webhooks/address.ts'
+import { findOwnAddresses } from '#lib/services/webhooks/own-addresses.ts'
 import type { CodeWithoutParams, Problem } from '#lib/services/webhooks/problem.ts'
-import { resolveName } from '#lib/services/webhooks/resolve-name.ts'
-
-export type ResolveName = (hostname: string) => Promise<{ address: string; family: number }[]>
+import {
+  type ResolveName,
+  resolveInTime,
+  resolveName,
+} from '#lib/services/webhooks/resolve-name.ts'
 
 /** Checked destination: the parsed URL and its allowed addresses. */
 export interface Target {
@@ -23,8 +26,8 @@ interface Refusal {
   problem: Problem
 }
 
-const RESOLVE_MS = 5_000
 /** Maximum addresses: they share the connect timeout, and more would get no time. */
+
 const ADDRESSES_MAX = 16
 
 /**
@@ -66,8 +69,21 @@ export async function findTarget(
     const parsed = parseAddress(address)
     return parsed ? [{ address: parsed.address, family: parsed.family }] : []
   })
+  if (await isOwn(addresses, resolve)) return refuse('leads_back')
   if (portOf(url) === env().PORT && addresses.some(ownRanges().has)) return refuse('leads_back')
   return { url, addresses: addresses.slice(0, ADDRESSES_MAX) }
+}
+
+/** Returns whether an address belongs to this installation and WEBHOOK_ALLOW_CIDRS lacks it. */
+export async function isOwn(
+  addresses: Address[],
+  resolve: ResolveName = resolveName,
+): Promise<boolean> {
+  const allowed = allowedRanges()
+  const closed = addresses.filter(address => !allowed.has(address))
+  if (closed.length === 0) return false
+  const own = await findOwnAddresses(hostnameOf(new URL(env().PUBLIC_URL)), resolve)
+  return closed.some(own.has)
 }
 
 /** Returns the host without IPv6 brackets and without the final dot of a name. */
@@ -104,18 +120,4 @@ function isGateway(url: URL): boolean {
   const own = new URL(env().PUBLIC_URL)
   if (hostnameOf(own) !== hostnameOf(url)) return false
   return portOf(own) === portOf(url) || (own.port === '' && url.port === '')
-}
-
-async function resolveInTime(name: string, resolve: ResolveName): Promise<{ address: string }[]> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<[]>(done => {
-    timer = setTimeout(() => done([]), RESOLVE_MS)
-  })
-  try {
-    return await Promise.race([resolve(name), timeout])
-  } catch {
-    return []
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -21,6 +21,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { assessDurability } from '#lib/views/admin/database.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
+import { examineEndpoints } from '#lib/views/admin/refused-endpoints.ts'
 import { type CheckName, FINDING_STATES } from '#lib/views/admin/schema.ts'
 import en from '#messages/en/health.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/health.json' with { type: 'json' }
@@ -60,6 +61,34 @@ async function expectFinding(
   await repair()
   expect(await readCheck(name)).toEqual(before)
 }
+
+test('enabled endpoints whose address is refused are listed, without the path of their URL', async () => {
+  const data = { accountId: shop.id, mode: 'test', eventTypes: ['charge.paid'] }
+  const ids = [newId(), newId(), newId()]
+  const urls = ['http://51.15.0.9:8080/secret', 'http://51.15.0.10/', 'http://51.15.0.9/disabled']
+  for (const [at, id = ''] of ids.entries()) {
+    const disabled =
+      at === 2 ? { disabledAt: new Date(), disabledReason: 'x', disabledCode: 'other' } : {}
+    await db().webhookEndpoint.create({ data: { ...data, id, url: urls[at] ?? '', ...disabled } })
+  }
+  const before = env().TROCO_ENV
+  const resolve = async () => [{ address: '8.8.4.4', family: 4 }]
+  try {
+    supplyEnv({ TROCO_ENV: 'local' })
+    expect(await examineEndpoints(resolve)).toMatchObject({ state: 'endpoints_allowed' })
+    supplyEnv({ TROCO_ENV: 'production', OWN_ADDRESSES: '51.15.0.9' })
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 6 * 60_000)
+    expect(await examineEndpoints(resolve)).toEqual({
+      level: 'warning',
+      state: 'endpoints_refused',
+      figures: { refused: 1, names: 'Loja Saudável (http://51.15.0.9:8080)' },
+    })
+  } finally {
+    vi.restoreAllMocks()
+    supplyEnv({ TROCO_ENV: before, OWN_ADDRESSES: '' })
+    await db().webhookEndpoint.deleteMany({ where: { id: { in: ids } } })
+  }
+})
 
 test('a healthy system reports every check as ok', async () => {
   await checkLedgers()

@@ -12,6 +12,7 @@ import {
   examineSessions,
 } from '#lib/views/admin/database.ts'
 import { examineQueue } from '#lib/views/admin/queues.ts'
+import { examineEndpoints } from '#lib/views/admin/refused-endpoints.ts'
 import {
   type Check,
   type CheckName,
@@ -59,6 +60,7 @@ export async function readHealth(
   await runCheck('workers', async () => assessWorkers(workers))
   for (const name of QUEUES) await runCheck(name, () => examineQueue(name))
   await runCheck('receivers', examineReceivers)
+  await runCheck('endpoints', () => examineEndpoints())
   await runCheck('gateway', () => examineGateways(chooseGateway))
   await runCheck('mail_server', examineMailServer)
   await runCheck('database', examineDatabase)

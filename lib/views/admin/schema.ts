@@ -76,7 +76,7 @@ export type QueueName = (typeof QUEUES)[number]
 
 export type CheckName =
   | QueueName
-  | ('workers' | 'receivers' | 'gateway' | 'mail_server' | 'database' | 'connections')
+  | ('workers' | 'receivers' | 'endpoints' | 'gateway' | 'mail_server' | 'database' | 'connections')
   | ('transactions' | 'durability' | 'migrations' | 'ledger' | 'address' | 'staff' | 'tokens')
 
 /** States that a check can report. Each bad state has instructions in the interface. */
@@ -86,7 +86,7 @@ export const FINDING_STATES = {
     ...['gateway_simulated', 'gateway_quiet', 'gateway_answers', 'mail_set', 'mail_to_log'],
     ...['database_stands', 'connections_left', 'transactions_short', 'durable', 'migrated'],
     ...['books_none', 'books_right', 'address_sure', 'address_local', 'staff_guarded'],
-    ...['staff_local', 'tokens_covered'],
+    ...['staff_local', 'tokens_covered', 'endpoints_allowed'],
   ],
   bad: [
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
@@ -94,7 +94,7 @@ export const FINDING_STATES = {
     ...['no_mail_server', 'mails_given_up', 'connections_scarce', 'transaction_long'],
     ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer'],
     ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
-    'unreadable',
+    ...['endpoints_refused', 'unreadable'],
   ],
 } as const
 
