@@ -100,7 +100,8 @@ function byteLength(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length
 }
 
-const PAGE_END = 'Send it as `cursor` to read the next page. Null on the last page.'
+const PAGE_END =
+  'Send it as `cursor` to read the next page. Null on the last page, and only there: a page of large entries has fewer than `limit`.'
 
 const Page = z
   .object({ next_cursor: z.string().nullable().meta(openApiMeta(PAGE_END, null)) })
@@ -114,6 +115,7 @@ export function pageOf<Entry extends z.ZodType>(entry: Entry) {
 const LIST_MAX = 100
 const TIME = 'be a date (2026-11-21) or a time with a UTC offset (2026-11-21T03:00:00Z)'
 const TIME_MAX = 40
+const LIMIT_MEANING = 'Maximum number of entries. A page has at most 1 MiB, and so may have fewer.'
 const LIMIT = `be a whole number from 1 to ${LIST_MAX}`
 
 const moment = z
@@ -134,7 +136,7 @@ export function listLimit(defaultLimit: number) {
     .default(defaultLimit)
     .meta({
       like: z.int().min(1).max(LIST_MAX).default(defaultLimit),
-      ...openApiMeta('Maximum number of entries.', defaultLimit),
+      ...openApiMeta(LIMIT_MEANING, defaultLimit),
     })
 }
 

@@ -1,5 +1,6 @@
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { pageResult } from '#lib/edge/http/page.ts'
 import { chargeEventSerializerFor } from '#lib/rooms/charges/queries.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
@@ -26,12 +27,11 @@ export const GET = endpoint({
   async handle({ account, mode, query: { after, limit }, user }) {
     const { oldest, last } = await readEventRange(account.id, mode)
     if (after + 1 < oldest && after < last) throw refuse('events_gone', { oldest })
-    const events = await listEvents(account.id, mode, after, limit)
-    const next = Number(events.at(-1)?.sequence ?? after)
+    const page = await listEvents(account.id, mode, after, limit)
     const serializers = {
       transaction: chargeEventSerializerFor(user),
       withdrawal: serializeWithdrawalEvent,
     }
-    return { data: events.map(event => eventToWire(event, serializers)), next_after: next }
+    return pageResult(page, event => eventToWire(event, serializers), 'next_after')
   },
 })

@@ -1,4 +1,5 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { pageResult } from '#lib/edge/http/page.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { chargeSerializerFor, listCharges, readCreatedCharge } from '#lib/rooms/charges/queries.ts'
 import { chargeRequest } from '#lib/rooms/charges/schema.ts'
@@ -44,7 +45,6 @@ export const GET = endpoint({
   response: ChargePage,
   allowsRememberedCaller: true,
   async handle({ account, mode, query, user }) {
-    const { rows, nextCursor } = await listCharges(account.ref, mode, query)
-    return { data: rows.map(chargeSerializerFor(user)), next_cursor: nextCursor }
+    return pageResult(await listCharges(account.ref, mode, query), chargeSerializerFor(user))
   },
 })

@@ -1,5 +1,6 @@
 import { listQuery } from '#lib/base/fields.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { pageResult } from '#lib/edge/http/page.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { listWithdrawals, readCreatedWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import {
@@ -52,7 +53,6 @@ export const GET = endpoint({
   response: WithdrawalPage,
   allowsRememberedCaller: true,
   async handle({ account, mode, query }) {
-    const { rows, nextCursor } = await listWithdrawals(account.ref, mode, query)
-    return { data: rows.map(withdrawalToWire), next_cursor: nextCursor }
+    return pageResult(await listWithdrawals(account.ref, mode, query), withdrawalToWire)
   },
 })

@@ -2,8 +2,8 @@ import { matchActions } from '#lib/base/audit/actions.ts'
 import type { AuditLine, StaffAuditFilters } from '#lib/base/audit/schema.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
-import { filterSql, type Page, toPage } from '#lib/base/db/page.ts'
-import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { filterSql, type Page, readPage } from '#lib/base/db/page.ts'
+import { asJson } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 
 /**
@@ -23,7 +23,7 @@ const isOperator = Prisma.sql`(
  * Returns the matching actions, newest first. The filters account, action, actor and period use
  * indexes; target, address and request id are checked while scanning from the newest row.
  */
-export async function listAudit(reader: AuditReader, query: AuditQuery): Promise<Page<AuditLine>> {
+export function listAudit(reader: AuditReader, query: AuditQuery): Promise<Page<AuditLine>> {
   const { limit, cursor, created_from, created_to, action } = query
   const orderAndLimit = Prisma.sql`ORDER BY r.id DESC LIMIT ${limit + 1}`
   const conditions = Prisma.sql`${buildConditions(reader, query)} ${filterSql('r', { cursor, created_from, created_to })}`
@@ -33,13 +33,13 @@ export async function listAudit(reader: AuditReader, query: AuditQuery): Promise
     ? Prisma.sql`r.action = ANY(${actions}::text[])`
     : Prisma.sql`true`
   const chosen = Prisma.sql`SELECT r.* FROM audit_log r WHERE ${actionCondition} AND ${conditions} ${orderAndLimit}`
-  const rows = await queryRows<AuditLine>(Prisma.sql`
+  const rows = Prisma.sql`
     SELECT ${asJson(columnsFor(reader))}::text AS json
     FROM (SELECT r.*, ${isOperator} AS is_operator FROM (${chosen}) r) r
     LEFT JOIN users u ON u.id = r.actor_id
     LEFT JOIN accounts a ON a.id = r.account_id
-    ${orderAndLimit}`)
-  return toPage(rows, limit)
+    ${orderAndLimit}`
+  return readPage<AuditLine>(rows, limit)
 }
 
 /** Yields all matching actions page by page, for the CSV export. */

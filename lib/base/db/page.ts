@@ -1,4 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
 import { earliestIdAt, latestIdAt } from '#lib/base/ids.ts'
 
@@ -33,12 +34,63 @@ export function sqlIfDefined(value: unknown, sql: Prisma.Sql): Prisma.Sql {
   return value === undefined ? Prisma.empty : sql
 }
 
-export interface Page<Row> {
+/**
+ * Maximum size of the rows of a page as JSON. A charge has up to 64 KiB, so that 100 of them, read by
+ * a few hundred clients at once, would fill the memory of the process.
+ */
+export const PAGE_BYTES_MAX = 1024 * 1024
+
+export interface Page<Row, Cursor = string> {
   rows: Row[]
-  nextCursor: string | null
+  /** Cursor of the next page; null at the end. A page may have fewer rows than its limit. */
+  nextCursor: Cursor | null
+  /** Returns the cursor of a page that ends with this row. */
+  cursorOf: (row: Row) => Cursor
 }
 
-export function toPage<Row extends { id: string }>(found: Row[], limit: number): Page<Row> {
-  const rows = found.slice(0, limit)
-  return { rows, nextCursor: found.length > limit ? (rows.at(-1)?.id ?? null) : null }
+type Found<Row> = (Row | null)[]
+
+export function readPage<Row extends { id: string }>(
+  rows: Prisma.Sql,
+  limit: number,
+): Promise<Page<Row>>
+export function readPage<Row, Cursor>(
+  rows: Prisma.Sql,
+  limit: number,
+  cursorOf: (row: Row) => Cursor,
+): Promise<Page<Row, Cursor>>
+/** Reads a page with a statement of up to `limit + 1` ordered rows, whose column `json` is text. */
+export async function readPage<Row>(
+  rows: Prisma.Sql,
+  limit: number,
+  cursorOf: (row: Row) => unknown = idOf,
+): Promise<Page<Row, unknown>> {
+  return toPage(await queryRows<Row | null>(fitBytes(rows)), limit, cursorOf)
+}
+
+/**
+ * Returns the rows of a statement with `json` replaced by NULL after the first PAGE_BYTES_MAX bytes,
+ * so that the database does not send what the page omits. The first row is always kept.
+ */
+export function fitBytes(rows: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    SELECT CASE WHEN row_number() OVER w = 1 OR sum(octet_length(p.json)) OVER w <= ${PAGE_BYTES_MAX}::int
+      THEN p.json END AS json
+    FROM (${rows}) p WINDOW w AS (ROWS UNBOUNDED PRECEDING)`
+}
+
+/** Makes a page of up to `limit + 1` rows, which is over before the first null (see fitBytes). */
+export function toPage<Row, Cursor>(
+  found: Found<Row>,
+  limit: number,
+  cursorOf: (row: Row) => Cursor,
+): Page<Row, Cursor> {
+  const rows = found.slice(0, limit).filter(row => row !== null)
+  const last = rows.at(-1)
+  const hasMore = found.length > rows.length && last !== undefined
+  return { rows, nextCursor: hasMore ? cursorOf(last) : null, cursorOf }
+}
+
+export function idOf(row: unknown): string {
+  return (row as { id: string }).id
 }

@@ -17,7 +17,7 @@ import {
   respondTo,
 } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
-import { isStreamed, json, stream } from '#lib/edge/http/response.ts'
+import { json, resultResponse } from '#lib/edge/http/response.ts'
 import { type ProofRule, requireProof } from '#lib/edge/session/proof.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
@@ -121,8 +121,9 @@ function createEndpoint<User extends SessionUser | null>(
     const { params, ip } = incoming
     const userAgent = incoming.header('user-agent')
     const origin = incoming.header('origin') ?? ''
-    const result = await declared.handle({ user, body, query, params, ip, userAgent, origin })
-    return isStreamed(result) ? stream(result) : json(200, result)
+    return resultResponse(
+      await declared.handle({ user, body, query, params, ip, userAgent, origin }),
+    )
   }
   const serve = (incoming: HttpRequest) => respondTo(incoming, 'field_messages', respond)
   const { method, proof, response, body, query } = declared

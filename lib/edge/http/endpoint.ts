@@ -18,13 +18,7 @@ import {
   consumeAllowance,
   exhaustedAllowance,
 } from '#lib/edge/http/rate-limit.ts'
-import {
-  type ErrorFormat,
-  errorResponse,
-  isStreamed,
-  json,
-  stream,
-} from '#lib/edge/http/response.ts'
+import { type ErrorFormat, errorResponse, json, resultResponse } from '#lib/edge/http/response.ts'
 import { fromRequest, toResponse } from '#lib/edge/http/web.ts'
 
 interface RouteContext {
@@ -182,10 +176,7 @@ async function runEndpoint(
     return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
   }
   const key = rule ? readIdempotencyKey(incoming) : null
-  if (!rule || key === null) {
-    const result = await handle()
-    return isStreamed(result) ? stream(result) : json(200, result)
-  }
+  if (!rule || key === null) return resultResponse(await handle())
   const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
   return runOnce({ accountId: account.id, mode, path, key }, content, rule, handle)
 }

@@ -83,7 +83,9 @@ IETF draft. Above them the response is 429 with \`Retry-After\`.
 ## Pages
 
 Lists are sorted newest first. \`limit\` is the maximum number of entries. Send \`next_cursor\` as
-\`cursor\`, with the same filters, to read the next page; it is null on the last page.
+\`cursor\`, with the same filters, to read the next page; it is null on the last page. The entries of a
+page have at most 1 MiB of JSON, so a page can have fewer than \`limit\` entries and still not be the
+last: only \`next_cursor\` tells. The same limit applies to \`GET /events\`.
 
 ## Webhooks
 

@@ -34,11 +34,21 @@ export interface StreamedResult {
   chunks: AsyncIterable<string>
 }
 
-export function isStreamed(result: unknown): result is StreamedResult {
-  return typeof result === 'object' && result !== null && 'chunks' in result
+/** Result of an endpoint that is JSON text already. */
+export interface SerializedResult {
+  serialized: string
 }
 
-export function stream({ headers, chunks }: StreamedResult): HttpResponse {
+/** Builds the 200 response of what an endpoint returned. */
+export function resultResponse(result: unknown): HttpResponse {
+  if (typeof result === 'object' && result !== null) {
+    if ('chunks' in result) return stream(result as StreamedResult)
+    if ('serialized' in result) return jsonText(200, (result as SerializedResult).serialized)
+  }
+  return json(200, result)
+}
+
+function stream({ headers, chunks }: StreamedResult): HttpResponse {
   return { status: 200, text: '', chunks, headers: { ...JSON_HEADERS, ...headers } }
 }
 

@@ -1,6 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
-import { type Page, toPage } from '#lib/base/db/page.ts'
+import { fitBytes, idOf, type Page, readPage, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { isUuid } from '#lib/base/ids.ts'
@@ -113,8 +113,7 @@ export async function readCharges<Row extends { id: string }>(
   const rows = needsIdScan(query)
     ? Prisma.sql`(${idsOf(where)} ${end}) k JOIN charges c USING (account_id, id) ORDER BY c.id DESC`
     : Prisma.sql`charges c WHERE ${where} ${end}`
-  const found = Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM ${rows}`
-  return toPage(await queryRows<Row>(found), limit)
+  return readPage<Row>(Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM ${rows}`, limit)
 }
 
 /**
@@ -144,16 +143,18 @@ async function searchCharges<Row extends { id: string }>(
   const { q, limit } = query
   const where = chargesWhere(account, mode, query)
   const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
-  const [newest] = await queryRows<{ seen: number; rows: Row[] }>(Prisma.sql`
+  const matches = fitBytes(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM ${joinCharges('newest')}
+    WHERE ${searchCondition('c', q)} ${end}`)
+  const [newest] = await queryRows<{ seen: number; rows: (Row | null)[] }>(Prisma.sql`
     WITH newest AS MATERIALIZED (${idsOf(where)} ORDER BY c.id DESC LIMIT ${NEWEST_MAX})
-    SELECT json_build_object('seen', (SELECT count(*) FROM newest), 'rows', ARRAY(
-      SELECT ${asJson(columns)} FROM ${joinCharges('newest')}
-      WHERE ${searchCondition('c', q)} ${end}))::text AS json`)
+    SELECT '{"seen":' || (SELECT count(*) FROM newest) || ',"rows":[' || COALESCE(
+      (SELECT string_agg(COALESCE(m.json, 'null'), ',') FROM (${matches}) m), '') || ']}' AS json`)
   const { seen = 0, rows = [] } = newest ?? {}
-  if (rows.length > limit || seen < NEWEST_MAX) return toPage(rows, limit)
+  if (rows.length > limit || seen < NEWEST_MAX) return toPage(rows, limit, idOf)
   const found = Prisma.sql`
     WITH ${searchCte(account, mode, q)}
     SELECT ${asJson(columns)}::text AS json FROM ${joinCharges('found')}
     WHERE ${where} ${end}`
-  return toPage(await queryRows<Row>(found), limit)
+  return readPage<Row>(found, limit)
 }

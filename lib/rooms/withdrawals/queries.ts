@@ -1,7 +1,7 @@
 import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
-import { type Page, pageSql, toPage } from '#lib/base/db/page.ts'
+import { type Page, pageSql, readPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
 import { isUuid, removeHyphens } from '#lib/base/ids.ts'
@@ -70,7 +70,7 @@ export async function readCreatedWithdrawal(
   return { ...row, status: 'pending' }
 }
 
-export async function listWithdrawals(
+export function listWithdrawals(
   account: AccountRef,
   mode: Mode,
   query: ListQuery,
@@ -80,8 +80,8 @@ export async function listWithdrawals(
     ? Prisma.sql`AND (w.external_id = ${q} OR w.end_to_end_id = ${q} OR w.pix_key = ${q}
         OR w.dict_key = ${q} OR w.id = ${isUuid(q) ? q : null}::uuid)`
     : Prisma.empty
-  const rows = await queryRows<WithdrawalRow>(Prisma.sql`
+  const rows = Prisma.sql`
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
-    WHERE ${accountCondition('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`)
-  return toPage(rows, query.limit)
+    WHERE ${accountCondition('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
+  return readPage<WithdrawalRow>(rows, query.limit)
 }

@@ -1,6 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { reasonColumns, utc } from '#lib/base/db/columns.ts'
-import { type Page, sqlIfDefined } from '#lib/base/db/page.ts'
+import { type Page, readPage, sqlIfDefined } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { CLOCK_SKEW_MS, isUuid } from '#lib/base/ids.ts'
@@ -51,20 +51,17 @@ const lateralJoins = Prisma.sql`
 /** List query, with the subject ids that its reference resolves to. */
 export type DeliveriesFilter = DeliveriesQuery & { subject_ids?: string[] }
 
-export async function listDeliveries(
+export function listDeliveries(
   accountId: string,
   mode: Mode,
   query: DeliveriesFilter,
 ): Promise<Page<Delivery>> {
-  const { limit } = query
-  const found = await queryRows<Delivery>(Prisma.sql`
+  const rows = Prisma.sql`
     SELECT ${deliveryAsJson}::text AS json FROM (
       SELECT d.*, e.type, e.resource FROM (${pageRowsSql(accountId, mode, query)}) d
       JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id) d ${lateralJoins}
-    ORDER BY d.sequence DESC, d.id DESC`)
-  const rows = found.slice(0, limit)
-  const last = found.length > limit ? rows.at(-1) : undefined
-  return { rows, nextCursor: last ? `${last.sequence}.${last.id}` : null }
+    ORDER BY d.sequence DESC, d.id DESC`
+  return readPage(rows, query.limit, (last: Delivery) => `${last.sequence}.${last.id}`)
 }
 
 function pageRowsSql(accountId: string, mode: Mode, query: DeliveriesFilter): Prisma.Sql {

@@ -1,5 +1,6 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
+import { type Page, readPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
@@ -10,18 +11,25 @@ import type { EventRow } from '#lib/services/webhooks/schema.ts'
 import { readCreatedSecret } from '#lib/services/webhooks/secrets.ts'
 import type { Endpoint } from '#lib/services/webhooks/wire.ts'
 
-/** Lists events after a sequence number, oldest first. */
-export function listEvents(
+const eventAsJson = asJson(
+  Prisma.sql`e.id, e.type, e.mode, e.sequence, e.resource, ${utc('e.created_at')}`,
+)
+
+/** Lists events after a sequence number, oldest first. The feed has no end: the cursor is never null. */
+export async function listEvents(
   account: AccountRef,
   mode: Mode,
   after: number,
   limit: number,
-): Promise<EventRow[]> {
-  return db().$queryRaw<EventRow[]>`
-    SELECT e.id, e.type, e.mode, e.sequence, e.resource, ${utc('e.created_at')} FROM events e
+): Promise<Page<EventRow, number>> {
+  const rows = Prisma.sql`
+    SELECT ${eventAsJson}::text AS json FROM events e
     WHERE ${accountCondition('e', account)} AND e.mode = ${mode}
       AND e.sequence > ${after}::bigint
     ORDER BY e.sequence LIMIT ${limit}`
+  const page = await readPage(rows, limit, ({ sequence }: EventRow) => Number(sequence))
+  const last = page.rows.at(-1)
+  return { ...page, nextCursor: last ? page.cursorOf(last) : after }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
-import { type Page, toPage } from '#lib/base/db/page.ts'
+import { type Page, readPage } from '#lib/base/db/page.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
@@ -41,22 +41,22 @@ function ledgerBalances(name: 'available' | 'outbound'): Prisma.Sql {
 /**
  * Lists accounts, pending ones first, then the newest. A page starts after the account `cursor`.
  */
-export async function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine>> {
+export function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine>> {
   const { status, cursor } = query
   const ofStatus = status ? Prisma.sql`AND a.status = ${status}` : Prisma.empty
   const after = cursor
     ? Prisma.sql`AND (a.status = 'pending', a.id) <
         (SELECT c.status = 'pending', c.id FROM accounts c WHERE c.id = ${cursor}::uuid)`
     : Prisma.empty
-  const rows = await queryRows<AccountLine>(Prisma.sql`
+  const rows = Prisma.sql`
     SELECT json_build_object('id', a.id, 'name', a.name, 'status', a.status,
       'owner_email', ${ownerEmail}, 'created_at', ${utcText('a.created_at')},
       'balance', ${ledgerBalances('available')}, 'volume', ${volume})::text AS json
     FROM (
       SELECT a.* FROM accounts a WHERE ${accountSearchCondition(query.q)} ${ofStatus} ${after}
       ORDER BY a.status = 'pending' DESC, a.id DESC LIMIT ${PAGE_SIZE + 1}
-    ) a ORDER BY a.status = 'pending' DESC, a.id DESC`)
-  return toPage(rows, PAGE_SIZE)
+    ) a ORDER BY a.status = 'pending' DESC, a.id DESC`
+  return readPage<AccountLine>(rows, PAGE_SIZE)
 }
 
 /**

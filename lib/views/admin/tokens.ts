@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { type Page, toPage } from '#lib/base/db/page.ts'
+import { idOf, type Page, toPage } from '#lib/base/db/page.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { exceedsIssuerCondition } from '#lib/rooms/tokens/authority.ts'
 import { tokenAsJson } from '#lib/rooms/tokens/queries.ts'
@@ -27,6 +27,7 @@ export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine
       ${tokenSearchCondition(query.q)} AND ${statusCondition(query.status)} ${after}
       ORDER BY t.id DESC LIMIT ${PAGE_SIZE + 1}`),
     PAGE_SIZE,
+    idOf,
   )
 }
 

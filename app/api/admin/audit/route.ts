@@ -1,6 +1,7 @@
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { AuditPage, staffAuditQuery } from '#lib/base/audit/schema.ts'
 import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { pageResult } from '#lib/edge/http/page.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',
@@ -8,7 +9,6 @@ export const GET = adminEndpoint({
   query: staffAuditQuery,
   response: AuditPage,
   async handle({ query }) {
-    const { rows, nextCursor } = await listAudit({ staff: true }, query)
-    return { data: rows, next_cursor: nextCursor }
+    return pageResult(await listAudit({ staff: true }, query))
   },
 })

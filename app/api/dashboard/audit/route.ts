@@ -1,6 +1,7 @@
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { AuditPage, auditQuery } from '#lib/base/audit/schema.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { pageResult } from '#lib/edge/http/page.ts'
 
 export const GET = endpoint({
   method: 'GET',
@@ -9,7 +10,6 @@ export const GET = endpoint({
   query: auditQuery,
   response: AuditPage,
   async handle({ account, query }) {
-    const { rows, nextCursor } = await listAudit({ staff: false, accountId: account.id }, query)
-    return { data: rows, next_cursor: nextCursor }
+    return pageResult(await listAudit({ staff: false, accountId: account.id }, query))
   },
 })

@@ -1,7 +1,7 @@
 import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
-import { type Page, pageSql, toPage } from '#lib/base/db/page.ts'
+import { type Page, pageSql, readPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
 import { isUuid, removeHyphens } from '#lib/base/ids.ts'
@@ -46,17 +46,17 @@ export async function readCreatedRefund(
   return { ...row, status: 'pending' }
 }
 
-export async function listRefunds(
+export function listRefunds(
   account: AccountRef,
   mode: Mode,
   chargeId: string,
   query: ListQuery,
 ): Promise<Page<RefundRow>> {
-  const rows = await queryRows<RefundRow>(Prisma.sql`
+  const rows = Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
     WHERE ${accountCondition('r', account)} AND r.mode = ${mode}
-      AND r.charge_id = ${chargeId}::uuid ${pageSql('r', query)}`)
-  return toPage(rows, query.limit)
+      AND r.charge_id = ${chargeId}::uuid ${pageSql('r', query)}`
+  return readPage<RefundRow>(rows, query.limit)
 }
 
 /** Returns the order for the bank; null if the lease was lost or the refund has ended. */

@@ -1,4 +1,5 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { pageResult } from '#lib/edge/http/page.ts'
 import { deliveriesQuery } from '#lib/services/webhooks/schema.ts'
 import { DeliveryPage } from '#lib/services/webhooks/wire.ts'
 import { listDeliveriesOf } from '#lib/views/dashboard/deliveries.ts'
@@ -10,7 +11,6 @@ export const GET = endpoint({
   query: deliveriesQuery,
   response: DeliveryPage,
   async handle({ account, mode, query }) {
-    const { rows, nextCursor } = await listDeliveriesOf(account.id, mode, query)
-    return { data: rows, next_cursor: nextCursor }
+    return pageResult(await listDeliveriesOf(account.id, mode, query))
   },
 })

@@ -1,5 +1,6 @@
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { pageResult } from '#lib/edge/http/page.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { listRefunds, readCreatedRefund } from '#lib/rooms/charges/refunds/queries.ts'
@@ -45,7 +46,6 @@ export const GET = endpoint({
   async handle({ account, mode, params, query }) {
     const charge = await findCharge(account.ref, mode, params.id ?? '')
     if (!charge) throw refuse('transaction_not_found')
-    const { rows, nextCursor } = await listRefunds(account.ref, mode, charge.id, query)
-    return { data: rows, next_cursor: nextCursor }
+    return pageResult(await listRefunds(account.ref, mode, charge.id, query))
   },
 })

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Prisma } from '#lib/base/db/client.ts'
+import { PAGE_BYTES_MAX, readPage } from '#lib/base/db/page.ts'
+import { newId } from '#lib/base/ids.ts'
+import { listCharges } from '#lib/rooms/charges/queries.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { call } from '#lib/testing/call.ts'
+import { type Api, expectBalancedBooks, startApiWithMerchant } from '#lib/testing/fixtures.ts'
+import { LISTS } from '#lib/testing/lists.ts'
+
+const ROWS = 100
+/** The largest rows that the API stores: about 58 KB as JSON, with two bytes per character. */
+const FAT = {
+  metadata: { note: 'é'.repeat(8_000) },
+  utms: { utm_campaign: 'é'.repeat(8_000) },
+  items: [{ name: 'ç'.repeat(13_000) }],
+}
+/** Names, brackets and cursor around the rows. */
+const ENVELOPE_BYTES = 100
+
+let api: Api
+let merchant: { id: string }
+let token: string
+const ids: string[] = []
+beforeAll(async () => {
+  ;({ api, merchant, token } = await startApiWithMerchant())
+  for (let nth = 0; nth < ROWS; nth++) {
+    const row = await LISTS[0]?.insert(merchant.id, { ...FAT, clientName: 'Zélia Gorda' })
+    ids.unshift(row?.id ?? '')
+  }
+})
+afterAll(async () => {
+  await expectBalancedBooks(merchant.id)
+  await api.close()
+})
+
+/** Follows the cursors from the first page; returns the page sizes in bytes and all rows. */
+async function walk(path: string, parameter: string, field: string) {
+  const sizes: number[] = []
+  const rows: { id: string }[] = []
+  for (let cursor = ''; ; ) {
+    const { text, body } = await call(api.url, 'GET', `${path}${cursor}`, { token })
+    sizes.push(Buffer.byteLength(text))
+    rows.push(...body.data)
+    const next = body[field]
+    if (next === null || body.data.length === 0) return { sizes, rows }
+    cursor = `&${parameter}=${next}`
+  }
+}
+
+describe('a page is at most 1 MiB', () => {
+  test.each([
+    ['newest first', ''],
+    ['filtered', '&status=pending'],
+    ['found by a name', '&q=gorda'],
+  ])('100 charges of 58 KB, %s: the cursors visit every row once', async (_, filter) => {
+    const { sizes, rows } = await walk(`/transactions?limit=100${filter}`, 'cursor', 'next_cursor')
+    expect(rows.map(({ id }) => id)).toEqual(ids)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(PAGE_BYTES_MAX + ENVELOPE_BYTES)
+    // Pages are filled: as few as the size allows.
+    const total = sizes.reduce((sum, size) => sum + size, 0)
+    expect(total).toBeGreaterThan(5_500_000)
+    expect(sizes.length).toBeLessThanOrEqual(Math.ceil(total / PAGE_BYTES_MAX) + 1)
+  })
+
+  test('a limit below the size keeps its meaning, and the last page ends with null', async () => {
+    const { sizes, rows } = await walk('/transactions?limit=10', 'cursor', 'next_cursor')
+    expect(rows.map(({ id }) => id)).toEqual(ids)
+    expect(sizes).toHaveLength(ROWS / 10)
+  })
+
+  test('the database does not send the rows that a page omits', async () => {
+    const page = await listCharges(merchant.id, 'test', { limit: 100 })
+    expect(Buffer.byteLength(JSON.stringify(page.rows))).toBeLessThan(PAGE_BYTES_MAX + 1_000)
+    expect(page.nextCursor).toBe(page.rows.at(-1)?.id)
+  })
+
+  test('events of 58 KB: next_after visits every one once', async () => {
+    for (const id of ids.slice(0, 40)) await simulateCharge(merchant.id, id, 'paid')
+    const { sizes, rows } = await walk('/events?limit=100', 'after', 'next_after')
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(40)
+    expect(rows).toHaveLength(40)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(PAGE_BYTES_MAX + ENVELOPE_BYTES)
+    expect(sizes.length).toBeGreaterThan(2)
+  })
+
+  test('a page has at least one row, however large', async () => {
+    const row = (size: number) => Prisma.sql`
+      SELECT json_build_object('id', ${newId()}::text, 'text', repeat('x', ${size}::int))::text AS json`
+    const rows = Prisma.sql`(${row(2 * PAGE_BYTES_MAX)}) UNION ALL (${row(10)})`
+    const page = await readPage(rows, 2)
+    expect(page.rows).toHaveLength(1)
+    expect(page.nextCursor).not.toBeNull()
+  })
+})
