@@ -23,6 +23,7 @@ import {
 import { checkReadiness } from '#lib/edge/server/health.ts'
 import { serveReference } from '#lib/edge/server/reference.ts'
 import { loadPayerRoutes, loadRoutes, matchRoute } from '#lib/edge/server/routes.ts'
+import { cutUnreadResponses } from '#lib/edge/server/unread.ts'
 
 type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -38,7 +39,11 @@ const CLOSE_DELAY_MS = 500
  * Creates the server of the only port. Serves /api and /pay with the exports of the route modules.
  * Passes other paths to Next, whose route handlers cost about 20 times as much.
  */
-export async function createFront(nextHandler: NextHandler, development = false): Promise<Server> {
+export async function createFront(
+  nextHandler: NextHandler,
+  development = false,
+  unreadTimeoutMs?: number,
+): Promise<Server> {
   const routes = await loadRoutes()
   const payerRoutes = await loadPayerRoutes()
   const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
@@ -124,6 +129,7 @@ export async function createFront(nextHandler: NextHandler, development = false)
       })
     },
   )
+  cutUnreadResponses(server, unreadTimeoutMs)
   server.on('clientError', refuseInvalidHttp)
   server.on('connect', (_request, socket) =>
     refuseAndClose(socket, '400 Bad Request', 'Malformed request'),

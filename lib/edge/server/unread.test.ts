@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { disconnect } from '#lib/base/db/client.ts'
+import { createFront } from '#lib/edge/server/front.ts'
+import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+import { LISTS } from '#lib/testing/lists.ts'
+
+const TIMEOUT_MS = 1_000
+const LARGE_BYTES = 40_000_000
+const HEARTBEAT_MS = 1_500
+
+let front: Server
+let token: string
+beforeAll(async () => {
+  const merchant = await makeMerchant()
+  token = await makeToken(merchant.id)
+  const items = [{ name: 'x'.repeat(50_000) }]
+  for (let nth = 0; nth < 20; nth++) await LISTS[0]?.insert(merchant.id, { items })
+  // Stands for pages, exports and live streams: all responses leave by the same connections.
+  const respond: Parameters<typeof createFront>[0] = async ({ url }, response) => {
+    if (url === '/large') return void response.end('x'.repeat(LARGE_BYTES))
+    if (url === '/slow') return void setTimeout(() => response.end('done'), 2 * TIMEOUT_MS)
+    response.write('open\n')
+    const timer = setInterval(() => response.write('heartbeat\n'), HEARTBEAT_MS)
+    response.once('close', () => clearInterval(timer))
+  }
+  front = await createFront(respond, false, TIMEOUT_MS)
+  front.listen(0, '127.0.0.1')
+  await once(front, 'listening')
+})
+afterAll(async () => {
+  front.closeAllConnections()
+  front.close()
+  await disconnect()
+})
+
+/** Sends requests on one connection, of which nothing is read before `socket.resume()`. */
+function send(path: string, count = 1): Socket {
+  const socket = connect((front.address() as AddressInfo).port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.pause()
+  const request = `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`
+  socket.write(request.repeat(count))
+  return socket
+}
+
+const countConnections = () => promisify(front.getConnections.bind(front))()
+
+test.each([
+  ['a large response', '/large', 1],
+  ['pipelined lists of 1 MB', '/api/transactions', 40],
+])('%s that the client does not read is cut', async (_, path, count) => {
+  const sockets = Array.from({ length: 5 }, () => send(path, count))
+  await vi.waitFor(async () => expect(await countConnections()).toBe(5))
+  await sleep(TIMEOUT_MS / 2)
+  expect(await countConnections()).toBe(5)
+  await vi.waitFor(async () => expect(await countConnections()).toBe(0), 10 * TIMEOUT_MS)
+  for (const socket of sockets) socket.destroy()
+})
+
+test('bytes that the client sends are no progress', async () => {
+  const socket = send('/large')
+  socket.write('GET /large HTTP/1.1\r\n')
+  const timer = setInterval(() => socket.write('x: y\r\n'), TIMEOUT_MS / 10)
+  await sleep(0.9 * TIMEOUT_MS)
+  expect(await countConnections()).toBe(1)
+  await vi.waitFor(async () => expect(await countConnections()).toBe(0), 5 * TIMEOUT_MS)
+  clearInterval(timer)
+  socket.destroy()
+})
+
+test('a client that reads slowly gets the whole response', async () => {
+  const socket = send('/large')
+  const began = performance.now()
+  let received = 0
+  while (received < LARGE_BYTES && !socket.destroyed) {
+    await sleep(5)
+    received += socket.read()?.length ?? 0
+  }
+  expect(received).toBeGreaterThan(LARGE_BYTES)
+  expect(performance.now() - began).toBeGreaterThan(2 * TIMEOUT_MS)
+  socket.destroy()
+})
+
+test('a live stream, a slow response and an idle connection stay open', async () => {
+  const sockets = [send('/live'), send('/slow').resume(), send('/live').resume()]
+  let received = ''
+  sockets[1]?.on('data', chunk => {
+    received += chunk
+  })
+  await sleep(3 * TIMEOUT_MS)
+  expect(await countConnections()).toBe(3)
+  expect(received).toContain('done')
+  for (const socket of sockets) socket.destroy()
+})
