@@ -129,6 +129,16 @@ const schema = z.object({
   RATE_IP_BURST: limit
     .default(400)
     .describe('requests at once of a client address that was idle; 0 means RATE_IP_PER_SECOND'),
+  RATE_TOKEN_IN_FLIGHT: limit
+    .default(300)
+    .describe(
+      'requests of one token in progress at the same time in each process; further ones wait up to 2 s; 0 disables the limit',
+    ),
+  RATE_IP_IN_FLIGHT: limit
+    .default(600)
+    .describe(
+      'requests of one client address in progress at the same time in each process; further ones wait up to 2 s; 0 disables the limit',
+    ),
   RATE_FAILED_BEARERS_PER_MINUTE: limit
     .default(30)
     .describe(

@@ -12,6 +12,7 @@ import {
 import type { Declaration } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { readIdempotencyKey, runOnce } from '#lib/edge/http/idempotency.ts'
+import { Places } from '#lib/edge/http/in-flight.ts'
 import {
   type Allowance,
   allowanceHeaders,
@@ -50,6 +51,7 @@ export interface RequestState {
   incoming: HttpRequest
   logContext: LogContext
   allowances: (Allowance | null)[]
+  places: Places
   address?: Promise<void>
   token?: Promise<void>
   content?: Promise<Record<string, unknown>>
@@ -83,8 +85,9 @@ export function respondTo(
   const { requestId, ip, method } = incoming
   return withLogContext({ requestId, ip }, async logContext => {
     const began = performance.now()
-    const state: RequestState = { incoming, logContext, allowances: [] }
+    const state: RequestState = { incoming, logContext, allowances: [], places: new Places() }
     const response = await respond(state).catch(error => errorResponse(error, errorFormat))
+    incoming.onEnd(() => state.places.release())
     Object.assign(response.headers, allowanceHeaders(state.allowances))
     const tookMs = Math.round(performance.now() - began)
     log().debug({ method, status: response.status, tookMs }, 'request completed')
@@ -157,6 +160,7 @@ async function limitBy(state: RequestState, policy: 'ip' | 'token', key: string)
     throw error
   })
   state.allowances.push(allowance)
+  await state.places.take(policy, key)
 }
 
 async function runEndpoint(

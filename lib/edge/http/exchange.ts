@@ -8,6 +8,8 @@ export interface HttpRequest {
   header(name: string): string | null
   /** Reads the whole body; null if longer than `bytesMax`. Throws if the caller disconnects. */
   readBody(bytesMax: number): Promise<Uint8Array | null>
+  /** Calls back when the response has left the process or the caller has disconnected. */
+  onEnd(callback: () => void): void
 }
 
 export interface HttpResponse {

@@ -78,8 +78,11 @@ and refunds. Errors are not stored, so the same key can succeed after one.
 
 By default, a token can send 100 requests per second and a client address 200, and twice as many at once
 after an idle time. \`RateLimit-Policy\` and \`RateLimit\` state the limits and what is left, as in the
-IETF draft. Above them the response is 429 with \`Retry-After\`. A connection on which the client reads
-nothing for 20 seconds, although data waits, is closed.
+IETF draft. Above them the response is 429 with \`Retry-After\`.
+
+By default, 300 requests of a token and 600 of a client address can be in progress at the same time, each
+until its response has been sent. A further one waits up to 2 seconds, then gets 429. A connection on
+which the client reads nothing for 20 seconds, although data waits, is closed.
 
 ## Pages
 

@@ -8,7 +8,7 @@ export const ERROR_SUMMARIES: Record<PublicErrorCode, string> = {
   live_mode_disabled: 'A live token, but no bank is configured',
   cross_origin: 'A dashboard session, from another origin',
   proof_required: 'A dashboard session whose last confirmation of identity is too old',
-  too_many_requests: 'A rate limit was exceeded',
+  too_many_requests: 'A rate limit was exceeded, or too many requests are in progress',
   malformed_json: 'The body is not JSON in UTF-8',
   payload_too_large: 'The body is larger than 64 KiB',
   unsupported_media_type: 'The Content-Type is not JSON, or the body is compressed',

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { isDatabaseUnavailable, isTrocoError } from '#lib/base/errors.ts'
 import { log, withLogContext } from '#lib/base/log.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { Places } from '#lib/edge/http/in-flight.ts'
 import {
   allowanceHeaders,
   consumeAllowance,
@@ -28,9 +29,11 @@ export function servePaymentPage(incoming: HttpRequest): Promise<HttpResponse> {
   const { url, requestId } = incoming
   const query = new URLSearchParams(url.split('?')[1])
   const texts = createPayerTexts(query.get('lang'), incoming.header('accept-language'))
+  const places = new Places()
   return withLogContext({ requestId }, async logContext => {
     try {
       const allowance = await consumeAllowance('ip', incoming.ip)
+      await places.take('ip', incoming.ip)
       const txids = txidsOfPage(incoming.params.id ?? '')
       const charge = txids.length === 0 ? null : await readPayableCharge(txids)
       logContext.accountId = charge?.account_id
@@ -41,6 +44,8 @@ export function servePaymentPage(incoming: HttpRequest): Promise<HttpResponse> {
       return response
     } catch (error) {
       return errorPage(error, texts)
+    } finally {
+      incoming.onEnd(() => places.release())
     }
   })
 }

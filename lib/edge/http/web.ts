@@ -19,6 +19,8 @@ export function fromRequest(request: Request, params: Record<string, string>): H
     // Under Next, the body of a disconnected caller never ends or fails: only the signal fires.
     readBody: bytesMax =>
       Promise.race([readLimited(request.body, bytesMax), rejectOnAbort(request.signal)]),
+    // Next does not report when a response has been sent.
+    onEnd: callback => callback(),
   }
 }
 

@@ -6,6 +6,7 @@ import { refuseAccountlessMethod } from '#lib/edge/http/accountless-endpoint.ts'
 import { refuseMethod } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { type Sender, securityHeaders } from '#lib/edge/server/headers.ts'
+import { onResponseEnd } from '#lib/edge/server/response-end.ts'
 import type { Match } from '#lib/edge/server/routes.ts'
 
 /** Time for a caller that is still sending to read the response before the connection is cut. */
@@ -30,6 +31,7 @@ export async function serveApi(
     params,
     header: name => joinHeader(message.headers[name]),
     readBody: bytesMax => readBody(message, bytesMax),
+    onEnd: callback => onResponseEnd(message.socket, response, callback),
   }
   const endpoint = handlers.get(method)
   const outgoing = endpoint

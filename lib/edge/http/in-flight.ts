@@ -1,0 +1,98 @@
+import { env } from '#lib/base/env.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { networkOf } from '#lib/base/network.ts'
+
+type Policy = 'ip' | 'token'
+
+interface Gate {
+  inFlight: number
+  /** Admits a waiting request each; a Set keeps the order and deletes in constant time. */
+  waiting: Set<() => void>
+}
+
+/** Time that a request waits for a place, all its waits together. */
+const WAIT_MAX_MS = 2_000
+const RETRY_AFTER_S = 1
+
+const HOLDER = Symbol.for('troco.in-flight')
+const holder = globalThis as typeof globalThis & { [HOLDER]?: Map<string, Gate> }
+
+/**
+ * Places of one request among those that its token and its address may have in flight, in this
+ * process. They are taken until the response has left the process or the client has disconnected.
+ */
+export class Places {
+  #held: { name: string; max: number }[] = []
+  #deadline = Infinity
+
+  /** Takes a place, or waits for one in the order of arrival; refuses after WAIT_MAX_MS. */
+  async take(policy: Policy, key: string): Promise<void> {
+    const { RATE_IP_IN_FLIGHT, RATE_TOKEN_IN_FLIGHT } = env()
+    const max = policy === 'ip' ? RATE_IP_IN_FLIGHT : RATE_TOKEN_IN_FLIGHT
+    if (max === 0) return
+    const wanted = { name: `${policy} ${policy === 'ip' ? networkOf(key) : key}`, max }
+    if (tryEnter(wanted.name, max)) {
+      this.#held.push(wanted)
+      return
+    }
+    // One token's queue must not use up the places of other tokens at the same address.
+    const before = this.#held
+    this.release()
+    this.#deadline = Math.min(this.#deadline, performance.now() + WAIT_MAX_MS)
+    for (const place of [wanted, ...before]) {
+      await enter(place.name, place.max, this.#deadline)
+      this.#held.push(place)
+    }
+  }
+
+  release(): void {
+    const held = this.#held
+    this.#held = []
+    for (const { name } of held) leave(name)
+  }
+}
+
+/** Returns the gates of this process, shared by native modules and Next's copy of them. */
+function gates(): Map<string, Gate> {
+  holder[HOLDER] ??= new Map()
+  return holder[HOLDER]
+}
+
+function gateOf(name: string): Gate {
+  const gate = gates().get(name) ?? { inFlight: 0, waiting: new Set() }
+  gates().set(name, gate)
+  return gate
+}
+
+function tryEnter(name: string, max: number): boolean {
+  const gate = gateOf(name)
+  if (gate.inFlight >= max) return false
+  gate.inFlight++
+  return true
+}
+
+function enter(name: string, max: number, deadline: number): Promise<void> {
+  if (tryEnter(name, max)) return Promise.resolve()
+  const { waiting } = gateOf(name)
+  return new Promise((resolve, reject) => {
+    const admit = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(() => {
+      waiting.delete(admit)
+      reject(refuse('too_many_requests', { retryAfterS: RETRY_AFTER_S }))
+    }, deadline - performance.now())
+    waiting.add(admit)
+  })
+}
+
+/** Passes the place to the request that has waited longest. */
+function leave(name: string): void {
+  const gate = gateOf(name)
+  const [admit] = gate.waiting
+  if (admit) {
+    gate.waiting.delete(admit)
+    admit()
+  } else if (--gate.inFlight === 0) gates().delete(name)
+}
