@@ -9,7 +9,7 @@ export default defineConfig({
     globalSetup: ['lib/testing/setup.ts', 'lib/testing/lane.ts'],
     include: ['e2e/api/*.test.ts'],
     exclude: [
-      'e2e/api/{rate-limit,rate-limit-redis,limits,in-flight,client-ip}.test.ts',
+      'e2e/api/{rate-limit,rate-limit-redis,limits,in-flight,pool-wait,client-ip}.test.ts',
       'e2e/api/{empty-tables,hang-up,several-processes,person-proof,proof-declarations,admin-person-visitor-strict,person-password,visitor-signup}.test.ts',
       'e2e/api/openapi.test.ts',
     ],

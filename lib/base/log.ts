@@ -27,7 +27,7 @@ function createLogger(): pino.Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: label => ({ level: label }) },
     mixin: () => {
-      const { ip: _, ...logged } = currentLogContext()
+      const { ip: _ip, turn: _turn, ...logged } = currentLogContext()
       return logged
     },
     redact: { paths: REDACTED.flatMap(name => [name, `*.${name}`]), censor: '[hidden]' },
@@ -51,6 +51,8 @@ export interface LogContext {
   accountId?: string
   /** Client address. It is stored in the audit log and omitted from log lines. */
   ip?: string | null
+  /** Beginning of the token: takes turns in lib/base/db/fair-pool.ts until the account is known. Not logged. */
+  turn?: string
 }
 
 const CONTEXTS = Symbol.for('troco.log.contexts')

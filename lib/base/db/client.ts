@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { Pool } from 'pg'
+import type { Pool } from 'pg'
+import { FairPool } from '#lib/base/db/fair-pool.ts'
 import { Prisma, PrismaClient } from '#lib/base/db/generated/client.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
@@ -9,11 +10,11 @@ export { Prisma }
 export type Database = PrismaClient
 export type Tx = Prisma.TransactionClient
 
-/** Time limit of a request for getting a connection. */
+/** Time limit for getting a connection, counted from the last statement that finished. */
 const CONNECT_TIMEOUT_MS = 2_000
 /**
- * Time limit of a request for a result. Together with the connection less than 5 s; then the
- * response is 503.
+ * Time limit of a request for a result. If the database does not respond, the response is 503 within
+ * 5 s, the wait for a connection included.
  */
 const QUERY_TIMEOUT_MS = 2_800
 /**
@@ -70,7 +71,7 @@ export function connect(options: ConnectionOptions = {}): Database {
 
 function makePool(options: ConnectionOptions): Pool {
   const { DATABASE_URL, DATABASE_POOL_MAX, PG_NAMED_STATEMENTS } = env()
-  return new Pool({
+  return new FairPool({
     connectionString: options.url ?? DATABASE_URL,
     max: options.poolMax ?? DATABASE_POOL_MAX,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,

@@ -83,6 +83,13 @@ export function readRememberedCaller({ header }: HttpRequest): Caller | null {
   )
 }
 
+/** Characters of a token that are stored and shown, and so not secret. */
+const PREFIX_LENGTH = 20
+
+export function readTokenPrefix({ header }: HttpRequest): string | undefined {
+  return bearerOf(header('authorization'))?.slice(0, PREFIX_LENGTH)
+}
+
 function bearerOf(authorization: string | null): string | null {
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null
 }

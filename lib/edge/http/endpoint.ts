@@ -8,6 +8,7 @@ import {
   authorize,
   type Caller,
   readRememberedCaller,
+  readTokenPrefix,
 } from '#lib/edge/http/caller.ts'
 import type { Declaration } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
@@ -83,7 +84,8 @@ export function respondTo(
   respond: (state: RequestState) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   const { requestId, ip, method } = incoming
-  return withLogContext({ requestId, ip }, async logContext => {
+  const turn = readTokenPrefix(incoming)
+  return withLogContext({ requestId, ip, turn }, async logContext => {
     const began = performance.now()
     const state: RequestState = { incoming, logContext, allowances: [], places: new Places() }
     const response = await respond(state).catch(error => errorResponse(error, errorFormat))

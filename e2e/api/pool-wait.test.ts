@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { disconnect } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { call } from '#lib/testing/call.ts'
+import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
+import { LISTS } from '#lib/testing/lists.ts'
+
+/** So small that the requests wait longer than the 2 s after which a stalled database is given up. */
+const POOL_MAX = 2
+const FAT = { items: [{ name: 'é'.repeat(28_000) }] }
+/** Requests of each account; the third is the light one. */
+const COUNTS = [130, 120, 10]
+
+const poolMax = `${env().DATABASE_POOL_MAX}`
+let api: Api
+let tokens: string[]
+beforeAll(async () => {
+  supplyEnv({ DATABASE_POOL_MAX: `${POOL_MAX}` })
+  await disconnect()
+  api = await startApi()
+  tokens = await Promise.all(
+    COUNTS.map(async () => {
+      const { id } = await makeMerchant()
+      for (let nth = 0; nth < 100; nth++) await LISTS[0]?.insert(id, FAT)
+      return makeToken(id)
+    }),
+  )
+})
+afterAll(async () => {
+  await api.close()
+  supplyEnv({ DATABASE_POOL_MAX: poolMax })
+})
+
+test('260 parallel reads of three tokens wait for connections, fairly between accounts', async () => {
+  const began = performance.now()
+  const finished: number[][] = COUNTS.map(() => [])
+  const reads = tokens.flatMap((token, account) =>
+    Array.from({ length: COUNTS[account] ?? 0 }, async () => {
+      const { status } = await call(api.url, 'GET', '/transactions?limit=100', { token })
+      finished[account]?.push(performance.now() - began)
+      return status
+    }),
+  )
+  const statuses = await Promise.all(reads)
+  const [first = 0, second = 0, light = 0] = finished.map(times => Math.max(...times))
+  expect(statuses.filter(status => status !== 200)).toEqual([])
+  // The light account's requests were sent last.
+  expect(light).toBeLessThan(first / 2)
+  expect(light).toBeLessThan(second / 2)
+})
