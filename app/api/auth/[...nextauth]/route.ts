@@ -14,7 +14,7 @@ async function respond(request: NextRequest, context: Context): Promise<Response
   const location = failedSignInPath(request.nextUrl?.searchParams.get('error'))
   if (segments[0] === 'error') return new Response(null, { status: 302, headers: { location } })
   const outcome: SignInDetails = {}
-  const refused = refuseAuthRequest(request, segments) ?? refuseCrossSite(request)
+  const refused = refuseCrossSite(request) ?? refuseAuthRequest(request, segments)
   if (refused) return refused
   const response: Response = await NextAuth(request, context, authOptions(outcome))
   const body = outcome.step ?? (outcome.refusal && { error: outcome.refusal })
