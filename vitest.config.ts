@@ -7,13 +7,13 @@ export const TESTS = [
   'e2e/{api,client,fuzz,runner,torture}/*.test.ts',
 ]
 /** Matches code that changes state of the whole process, or that needs a process of its own. */
-const CHANGES_ITS_PROCESS =
+const PROCESS_CHANGE_PATTERN =
   /supplyEnv|inOwnDatabase|openOwnStage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.|--expose-gc|memoryUsage|process\.(on|emit)\(/
-const MAY_SHARE = /^(lib\/(services|rooms|views)|prisma|components|e2e\/api)\//
+const SHARED_FOLDERS = /^(lib\/(services|rooms|views)|prisma|components|e2e\/api)\//
 
 /** Files that share one module cache: loading the API takes about a second per file otherwise. */
-const shared = globSync(TESTS).filter(
-  file => MAY_SHARE.test(file) && !CHANGES_ITS_PROCESS.test(readFileSync(file, 'utf8')),
+const sharedFiles = globSync(TESTS).filter(
+  file => SHARED_FOLDERS.test(file) && !PROCESS_CHANGE_PATTERN.test(readFileSync(file, 'utf8')),
 )
 
 export default defineConfig({
@@ -26,8 +26,8 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'shared', include: shared, isolate: false } },
-      { extends: true, test: { name: 'alone', include: TESTS, exclude: shared } },
+      { extends: true, test: { name: 'shared', include: sharedFiles, isolate: false } },
+      { extends: true, test: { name: 'alone', include: TESTS, exclude: sharedFiles } },
     ],
   },
 })

@@ -14,7 +14,7 @@ export interface BenchDatabase {
 }
 
 /** Avoids checkpoints during the run: a checkpoint would slow down the measured server. */
-const POSTGRES = { max_wal_size: '8GB', checkpoint_timeout: '1h' }
+const POSTGRES_SETTINGS = { max_wal_size: '8GB', checkpoint_timeout: '1h' }
 
 /** Starts the embedded PostgreSQL in a temporary folder, which `close` removes. */
 export async function openDatabase(): Promise<BenchDatabase> {
@@ -24,7 +24,11 @@ export async function openDatabase(): Promise<BenchDatabase> {
   const remove = (path: string) => rmSync(path, { recursive: true, force: true, maxRetries: 5 })
   try {
     const password = randomBytes(24).toString('base64url')
-    const embedded = await openEmbedded({ dataFolder: folder, password, settings: POSTGRES })
+    const embedded = await openEmbedded({
+      dataFolder: folder,
+      password,
+      settings: POSTGRES_SETTINGS,
+    })
     const close = async () => {
       await disconnect()
       await embedded.release()
@@ -71,13 +75,13 @@ export interface SecondDatabase {
 export async function withSecondDatabase<Result>(
   settings: Record<string, string>,
   { name, template = 'template1' }: { name: string; template?: string },
-  work: (aside: SecondDatabase) => Promise<Result>,
+  work: (database: SecondDatabase) => Promise<Result>,
 ): Promise<Result> {
-  const first = settings.DATABASE_URL ?? ''
-  const url = new URL(first)
+  const firstUrl = settings.DATABASE_URL ?? ''
+  const url = new URL(firstUrl)
   url.pathname = `/${name}`
   await disconnect()
-  await runStatement(first, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  await runStatement(firstUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   supplyEnv({ DATABASE_URL: url.href })
   const pool = new pg.Pool({ connectionString: url.href, max: 4 })
   // Queries report lost connections; without a listener, the event would end the process.
@@ -88,7 +92,7 @@ export async function withSecondDatabase<Result>(
   } finally {
     await pool.end()
     await disconnect()
-    supplyEnv({ DATABASE_URL: first })
+    supplyEnv({ DATABASE_URL: firstUrl })
   }
 }
 

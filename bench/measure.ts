@@ -1,4 +1,4 @@
-import type { Outcome } from './load/generator.ts'
+import type { LoadOutcome } from './load/generator.ts'
 import type { Generator } from './load/send.ts'
 import { OPERATIONS, requireValidResponse } from './operations.ts'
 import type { OperationName, Options } from './options.ts'
@@ -18,11 +18,11 @@ export interface Figure {
 export type Cell = [OperationName, Variant]
 
 export interface Results {
-  of: (cell: Cell) => Figure
+  figureOf: (cell: Cell) => Figure
   /** Returns the median over the rounds of the ratio of two rates. */
-  ratio: (one: Cell, other: Cell) => number
-  alone: (name: OperationName) => number
-  answered: (name: OperationName) => number
+  ratio: (numerator: Cell, denominator: Cell) => number
+  aloneP50: (name: OperationName) => number
+  responseCount: (name: OperationName) => number
 }
 
 /**
@@ -35,8 +35,8 @@ export async function measureAll(
   world: World,
   options: Options,
 ): Promise<Results> {
-  const runs = new Map<string, Outcome[]>()
-  const answered = new Map<OperationName, number>()
+  const runs = new Map<string, LoadOutcome[]>()
+  const responseCounts = new Map<OperationName, number>()
   const firsts = new Map<OperationName, string>()
 
   async function runLoad(name: OperationName, server: Server, connections: number, ms: number) {
@@ -46,13 +46,13 @@ export async function measureAll(
       throw new Error(`${OPERATIONS[name].title}, ${TITLES[server.variant]}: ${error.message}`)
     })
     if (server.variant === 'nothing') return outcome
-    answered.set(name, (answered.get(name) ?? 0) + outcome.answered)
-    requireValidResponse(name, outcome.first, world, firsts.get(name))
-    if (!firsts.has(name)) firsts.set(name, outcome.first)
+    responseCounts.set(name, (responseCounts.get(name) ?? 0) + outcome.responseCount)
+    requireValidResponse(name, outcome.firstBody, world, firsts.get(name))
+    if (!firsts.has(name)) firsts.set(name, outcome.firstBody)
     return outcome
   }
 
-  async function storeRun(key: string, run: Promise<Outcome>): Promise<void> {
+  async function storeRun(key: string, run: Promise<LoadOutcome>): Promise<void> {
     runs.set(key, [...(runs.get(key) ?? []), await run])
   }
 
@@ -70,22 +70,30 @@ export async function measureAll(
       }
     }
   }
-  return summarise(runs, answered)
+  return summarise(runs, responseCounts)
 }
 
-function summarise(runs: Map<string, Outcome[]>, answered: Map<OperationName, number>): Results {
-  const all = (key: string, part: keyof Figure) => (runs.get(key) ?? []).map(run => run[part])
+function summarise(
+  runs: Map<string, LoadOutcome[]>,
+  responseCounts: Map<OperationName, number>,
+): Results {
+  const valuesOf = (key: string, metric: keyof Figure) =>
+    (runs.get(key) ?? []).map(run => run[metric])
   return {
-    of: cell => {
-      const of = (part: keyof Figure) => median(all(cell.join(' '), part))
-      return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99') }
+    figureOf: cell => {
+      const medianOf = (metric: keyof Figure) => median(valuesOf(cell.join(' '), metric))
+      return { perSecond: medianOf('perSecond'), p50: medianOf('p50'), p99: medianOf('p99') }
     },
-    ratio: (one, other) => {
-      const others = all(other.join(' '), 'perSecond')
-      return median(all(one.join(' '), 'perSecond').map((rate, at) => rate / (others[at] ?? 0)))
+    ratio: (numerator, denominator) => {
+      const denominators = valuesOf(denominator.join(' '), 'perSecond')
+      return median(
+        valuesOf(numerator.join(' '), 'perSecond').map(
+          (rate, round) => rate / (denominators[round] ?? 0),
+        ),
+      )
     },
-    alone: name => median(all(`${name} alone`, 'p50')),
-    answered: name => answered.get(name) ?? 0,
+    aloneP50: name => median(valuesOf(`${name} alone`, 'p50')),
+    responseCount: name => responseCounts.get(name) ?? 0,
   }
 }
 

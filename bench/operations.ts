@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isUuid } from '#lib/base/ids.ts'
 import { parseBrCode } from '#lib/base/pix/br-code.ts'
-import { writeRequest } from './load/send.ts'
+import { buildRequest } from './load/send.ts'
 import type { OperationName } from './options.ts'
 import { CHARGE, type World } from './world.ts'
 
@@ -11,7 +11,7 @@ interface Operation {
   /** Returns the first wrong field of the first response, or null. */
   findWrongField: (body: ResponseBody, world: World) => string | null
   /** Whether two servers must return equal values or only the same shape. */
-  same: 'values' | 'shape'
+  mustMatch: 'values' | 'shape'
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a response of unknown shape, checked field by field.
@@ -19,86 +19,88 @@ type ResponseBody = any
 
 const WITHDRAWAL = { amount: 1_000, pix_key: 'ana@example.com', pix_key_type: 'email' }
 /** Enough different amounts that a server cannot cache a response. */
-const AMOUNTS = 64
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+const AMOUNT_COUNT = 64
+const TIME_PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 export const LIST_LIMIT = 20
 
 export const OPERATIONS: Record<OperationName, Operation> = {
   create: {
     title: 'create charge',
     requests: ({ merchant }) =>
-      Array.from({ length: AMOUNTS }, (_, more) =>
-        writeRequest('POST', '/api/transactions', merchant.token, {
+      Array.from({ length: AMOUNT_COUNT }, (_, index) =>
+        buildRequest('POST', '/api/transactions', merchant.token, {
           ...CHARGE,
-          amount: CHARGE.amount + more,
+          amount: CHARGE.amount + index,
         }),
       ),
     findWrongField: ({ status, data }) =>
-      findFailedClaim({
+      findFailedCheck({
         status: status === 'success' && data.status === 'pending',
         transaction_id: isUuid(data.transaction_id),
         amount: data.amount === CHARGE.amount,
         br_code: decodeAmount(data.br_code) === CHARGE.amount,
         metadata: isDeepStrictEqual(data.metadata, CHARGE.metadata),
       }),
-    same: 'shape',
+    mustMatch: 'shape',
   },
   read: {
     title: 'read charge',
     requests: ({ merchant, chargeIds }) =>
-      chargeIds.map(id => writeRequest('GET', `/api/transactions/${id}`, merchant.token)),
+      chargeIds.map(id => buildRequest('GET', `/api/transactions/${id}`, merchant.token)),
     findWrongField: ({ status, data }, { chargeIds }) =>
-      findFailedClaim({
+      findFailedCheck({
         status: status === 'success' && data.status === 'pending',
         id: data.transaction_id === chargeIds[0] && data.id === chargeIds[0],
         br_code: decodeAmount(data.br_code) === CHARGE.amount,
         client_doc: data.client_doc === CHARGE.client_doc,
-        created_at: TIME.test(data.created_at),
+        created_at: TIME_PATTERN.test(data.created_at),
       }),
-    same: 'values',
+    mustMatch: 'values',
   },
   account: {
     title: 'read account',
-    requests: ({ merchant }) => [writeRequest('GET', '/api/account', merchant.token)],
+    requests: ({ merchant }) => [buildRequest('GET', '/api/account', merchant.token)],
     findWrongField: (body, { merchant: { name }, balance }) =>
-      findFailedClaim({ account: isDeepStrictEqual(body, { name, balance }) }),
-    same: 'values',
+      findFailedCheck({ account: isDeepStrictEqual(body, { name, balance }) }),
+    mustMatch: 'values',
   },
   withdraw: {
     title: 'withdraw, one account',
-    requests: ({ hot }) => [writeRequest('POST', '/api/withdrawals', hot.token, WITHDRAWAL)],
+    requests: ({ hot }) => [buildRequest('POST', '/api/withdrawals', hot.token, WITHDRAWAL)],
     findWrongField: ({ message, data }) =>
-      findFailedClaim({
+      findFailedCheck({
         message: typeof message === 'string',
         id: isUuid(data.id),
         status: data.status === 'pending',
         amount: data.amount === WITHDRAWAL.amount,
         pix_key: data.pix_key === WITHDRAWAL.pix_key && data.pix_key_type === 'email',
-        created_at: TIME.test(data.created_at),
+        created_at: TIME_PATTERN.test(data.created_at),
       }),
-    same: 'shape',
+    mustMatch: 'shape',
   },
-  small: list('small'),
-  large: list('large'),
+  small: listOperation('small'),
+  large: listOperation('large'),
 }
 
-function list(owner: 'small' | 'large'): Operation {
+function listOperation(owner: 'small' | 'large'): Operation {
   const path = `/api/transactions?limit=${LIST_LIMIT}`
   return {
     title: `list of ${LIST_LIMIT}`,
-    requests: world => [writeRequest('GET', path, world[owner].token)],
+    requests: world => [buildRequest('GET', path, world[owner].token)],
     findWrongField: ({ data, next_cursor }) =>
-      findFailedClaim({
+      findFailedCheck({
         data: data.length === LIST_LIMIT,
-        order: data.every((one: ResponseBody, at: number) => at === 0 || one.id < data[at - 1].id),
+        order: data.every(
+          (charge: ResponseBody, index: number) => index === 0 || charge.id < data[index - 1].id,
+        ),
         next_cursor: typeof next_cursor === 'string',
       }),
-    same: 'values',
+    mustMatch: 'values',
   }
 }
 
-function findFailedClaim(claims: Record<string, boolean>): string | null {
-  return Object.entries(claims).find(([, holds]) => !holds)?.[0] ?? null
+function findFailedCheck(checks: Record<string, boolean>): string | null {
+  return Object.entries(checks).find(([, isMet]) => !isMet)?.[0] ?? null
 }
 
 function decodeAmount(code: string): number | null {
@@ -110,18 +112,18 @@ export function requireValidResponse(
   name: OperationName,
   text: string,
   world: World,
-  other?: string,
+  otherText?: string,
 ) {
   const operation = OPERATIONS[name]
   const body = JSON.parse(text)
   const wrongField = operation.findWrongField(body, world)
   if (wrongField) throw new Error(`${operation.title}: ${wrongField} is wrong in ${text}`)
-  if (other === undefined) return
-  const [mine, theirs] = [body, JSON.parse(other)].map(one =>
-    operation.same === 'values' ? withoutCursor(one) : shapeOf(one),
+  if (otherText === undefined) return
+  const [mine, theirs] = [body, JSON.parse(otherText)].map(response =>
+    operation.mustMatch === 'values' ? withoutCursor(response) : shapeOf(response),
   )
   if (isDeepStrictEqual(mine, theirs)) return
-  throw new Error(`${operation.title}: the responses of two servers differ\n${text}\n${other}`)
+  throw new Error(`${operation.title}: the responses of two servers differ\n${text}\n${otherText}`)
 }
 
 /** Cursors differ between servers. */

@@ -12,7 +12,7 @@ export interface Options {
   only: OperationName[]
   /** Measurements of Troco alone, after the comparison. */
   after: AfterName[]
-  paysMs: number
+  paymentsMs: number
   deliveries: number
   dueCharges: number
   /** Length of a slice of API load; each slice gives one p99. */
@@ -31,18 +31,18 @@ export interface Options {
 
 const FULL = {
   ...{ rampMs: 250, measureMs: 1_500, warmUpMs: 2_000, smallList: 100_000, largeList: 1_000_000 },
-  ...{ paysMs: 10_000, deliveries: 5_000, dueCharges: 100_000, sliceMs: 1_000 },
+  ...{ paymentsMs: 10_000, deliveries: 5_000, dueCharges: 100_000, sliceMs: 1_000 },
   ...{ hotCharges: 6_000, pgbenchSeconds: 2 },
 }
 const QUICK: typeof FULL = {
   ...{ rampMs: 200, measureMs: 600, warmUpMs: 700, smallList: 10_000, largeList: 100_000 },
-  ...{ paysMs: 3_000, deliveries: 1_000, dueCharges: 20_000, sliceMs: 500 },
+  ...{ paymentsMs: 3_000, deliveries: 1_000, dueCharges: 20_000, sliceMs: 500 },
   ...{ hotCharges: 2_000, pgbenchSeconds: 1 },
 }
 
 /** Minimum number of rounds for a median. */
 const ROUNDS_MIN = 3
-const ROUNDS = 5
+const DEFAULT_ROUNDS = 5
 
 const USAGE = `npm run bench -- [--quick] [--rounds 5] [--only create,read,account,withdraw,list]
 npm run bench -- [--quick] --only webhooks,deliveries,sweep,hot,pages
@@ -59,7 +59,7 @@ export function readOptions(args: string[]): Options {
       server: { type: 'string', default: 'fast' },
     },
   })
-  const rounds = Number(values.rounds ?? (values.quick ? ROUNDS_MIN : ROUNDS))
+  const rounds = Number(values.rounds ?? (values.quick ? ROUNDS_MIN : DEFAULT_ROUNDS))
   if (!Number.isInteger(rounds) || rounds < ROUNDS_MIN)
     throw new Error(`--rounds is a whole number, ${ROUNDS_MIN} or more\n${USAGE}`)
   const variant = VARIANTS.find(known => known === values.server)

@@ -12,12 +12,12 @@ export interface Memory {
   after: number
 }
 
-const TITLE = 24
-const CELLS = [8, 6, 6]
-const GROUP = CELLS.reduce((sum, width) => sum + width)
-const RATIO = 8
-const VARIANTS = ['fast', 'next', 'fastify'] as const
-const SHORT = { fast: 'Troco, front', next: 'Troco, plain Next', fastify: 'Fastify + pg' }
+const TITLE_WIDTH = 24
+const CELL_WIDTHS = [8, 6, 6]
+const GROUP_WIDTH = CELL_WIDTHS.reduce((sum, width) => sum + width)
+const RATIO_WIDTH = 8
+const COMPARED_VARIANTS = ['fast', 'next', 'fastify'] as const
+const SHORT_TITLES = { fast: 'Troco, front', next: 'Troco, plain Next', fastify: 'Fastify + pg' }
 
 /** Formats the report, at most 100 columns wide. */
 export function formatReport(
@@ -45,8 +45,8 @@ function describeMachine(): string {
 }
 
 export function formatSection({ title, lines, verdicts }: Section): string {
-  const where = `${title} (${describeMachine()}, shared by all processes)`
-  return ['', where, ...lines.map(line => `  ${line}`), ...verdicts.map(formatVerdict), ''].join(
+  const heading = `${title} (${describeMachine()}, shared by all processes)`
+  return ['', heading, ...lines.map(line => `  ${line}`), ...verdicts.map(formatVerdict), ''].join(
     '\n',
   )
 }
@@ -59,26 +59,33 @@ function describeRun({ rounds, measureMs }: Options): string[] {
 }
 
 function formatTable(results: Results, options: Options): string[] {
-  const groups = VARIANTS.map(variant => SHORT[variant].padStart(GROUP)).join('')
-  const names = ['req/s', 'p50', 'p99'].map((name, at) => name.padStart(CELLS[at] ?? 0)).join('')
+  const groups = COMPARED_VARIANTS.map(variant => SHORT_TITLES[variant].padStart(GROUP_WIDTH)).join(
+    '',
+  )
+  const names = ['req/s', 'p50', 'p99']
+    .map((name, column) => name.padStart(CELL_WIDTHS[column] ?? 0))
+    .join('')
   const rows = options.only.map(name => {
-    const cells = VARIANTS.map(variant => formatCell(results.of([name, variant]))).join('')
+    const cells = COMPARED_VARIANTS.map(variant =>
+      formatCell(results.figureOf([name, variant])),
+    ).join('')
     const share = results.ratio([name, 'fast'], [name, 'fastify'])
     const times = results.ratio([name, 'fast'], [name, 'next'])
     const ratios = [`${Math.round(share * 100)} %`, `${times.toFixed(1)} x`]
-    const aligned = ratios.map(text => text.padStart(RATIO)).join('')
-    return titleOf(name, options).padEnd(TITLE) + cells + aligned
+    const aligned = ratios.map(text => text.padStart(RATIO_WIDTH)).join('')
+    return titleOf(name, options).padEnd(TITLE_WIDTH) + cells + aligned
   })
   const [first] = options.only
-  const floor = first && TITLES.nothing.padEnd(TITLE) + formatCell(results.of([first, 'nothing']))
+  const bareRow =
+    first && TITLES.nothing.padEnd(TITLE_WIDTH) + formatCell(results.figureOf([first, 'nothing']))
   return [
-    ' '.repeat(TITLE) + groups + 'of'.padStart(RATIO) + 'of'.padStart(RATIO),
-    'operation'.padEnd(TITLE) +
+    ' '.repeat(TITLE_WIDTH) + groups + 'of'.padStart(RATIO_WIDTH) + 'of'.padStart(RATIO_WIDTH),
+    'operation'.padEnd(TITLE_WIDTH) +
       names.repeat(3) +
-      'Fastify'.padStart(RATIO) +
-      'Next'.padStart(RATIO),
+      'Fastify'.padStart(RATIO_WIDTH) +
+      'Next'.padStart(RATIO_WIDTH),
     ...rows,
-    ...(floor ? [floor] : []),
+    ...(bareRow ? [bareRow] : []),
   ]
 }
 
@@ -87,7 +94,8 @@ function formatSingleClient(results: Results, options: Options): string[] {
   return [
     'One client, Troco through the front:',
     ...options.only.map(
-      name => `  ${titleOf(name, options).padEnd(width)}  p50 ${results.alone(name).toFixed(2)} ms`,
+      name =>
+        `  ${titleOf(name, options).padEnd(width)}  p50 ${results.aloneP50(name).toFixed(2)} ms`,
     ),
   ]
 }
@@ -102,7 +110,7 @@ function formatMemory(memory: Memory[]): string[] {
   ]
 }
 
-function formatVerdict({ promise, figure, holds }: Verdict): string {
+function formatVerdict({ requirement: promise, measured: figure, isMet: holds }: Verdict): string {
   return `${holds ? 'pass' : 'FAIL'}  ${promise}: ${figure}`
 }
 
@@ -119,5 +127,5 @@ function formatCount(value: number): string {
 
 function formatCell({ perSecond, p50, p99 }: Figure): string {
   const texts = [Math.round(perSecond).toLocaleString('en'), p50.toFixed(2), p99.toFixed(1)]
-  return texts.map((text, at) => text.padStart(CELLS[at] ?? 0)).join('')
+  return texts.map((text, column) => text.padStart(CELL_WIDTHS[column] ?? 0)).join('')
 }

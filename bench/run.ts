@@ -5,15 +5,15 @@
  */
 import { waitForStop } from '#bin/stop.ts'
 import { measureAfter } from './after/after.ts'
-import { examineBooks } from './books.ts'
+import { examineRowsAndLedger } from './books.ts'
 import { type BenchDatabase, openDatabase } from './database.ts'
 import { type Generator, startGenerator } from './load/send.ts'
 import { measureAll } from './measure.ts'
 import { type Options, readOptions } from './options.ts'
-import { profile } from './profile/profile.ts'
+import { profileOperation } from './profile/profile.ts'
 import { formatReport, formatSection } from './report.ts'
 import { endChild, endChildren, residentMb, startServer, trackChild, VARIANTS } from './servers.ts'
-import { judge } from './targets.ts'
+import { judgeResults } from './targets.ts'
 import { makeWorld } from './world.ts'
 
 async function compareServers(database: BenchDatabase, generator: Generator, options: Options) {
@@ -22,14 +22,17 @@ async function compareServers(database: BenchDatabase, generator: Generator, opt
   for (const variant of VARIANTS) servers.push(await startServer(variant, database.settings))
   const before = servers.map(({ child }) => residentMb(child))
   const results = await measureAll(servers, generator, world, options)
-  const memory = servers.map(({ variant, child }, at) => {
-    return { variant, before: before[at] ?? 0, after: residentMb(child) }
+  const memory = servers.map(({ variant, child }, index) => {
+    return { variant, before: before[index] ?? 0, after: residentMb(child) }
   })
   for (const { child } of servers) await endChild(child)
   process.stderr.write('Verifying the ledger\n')
-  const verdicts = [...judge(results, options.only), ...(await examineBooks(world, results))]
+  const verdicts = [
+    ...judgeResults(results, options.only),
+    ...(await examineRowsAndLedger(world, results)),
+  ]
   process.stdout.write(formatReport(results, memory, verdicts, options))
-  return verdicts.every(({ holds }) => holds)
+  return verdicts.every(({ isMet: holds }) => holds)
 }
 
 async function runBench(options: Options): Promise<boolean> {
@@ -38,13 +41,13 @@ async function runBench(options: Options): Promise<boolean> {
   const database = await opening
   const generator = startGenerator()
   trackChild(generator.child)
-  if (options.profile) return profile(options.profile, database, generator, options)
+  if (options.profile) return profileOperation(options.profile, database, generator, options)
   let hasPassed = true
   if (options.only.length > 0) hasPassed = await compareServers(database, generator, options)
   if (options.after.length === 0) return hasPassed
   await measureAfter(database, generator, options, section => {
     process.stdout.write(formatSection(section))
-    hasPassed &&= section.verdicts.every(({ holds }) => holds)
+    hasPassed &&= section.verdicts.every(({ isMet: holds }) => holds)
   })
   return hasPassed
 }

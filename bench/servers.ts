@@ -23,7 +23,7 @@ export interface Server {
 }
 
 const READY_MAX_MS = 30_000
-const PRINTED_MAX = 20_000
+const OUTPUT_MAX = 20_000
 
 const PROGRAMS: Record<Variant, string[]> = {
   fast: ['bin/troco.ts', 'start'],
@@ -33,7 +33,7 @@ const PROGRAMS: Record<Variant, string[]> = {
 }
 
 const children: ChildProcess[] = []
-const printed = new WeakMap<ChildProcess, string>()
+const outputs = new WeakMap<ChildProcess, string>()
 
 export function trackChild(child: ChildProcess): ChildProcess {
   children.push(child)
@@ -49,8 +49,8 @@ export async function endChildren(): Promise<void> {
 }
 
 export async function endChild(child: ChildProcess): Promise<void> {
-  const at = children.indexOf(child)
-  if (at !== -1) children.splice(at, 1)
+  const index = children.indexOf(child)
+  if (index !== -1) children.splice(index, 1)
   if (child.exitCode !== null || child.signalCode) return
   const ended = once(child, 'exit')
   child.kill('SIGKILL')
@@ -63,8 +63,8 @@ export async function startServer(
   flags: string[] = [],
 ): Promise<Server> {
   const port = await findFreePort()
-  const lane = { API_LANE: variant === 'next' ? 'next' : 'fast', PORT: String(port) }
-  const child = startProgram([...flags, ...PROGRAMS[variant]], { ...settings, ...lane })
+  const laneSettings = { API_LANE: variant === 'next' ? 'next' : 'fast', PORT: String(port) }
+  const child = startProgram([...flags, ...PROGRAMS[variant]], { ...settings, ...laneSettings })
   await waitUntilReady(child, TITLES[variant], async () => {
     const response = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)
     return response?.ok ?? false
@@ -88,7 +88,7 @@ function startProgram(args: string[], settings: Record<string, string>): ChildPr
   })
   trackChild(child)
   child.stderr?.on('data', chunk => {
-    printed.set(child, (outputOf(child) + chunk).slice(-PRINTED_MAX))
+    outputs.set(child, (outputOf(child) + chunk).slice(-OUTPUT_MAX))
   })
   return child
 }
@@ -102,7 +102,7 @@ async function waitUntilReady(child: ChildProcess, title: string, isReady: () =>
 }
 
 function outputOf(child: ChildProcess): string {
-  return printed.get(child) ?? ''
+  return outputs.get(child) ?? ''
 }
 
 export function residentMb(child: ChildProcess): number {

@@ -35,10 +35,10 @@ export const CHARGE: ChargeRequest = {
   metadata: { order: '10432', channel: 'shop' },
 }
 
-const CHARGES_TO_READ = 512
+const READ_CHARGE_COUNT = 512
 /** Number of withdrawals before the load, so that PostgreSQL plans as for a table in use. */
-export const WITHDRAWALS_BEFORE = 1_000
-const WITHDRAWAL_BEFORE = {
+export const EXISTING_WITHDRAWAL_COUNT = 1_000
+const EXISTING_WITHDRAWAL = {
   amount: 1_000,
   pixKeyType: 'email',
   pixKey: 'ana@example.com',
@@ -57,12 +57,12 @@ export async function makeWorld(options: Options, databaseUrl: string): Promise<
   await fundMerchant(merchant, BALANCE)
   await fundMerchant(hot, AMOUNT_MAX)
   const chargeIds: string[] = []
-  for (let made = 0; made < CHARGES_TO_READ; made++) {
+  for (let made = 0; made < READ_CHARGE_COUNT; made++) {
     chargeIds.push((await createCharge(merchant, 'test', CHARGE, '127.0.0.1')).id)
   }
   const { only, smallList, largeList } = options
-  for (let sent = 0; sent < WITHDRAWALS_BEFORE; sent++) {
-    await createWithdrawal(hot.id, 'test', WITHDRAWAL_BEFORE)
+  for (let sent = 0; sent < EXISTING_WITHDRAWAL_COUNT; sent++) {
+    await createWithdrawal(hot.id, 'test', EXISTING_WITHDRAWAL)
   }
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
   try {
@@ -94,21 +94,21 @@ async function fundMerchant(account: Account, amount: number): Promise<void> {
  * would need ledger entries.
  */
 async function insertPastCharges(pool: pg.Pool, account: Merchant, total: number): Promise<void> {
-  const example = 'f'.repeat(32)
+  const placeholderTxid = 'f'.repeat(32)
   const code = {
-    txid: example,
+    txid: placeholderTxid,
     amount: 1_500,
     merchantName: account.name,
     merchantCity: 'BRASILIA',
   }
-  const [before = '', after = ''] = buildSimulatedCode(code).split(example)
+  const [before = '', after = ''] = buildSimulatedCode(code).split(placeholderTxid)
   process.stderr.write(`Writing ${total.toLocaleString('en')} charges\n`)
-  const parts = Array.from({ length: Math.ceil(total / ROWS_PER_STATEMENT) }, (_, at) => {
-    const from = at * ROWS_PER_STATEMENT + 1
+  const inserts = Array.from({ length: Math.ceil(total / ROWS_PER_STATEMENT) }, (_, index) => {
+    const from = index * ROWS_PER_STATEMENT + 1
     const to = Math.min(total, from + ROWS_PER_STATEMENT - 1)
     return pool.query(INSERT_CHARGES, [account.id, from, to, total, before, after])
   })
-  await Promise.all(parts)
+  await Promise.all(inserts)
 }
 
 /** Inserts a thousand other merchants, each with a token and empty ledger accounts. */

@@ -14,7 +14,7 @@ const commandArgs = command === 'troco' ? rest : [command, ...rest]
  * Interval for checking the parent process. If the parent has exited, the child receives SIGTERM.
  */
 const ORPHAN_CHECK_MS = 100
-const tests = ['test', 'verify', 'torture'].includes(command)
+const isTestCommand = ['test', 'verify', 'torture'].includes(command)
 /** Development commands, which bin/troco.ts does not contain. */
 const PROGRAMS = {
   test: 'e2e/runner/test.ts',
@@ -30,13 +30,13 @@ try {
   process.stderr.write(`${error.message}\n`)
   process.exit(1)
 }
-handOver(findNode(), [PROGRAMS[command] ?? 'bin/troco.ts', ...commandArgs])
+runPinnedNode(findNode(), [PROGRAMS[command] ?? 'bin/troco.ts', ...commandArgs])
 
 /**
  * Runs the program with the pinned Node and exits with its status. If this process is killed, the open
  * IPC channel closes and the child shuts down by itself, the database last.
  */
-function handOver(node, args) {
+function runPinnedNode(node, args) {
   const path = resolve('node_modules/.bin') + delimiter + (process.env.PATH ?? '')
   const flags = ['--disable-warning=ExperimentalWarning']
   const child = spawn(node, [...flags, ...args], {
@@ -50,5 +50,5 @@ function handOver(node, args) {
 }
 
 function nodeEnvOf(name) {
-  return name === 'dev' ? 'development' : tests ? 'test' : 'production'
+  return name === 'dev' ? 'development' : isTestCommand ? 'test' : 'production'
 }

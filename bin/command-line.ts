@@ -5,7 +5,7 @@ import { MODES, type Mode } from '#lib/base/mode.ts'
 /** Runs a command with settings and a migrated database, and closes both afterwards. */
 export async function withRuntime(
   work: (runtime: Runtime) => Promise<void>,
-  options: { staysUp?: boolean } = {},
+  options: { isSupervised?: boolean } = {},
 ): Promise<void> {
   const runtime = await openRuntime(options)
   try {

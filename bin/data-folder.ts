@@ -90,9 +90,9 @@ function readSecrets(file: string): Secrets {
     return Secrets.parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    const what = code ? `cannot be read (${code})` : 'is damaged'
+    const problem = code ? `cannot be read (${code})` : 'is damaged'
     throw setupFailed(
-      `${file} ${what}: restore it from your backup, it contains the keys to this data`,
+      `${file} ${problem}: restore it from your backup, it contains the keys to this data`,
     )
   }
 }

@@ -11,7 +11,7 @@ import { createDemoData, DEMO_ADMIN, DEMO_MERCHANT } from '#prisma/seed.ts'
 /**
  * Id of the advisory lock: servers that start at once on one database create the demo data once.
  */
-const LOCK = 72_707_370
+const LOCK_ID = 72_707_370
 
 export interface Demo {
   base_url: string
@@ -27,7 +27,7 @@ export async function openDemo(folder: string): Promise<Demo> {
   lock.on('error', () => {})
   await lock.connect()
   try {
-    await lock.query('SELECT pg_advisory_lock($1)', [LOCK])
+    await lock.query('SELECT pg_advisory_lock($1)', [LOCK_ID])
     const account = await createDemoData(DEMO_PASSWORD)
     const file = join(folder, 'demo.json')
     const demo: Demo = {

@@ -52,12 +52,12 @@ test('the commands of README.md and docs/integrating.md succeed and trigger webh
     (await runCommand(args, installation.settings)).output.trim().split('\n').at(-1) ?? ''
   expect(secret).toMatch(/^whsec_/)
   const receiver = spawn('node', [RECEIVER, secret, '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let printed = ''
+  let receiverOutput = ''
   receiver.stdout.on('data', chunk => {
-    printed += chunk
+    receiverOutput += chunk
   })
-  await expect.poll(() => printed, { timeout: 10_000 }).toContain('listening at')
-  const webhook_url = printed.trim().split(' ').at(-1) ?? ''
+  await expect.poll(() => receiverOutput, { timeout: 10_000 }).toContain('listening at')
+  const webhook_url = receiverOutput.trim().split(' ').at(-1) ?? ''
 
   const post = async (path: string, body: object) => {
     const headers = { authorization: `Bearer ${demo.token}`, 'content-type': 'application/json' }
@@ -68,26 +68,26 @@ test('the commands of README.md and docs/integrating.md succeed and trigger webh
   const { data } = await post('/transactions', { amount: 1_500, ...payer, webhook_url })
   await post(`/sandbox/transactions/${data.transaction_id}`, { outcome: 'paid' })
   const line = `transaction.paid ${data.transaction_id}: 1500 cents`
-  await expect.poll(() => printed, { timeout: 10_000 }).toContain(line)
+  await expect.poll(() => receiverOutput, { timeout: 10_000 }).toContain(line)
 
   const withdrawal = { amount: 1_000, pix_key: 'ana@example.com', pix_key_type: 'email' }
   const { data: sent } = await post('/withdrawals', { ...withdrawal, webhook_url })
   const approved = `withdrawal.approved ${sent.id}: 1000 cents`
-  await expect.poll(() => printed, { timeout: 20_000 }).toContain(approved)
+  await expect.poll(() => receiverOutput, { timeout: 20_000 }).toContain(approved)
 
   for (const page of ['README.md', 'docs/integrating.md']) {
     const commands = extractShellCommands(page, demo, webhook_url)
     expect(commands).toContain('/transactions')
-    const failing = 'curl() { command curl --silent --show-error --fail "$@"; }'
-    const { status, stderr } = spawnSync('bash', ['-e', '-c', `${failing}\n${commands}`], {
+    const failingCurl = 'curl() { command curl --silent --show-error --fail "$@"; }'
+    const { status, stderr } = spawnSync('bash', ['-e', '-c', `${failingCurl}\n${commands}`], {
       encoding: 'utf8',
     })
     expect({ page, status, stderr }).toEqual({ page, status: 0, stderr: '' })
   }
   await expect
-    .poll(() => printed.match(/^transaction\.paid/gm)?.length, { timeout: 10_000 })
+    .poll(() => receiverOutput.match(/^transaction\.paid/gm)?.length, { timeout: 10_000 })
     .toBe(2)
-  expect(printed).not.toContain('refused')
+  expect(receiverOutput).not.toContain('refused')
   receiver.kill()
   await once(receiver, 'exit')
   server.child.kill('SIGTERM')

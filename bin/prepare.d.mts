@@ -1,1 +1,1 @@
-export function prepare(wants: { pages: boolean }): Promise<void>
+export function prepare(options: { pages: boolean }): Promise<void>

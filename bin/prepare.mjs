@@ -17,11 +17,11 @@ import { join, resolve } from 'node:path'
 /** First version with type stripping, argon2 and WebAssembly module imports. */
 const NODE_MIN = [24, 7]
 /** Interval of progress messages, so that a long step does not look as if it hangs. */
-const SIGN_OF_LIFE_MS = 10_000
-const BUILDS_KEPT = 2
+const PROGRESS_INTERVAL_MS = 10_000
+const BUILDS_MAX = 2
 /** Folders inside the sources that are not part of a build. */
-const NOT_BUILT = ['lib/base/db/generated', 'lib/testing']
-const LOCK_TOUCHED_MS = 500
+const FOLDERS_NOT_BUILT = ['lib/base/db/generated', 'lib/testing']
+const LOCK_TOUCH_INTERVAL_MS = 500
 const LOCK_STALE_MS = 5_000
 
 /**
@@ -31,8 +31,9 @@ const LOCK_STALE_MS = 5_000
 export async function prepare({ pages }) {
   mkdirSync('.cache', { recursive: true })
   // Next rewrites the tsconfig that it reads, so it gets a copy.
-  const copy = '.cache/tsconfig.next.json'
-  if (!existsSync(copy)) writeFileSync(copy, '{ "extends": "../tsconfig.json", "include": [] }\n')
+  const nextTsconfig = '.cache/tsconfig.next.json'
+  if (!existsSync(nextTsconfig))
+    writeFileSync(nextTsconfig, '{ "extends": "../tsconfig.json", "include": [] }\n')
   const steps = [install, generate, ...(pages ? [build] : [])]
   if (steps.every(step => isUpToDate(step()))) return
   await withLock(async () => {
@@ -89,7 +90,7 @@ function removeOldBuilds() {
     .filter(name => existsSync(join('.next', name, '.made-from')))
     .map(name => ({ name, at: statSync(join('.next', name, '.made-from')).mtimeMs }))
     .sort((a, b) => b.at - a.at)
-  for (const { name } of builds.slice(BUILDS_KEPT - 1)) {
+  for (const { name } of builds.slice(BUILDS_MAX - 1)) {
     rmSync(join('.next', name), { recursive: true, force: true })
   }
 }
@@ -98,7 +99,7 @@ function removeOldBuilds() {
 function fingerprint(paths) {
   const hash = createHash('sha256').update(`${process.platform} ${process.arch}`)
   const add = path => {
-    if (!existsSync(path) || NOT_BUILT.some(folder => path === join(folder))) return
+    if (!existsSync(path) || FOLDERS_NOT_BUILT.some(folder => path === join(folder))) return
     if (statSync(path).isDirectory()) {
       for (const name of readdirSync(path).sort()) add(join(path, name))
     } else if (!/\.(test|spec)\.tsx?$/.test(path)) {
@@ -129,11 +130,11 @@ export function findNode() {
 function runStep({ title, command, env = () => ({}), after = () => {} }) {
   const began = Date.now()
   process.stderr.write(`${title}…\n`)
-  const alive = setInterval(() => {
+  const progressTimer = setInterval(() => {
     const seconds = Math.round((Date.now() - began) / 1000)
     process.stderr.write(`  still ${title.toLowerCase()}, ${seconds} s\n`)
-  }, SIGN_OF_LIFE_MS)
-  return new Promise((done, fail) => {
+  }, PROGRESS_INTERVAL_MS)
+  return new Promise((resolveStep, rejectStep) => {
     const [program, ...args] = command()
     const stdio = ['ignore', 'pipe', 'pipe']
     const child = spawn(program, args, { stdio, env: { ...process.env, ...env() } })
@@ -143,15 +144,15 @@ function runStep({ title, command, env = () => ({}), after = () => {} }) {
     }
     child.stdout.on('data', collect)
     child.stderr.on('data', collect)
-    child.on('error', fail)
+    child.on('error', rejectStep)
     child.on('close', code => {
-      clearInterval(alive)
+      clearInterval(progressTimer)
       if (code === 0) {
         after()
-        return done()
+        return resolveStep()
       }
       process.stderr.write(printed)
-      fail(new Error(`${title} failed: see its output above`))
+      rejectStep(new Error(`${title} failed: see its output above`))
     })
   })
 }
@@ -166,14 +167,14 @@ async function withLock(work) {
     if (isStale(lock)) rmSync(lock, { force: true })
     else await new Promise(done => setTimeout(done, 200))
   }
-  const touching = setInterval(
+  const touchTimer = setInterval(
     () => utimes(lock, new Date(), new Date(), () => {}),
-    LOCK_TOUCHED_MS,
+    LOCK_TOUCH_INTERVAL_MS,
   )
   try {
     await work()
   } finally {
-    clearInterval(touching)
+    clearInterval(touchTimer)
     rmSync(lock, { force: true })
   }
 }
@@ -189,6 +190,6 @@ function tryLock(lock) {
 }
 
 function isStale(lock) {
-  const known = statSync(lock, { throwIfNoEntry: false })
-  return known !== undefined && Date.now() - known.mtimeMs > LOCK_STALE_MS
+  const stats = statSync(lock, { throwIfNoEntry: false })
+  return stats !== undefined && Date.now() - stats.mtimeMs > LOCK_STALE_MS
 }

@@ -10,13 +10,13 @@ export interface Runtime {
   folder: string | null
   /** Data directory of the embedded PostgreSQL; null with DATABASE_URL. */
   location: string | null
-  migrated: string[]
+  appliedMigrations: string[]
   close: () => Promise<void>
 }
 
 interface Options {
   /** Restarts the embedded PostgreSQL if it dies; for servers and workers. */
-  staysUp?: boolean
+  isSupervised?: boolean
 }
 
 /**
@@ -28,21 +28,21 @@ export async function openRuntime(options: Options = {}): Promise<Runtime> {
   const { TROCO_ENV, TROCO_DATA, DATABASE_URL, TROCO_SECRET, DEMO_PASSWORD, PUBLIC_URL } = env()
   supplyEnv({ TROCO_ENV, NEXTAUTH_URL: PUBLIC_URL, NEXT_TELEMETRY_DISABLED: '1' })
   const needsFolder = !DATABASE_URL || !TROCO_SECRET || TROCO_ENV === 'local'
-  const opened = needsFolder ? openDataFolder(TROCO_DATA) : null
-  if (opened) {
+  const openedFolder = needsFolder ? openDataFolder(TROCO_DATA) : null
+  if (openedFolder) {
     supplyEnv({
-      TROCO_SECRET: TROCO_SECRET ?? opened.secrets.server,
-      DEMO_PASSWORD: DEMO_PASSWORD ?? opened.secrets.demo,
+      TROCO_SECRET: TROCO_SECRET ?? openedFolder.secrets.server,
+      DEMO_PASSWORD: DEMO_PASSWORD ?? openedFolder.secrets.demo,
     })
   }
   const onProgress = (line: string) => process.stderr.write(`${line}\n`)
-  const dataFolder = opened && !DATABASE_URL ? opened : null
+  const dataFolder = openedFolder && !DATABASE_URL ? openedFolder : null
   const openPostgres = ({ folder, secrets }: NonNullable<typeof dataFolder>) =>
     openEmbedded({ dataFolder: folder, password: secrets.database, onProgress })
   const embedded = dataFolder && (await openPostgres(dataFolder))
   if (embedded) supplyEnv({ DATABASE_URL: embedded.url })
   const release =
-    dataFolder && embedded && options.staysUp
+    dataFolder && embedded && options.isSupervised
       ? supervisePostgres(embedded, () => openPostgres(dataFolder))
       : embedded?.release
   const close = async () => {
@@ -50,11 +50,11 @@ export async function openRuntime(options: Options = {}): Promise<Runtime> {
     await release?.()
   }
   try {
-    const migrated = await migrate(env().DATABASE_URL ?? '')
+    const appliedMigrations = await migrate(env().DATABASE_URL ?? '')
     return {
-      folder: opened?.folder ?? null,
+      folder: openedFolder?.folder ?? null,
       location: embedded?.location ?? null,
-      migrated,
+      appliedMigrations,
       close,
     }
   } catch (error) {

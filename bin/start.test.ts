@@ -90,8 +90,8 @@ test('a start prints URL, credentials and token; the printed curl command create
 
 test('SIGINT to the whole process group stops web, worker and PostgreSQL', async () => {
   const started = await startServer(installation)
-  const ours = processesOf(installation).filter(({ command }) => !/postgres/.test(command))
-  for (const { pid } of ours) process.kill(pid, 'SIGINT')
+  const ownProcesses = processesOf(installation).filter(({ command }) => !/postgres/.test(command))
+  for (const { pid } of ownProcesses) process.kill(pid, 'SIGINT')
   expect(await started.ended).toBe(0)
   await waitUntilStopped(installation, 1_000)
 })
@@ -117,9 +117,9 @@ test('a PostgreSQL that outlives its parent is adopted, then stopped, by the com
 })
 
 test('a port in use stops the start with one line of output and leaves no process', async () => {
-  const other = createServer().listen(installation.port, '127.0.0.1')
+  const portHolder = createServer().listen(installation.port, '127.0.0.1')
   const { code, output } = await runCommand(['start'], installation.settings)
-  other.close()
+  portHolder.close()
   expect(code).toBe(1)
   expect(output.trim()).toBe(
     `Port ${installation.port} is already in use: stop the other program, or choose another port: PORT=${installation.port + 1} npm start`,
@@ -170,15 +170,15 @@ test('a PostgreSQL killed under the server is restarted, and requests succeed ag
   const demo = readDemo()
   const file = join(installation.folder, 'data', 'postgres', 'postmaster.pid')
   process.kill(Number.parseInt(readFileSync(file, 'utf8'), 10), 'SIGKILL')
-  const seen = new Set<number>()
-  for (const began = Date.now(); Date.now() - began < 20_000 && !seen.has(200); ) {
+  const seenStatuses = new Set<number>()
+  for (const began = Date.now(); Date.now() - began < 20_000 && !seenStatuses.has(200); ) {
     const response = await createCharge(demo)
-    seen.add(response.status)
+    seenStatuses.add(response.status)
     if (response.status !== 200)
       expect(await response.json()).toEqual({ error: 'Service unavailable' })
-    if (seen.has(200) && !seen.has(503)) seen.delete(200)
+    if (seenStatuses.has(200) && !seenStatuses.has(503)) seenStatuses.delete(200)
   }
-  expect([...seen].sort()).toEqual([200, 503])
+  expect([...seenStatuses].sort()).toEqual([200, 503])
   started.child.kill('SIGTERM')
   expect(await started.ended).toBe(0)
   await waitUntilStopped(installation, 1_000)

@@ -26,7 +26,7 @@ export function supervisePostgres(
     }
   }
 
-  const checking = setInterval(() => {
+  const checkTimer = setInterval(() => {
     const pid = opened.at(-1)?.pid ?? 0
     if (restarting || readProcessIdentity(pid) !== null) return
     restarting = restart().finally(() => {
@@ -35,7 +35,7 @@ export function supervisePostgres(
   }, CHECK_MS)
 
   return async () => {
-    clearInterval(checking)
+    clearInterval(checkTimer)
     await restarting
     for (const embedded of opened) await embedded.release()
   }

@@ -142,16 +142,16 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
     ...{ TROCO_ENV: 'production', DATABASE_URL: embedded.url, PUBLIC_URL: 'https://x.example' },
     TROCO_SECRET: 'a-server-key-that-only-this-test-knows-0123456789',
   }
-  const doctor = (more: object = {}) =>
-    runCommand(['troco', 'doctor'], { ...installation.settings, ...production, ...more })
+  const doctor = (overrides: object = {}) =>
+    runCommand(['troco', 'doctor'], { ...installation.settings, ...production, ...overrides })
   const { output, code } = await doctor()
   expect(output).toContain('ok    sign-ups invite, new accounts pending')
   expect(output).toMatch(/^WRONG no mail server: .* set SMTP_URL and MAIL_FROM$/m)
   expect(output).toMatch(/^WRONG 1 admins, 1 of them without a second factor: each must add one/m)
   expect(code).toBe(1)
-  const mended = await doctor({ SMTP_URL: 'smtps://user:hidden@mail.example:465' })
-  expect(mended.output).toContain('ok    mails are sent through mail.example:465')
-  expect(mended.output).not.toContain('hidden')
+  const withMailServer = await doctor({ SMTP_URL: 'smtps://user:hidden@mail.example:465' })
+  expect(withMailServer.output).toContain('ok    mails are sent through mail.example:465')
+  expect(withMailServer.output).not.toContain('hidden')
   await embedded.release()
 })
 

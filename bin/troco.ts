@@ -11,7 +11,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   worker: async () => (await import('#bin/commands/worker.ts')).runWorker,
   migrate: async () => (await import('#bin/commands/database.ts')).migrateDatabase,
   doctor: async () => (await import('#bin/commands/doctor.ts')).checkInstallation,
-  'ledger verify': async () => (await import('#bin/commands/ledger.ts')).verifyBooks,
+  'ledger verify': async () => (await import('#bin/commands/ledger.ts')).printLedgerChecks,
   'account list': async () => (await import('#bin/commands/account.ts')).printAccounts,
   'account create': async () => (await import('#bin/commands/account.ts')).create,
   'account activate': async () => (await import('#bin/commands/account.ts')).activate,

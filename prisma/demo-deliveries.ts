@@ -38,10 +38,17 @@ export async function settleDeliveries(account: Account): Promise<void> {
       const since = Date.now() - ATTEMPT_DELAYS_S.reduce((sum, pause) => sum + pause, 0) * 1_000
       let elapsedS = 0
       await tx.deliveryAttempt.createMany({
-        data: ATTEMPT_DELAYS_S.map((pause, at) => {
+        data: ATTEMPT_DELAYS_S.map((pause, index) => {
           elapsedS += pause
           const createdAt = new Date(since + elapsedS * 1_000)
-          return { accountId, deliveryId: id, number: at + 1, requestHeaders, createdAt, ...result }
+          return {
+            accountId,
+            deliveryId: id,
+            number: index + 1,
+            requestHeaders,
+            createdAt,
+            ...result,
+          }
         }),
       })
       const done = { status: 'exhausted', attempts: ATTEMPT_DELAYS_S.length, dueAt: null }

@@ -11,12 +11,12 @@ import { newEndToEndId, simulator } from '#lib/services/gateway/simulator.ts'
 import { settleDeliveries } from '#prisma/demo-deliveries.ts'
 
 const DAY_MS = 86_400_000
-const DAYS = 90
+const HISTORY_DAYS = 90
 /** Total received by the demo merchant, in cents, including the welcome charge. */
-const RECEIVED = 2_500_000
-const WELCOME = 100_000
-const PAID_CHARGES = 72
-const RECEIVER = 'https://loja.example.com/webhooks/troco'
+const RECEIVED_TOTAL = 2_500_000
+const WELCOME_AMOUNT = 100_000
+const PAID_CHARGE_COUNT = 72
+const RECEIVER_URL = 'https://loja.example.com/webhooks/troco'
 
 const PAYERS = [
   ['Ana Beatriz Rocha', '52998224725'],
@@ -67,24 +67,30 @@ export async function createHistory(account: Account): Promise<void> {
 
 /** Plans deterministic payments, more frequent and larger towards the present. */
 function planPayments(now: number): PlannedPayment[] {
-  const weights = Array.from({ length: PAID_CHARGES - 1 }, (_, at) => 40 + ((at * 37) % 61) + at)
+  const weights = Array.from(
+    { length: PAID_CHARGE_COUNT - 1 },
+    (_, index) => 40 + ((index * 37) % 61) + index,
+  )
   const sum = weights.reduce((total, weight) => total + weight, 0)
-  const shared = RECEIVED - WELCOME
-  const amounts = weights.map(weight => Math.floor((shared * weight) / sum))
-  amounts[0] = (amounts[0] ?? 0) + shared - amounts.reduce((total, amount) => total + amount, 0)
-  return [WELCOME, ...amounts].map((amount, at) => {
-    const age = DAYS * (1 - Math.sqrt(at / PAID_CHARGES)) * DAY_MS + ((at * 53) % 24) * 60_000
+  const remainingTotal = RECEIVED_TOTAL - WELCOME_AMOUNT
+  const amounts = weights.map(weight => Math.floor((remainingTotal * weight) / sum))
+  amounts[0] =
+    (amounts[0] ?? 0) + remainingTotal - amounts.reduce((total, amount) => total + amount, 0)
+  return [WELCOME_AMOUNT, ...amounts].map((amount, index) => {
+    const age =
+      HISTORY_DAYS * (1 - Math.sqrt(index / PAID_CHARGE_COUNT)) * DAY_MS +
+      ((index * 53) % 24) * 60_000
     const createdAt = new Date(now - Math.max(age, 300_000))
-    const paidAt = new Date(createdAt.getTime() + 20_000 + ((at * 7_919) % 180_000))
-    const reference = at === 0 ? 'welcome' : `pedido-${1000 + at}`
+    const paidAt = new Date(createdAt.getTime() + 20_000 + ((index * 7_919) % 180_000))
+    const reference = index === 0 ? 'welcome' : `pedido-${1000 + index}`
     return { id: newId(createdAt), amount, createdAt, paidAt, reference }
   })
 }
 
 async function insertCharges(account: Account, planned: PlannedPayment[]): Promise<void> {
   const payee = { merchantName: account.name, merchantCity: account.city }
-  const data = planned.map((charge, at) => {
-    const [name, document] = PAYERS[at % PAYERS.length] ?? PAYERS[0]
+  const data = planned.map((charge, index) => {
+    const [name, document] = PAYERS[index % PAYERS.length] ?? PAYERS[0]
     const txid = removeHyphens(charge.id)
     return {
       accountId: account.id,
@@ -98,7 +104,7 @@ async function insertCharges(account: Account, planned: PlannedPayment[]): Promi
       clientName: name,
       clientEmail: `${foldText(name.split(' ')[0] ?? '', 20).toLowerCase()}@example.com`,
       clientDoc: document,
-      webhookUrl: at >= planned.length - 2 ? RECEIVER : null,
+      webhookUrl: index >= planned.length - 2 ? RECEIVER_URL : null,
       expiresAt: new Date(charge.createdAt.getTime() + DAY_MS),
       dueAt: new Date(charge.createdAt.getTime() + DAY_MS),
       createdAt: charge.createdAt,
@@ -144,7 +150,7 @@ async function withdraw(
 
 /** Creates one expired, one failed and two pending charges. */
 async function createUnpaidCharges(account: Account, now: number): Promise<void> {
-  const open = [
+  const planned = [
     { age: 3 * DAY_MS, amount: 78_000, reference: 'pedido-1100' },
     { age: DAY_MS * 1.5, amount: 1_500, reference: 'pedido-1101' },
     { age: 240_000, amount: 123_456, reference: 'pedido-1102' },
@@ -153,8 +159,8 @@ async function createUnpaidCharges(account: Account, now: number): Promise<void>
     const createdAt = new Date(now - age)
     return { id: newId(createdAt), amount, createdAt, paidAt: createdAt, reference }
   })
-  await insertCharges(account, open)
-  const [expired, failed] = open
+  await insertCharges(account, planned)
+  const [expired, failed] = planned
   if (expired) await closeCharge(account.id, expired.id, 'expired')
   if (failed) await closeCharge(account.id, failed.id, 'failed')
 }

@@ -12,13 +12,13 @@ import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 /** The first migration with reason codes. */
-const WITH_CODES = '20261122030000'
-const SAMPLES: ReasonParams = {
+const CODES_MIGRATION = '20261122030000'
+const SAMPLE_PARAMS: ReasonParams = {
   ...{ status: 503, seconds: 0.3, port: 5432, name: 'shop.example' },
   ...{ address: '10.0.0.1', range: 'link-local', text: 'The moon was full\nthat night' },
 }
 /** Texts not written by Troco that begin or end like Troco's sentences. */
-const STRANGE = [
+const FOREIGN_TEXTS = [
   'The receiver answered 500',
   'The receiver answered : a webhook is received with a status from 200 to 299',
   'The receiver did not answer within a day s',
@@ -36,12 +36,15 @@ interface Stored {
 
 /** Fills every sentence with sample values, as rows stored it before codes existed. */
 function samplesOf(sentences: Record<string, string>): Stored[] {
-  const ours = Object.entries(sentences).map(([code, sentence]) => {
+  const ownSentences = Object.entries(sentences).map(([code, sentence]) => {
     const names = [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-    const params = Object.fromEntries(names.map(name => [name, SAMPLES[name] ?? '']))
+    const params = Object.fromEntries(names.map(name => [name, SAMPLE_PARAMS[name] ?? '']))
     return { code, params, text: formatReason(sentences, { code, params }) }
   })
-  return [...ours, ...STRANGE.map(text => ({ code: 'other', params: { text }, text }))]
+  return [
+    ...ownSentences,
+    ...FOREIGN_TEXTS.map(text => ({ code: 'other', params: { text }, text })),
+  ]
 }
 
 let url: string
@@ -49,7 +52,7 @@ let folder: string
 beforeAll(async () => {
   url = await makeDatabase({ migrated: false })
   folder = mkdtempSync(join(tmpdir(), 'troco-migrations-'))
-  for (const name of listMigrations().filter(name => name < WITH_CODES)) {
+  for (const name of listMigrations().filter(name => name < CODES_MIGRATION)) {
     cpSync(join('prisma/migrations', name), join(folder, name), { recursive: true })
   }
   await migrate(url, folder)
@@ -70,7 +73,7 @@ function insertAll(
   values: string,
   rows: Pick<Stored, 'text'>[],
 ) {
-  const texts = JSON.stringify(rows.map(({ text }, nth) => ({ nth, text, id: newId() })))
+  const texts = JSON.stringify(rows.map(({ text }, index) => ({ nth: index, text, id: newId() })))
   return query(
     url,
     `ALTER TABLE ${table} DROP CONSTRAINT ${FOREIGN_KEYS[table]};
@@ -99,10 +102,10 @@ test('every old sentence gets its code and parameters, and its text does not cha
     disabled,
   )
   await migrate(url)
-  const stored = (table: string, name: string, text: string, by: string) =>
+  const stored = (table: string, name: string, text: string, orderColumn: string) =>
     query(
       url,
-      `SELECT ${name}_code AS code, ${name}_params AS params, ${text} AS text FROM ${table} ORDER BY ${by}`,
+      `SELECT ${name}_code AS code, ${name}_params AS params, ${text} AS text FROM ${table} ORDER BY ${orderColumn}`,
     )
   expect(await stored('delivery_attempts', 'problem', 'problem', 'number')).toEqual(problems)
   const reason = ['rejection', 'rejection_reason', 'amount'] as const
@@ -111,7 +114,7 @@ test('every old sentence gets its code and parameters, and its text does not cha
   const endpoints =
     'SELECT disabled_code, disabled_reason AS text FROM webhook_endpoints ORDER BY url'
   expect(await query(url, endpoints)).toEqual(
-    disabled.map(({ text }, nth) => ({ disabled_code: DISABLED_CODES[nth], text })),
+    disabled.map(({ text }, index) => ({ disabled_code: DISABLED_CODES[index], text })),
   )
 })
 

@@ -4,16 +4,16 @@ import { env, supplyEnv } from '#lib/base/env.ts'
 import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { verifyPassword } from '#lib/services/people/password.ts'
-import { expectBalancedBooks, makeDatabase } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, makeDatabase } from '#lib/testing/fixtures.ts'
 import { createDemoData, DEMO_MERCHANT } from '#prisma/seed.ts'
 
-const shared = env().DATABASE_URL ?? ''
+const sharedUrl = env().DATABASE_URL ?? ''
 beforeAll(async () => {
   supplyEnv({ DATABASE_URL: await makeDatabase() })
 })
 afterAll(async () => {
   await disconnect()
-  supplyEnv({ DATABASE_URL: shared })
+  supplyEnv({ DATABASE_URL: sharedUrl })
 })
 
 test('after an interrupted seed, its account is suspended and one complete demo account is made', async () => {
@@ -53,5 +53,5 @@ test('the demo account received R$ 25.000,00 in 90 days and has payments in ever
   expect(states).toContain('exhausted')
   expect(await db().charge.count({ where: { accountId, status: 'pending', dueAt: null } })).toBe(0)
   expect(await readBalances(accountId, 'test')).toEqual({ available: 1_710_000, outbound: 150_000 })
-  await expectBalancedBooks(accountId)
+  await expectBalancedLedger(accountId)
 })

@@ -19,10 +19,10 @@ const DEMO_COMPLETED = 'demo.made'
 export async function createDemoData(password: string): Promise<Account> {
   await upsertDemoUsers(password)
   for (const account of await listDemoAccounts()) {
-    const done = await db().auditRecord.findFirst({
+    const completion = await db().auditRecord.findFirst({
       where: { accountId: account.id, action: DEMO_COMPLETED },
     })
-    if (done) return account
+    if (completion) return account
     await retireAccount(account.id)
   }
   const account = await createAccount({ name: 'Loja Aurora', ownerEmail: DEMO_MERCHANT }, ACTOR)
@@ -41,10 +41,10 @@ async function upsertDemoUsers(password: string): Promise<void> {
   ]
   for (const person of people) {
     const { email } = person
-    const known = await db().user.findUnique({ where: { email } })
-    if (known && (await verifyPassword(password, known.passwordHash))) continue
+    const user = await db().user.findUnique({ where: { email } })
+    if (user && (await verifyPassword(password, user.passwordHash))) continue
     const passwordHash = await hashPassword(password)
-    if (known) await db().user.update({ where: { email }, data: { passwordHash } })
+    if (user) await db().user.update({ where: { email }, data: { passwordHash } })
     else await registerUser({ ...person, passwordHash }, ACTOR)
   }
 }

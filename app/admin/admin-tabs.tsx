@@ -4,12 +4,12 @@ import { usePathname } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { Tabs } from '#components/ui/tabs.tsx'
 
-const NAMES = ['accounts', 'tokens', 'audit', 'health'] as const
+const TAB_NAMES = ['accounts', 'tokens', 'audit', 'health'] as const
 
 export function AdminTabs() {
   const t = useTranslations('adminTabs')
   const path = usePathname()
-  const tabs = NAMES.map(name => {
+  const tabs = TAB_NAMES.map(name => {
     const href = `/admin/${name}`
     return { href, label: t(name), isCurrent: path === href || path.startsWith(`${href}/`) }
   })

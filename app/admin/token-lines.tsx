@@ -11,7 +11,7 @@ import { isActiveStatus } from '#lib/rooms/tokens/states.ts'
 import type { TokenLine } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>
-  import('#app/admin/reason-dialog.tsx').then(found => found.ReasonDialog),
+  import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
 )
 
 interface TokenLinesProps {

@@ -13,8 +13,8 @@ import packages from '../../package.json' with { type: 'json' }
 import './reference.css'
 
 /** The version in the URL lets browsers cache the file until Scalar is upgraded. */
-const SCRIPT = `/docs/scalar.js?v=${packages.dependencies['@scalar/api-reference']}`
-const DOCUMENT = '/api/openapi.json'
+const SCRIPT_URL = `/docs/scalar.js?v=${packages.dependencies['@scalar/api-reference']}`
+const DOCUMENT_PATH = '/api/openapi.json'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('docs'))('title') }
@@ -28,7 +28,7 @@ export default async function DocsPage() {
     currentUser(),
     headers(),
   ])
-  preload(SCRIPT, { as: 'script', nonce: requestHeaders.get('x-nonce') ?? undefined })
+  preload(SCRIPT_URL, { as: 'script', nonce: requestHeaders.get('x-nonce') ?? undefined })
   const labels = {
     locale: languageOf(locale),
     token: t('token'),
@@ -49,7 +49,7 @@ export default async function DocsPage() {
           <Logo size={22} />
           <span className="hidden text-muted text-small sm:inline">{t('title')}</span>
         </a>
-        <a href={DOCUMENT} className={`${buttonClass('plain')} max-md:hidden`}>
+        <a href={DOCUMENT_PATH} className={`${buttonClass('plain')} max-md:hidden`}>
           <FileJson size={16} aria-hidden />
           OpenAPI
         </a>
@@ -59,7 +59,7 @@ export default async function DocsPage() {
           <span className="max-sm:sr-only">{user ? t('back') : t('signIn')}</span>
         </a>
       </nav>
-      <Reference script={SCRIPT} document={DOCUMENT} labels={labels} />
+      <Reference script={SCRIPT_URL} document={DOCUMENT_PATH} labels={labels} />
     </>
   )
 }

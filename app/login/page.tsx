@@ -26,7 +26,7 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
   const user = await currentUser()
   if (user) redirect(next === '/' ? landingPath(user) : next)
   const t = await getTranslations('login')
-  const file = (parts: React.ReactNode) => (
+  const renderFileName = (parts: React.ReactNode) => (
     <code className="rounded-[5px] bg-sunk px-1 py-0.5 font-mono text-[12.5px]">{parts}</code>
   )
   const labels = {
@@ -83,7 +83,7 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
             </p>
           ) : null}
           {env().TROCO_ENV === 'local' ? (
-            <p className="mt-5 text-muted text-small">{t.rich('demo', { file })}</p>
+            <p className="mt-5 text-muted text-small">{t.rich('demo', { file: renderFileName })}</p>
           ) : null}
         </>
       }
@@ -105,7 +105,7 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
           <ProviderButton
             provider={provider.id}
             label={t('provider.signIn', { name: provider.name })}
-            failed={t('provider.failed')}
+            failedLabel={t('provider.failed')}
             next={next}
           />
         ) : null}

@@ -9,14 +9,14 @@ import { Notice } from '#components/ui/notice.tsx'
 interface ProviderButtonProps {
   provider: string
   label: string
-  failed: string
+  failedLabel: string
   next: string
 }
 
 /**
  * Signs in through a provider by script, because the CSP forbids forms that lead to other sites.
  */
-export function ProviderButton({ provider, label, failed, next }: ProviderButtonProps) {
+export function ProviderButton({ provider, label, failedLabel, next }: ProviderButtonProps) {
   const [state, setState] = useState<'waiting' | 'ready' | 'busy' | 'failed'>('waiting')
   useEffect(() => setState('ready'), [])
   async function startSignIn() {
@@ -38,7 +38,7 @@ export function ProviderButton({ provider, label, failed, next }: ProviderButton
       </Button>
       {state === 'failed' ? (
         <Notice tone="bad" icon={CircleAlert} role="alert">
-          {failed}
+          {failedLabel}
         </Notice>
       ) : null}
     </div>

@@ -60,7 +60,7 @@ export function SecondStep({
     form.current?.querySelector<HTMLElement>('input, button')?.focus()
   }, [method])
   const methods: SecondStepMethod[] = ['code', 'passkey', 'recovery']
-  const available = { code: hasApp, passkey: onPasskey !== null, recovery: true }
+  const isAvailable = { code: hasApp, passkey: onPasskey !== null, recovery: true }
   const switchLabels = {
     code: labels.useCode,
     passkey: labels.usePasskey,
@@ -90,18 +90,18 @@ export function SecondStep({
       </Button>
       <div className="-mb-2 grid justify-items-start border-line border-t pt-3 [&>button]:-ml-2.5">
         {methods
-          .filter(one => one !== method && available[one])
-          .map(one => (
+          .filter(otherMethod => otherMethod !== method && isAvailable[otherMethod])
+          .map(otherMethod => (
             <Button
-              key={one}
+              key={otherMethod}
               variant="plain"
               disabled={isBusy}
               onClick={() => {
-                setChosenMethod(one)
+                setChosenMethod(otherMethod)
                 onSwitch()
               }}
             >
-              {switchLabels[one]}
+              {switchLabels[otherMethod]}
             </Button>
           ))}
         <Button variant="plain" disabled={isBusy} onClick={onBack}>

@@ -42,7 +42,7 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
   const isReady = hasPasskeySupport !== null
   // After an expired second step, the password is required again.
   useEffect(() => {
-    if (problem === 'challenge_ended') passwordInput(form.current)?.focus()
+    if (problem === 'challenge_ended') findPasswordInput(form.current)?.focus()
   }, [problem])
 
   async function attempt(
@@ -69,7 +69,7 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
     const [typedEmail, password] = [String(data.get('email')), String(data.get('password'))]
     setEmail(typedEmail)
     await attempt(() => signIn({ email: typedEmail, password }))
-    passwordInput(form.current)?.select()
+    findPasswordInput(form.current)?.select()
   }
 
   const notice = problem ? (
@@ -147,6 +147,6 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
   )
 }
 
-function passwordInput(form: HTMLFormElement | null) {
+function findPasswordInput(form: HTMLFormElement | null) {
   return form?.querySelector<HTMLInputElement>('[name=password]')
 }

@@ -28,13 +28,13 @@ export async function measureAfter(
 ): Promise<void> {
   process.stderr.write('Preparing a database with paid and expired charges\n')
   await withSecondDatabase(settings, { name: TEMPLATE_DATABASE }, seedHistory)
-  for (const measured of options.after) {
-    process.stderr.write(`Measuring ${measured}\n`)
-    const name = `bench_${measured}`
+  for (const measurement of options.after) {
+    process.stderr.write(`Measuring ${measurement}\n`)
+    const name = `bench_${measurement}`
     const section = await withSecondDatabase(
       settings,
       { name, template: TEMPLATE_DATABASE },
-      aside => MEASUREMENTS[measured]({ ...aside, generator, options }),
+      database => MEASUREMENTS[measurement]({ ...database, generator, options }),
     )
     await dropSecondDatabase(settings, name)
     onSection(section)

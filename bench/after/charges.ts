@@ -21,9 +21,11 @@ const ROWS_PER_STATEMENT = 50_000
 /** Inserts charges directly into the table, with creation times one day in the past. */
 export async function writeCharges(pool: pg.Pool, plan: ChargePlan): Promise<WrittenCharge[]> {
   const { accountIds, total, urls = [null], isDue = false } = plan
-  const example = 'f'.repeat(32)
+  const placeholderTxid = 'f'.repeat(32)
   const terms = { amount: CHARGE.amount, merchantName: 'Loja', merchantCity: 'BRASILIA' }
-  const [before = '', after = ''] = buildSimulatedCode({ ...terms, txid: example }).split(example)
+  const [before = '', after = ''] = buildSimulatedCode({ ...terms, txid: placeholderTxid }).split(
+    placeholderTxid,
+  )
   const written: WrittenCharge[] = []
   for (let from = 0; from < total; from += ROWS_PER_STATEMENT) {
     const to = Math.min(total, from + ROWS_PER_STATEMENT) - 1

@@ -9,43 +9,44 @@ import { waitUntilNothingDue } from './history.ts'
 import type { BenchEnvironment, Section } from './section.ts'
 
 const PER_SECOND_MIN = 500
-const URLS = 16
-const SETTLED_AT_ONCE = 200
+const URL_COUNT = 16
+const SETTLE_BATCH_SIZE = 200
 
 interface DeliveryRate {
   accountId: string
   perSecond: number
-  events: number
+  eventCount: number
 }
 
 export async function measureDeliveries(environment: BenchEnvironment): Promise<Section> {
   const receiver = await startReceiver(trackChild)
-  const one = await measureDelivery(environment, receiver, 1)
-  const several = await measureDelivery(environment, receiver, URLS)
+  const oneUrl = await measureDelivery(environment, receiver, 1)
+  const severalUrls = await measureDelivery(environment, receiver, URL_COUNT)
   await endChild(receiver.child)
   const { deliveries } = environment.options
   const { rows } = await environment.pool.query(
     `SELECT count(*) FILTER (WHERE status = 'delivered')::int AS delivered FROM deliveries
       WHERE account_id = ANY ($1)`,
-    [[one.accountId, several.accountId]],
+    [[oneUrl.accountId, severalUrls.accountId]],
   )
-  const due = 2 * deliveries
+  const dueCount = 2 * deliveries
   return {
     title: `${formatCount(deliveries)} due deliveries, one worker`,
     lines: [
-      `to one URL (at most 4 concurrent calls): ${formatRate(one)}`,
-      `to ${URLS} URLs of one host (at most 16 concurrent calls): ${formatRate(several)}`,
+      `to one URL (at most 4 concurrent calls): ${formatRate(oneUrl)}`,
+      `to ${URL_COUNT} URLs of one host (at most 16 concurrent calls): ${formatRate(severalUrls)}`,
     ],
     verdicts: [
       {
-        promise: `deliveries: one worker makes at least ${PER_SECOND_MIN} per second to one URL`,
-        figure: formatRate(one),
-        holds: one.perSecond >= PER_SECOND_MIN,
+        requirement: `deliveries: one worker makes at least ${PER_SECOND_MIN} per second to one URL`,
+        measured: formatRate(oneUrl),
+        isMet: oneUrl.perSecond >= PER_SECOND_MIN,
       },
       {
-        promise: 'deliveries: the receiver got every event, and each is stored as delivered',
-        figure: `${formatCount(one.events + several.events)} and ${formatCount(rows[0].delivered)} of ${formatCount(due)}`,
-        holds: one.events + several.events === due && rows[0].delivered === due,
+        requirement: 'deliveries: the receiver got every event, and each is stored as delivered',
+        measured: `${formatCount(oneUrl.eventCount + severalUrls.eventCount)} and ${formatCount(rows[0].delivered)} of ${formatCount(dueCount)}`,
+        isMet:
+          oneUrl.eventCount + severalUrls.eventCount === dueCount && rows[0].delivered === dueCount,
       },
       await examineLedger(),
     ],
@@ -55,14 +56,14 @@ export async function measureDeliveries(environment: BenchEnvironment): Promise<
 async function measureDelivery(
   environment: BenchEnvironment,
   receiver: Receiver,
-  urls: number,
+  urlCount: number,
 ): Promise<DeliveryRate> {
   const { pool, settings, options } = environment
-  const merchant = await makeMerchant(`Loja de ${urls}`)
+  const merchant = await makeMerchant(`Loja de ${urlCount}`)
   const charges = await writeCharges(pool, {
     accountIds: [merchant.id],
     total: options.deliveries,
-    urls: Array.from({ length: urls }, (_, nth) => `${receiver.url}/${nth}`),
+    urls: Array.from({ length: urlCount }, (_, index) => `${receiver.url}/${index}`),
   })
   await payCharges(charges)
   await pool.query('VACUUM ANALYZE')
@@ -72,16 +73,18 @@ async function measureDelivery(
   await endChild(worker)
   const times = calls.map(({ at }) => at).toSorted((a, b) => a - b)
   const seconds = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1_000
-  const events = new Set(calls.map(({ eventId }) => eventId)).size
-  return { accountId: merchant.id, perSecond: (events - 1) / seconds, events }
+  const eventCount = new Set(calls.map(({ eventId }) => eventId)).size
+  return { accountId: merchant.id, perSecond: (eventCount - 1) / seconds, eventCount }
 }
 
 /** Pays charges while no worker runs, so that their deliveries stay due. */
 async function payCharges(charges: WrittenCharge[]): Promise<void> {
-  for (let from = 0; from < charges.length; from += SETTLED_AT_ONCE) {
-    const some = charges.slice(from, from + SETTLED_AT_ONCE)
-    const terms = () => ({ endToEndId: newEndToEndId(), paidAt: new Date() })
-    await settleCharges(some.map(({ accountId, id }) => ({ accountId, chargeId: id, ...terms() })))
+  for (let from = 0; from < charges.length; from += SETTLE_BATCH_SIZE) {
+    const batch = charges.slice(from, from + SETTLE_BATCH_SIZE)
+    const makePayment = () => ({ endToEndId: newEndToEndId(), paidAt: new Date() })
+    await settleCharges(
+      batch.map(({ accountId, id }) => ({ accountId, chargeId: id, ...makePayment() })),
+    )
   }
 }
 

@@ -7,7 +7,7 @@ import { type WrittenCharge, writeCharges } from './charges.ts'
 import { openReference } from './pgbench.ts'
 import type { BenchEnvironment, Section } from './section.ts'
 
-const CALLERS = 64
+const CALLER_COUNT = 64
 const RATIO_MIN = 1
 const RATIO_AIM = 3
 const WARM_UP_SHARE = 0.2
@@ -26,13 +26,13 @@ export async function measureHotAccount({
   await pool.query('VACUUM ANALYZE')
   const reference = await openReference(settings.DATABASE_URL ?? '')
   await payAll(charges.splice(0, warmUp))
-  const ours: number[] = []
-  const theirs: number[] = []
+  const trocoRates: number[] = []
+  const referenceRates: number[] = []
   for (let round = 0; round < rounds; round++) {
-    ours.push(await payAll(charges.splice(0, hotCharges)))
-    theirs.push(await reference.run(pgbenchSeconds))
+    trocoRates.push(await payAll(charges.splice(0, hotCharges)))
+    referenceRates.push(await reference.run(pgbenchSeconds))
   }
-  const ratio = median(ours.map((rate, round) => rate / (theirs[round] ?? 0)))
+  const ratio = median(trocoRates.map((rate, round) => rate / (referenceRates[round] ?? 0)))
   const { rows } = await pool.query(
     `SELECT balance::float8 AS balance FROM ledger_accounts
       WHERE account_id = $1 AND mode = 'test' AND ledger = 'available'`,
@@ -41,19 +41,19 @@ export async function measureHotAccount({
   return {
     title: 'Payments on one account',
     lines: [
-      `Troco, ${CALLERS} concurrent payments in one process: ${formatRate(ours)} (median of ${rounds} rounds of ${formatCount(hotCharges)})`,
-      `updates of one balance row, 16 clients, ${reference.title}: ${formatRate(theirs)}`,
+      `Troco, ${CALLER_COUNT} concurrent payments in one process: ${formatRate(trocoRates)} (median of ${rounds} rounds of ${formatCount(hotCharges)})`,
+      `updates of one balance row, 16 clients, ${reference.title}: ${formatRate(referenceRates)}`,
     ],
     verdicts: [
       {
-        promise: `one account: at least as many payments as PostgreSQL updates of one row (aim: ${RATIO_AIM} times)`,
-        figure: `${ratio.toFixed(1)} times; aim ${ratio >= RATIO_AIM ? '' : 'not '}reached`,
-        holds: ratio >= RATIO_MIN,
+        requirement: `one account: at least as many payments as PostgreSQL updates of one row (aim: ${RATIO_AIM} times)`,
+        measured: `${ratio.toFixed(1)} times; aim ${ratio >= RATIO_AIM ? '' : 'not '}reached`,
+        isMet: ratio >= RATIO_MIN,
       },
       {
-        promise: 'one account: the balance equals the sum of the payments',
-        figure: `R$ ${formatCount(rows[0].balance / 100)}`,
-        holds: rows[0].balance === total * CHARGE.amount,
+        requirement: 'one account: the balance equals the sum of the payments',
+        measured: `R$ ${formatCount(rows[0].balance / 100)}`,
+        isMet: rows[0].balance === total * CHARGE.amount,
       },
       await examineLedger(),
     ],
@@ -62,16 +62,16 @@ export async function measureHotAccount({
 
 /** Returns payments per second. Each caller waits for its payment before it makes the next. */
 async function payAll(charges: WrittenCharge[]): Promise<number> {
-  const left = charges.values()
+  const remaining = charges.values()
   const began = performance.now()
   const pay = async () => {
-    for (const { accountId, id } of left) {
+    for (const { accountId, id } of remaining) {
       const terms = { endToEndId: newEndToEndId(), paidAt: new Date() }
       const row = await settleCharge({ accountId, chargeId: id, ...terms })
       if (row?.status !== 'paid') throw new Error(`The charge ${id} could not be paid`)
     }
   }
-  await Promise.all(Array.from({ length: CALLERS }, pay))
+  await Promise.all(Array.from({ length: CALLER_COUNT }, pay))
   return (charges.length * 1_000) / (performance.now() - began)
 }
 

@@ -11,8 +11,8 @@ export interface Reference {
   run: (seconds: number) => Promise<number>
 }
 
-const CLIENTS = 16
-const DEBIAN = '/usr/lib/postgresql'
+const CLIENT_COUNT = 16
+const DEBIAN_FOLDER = '/usr/lib/postgresql'
 /** One row with the columns of `ledger_accounts`, without triggers and foreign keys. */
 const CREATE_TABLE = `
   CREATE TABLE reference_accounts (LIKE ledger_accounts INCLUDING ALL) WITH (fillfactor = 50);
@@ -36,7 +36,7 @@ export async function openReference(url: string): Promise<Reference> {
 function findPgbench(): string | undefined {
   const folders = (inheritedEnv().PATH ?? '').split(delimiter)
   try {
-    folders.push(...readdirSync(DEBIAN).map(version => join(DEBIAN, version, 'bin')))
+    folders.push(...readdirSync(DEBIAN_FOLDER).map(version => join(DEBIAN_FOLDER, version, 'bin')))
   } catch {
     // Debian's PostgreSQL is not installed.
   }
@@ -54,7 +54,7 @@ function isExecutable(path: string): boolean {
 
 async function runPgbench(program: string, url: string, seconds: number): Promise<number> {
   const { hostname, port, username, password, pathname } = new URL(url)
-  const flags = ['-n', '-M', 'prepared', '-c', CLIENTS, '-j', 1, '-T', seconds, '-f', '-'].map(
+  const flags = ['-n', '-M', 'prepared', '-c', CLIENT_COUNT, '-j', 1, '-T', seconds, '-f', '-'].map(
     String,
   )
   const child = spawn(program, flags, {
@@ -83,7 +83,10 @@ async function runPgbench(program: string, url: string, seconds: number): Promis
 }
 
 async function runLoop(url: string, seconds: number): Promise<number> {
-  const clients = Array.from({ length: CLIENTS }, () => new pg.Client({ connectionString: url }))
+  const clients = Array.from(
+    { length: CLIENT_COUNT },
+    () => new pg.Client({ connectionString: url }),
+  )
   await Promise.all(clients.map(client => client.connect()))
   const began = performance.now()
   let count = 0

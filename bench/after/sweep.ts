@@ -1,7 +1,7 @@
 import type pg from 'pg'
-import { registerCharges } from '#lib/rooms/charges/register.ts'
+import { indexCharges } from '#lib/rooms/charges/register.ts'
 import { examineLedger, formatCount } from '../books.ts'
-import { writeRequest } from '../load/send.ts'
+import { buildRequest } from '../load/send.ts'
 import { CONNECTIONS, median } from '../measure.ts'
 import { endChild, startServer, startWorker } from '../servers.ts'
 import type { Verdict } from '../targets.ts'
@@ -9,18 +9,18 @@ import { CHARGE, makeMerchant } from '../world.ts'
 import { writeCharges } from './charges.ts'
 import type { BenchEnvironment, Section } from './section.ts'
 
-const MERCHANTS = 20
+const MERCHANT_COUNT = 20
 /** Time limit for a sweep of 100,000 charges; the limit for fewer charges is proportional. */
 const SECONDS_MAX = 30
-const OF_CHARGES = 100_000
-const SLOWER_MAX = 2
+const SECONDS_MAX_CHARGES = 100_000
+const SLOWDOWN_MAX = 2
 /**
  * Request rate of the API load. It leaves capacity on two cores; on a saturated server any other
  * work adds latency.
  */
-const PER_SECOND = 400
-const READABLE = 512
-const SLICES_BEFORE = 8
+const REQUESTS_PER_SECOND = 400
+const READ_CHARGE_COUNT = 512
+const SLICE_COUNT_BEFORE = 8
 /** The measurement is abandoned after this multiple of the time limit. */
 const TIMEOUT_FACTOR = 3
 
@@ -28,8 +28,8 @@ const TIMEOUT_FACTOR = 3
  * Finds charges that are due or claimed: a claim moves the due time one lease ahead. Charges
  * created by the load are due in a day.
  */
-const ANY_LEFT = `SELECT FROM charges WHERE due_at < now() + interval '1 hour' LIMIT 1`
-const OUTCOME = `
+const FIND_UNSWEPT = `SELECT FROM charges WHERE due_at < now() + interval '1 hour' LIMIT 1`
+const READ_OUTCOME = `
   SELECT
     (SELECT count(*)::int FROM charges WHERE status = 'expired' AND account_id = ANY ($1)) AS expired,
     count(*)::int AS events, count(DISTINCT subject_id)::int AS subjects,
@@ -40,15 +40,16 @@ const OUTCOME = `
 export async function measureSweep(environment: BenchEnvironment): Promise<Section> {
   const { settings, pool, options } = environment
   const accountIds: string[] = []
-  for (let nth = 1; nth <= MERCHANTS; nth++) accountIds.push((await makeMerchant(`Loja ${nth}`)).id)
+  for (let number = 1; number <= MERCHANT_COUNT; number++)
+    accountIds.push((await makeMerchant(`Loja ${number}`)).id)
   const { slice, end } = await startLoad(environment)
   await writeCharges(pool, { accountIds, total: options.dueCharges, isDue: true })
   // In production, charges that are a day old are already in the search index.
-  while ((await registerCharges()) > 0);
+  while ((await indexCharges()) > 0);
   await pool.query('VACUUM ANALYZE')
   await slice(options.warmUpMs)
   const before: number[] = []
-  while (before.length < SLICES_BEFORE) before.push(await slice(options.sliceMs))
+  while (before.length < SLICE_COUNT_BEFORE) before.push(await slice(options.sliceMs))
   const began = Date.now()
   const worker = await startWorker(settings)
   const during = await measureDuringSweep(
@@ -59,27 +60,27 @@ export async function measureSweep(environment: BenchEnvironment): Promise<Secti
   )
   await endChild(worker)
   await end()
-  const { rows } = await pool.query(OUTCOME, [accountIds])
+  const { rows } = await pool.query(READ_OUTCOME, [accountIds])
   const { expired, events, subjects, ended } = rows[0]
   const seconds = (ended - began) / 1_000
   return {
-    title: `${formatCount(options.dueCharges)} due charges of ${MERCHANTS} accounts, one worker`,
+    title: `${formatCount(options.dueCharges)} due charges of ${MERCHANT_COUNT} accounts, one worker`,
     lines: [
       `all expired ${seconds.toFixed(1)} s after the worker started`,
-      `API load: ${PER_SECOND} requests per second on ${CONNECTIONS} connections, creates and reads;`,
+      `API load: ${REQUESTS_PER_SECOND} requests per second on ${CONNECTIONS} connections, creates and reads;`,
       `p99 ${formatMedianMs(before)} before (${before.length} slices of ${options.sliceMs} ms), ${formatMedianMs(during)} during (${during.length})`,
     ],
     verdicts: [
       {
-        promise: `sweep: ${formatCount(options.dueCharges)} due charges expire within ${secondsMax(environment)} s`,
-        figure: `${seconds.toFixed(1)} s`,
-        holds: expired === options.dueCharges && seconds <= secondsMax(environment),
+        requirement: `sweep: ${formatCount(options.dueCharges)} due charges expire within ${secondsMax(environment)} s`,
+        measured: `${seconds.toFixed(1)} s`,
+        isMet: expired === options.dueCharges && seconds <= secondsMax(environment),
       },
       judgeSlowdown(before, during),
       {
-        promise: 'sweep: every charge is expired and has one event',
-        figure: `${formatCount(expired)}, ${formatCount(events)} events of ${formatCount(subjects)} charges`,
-        holds: [expired, events, subjects].every(many => many === options.dueCharges),
+        requirement: 'sweep: every charge is expired and has one event',
+        measured: `${formatCount(expired)}, ${formatCount(events)} events of ${formatCount(subjects)} charges`,
+        isMet: [expired, events, subjects].every(count => count === options.dueCharges),
       },
       await examineLedger(),
     ],
@@ -87,19 +88,19 @@ export async function measureSweep(environment: BenchEnvironment): Promise<Secti
 }
 
 function secondsMax({ options }: BenchEnvironment): number {
-  return (SECONDS_MAX * options.dueCharges) / OF_CHARGES
+  return (SECONDS_MAX * options.dueCharges) / SECONDS_MAX_CHARGES
 }
 
 /** Starts a server without a worker; `slice` returns the p99 of the responses over a period. */
 async function startLoad({ settings, pool, generator, options }: BenchEnvironment) {
   const merchant = await makeMerchant('Padaria do Bairro')
-  const readable = await writeCharges(pool, { accountIds: [merchant.id], total: READABLE })
+  const readable = await writeCharges(pool, { accountIds: [merchant.id], total: READ_CHARGE_COUNT })
   const { child, port } = await startServer('fast', settings)
-  const requests = readable.flatMap(({ id }, more) => [
-    writeRequest('POST', '/api/transactions', merchant.token, { ...CHARGE, amount: 1_500 + more }),
-    writeRequest('GET', `/api/transactions/${id}`, merchant.token),
+  const requests = readable.flatMap(({ id }, index) => [
+    buildRequest('POST', '/api/transactions', merchant.token, { ...CHARGE, amount: 1_500 + index }),
+    buildRequest('GET', `/api/transactions/${id}`, merchant.token),
   ])
-  const order = { port, requests, connections: CONNECTIONS, perSecond: PER_SECOND }
+  const order = { port, requests, connections: CONNECTIONS, perSecond: REQUESTS_PER_SECOND }
   const slice = async (measureMs: number) =>
     (await generator.send({ ...order, rampMs: options.rampMs, measureMs })).p99
   return { slice, end: () => endChild(child) }
@@ -115,7 +116,7 @@ async function measureDuringSweep(
   const during: number[] = []
   while (Date.now() - began < seconds * TIMEOUT_FACTOR * 1_000) {
     const p99 = await slice()
-    if ((await pool.query(ANY_LEFT)).rowCount === 0) break
+    if ((await pool.query(FIND_UNSWEPT)).rowCount === 0) break
     during.push(p99)
   }
   return during
@@ -126,11 +127,11 @@ async function measureDuringSweep(
  * sweep that slows the API affects all of them.
  */
 function judgeSlowdown(before: number[], during: number[]): Verdict {
-  const times = median(during) / median(before)
+  const ratio = median(during) / median(before)
   return {
-    promise: `sweep: the p99 of the API stays below ${SLOWER_MAX} times its value before`,
-    figure: `${formatMedianMs(before)} before, ${formatMedianMs(during)} during, ${times.toFixed(2)} times`,
-    holds: times < SLOWER_MAX,
+    requirement: `sweep: the p99 of the API stays below ${SLOWDOWN_MAX} times its value before`,
+    measured: `${formatMedianMs(before)} before, ${formatMedianMs(during)} during, ${ratio.toFixed(2)} times`,
+    isMet: ratio < SLOWDOWN_MAX,
   }
 }
 

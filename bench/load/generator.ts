@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from './histogram.ts'
 import { ResponseReader } from './response-reader.ts'
 
-export interface Order {
+export interface LoadOrder {
   port: number
   /** Sent in turn; each connection waits for its response before it sends the next request. */
   requests: Buffer[]
@@ -19,13 +19,13 @@ export interface Order {
   measureMs: number
 }
 
-export interface Outcome {
+export interface LoadOutcome {
   /** Number of 200 responses, measured or not; the database must contain their rows. */
-  answered: number
+  responseCount: number
   perSecond: number
   p50: number
   p99: number
-  first: string
+  firstBody: string
 }
 
 const READ_BYTES = 64 * 1024
@@ -39,25 +39,25 @@ interface Connection {
 
 class LoadRun {
   readonly histogram = new Histogram()
-  answered = 0
-  first = ''
+  responseCount = 0
+  firstBody = ''
   phase: 'ramp' | 'measure' | 'drain' = 'ramp'
-  #order: Order
-  #sent = 0
+  #order: LoadOrder
+  #sentCount = 0
   #idle: Connection[] = []
   /** Scheduled times of requests that found every connection busy. */
   #overdue: number[] = []
-  #open = 0
+  #openCount = 0
   #sockets: Socket[] = []
   #ended = Promise.withResolvers<void>()
 
-  constructor(order: Order) {
+  constructor(order: LoadOrder) {
     this.#order = order
   }
 
-  async finish(): Promise<Outcome> {
+  async finish(): Promise<LoadOutcome> {
     const { connections, rampMs, measureMs, perSecond } = this.#order
-    for (let number = 0; number < connections; number++) this.#connect(number === 0)
+    for (let index = 0; index < connections; index++) this.#connect(index === 0)
     if (perSecond) this.#pace(perSecond)
     const ended = this.#ended.promise
     await Promise.race([sleep(rampMs), ended])
@@ -67,11 +67,13 @@ class LoadRun {
     const seconds = (performance.now() - began) / 1_000
     this.phase = 'drain'
     for (const { socket } of this.#idle) socket.destroy()
-    const late = sleep(DRAIN_MAX_MS).then(() => this.#fail(new Error('A response did not arrive')))
-    await Promise.race([late, ended])
-    const { histogram, answered, first } = this
+    const timeout = sleep(DRAIN_MAX_MS).then(() =>
+      this.#fail(new Error('A response did not arrive')),
+    )
+    await Promise.race([timeout, ended])
+    const { histogram, responseCount, firstBody } = this
     const [p50, p99] = [histogram.quantile(0.5), histogram.quantile(0.99)]
-    return { answered, perSecond: histogram.count / seconds, p50, p99, first }
+    return { responseCount, perSecond: histogram.count / seconds, p50, p99, firstBody }
   }
 
   #connect(storesFirst: boolean): void {
@@ -79,7 +81,7 @@ class LoadRun {
     let sentAt = 0
     const send = (at: number) => {
       sentAt = at
-      socket.write(this.#order.requests[this.#sent++ % this.#order.requests.length] ?? '')
+      socket.write(this.#order.requests[this.#sentCount++ % this.#order.requests.length] ?? '')
     }
     const onData = (length: number, bytes: Uint8Array): boolean => {
       if (!reader.feed((bytes as Buffer).subarray(0, length))) return true
@@ -88,8 +90,8 @@ class LoadRun {
         this.#fail(new Error(`Status ${reader.status}: ${reader.body().slice(0, 500)}`))
         return false
       }
-      this.answered++
-      if (storesFirst && this.first === '') this.first = reader.body()
+      this.responseCount++
+      if (storesFirst && this.firstBody === '') this.firstBody = reader.body()
       reader.next(false)
       this.#sendNext({ socket, send })
       return true
@@ -101,20 +103,20 @@ class LoadRun {
     }
     const socket = connect({ host: '127.0.0.1', port: this.#order.port, noDelay: true, onread })
     this.#sockets.push(socket)
-    this.#open++
+    this.#openCount++
     socket.on('connect', () => this.#sendNext({ socket, send }))
     socket.on('error', error => this.#fail(error))
     socket.on('end', () => this.#fail(new Error('The server closed the connection')))
     socket.on('close', () => {
-      if (--this.#open === 0) this.#ended.resolve()
+      if (--this.#openCount === 0) this.#ended.resolve()
     })
   }
 
   #sendNext(connection: Connection): void {
-    const late = this.#overdue.shift()
+    const scheduledAt = this.#overdue.shift()
     if (this.phase === 'drain') connection.socket.destroy()
     else if (!this.#order.perSecond) connection.send(performance.now())
-    else if (late !== undefined) connection.send(late)
+    else if (scheduledAt !== undefined) connection.send(scheduledAt)
     else this.#idle.push(connection)
   }
 
@@ -143,7 +145,7 @@ class LoadRun {
   }
 }
 
-process.on('message', (order: Order) => {
+process.on('message', (order: LoadOrder) => {
   new LoadRun(order).finish().then(
     outcome => process.send?.({ outcome }),
     (error: Error) => process.send?.({ problem: error.message }),

@@ -10,8 +10,8 @@ export class Histogram {
 
   record(milliseconds: number): void {
     const bucket = Math.floor((milliseconds * 1_000) / BUCKET_US)
-    const at = Math.min(bucket, this.#buckets.length - 1)
-    this.#buckets[at] = (this.#buckets[at] ?? 0) + 1
+    const index = Math.min(bucket, this.#buckets.length - 1)
+    this.#buckets[index] = (this.#buckets[index] ?? 0) + 1
     this.count++
   }
 

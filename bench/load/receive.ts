@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Call, Question } from './receiver.ts'
+import type { Call, ReceiverQuery } from './receiver.ts'
 
 export interface Receiver {
   child: ChildProcess
@@ -11,7 +11,7 @@ export interface Receiver {
   collect: (expected: number) => Promise<Call[]>
 }
 
-const LOOK_EVERY_MS = 100
+const POLL_INTERVAL_MS = 100
 /** Longer than the pause before the first retry, so that a late call does not count as lost. */
 const SILENCE_MAX_MS = 15_000
 
@@ -20,12 +20,12 @@ export async function startReceiver(
 ): Promise<Receiver> {
   const child = fork(join(import.meta.dirname, 'receiver.ts'), { serialization: 'advanced' })
   trackChild(child)
-  const gone = once(child, 'exit').then(() => {
+  const exited = once(child, 'exit').then(() => {
     throw new Error('The receiver exited')
   })
-  gone.catch(() => {})
-  const receiveMessage = async () => (await Promise.race([once(child, 'message'), gone]))[0]
-  const query = (question: Question) => {
+  exited.catch(() => {})
+  const receiveMessage = async () => (await Promise.race([once(child, 'message'), exited]))[0]
+  const query = (question: ReceiverQuery) => {
     child.send(question)
     return receiveMessage()
   }
@@ -36,7 +36,7 @@ export async function startReceiver(
     while (count < expected && Date.now() - since < SILENCE_MAX_MS) {
       const now: number = await query('how many')
       if (now > count) [count, since] = [now, Date.now()]
-      await sleep(LOOK_EVERY_MS)
+      await sleep(POLL_INTERVAL_MS)
     }
     return query('which')
   }

@@ -12,7 +12,7 @@ export interface Call {
   at: number
 }
 
-export type Question = 'how many' | 'which'
+export type ReceiverQuery = 'how many' | 'which'
 
 let calls: Call[] = []
 
@@ -26,7 +26,7 @@ server.listen(0, '127.0.0.1')
 await once(server, 'listening')
 process.send?.((server.address() as AddressInfo).port)
 
-process.on('message', (question: Question) => {
+process.on('message', (question: ReceiverQuery) => {
   process.send?.(question === 'how many' ? calls.length : calls)
   if (question === 'which') calls = []
 })

@@ -12,7 +12,7 @@ export class ResponseReader {
   #tail = ''
   /** Remaining bytes: undefined while reading the head, null for a chunked body. */
   #bytesLeft: number | null | undefined
-  #chunked = false
+  #isChunked = false
   #storesBody: boolean
 
   constructor(storesBody: boolean) {
@@ -34,7 +34,7 @@ export class ResponseReader {
 
   /** Returns the body if `storesBody` is set or the status is not 200, otherwise ''. */
   body(): string {
-    const text = this.#chunked ? joinChunks(this.#body) : this.#body
+    const text = this.#isChunked ? joinChunks(this.#body) : this.#body
     return Buffer.from(text, 'latin1').toString('utf8')
   }
 
@@ -47,11 +47,11 @@ export class ResponseReader {
     const head = text.slice(0, end)
     this.status = Number(head.slice(9, 12))
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
-    this.#chunked = length === undefined
-    if (this.#chunked && !/\r\ntransfer-encoding: *chunked/i.test(head)) {
+    this.#isChunked = length === undefined
+    if (this.#isChunked && !/\r\ntransfer-encoding: *chunked/i.test(head)) {
       throw new Error(`Response without a length: ${head}`)
     }
-    this.#bytesLeft = this.#chunked ? null : Number(length)
+    this.#bytesLeft = this.#isChunked ? null : Number(length)
     return this.#readBody(text.slice(end + HEAD_END.length))
   }
 
@@ -69,12 +69,12 @@ export class ResponseReader {
 
 function joinChunks(text: string): string {
   let joined = ''
-  for (let at = 0; at < text.length; ) {
-    const line = text.indexOf('\r\n', at)
-    const size = Number.parseInt(text.slice(at, line), 16)
+  for (let offset = 0; offset < text.length; ) {
+    const line = text.indexOf('\r\n', offset)
+    const size = Number.parseInt(text.slice(offset, line), 16)
     if (!(size > 0)) break
     joined += text.slice(line + 2, line + 2 + size)
-    at = line + 2 + size + 2
+    offset = line + 2 + size + 2
   }
   return joined
 }

@@ -1,35 +1,35 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Order, Outcome } from './generator.ts'
+import type { LoadOrder, LoadOutcome } from './generator.ts'
 
 export interface Generator {
   child: ChildProcess
-  send: (order: Order) => Promise<Outcome>
+  send: (order: LoadOrder) => Promise<LoadOutcome>
 }
 
 export function startGenerator(): Generator {
   const child = fork(join(import.meta.dirname, 'generator.ts'), { serialization: 'advanced' })
-  const gone = once(child, 'exit').then(() => ({ problem: 'The load generator exited' }))
-  return { child, send: order => send(child, gone, order) }
+  const exited = once(child, 'exit').then(() => ({ problem: 'The load generator exited' }))
+  return { child, send: order => send(child, exited, order) }
 }
 
-type GeneratorMessage = { outcome: Outcome } | { problem: string }
+type GeneratorMessage = { outcome: LoadOutcome } | { problem: string }
 
 /** Runs a load. Throws on any status but 200: a rate that includes errors has no meaning. */
 async function send(
   child: ChildProcess,
-  gone: Promise<GeneratorMessage>,
-  order: Order,
-): Promise<Outcome> {
+  exited: Promise<GeneratorMessage>,
+  order: LoadOrder,
+): Promise<LoadOutcome> {
   child.send(order)
   const received = once(child, 'message').then(([message]) => message as GeneratorMessage)
-  const message = await Promise.race([received, gone])
+  const message = await Promise.race([received, exited])
   if ('problem' in message) throw new Error(message.problem)
   return message.outcome
 }
 
-export function writeRequest(
+export function buildRequest(
   method: string,
   path: string,
   token: string,

@@ -25,11 +25,11 @@ const GROUPS: [RegExp, string][] = [
   [/^file:/, "Troco's code"],
 ]
 
-const OUTSIDE = 'outside JavaScript: system calls, libuv'
-const ENGINE = new Map([
+const OUTSIDE_JAVASCRIPT = 'outside JavaScript: system calls, libuv'
+const ENGINE_GROUPS = new Map([
   ['(garbage collector)', 'garbage collection'],
-  ['(program)', OUTSIDE],
-  ['(root)', OUTSIDE],
+  ['(program)', OUTSIDE_JAVASCRIPT],
+  ['(root)', OUTSIDE_JAVASCRIPT],
 ])
 
 export function isIdle({ functionName }: CallFrame): boolean {
@@ -38,7 +38,7 @@ export function isIdle({ functionName }: CallFrame): boolean {
 
 /** Returns null for built-ins of the engine: their time counts for the caller. */
 export function groupOf({ url, functionName }: CallFrame): string | null {
-  const engine = ENGINE.get(functionName)
+  const engine = ENGINE_GROUPS.get(functionName)
   if (engine) return engine
   if (url === '') return null
   return GROUPS.find(([pattern]) => pattern.test(url))?.[1] ?? 'other packages'

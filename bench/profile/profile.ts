@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { BenchDatabase } from '../database.ts'
-import type { Order, Outcome } from '../load/generator.ts'
+import type { LoadOrder, LoadOutcome } from '../load/generator.ts'
 import type { Generator } from '../load/send.ts'
 import { CONNECTIONS } from '../measure.ts'
 import { OPERATIONS, requireValidResponse } from '../operations.ts'
@@ -13,10 +13,10 @@ import { type Tally, tally } from './tally.ts'
 
 const WARM_UP_MS = 4_000
 const RECORD_MS = 6_000
-const TOP = 25
-const TITLE = 42
+const TOP_COUNT = 25
+const TITLE_WIDTH = 42
 
-export async function profile(
+export async function profileOperation(
   name: OperationName,
   database: BenchDatabase,
   generator: Generator,
@@ -27,7 +27,7 @@ export async function profile(
   const { variant } = options
   const { child, port } = await startServer(variant, database.settings, ['--import', recorder])
   const requests = OPERATIONS[name].requests(world)
-  const order: Order = {
+  const order: LoadOrder = {
     port,
     requests,
     connections: CONNECTIONS,
@@ -35,7 +35,7 @@ export async function profile(
     measureMs: WARM_UP_MS,
   }
   process.stderr.write('Warming up\n')
-  const { first } = await generator.send(order)
+  const { firstBody: first } = await generator.send(order)
   requireValidResponse(name, first, world)
   process.stderr.write('Recording\n')
   child.send({ record: 'start' })
@@ -47,7 +47,7 @@ export async function profile(
   const [{ cpuUs }] = await recorded
   const sums = tally(JSON.parse(readFileSync(file, 'utf8')))
   const title = `${OPERATIONS[name].title}, ${TITLES[variant]}`
-  process.stdout.write(writeTally(title, sums, outcome, cpuUs))
+  process.stdout.write(formatTally(title, sums, outcome, cpuUs))
   process.stdout.write(`${file} opens in Chrome's DevTools and in VS Code.\n`)
   return true
 }
@@ -56,9 +56,9 @@ export async function profile(
  * Samples also count time in which the core ran another process, so they give only shares; the
  * thread's CPU time gives the amounts.
  */
-function writeTally(title: string, sums: Tally, outcome: Outcome, cpuUs: number): string {
+function formatTally(title: string, sums: Tally, outcome: LoadOutcome, cpuUs: number): string {
   const { busyUs, idleUs, groups, functions } = sums
-  const cpuEach = cpuUs / outcome.answered
+  const cpuEach = cpuUs / outcome.responseCount
   const share = (us: number) => `${((100 * us) / busyUs).toFixed(1)} %`.padStart(8)
   const each = (us: number) => ((cpuEach * us) / busyUs).toFixed(1).padStart(8)
   const idle = Math.round((100 * idleUs) / (busyUs + idleUs))
@@ -66,19 +66,23 @@ function writeTally(title: string, sums: Tally, outcome: Outcome, cpuUs: number)
     `${title}, ${CONNECTIONS} connections: ${Math.round(outcome.perSecond)} requests/s while recording`,
     `CPU time of the thread: ${cpuEach.toFixed(0)} µs per request; idle ${idle} % of the time.`,
     '',
-    `${'group'.padEnd(TITLE)}    self      µs   including node's work`,
+    `${'group'.padEnd(TITLE_WIDTH)}    self      µs   including node's work`,
     ...groups
       .filter(({ selfUs, withNodeUs }) => Math.max(selfUs, withNodeUs) > busyUs / 1_000)
       .map(
         ({ group, selfUs, withNodeUs }) =>
-          group.padEnd(TITLE) + share(selfUs) + each(selfUs) + share(withNodeUs) + each(withNodeUs),
+          group.padEnd(TITLE_WIDTH) +
+          share(selfUs) +
+          each(selfUs) +
+          share(withNodeUs) +
+          each(withNodeUs),
       ),
     '',
-    `The ${TOP} functions with the most self time`,
+    `The ${TOP_COUNT} functions with the most self time`,
     ...functions
-      .slice(0, TOP)
+      .slice(0, TOP_COUNT)
       .map(
-        ({ place, group, selfUs }) =>
+        ({ location: place, group, selfUs }) =>
           `${share(selfUs)}${each(selfUs)}  ${place.slice(0, 58).padEnd(58)}  ${group.slice(0, 22)}`,
       ),
     '',

@@ -5,22 +5,22 @@
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 
-const SAMPLE_EVERY_US = 200
+const SAMPLE_INTERVAL_US = 200
 
 const session = new Session()
 session.connect()
 await session.post('Profiler.enable')
-await session.post('Profiler.setSamplingInterval', { interval: SAMPLE_EVERY_US })
+await session.post('Profiler.setSamplingInterval', { interval: SAMPLE_INTERVAL_US })
 
-let before: NodeJS.CpuUsage | undefined
+let cpuBefore: NodeJS.CpuUsage | undefined
 
 process.on('message', async (message: { record?: 'start' | 'stop'; file?: string }) => {
   if (message.record === 'start') {
     await session.post('Profiler.start')
-    before = process.threadCpuUsage()
+    cpuBefore = process.threadCpuUsage()
   }
   if (message.record !== 'stop' || !message.file) return
-  const { user, system } = process.threadCpuUsage(before)
+  const { user, system } = process.threadCpuUsage(cpuBefore)
   const { profile } = await session.post('Profiler.stop')
   writeFileSync(message.file, JSON.stringify(profile))
   process.send?.({ cpuUs: user + system })

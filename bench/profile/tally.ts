@@ -6,40 +6,40 @@ export interface Tally {
   idleUs: number
   /** Time per group: of its own functions, and including node functions called by them. */
   groups: { group: string; selfUs: number; withNodeUs: number }[]
-  functions: { place: string; group: string; selfUs: number }[]
+  functions: { location: string; group: string; selfUs: number }[]
 }
 
 interface NodeGroup {
   frame: CallFrame
   group: string
   /** Group that the time counts for: the caller's group for a function of node. */
-  client: string
+  billedGroup: string
 }
 
-const NODE = /^node: /
+const NODE_GROUP_PATTERN = /^node: /
 const UNKNOWN_GROUP = 'other'
 
 /** Sums samples by group and function; a sample counts for the function that was running. */
 export function tally(profile: Profiler.Profile): Tally {
-  const known = groupNodes(profile.nodes)
+  const groupedNodes = groupNodes(profile.nodes)
   const self = new Map<string, number>()
   const withNode = new Map<string, number>()
-  const functions = new Map<string, { place: string; group: string; selfUs: number }>()
+  const functions = new Map<string, { location: string; group: string; selfUs: number }>()
   let [busyUs, idleUs] = [0, 0]
-  for (const [at, id] of (profile.samples ?? []).entries()) {
-    const spentUs = Math.max(0, profile.timeDeltas?.[at + 1] ?? 0)
-    const node = known.get(id)
+  for (const [index, id] of (profile.samples ?? []).entries()) {
+    const spentUs = Math.max(0, profile.timeDeltas?.[index + 1] ?? 0)
+    const node = groupedNodes.get(id)
     if (!node || isIdle(node.frame)) {
       idleUs += spentUs
       continue
     }
     busyUs += spentUs
     add(self, node.group, spentUs)
-    add(withNode, node.client, spentUs)
-    const place = formatLocation(node.frame)
-    const found = functions.get(place) ?? { place, group: node.group, selfUs: 0 }
-    found.selfUs += spentUs
-    functions.set(place, found)
+    add(withNode, node.billedGroup, spentUs)
+    const location = formatLocation(node.frame)
+    const sum = functions.get(location) ?? { location, group: node.group, selfUs: 0 }
+    sum.selfUs += spentUs
+    functions.set(location, sum)
   }
   const groups = [...new Set([...self.keys(), ...withNode.keys()])].map(group => ({
     group,
@@ -57,19 +57,24 @@ export function tally(profile: Profiler.Profile): Tally {
 /** Walks the tree from the root, so that each node knows its caller's group. */
 function groupNodes(nodes: Profiler.ProfileNode[]): Map<number, NodeGroup> {
   const byId = new Map(nodes.map(node => [node.id, node]))
-  const known = new Map<number, NodeGroup>()
+  const groupedNodes = new Map<number, NodeGroup>()
   const visit = (id: number, caller?: NodeGroup): void => {
     const node = byId.get(id)
     if (!node) return
     const group = groupOf(node.callFrame) ?? caller?.group ?? UNKNOWN_GROUP
-    const byCaller = NODE.test(group) && caller !== undefined && !isRoot(caller)
-    const here = { frame: node.callFrame, group, client: byCaller ? caller.client : group }
-    known.set(id, here)
+    const isCalledByGroup =
+      NODE_GROUP_PATTERN.test(group) && caller !== undefined && !isRoot(caller)
+    const here = {
+      frame: node.callFrame,
+      group,
+      billedGroup: isCalledByGroup ? caller.billedGroup : group,
+    }
+    groupedNodes.set(id, here)
     for (const child of node.children ?? []) visit(child, here)
   }
   const [root] = nodes
   if (root) visit(root.id)
-  return known
+  return groupedNodes
 }
 
 function isRoot({ frame }: NodeGroup): boolean {

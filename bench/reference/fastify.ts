@@ -16,8 +16,8 @@ import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import * as schemas from './schemas.ts'
 import * as statements from './statements.ts'
 
-const INT8 = 20
-types.setTypeParser(INT8, Number)
+const INT8_OID = 20
+types.setTypeParser(INT8_OID, Number)
 
 const { DATABASE_URL, DATABASE_POOL_MAX, PORT } = env()
 const pool = new Pool({ connectionString: DATABASE_URL, max: DATABASE_POOL_MAX })
@@ -36,16 +36,16 @@ interface Merchant {
 
 const merchants = new Map<string, Merchant>()
 
-function hashOf(request: FastifyRequest): Buffer {
+function hashToken(request: FastifyRequest): Buffer {
   const [, token = ''] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
   return createHmac('sha256', tokenKey).update(token).digest()
 }
 
-function refuse(reply: FastifyReply, status: number, error: string) {
+function sendError(reply: FastifyReply, status: number, error: string) {
   return reply.code(status).send({ error })
 }
 
-const unauthenticated = (reply: FastifyReply) => refuse(reply, 401, 'Unauthenticated')
+const unauthenticated = (reply: FastifyReply) => sendError(reply, 401, 'Unauthenticated')
 
 async function readMerchant(hash: Buffer, key: string): Promise<Merchant | undefined> {
   const { rows } = await pool.query<Merchant>(statements.READ_MERCHANT, [hash])
@@ -69,7 +69,7 @@ interface ChargeBody {
   expires_in?: number
 }
 
-const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
+const toJson = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
 
 async function insertCharge(hash: Buffer, merchant: Merchant, body: ChargeBody, ip: string) {
   const id = newId()
@@ -89,9 +89,9 @@ async function insertCharge(hash: Buffer, merchant: Merchant, body: ChargeBody, 
     body.client_phone,
     body.webhook_url,
     body.ip ?? ip,
-    json(body.metadata),
-    json(body.utms),
-    json(body.items),
+    toJson(body.metadata),
+    toJson(body.utms),
+    toJson(body.items),
     body.expires_in,
     merchantName,
     merchantCity,
@@ -104,17 +104,17 @@ app.post<{ Body: ChargeBody }>(
   { schema: { body: schemas.CHARGE_BODY, response: schemas.CREATED_CHARGE } },
   async (request, reply) => {
     const { body } = request
-    const hash = hashOf(request)
+    const hash = hashToken(request)
     const key = hash.toString('base64')
     let merchant = merchants.get(key)
-    let made = merchant && (await insertCharge(hash, merchant, body, request.ip))
-    if (!made) {
+    let created = merchant && (await insertCharge(hash, merchant, body, request.ip))
+    if (!created) {
       merchant = await readMerchant(hash, key)
-      made = merchant && (await insertCharge(hash, merchant, body, request.ip))
+      created = merchant && (await insertCharge(hash, merchant, body, request.ip))
     }
-    if (!made) return unauthenticated(reply)
+    if (!created) return unauthenticated(reply)
     const { amount, metadata = null } = body
-    const data = { transaction_id: made.id, br_code: made.code, amount, status: 'pending' }
+    const data = { transaction_id: created.id, br_code: created.code, amount, status: 'pending' }
     return { status: 'success', data: { ...data, metadata } }
   },
 )
@@ -125,20 +125,20 @@ app.get<{ Params: { id: string } }>(
   '/api/transactions/:id',
   { schema: { params: schemas.ID_PARAMS } },
   async (request, reply) => {
-    const values = [hashOf(request), request.params.id]
+    const values = [hashToken(request), request.params.id]
     const [row] = (await pool.query<ChargeRow>(statements.READ_CHARGE, values)).rows
     if (!row) return unauthenticated(reply)
-    if (row.id === null) return refuse(reply, 404, 'Transaction not found')
+    if (row.id === null) return sendError(reply, 404, 'Transaction not found')
     return { status: 'success', data: serializeCharge(row) }
   },
 )
 
 app.get<{ Querystring: { limit: string } }>('/api/transactions', async (request, reply) => {
   const limit = Number(request.query.limit ?? 20)
-  if (!(limit >= 1 && limit <= 100)) return refuse(reply, 422, 'limit')
+  if (!(limit >= 1 && limit <= 100)) return sendError(reply, 422, 'limit')
   // One row more than the page shows whether there is a next page.
   const { rows } = await pool.query<ChargeRow>(statements.LIST_CHARGES, [
-    hashOf(request),
+    hashToken(request),
     limit + 1,
   ])
   if (rows.length === 0) return unauthenticated(reply)
@@ -151,7 +151,7 @@ app.get(
   '/api/account',
   { schema: { response: schemas.ACCOUNT } },
   async (request, reply) =>
-    (await pool.query(statements.READ_ACCOUNT, [hashOf(request)])).rows[0] ??
+    (await pool.query(statements.READ_ACCOUNT, [hashToken(request)])).rows[0] ??
     unauthenticated(reply),
 )
 
@@ -168,10 +168,10 @@ app.post<{ Body: WithdrawalBody }>(
   async (request, reply) => {
     const { amount, pix_key, pix_key_type, webhook_url } = request.body
     const reading = normalizePixKey(pix_key_type, pix_key, 'form')
-    if (!reading.ok) return refuse(reply, 422, 'pix_key')
+    if (!reading.ok) return sendError(reply, 422, 'pix_key')
     const id = newId()
     const { rows } = await pool.query<{ created_at: string | null }>(statements.WITHDRAW, [
-      hashOf(request),
+      hashToken(request),
       id,
       amount,
       pix_key_type,
@@ -181,7 +181,7 @@ app.post<{ Body: WithdrawalBody }>(
     ])
     const [row] = rows
     if (!row) return unauthenticated(reply)
-    if (row.created_at === null) return refuse(reply, 422, 'Insufficient balance')
+    if (row.created_at === null) return sendError(reply, 422, 'Insufficient balance')
     const data = { id, amount, status: 'pending', pix_key_type, pix_key }
     return { message: 'Withdrawal created', data: { ...data, created_at: row.created_at } }
   },

@@ -1,7 +1,7 @@
 const text = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength })
-const freeObject = { type: 'object', additionalProperties: true }
+const FREE_OBJECT = { type: 'object', additionalProperties: true }
 const cents = (minimum: number) => ({ type: 'integer', minimum, maximum: 999_999_999_999 })
-const webhookUrl = { type: 'string', pattern: '^https?://', maxLength: 2_048 }
+const WEBHOOK_URL = { type: 'string', pattern: '^https?://', maxLength: 2_048 }
 
 export const CHARGE_BODY = {
   type: 'object',
@@ -12,11 +12,11 @@ export const CHARGE_BODY = {
     client_email: { type: 'string', format: 'email', maxLength: 254 },
     client_doc: { type: 'string', pattern: '^[0-9A-Za-z./ -]{11,18}$' },
     client_phone: text(30),
-    webhook_url: webhookUrl,
+    webhook_url: WEBHOOK_URL,
     ip: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }], type: 'string' },
-    metadata: { ...freeObject, maxProperties: 20 },
-    utms: freeObject,
-    items: { type: 'array', maxItems: 50, items: freeObject },
+    metadata: { ...FREE_OBJECT, maxProperties: 20 },
+    utms: FREE_OBJECT,
+    items: { type: 'array', maxItems: 50, items: FREE_OBJECT },
     external_id: text(255),
     expires_in: { type: 'integer', minimum: 60, maximum: 2_592_000 },
   },
@@ -29,7 +29,7 @@ export const WITHDRAWAL_BODY = {
     amount: cents(1_000),
     pix_key: text(77),
     pix_key_type: { enum: ['cpf', 'cnpj', 'email', 'phone', 'random'] },
-    webhook_url: webhookUrl,
+    webhook_url: WEBHOOK_URL,
   },
 }
 
@@ -38,40 +38,40 @@ export const ID_PARAMS = {
   properties: { id: { type: 'string', format: 'uuid' } },
 }
 
-const string = { type: 'string' }
-const number = { type: 'integer' }
+const STRING = { type: 'string' }
+const INTEGER = { type: 'integer' }
 
 function responseSchema(properties: Record<string, unknown>) {
   return { 200: { type: 'object', properties } }
 }
 
 export const CREATED_CHARGE = responseSchema({
-  status: string,
+  status: STRING,
   data: {
     type: 'object',
     properties: {
-      transaction_id: string,
-      br_code: string,
-      amount: number,
-      status: string,
-      metadata: { ...freeObject, nullable: true },
+      transaction_id: STRING,
+      br_code: STRING,
+      amount: INTEGER,
+      status: STRING,
+      metadata: { ...FREE_OBJECT, nullable: true },
     },
   },
 })
 
 export const CREATED_WITHDRAWAL = responseSchema({
-  message: string,
+  message: STRING,
   data: {
     type: 'object',
     properties: {
-      id: string,
-      amount: number,
-      status: string,
-      pix_key_type: string,
-      pix_key: string,
-      created_at: string,
+      id: STRING,
+      amount: INTEGER,
+      status: STRING,
+      pix_key_type: STRING,
+      pix_key: STRING,
+      created_at: STRING,
     },
   },
 })
 
-export const ACCOUNT = responseSchema({ name: string, balance: number })
+export const ACCOUNT = responseSchema({ name: STRING, balance: INTEGER })

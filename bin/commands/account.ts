@@ -28,7 +28,7 @@ export async function create(args: string[]): Promise<void> {
   await withRuntime(async () => {
     const account = await createAccount({ name, ownerEmail, ownerPasswordHash }, ACTOR)
     await payWelcomeCharge(account)
-    if (account.ownerIsNew) {
+    if (account.isOwnerNew) {
       process.stderr.write(`Owner's password, shown only once: ${password}\n`)
     }
     process.stdout.write(`${account.id}\n`)
@@ -36,16 +36,16 @@ export async function create(args: string[]): Promise<void> {
 }
 
 export function activate(args: string[]): Promise<void> {
-  return changeState(args, activateAccount, 'active')
+  return applyStatus(args, activateAccount, 'active')
 }
 
 export function suspend(args: string[]): Promise<void> {
-  return changeState(args, suspendAccount, 'suspended')
+  return applyStatus(args, suspendAccount, 'suspended')
 }
 
-async function changeState(
+async function applyStatus(
   args: string[],
-  verb: typeof suspendAccount,
+  changeStatus: typeof suspendAccount,
   state: string,
 ): Promise<void> {
   const options = { reason: { type: 'string' } } as const
@@ -54,8 +54,8 @@ async function changeState(
   const reason = requireOption(values.reason, '--reason')
   await withRuntime(async () => {
     const account = await findAccount(accountRef)
-    const moved = await verb(account.id, reason, ACTOR)
-    if (!moved) throw refuse('already_final', { subject: account.name, status: state })
+    const isChanged = await changeStatus(account.id, reason, ACTOR)
+    if (!isChanged) throw refuse('already_final', { subject: account.name, status: state })
     process.stdout.write(`${account.id}\n`)
   })
 }

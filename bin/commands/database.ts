@@ -1,8 +1,8 @@
 import { withRuntime } from '#bin/command-line.ts'
 
 export async function migrateDatabase(): Promise<void> {
-  await withRuntime(async ({ migrated }) => {
-    if (migrated.length === 0) process.stdout.write('The database is up to date\n')
-    for (const name of migrated) process.stdout.write(`${name}\n`)
+  await withRuntime(async ({ appliedMigrations }) => {
+    if (appliedMigrations.length === 0) process.stdout.write('The database is up to date\n')
+    for (const name of appliedMigrations) process.stdout.write(`${name}\n`)
   })
 }

@@ -9,10 +9,10 @@ const SPACE_MIN_MIB = 1024
 
 /** Prints one line per check, with advice if it fails. Exit code 1 if any check fails. */
 export async function checkInstallation(): Promise<void> {
-  await withRuntime(async ({ folder, location, migrated }) => {
+  await withRuntime(async ({ folder, location, appliedMigrations }) => {
     const { TROCO_ENV, PUBLIC_URL } = env()
     report(true, `Node ${process.versions.node} on ${process.platform} ${process.arch}`)
-    const applied = migrated.filter(name => !name.startsWith('functions/'))
+    const applied = appliedMigrations.filter(name => !name.startsWith('functions/'))
     report(true, `environment ${TROCO_ENV}, address ${PUBLIC_URL}`)
     if (folder) report(true, `data folder ${folder}`)
     if (location) report(true, `embedded PostgreSQL data in ${location}`)
@@ -33,9 +33,9 @@ export async function checkInstallation(): Promise<void> {
       reportMail()
       await reportStaff(database)
       const { findings, transfers } = await verifyLedger(database)
-      const broken = findings.filter(finding => finding.wrong)
+      const broken = findings.filter(finding => finding.violation)
       report(broken.length === 0, `ledger verified, ${transfers} transfers`)
-      for (const { promise, wrong } of broken) report(false, `${promise}: ${wrong}`)
+      for (const { invariant, violation } of broken) report(false, `${invariant}: ${violation}`)
     } finally {
       await database.$disconnect()
     }
@@ -45,18 +45,18 @@ export async function checkInstallation(): Promise<void> {
 function reportMail(): void {
   const { SIGNUPS, NEW_ACCOUNTS, SMTP_URL, TROCO_ENV } = env()
   report(true, `sign-ups ${SIGNUPS}, new accounts ${NEW_ACCOUNTS}`)
-  const none =
+  const noServerMessage =
     TROCO_ENV === 'local'
       ? 'no mail server: mails are written to the log'
       : 'no mail server: mails are not sent, set SMTP_URL and MAIL_FROM'
   const isWrong = !SMTP_URL && TROCO_ENV === 'production'
-  report(!isWrong, SMTP_URL ? `mails are sent through ${new URL(SMTP_URL).host}` : none)
+  report(!isWrong, SMTP_URL ? `mails are sent through ${new URL(SMTP_URL).host}` : noServerMessage)
 }
 
 async function reportStaff(database: Database): Promise<void> {
-  const { staff, unguarded } = await countStaff(database)
-  const line = `${staff} admins, ${unguarded} of them without a second factor`
-  const isWrong = isStaffFactorRequired() && unguarded > 0
+  const { staff, unguarded: withoutSecondFactor } = await countStaff(database)
+  const line = `${staff} admins, ${withoutSecondFactor} of them without a second factor`
+  const isWrong = isStaffFactorRequired() && withoutSecondFactor > 0
   const advice = ': each must add one under Settings, Security to open the admin pages'
   report(!isWrong, isWrong ? line + advice : line)
 }

@@ -5,23 +5,23 @@ import { findAccount } from '#lib/rooms/accounts/queries.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 
 /** Prints each check with its first wrong row. Exit code 1 if any check fails. */
-export async function verifyBooks(args: string[]): Promise<void> {
+export async function printLedgerChecks(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { account: { type: 'string' } } })
   await withRuntime(async () => {
     const account = values.account ? await findAccount(values.account) : null
     const database = connect({ poolMax: 2 })
     try {
       const { transfers, entries, ledgers, findings } = await verifyLedger(database, account?.id)
-      const whose = account ? ` of ${account.name}` : ''
+      const ownerText = account ? ` of ${account.name}` : ''
       process.stdout.write(
-        `${transfers} transfers, ${entries} entries, ${ledgers} balances${whose}\n`,
+        `${transfers} transfers, ${entries} entries, ${ledgers} balances${ownerText}\n`,
       )
-      for (const { promise, wrong } of findings) {
+      for (const { invariant, violation } of findings) {
         process.stdout.write(
-          `${wrong ? 'BROKEN' : 'holds '}  ${promise}${wrong ? `: ${wrong}` : ''}\n`,
+          `${violation ? 'BROKEN' : 'holds '}  ${invariant}${violation ? `: ${violation}` : ''}\n`,
         )
       }
-      if (findings.some(finding => finding.wrong)) process.exitCode = 1
+      if (findings.some(finding => finding.violation)) process.exitCode = 1
     } finally {
       await database.$disconnect()
     }

@@ -26,24 +26,24 @@ export function startDevelopment(): Promise<void> {
   return serve(true)
 }
 
-async function serve(development: boolean): Promise<void> {
-  const stopped = waitForStop()
+async function serve(isDevelopment: boolean): Promise<void> {
+  const stopRequested = waitForStop()
   loadEnvFile('.env')
   const { PORT, HOST, WORKER } = env()
   await requireFreePort(PORT, HOST)
-  const runtime = await openRuntime({ staysUp: true })
+  const runtime = await openRuntime({ isSupervised: true })
   let worker: Worker | null = null
   try {
-    if (!development) redirectConsole()
+    if (!isDevelopment) redirectConsole()
     const demo = await openDemoIfLocal(runtime)
-    const pages = next({ dev: development, hostname: HOST, port: PORT })
+    const pages = next({ dev: isDevelopment, hostname: HOST, port: PORT })
     await pages.prepare()
-    const front = await createFront(pages.getRequestHandler(), development)
+    const front = await createFront(pages.getRequestHandler(), isDevelopment)
     await listen(front, PORT, HOST)
     if (WORKER) worker = startWorker()
     log().info({ port: PORT, worker: WORKER }, 'server listening')
     printWelcome(demo)
-    await stopped
+    await stopRequested
     announceShutdown()
     await Promise.all([drain(front), worker?.stop()])
     worker = null
@@ -80,7 +80,7 @@ async function probePort(port: number, host: string): Promise<NodeJS.ErrnoExcept
     () => null,
     (fault: NodeJS.ErrnoException) => fault,
   )
-  if (error === null) await new Promise(done => probe.close(done))
+  if (error === null) await new Promise(resolve => probe.close(resolve))
   return error
 }
 
@@ -104,9 +104,9 @@ async function drain(front: Server): Promise<void> {
   const closed = once(front, 'close')
   front.close()
   front.closeIdleConnections()
-  const cut = setTimeout(() => front.closeAllConnections(), DRAIN_MS)
+  const cutTimer = setTimeout(() => front.closeAllConnections(), DRAIN_MS)
   await closed
-  clearTimeout(cut)
+  clearTimeout(cutTimer)
 }
 
 function printWelcome(demo: Demo | null): void {

@@ -7,7 +7,7 @@ import { startWorker } from '#lib/edge/jobs/worker.ts'
 const NICE = 5
 
 export async function runWorker(): Promise<void> {
-  const settings = { staysUp: true }
+  const settings = { isSupervised: true }
   await withRuntime(async () => {
     setPriority(NICE)
     const worker = startWorker()

@@ -32,13 +32,15 @@ interface FiltersProps extends Pick<ReturnType<typeof useFilters>, 'get' | 'set'
 
 export function AuditFilters({ isStaff, get, set }: FiltersProps) {
   const t = useTranslations('audit')
-  const word = useTranslations('auditGroup')
+  const translateGroup = useTranslations('auditGroup')
   const [isOpen, setOpen] = useState(false)
   const groups = ACTION_GROUPS.filter(group => isStaff || !STAFF_GROUPS.includes(group))
   const choices = groups
-    .map(group => ({ value: `${group}.*`, label: groupLabel(word, group) }))
+    .map(group => ({ value: `${group}.*`, label: groupLabel(translateGroup, group) }))
     .toSorted((one, other) => one.label.localeCompare(other.label))
-  const exact = (Object.keys(EXACT_FILTERS) as ExactFilter[]).filter(name => get(name) !== '')
+  const activeExactFilters = (Object.keys(EXACT_FILTERS) as ExactFilter[]).filter(
+    name => get(name) !== '',
+  )
   return (
     <div className="mb-4 flex flex-wrap items-center gap-2">
       <SearchFilter label={t('search')} value={get('q')} onSearch={q => set({ q }, true)} />
@@ -50,7 +52,7 @@ export function AuditFilters({ isStaff, get, set }: FiltersProps) {
         choices={choices}
         onChoose={action => set({ action })}
       />
-      {exact.map(name => (
+      {activeExactFilters.map(name => (
         <ClearOnlyFilter
           key={name}
           label={t(EXACT_FILTERS[name])}

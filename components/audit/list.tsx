@@ -28,7 +28,7 @@ export function AuditList({ isStaff, apiParams, isFiltered, initialData }: Audit
   const t = useTranslations('audit')
   const api = useApi()
   const urlFilters = useFilters()
-  const [shown, setShown] = useState<AuditLine | null>(null)
+  const [shownLine, setShownLine] = useState<AuditLine | null>(null)
   const path = `${isStaff ? '/admin/audit' : '/dashboard/audit'}?${new URLSearchParams(apiParams)}`
   const { data, error } = useQuery({
     queryKey: ['page', api.scope, path],
@@ -41,7 +41,7 @@ export function AuditList({ isStaff, apiParams, isFiltered, initialData }: Audit
       {isEmpty && !isFiltered ? null : <AuditFilters isStaff={isStaff} {...urlFilters} />}
       <ListBody error={error} isPending={urlFilters.isPending} nextCursor={data.next_cursor}>
         {!isEmpty ? (
-          <AuditRows isStaff={isStaff} lines={data.data} onShow={setShown} />
+          <AuditRows isStaff={isStaff} lines={data.data} onShow={setShownLine} />
         ) : (
           <Sheet>
             {isFiltered ? (
@@ -56,13 +56,13 @@ export function AuditList({ isStaff, apiParams, isFiltered, initialData }: Audit
           </Sheet>
         )}
       </ListBody>
-      {shown ? (
+      {shownLine ? (
         <AuditDetails
-          line={shown}
+          line={shownLine}
           isStaff={isStaff}
-          onClose={() => setShown(null)}
+          onClose={() => setShownLine(null)}
           onFilter={changes => {
-            setShown(null)
+            setShownLine(null)
             urlFilters.set({ ...CLEARED_FILTERS, ...changes })
           }}
         />

@@ -6,8 +6,8 @@ import type { AuditLine } from '#lib/base/audit/schema.ts'
 export function useActionText(): (action: string) => string {
   const t = useTranslations('auditAction')
   return action => {
-    const word = actionMessageKey(action)
-    return word ? t(word) : action
+    const messageKey = actionMessageKey(action)
+    return messageKey ? t(messageKey) : action
   }
 }
 

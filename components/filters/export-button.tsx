@@ -38,7 +38,7 @@ export function ExportButton({ path, labels }: ExportButtonProps) {
     setSaved(null)
     setFailure(null)
     try {
-      const exported = await receiveExport(await api.open(path, controller.signal), setRows)
+      const exported = await receiveExport(await api.fetchRaw(path, controller.signal), setRows)
       saveAs(exported.file, exported.name)
       setSaved(exported.rows)
     } catch (error) {
@@ -89,23 +89,23 @@ async function receiveExport(
   if (!response.body) throw new Error('the answer has no body')
   const parts: string[] = []
   let lines = 0
-  let end: string | null = null
+  let withheldEnd: string | null = null
   const reader = response.body
     .pipeThrough(new TextDecoderStream('utf-8', { ignoreBOM: true }))
     .getReader()
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    const text: string = (end ?? '') + read.value
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    const text: string = (withheldEnd ?? '') + chunk.value
     // Text from EXPORT_END on may be the closing line, so it is withheld until the next chunk.
-    const at = text.lastIndexOf(EXPORT_END)
-    const isEnd = at >= 0 && /^\d*$/.test(text.slice(at + 1))
-    const body = isEnd ? text.slice(0, at) : text
-    end = isEnd ? text.slice(at) : null
+    const endIndex = text.lastIndexOf(EXPORT_END)
+    const isEnd = endIndex >= 0 && /^\d*$/.test(text.slice(endIndex + 1))
+    const body = isEnd ? text.slice(0, endIndex) : text
+    withheldEnd = isEnd ? text.slice(endIndex) : null
     parts.push(body)
     lines += body.split('\n').length - 1
     onRows(Math.max(0, lines - 1))
   }
   const rows = lines - 1
-  if (end !== `${EXPORT_END}${rows}`) throw new Error('the table is not whole')
+  if (withheldEnd !== `${EXPORT_END}${rows}`) throw new Error('the table is not whole')
   return {
     file: new Blob(parts, { type: 'text/csv;charset=utf-8' }),
     name: fileNameOf(response, 'charges.csv'),

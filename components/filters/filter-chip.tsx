@@ -5,10 +5,10 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Menu, MenuChoice } from '#components/ui/menu.tsx'
 
-const CHIP =
+const CHIP_CLASS =
   'inline-flex h-9 items-center gap-1.5 whitespace-nowrap border bg-surface font-medium text-small transition-colors duration-150'
-const UNSET = 'border-line2 text-muted hover:text-ink'
-const SET = 'border-accent bg-accent-soft text-accent'
+const UNSET_CLASS = 'border-line2 text-muted hover:text-ink'
+const SET_CLASS = 'border-accent bg-accent-soft text-accent'
 
 interface FilterChipProps {
   label: string
@@ -22,7 +22,7 @@ interface FilterChipProps {
 
 export function FilterChip({ label, value, onClear, anyLabel, children }: FilterChipProps) {
   const t = useTranslations('ui')
-  const look = value === null ? UNSET : SET
+  const stateClass = value === null ? UNSET_CLASS : SET_CLASS
   return (
     <span className="inline-flex shrink-0">
       <Menu
@@ -30,7 +30,7 @@ export function FilterChip({ label, value, onClear, anyLabel, children }: Filter
         trigger={
           <button
             type="button"
-            className={`${CHIP} ${look} px-3.5 ${value === null ? 'rounded-chip' : 'rounded-l-chip border-r-0 pr-2'}`}
+            className={`${CHIP_CLASS} ${stateClass} px-3.5 ${value === null ? 'rounded-chip' : 'rounded-l-chip border-r-0 pr-2'}`}
           >
             {label}: {value ?? anyLabel ?? t('any')}
             {value === null ? <ChevronDown size={14} aria-hidden /> : null}
@@ -44,7 +44,7 @@ export function FilterChip({ label, value, onClear, anyLabel, children }: Filter
           type="button"
           onClick={onClear}
           aria-label={`${t('clear')}: ${label}`}
-          className={`${CHIP} ${look} rounded-r-chip border-l-0 pr-3 pl-1`}
+          className={`${CHIP_CLASS} ${stateClass} rounded-r-chip border-l-0 pr-3 pl-1`}
         >
           <X size={15} aria-hidden />
         </button>
@@ -95,14 +95,14 @@ export function ClearOnlyFilter({ label, value, onClear }: ClearOnlyFilterProps)
   const t = useTranslations('ui')
   return (
     <span className="inline-flex max-w-full">
-      <span className={`${CHIP} ${SET} min-w-0 rounded-l-chip border-r-0 pr-1 pl-3.5`}>
+      <span className={`${CHIP_CLASS} ${SET_CLASS} min-w-0 rounded-l-chip border-r-0 pr-1 pl-3.5`}>
         {label}: <span className="truncate">{value}</span>
       </span>
       <button
         type="button"
         onClick={onClear}
         aria-label={`${t('clear')}: ${label}`}
-        className={`${CHIP} ${SET} rounded-r-chip border-l-0 pr-3 pl-1`}
+        className={`${CHIP_CLASS} ${SET_CLASS} rounded-r-chip border-l-0 pr-3 pl-1`}
       >
         <X size={15} aria-hidden />
       </button>

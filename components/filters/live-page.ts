@@ -12,7 +12,7 @@ export interface ListPage<Row> {
 export function useLivePage<Row extends { status: string }>(
   path: string,
   initialData: ListPage<Row>,
-  everyMs: number,
+  pollIntervalMs: number,
 ) {
   const api = useApi()
   return useQuery({
@@ -20,6 +20,6 @@ export function useLivePage<Row extends { status: string }>(
     queryFn: ({ signal }) => api.get<ListPage<Row>>(path, signal),
     initialData,
     refetchInterval: ({ state }) =>
-      state.data?.data.some(({ status }) => status === 'pending') ? everyMs : false,
+      state.data?.data.some(({ status }) => status === 'pending') ? pollIntervalMs : false,
   })
 }

@@ -9,7 +9,7 @@ export function useFilters() {
   const path = usePathname()
   const searchParams = useSearchParams()
   const [isPending, startTransition] = useTransition()
-  function set(changes: Record<string, string | null>, replaces = false) {
+  function set(changes: Record<string, string | null>, shouldReplace = false) {
     const next = new URLSearchParams(searchParams)
     // A changed filter starts at the first page.
     next.delete('cursor')
@@ -19,7 +19,7 @@ export function useFilters() {
     }
     const query = next.toString()
     const href = query ? `${path}?${query}` : path
-    startTransition(() => router[replaces ? 'replace' : 'push'](href, { scroll: false }))
+    startTransition(() => router[shouldReplace ? 'replace' : 'push'](href, { scroll: false }))
   }
   return { get: (name: string) => searchParams.get(name) ?? '', set, isPending }
 }

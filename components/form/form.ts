@@ -59,16 +59,16 @@ export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
   }
 
   function onBlur(event: FocusEvent<HTMLFormElement>) {
-    const { name: whole, value } = event.target as unknown as HTMLInputElement
+    const { name: inputName, value } = event.target as unknown as HTMLInputElement
     // The name of an input in a row begins with its list: `items.1.price`.
-    const name = whole?.split('.')[0]
+    const name = inputName?.split('.')[0]
     if (!name || (value === '' && !problems[name])) return
     // Removing a message here would move the button before the click ends; submitting validates.
     if (event.relatedTarget?.matches('[type=submit]')) return
     const validation = validate(schema, read(new FormData(event.currentTarget)))
-    const { [name]: _, ...others } = problems
-    const own = validation.problems[name]
-    setProblems(own ? { ...others, [name]: own } : others)
+    const { [name]: _, ...otherProblems } = problems
+    const ownProblem = validation.problems[name]
+    setProblems(ownProblem ? { ...otherProblems, [name]: ownProblem } : otherProblems)
   }
 
   const onInput = () => {
@@ -113,8 +113,8 @@ function validate<Wire>(schema: ZodType<Wire>, input: unknown): Validation<Wire>
 /** Returns the fields that the response reports as invalid and that this form contains. */
 function refusedFieldsOf({ fields, code }: ApiError, form: HTMLFormElement): Form['problems'] {
   if (code !== 'invalid_input') return {}
-  const here = Object.keys(fields).filter(name => form.elements.namedItem(name))
-  return Object.fromEntries(here.map(name => [name, 'invalid' as const]))
+  const fieldNames = Object.keys(fields).filter(name => form.elements.namedItem(name))
+  return Object.fromEntries(fieldNames.map(name => [name, 'invalid' as const]))
 }
 
 function focusFirstProblem(form: HTMLFormElement, problems: Form['problems']): void {

@@ -44,7 +44,7 @@ export function callDurationText(ms: number, locale: string): string {
 }
 
 export function delayText(seconds: number): string {
-  const [symbol, length] = UNITS.find(([, least]) => seconds >= least) ?? UNITS[3]
+  const [symbol, length] = UNITS.find(([, unitS]) => seconds >= unitS) ?? UNITS[3]
   return `${Math.ceil(seconds / length)} ${symbol}`
 }
 
@@ -60,7 +60,7 @@ export function durationText(seconds: number): string {
 }
 
 export function durationWords(seconds: number, locale: string): string {
-  const [symbol, length] = UNITS.find(([, least]) => seconds >= 2 * least) ?? UNITS[3]
+  const [symbol, length] = UNITS.find(([, unitS]) => seconds >= 2 * unitS) ?? UNITS[3]
   const options = { style: 'unit', unit: NAMES[symbol], unitDisplay: 'long' } as const
   return new Intl.NumberFormat(locale, options).format(Math.floor(seconds / length))
 }
@@ -83,9 +83,9 @@ export function useSecondsTo(at: string): number {
 type Part = readonly [value: number, symbol: string]
 
 function partsOf(seconds: number): Part[] {
-  return UNITS.map(([symbol, length], at) => {
-    const above = UNITS[at - 1]?.[1] ?? Number.POSITIVE_INFINITY
-    return [Math.floor((seconds % above) / length), symbol]
+  return UNITS.map(([symbol, length], index) => {
+    const nextLargerS = UNITS[index - 1]?.[1] ?? Number.POSITIVE_INFINITY
+    return [Math.floor((seconds % nextLargerS) / length), symbol]
   })
 }
 

@@ -35,13 +35,13 @@ export function Money({ cents }: MoneyProps) {
 /**
  * Maximum length of the integer part at full size: `10.000.000` (10) is wider than a small phone.
  */
-const LONG_MIN = 9
+const FULL_SIZE_LENGTH_MAX = 9
 
 /** The main amount of a page, in large type; screen readers get it as plain text. */
 export function HeroMoney({ cents, testId }: MoneyProps & { testId: string }) {
   const locale = useLocale()
   const { sign, integer, decimal, fraction } = moneyParts(cents, locale)
-  const isLong = integer.length > LONG_MIN
+  const isLong = integer.length > FULL_SIZE_LENGTH_MAX
   return (
     <>
       <span aria-hidden className={`hero-amount ${isLong ? 'max-md:text-[0.7em]' : ''}`}>

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest'
 import { LOCALES } from '#lib/base/locale.ts'
 
 /** Matches any key of a namespace, for keys that the code computes at run time. */
-const ANY = '*'
+const ANY_KEY = '*'
 
 type MessageTree = { [key: string]: string | MessageTree }
 
 const ptBR = readMessages('pt-BR')
-const others = LOCALES.filter(locale => locale !== 'pt-BR').map(readMessages)
+const otherLanguages = LOCALES.filter(locale => locale !== 'pt-BR').map(readMessages)
 
 function readMessages(locale: string): MessageTree {
   const folder = `messages/${locale}`
@@ -19,16 +19,16 @@ function readMessages(locale: string): MessageTree {
 }
 
 test('every message exists in every language and is not empty', () => {
-  for (const words of [ptBR, ...others]) {
-    expect(keysOf(words)).toEqual(keysOf(ptBR))
-    for (const key of keysOf(words)) expect(messageAt(words, key).trim(), key).not.toBe('')
+  for (const messages of [ptBR, ...otherLanguages]) {
+    expect(keysOf(messages)).toEqual(keysOf(ptBR))
+    for (const key of keysOf(messages)) expect(messageAt(messages, key).trim(), key).not.toBe('')
   }
 })
 
 test('every translation uses the same placeholders and tags', () => {
-  for (const words of others) {
+  for (const messages of otherLanguages) {
     for (const key of keysOf(ptBR)) {
-      expect(placeholdersIn(messageAt(words, key)), key).toEqual(
+      expect(placeholdersIn(messageAt(messages, key)), key).toEqual(
         placeholdersIn(messageAt(ptBR, key)),
       )
     }
@@ -51,11 +51,11 @@ function usesIn(file: string): RegExp[] {
     ([, quoted = '']) => quoted && `${quoted.slice(1, -1)}.`,
   )
   const calls = code.matchAll(/(?:\bt|\bt\.rich|\)\))\(\s*(?:'([\w.]+)'|`([^`]+)`|\w+\))/g)
-  const keys = [...calls].map(([, plain, template]) => plain ?? template ?? ANY)
+  const keys = [...calls].map(([, plain, template]) => plain ?? template ?? ANY_KEY)
   // These pages do not use React, so no useTranslations call contains their namespace.
   if (file.startsWith('lib/views/payer/')) namespaces.push('payer.')
   if (file === 'lib/edge/http/refusal-page.ts') namespaces.push('refusal.')
-  const used = namespaces.flatMap(space => keys.map(key => space + key))
+  const used = namespaces.flatMap(namespace => keys.map(key => namespace + key))
   const crash = [...code.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => `crash.${key}`)
   // The CSV export reads its headings from the message file directly.
   const exported = [...code.matchAll(/\bt\.([\w.]+)/g)].map(([, key]) => `charges.${key}`)
@@ -80,17 +80,17 @@ function sources(): string[] {
   )
 }
 
-function keysOf(words: MessageTree, prefix = ''): string[] {
-  return Object.entries(words).flatMap(([key, value]) =>
+function keysOf(messages: MessageTree, prefix = ''): string[] {
+  return Object.entries(messages).flatMap(([key, value]) =>
     typeof value === 'string' ? [prefix + key] : keysOf(value, `${prefix}${key}.`),
   )
 }
 
-function messageAt(words: MessageTree, key: string): string {
+function messageAt(messages: MessageTree, key: string): string {
   const parts = key.split('.')
   const found = parts.reduce<MessageTree | string | undefined>(
     (inner, part) => (typeof inner === 'object' ? inner[part] : undefined),
-    words,
+    messages,
   )
   return typeof found === 'string' ? found : ''
 }

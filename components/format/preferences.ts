@@ -2,21 +2,21 @@ import type { Locale } from '#lib/base/locale.ts'
 import type { Api } from '#lib/edge/client/api.ts'
 import { LOCALE_COOKIE, THEME_COOKIE, type Theme } from '#lib/edge/session/schema.ts'
 
-const YEAR_SECONDS = 365 * 86_400
-const THEME_CHANGED = 'troco-theme'
+const YEAR_S = 365 * 86_400
+const THEME_CHANGED_EVENT = 'troco-theme'
 
 /** Stores a choice in a cookie, so that the server renders the first page with it. */
 export function storePreference(name: string, value: string): void {
   const secure = location.protocol === 'https:' ? '; Secure' : ''
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing in older Safaris
-  document.cookie = `${name}=${value}; Path=/; Max-Age=${YEAR_SECONDS}; SameSite=Lax${secure}`
+  document.cookie = `${name}=${value}; Path=/; Max-Age=${YEAR_S}; SameSite=Lax${secure}`
 }
 
 /** Applies the theme in this browser and stores it in the user's profile, for other devices. */
 export function setTheme(theme: Theme, api: Api | null): void {
   storePreference(THEME_COOKIE, theme)
   document.documentElement.dataset.theme = theme
-  dispatchEvent(new Event(THEME_CHANGED))
+  dispatchEvent(new Event(THEME_CHANGED_EVENT))
   storeInProfile({ theme }, api)
 }
 
@@ -31,8 +31,8 @@ function storeInProfile(body: { theme?: Theme; locale?: Locale }, api: Api | nul
 }
 
 export function watchTheme(onChange: () => void): () => void {
-  addEventListener(THEME_CHANGED, onChange)
-  return () => removeEventListener(THEME_CHANGED, onChange)
+  addEventListener(THEME_CHANGED_EVENT, onChange)
+  return () => removeEventListener(THEME_CHANGED_EVENT, onChange)
 }
 
 export function currentTheme(): string {

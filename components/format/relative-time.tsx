@@ -68,11 +68,11 @@ function timeAgo(date: Date, now: Date, locale: string, timeZone: string | undef
   if (ageMs > 0 && ageMs < HOUR_MS) return formatAgo(Math.floor(ageMs / MINUTE_MS), 'minute')
   if (ageMs > 0 && ageMs < HOURS_MAX * HOUR_MS)
     return formatAgo(Math.floor(ageMs / HOUR_MS), 'hour')
-  const day = (value: Date) => calendarDay(value, timeZone)
-  if (day(date) === day(now)) return formatAgo(Math.floor(ageMs / HOUR_MS), 'hour')
-  if (day(date) === day(new Date(now.getTime() - 24 * HOUR_MS))) return 'yesterday'
-  const sameYear = day(date).slice(0, 4) === day(now).slice(0, 4)
-  const year = sameYear ? undefined : 'numeric'
+  const formatDay = (value: Date) => calendarDay(value, timeZone)
+  if (formatDay(date) === formatDay(now)) return formatAgo(Math.floor(ageMs / HOUR_MS), 'hour')
+  if (formatDay(date) === formatDay(new Date(now.getTime() - 24 * HOUR_MS))) return 'yesterday'
+  const isSameYear = formatDay(date).slice(0, 4) === formatDay(now).slice(0, 4)
+  const year = isSameYear ? undefined : 'numeric'
   return new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year, timeZone }).format(
     date,
   )

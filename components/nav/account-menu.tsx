@@ -49,12 +49,12 @@ export function AccountMenu({ user, account, name, mode, places }: AccountMenuPr
         </div>
       ) : null}
       <div className="grid grid-cols-2 border-line border-t py-2 md:hidden">
-        {places.map(({ name: key, href, within, except, icon: Icon }) => (
+        {places.map(({ name: key, href, pathPrefix, excludedPath, icon: Icon }) => (
           <NavLink
             key={key}
             href={href}
-            within={within}
-            except={except}
+            pathPrefix={pathPrefix}
+            excludedPath={excludedPath}
             icon={<Icon size={16} aria-hidden />}
             className={`${buttonClass('plain')} aria-[current]:text-accent`}
           >

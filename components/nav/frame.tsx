@@ -64,7 +64,7 @@ interface BottomBarProps {
   menu: string
 }
 
-const ITEM =
+const ITEM_CLASS =
   'flex min-w-0 flex-1 flex-col items-center justify-center gap-1 font-semibold text-[11.5px] text-muted aria-[current]:text-accent'
 
 function BottomBar({ places, menu }: BottomBarProps) {
@@ -74,19 +74,19 @@ function BottomBar({ places, menu }: BottomBarProps) {
       aria-label={t('places')}
       className="fixed inset-x-0 bottom-0 z-30 flex h-[calc(60px+env(safe-area-inset-bottom))] border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
     >
-      {places.map(({ name, href, within, except, icon: Icon }) => (
+      {places.map(({ name, href, pathPrefix, excludedPath, icon: Icon }) => (
         <NavLink
           key={name}
           href={href}
-          within={within}
-          except={except}
+          pathPrefix={pathPrefix}
+          excludedPath={excludedPath}
           icon={<Icon size={19} strokeWidth={1.8} aria-hidden />}
-          className={ITEM}
+          className={ITEM_CLASS}
         >
           {t(`place.${name}`)}
         </NavLink>
       ))}
-      <button type="button" popoverTarget={menu} className={ITEM}>
+      <button type="button" popoverTarget={menu} className={ITEM_CLASS}>
         <Menu size={19} strokeWidth={1.8} aria-hidden />
         {t('more')}
       </button>

@@ -8,18 +8,25 @@ import type { ReactNode } from 'react'
 interface NavLinkProps {
   href: string
   /** Path prefix under which the link is current, if it differs from `href`. */
-  within?: string
+  pathPrefix?: string
   /** Path below that prefix under which another link is current. */
-  except?: string
+  excludedPath?: string
   icon: ReactNode
   className: string
   children: ReactNode
 }
 
-export function NavLink({ href, within = href, except, icon, className, children }: NavLinkProps) {
+export function NavLink({
+  href,
+  pathPrefix = href,
+  excludedPath,
+  icon,
+  className,
+  children,
+}: NavLinkProps) {
   const path = usePathname()
   const isBelow = (place: string) => path === place || path.startsWith(`${place}/`)
-  const isCurrent = isBelow(within) && !(except && isBelow(except))
+  const isCurrent = isBelow(pathPrefix) && !(excludedPath && isBelow(excludedPath))
   return (
     <Link
       href={href}

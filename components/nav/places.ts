@@ -32,9 +32,9 @@ export interface Place {
   href: string
   icon: LucideIcon
   /** Path prefix of the place, if it differs from `href`. */
-  within?: string
+  pathPrefix?: string
   /** Path below that prefix that is another place. */
-  except?: string
+  excludedPath?: string
 }
 
 interface Places {
@@ -55,7 +55,7 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
     name: 'charges',
     href: `${basePath}/charges`,
     icon: QrCode,
-    except: newCharge,
+    excludedPath: newCharge,
   }
   const withdrawals: Place = {
     name: 'withdrawals',
@@ -63,7 +63,7 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
     icon: ArrowUpRight,
   }
   const admin: Place[] = user.isAdmin
-    ? [{ name: 'accounts', href: '/admin/accounts', within: '/admin', icon: Building2 }]
+    ? [{ name: 'accounts', href: '/admin/accounts', pathPrefix: '/admin', icon: Building2 }]
     : []
   if (!account) {
     const main = user.isAdmin ? admin : [home]
@@ -76,7 +76,7 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
   return {
     main: [
       home,
-      { ...charges, except: undefined },
+      { ...charges, excludedPath: undefined },
       withdrawals,
       { name: 'statement', href: `${basePath}/statement`, icon: ScrollText },
       { name: 'webhooks', href: `${basePath}/webhooks`, icon: Webhook },
@@ -85,7 +85,7 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
     more: [
       { name: 'tokens', href: tokens, icon: KeyRound },
       ...(mode === 'test' ? [{ name: 'bank', href: '/test/bank', icon: Landmark } as const] : []),
-      { name: 'settings', href: `${basePath}/settings`, icon: Settings2, except: tokens },
+      { name: 'settings', href: `${basePath}/settings`, icon: Settings2, excludedPath: tokens },
     ],
     phone: [home, charges, ...create, withdrawals],
   }

@@ -22,8 +22,8 @@ interface ThemeSwitchProps {
 export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
   const api = useOptionalApi()
   const group = useId()
-  const shown = useSyncExternalStore(watchTheme, currentTheme, () => theme)
-  const box = isWide ? 'h-9 gap-2 px-3 font-medium text-small' : 'size-8 justify-center'
+  const shownTheme = useSyncExternalStore(watchTheme, currentTheme, () => theme)
+  const sizeClass = isWide ? 'h-9 gap-2 px-3 font-medium text-small' : 'size-8 justify-center'
   return (
     <fieldset className="inline-flex rounded-control bg-sunk p-[3px]">
       <legend className="sr-only">{label}</legend>
@@ -33,13 +33,13 @@ export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
           <label
             key={value}
             title={isWide ? undefined : names[value]}
-            className={`flex items-center rounded-[8px] text-muted transition-colors duration-150 hover:text-ink has-checked:bg-surface has-checked:text-ink has-checked:shadow-sheet ${box}`}
+            className={`flex items-center rounded-[8px] text-muted transition-colors duration-150 hover:text-ink has-checked:bg-surface has-checked:text-ink has-checked:shadow-sheet ${sizeClass}`}
           >
             <input
               type="radio"
               name={`theme-${group}`}
               className="sr-only"
-              checked={value === shown}
+              checked={value === shownTheme}
               onChange={() => setTheme(value, api)}
             />
             <Icon size={16} aria-hidden />
@@ -53,20 +53,20 @@ export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
 
 interface LanguageSwitchProps {
   /** Language to switch to. */
-  other: Locale
+  otherLocale: Locale
   /** Name of that language, in the language itself. */
   name: string
 }
 
-export function LanguageSwitch({ other, name }: LanguageSwitchProps) {
+export function LanguageSwitch({ otherLocale, name }: LanguageSwitchProps) {
   const router = useRouter()
   const api = useOptionalApi()
   function choose() {
-    setLocale(other, api)
+    setLocale(otherLocale, api)
     router.refresh()
   }
   return (
-    <Button variant="plain" onClick={choose} lang={other}>
+    <Button variant="plain" onClick={choose} lang={otherLocale}>
       <Languages size={16} aria-hidden />
       {name}
     </Button>

@@ -13,20 +13,21 @@ interface RailProps {
   name: string
 }
 
-const ROW = 'flex min-h-10 w-full items-center gap-3 rounded-control px-2.5 text-left'
-const QUIET = 'font-medium text-muted transition-colors duration-150 hover:bg-sunk hover:text-ink'
-const LINK = `${ROW} ${QUIET} aria-[current]:bg-accent-soft aria-[current]:font-semibold aria-[current]:text-accent`
+const ROW_CLASS = 'flex min-h-10 w-full items-center gap-3 rounded-control px-2.5 text-left'
+const QUIET_CLASS =
+  'font-medium text-muted transition-colors duration-150 hover:bg-sunk hover:text-ink'
+const LINK_CLASS = `${ROW_CLASS} ${QUIET_CLASS} aria-[current]:bg-accent-soft aria-[current]:font-semibold aria-[current]:text-accent`
 
 export function Rail({ main, more, mode, name }: RailProps) {
   const t = useTranslations('nav')
-  const link = ({ name: key, href, within, except, icon: Icon }: Place) => (
+  const link = ({ name: key, href, pathPrefix, excludedPath, icon: Icon }: Place) => (
     <NavLink
       key={key}
       href={href}
-      within={within}
-      except={except}
+      pathPrefix={pathPrefix}
+      excludedPath={excludedPath}
       icon={<Icon size={18} strokeWidth={1.8} aria-hidden />}
-      className={LINK}
+      className={LINK_CLASS}
     >
       {t(`place.${key}`)}
     </NavLink>
@@ -40,7 +41,7 @@ export function Rail({ main, more, mode, name }: RailProps) {
         {main.map(link)}
         <div aria-hidden className="mx-2.5 my-3.5 border-line border-t" />
         {more.slice(0, -1).map(link)}
-        <a href="/docs" className={LINK}>
+        <a href="/docs" className={LINK_CLASS}>
           <BookOpen size={18} strokeWidth={1.8} aria-hidden />
           {t('place.docs')}
         </a>
@@ -48,7 +49,11 @@ export function Rail({ main, more, mode, name }: RailProps) {
       </nav>
       <div className="mt-auto grid grid-cols-[minmax(0,1fr)] gap-1.5">
         {mode ? <ModeSwitch mode={mode} /> : null}
-        <button type="button" popoverTarget={ACCOUNT_MENU} className={`${ROW} ${QUIET}`}>
+        <button
+          type="button"
+          popoverTarget={ACCOUNT_MENU}
+          className={`${ROW_CLASS} ${QUIET_CLASS}`}
+        >
           <CircleUserRound size={18} strokeWidth={1.8} aria-hidden className="shrink-0" />
           <span className="truncate" title={name}>
             {name}

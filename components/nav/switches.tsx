@@ -9,11 +9,11 @@ export async function PreferenceSwitches() {
     getLocale(),
     readTheme(),
   ])
-  const other = nextLocale(locale)
+  const otherLocale = nextLocale(locale)
   const names = { light: t('light'), dark: t('dark'), system: t('system') }
   return (
     <div className="flex items-center justify-between gap-2">
-      <LanguageSwitch other={other} name={LANGUAGE_NAMES[other]} />
+      <LanguageSwitch otherLocale={otherLocale} name={LANGUAGE_NAMES[otherLocale]} />
       <ThemeSwitch label={t('theme')} names={names} theme={theme} />
     </div>
   )

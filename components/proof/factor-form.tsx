@@ -19,7 +19,7 @@ const CODE_FIELD_ID = 'proof-code'
 
 interface FactorFormProps {
   methods: Factor[]
-  onProof: (answer: FactorProof) => Promise<void>
+  onProof: (proof: FactorProof) => Promise<void>
 }
 
 export function FactorForm({ methods, onProof }: FactorFormProps) {

@@ -14,7 +14,7 @@ import { Field } from '#components/ui/field.tsx'
 import { ApiError } from '#lib/edge/client/api.ts'
 import { type ProofMethod, type ProofRequest, passwordProof } from '#lib/services/people/schema.ts'
 
-const PATH = '/person/proof'
+const PROOF_PATH = '/person/proof'
 
 /** Requires the signed-in user to authenticate again before an action continues. */
 export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
@@ -31,10 +31,10 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
     gcTime: 0,
     staleTime: 0,
     queryFn: async ({ signal }) =>
-      (await api.get<{ data: { methods: ProofMethod[] } }>(PATH, signal)).data.methods,
+      (await api.get<{ data: { methods: ProofMethod[] } }>(PROOF_PATH, signal)).data.methods,
   })
   const prove = async (body: ProofRequest) => {
-    await api.send('POST', PATH, { body })
+    await api.send('POST', PROOF_PATH, { body })
     close(true)
   }
   const factors = (methods ?? []).filter(method => method !== 'password')
@@ -93,8 +93,8 @@ function SignInAgain() {
   async function signInAgain() {
     setBusy(true)
     if (await signOut()) {
-      const here = location.pathname + location.search
-      return location.assign(`/login?next=${encodeURIComponent(here)}`)
+      const currentPath = location.pathname + location.search
+      return location.assign(`/login?next=${encodeURIComponent(currentPath)}`)
     }
     setFailure(new ApiError(0, 'network'))
     setBusy(false)

@@ -11,11 +11,11 @@ import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 interface ChargeRowsProps {
   label: string
   /** Heading of the time column. */
-  created: string
+  createdLabel: string
   charges: ListedCharge[]
 }
 
-export function ChargeRows({ label, created, charges }: ChargeRowsProps) {
+export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
   const t = useTranslations('charges')
   const { mode } = useApi().scope
   const rows = charges.map(charge => ({
@@ -32,7 +32,7 @@ export function ChargeRows({ label, created, charges }: ChargeRowsProps) {
     subject: t('payer'),
     reference: t('reference'),
     status: t('status'),
-    created,
+    created: createdLabel,
     amount: t('amount'),
   }
   return <AmountRows label={label} heads={heads} rows={rows} />

@@ -4,7 +4,7 @@ import { useLocale } from 'next-intl'
 import type { ComponentProps, ReactNode } from 'react'
 import { formatReais, parseReais } from '#lib/base/money.ts'
 
-const CONTROL =
+const CONTROL_CLASS =
   'block w-full rounded-control border border-line2 bg-surface px-3 text-[16px] text-ink transition-colors duration-150 hover:border-faint focus-visible:border-accent aria-invalid:border-bad disabled:bg-sunk disabled:text-muted'
 
 interface FieldTexts {
@@ -57,15 +57,15 @@ function FieldLayout({
  */
 function splitFieldProps<Props extends FieldTexts & { className?: string }>(
   props: Props,
-  size: string,
+  sizeClass: string,
 ) {
   const { label, name, id = name, hint, problem, note, className = '', ...rest } = props
   const describedBy = problem ? `${id}-problem` : hint ? `${id}-hint` : undefined
-  const described = { 'aria-describedby': describedBy, 'aria-invalid': problem ? true : undefined }
-  const classes = `${CONTROL} ${size} ${className}`
+  const ariaProps = { 'aria-describedby': describedBy, 'aria-invalid': problem ? true : undefined }
+  const classes = `${CONTROL_CLASS} ${sizeClass} ${className}`
   return {
     texts: { label, name, id, hint, problem, note },
-    control: { id, name, ...described, ...rest, className: classes },
+    control: { id, name, ...ariaProps, ...rest, className: classes },
   }
 }
 

@@ -3,9 +3,9 @@
 import { DropdownMenu } from 'radix-ui'
 import type { ReactNode } from 'react'
 
-const BOX =
+const MENU_CLASS =
   'z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-48 overflow-y-auto rounded-control border border-line bg-surface p-1.5 text-ink shadow-over'
-const ITEM =
+const ITEM_CLASS =
   'flex min-h-10 w-full cursor-pointer select-none items-center gap-2.5 rounded-[7px] px-2.5 text-body outline-none data-[highlighted]:bg-sunk data-[state=checked]:font-semibold data-[state=checked]:text-accent'
 
 interface MenuProps {
@@ -19,7 +19,12 @@ export function Menu({ trigger, children, align = 'end' }: MenuProps) {
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
-        <DropdownMenu.Content align={align} sideOffset={6} collisionPadding={12} className={BOX}>
+        <DropdownMenu.Content
+          align={align}
+          sideOffset={6}
+          collisionPadding={12}
+          className={MENU_CLASS}
+        >
           {children}
         </DropdownMenu.Content>
       </DropdownMenu.Portal>
@@ -37,7 +42,7 @@ export function MenuChoice({ value, choices, onChoose }: MenuChoiceProps) {
   return (
     <DropdownMenu.RadioGroup value={value} onValueChange={onChoose}>
       {choices.map(choice => (
-        <DropdownMenu.RadioItem key={choice.value} value={choice.value} className={ITEM}>
+        <DropdownMenu.RadioItem key={choice.value} value={choice.value} className={ITEM_CLASS}>
           {choice.label}
         </DropdownMenu.RadioItem>
       ))}

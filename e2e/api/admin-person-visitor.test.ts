@@ -21,7 +21,7 @@ const NOT_FOUND = [404, '{"error":"Not found"}']
 const CROSS_ORIGIN = [403, '{"error":"Cross-origin request refused"}']
 
 let api: Api
-let doors: Map<string, AccountlessEndpoint>
+let endpoints: Map<string, AccountlessEndpoint>
 let [person, admin, owner, token] = ['', '', '', '']
 beforeAll(async () => {
   api = await startApi()
@@ -30,12 +30,18 @@ beforeAll(async () => {
   token = await makeToken(merchant.id)
   const secrets = [await signInWithoutAccount(), await signInAdmin()]
   ;[person = '', admin = ''] = secrets
-  doors = new Map(
+  endpoints = new Map(
     (await loadRoutes()).flatMap(({ segments, handlers }) =>
-      [...handlers].flatMap(([method, { access: opens }]): [string, AccountlessEndpoint][] =>
-        opens && method !== 'HEAD'
-          ? [[`${method} /${segments.join('/')}`, { access: opens } as AccountlessEndpoint]]
-          : [],
+      [...handlers].flatMap(
+        ([method, { accountlessDeclaration: access }]): [string, AccountlessEndpoint][] =>
+          access && method !== 'HEAD'
+            ? [
+                [
+                  `${method} /${segments.join('/')}`,
+                  { accountlessDeclaration: access } as AccountlessEndpoint,
+                ],
+              ]
+            : [],
       ),
     ),
   )
@@ -57,9 +63,9 @@ async function fetchResult(operation: OperationRef, headers?: Record<string, str
 }
 
 test('the table lists every admin, person and visitor operation with its caller and proof', () => {
-  expect(ACCOUNTLESS_OPERATIONS.map(nameOf).toSorted()).toEqual([...doors.keys()].toSorted())
+  expect(ACCOUNTLESS_OPERATIONS.map(nameOf).toSorted()).toEqual([...endpoints.keys()].toSorted())
   for (const operation of ACCOUNTLESS_OPERATIONS) {
-    const { audience, proof } = doors.get(nameOf(operation))?.access ?? {}
+    const { audience, proof } = endpoints.get(nameOf(operation))?.accountlessDeclaration ?? {}
     expect([audience, proof === 'required'], nameOf(operation)).toEqual([
       operation.audience,
       operation.requiresProof,
@@ -70,7 +76,7 @@ test('the table lists every admin, person and visitor operation with its caller 
 test('every admin operation that changes data requires a proof of identity', () => {
   const exceptions = ['PATCH /admin/nothing']
   const unproved = writeOperations
-    .filter(one => one.audience === 'admin' && !one.requiresProof)
+    .filter(operation => operation.audience === 'admin' && !operation.requiresProof)
     .map(nameOf)
   expect(unproved.filter(name => !exceptions.includes(name))).toEqual([])
 })
@@ -81,8 +87,8 @@ describe.each(guardedOperations)('$method $path', operation => {
     expect(await fetchResult(operation, { authorization: `Bearer ${token}` })).toEqual(
       UNAUTHENTICATED,
     )
-    const dead = { cookie: 'troco-session=x', origin: env().PUBLIC_URL }
-    expect(await fetchResult(operation, dead)).toEqual(UNAUTHENTICATED)
+    const invalidSession = { cookie: 'troco-session=x', origin: env().PUBLIC_URL }
+    expect(await fetchResult(operation, invalidSession)).toEqual(UNAUTHENTICATED)
   })
 
   test('accepts callers with the required role; an admin path is 404 for others', async () => {
@@ -117,10 +123,14 @@ describe.each(writeOperations)('$method $path from another origin', operation =>
 })
 
 test('an unsupported method is 405 with Allow for permitted callers, 401 or 404 for others', async () => {
-  const paths = new Map(ACCOUNTLESS_OPERATIONS.map(one => [one.path, one.audience]))
+  const paths = new Map(
+    ACCOUNTLESS_OPERATIONS.map(operation => [operation.path, operation.audience]),
+  )
   for (const [path, audience] of paths) {
-    const known = METHODS.filter(name => doors.has(`${name === 'HEAD' ? 'GET' : name} ${path}`))
-    for (const method of METHODS.filter(name => !known.includes(name))) {
+    const supported = METHODS.filter(name =>
+      endpoints.has(`${name === 'HEAD' ? 'GET' : name} ${path}`),
+    )
+    for (const method of METHODS.filter(name => !supported.includes(name))) {
       const operation = { path, method: method as AccountlessOperation['method'] }
       const allowed = await callEndpoint(
         operation,
@@ -128,7 +138,7 @@ test('an unsupported method is 405 with Allow for permitted callers, 401 or 404 
       )
       expect([allowed.status, allowed.headers.get('allow')], `${method} ${path}`).toEqual([
         405,
-        known.join(', '),
+        supported.join(', '),
       ])
       if (audience === 'visitor' || method === 'HEAD') continue
       expect(await fetchResult(operation)).toEqual(UNAUTHENTICATED)
@@ -144,7 +154,7 @@ test('account paths require more than a session cookie; person paths require no 
   const secret = await signIn(merchant, 'owner')
   const denied = await call(api.url, 'GET', '/account', { headers: personHeaders(secret) })
   expect([denied.status, denied.text]).toEqual(UNAUTHENTICATED)
-  const [first] = guardedOperations.filter(({ audience: who }) => who === 'person')
+  const [first] = guardedOperations.filter(({ audience: caller }) => caller === 'person')
   const response = await callEndpoint(first as AccountlessOperation, pageHeaders(secret, newId()))
   expect(response.status).not.toBe(401)
 })

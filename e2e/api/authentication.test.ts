@@ -67,7 +67,7 @@ const ROUTES: { method: string; path: string; permission: string; allow: string 
 ]
 
 describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => {
-  const needed = permission.split(' or ') as Permission[]
+  const requiredPermissions = permission.split(' or ') as Permission[]
 
   test('401 without a reason for a missing, malformed, unknown, revoked or expired token', async () => {
     const expiresAt = new Date(Date.now() - 1_000)
@@ -98,7 +98,7 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
   })
 
   test('403 naming the permission for a token without it', async () => {
-    const permissions = PERMISSIONS.filter(name => !needed.includes(name))
+    const permissions = PERMISSIONS.filter(name => !requiredPermissions.includes(name))
     const authorization = `Bearer ${await makeToken(merchant.id, { permissions })}`
     const response = await callApi(method, path, { authorization })
     expect(response.status).toBe(403)
@@ -108,8 +108,8 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
   })
 
   test('accepts a token that has only the required permission', async () => {
-    for (const one of needed) {
-      const authorization = `Bearer ${await makeToken(merchant.id, { permissions: [one] })}`
+    for (const requiredPermission of requiredPermissions) {
+      const authorization = `Bearer ${await makeToken(merchant.id, { permissions: [requiredPermission] })}`
       expect([200, 404, 422]).toContain((await callApi(method, path, { authorization })).status)
     }
   })
@@ -117,9 +117,9 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
   test('403 while the account is suspended, whatever the permissions of its token', async () => {
     const suspended = await makeMerchant()
     const authorization = `Bearer ${await makeToken(suspended.id)}`
-    const bare = `Bearer ${await makeToken(suspended.id, { permissions: [] })}`
+    const withoutPermissions = `Bearer ${await makeToken(suspended.id, { permissions: [] })}`
     await suspendAccount(suspended.id, 'test', ACTOR)
-    for (const caller of [authorization, bare]) {
+    for (const caller of [authorization, withoutPermissions]) {
       const response = await callApi(method, path, { authorization: caller })
       expect(response.status).toBe(403)
       expect(response.text).toBe('{"error":"Account not active"}')
@@ -135,10 +135,10 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
 
   test('405 with Allow for every other method', async () => {
     const known = allow.split(', ')
-    const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(
+    const otherMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(
       name => !known.includes(name),
     )
-    for (const other of others) {
+    for (const other of otherMethods) {
       const response = await callApi(other, path)
       expect(response.status, other).toBe(405)
       expect(response.text).toBe('{"error":"Method not allowed"}')
@@ -150,10 +150,10 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
   })
 
   test('treats a trailing slash and an unknown query as the same path', async () => {
-    const plain = await callApi(method, path)
-    for (const same of [`${path}/`, `${path}//`, `${path}?a=1`, `${path}/?a=1`]) {
-      const response = await callApi(method, same)
-      expect([response.status, response.text]).toEqual([plain.status, plain.text])
+    const expected = await callApi(method, path)
+    for (const variant of [`${path}/`, `${path}//`, `${path}?a=1`, `${path}/?a=1`]) {
+      const response = await callApi(method, variant)
+      expect([response.status, response.text]).toEqual([expected.status, expected.text])
     }
   })
 
@@ -181,16 +181,16 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
       expect(response.headers.get('x-request-id')).toBe(id)
     }
     const unsafe = ['x'.repeat(65), 'two words', 'a,b', '<script>', '"', 'é']
-    const made = new Set<string | null>()
+    const generatedIds = new Set<string | null>()
     for (const id of unsafe) {
       const response = await callApi(method, path, {
         headers: { 'x-request-id': id },
         authorization: '',
       })
       expect(response.headers.get('x-request-id')).toMatch(UUID)
-      made.add(response.headers.get('x-request-id'))
+      generatedIds.add(response.headers.get('x-request-id'))
     }
-    expect(made.size).toBe(unsafe.length)
+    expect(generatedIds.size).toBe(unsafe.length)
   })
 })
 
@@ -213,12 +213,12 @@ describe('a bearer token', () => {
 })
 
 describe('order of checks', () => {
-  const broken = { 'content-type': 'text/plain', 'content-encoding': 'gzip' }
+  const invalidHeaders = { 'content-type': 'text/plain', 'content-encoding': 'gzip' }
 
   test('authentication precedes validation of the request', async () => {
     const response = await callApi('POST', '/transactions', {
       authorization: '',
-      headers: broken,
+      headers: invalidHeaders,
       body: 1,
     })
     expect(response.status).toBe(401)
@@ -228,23 +228,23 @@ describe('order of checks', () => {
     const authorization = `Bearer ${await makeToken(merchant.id, { permissions: [] })}`
     const response = await callApi('POST', '/transactions', {
       authorization,
-      headers: broken,
+      headers: invalidHeaders,
       body: 1,
     })
     expect(response.status).toBe(403)
   })
 
   test('the media type of a body precedes its content', async () => {
-    const response = await callApi('POST', '/transactions', { headers: broken, body: {} })
+    const response = await callApi('POST', '/transactions', { headers: invalidHeaders, body: {} })
     expect(response.status).toBe(415)
   })
 })
 
 describe('GET /account', () => {
   test('200 with exactly the name and the available balance', async () => {
-    const rich = await makeMerchant('Café Ção & Filhos')
-    await fundMerchant(rich, 12_345)
-    const authorization = `Bearer ${await makeToken(rich.id)}`
+    const fundedMerchant = await makeMerchant('Café Ção & Filhos')
+    await fundMerchant(fundedMerchant, 12_345)
+    const authorization = `Bearer ${await makeToken(fundedMerchant.id)}`
     const response = await callApi('GET', '/account', { authorization })
     expect(response.status).toBe(200)
     expect(response.text).toBe('{"name":"Café Ção & Filhos","balance":12345}')

@@ -8,9 +8,9 @@ import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 const DEFAULT_SETTINGS = { TRUST_PROXY: '0', RATE_IP_BURST: '400', ...WITHOUT_RATE_LIMITS }
 /** Twelve requests at once, then one per second. */
 const LOW_LIMIT = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '12' }
-const REQUESTS = 30
+const REQUEST_COUNT = 30
 /** Additional requests that may pass while a slow machine sends all of them. */
-const SLACK = 12
+const PASSED_TOLERANCE = 12
 
 const apis: Api[] = []
 afterEach(async () => {
@@ -27,39 +27,39 @@ async function startWith(settings: Record<string, string>): Promise<Api> {
   return api
 }
 
-const openToken = async () => makeToken((await makeMerchant()).id)
+const makeTokenOfNewMerchant = async () => makeToken((await makeMerchant()).id)
 
 /** Returns the payer address that a new charge stores. */
 async function readStoredIp(api: Api, headers: Record<string, string>): Promise<string> {
-  const token = await openToken()
-  const made = await call(api.url, 'POST', '/transactions', { token, headers, body: CHARGE })
-  const id = made.body.data.transaction_id
+  const token = await makeTokenOfNewMerchant()
+  const created = await call(api.url, 'POST', '/transactions', { token, headers, body: CHARGE })
+  const id = created.body.data.transaction_id
   return (await call(api.url, 'GET', `/transactions/${id}`, { token, headers })).body.data.ip
 }
 
 /** Counts the requests that pass; each request has headers of its own. */
 async function countPassed(
   api: Api,
-  headersOf: (nth: number) => Record<string, string>,
+  headersOf: (index: number) => Record<string, string>,
 ): Promise<number> {
-  const token = await openToken()
+  const token = await makeTokenOfNewMerchant()
   const responses = await Promise.all(
-    Array.from({ length: REQUESTS }, (_, nth) =>
-      call(api.url, 'GET', '/account', { token, headers: headersOf(nth) }),
+    Array.from({ length: REQUEST_COUNT }, (_, index) =>
+      call(api.url, 'GET', '/account', { token, headers: headersOf(index) }),
     ),
   )
   expect(responses.filter(({ status }) => ![200, 429].includes(status))).toEqual([])
   return responses.filter(({ status }) => status === 200).length
 }
 
-const forgedHeaders = (nth: number) => ({
-  'x-forwarded-for': `203.0.113.${nth}`,
-  'x-real-ip': `203.0.113.${nth}`,
-  forwarded: `for=203.0.113.${nth}`,
-  'x-troco-address': `203.0.113.${nth}`,
-  'x-client-ip': `203.0.113.${nth}`,
-  'cf-connecting-ip': `203.0.113.${nth}`,
-  'true-client-ip': `203.0.113.${nth}`,
+const forgedHeaders = (index: number) => ({
+  'x-forwarded-for': `203.0.113.${index}`,
+  'x-real-ip': `203.0.113.${index}`,
+  forwarded: `for=203.0.113.${index}`,
+  'x-troco-address': `203.0.113.${index}`,
+  'x-client-ip': `203.0.113.${index}`,
+  'cf-connecting-ip': `203.0.113.${index}`,
+  'true-client-ip': `203.0.113.${index}`,
 })
 
 describe('without a proxy', () => {
@@ -70,12 +70,12 @@ describe('without a proxy', () => {
   test('the limit counts the socket address: forged addresses do not raise it', async () => {
     const passed = await countPassed(await startWith(LOW_LIMIT), forgedHeaders)
     expect(passed).toBeGreaterThanOrEqual(12)
-    expect(passed).toBeLessThanOrEqual(12 + SLACK)
+    expect(passed).toBeLessThanOrEqual(12 + PASSED_TOLERANCE)
   })
 
   test('duplicate or differently cased headers do not change the stored address', async () => {
     const api = await startWith({})
-    const token = await openToken()
+    const token = await makeTokenOfNewMerchant()
     const body = JSON.stringify(CHARGE)
     const names = [
       'X-FORWARDED-FOR: 6.6.6.6',
@@ -94,11 +94,11 @@ describe('without a proxy', () => {
 })
 
 describe('behind one trusted proxy', () => {
-  const trusting = { TRUST_PROXY: '1' }
+  const proxySettings = { TRUST_PROXY: '1' }
   const forwardedFor = (...chain: string[]) => ({ 'x-forwarded-for': chain.join(', ') })
 
   test('a charge stores the address added by the proxy, or the socket address if it is invalid', async () => {
-    const api = await startWith(trusting)
+    const api = await startWith(proxySettings)
     expect(await readStoredIp(api, forwardedFor('203.0.113.7'))).toBe('203.0.113.7')
     expect(await readStoredIp(api, forwardedFor('6.6.6.6', '10.0.0.1', '203.0.113.7'))).toBe(
       '203.0.113.7',
@@ -109,34 +109,36 @@ describe('behind one trusted proxy', () => {
   })
 
   test('an ip in the request body takes precedence over the observed address', async () => {
-    const api = await startWith(trusting)
-    const token = await openToken()
+    const api = await startWith(proxySettings)
+    const token = await makeTokenOfNewMerchant()
     const body = { ...CHARGE, ip: '198.51.100.4' }
     const headers = forwardedFor('203.0.113.7')
-    const made = await call(api.url, 'POST', '/transactions', { token, headers, body })
-    const id = made.body.data.transaction_id
+    const created = await call(api.url, 'POST', '/transactions', { token, headers, body })
+    const id = created.body.data.transaction_id
     const { data } = (await call(api.url, 'GET', `/transactions/${id}`, { token })).body
     expect(data.ip).toBe('198.51.100.4')
   })
 
   test('each client address has a limit of its own', async () => {
-    const api = await startWith({ ...trusting, ...LOW_LIMIT })
-    expect(await countPassed(api, nth => forwardedFor(`203.0.113.${nth}`))).toBe(REQUESTS)
+    const api = await startWith({ ...proxySettings, ...LOW_LIMIT })
+    expect(await countPassed(api, index => forwardedFor(`203.0.113.${index}`))).toBe(REQUEST_COUNT)
   })
 
   test('forged entries before a client’s address do not raise its limit', async () => {
-    const api = await startWith({ ...trusting, ...LOW_LIMIT })
-    const passed = await countPassed(api, nth =>
-      forwardedFor(`6.6.6.${nth}`, `7.7.7.${nth}`, '203.0.113.200'),
+    const api = await startWith({ ...proxySettings, ...LOW_LIMIT })
+    const passed = await countPassed(api, index =>
+      forwardedFor(`6.6.6.${index}`, `7.7.7.${index}`, '203.0.113.200'),
     )
     expect(passed).toBeGreaterThanOrEqual(12)
-    expect(passed).toBeLessThanOrEqual(12 + SLACK)
+    expect(passed).toBeLessThanOrEqual(12 + PASSED_TOLERANCE)
   })
 
   test('all addresses of one IPv6 network share a limit', async () => {
-    const api = await startWith({ ...trusting, ...LOW_LIMIT })
-    const passed = await countPassed(api, nth => forwardedFor(`2001:db8:1:2::${nth.toString(16)}`))
+    const api = await startWith({ ...proxySettings, ...LOW_LIMIT })
+    const passed = await countPassed(api, index =>
+      forwardedFor(`2001:db8:1:2::${index.toString(16)}`),
+    )
     expect(passed).toBeGreaterThanOrEqual(12)
-    expect(passed).toBeLessThanOrEqual(12 + SLACK)
+    expect(passed).toBeLessThanOrEqual(12 + PASSED_TOLERANCE)
   })
 })

@@ -18,25 +18,30 @@ const SETTINGS = {
 }
 
 let api: Api
-let second: ApiProcess
+let secondProcess: ApiProcess
 let merchant: Account
 let secret: string
 beforeAll(async () => {
   api = await startApi()
-  second = await startApiProcess()
+  secondProcess = await startApiProcess()
 })
 beforeEach(async () => {
   merchant = await makeMerchant('Loja antiga')
   secret = await signIn(merchant, 'owner')
 })
 afterAll(async () => {
-  await second.close()
+  await secondProcess.close()
   await api.close()
 })
 
-const patch = (what: 'account' | 'profile', body: unknown, mode = 'test', by = secret) =>
-  call(api.url, 'PATCH', `/dashboard/${what}`, {
-    headers: pageHeaders(by, merchant.id, mode),
+const patch = (
+  resource: 'account' | 'profile',
+  body: unknown,
+  mode = 'test',
+  callerSecret = secret,
+) =>
+  call(api.url, 'PATCH', `/dashboard/${resource}`, {
+    headers: pageHeaders(callerSecret, merchant.id, mode),
     body,
   })
 const listAuditRecords = () =>
@@ -74,9 +79,9 @@ describe('PATCH account', () => {
     const read = async (id: string) =>
       (await call(api.url, 'GET', `/transactions/${id}`, { token })).body.data
     const pending = await create(api.url)
-    for (const url of [api.url, api.url, second.url, second.url]) await create(url)
+    for (const url of [api.url, api.url, secondProcess.url, secondProcess.url]) await create(url)
     await patch('account', SETTINGS)
-    for (const url of [second.url, api.url, second.url]) {
+    for (const url of [secondProcess.url, api.url, secondProcess.url]) {
       const { br_code, transaction_id } = await create(url)
       const code = { merchantName: 'Pao & Companhia', merchantCity: 'Sao Luis' }
       expect(parseBrCode(br_code)).toMatchObject({ ok: true, code })
@@ -86,19 +91,19 @@ describe('PATCH account', () => {
     expect((await read(pending.transaction_id)).br_code).toBe(pending.br_code)
   })
 
-  const zone = 'time_zone must be a time zone such as America/Sao_Paulo'
-  const seconds = 'expires_in must be a whole number of seconds from 60 to 2592000'
+  const zoneMessage = 'time_zone must be a time zone such as America/Sao_Paulo'
+  const secondsMessage = 'expires_in must be a whole number of seconds from 60 to 2592000'
   test.each([
     [{ name: '日本' }, { name: ['name must contain a letter or digit'] }],
     [{ name: 'a\nb' }, { name: ['name must contain no line breaks or control characters'] }],
     [{ name: 'x'.repeat(101) }, { name: ['name must have 1 to 100 characters'] }],
     [{ city: 'Pindamonhangaba1' }, { city: ['city must have 1 to 15 characters'] }],
-    [{ expires_in: 59 }, { expires_in: [seconds] }],
-    [{ expires_in: 2_592_001 }, { expires_in: [seconds] }],
-    [{ time_zone: 'America/Atlantis' }, { time_zone: [zone] }],
-    [{ time_zone: "UTC'; --" }, { time_zone: [zone] }],
-  ])('422 names the invalid field in %j', async (wrong, errors) => {
-    const response = await patch('account', { ...SETTINGS, ...wrong })
+    [{ expires_in: 59 }, { expires_in: [secondsMessage] }],
+    [{ expires_in: 2_592_001 }, { expires_in: [secondsMessage] }],
+    [{ time_zone: 'America/Atlantis' }, { time_zone: [zoneMessage] }],
+    [{ time_zone: "UTC'; --" }, { time_zone: [zoneMessage] }],
+  ])('422 names the invalid field in %j', async (invalid, errors) => {
+    const response = await patch('account', { ...SETTINGS, ...invalid })
     expect([response.status, response.body]).toEqual([422, { errors }])
     expect(await listAuditRecords()).toEqual([])
   })

@@ -23,18 +23,18 @@ import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 const STAFF_IP = '198.51.100.99'
 
 let api: Api
-let shop: Account
-let [owner, staff, ownerId, staffId] = ['', '', '', '']
+let merchant: Account
+let [ownerSecret, staffSecret, ownerId, staffId] = ['', '', '', '']
 beforeAll(async () => {
   api = await startApi()
-  shop = await makeMerchant('Loja da Auditoria')
-  await fundMerchant(shop, 100_000)
-  owner = await signIn(shop, 'owner')
-  staff = await signInAdmin()
-  ownerId = await findUserId(owner)
-  staffId = await findUserId(staff)
+  merchant = await makeMerchant('Loja da Auditoria')
+  await fundMerchant(merchant, 100_000)
+  ownerSecret = await signIn(merchant, 'owner')
+  staffSecret = await signInAdmin()
+  ownerId = await findUserId(ownerSecret)
+  staffId = await findUserId(staffSecret)
   await withLogContext({ requestId: 'staff-request', ip: STAFF_IP }, () =>
-    recordLimitAsStaff(shop.id),
+    recordLimitAsStaff(merchant.id),
   )
 })
 afterAll(() => api.close())
@@ -50,9 +50,10 @@ function recordLimitAsStaff(accountId: string): Promise<void> {
   return transaction(tx => recordAudit(tx, { ...entry, after: { charge_max: 1_000 } }))
 }
 
-const callAsOwner = (method: string, path: string, body?: unknown, secret = owner) =>
-  call(api.url, method, path, { headers: pageHeaders(secret, shop.id), body })
-const callAsStaff = (path: string) => call(api.url, 'GET', path, { headers: personHeaders(staff) })
+const callAsOwner = (method: string, path: string, body?: unknown, secret = ownerSecret) =>
+  call(api.url, method, path, { headers: pageHeaders(secret, merchant.id), body })
+const callAsStaff = (path: string) =>
+  call(api.url, 'GET', path, { headers: personHeaders(staffSecret) })
 const listAsOwner = async (query = '') =>
   (await callAsOwner('GET', `/dashboard/audit?limit=100&${query}`)).body.data as AuditLine[]
 const listAsStaff = async (query = '') =>
@@ -69,7 +70,7 @@ describe('an action of a member', () => {
       {
         action: 'account.updated',
         actor: { kind: 'person', id: ownerId },
-        account: { id: shop.id, name: 'Nova Loja' },
+        account: { id: merchant.id, name: 'Nova Loja' },
         before: { name: 'Loja da Auditoria' },
         after: { name: 'Nova Loja', city: 'Recife' },
         ip: '127.0.0.1',
@@ -80,12 +81,12 @@ describe('an action of a member', () => {
 
   test('that moves money is recorded; a refused withdrawal is not', async () => {
     const key = { pix_key: 'ana@example.com', pix_key_type: 'email' }
-    const made = await callAsOwner('POST', '/withdrawals', { amount: 1_000, ...key })
-    const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
+    const withdrawal = await callAsOwner('POST', '/withdrawals', { amount: 1_000, ...key })
+    const charge = await db().charge.findFirstOrThrow({ where: { accountId: merchant.id } })
     const path = `/transactions/${charge.id}/refunds`
     const refund = await callAsOwner('POST', path, { amount: 500 })
     expect(await listAsOwner('action=withdrawal.*')).toMatchObject([
-      { target: made.body.data.id, after: { mode: 'test', amount: 1_000 }, ip: '127.0.0.1' },
+      { target: withdrawal.body.data.id, after: { mode: 'test', amount: 1_000 }, ip: '127.0.0.1' },
     ])
     expect(await listAsOwner('action=refund.requested')).toMatchObject([
       { target: refund.body.data.id, after: { mode: 'test', amount: 500 } },
@@ -100,10 +101,10 @@ describe('an action of a member', () => {
     const endpoint = await callAsOwner('POST', '/dashboard/webhooks/endpoints', {
       ...{ url, event_types: '*' },
     })
-    const at = `/dashboard/webhooks/endpoints/${endpoint.body.data.id}`
-    await callAsOwner('PATCH', at, { url: `${url}2` })
-    await callAsOwner('DELETE', at)
-    const shown = await callAsOwner('GET', '/dashboard/webhooks/secret')
+    const endpointPath = `/dashboard/webhooks/endpoints/${endpoint.body.data.id}`
+    await callAsOwner('PATCH', endpointPath, { url: `${url}2` })
+    await callAsOwner('DELETE', endpointPath)
+    const secretResponse = await callAsOwner('GET', '/dashboard/webhooks/secret')
     await callAsOwner('GET', '/dashboard/charges/export?locale=en&q=Ana+Beatriz&status=paid')
     await callAsOwner('GET', '/dashboard/statement/export?locale=en&format=csv')
     await callAsOwner('POST', '/dashboard/webhooks/deliveries/resend', {
@@ -113,12 +114,12 @@ describe('an action of a member', () => {
       ...{ name: 'Loja', permissions: ['account:read'] },
     })
     const stored = JSON.stringify(
-      await db().auditRecord.findMany({ where: { accountId: shop.id } }),
+      await db().auditRecord.findMany({ where: { accountId: merchant.id } }),
     )
     const secrets = [
       ...['very-secret', 'user:pass', 'Ana Beatriz', CHARGE.client_email, '52998224725'],
       ...[CHARGE.client_doc, 'ana@example.com'],
-      ...[endpoint.body.data.secret, shown.body.data.secret, token.body.data.token],
+      ...[endpoint.body.data.secret, secretResponse.body.data.secret, token.body.data.token],
     ]
     for (const secret of secrets) expect(stored).not.toContain(secret)
     expect(stored).toContain('https://hooks.example/pix?…')
@@ -136,7 +137,7 @@ describe('an owner', () => {
     const other = await makeMerchant()
     const lines = await listAsOwner(`account=${other.id}`)
     expect(lines.length).toBeGreaterThan(3)
-    expect(new Set(lines.map(({ account }) => account?.id))).toEqual(new Set([shop.id]))
+    expect(new Set(lines.map(({ account }) => account?.id))).toEqual(new Set([merchant.id]))
   })
 
   test('sees staff as the operator, without name, address or request id, even by filter', async () => {
@@ -156,10 +157,12 @@ describe('an owner', () => {
   })
 
   test('sees staff who are members of the account by name', async () => {
-    const both = await makeMerchant()
-    await recordLimitAsStaff(both.id)
-    await db().membership.create({ data: { accountId: both.id, userId: staffId, role: 'owner' } })
-    const headers = pageHeaders(staff, both.id)
+    const sharedMerchant = await makeMerchant()
+    await recordLimitAsStaff(sharedMerchant.id)
+    await db().membership.create({
+      data: { accountId: sharedMerchant.id, userId: staffId, role: 'owner' },
+    })
+    const headers = pageHeaders(staffSecret, sharedMerchant.id)
     const path = '/dashboard/audit?action=account.*'
     const { body } = await call(api.url, 'GET', path, { headers })
     expect(body.data[0].actor).toMatchObject({ kind: 'person', id: staffId })
@@ -167,7 +170,7 @@ describe('an owner', () => {
 
   test('is the only role that may read the audit log', async () => {
     for (const role of ['finance', 'developer', 'viewer'] as const) {
-      const secret = await signIn(shop, role)
+      const secret = await signIn(merchant, role)
       const { status, headers } = await callAsOwner('GET', '/dashboard/audit', undefined, secret)
       expect([status, headers.get('x-error-code')]).toEqual([403, 'permission_denied'])
     }
@@ -176,34 +179,34 @@ describe('an owner', () => {
 
 describe('the operator’s staff', () => {
   test('reads records of every account, with actor and address', async () => {
-    const [line] = await listAsStaff(`account=${shop.id}&action=account.limited`)
+    const [line] = await listAsStaff(`account=${merchant.id}&action=account.limited`)
     expect(line).toMatchObject({
       actor: { kind: 'person', id: staffId },
-      account: { id: shop.id },
+      account: { id: merchant.id },
       ...{ ip: STAFF_IP, request_id: 'staff-request' },
     })
   })
 
   test('filters by account, person, action, target, address, request and time', async () => {
     const { email } = await db().user.findUniqueOrThrow({ where: { id: ownerId } })
-    const ofShop = await listAsStaff(`account=${shop.id}`)
-    const byOwner = ofShop.filter(({ actor }) => actor.id === ownerId).map(({ id }) => id)
+    const merchantLines = await listAsStaff(`account=${merchant.id}`)
+    const byOwner = merchantLines.filter(({ actor }) => actor.id === ownerId).map(({ id }) => id)
     expect(byOwner.length).toBeGreaterThan(3)
     for (const actor of [ownerId, email, email.toUpperCase()]) {
-      const lines = await listAsStaff(`actor=${encodeURIComponent(actor)}&account=${shop.id}`)
+      const lines = await listAsStaff(`actor=${encodeURIComponent(actor)}&account=${merchant.id}`)
       expect(lines.map(({ id }) => id)).toEqual(byOwner)
     }
-    const bySystem = await listAsStaff(`account=${shop.id}&actor=system`)
+    const bySystem = await listAsStaff(`account=${merchant.id}&actor=system`)
     expect(actionsOf(bySystem)).toContain('account.created')
     expect(bySystem.every(({ actor }) => actor.kind === 'system')).toBe(true)
     const filterActions = async (filter: string) =>
-      actionsOf(await listAsStaff(`account=${shop.id}&${filter}`))
+      actionsOf(await listAsStaff(`account=${merchant.id}&${filter}`))
     expect(new Set(await filterActions('action=webhook_endpoint.*'))).toEqual(
       new Set(['created', 'edited', 'deleted'].map(verb => `webhook_endpoint.${verb}`)),
     )
     expect(actionsOf(await listAsStaff(`q=${STAFF_IP}`))).toContain('account.limited')
     expect(actionsOf(await listAsStaff('q=staff-request'))).toContain('account.limited')
-    const [token] = ofShop.filter(({ action }) => action === 'token.issued')
+    const [token] = merchantLines.filter(({ action }) => action === 'token.issued')
     expect((await listAsStaff(`target=${token?.target}`)).map(({ id }) => id)).toEqual([token?.id])
     expect(await filterActions('created_from=2999-01-01')).toEqual([])
     expect(await filterActions('created_to=2020-01-01')).toEqual([])
@@ -224,29 +227,29 @@ describe('the operator’s staff', () => {
     const busy = await makeMerchant()
     await addEndpoint(busy, 'https://shop.example/hook')
     for (let count = 0; count < 6; count++) await recordLimitAsStaff(busy.id)
-    const whole = await listAsStaff(`account=${busy.id}`)
-    const walked: AuditLine[] = []
+    const allLines = await listAsStaff(`account=${busy.id}`)
+    const pagedLines: AuditLine[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const at = cursor ? `&cursor=${cursor}` : ''
-      const { body } = await callAsStaff(`/admin/audit?account=${busy.id}&limit=2${at}`)
-      walked.push(...body.data)
+      const cursorQuery = cursor ? `&cursor=${cursor}` : ''
+      const { body } = await callAsStaff(`/admin/audit?account=${busy.id}&limit=2${cursorQuery}`)
+      pagedLines.push(...body.data)
       cursor = body.next_cursor
     }
-    expect(walked).toEqual(whole)
-    expect(whole.map(({ id }) => id)).toEqual(
-      whole
+    expect(pagedLines).toEqual(allLines)
+    expect(allLines.map(({ id }) => id)).toEqual(
+      allLines
         .map(({ id }) => id)
         .toSorted()
         .toReversed(),
     )
     const group = await listAsStaff(`account=${busy.id}&action=account.*`)
-    expect(group).toEqual(whole.filter(({ action }) => action.startsWith('account.')))
+    expect(group).toEqual(allLines.filter(({ action }) => action.startsWith('account.')))
   })
 
   test('exports a complete CSV without formulas, and the export is recorded', async () => {
     const other = await makeMerchant('=HYPERLINK("http://evil.example")')
     await recordLimitAsStaff(other.id)
-    for (const [locale, comma, words] of [
+    for (const [locale, comma, actionText] of [
       ['en', ',', 'Account limits changed'],
       ['pt-BR', ';', 'Limites da conta alterados'],
     ] as const) {
@@ -255,7 +258,7 @@ describe('the operator’s staff', () => {
       expect(headers.get('content-disposition')).toMatch(/filename="[\w-]+\.csv"/)
       const [, line = '', end] = text.split('\r\n')
       expect(end).toBe(`${EXPORT_END}1`)
-      expect(line).toContain(`${comma}${words}${comma}`)
+      expect(line).toContain(`${comma}${actionText}${comma}`)
       expect(line).toContain(`"'=HYPERLINK(""http://evil.example"")"`)
       expect(line).toContain('charge_max: 1000')
     }

@@ -10,21 +10,21 @@ import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
 let api: Api
-let shop: Account
+let merchant: Account
 let headers: Record<string, string>
 beforeAll(async () => {
   api = await startApi()
-  shop = await makeMerchant()
-  headers = pageHeaders(await signIn(shop, 'viewer'), shop.id)
+  merchant = await makeMerchant()
+  headers = pageHeaders(await signIn(merchant, 'viewer'), merchant.id)
 })
 afterAll(() => api.close())
 
 const createTestCharge = (extra: object) =>
-  createCharge(shop, 'test', { ...CHARGE, ...extra }, null)
+  createCharge(merchant, 'test', { ...CHARGE, ...extra }, null)
 const callApi = (query: string, path = 'export') =>
   call(api.url, 'GET', `/dashboard/charges/${path}?${query}`, { headers })
 
-async function read(query: string): Promise<string[]> {
+async function readExport(query: string): Promise<string[]> {
   // text() would remove the BOM.
   const response = await fetch(`${api.url}/api/dashboard/charges/export?${query}`, { headers })
   expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8')
@@ -42,9 +42,9 @@ test('a Portuguese export has semicolons, decimal commas, local times and masked
     external_id: 'pedido 7',
     amount: 123_456,
   })
-  const paid = await simulateCharge(shop.id, id, 'paid')
+  const paid = await simulateCharge(merchant.id, id, 'paid')
   await db().charge.updateMany({ where: { id }, data: { createdAt: created } })
-  const [head, line = ''] = await read('locale=pt-BR&external_id=pedido+7')
+  const [head, line = ''] = await readExport('locale=pt-BR&external_id=pedido+7')
   expect(head).toContain('Referência;Situação;Valor;Devolvido;Pagador;E-mail;Documento;Criada em;')
   expect(line).toContain('pedido 7;Pago;1234,56;0,00;"João; ""o"" Sá";ana@example.com;')
   expect(line).toMatch(/;(\*{3}|\*{2})\.[\d.*/-]+;09\/03\/2026 22:30:05;/)
@@ -53,7 +53,7 @@ test('a Portuguese export has semicolons, decimal commas, local times and masked
 })
 
 test('an English export has commas and decimal points', async () => {
-  const [head, line = ''] = await read('locale=en&external_id=pedido+7')
+  const [head, line = ''] = await readExport('locale=en&external_id=pedido+7')
   expect(head).toContain('Reference,Status,Amount,Refunded,Payer,E-mail,Document,Created,')
   expect(line).toContain('pedido 7,Paid,1234.56,0.00,"João; ""o"" Sá",')
   expect(line).toContain(',2026-03-09 22:30:05,')
@@ -64,7 +64,9 @@ test.each(['=1+1', '+55 11', '-2', '@SUM(A1)', ' =1', '＝1'])(
   async name => {
     const external_id = `f ${newId()} x`
     await createTestCharge({ client_name: `${name}x`, client_email: 'a@example.com', external_id })
-    const [, line = ''] = await read(`locale=pt-BR&external_id=${encodeURIComponent(external_id)}`)
+    const [, line = ''] = await readExport(
+      `locale=pt-BR&external_id=${encodeURIComponent(external_id)}`,
+    )
     expect(line).toContain(`;'${name}x;a@`)
   },
 )
@@ -72,30 +74,32 @@ test.each(['=1+1', '+55 11', '-2', '@SUM(A1)', ' =1', '＝1'])(
 test('a line break in a name ends neither its row nor the table', async () => {
   const external_id = `n ${newId()} x`
   await createTestCharge({ client_name: `Ana\r\n${EXPORT_END}9`, external_id })
-  expect(await read(`locale=en&external_id=${encodeURIComponent(external_id)}`)).toHaveLength(2)
+  expect(await readExport(`locale=en&external_id=${encodeURIComponent(external_id)}`)).toHaveLength(
+    2,
+  )
 })
 
 test('the export has exactly the filtered charges, over several batches, newest first', async () => {
-  const many = await makeMerchant()
-  headers = pageHeaders(await signIn(many, 'finance'), many.id)
+  const largeMerchant = await makeMerchant()
+  headers = pageHeaders(await signIn(largeMerchant, 'finance'), largeMerchant.id)
   await db().$executeRaw`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
       client_name, client_email, client_doc, expires_at)
-    SELECT ${many.id}::uuid, hex::uuid, CASE WHEN n % 5 = 0 THEN 'live' ELSE 'test' END, 'pending',
+    SELECT ${largeMerchant.id}::uuid, hex::uuid, CASE WHEN n % 5 = 0 THEN 'live' ELSE 'test' END, 'pending',
       500 + n, 'row ' || n, hex, 'x', 'Ana ' || n, 'ana@example.net', '11144477735', now()
     FROM (SELECT n, '019a' || lpad(to_hex(n), 8, '0') || '7' || substr(md5(n::text), 1, 3) || '8'
-      || substr(md5(n::text || ${many.id}), 1, 15) AS hex FROM generate_series(1, 6250) n) made`
+      || substr(md5(n::text || ${largeMerchant.id}), 1, 15) AS hex FROM generate_series(1, 6250) n) made`
   const references = (lines: string[]) => lines.slice(1).map(line => line.split(',')[0])
-  const all = Array.from({ length: 6_250 }, (_, at) => 6_250 - at).filter(n => n % 5 !== 0)
-  expect(references(await read('locale=en'))).toEqual(all.map(n => `row ${n}`))
-  const dear = all.filter(n => n >= 4_000).map(n => `row ${n}`)
-  expect(references(await read('locale=en&amount_from=4500'))).toEqual(dear)
-  expect(references(await read('locale=en&q=ana+62&status=pending'))).toEqual(
+  const all = Array.from({ length: 6_250 }, (_, index) => 6_250 - index).filter(n => n % 5 !== 0)
+  expect(references(await readExport('locale=en'))).toEqual(all.map(n => `row ${n}`))
+  const expensive = all.filter(n => n >= 4_000).map(n => `row ${n}`)
+  expect(references(await readExport('locale=en&amount_from=4500'))).toEqual(expensive)
+  expect(references(await readExport('locale=en&q=ana+62&status=pending'))).toEqual(
     all.filter(n => String(n).startsWith('62')).map(n => `row ${n}`),
   )
   const total = await callApi('amount_from=4500', 'totals')
   const amount = all.filter(n => n >= 4_000).reduce((sum, n) => sum + 500 + n, 0)
-  expect(total.body).toEqual({ count: dear.length, amount, paid_amount: 0, is_exact: true })
+  expect(total.body).toEqual({ count: expensive.length, amount, paid_amount: 0, is_exact: true })
 })
 
 test('an unknown language or invalid filter is 422 naming the field', async () => {

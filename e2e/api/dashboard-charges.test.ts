@@ -14,7 +14,7 @@ import {
   type Api,
   CANARY,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   makeMerchant,
   openCharge,
   startApi,
@@ -44,8 +44,8 @@ const callApi = (path: string) =>
 
 /** Returns ids that match no charge of this account and mode. */
 async function makeForeignIds(): Promise<string[]> {
-  const theirs = (await openCharge(await makeMerchant())).id
-  return [newId(), 'x', "'%00", theirs].map(encodeURIComponent)
+  const foreignId = (await openCharge(await makeMerchant())).id
+  return [newId(), 'x', "'%00", foreignId].map(encodeURIComponent)
 }
 
 describe('GET /dashboard/charges/[id]/timeline', () => {
@@ -95,7 +95,7 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
     expect(timeline.steps.at(-1)).toMatchObject({ what: 'next_try', number: 1 })
     expect(timeline).toMatchObject({ refundable: 1_100, refunds: [{ id: refund.id }] })
     await receiver.close()
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('lists expiry or failure, also when the charge is paid afterwards', async () => {

@@ -10,7 +10,7 @@ import { checkLedger } from '#lib/services/ledger/check.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   makeToken,
@@ -64,13 +64,13 @@ test('a new account shows zeros and every day of the chart', async () => {
 })
 
 /** Returns a time zone in which it is about noon: no day or month ends during the test. */
-function zoneAtNoon(): string {
+function findNoonZone(): string {
   const ahead = 12 - new Date().getUTCHours()
   return `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`
 }
 
 test('shows amounts received, conversion and the number of held withdrawals', async () => {
-  await db().account.update({ where: { id: merchant.id }, data: { timeZone: zoneAtNoon() } })
+  await db().account.update({ where: { id: merchant.id }, data: { timeZone: findNoonZone() } })
   await fundMerchant(merchant, 5_000)
   await fundMerchant(merchant, 7_000)
   for (const outcome of ['expired', 'failed'] as const) {
@@ -94,7 +94,7 @@ test('shows amounts received, conversion and the number of held withdrawals', as
   expect(home.charges).toHaveLength(5)
   expect(home.charges[0]).toMatchObject({ id: pending.id, status: 'pending', amount: 1_500 })
   expect(JSON.stringify(home)).not.toContain('ana@example.com')
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('days follow the merchant’s time zone, also on days of 23 and 25 hours', async () => {
@@ -141,16 +141,16 @@ test('the result of the last ledger check is shown', async () => {
 
 async function createDelivery(status: string, attempts: number, durationMs = 40): Promise<void> {
   const [id, eventId] = [newId(), newId()]
-  const mine = { accountId: merchant.id, mode: 'test' }
-  const sequence = await db().event.count({ where: mine })
-  const event = { ...mine, id: eventId, sequence: sequence + 1, subjectId: newId() }
+  const scope = { accountId: merchant.id, mode: 'test' }
+  const sequence = await db().event.count({ where: scope })
+  const event = { ...scope, id: eventId, sequence: sequence + 1, subjectId: newId() }
   await db().event.create({ data: { ...event, type: 'transaction.paid', resource: {} } })
   const { subjectId } = event
-  const delivery = { ...mine, id, eventId, subjectId, sequence: event.sequence, status, attempts }
+  const delivery = { ...scope, id, eventId, subjectId, sequence: event.sequence, status, attempts }
   const deliveredAt = status === 'delivered' ? new Date() : null
   const dueAt = status === 'pending' ? new Date(Date.now() + 3_600_000) : null
-  const to = { url: 'https://shop.example/hook', host: 'shop.example', deliveredAt, dueAt }
-  await db().delivery.create({ data: { ...delivery, ...to } })
+  const target = { url: 'https://shop.example/hook', host: 'shop.example', deliveredAt, dueAt }
+  await db().delivery.create({ data: { ...delivery, ...target } })
   if (attempts === 0) return
   const attempt = { accountId: merchant.id, deliveryId: id, number: attempts, requestHeaders: {} }
   const problem = status === 'delivered' ? null : 'the receiver answered 500'

@@ -19,14 +19,14 @@ interface Person {
 }
 
 let api: Api
-let shop: Awaited<ReturnType<typeof makeMerchant>>
+let merchant: Awaited<ReturnType<typeof makeMerchant>>
 let owner: Person
 beforeAll(async () => {
   api = await startApi()
 })
 beforeEach(async () => {
-  shop = await makeMerchant('Loja dos Membros')
-  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
+  merchant = await makeMerchant('Loja dos Membros')
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: merchant.id } })
   owner = await readPerson(await openSession(userId, { ip: null, userAgent: null }))
 })
 afterAll(() => api.close())
@@ -35,31 +35,33 @@ async function readPerson(secret: string): Promise<Person> {
   const { id, email } = (await readSession(secret)) ?? { id: '', email: '' }
   return { id, email, secret }
 }
-const signInMember = async (role: (typeof ROLES)[number]) => readPerson(await signIn(shop, role))
+const signInMember = async (role: (typeof ROLES)[number]) =>
+  readPerson(await signIn(merchant, role))
 
 const callApi = (
   method: string,
   path: string,
-  by: Person,
+  caller: Person,
   body?: object,
   mode = 'test',
   key?: string,
 ) =>
   call(api.url, method, `/dashboard/${path}`, {
-    headers: pageHeaders(by.secret, shop.id, mode),
+    headers: pageHeaders(caller.secret, merchant.id, mode),
     body,
     ...(key === undefined ? {} : { key }),
   })
-const invite = (email: string, role = 'developer', by = owner) =>
-  callApi('POST', 'invitations', by, { email, role })
-const join = (secret: string, by: Person) =>
-  call(api.url, 'POST', '/person/join', { headers: personHeaders(by.secret), body: { secret } })
+const invite = (email: string, role = 'developer', caller = owner) =>
+  callApi('POST', 'invitations', caller, { email, role })
+const join = (secret: string, caller: Person) =>
+  call(api.url, 'POST', '/person/join', { headers: personHeaders(caller.secret), body: { secret } })
 
 const makeEmail = () => `invited-${newId()}@troco.example`
 const secretOf = (link: string) => link.split('/').at(-1) ?? ''
 const roleOf = async (userId: string) =>
-  (await db().membership.findFirst({ where: { accountId: shop.id, userId } }))?.role
-const countOwners = () => db().membership.count({ where: { accountId: shop.id, role: 'owner' } })
+  (await db().membership.findFirst({ where: { accountId: merchant.id, userId } }))?.role
+const countOwners = () =>
+  db().membership.count({ where: { accountId: merchant.id, role: 'owner' } })
 
 /** Signs in an owner of another account. */
 async function signInStranger(): Promise<Person> {
@@ -67,14 +69,14 @@ async function signInStranger(): Promise<Person> {
 }
 
 async function listAuditRecords(action: string) {
-  return db().auditRecord.findMany({ where: { accountId: shop.id, action } })
+  return db().auditRecord.findMany({ where: { accountId: merchant.id, action } })
 }
 
-async function mailsTo(email: string): Promise<string[]> {
+async function readMailsTo(email: string): Promise<string[]> {
   const rows = await db().mail.findMany({ orderBy: { createdAt: 'desc' }, take: 200 })
-  const open = rows.filter(({ sealed }) => sealed.length > 0)
-  const letters = open.map(({ id, sealed }) => JSON.parse(unseal(sealed, id, 'mails')))
-  return letters.filter(({ to }) => to === email).map(({ text }) => text)
+  const sealedRows = rows.filter(({ sealed }) => sealed.length > 0)
+  const mails = sealedRows.map(({ id, sealed }) => JSON.parse(unseal(sealed, id, 'mails')))
+  return mails.filter(({ to }) => to === email).map(({ text }) => text)
 }
 
 describe('the list', () => {
@@ -108,14 +110,14 @@ describe('an invitation', () => {
     expectShape(InvitationCreated, body)
     const secret = secretOf(body.data.link)
     const [row] = await db().invitation.findMany({ where: { hash: hashSecret(secret) } })
-    expect(row).toMatchObject({ accountId: shop.id, email, role: 'developer' })
+    expect(row).toMatchObject({ accountId: merchant.id, email, role: 'developer' })
     expect(
       JSON.stringify(
         await db().$queryRaw`SELECT i::text FROM invitations i
       WHERE id = ${body.data.id}::uuid`,
       ),
     ).not.toContain(secret)
-    expect((await mailsTo(email)).join()).toContain(body.data.link)
+    expect((await readMailsTo(email)).join()).toContain(body.data.link)
     const [record] = await listAuditRecords('member.invited')
     expect(record).toMatchObject({ target: body.data.id, after: { role: 'developer' } })
     expect(JSON.stringify(record)).not.toContain(email)
@@ -130,21 +132,21 @@ describe('an invitation', () => {
     const first = await callApi('POST', 'invitations', owner, body, 'test', key)
     const again = await callApi('POST', 'invitations', owner, body, 'test', key)
     expect(again.body.data).toEqual({ id: first.body.data.id, link: null })
-    expect(await db().invitation.count({ where: { accountId: shop.id } })).toBe(1)
+    expect(await db().invitation.count({ where: { accountId: merchant.id } })).toBe(1)
     const [newer] = [await invite(` ${body.email.toUpperCase()} `)]
     const invited = await readPerson(await signIn(await makeMerchant(), 'viewer'))
     await db().user.update({ where: { id: invited.id }, data: { email: body.email } })
     const old = await join(secretOf(first.body.data.link), invited)
     expect(refusal(old).slice(0, 3)).toMatchObject([409, expect.any(String), 'invitation_ended'])
     expect((await join(secretOf(newer.body.data.link), invited)).body.data).toEqual({
-      account_id: shop.id,
+      account_id: merchant.id,
       role: 'developer',
     })
   })
 
   test('is refused for a member, for an invalid or look-alike e-mail and above the limit', async () => {
-    const known = await signInMember('viewer')
-    expect(refusal(await invite(known.email))).toEqual([
+    const member = await signInMember('viewer')
+    expect(refusal(await invite(member.email))).toEqual([
       409,
       '{"error":"This user is already a member"}',
       'member_already',
@@ -159,14 +161,14 @@ describe('an invitation', () => {
     await db().invitation.createMany({
       data: Array.from({ length: INVITATIONS_MAX - 1 }, () => {
         const [id, email, hash] = [newId(), makeEmail(), hashSecret(newId())]
-        return { id, email, hash, role, expiresAt, accountId: shop.id }
+        return { id, email, hash, role, expiresAt, accountId: merchant.id }
       }),
     })
     const responses = await Promise.all(
-      [makeEmail(), makeEmail(), makeEmail()].map(one => invite(one)),
+      [makeEmail(), makeEmail(), makeEmail()].map(email => invite(email)),
     )
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 409, 409])
-    const { email } = await db().invitation.findFirstOrThrow({ where: { accountId: shop.id } })
+    const { email } = await db().invitation.findFirstOrThrow({ where: { accountId: merchant.id } })
     expect((await invite(email)).status).toBe(200)
   })
 
@@ -189,7 +191,12 @@ describe('an invitation', () => {
       const invited = await signInStranger()
       const secret = secretOf((await invite(invited.email)).body.data.link)
       await Promise.all([join(secret, invited), invite(invited.email, 'owner')])
-      const where = { accountId: shop.id, email: invited.email, acceptedAt: null, revokedAt: null }
+      const where = {
+        accountId: merchant.id,
+        email: invited.email,
+        acceptedAt: null,
+        revokedAt: null,
+      }
       const isMember = (await roleOf(invited.id)) !== undefined
       expect(await db().invitation.count({ where })).toBe(isMember ? 0 : 1)
     }
@@ -209,7 +216,7 @@ describe('an invitation', () => {
     await db().invitation.update({ where: { id: second.id }, data: { expiresAt: new Date() } })
     expect(await joinError(secretOf(second.link))).toEqual([409, 'invitation_ended'])
     const third = (await invite(invited.email)).body.data
-    await suspendAccount(shop.id, 'test', { type: 'system' })
+    await suspendAccount(merchant.id, 'test', { type: 'system' })
     expect(await joinError(secretOf(third.link))).toEqual([403, 'account_not_active'])
     expect(await joinError('x'.repeat(43))).toEqual([409, 'invitation_ended'])
     expect(await roleOf(invited.id)).toBeUndefined()
@@ -218,18 +225,18 @@ describe('an invitation', () => {
   test('of one account opens no other account and cannot be changed from there', async () => {
     const invited = await signInStranger()
     const { id, link } = (await invite(invited.email, 'owner')).body.data
-    const mine = shop
-    const theirs = await makeMerchant()
-    const foreign = await readPerson(await signIn(theirs, 'owner'))
-    shop = theirs
-    expect((await callApi('DELETE', `invitations/${id}`, foreign)).status).toBe(404)
-    expect((await callApi('DELETE', `members/${owner.id}`, foreign)).status).toBe(404)
+    const ownMerchant = merchant
+    const otherMerchant = await makeMerchant()
+    const stranger = await readPerson(await signIn(otherMerchant, 'owner'))
+    merchant = otherMerchant
+    expect((await callApi('DELETE', `invitations/${id}`, stranger)).status).toBe(404)
+    expect((await callApi('DELETE', `members/${owner.id}`, stranger)).status).toBe(404)
     expect(
-      (await callApi('PATCH', `members/${owner.id}`, foreign, { role: 'viewer' })).status,
+      (await callApi('PATCH', `members/${owner.id}`, stranger, { role: 'viewer' })).status,
     ).toBe(404)
     await join(secretOf(link), invited)
     expect(await roleOf(invited.id)).toBeUndefined()
-    shop = mine
+    merchant = ownMerchant
     expect(await roleOf(invited.id)).toBe('owner')
   })
 })
@@ -237,7 +244,7 @@ describe('an invitation', () => {
 describe('a change of role', () => {
   test('ends all sessions of the member and is mailed and audited', async () => {
     const ana = await signInMember('developer')
-    const elsewhere = await openSession(ana.id, { ip: null, userAgent: null })
+    const otherSecret = await openSession(ana.id, { ip: null, userAgent: null })
     expect((await callApi('PATCH', `members/${ana.id}`, owner, { role: 'developer' })).status).toBe(
       200,
     )
@@ -246,12 +253,12 @@ describe('a change of role', () => {
       200,
     )
     expect((await callApi('GET', 'members', ana)).status).toBe(401)
-    expect(await readSession(elsewhere)).toBeNull()
+    expect(await readSession(otherSecret)).toBeNull()
     expect(await roleOf(ana.id)).toBe('viewer')
     expect(await listAuditRecords('member.role_changed')).toMatchObject([
       { target: ana.id, before: { role: 'developer' }, after: { role: 'viewer' } },
     ])
-    expect((await mailsTo(ana.email)).join()).toContain('leitor')
+    expect((await readMailsTo(ana.email)).join()).toContain('leitor')
   })
 
   test('revokes the invitations that a former owner sent', async () => {
@@ -265,21 +272,21 @@ describe('a change of role', () => {
 
 describe('leaving and removal', () => {
   test('end access at once; a removed member is also signed out and mailed', async () => {
-    const [removed, gone] = [await signInMember('finance'), await signInMember('viewer')]
+    const [removed, leaver] = [await signInMember('finance'), await signInMember('viewer')]
     expect((await callApi('DELETE', `members/${removed.id}`, owner)).status).toBe(200)
     expect(await readSession(removed.secret)).toBeNull()
-    expect((await callApi('POST', 'members/leave', gone)).status).toBe(200)
-    expect((await readSession(gone.secret))?.accounts).toEqual([])
-    for (const one of [removed, gone]) {
-      expect((await callApi('GET', 'members', one)).status).toBe(401)
-      expect(await roleOf(one.id)).toBeUndefined()
+    expect((await callApi('POST', 'members/leave', leaver)).status).toBe(200)
+    expect((await readSession(leaver.secret))?.accounts).toEqual([])
+    for (const person of [removed, leaver]) {
+      expect((await callApi('GET', 'members', person)).status).toBe(401)
+      expect(await roleOf(person.id)).toBeUndefined()
     }
     expect(await listAuditRecords('member.removed')).toMatchObject([{ target: removed.id }])
     expect(await listAuditRecords('member.left')).toMatchObject([
-      { target: gone.id, actorId: gone.id },
+      { target: leaver.id, actorId: leaver.id },
     ])
-    expect((await mailsTo(removed.email)).join()).toContain('Loja dos Membros')
-    expect(await mailsTo(gone.email)).toEqual([])
+    expect((await readMailsTo(removed.email)).join()).toContain('Loja dos Membros')
+    expect(await readMailsTo(leaver.email)).toEqual([])
     expect((await callApi('DELETE', `members/${removed.id}`, owner)).status).toBe(404)
     expect((await callApi('DELETE', 'members/nobody', owner)).status).toBe(404)
   })
@@ -306,7 +313,9 @@ describe('leaving and removal', () => {
     for (let round = 0; round < 5; round++) {
       const other = await signInMember('owner')
       const both = [owner, other]
-      const responses = await Promise.all(both.map(one => callApi('POST', 'members/leave', one)))
+      const responses = await Promise.all(
+        both.map(person => callApi('POST', 'members/leave', person)),
+      )
       expect(responses.map(({ status }) => status).sort()).toEqual([200, 409])
       expect(await countOwners()).toBe(1)
       owner = both[responses.findIndex(({ status }) => status === 409)] as Person
@@ -318,9 +327,9 @@ describe('leaving and removal', () => {
       owner,
       ...(await Promise.all(Array.from({ length: 9 }, () => signInMember('owner')))),
     ]
-    const demote = (one: Person, whom: Person) =>
-      callApi('PATCH', `members/${whom.id}`, one, { role: 'viewer' })
-    const responses = await Promise.all(owners.map(one => demote(one, one)))
+    const demote = (caller: Person, target: Person) =>
+      callApi('PATCH', `members/${target.id}`, caller, { role: 'viewer' })
+    const responses = await Promise.all(owners.map(person => demote(person, person)))
     expect(responses.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 409])
     expect(await countOwners()).toBe(1)
   })
@@ -331,29 +340,29 @@ describe('leaving and removal', () => {
       ...(await Promise.all(Array.from({ length: 9 }, () => signInMember('owner')))),
     ]
     const responses = await Promise.all(
-      owners.map((one, at) => {
-        const next = owners[(at + 1) % owners.length] as Person
-        return callApi('PATCH', `members/${next.id}`, one, { role: 'viewer' })
+      owners.map((caller, index) => {
+        const next = owners[(index + 1) % owners.length] as Person
+        return callApi('PATCH', `members/${next.id}`, caller, { role: 'viewer' })
       }),
     )
-    const done = responses.filter(({ status }) => status === 200).length
-    const refused = responses.filter(({ status }) => [401, 403, 409].includes(status)).length
-    expect(done + refused).toBe(10)
-    expect(await countOwners()).toBe(10 - done)
-    expect(done).toBeLessThan(10)
+    const successCount = responses.filter(({ status }) => status === 200).length
+    const refusedCount = responses.filter(({ status }) => [401, 403, 409].includes(status)).length
+    expect(successCount + refusedCount).toBe(10)
+    expect(await countOwners()).toBe(10 - successCount)
+    expect(successCount).toBeLessThan(10)
   })
 })
 
 describe('an account', () => {
   test('that is suspended only shows its members and lets them leave', async () => {
     const ana = await signInMember('developer')
-    await suspendAccount(shop.id, 'test', { type: 'system' })
+    await suspendAccount(merchant.id, 'test', { type: 'system' })
     expect((await callApi('GET', 'members', ana)).status).toBe(200)
     const refused = [403, '{"error":"Account not active"}', 'account_not_active']
     expect(refusal(await invite(makeEmail()))).toEqual(refused)
     expect(refusal(await callApi('DELETE', `members/${ana.id}`, owner))).toEqual(refused)
     expect((await callApi('POST', 'members/leave', ana)).status).toBe(200)
-    const foreign = { ...pageHeaders(owner.secret, shop.id), origin: 'https://evil.example' }
+    const foreign = { ...pageHeaders(owner.secret, merchant.id), origin: 'https://evil.example' }
     const response = await call(api.url, 'POST', '/dashboard/members/leave', { headers: foreign })
     expect(response.headers.get('x-error-code')).toBe('cross_origin')
   })

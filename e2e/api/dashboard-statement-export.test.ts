@@ -10,16 +10,16 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
-  expectBalancedBooks,
+  expectBalancedLedger,
   makeMerchant,
   openCharge,
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 
-const EXPORT = '/dashboard/statement/export'
+const EXPORT_PATH = '/dashboard/statement/export'
 /** More than one batch, so that the file is sent in several chunks. */
-const ENTRIES = 2_345
+const ENTRY_COUNT = 2_345
 
 let api: Api
 let merchant: Account
@@ -36,17 +36,17 @@ beforeAll(async () => {
   await createWithdrawal(merchant.id, 'test', { ...key, amount: 1_234, externalId: '+55 ref' })
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await api.close()
 })
 
 const callApi = (query: string, accountId = merchant.id) =>
-  call(api.url, 'GET', `${EXPORT}?${query}`, { headers: pageHeaders(secret, accountId) })
+  call(api.url, 'GET', `${EXPORT_PATH}?${query}`, { headers: pageHeaders(secret, accountId) })
 
 /** Returns the text with its BOM, which text() would remove. */
-async function download(query: string, by = secret, accountId = merchant.id) {
-  const headers = pageHeaders(by, accountId)
-  const response = await fetch(`${api.url}/api${EXPORT}?${query}`, { headers })
+async function download(query: string, callerSecret = secret, accountId = merchant.id) {
+  const headers = pageHeaders(callerSecret, accountId)
+  const response = await fetch(`${api.url}/api${EXPORT_PATH}?${query}`, { headers })
   const text = Buffer.from(await response.arrayBuffer()).toString()
   return { status: response.status, headers: response.headers, text }
 }
@@ -100,16 +100,16 @@ test('a period without movements is an empty file; OFX still has the balance', a
 
 test('a file of several batches has every movement once, in order, and sums to the balance', async () => {
   const rich = await makeMerchant()
-  const its = await signIn(rich, 'owner')
-  await bookCharges(rich, ENTRIES)
+  const ownerSecret = await signIn(rich, 'owner')
+  await bookCharges(rich, ENTRY_COUNT)
   const query = `format=csv&locale=en&period=all`
-  const { text } = await download(query, its, rich.id)
+  const { text } = await download(query, ownerSecret, rich.id)
   const rows = text
     .trim()
     .split('\r\n')
     .slice(1)
     .map(line => line.split(','))
-  expect(rows).toHaveLength(ENTRIES)
+  expect(rows).toHaveLength(ENTRY_COUNT)
   let balance = 0
   for (const row of rows) {
     balance += Math.round(Number(row[5]) * 100)
@@ -122,8 +122,8 @@ test('a file of several batches has every movement once, in order, and sums to t
 async function bookCharges({ id: accountId }: Account, count: number): Promise<void> {
   const ids = Array.from({ length: count }, () => newId())
   await db().charge.createMany({
-    data: ids.map((id, at) => ({
-      ...{ accountId, id, mode: 'test', status: 'pending', amount: 1_000n + BigInt(at) },
+    data: ids.map((id, index) => ({
+      ...{ accountId, id, mode: 'test', status: 'pending', amount: 1_000n + BigInt(index) },
       ...{ externalId: id, txid: id.replaceAll('-', ''), brCode: 'x', clientName: 'Ana' },
       ...{ clientEmail: 'ana@example.com', clientDoc: '52998224725' },
       expiresAt: new Date(Date.now() + 3_600_000),

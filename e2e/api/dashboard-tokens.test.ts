@@ -76,23 +76,23 @@ describe('POST tokens', () => {
 
   test('a replay returns the row without the token, which is stored nowhere', async () => {
     const first = await callApi('POST', ROOT, TOKEN_REQUEST, 'a-key')
-    const again = await callApi('POST', ROOT, TOKEN_REQUEST, 'a-key')
+    const replay = await callApi('POST', ROOT, TOKEN_REQUEST, 'a-key')
     const { token, ...row } = first.body.data
-    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
-    expect(again.body.data).toEqual({ ...row, token: null })
+    expect([replay.status, replay.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
+    expect(replay.body.data).toEqual({ ...row, token: null })
     expect(await list()).toHaveLength(1)
     expect(await dumpStoredRows()).not.toContain(token.slice(20, -4))
   })
 
   test('200: a token expires after a number of days, or with a day in the account’s time zone', async () => {
-    const days = await create({ ...TOKEN_REQUEST, expires_in_days: 30 })
-    const lifeMs = Date.parse(days.expires_at) - Date.parse(days.created_at)
+    const tokenByDays = await create({ ...TOKEN_REQUEST, expires_in_days: 30 })
+    const lifeMs = Date.parse(tokenByDays.expires_at) - Date.parse(tokenByDays.created_at)
     expect(Math.round(lifeMs / 86_400_000)).toBe(30)
     await db().account.update({ where: { id: merchant.id }, data: { timeZone: 'America/Manaus' } })
-    const date = await create({ ...TOKEN_REQUEST, expires_on: '2030-05-31' })
-    expect(date.expires_at).toBe('2030-06-01T04:00:00.000000Z')
-    const soon = await create({ ...TOKEN_REQUEST, expires_in_days: 6 })
-    expect([days.status, soon.status]).toEqual(['active', 'expiring'])
+    const tokenByDate = await create({ ...TOKEN_REQUEST, expires_on: '2030-05-31' })
+    expect(tokenByDate.expires_at).toBe('2030-06-01T04:00:00.000000Z')
+    const expiringToken = await create({ ...TOKEN_REQUEST, expires_in_days: 6 })
+    expect([tokenByDays.status, expiringToken.status]).toEqual(['active', 'expiring'])
   })
 
   test('409 above the maximum of active tokens; after a revocation a new token is accepted', async () => {
@@ -116,12 +116,12 @@ describe('POST tokens', () => {
     expect((await callApi('POST', ROOT, TOKEN_REQUEST)).status).toBe(200)
   })
 
-  const names = PERMISSIONS.join(', ')
+  const permissionNames = PERMISSIONS.join(', ')
   test.each([
     [{}, { name: ['name is required'], permissions: ['permissions is required'] }],
     [
       { ...TOKEN_REQUEST, permissions: [] },
-      { permissions: [`permissions must be a list of one or more of: ${names}`] },
+      { permissions: [`permissions must be a list of one or more of: ${permissionNames}`] },
     ],
     [
       { ...TOKEN_REQUEST, name: 'a\nb' },
@@ -178,50 +178,56 @@ describe('POST tokens/{id}/revoke', () => {
 
 describe('POST tokens/{id}/rotate', () => {
   test('200: the new token has the same permissions, and both work during the overlap', async () => {
-    const old = await create({ ...TOKEN_REQUEST, expires_in_days: 90 })
-    const { status, body } = await callApi('POST', `${ROOT}/${old.id}/rotate`, {
+    const oldToken = await create({ ...TOKEN_REQUEST, expires_in_days: 90 })
+    const { status, body } = await callApi('POST', `${ROOT}/${oldToken.id}/rotate`, {
       overlap_hours: 24,
     })
     expect(status).toBe(200)
     expectShape(TokenIssued, body)
     const { token, id } = body.data
     expect(body.data).toMatchObject({ ...TOKEN_REQUEST, status: 'active', replaced_by: null })
-    expect([await callWithToken(old.token), await callWithToken(token)]).toEqual([[200], [200]])
-    const [listed] = (await list()).filter((one: { id: string }) => one.id === old.id)
+    expect([await callWithToken(oldToken.token), await callWithToken(token)]).toEqual([
+      [200],
+      [200],
+    ])
+    const [listed] = (await list()).filter((one: { id: string }) => one.id === oldToken.id)
     expect(listed).toMatchObject({ status: 'replaced', replaced_by: id })
     const leftMs = Date.parse(listed.expires_at) - Date.now()
     expect(Math.round(leftMs / 3_600_000)).toBe(24)
     const lifeMs = Date.parse(body.data.expires_at) - Date.now()
     expect(Math.round(lifeMs / 86_400_000)).toBe(90)
-    const actions = (await listAuditRecords(old.id)).map(({ action }) => action)
+    const actions = (await listAuditRecords(oldToken.id)).map(({ action }) => action)
     expect(actions).toEqual(['token.issued', 'token.rotated'])
   })
 
   test('200 without an overlap: the old token is refused at once, even when cached', async () => {
-    const old = await create()
-    for (let count = 0; count < 2; count++) expect(await callWithToken(old.token)).toEqual([200])
-    const { body } = await callApi('POST', `${ROOT}/${old.id}/rotate`, { overlap_hours: 0 })
-    expect(await callWithToken(old.token)).toEqual(UNAUTHENTICATED)
+    const oldToken = await create()
+    for (let count = 0; count < 2; count++)
+      expect(await callWithToken(oldToken.token)).toEqual([200])
+    const { body } = await callApi('POST', `${ROOT}/${oldToken.id}/rotate`, { overlap_hours: 0 })
+    expect(await callWithToken(oldToken.token)).toEqual(UNAUTHENTICATED)
     expect(await callWithToken(body.data.token)).toEqual([200])
   })
 
   test('an overlap never extends the life of the old token', async () => {
-    const old = await create({ ...TOKEN_REQUEST, expires_in_days: 1 })
-    await callApi('POST', `${ROOT}/${old.id}/rotate`, { overlap_hours: 168 })
-    const row = (await list()).find((one: { id: string }) => one.id === old.id)
-    expect(row.expires_at).toBe(old.expires_at)
+    const oldToken = await create({ ...TOKEN_REQUEST, expires_in_days: 1 })
+    await callApi('POST', `${ROOT}/${oldToken.id}/rotate`, { overlap_hours: 168 })
+    const row = (await list()).find((one: { id: string }) => one.id === oldToken.id)
+    expect(row.expires_at).toBe(oldToken.expires_at)
   })
 
   test('a replay never returns the token; of twelve concurrent rotations one succeeds', async () => {
-    const old = await create()
-    const path = `${ROOT}/${old.id}/rotate`
+    const oldToken = await create()
+    const path = `${ROOT}/${oldToken.id}/rotate`
     const first = await callApi('POST', path, { overlap_hours: 1 }, 'a-key')
-    const again = await callApi('POST', path, { overlap_hours: 1 }, 'a-key')
-    expect(again.body.data).toEqual({ ...first.body.data, token: null })
+    const replay = await callApi('POST', path, { overlap_hours: 1 }, 'a-key')
+    expect(replay.body.data).toEqual({ ...first.body.data, token: null })
     expect(await dumpStoredRows()).not.toContain(first.body.data.token.slice(20, -4))
-    const next = `${ROOT}/${first.body.data.id}/rotate`
-    const twelve = Array.from({ length: 12 }, () => callApi('POST', next, { overlap_hours: 1 }))
-    const statuses = (await Promise.all(twelve)).map(({ status }) => status)
+    const nextPath = `${ROOT}/${first.body.data.id}/rotate`
+    const rotations = Array.from({ length: 12 }, () =>
+      callApi('POST', nextPath, { overlap_hours: 1 }),
+    )
+    const statuses = (await Promise.all(rotations)).map(({ status }) => status)
     expect(statuses.filter(status => status === 200)).toHaveLength(1)
     expect(new Set(statuses)).toEqual(new Set([200, 409]))
   })
@@ -229,9 +235,12 @@ describe('POST tokens/{id}/rotate', () => {
   test('409 for a revoked or rotated token, 422 for an unknown overlap', async () => {
     const { id } = await create()
     const path = `${ROOT}/${id}/rotate`
-    const hours = 'overlap_hours must be one of 0, 1, 24, 168'
-    const wrong = await callApi('POST', path, { overlap_hours: 1_000 })
-    expect([wrong.status, wrong.body]).toEqual([422, { errors: { overlap_hours: [hours] } }])
+    const hoursMessage = 'overlap_hours must be one of 0, 1, 24, 168'
+    const invalid = await callApi('POST', path, { overlap_hours: 1_000 })
+    expect([invalid.status, invalid.body]).toEqual([
+      422,
+      { errors: { overlap_hours: [hoursMessage] } },
+    ])
     await callApi('POST', path, { overlap_hours: 1 })
     const text = '{"error":"This token was already rotated: rotate its replacement"}'
     expect(refusal(await callApi('POST', path, { overlap_hours: 1 }))).toEqual([
@@ -240,10 +249,10 @@ describe('POST tokens/{id}/rotate', () => {
       'token_ended',
     ])
     await callApi('POST', `${ROOT}/${id}/revoke`, {})
-    const gone = '{"error":"This token is revoked or expired: create a new one"}'
+    const endedText = '{"error":"This token is revoked or expired: create a new one"}'
     expect(refusal(await callApi('POST', path, { overlap_hours: 1 }))).toEqual([
       409,
-      gone,
+      endedText,
       'token_ended',
     ])
   })
@@ -254,13 +263,15 @@ test.each(['revoke', 'rotate'])(
   async action => {
     const other = await makeMerchant()
     const columns = { name: 'x', permissions: [], prefix: 'x', lastFour: 'x' }
-    const theirs = { ...columns, id: newId(), accountId: other.id, mode: 'test' }
-    const live = { ...columns, id: newId(), accountId: merchant.id, mode: 'live' }
-    for (const data of [theirs, live]) {
+    const foreignToken = { ...columns, id: newId(), accountId: other.id, mode: 'test' }
+    const liveToken = { ...columns, id: newId(), accountId: merchant.id, mode: 'live' }
+    for (const data of [foreignToken, liveToken]) {
       const hash = new Uint8Array(Buffer.from(makeToken('test').slice(0, 32)))
       await db().token.create({ data: { ...data, hash } })
     }
-    for (const id of [newId(), 'x', "'%00", theirs.id, live.id].map(encodeURIComponent)) {
+    for (const id of [newId(), 'x', "'%00", foreignToken.id, liveToken.id].map(
+      encodeURIComponent,
+    )) {
       const response = await callApi('POST', `${ROOT}/${id}/${action}`, { overlap_hours: 1 })
       expect(refusal(response), id).toEqual(NOT_FOUND)
     }

@@ -16,7 +16,7 @@ import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 
 const ROOT = '/dashboard/webhooks/deliveries'
-const HOOK = 'https://shop.example/hook'
+const HOOK_URL = 'https://shop.example/hook'
 const NOT_FOUND = [404, '{"error":"Delivery not found"}', 'delivery_not_found']
 const NO_ENDPOINT = [404, '{"error":"Endpoint not found"}', 'endpoint_not_found']
 const DISABLED = [409, '{"error":"The endpoint is disabled: enable it first"}', 'endpoint_disabled']
@@ -35,21 +35,22 @@ afterAll(() => api.close())
 
 const callApi = (method: string, path: string, body?: unknown, key?: string) =>
   call(api.url, method, path, { headers: pageHeaders(secret, merchant.id), body, key })
-const updateDeliveries = (assignment: Prisma.Sql, which = Prisma.sql`true`) =>
+const updateDeliveries = (assignment: Prisma.Sql, condition = Prisma.sql`true`) =>
   db().$executeRaw`
-    UPDATE deliveries SET ${assignment} WHERE account_id = ${merchant.id}::uuid AND ${which}`
-const setStatus = (status: string, which?: Prisma.Sql) =>
+    UPDATE deliveries SET ${assignment} WHERE account_id = ${merchant.id}::uuid AND ${condition}`
+const setStatus = (status: string, condition?: Prisma.Sql) =>
   updateDeliveries(
     Prisma.sql`status = ${status}, due_at = CASE WHEN ${status} = 'pending' THEN now() END,
       delivered_at = CASE WHEN ${status} = 'delivered' THEN now() END`,
-    which,
+    condition,
   )
 const listIds = async (query = '') =>
   (await callApi('GET', `${ROOT}${query}`)).body.data.map(({ id }: { id: string }) => id)
-const readOnlyDelivery = () => db().delivery.findFirstOrThrow({ where: { accountId: merchant.id } })
+const readSingleDelivery = () =>
+  db().delivery.findFirstOrThrow({ where: { accountId: merchant.id } })
 
 async function createDelivery(): Promise<{ id: string; subject: string }> {
-  const subject = await createPaidCharge(merchant, HOOK)
+  const subject = await createPaidCharge(merchant, HOOK_URL)
   const where = { accountId: merchant.id, subjectId: subject, endpointId: null }
   const { id } = await db().delivery.findFirstOrThrow({ where })
   return { id, subject }
@@ -57,43 +58,43 @@ async function createDelivery(): Promise<{ id: string; subject: string }> {
 
 /** Returns ids that match no delivery of this account and mode. */
 async function makeForeignIds(): Promise<string[]> {
-  const mine = merchant
+  const ownMerchant = merchant
   merchant = await makeMerchant()
-  const { id: theirs } = await createDelivery()
-  merchant = mine
-  const { id: live } = await createDelivery()
-  await updateDeliveries(Prisma.sql`mode = 'live'`, Prisma.sql`id = ${live}::uuid`)
-  return [newId(), 'x', theirs, live]
+  const { id: foreignId } = await createDelivery()
+  merchant = ownMerchant
+  const { id: liveId } = await createDelivery()
+  await updateDeliveries(Prisma.sql`mode = 'live'`, Prisma.sql`id = ${liveId}::uuid`)
+  return [newId(), 'x', foreignId, liveId]
 }
 
 describe('GET deliveries', () => {
   test('200: deliveries to every URL, newest first, with the result of the last attempt', async () => {
     await addEndpoint(merchant, 'https://erp.example/hooks')
-    const one = await createDelivery()
-    const two = await createDelivery()
+    const older = await createDelivery()
+    const newer = await createDelivery()
     const foreign = await makeForeignIds()
     await db().$executeRaw`
       INSERT INTO delivery_attempts (account_id, delivery_id, number, request_headers,
         response_status, problem, duration_ms)
       SELECT account_id, id, n, '{}', 500 + n, 'No. ' || n, 7 FROM deliveries, generate_series(1, 2) n
-      WHERE account_id = ${merchant.id}::uuid AND id = ${one.id}::uuid`
+      WHERE account_id = ${merchant.id}::uuid AND id = ${older.id}::uuid`
     const { status, body } = await callApi('GET', ROOT)
     expect(status).toBe(200)
     expectShape(DeliveryPage, body)
     const receivers = body.data.map((row: Record<string, unknown>) => [row.subject_id, row.url])
-    const urls = [HOOK, 'https://erp.example/hooks']
-    for (const { subject } of [one, two]) {
-      const seen = receivers
+    const urls = [HOOK_URL, 'https://erp.example/hooks']
+    for (const { subject } of [older, newer]) {
+      const receivedUrls = receivers
         .filter(([id]: [string]) => id === subject)
         .map(([, url]: string[]) => url)
-      expect(seen.toSorted()).toEqual(urls.toSorted())
+      expect(receivedUrls.toSorted()).toEqual(urls.toSorted())
     }
-    const first = body.data.find(({ id }: { id: string }) => id === one.id)
+    const first = body.data.find(({ id }: { id: string }) => id === older.id)
     expect(first).toMatchObject({
       type: 'transaction.paid',
       status: 'pending',
       is_under_way: false,
-      event_id: one.id,
+      event_id: older.id,
       endpoint_id: null,
       last_response_status: 502,
       last_problem: 'No. 2',
@@ -108,38 +109,38 @@ describe('GET deliveries', () => {
   })
 
   test('200: pages have each delivery once, also for an event with several endpoints', async () => {
-    await addEndpoint(merchant, HOOK)
-    await addEndpoint(merchant, HOOK)
-    for (let nth = 0; nth < 3; nth++) await createDelivery()
+    await addEndpoint(merchant, HOOK_URL)
+    await addEndpoint(merchant, HOOK_URL)
+    for (let count = 0; count < 3; count++) await createDelivery()
     const all = await listIds()
     expect(all).toHaveLength(9)
-    const seen: string[] = []
+    const pagedIds: string[] = []
     for (let cursor = ''; ; ) {
       const { body } = await callApi('GET', `${ROOT}?limit=2${cursor && `&cursor=${cursor}`}`)
-      seen.push(...body.data.map(({ id }: { id: string }) => id))
+      pagedIds.push(...body.data.map(({ id }: { id: string }) => id))
       if (body.next_cursor === null) break
       cursor = body.next_cursor
     }
-    expect(seen).toEqual(all)
+    expect(pagedIds).toEqual(all)
   })
 
   test('200: filters by status; deliveries to a disabled endpoint are paused', async () => {
-    const made = new Map<string, string>()
+    const idsByStatus = new Map<string, string>()
     for (const status of DELIVERY_STATUSES) {
       const { id } = await createDelivery()
-      made.set(status, id)
-      const which = Prisma.sql`id = ${id}::uuid`
-      if (status === 'paused') await updateDeliveries(Prisma.sql`due_at = NULL`, which)
-      else await setStatus(status, which)
+      idsByStatus.set(status, id)
+      const condition = Prisma.sql`id = ${id}::uuid`
+      if (status === 'paused') await updateDeliveries(Prisma.sql`due_at = NULL`, condition)
+      else await setStatus(status, condition)
     }
-    for (const [status, id] of made) {
+    for (const [status, id] of idsByStatus) {
       expect(await listIds(`?status=${status}`)).toEqual([id])
       expect((await callApi('GET', `${ROOT}/${id}`)).body.data.status).toBe(status)
     }
   })
 
   test('200: filters by endpoint, event type, subject and time', async () => {
-    const { id: endpoint } = await addEndpoint(merchant, HOOK)
+    const { id: endpoint } = await addEndpoint(merchant, HOOK_URL)
     const { id, subject } = await createDelivery()
     const other = await createDelivery()
     await updateDeliveries(
@@ -162,23 +163,23 @@ describe('GET deliveries', () => {
     expect(await listIds(`?subject_id=${subject}`)).toHaveLength(2)
     expect(await listIds('?created_from=2026-01-01&created_to=2026-01-02')).toEqual([id])
     expect(await listIds('?created_from=2026-01-02&limit=100')).toContain(other.id)
-    const all = `?type=transaction.paid&subject_id=${subject}&status=pending&created_to=2026-01-02`
-    expect(await listIds(all)).toEqual([id])
+    const allFilters = `?type=transaction.paid&subject_id=${subject}&status=pending&created_to=2026-01-02`
+    expect(await listIds(allFilters)).toEqual([id])
   })
 
   test('200: finds by the merchant’s reference, the id of the charge or the id of the event', async () => {
     const { id, subject } = await createDelivery()
     await createDelivery()
-    const mine = merchant
+    const ownMerchant = merchant
     merchant = await makeMerchant()
-    const theirs = await createDelivery()
-    merchant = mine
+    const foreignDelivery = await createDelivery()
+    merchant = ownMerchant
     const charge = await db().charge.findFirstOrThrow({ where: { id: subject } })
     const { eventId } = await db().delivery.findFirstOrThrow({ where: { id } })
     for (const reference of [charge.externalId, subject, eventId]) {
       expect(await listIds(`?reference=${reference}`)).toEqual([id])
     }
-    for (const reference of ['unknown', newId(), theirs.subject]) {
+    for (const reference of ['unknown', newId(), foreignDelivery.subject]) {
       expect(await listIds(`?reference=${reference}`)).toEqual([])
     }
     const [row] = (await callApi('GET', `${ROOT}?reference=${subject}`)).body.data
@@ -260,7 +261,7 @@ describe('POST deliveries/{id}/resend', () => {
       expect(response.status).toBe(200)
       expectShape(DeliveryResent, response.body)
       expect(response.body.data).toMatchObject({ id, status: 'pending', delivered_at: null })
-      const row = await readOnlyDelivery()
+      const row = await readSingleDelivery()
       expect([row.attempts, row.attemptsBefore]).toEqual([7, 7])
       expect(row.dueAt?.getTime()).toBeLessThanOrEqual(Date.now() + 60_000)
     },
@@ -270,7 +271,7 @@ describe('POST deliveries/{id}/resend', () => {
     const { id } = await createDelivery()
     await updateDeliveries(Prisma.sql`attempts = 2, due_at = now() + interval '5 hours'`)
     expect((await callApi('POST', `${ROOT}/${id}/resend`)).status).toBe(200)
-    const row = await readOnlyDelivery()
+    const row = await readSingleDelivery()
     expect([row.attempts, row.attemptsBefore]).toEqual([2, 0])
     expect(row.dueAt?.getTime()).toBeLessThanOrEqual(Date.now() + 3_600_000)
   })
@@ -279,7 +280,7 @@ describe('POST deliveries/{id}/resend', () => {
     const { id } = await createDelivery()
     await updateDeliveries(Prisma.sql`lease = ${newId()}::uuid, due_at = now() - interval '1 s'`)
     expect((await callApi('POST', `${ROOT}/${id}/resend`)).status).toBe(200)
-    expect((await readOnlyDelivery()).lease).toBeNull()
+    expect((await readSingleDelivery()).lease).toBeNull()
   })
 
   test('200: repeated under its idempotency key resends once', async () => {
@@ -289,7 +290,7 @@ describe('POST deliveries/{id}/resend', () => {
     await setStatus('exhausted')
     const again = await callApi('POST', `${ROOT}/${id}/resend`, {}, 'resend')
     expect(again.text).toBe(first.text)
-    expect((await readOnlyDelivery()).status).toBe('exhausted')
+    expect((await readSingleDelivery()).status).toBe('exhausted')
   })
 
   test('404 for an unknown delivery and a delivery of another account or mode', async () => {
@@ -308,9 +309,9 @@ describe('POST deliveries/{id}/resend', () => {
   })
 
   test('409 while its endpoint is disabled or deleted, in every state', async () => {
-    const { id: endpoint } = await addEndpoint(merchant, HOOK)
+    const { id: endpoint } = await addEndpoint(merchant, HOOK_URL)
     await createPaidCharge(merchant)
-    const { id } = await readOnlyDelivery()
+    const { id } = await readSingleDelivery()
     await callApi('POST', `/dashboard/webhooks/endpoints/${endpoint}/disable`)
     expect(refusal(await callApi('POST', `${ROOT}/${id}/resend`))).toEqual(DISABLED)
     await setStatus('exhausted')
@@ -326,45 +327,45 @@ describe('POST deliveries/resend', () => {
   const hourAgo = () => new Date(Date.now() - 3_600_000).toISOString()
 
   test('200: resends only the failed deliveries of the period and the account', async () => {
-    const made: string[] = []
+    const ids: string[] = []
     for (const status of ['exhausted', 'stopped', 'delivered', 'pending', 'exhausted']) {
       const { id } = await createDelivery()
-      made.push(id)
+      ids.push(id)
       await setStatus(status, Prisma.sql`id = ${id}::uuid`)
     }
-    const old = Prisma.sql`id = ${made[4]}::uuid`
-    await updateDeliveries(Prisma.sql`created_at = now() - interval '2 hours'`, old)
+    const isOldest = Prisma.sql`id = ${ids[4]}::uuid`
+    await updateDeliveries(Prisma.sql`created_at = now() - interval '2 hours'`, isOldest)
     const foreign = (await makeForeignIds()).slice(2)
     const where = { id: { in: foreign } }
     await db().delivery.updateMany({ where, data: { status: 'exhausted', dueAt: null } })
     const response = await callApi('POST', `${ROOT}/resend`, { from: hourAgo() })
     expect([response.status, response.body]).toEqual([200, { resent: 2, more: false }])
     expectShape(DeliveriesResent, response.body)
-    expect(await listIds('?status=exhausted')).toEqual([made[4]])
-    expect(await listIds('?status=delivered')).toEqual([made[2]])
-    const left = await db().delivery.findMany({ where })
-    expect(left.map(({ status }) => status)).toEqual(['exhausted', 'exhausted'])
+    expect(await listIds('?status=exhausted')).toEqual([ids[4]])
+    expect(await listIds('?status=delivered')).toEqual([ids[2]])
+    const remaining = await db().delivery.findMany({ where })
+    expect(remaining.map(({ status }) => status)).toEqual(['exhausted', 'exhausted'])
     const again = await callApi('POST', `${ROOT}/resend`, { from: hourAgo() })
     expect(again.body.resent).toBe(0)
   })
 
   test('200: filters by endpoint, status and end of the period', async () => {
-    const { id: endpoint } = await addEndpoint(merchant, HOOK)
-    const [one, two] = [await createDelivery(), await createDelivery()]
+    const { id: endpoint } = await addEndpoint(merchant, HOOK_URL)
+    const [first, second] = [await createDelivery(), await createDelivery()]
     await setStatus('exhausted')
-    await setStatus('stopped', Prisma.sql`subject_id = ${two.subject}::uuid`)
-    const resend = async (more: object) =>
-      (await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), ...more })).body.resent
+    await setStatus('stopped', Prisma.sql`subject_id = ${second.subject}::uuid`)
+    const resend = async (filters: object) =>
+      (await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), ...filters })).body.resent
     expect(await resend({ to: new Date(Date.now() - 60_000).toISOString() })).toBe(0)
     expect(await resend({ endpoint_id: endpoint, status: 'stopped' })).toBe(1)
     expect(await resend({ endpoint_id: endpoint })).toBe(1)
     expect(await resend({ status: 'exhausted' })).toBe(1)
-    expect(await listIds('?status=stopped')).toEqual([two.id])
-    expect(one.id).not.toBe(two.id)
+    expect(await listIds('?status=stopped')).toEqual([second.id])
+    expect(first.id).not.toBe(second.id)
   })
 
   test('200: skips deliveries to a disabled endpoint', async () => {
-    const { id: endpoint } = await addEndpoint(merchant, HOOK)
+    const { id: endpoint } = await addEndpoint(merchant, HOOK_URL)
     await createDelivery()
     await callApi('POST', `/dashboard/webhooks/endpoints/${endpoint}/disable`)
     await setStatus('exhausted')
@@ -374,46 +375,48 @@ describe('POST deliveries/resend', () => {
   })
 
   test('200: filters by type, reference and no endpoint; GET returns the number before', async () => {
-    await addEndpoint(merchant, HOOK)
-    const one = await createDelivery()
+    await addEndpoint(merchant, HOOK_URL)
+    const delivery = await createDelivery()
     await createDelivery()
     await setStatus('exhausted')
-    const failed = async (query: string) => {
+    const countFailed = async (query: string) => {
       const response = await callApi('GET', `${ROOT}/resend?from=${hourAgo()}${query}`)
       expectShape(DeliveriesFailed, response.body)
       return response.body.failed
     }
-    const resend = async (more: object) =>
-      (await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), ...more })).body.resent
-    expect([await failed(''), await failed('&endpoint_id=none')]).toEqual([4, 2])
-    expect([await failed('&type=withdrawal.*'), await failed('&status=stopped')]).toEqual([0, 0])
-    expect(await failed(`&reference=${one.subject}&type=transaction.paid`)).toBe(2)
+    const resend = async (filters: object) =>
+      (await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), ...filters })).body.resent
+    expect([await countFailed(''), await countFailed('&endpoint_id=none')]).toEqual([4, 2])
+    expect([await countFailed('&type=withdrawal.*'), await countFailed('&status=stopped')]).toEqual(
+      [0, 0],
+    )
+    expect(await countFailed(`&reference=${delivery.subject}&type=transaction.paid`)).toBe(2)
     expect(await resend({ type: 'withdrawal.approved' })).toBe(0)
-    expect(await resend({ endpoint_id: 'none', reference: one.subject })).toBe(1)
-    expect(await failed('')).toBe(3)
+    expect(await resend({ endpoint_id: 'none', reference: delivery.subject })).toBe(1)
+    expect(await countFailed('')).toBe(3)
     expect(await resend({ type: 'transaction.*' })).toBe(3)
-    expect(await failed('')).toBe(0)
+    expect(await countFailed('')).toBe(0)
   })
 
   test('404 for an unknown endpoint and an endpoint of another account', async () => {
-    for (const endpoint_id of [newId(), (await addEndpoint(await makeMerchant(), HOOK)).id]) {
+    for (const endpoint_id of [newId(), (await addEndpoint(await makeMerchant(), HOOK_URL)).id]) {
       const response = await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
       expect(refusal(response)).toEqual(NO_ENDPOINT)
     }
   })
 
   test('409 for a disabled endpoint', async () => {
-    const { id: endpoint_id } = await addEndpoint(merchant, HOOK)
+    const { id: endpoint_id } = await addEndpoint(merchant, HOOK_URL)
     await callApi('POST', `/dashboard/webhooks/endpoints/${endpoint_id}/disable`)
     const response = await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
     expect(refusal(response)).toEqual(DISABLED)
   })
 
-  const rule = 'from must be at most 14 days before to, or before now if to is absent'
+  const fromMessage = 'from must be at most 14 days before to, or before now if to is absent'
   test.each([
     [{}, { from: ['from is required'] }],
-    [{ from: '2026-01-01' }, { from: [rule] }],
-    [{ from: '2026-01-01', to: '2026-01-16' }, { from: [rule] }],
+    [{ from: '2026-01-01' }, { from: [fromMessage] }],
+    [{ from: '2026-01-01', to: '2026-01-16' }, { from: [fromMessage] }],
     [{ from: '2026-01-02', to: '2026-01-02' }, { to: ['to must be after from'] }],
     [{ from: '2999-01-02' }, { from: ['from must be in the past'] }],
     [

@@ -52,21 +52,23 @@ const listAuditRecords = async () =>
 /** Returns ids that match no endpoint: unknown, malformed, of another account or mode. */
 async function makeForeignIds(): Promise<string[]> {
   const other = await makeMerchant()
-  const theirs = { id: newId(), url: SHOP_URL, eventTypes: [...EVENT_TYPES] }
-  await db().webhookEndpoint.create({ data: { ...theirs, accountId: other.id, mode: 'test' } })
-  const live = { ...theirs, id: newId(), accountId: merchant.id, mode: 'live' }
-  await db().webhookEndpoint.create({ data: live })
-  return [newId(), 'x', "'%00", theirs.id, live.id].map(encodeURIComponent)
+  const foreignEndpoint = { id: newId(), url: SHOP_URL, eventTypes: [...EVENT_TYPES] }
+  await db().webhookEndpoint.create({
+    data: { ...foreignEndpoint, accountId: other.id, mode: 'test' },
+  })
+  const liveEndpoint = { ...foreignEndpoint, id: newId(), accountId: merchant.id, mode: 'live' }
+  await db().webhookEndpoint.create({ data: liveEndpoint })
+  return [newId(), 'x', "'%00", foreignEndpoint.id, liveEndpoint.id].map(encodeURIComponent)
 }
 
-async function expectNotFound(method: string, rest = '', body?: object): Promise<void> {
+async function expectNotFound(method: string, subpath = '', body?: object): Promise<void> {
   for (const id of await makeForeignIds()) {
-    const response = await callApi(method, `${ROOT}/${id}${rest}`, body)
+    const response = await callApi(method, `${ROOT}/${id}${subpath}`, body)
     expect(refusal(response), id).toEqual(NOT_FOUND)
   }
   const { id } = await create()
   await callApi('DELETE', `${ROOT}/${id}`)
-  expect(refusal(await callApi(method, `${ROOT}/${id}${rest}`, body))).toEqual(NOT_FOUND)
+  expect(refusal(await callApi(method, `${ROOT}/${id}${subpath}`, body))).toEqual(NOT_FOUND)
 }
 
 describe('POST endpoints', () => {
@@ -82,16 +84,16 @@ describe('POST endpoints', () => {
       failing_since: null,
       health: { delivered: 0, failed: 0, p95_ms: null },
     })
-    const { id, secret: shown } = body.data
-    const holder = { accountId: merchant.id, mode: 'test', endpointId: id } as const
-    expect(await readSigningSecrets(holder)).toEqual([shown])
+    const { id, secret: shownSecret } = body.data
+    const secretOwner = { accountId: merchant.id, mode: 'test', endpointId: id } as const
+    expect(await readSigningSecrets(secretOwner)).toEqual([shownSecret])
     expect((await callApi('GET', `${ROOT}/${id}`)).text).not.toContain('whsec_')
     expect((await callApi('GET', ROOT)).text).not.toContain('whsec_')
     const after = { url: SHOP_URL, mode: 'test', event_types: EVENT_TYPES }
     expect(await listAuditRecords()).toMatchObject([
       { action: 'webhook_endpoint.created', target: id, actorType: 'user', after },
     ])
-    expect(JSON.stringify(await listAuditRecords())).not.toContain(shown.slice(6))
+    expect(JSON.stringify(await listAuditRecords())).not.toContain(shownSecret.slice(6))
   })
 
   test('200: stores the named event types, each once, in a fixed order', async () => {
@@ -102,9 +104,9 @@ describe('POST endpoints', () => {
 
   test('200: a replay returns the same secret, which is not stored with the idempotency key', async () => {
     const first = await callApi('POST', ROOT, ENDPOINT_REQUEST, 'a-key')
-    const again = await callApi('POST', ROOT, ENDPOINT_REQUEST, 'a-key')
-    expect(again.headers.get('idempotent-replayed')).toBe('true')
-    expect(again.text).toBe(first.text)
+    const replay = await callApi('POST', ROOT, ENDPOINT_REQUEST, 'a-key')
+    expect(replay.headers.get('idempotent-replayed')).toBe('true')
+    expect(replay.text).toBe(first.text)
     expect((await callApi('GET', ROOT)).body.data).toHaveLength(1)
     const stored = await db().idempotencyKey.findMany({ where: { accountId: merchant.id } })
     expect(stored).toHaveLength(1)
@@ -125,16 +127,16 @@ describe('POST endpoints', () => {
     expect((await callApi('POST', ROOT, ENDPOINT_REQUEST)).status).toBe(200)
   })
 
-  const types = `event_types must be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`
+  const typesMessage = `event_types must be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`
   test.each([
     [{}, { url: ['url is required'], event_types: ['event_types is required'] }],
     [{ ...ENDPOINT_REQUEST, url: 'shop' }, { url: ['url must be an http or https address'] }],
     [{ ...ENDPOINT_REQUEST, url: 'ftp://a.b/' }, { url: ['url must be an http or https address'] }],
     [{ ...ENDPOINT_REQUEST, url: 7 }, { url: ['url must be a string'] }],
-    [{ ...ENDPOINT_REQUEST, event_types: [] }, { event_types: [types] }],
-    [{ ...ENDPOINT_REQUEST, event_types: 'all' }, { event_types: [types] }],
-    [{ ...ENDPOINT_REQUEST, event_types: ['transaction.sold'] }, { event_types: [types] }],
-    [{ ...ENDPOINT_REQUEST, event_types: { 0: '*' } }, { event_types: [types] }],
+    [{ ...ENDPOINT_REQUEST, event_types: [] }, { event_types: [typesMessage] }],
+    [{ ...ENDPOINT_REQUEST, event_types: 'all' }, { event_types: [typesMessage] }],
+    [{ ...ENDPOINT_REQUEST, event_types: ['transaction.sold'] }, { event_types: [typesMessage] }],
+    [{ ...ENDPOINT_REQUEST, event_types: { 0: '*' } }, { event_types: [typesMessage] }],
   ])('422 names the invalid field in %j', async (body, errors) => {
     const response = await callApi('POST', ROOT, body)
     expect([response.status, response.body]).toEqual([422, { errors }])
@@ -155,9 +157,9 @@ describe('GET endpoints', () => {
 
 describe('GET endpoints/{id}', () => {
   test('200: the endpoint as it was created, without its secret', async () => {
-    const { id, secret: _, ...made } = await create()
+    const { id, secret: _, ...endpointFields } = await create()
     const { status, body } = await callApi('GET', `${ROOT}/${id}`)
-    expect([status, body]).toEqual([200, { data: { id, ...made } }])
+    expect([status, body]).toEqual([200, { data: { id, ...endpointFields } }])
     expectShape(EndpointRead, body)
   })
 
@@ -170,9 +172,9 @@ describe('PATCH endpoints/{id}', () => {
     const { id } = await create()
     await createPaidCharge(merchant)
     await createPaidCharge(merchant)
-    const [over] = await db().delivery.findMany({ where: { endpointId: id }, take: 1 })
+    const [finished] = await db().delivery.findMany({ where: { endpointId: id }, take: 1 })
     await db().$executeRaw`
-      UPDATE deliveries SET status = 'exhausted', due_at = NULL WHERE id = ${over?.id}::uuid`
+      UPDATE deliveries SET status = 'exhausted', due_at = NULL WHERE id = ${finished?.id}::uuid`
     const url = 'https://me@New.Shop.example:8443/hooks'
     const response = await callApi('PATCH', `${ROOT}/${id}`, { url })
     expect(response.status).toBe(200)
@@ -314,8 +316,8 @@ describe('POST endpoints/{id}/rotate', () => {
     expect(status).toBe(200)
     expectShape(SecretShown, body)
     const { secret: after, created_at, previous_retires_at } = body.data
-    const holder = { accountId: merchant.id, mode: 'test', endpointId: id } as const
-    expect(await readSigningSecrets(holder)).toEqual([after, before])
+    const secretOwner = { accountId: merchant.id, mode: 'test', endpointId: id } as const
+    expect(await readSigningSecrets(secretOwner)).toEqual([after, before])
     const hours = (Date.parse(previous_retires_at) - Date.parse(created_at)) / 3_600_000
     expect(hours).toBeCloseTo(24, 1)
     expect((await listAuditRecords()).at(-1)).toMatchObject({
@@ -328,9 +330,9 @@ describe('POST endpoints/{id}/rotate', () => {
   test('200: a replay returns the same secret and creates no third secret', async () => {
     const { id } = await create()
     const first = await callApi('POST', `${ROOT}/${id}/rotate`, {}, 'again')
-    const again = await callApi('POST', `${ROOT}/${id}/rotate`, {}, 'again')
-    expect(again.headers.get('idempotent-replayed')).toBe('true')
-    expect(again.text).toBe(first.text)
+    const replay = await callApi('POST', `${ROOT}/${id}/rotate`, {}, 'again')
+    expect(replay.headers.get('idempotent-replayed')).toBe('true')
+    expect(replay.text).toBe(first.text)
     expect(await db().webhookSecret.count({ where: { endpointId: id } })).toBe(2)
     const [stored] = await db().idempotencyKey.findMany({ where: { accountId: merchant.id } })
     expect(stored?.answer).toBeNull()
@@ -342,7 +344,7 @@ describe('POST endpoints/{id}/rotate', () => {
   test('409 while ten secrets are active', async () => {
     const { id } = await create()
     const rotate = () => callApi('POST', `${ROOT}/${id}/rotate`)
-    for (let nth = 2; nth <= 10; nth++) expect((await rotate()).status).toBe(200)
+    for (let count = 2; count <= 10; count++) expect((await rotate()).status).toBe(200)
     const [status, , code] = refusal(await rotate())
     expect([status, code]).toEqual([409, 'limit_reached'])
     await db().$executeRaw`
@@ -375,13 +377,13 @@ describe('POST endpoints/{id}/test', () => {
 
 describe('the secret of charges and withdrawals', () => {
   const path = '/dashboard/webhooks/secret'
-  const holder = () => ({ accountId: merchant.id, mode: 'test', endpointId: null }) as const
+  const secretOwner = () => ({ accountId: merchant.id, mode: 'test', endpointId: null }) as const
 
   test('GET 200: shows the active secret', async () => {
     const { status, body } = await callApi('GET', path)
     expect(status).toBe(200)
     expectShape(SecretShown, body)
-    expect(await readSigningSecrets(holder())).toEqual([body.data.secret])
+    expect(await readSigningSecrets(secretOwner())).toEqual([body.data.secret])
     expect(body.data.previous_retires_at).toBeNull()
   })
 
@@ -390,13 +392,13 @@ describe('the secret of charges and withdrawals', () => {
     const { status, body } = await callApi('POST', `${path}/rotate`)
     expect(status).toBe(200)
     expectShape(SecretShown, body)
-    expect(await readSigningSecrets(holder())).toEqual([body.data.secret, before])
+    expect(await readSigningSecrets(secretOwner())).toEqual([body.data.secret, before])
     expect((await callApi('GET', path)).body).toEqual(body)
-    const about = { target: merchant.id, after: { mode: 'test' } }
+    const auditFields = { target: merchant.id, after: { mode: 'test' } }
     expect(await listAuditRecords()).toMatchObject([
-      { action: 'webhook_secret.shown', ...about },
-      { action: 'webhook_secret.rotated', ...about },
-      { action: 'webhook_secret.shown', ...about },
+      { action: 'webhook_secret.shown', ...auditFields },
+      { action: 'webhook_secret.rotated', ...auditFields },
+      { action: 'webhook_secret.shown', ...auditFields },
     ])
   })
 
@@ -406,10 +408,10 @@ describe('the secret of charges and withdrawals', () => {
       Array.from({ length: 8 }, () => callApi('POST', `${path}/rotate`)),
     )
     expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200))
-    const shown = responses.map(({ body }) => body.data.secret as string)
-    expect(new Set(shown).size).toBe(8)
-    const signing = await readSigningSecrets(holder())
-    expect(signing.toSorted()).toEqual([before, ...shown].toSorted())
+    const shownSecrets = responses.map(({ body }) => body.data.secret as string)
+    expect(new Set(shownSecrets).size).toBe(8)
+    const signing = await readSigningSecrets(secretOwner())
+    expect(signing.toSorted()).toEqual([before, ...shownSecrets].toSorted())
     const where = { accountId: merchant.id, mode: 'test', endpointId: null, retiresAt: null }
     expect(await db().webhookSecret.count({ where })).toBe(1)
     expect((await callApi('GET', path)).body.data.secret).toBe(signing[0])
@@ -450,7 +452,7 @@ test('the audit records of six changes to an endpoint contain no secret', async 
     'webhook_endpoint.enabled',
     'webhook_endpoint.deleted',
   ])
-  for (const shown of [first, second]) {
-    expect(JSON.stringify(records)).not.toContain(shown.slice('whsec_'.length))
+  for (const secret of [first, second]) {
+    expect(JSON.stringify(records)).not.toContain(secret.slice('whsec_'.length))
   }
 })

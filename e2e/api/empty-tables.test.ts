@@ -9,20 +9,20 @@ import { type Api, makeDatabase, makeMerchant, makeToken, startApi } from '#lib/
  * PostgreSQL may skip conditions on tables that it knows to be empty. An invalid token must be
  * refused even then. The database is not shared, because other tests would insert rows.
  */
-const shared = env().DATABASE_URL ?? ''
+const sharedUrl = env().DATABASE_URL ?? ''
 let api: Api
 let client: Client
 beforeAll(async () => {
-  const own = await makeDatabase()
-  supplyEnv({ DATABASE_URL: own })
-  client = new Client({ connectionString: own })
+  const ownUrl = await makeDatabase()
+  supplyEnv({ DATABASE_URL: ownUrl })
+  client = new Client({ connectionString: ownUrl })
   await client.connect()
   api = await startApi()
 })
 afterAll(async () => {
   await client.end()
   await api.close()
-  supplyEnv({ DATABASE_URL: shared })
+  supplyEnv({ DATABASE_URL: sharedUrl })
   await disconnect()
 })
 

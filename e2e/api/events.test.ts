@@ -7,7 +7,7 @@ import { call } from '#lib/testing/call.ts'
 import {
   type Api,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   makeToken,
@@ -34,7 +34,7 @@ const callApi = (method: string, path: string, body?: unknown) =>
   call(api.url, method, path, { token, body })
 const listEvents = (query = '', caller = token) =>
   call(api.url, 'GET', `/events${query}`, { token: caller })
-const decide = (kind: string, id: string, outcome: string) =>
+const simulateOutcome = (kind: string, id: string, outcome: string) =>
   callApi('POST', `/sandbox/${kind}/${id}`, { outcome })
 
 async function createCharge(extra: object = {}): Promise<string> {
@@ -42,12 +42,13 @@ async function createCharge(extra: object = {}): Promise<string> {
 }
 
 async function createEvents(count: number): Promise<void> {
-  for (let nth = 0; nth < count; nth++) await decide('transactions', await createCharge(), 'failed')
+  for (let index = 0; index < count; index++)
+    await simulateOutcome('transactions', await createCharge(), 'failed')
 }
 
 /** Deletes older events, as the retention job does. */
-function prune(oldestKept: number): Promise<unknown> {
-  const where = { accountId: merchant.id, mode: 'test', sequence: { lt: oldestKept } }
+function prune(oldestStored: number): Promise<unknown> {
+  const where = { accountId: merchant.id, mode: 'test', sequence: { lt: oldestStored } }
   return db().event.deleteMany({ where })
 }
 
@@ -59,7 +60,7 @@ describe('GET /events', () => {
     'returns a charge that is %s with the payload of its webhook',
     async outcome => {
       const id = await createCharge({ metadata: { order: 7 }, webhook_url: 'https://a.example/' })
-      await decide('transactions', id, outcome)
+      await simulateOutcome('transactions', id, outcome)
       const { status, body, headers } = await listEvents()
       expect(status).toBe(200)
       expect(headers.get('cache-control')).toBe('private, no-store')
@@ -76,7 +77,7 @@ describe('GET /events', () => {
         transaction: (await callApi('GET', `/transactions/${id}`)).body.data,
       })
       expect(event.transaction).toMatchObject({ id, status: outcome, metadata: { order: 7 } })
-      await expectBalancedBooks(merchant.id)
+      await expectBalancedLedger(merchant.id)
     },
   )
 
@@ -85,7 +86,7 @@ describe('GET /events', () => {
     async outcome => {
       await fundMerchant(merchant, 5_000)
       const { id } = (await callApi('POST', '/withdrawals', WITHDRAWAL)).body.data
-      await decide('withdrawals', id, outcome)
+      await simulateOutcome('withdrawals', id, outcome)
       const { body } = await listEvents('?after=1')
       expect(body).toEqual({
         data: [
@@ -101,15 +102,15 @@ describe('GET /events', () => {
         ],
         next_after: 2,
       })
-      await expectBalancedBooks(merchant.id)
+      await expectBalancedLedger(merchant.id)
     },
   )
 
   test('an event has the state of its time, whatever happened afterwards', async () => {
     const id = await createCharge()
-    await decide('transactions', id, 'expired')
+    await simulateOutcome('transactions', id, 'expired')
     const first = (await listEvents()).body.data[0]
-    await decide('transactions', id, 'paid')
+    await simulateOutcome('transactions', id, 'paid')
     const [expired, paid] = (await listEvents()).body.data
     expect(expired).toEqual(first)
     expect(expired.transaction).toMatchObject({ status: 'expired', paid_at: null })
@@ -138,21 +139,21 @@ describe('GET /events', () => {
   test('forty concurrent events are numbered 1 to 40, and a concurrent reader misses none', async () => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => createCharge()))
     const sequences: number[] = []
-    const decided = Promise.all(ids.map(id => decide('transactions', id, 'paid')))
+    const decisions = Promise.all(ids.map(id => simulateOutcome('transactions', id, 'paid')))
     let isDone = false
-    void decided.then(() => {
+    void decisions.then(() => {
       isDone = true
     })
-    for (let after = 0, last = false; !last; ) {
-      last = isDone
+    for (let after = 0, isLast = false; !isLast; ) {
+      isLast = isDone
       const response = await listEvents(`?after=${after}&limit=9`)
       sequences.push(...sequencesOf(response))
-      last &&= response.body.data.length === 0
+      isLast &&= response.body.data.length === 0
       after = response.body.next_after
     }
-    expect(sequences).toEqual(Array.from({ length: 40 }, (_, nth) => nth + 1))
-    expect((await decided).every(({ status }) => status === 200)).toBe(true)
-    await expectBalancedBooks(merchant.id)
+    expect(sequences).toEqual(Array.from({ length: 40 }, (_, index) => index + 1))
+    expect((await decisions).every(({ status }) => status === 200)).toBe(true)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('returns 100 events by default and at most', async () => {
@@ -189,8 +190,8 @@ describe('GET /events', () => {
   test('410 also when all events were pruned, but not for a reader that has them all', async () => {
     await createEvents(3)
     await prune(100)
-    const gone = await listEvents('?after=1')
-    expect([gone.status, gone.text]).toEqual([
+    const response = await listEvents('?after=1')
+    expect([response.status, response.text]).toEqual([
       410,
       '{"error":"Events before sequence 4 have been deleted: continue with after=3"}',
     ])
@@ -216,19 +217,19 @@ describe('GET /events', () => {
   })
 
   test('requires events:read and no other permission', async () => {
-    const [without, alone] = [
+    const [withoutPermission, onlyPermission] = [
       await makeToken(merchant.id, {
         permissions: PERMISSIONS.filter(name => name !== 'events:read'),
       }),
       await makeToken(merchant.id, { permissions: ['events:read'] }),
     ]
-    const denied = await listEvents('', without)
+    const denied = await listEvents('', withoutPermission)
     expect([denied.status, denied.text]).toEqual([
       403,
       '{"error":"Permission denied: events:read"}',
     ])
     expect(denied.headers.get('x-required-permission')).toBe('events:read')
-    expect((await listEvents('', alone)).status).toBe(200)
+    expect((await listEvents('', onlyPermission)).status).toBe(200)
   })
 
   test('returns no event of another account or mode', async () => {

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Random } from '#e2e/fuzz/random.ts'
 import { call, sendRaw } from '#lib/testing/call.ts'
-import { type Api, expectBalancedBooks, startApi } from '#lib/testing/fixtures.ts'
+import { type Api, expectBalancedLedger, startApi } from '#lib/testing/fixtures.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
@@ -14,7 +14,7 @@ const hexDigits = (count: number) =>
 /** The server times out after ten seconds; a slow machine needs longer. */
 const RESPONSE_MAX_MS = 20_000
 const MALFORMED_JSON = '{"error":"Malformed JSON"}'
-const MALFORMED = '{"error":"Malformed request"}'
+const MALFORMED_REQUEST = '{"error":"Malformed request"}'
 const TOO_LARGE = '{"error":"Payload too large"}'
 const POSTS = OPERATIONS.filter(({ method }) => method === 'POST')
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
   world = await makeWorld(api)
 })
 afterAll(async () => {
-  await expectBalancedBooks(world.merchant.id)
+  await expectBalancedLedger(world.merchant.id)
   await api.close()
 })
 
@@ -109,7 +109,7 @@ describe.each(POSTS)('POST $path', ({ path }) => {
     ['fields named like methods', '{"constructor":1,"toString":1,"hasOwnProperty":1,"amount":[]}'],
     [
       'five thousand fields',
-      `{${Array.from({ length: 5_000 }, (_, nth) => `"k${nth}":0`)},"amount":[]}`,
+      `{${Array.from({ length: 5_000 }, (_, index) => `"k${index}":0`)},"amount":[]}`,
     ],
     ['arrays nested 30,000 deep', `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`],
     ['objects nested 9,000 deep', `{"a":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}}`],
@@ -139,16 +139,16 @@ describe.each(POSTS)('POST $path', ({ path }) => {
     ['too large for any integer', `${'f'.repeat(40)}\r\n{}`],
     ['smaller than its content', '1\r\n{}\r\n0\r\n\r\n'],
   ])('400 for a chunk whose size is %s', async (_what, body) => {
-    expect(await postChunked(body)).toEqual([400, MALFORMED])
+    expect(await postChunked(body)).toEqual([400, MALFORMED_REQUEST])
   })
 
   test('404 or 422 for a path of 3,000 or 20,000 characters, never 500', async () => {
     for (const size of [3_000, 20_000]) {
       // Random digits: PostgreSQL would compress repeated digits until they fit into an index.
-      const where = path.replace('[id]', hexDigits(size))
+      const longPath = path.replace('[id]', hexDigits(size))
       const key = 'Idempotency-Key: long-address\r\nContent-Length: 2\r\n'
       const [status, text] = await sendRequest(
-        buildRequest(`POST /api${where}`, authorization() + key, '{}'),
+        buildRequest(`POST /api${longPath}`, authorization() + key, '{}'),
       )
       expect([404, 422]).toContain(status)
       expect(Object.keys(JSON.parse(String(text)))).toEqual([status === 404 ? 'error' : 'errors'])

@@ -9,7 +9,7 @@ import { type ApiResponse, call } from '#lib/testing/call.ts'
 import {
   type Api,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   makeToken,
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await fundMerchant(merchant, 1_000_000)
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await api.close()
 })
 
@@ -40,13 +40,13 @@ const countKeys = (key: string) => db().idempotencyKey.count({ where: { key } })
 describe('a key belongs to', () => {
   test('one path: on another path the same key is a different key', async () => {
     const key = newId()
-    const [one, other] = [await openCharge(merchant), await openCharge(merchant)]
+    const [charge, otherCharge] = [await openCharge(merchant), await openCharge(merchant)]
     const paid = { outcome: 'paid' }
     const responses = [
       await post('/transactions', key, CHARGE),
       await post('/withdrawals', key, WITHDRAWAL),
-      await post(`/sandbox/transactions/${one.id}`, key, paid),
-      await post(`/sandbox/transactions/${other.id}`, key, paid),
+      await post(`/sandbox/transactions/${charge.id}`, key, paid),
+      await post(`/sandbox/transactions/${otherCharge.id}`, key, paid),
     ]
     expect(responses.map(response => [response.status, isReplay(response)])).toEqual(
       Array(4).fill([200, false]),
@@ -58,12 +58,12 @@ describe('a key belongs to', () => {
   test('one account: another account gets a response of its own', async () => {
     const stranger = await makeToken((await makeMerchant()).id)
     const key = newId()
-    const mine = await post('/transactions', key, CHARGE)
-    const theirs = await post('/transactions', key, { ...CHARGE, amount: 777 }, stranger)
-    expect([theirs.status, isReplay(theirs)]).toEqual([200, false])
-    expect(theirs.body.data.transaction_id).not.toBe(mine.body.data.transaction_id)
-    const again = await post('/transactions', key, { ...CHARGE, amount: 777 }, stranger)
-    expect(again.text).toBe(theirs.text)
+    const ownResponse = await post('/transactions', key, CHARGE)
+    const otherResponse = await post('/transactions', key, { ...CHARGE, amount: 777 }, stranger)
+    expect([otherResponse.status, isReplay(otherResponse)]).toEqual([200, false])
+    expect(otherResponse.body.data.transaction_id).not.toBe(ownResponse.body.data.transaction_id)
+    const replay = await post('/transactions', key, { ...CHARGE, amount: 777 }, stranger)
+    expect(replay.text).toBe(otherResponse.text)
   })
 
   test('one mode: a response stored in live mode is not replayed in test mode', async () => {
@@ -115,7 +115,7 @@ describe('a refusal is not stored, and the same key works later:', () => {
     expect([later.status, isReplay(later)]).toEqual([200, false])
     // The balance is spent, but the stored response stays.
     expect((await post('/withdrawals', key, WITHDRAWAL, caller)).text).toBe(later.text)
-    await expectBalancedBooks(poor.id)
+    await expectBalancedLedger(poor.id)
   })
 
   test('404 and 409', async () => {
@@ -126,22 +126,22 @@ describe('a refusal is not stored, and the same key works later:', () => {
     expect((await post(path, key, outcome)).status).toBe(404)
     const { data } = (await post('/transactions', newId(), { ...CHARGE, external_id })).body
     await expectFirstSuccess(path, key, outcome)
-    const taken = { ...CHARGE, external_id }
-    const other = newId()
-    expect((await post('/transactions', other, taken)).status).toBe(409)
+    const duplicate = { ...CHARGE, external_id }
+    const otherKey = newId()
+    expect((await post('/transactions', otherKey, duplicate)).status).toBe(409)
     await db().charge.updateMany({
       where: { accountId: merchant.id, id: data.transaction_id },
       data: { externalId: `moved-${key}` },
     })
-    await expectFirstSuccess('/transactions', other, taken)
+    await expectFirstSuccess('/transactions', otherKey, duplicate)
   })
 
   test('503', async () => {
     const key = newId()
-    const away = { ...CHARGE, client_email: 'unavailable@example.com' }
+    const unavailable = { ...CHARGE, client_email: 'unavailable@example.com' }
     const responses = [
-      await post('/transactions', key, away),
-      await post('/transactions', key, away),
+      await post('/transactions', key, unavailable),
+      await post('/transactions', key, unavailable),
       await post('/withdrawals', key, { ...WITHDRAWAL, pix_key: 'unavailable@example.com' }),
     ]
     expect(responses.map(response => [response.status, isReplay(response)])).toEqual(
@@ -213,30 +213,30 @@ describe('a key whose first request has no response yet', () => {
 
   test.each(CASES)(
     '$what: an abandoned request is completed once, under the same id',
-    async one => {
-      const path = await one.path()
-      const { key, id } = await insertUnfinishedKey(path, one.body, -1)
+    async testCase => {
+      const path = await testCase.path()
+      const { key, id } = await insertUnfinishedKey(path, testCase.body, -1)
       const responses = await Promise.all(
-        Array.from({ length: 10 }, () => post(path, key, one.body)),
+        Array.from({ length: 10 }, () => post(path, key, testCase.body)),
       )
       expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
       const [first] = responses
       expect(first?.status).toBe(200)
       const { data } = first?.body ?? {}
       if (!path.startsWith('/sandbox')) expect(data.id ?? data.transaction_id).toBe(id)
-      const later = await post(path, key, one.body)
+      const later = await post(path, key, testCase.body)
       expect([later.text, isReplay(later)]).toEqual([first?.text, true])
-      await expectBalancedBooks(merchant.id)
+      await expectBalancedLedger(merchant.id)
     },
   )
 
   test.concurrent.each(CASES)(
     '$what: 409 after ten seconds while the first request is running',
-    async one => {
-      const path = await one.path()
-      const { key } = await insertUnfinishedKey(path, one.body, 60)
+    async testCase => {
+      const path = await testCase.path()
+      const { key } = await insertUnfinishedKey(path, testCase.body, 60)
       const began = performance.now()
-      const response = await post(path, key, one.body)
+      const response = await post(path, key, testCase.body)
       const waitedMs = performance.now() - began
       const text = '{"error":"A request with this Idempotency-Key is still running"}'
       expect([response.status, response.text]).toEqual([409, text])

@@ -6,7 +6,7 @@ import { type ApiResponse, call } from '#lib/testing/call.ts'
 import {
   type Api,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   openCharge,
   startApiWithMerchant,
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await fundMerchant(merchant, 10_000_000)
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await api.close()
 })
 
@@ -34,9 +34,9 @@ const countCharges = () => db().charge.count({ where: { accountId: merchant.id }
 const countWithdrawals = () => db().withdrawal.count({ where: { accountId: merchant.id } })
 const countEvents = () => db().event.count({ where: { accountId: merchant.id } })
 const isReplay = ({ headers }: ApiResponse) => headers.get('idempotent-replayed') === 'true'
-const payload = JSON.stringify
+const serialize = JSON.stringify
 
-async function makeSubjects() {
+async function makeSandboxPaths() {
   const withdrawal = await post('/withdrawals', { body: WITHDRAWAL })
   return {
     charge: `/sandbox/transactions/${(await openCharge(merchant)).id}`,
@@ -44,7 +44,7 @@ async function makeSubjects() {
   }
 }
 
-const byField = (text: string) => ({ errors: { 'Idempotency-Key': [text] } })
+const fieldErrors = (text: string) => ({ errors: { 'Idempotency-Key': [text] } })
 
 async function payCharge(): Promise<string> {
   const { id } = await openCharge(merchant)
@@ -61,51 +61,51 @@ const POSTS = [
     name: 'POST /transactions',
     path: async () => '/transactions',
     body: CHARGE,
-    other: { ...CHARGE, amount: 1_501 },
-    moves: 0,
-    keptH: 24,
-    acted: countCharges,
+    otherBody: { ...CHARGE, amount: 1_501 },
+    balanceChange: 0,
+    retentionHours: 24,
+    countEffects: countCharges,
     message: (text: string) => ({ errors: text }),
   },
   {
     name: 'POST /withdrawals',
     path: async () => '/withdrawals',
     body: WITHDRAWAL,
-    other: { ...WITHDRAWAL, amount: 1_001 },
-    moves: -WITHDRAWAL.amount,
-    keptH: 30 * 24,
-    acted: countWithdrawals,
-    message: byField,
+    otherBody: { ...WITHDRAWAL, amount: 1_001 },
+    balanceChange: -WITHDRAWAL.amount,
+    retentionHours: 30 * 24,
+    countEffects: countWithdrawals,
+    message: fieldErrors,
   },
   {
     name: 'POST /transactions/[id]/refunds',
     path: async () => `/transactions/${await payCharge()}/refunds`,
     body: { amount: 100, reason: 'no' },
-    other: { amount: 101, reason: 'no' },
-    moves: -100,
-    keptH: 30 * 24,
-    acted: () => db().refund.count({ where: { accountId: merchant.id } }),
-    message: byField,
+    otherBody: { amount: 101, reason: 'no' },
+    balanceChange: -100,
+    retentionHours: 30 * 24,
+    countEffects: () => db().refund.count({ where: { accountId: merchant.id } }),
+    message: fieldErrors,
   },
   {
     name: 'POST /sandbox/transactions/[id]',
-    path: async () => (await makeSubjects()).charge,
+    path: async () => (await makeSandboxPaths()).charge,
     body: { outcome: 'paid' },
-    other: { outcome: 'failed' },
-    moves: CHARGE.amount,
-    keptH: 24,
-    acted: countEvents,
-    message: byField,
+    otherBody: { outcome: 'failed' },
+    balanceChange: CHARGE.amount,
+    retentionHours: 24,
+    countEffects: countEvents,
+    message: fieldErrors,
   },
   {
     name: 'POST /sandbox/withdrawals/[id]',
-    path: async () => (await makeSubjects()).withdrawal,
+    path: async () => (await makeSandboxPaths()).withdrawal,
     body: { outcome: 'rejected', reason: 'no' },
-    other: { outcome: 'rejected' },
-    moves: WITHDRAWAL.amount,
-    keptH: 30 * 24,
-    acted: countEvents,
-    message: byField,
+    otherBody: { outcome: 'rejected' },
+    balanceChange: WITHDRAWAL.amount,
+    retentionHours: 30 * 24,
+    countEffects: countEvents,
+    message: fieldErrors,
   },
 ]
 
@@ -115,122 +115,127 @@ test('the table has every POST of the API', () => {
   expect(POSTS.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
 })
 
-describe.each(POSTS)('$name', ({ path: pathOf, body, other, moves, keptH, acted, message }) => {
-  test('a hundred concurrent requests with one key act once and get identical responses', async () => {
-    const path = await pathOf()
-    const [before, balanceBefore] = [await acted(), await readBalance()]
-    const key = newId()
-    const responses = await Promise.all(
-      Array.from({ length: 100 }, () => post(path, { key, body })),
-    )
-    expect(await acted()).toBe(before + 1)
-    const [first] = responses
-    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`))).toEqual(
-      new Set([`200 ${first?.text}`]),
-    )
-    expect(responses.filter(response => !isReplay(response))).toHaveLength(1)
-    expect(await readBalance()).toBe(balanceBefore + moves)
-    const later = await post(path, { key, body })
-    expect([later.text, isReplay(later)]).toEqual([first?.text, true])
-    await expectBalancedBooks(merchant.id)
-  })
-
-  test('a replay is the first response, whatever happened since, with one more header', async () => {
-    const path = await pathOf()
-    const key = newId()
-    const first = await post(path, { key, body })
-    const { data } = first.body
-    const outcome = path === '/transactions' ? 'paid' : 'approved'
-    const id = data.transaction_id ?? data.id
-    const isDecided = ['/transactions', '/withdrawals'].includes(path)
-    if (isDecided) await post(`/sandbox${path}/${id}`, { body: { outcome } })
-    const second = await post(path, { key, body })
-    expect([second.status, second.text]).toEqual([200, first.text])
-    const comparableHeaders = ({ headers }: ApiResponse) =>
-      [...headers].filter(([name]) => !/^(date|x-request-id|idempotent-replayed)$/.test(name))
-    expect(comparableHeaders(second)).toEqual(comparableHeaders(first))
-    expect([isReplay(first), isReplay(second)]).toEqual([false, true])
-  })
-
-  test('field order, white space and escapes do not make a different body', async () => {
-    const path = await pathOf()
-    const key = newId()
-    const before = await acted()
-    const first = await post(path, { key, body })
-    const reversed = Object.fromEntries(Object.entries(body).toReversed())
-    const spelled = payload(body).replace('a', '\\u0061')
-    for (const raw of [payload(reversed), payload(body, null, 2), ` ${spelled}\n`]) {
-      const again = await post(path, { key, raw })
-      expect([again.text, isReplay(again)]).toEqual([first.text, true])
-    }
-    expect(await acted()).toBe(before + 1)
-  })
-
-  test('422 in the shape of the endpoint for the same key with another body', async () => {
-    const path = await pathOf()
-    const key = newId()
-    const refusal = message(
-      'Idempotency-Key was already used with a different body: send a new key',
-    )
-    const first = await post(path, { key, body })
-    const before = await acted()
-    for (const sent of [other, { ...body, note: 1 }, {}]) {
-      const { status, body: responseBody } = await post(path, { key, body: sent })
-      expect([status, responseBody]).toEqual([422, refusal])
-    }
-    expect(await acted()).toBe(before)
-    expect((await post(path, { key, body })).text).toBe(first.text)
-  })
-
-  test('of two concurrent bodies with one key, one acts and the other is refused', async () => {
-    const path = await pathOf()
-    const [key, before] = [newId(), await acted()]
-    const both = await Promise.all([body, other].map(sent => post(path, { key, body: sent })))
-    expect(both.map(({ status }) => status).sort()).toEqual([200, 422])
-    expect(await acted()).toBe(before + 1)
-  })
-
-  test('422 in the shape of the endpoint for an empty key and a key of 256 characters', async () => {
-    const path = await pathOf()
-    const before = await acted()
-    const refusal = message('Idempotency-Key must have 1 to 255 characters')
-    for (const key of ['', 'k'.repeat(256)]) {
-      const { status, body: responseBody } = await post(path, { key, body })
-      expect([status, responseBody]).toEqual([422, refusal])
-    }
-    expect(await acted()).toBe(before)
-  })
-
-  test('any 1 to 255 characters are a valid key', async () => {
-    for (const made of ['!', `é${newId()} ÿ"\\'%`, 'k'.repeat(255)]) {
+describe.each(POSTS)(
+  '$name',
+  ({ path: pathOf, body, otherBody, balanceChange, retentionHours, countEffects, message }) => {
+    test('a hundred concurrent requests with one key act once and get identical responses', async () => {
       const path = await pathOf()
-      const key = made
-      const before = await acted()
-      const first = await post(path, { key, body })
-      const second = await post(path, { key, body })
-      expect([first.status, second.text]).toEqual([200, first.text])
-      expect(await acted()).toBe(before + 1)
-    }
-  })
+      const [before, balanceBefore] = [await countEffects(), await readBalance()]
+      const key = newId()
+      const responses = await Promise.all(
+        Array.from({ length: 100 }, () => post(path, { key, body })),
+      )
+      expect(await countEffects()).toBe(before + 1)
+      const [first] = responses
+      expect(new Set(responses.map(({ status, text }) => `${status} ${text}`))).toEqual(
+        new Set([`200 ${first?.text}`]),
+      )
+      expect(responses.filter(response => !isReplay(response))).toHaveLength(1)
+      expect(await readBalance()).toBe(balanceBefore + balanceChange)
+      const later = await post(path, { key, body })
+      expect([later.text, isReplay(later)]).toEqual([first?.text, true])
+      await expectBalancedLedger(merchant.id)
+    })
 
-  test('an expired key acts again', async () => {
-    const path = await pathOf()
-    const key = newId()
-    const first = await post(path, { key, body })
-    const { keptS } = await readKeyLifetime(key)
-    expect(Math.round(keptS / 3_600)).toBe(keptH)
-    await db().$executeRaw`
+    test('a replay is the first response, whatever happened since, with one more header', async () => {
+      const path = await pathOf()
+      const key = newId()
+      const first = await post(path, { key, body })
+      const { data } = first.body
+      const outcome = path === '/transactions' ? 'paid' : 'approved'
+      const id = data.transaction_id ?? data.id
+      const isDecided = ['/transactions', '/withdrawals'].includes(path)
+      if (isDecided) await post(`/sandbox${path}/${id}`, { body: { outcome } })
+      const second = await post(path, { key, body })
+      expect([second.status, second.text]).toEqual([200, first.text])
+      const comparableHeaders = ({ headers }: ApiResponse) =>
+        [...headers].filter(([name]) => !/^(date|x-request-id|idempotent-replayed)$/.test(name))
+      expect(comparableHeaders(second)).toEqual(comparableHeaders(first))
+      expect([isReplay(first), isReplay(second)]).toEqual([false, true])
+    })
+
+    test('field order, white space and escapes do not make a different body', async () => {
+      const path = await pathOf()
+      const key = newId()
+      const before = await countEffects()
+      const first = await post(path, { key, body })
+      const reversed = Object.fromEntries(Object.entries(body).toReversed())
+      const escaped = serialize(body).replace('a', '\\u0061')
+      for (const raw of [serialize(reversed), serialize(body, null, 2), ` ${escaped}\n`]) {
+        const replay = await post(path, { key, raw })
+        expect([replay.text, isReplay(replay)]).toEqual([first.text, true])
+      }
+      expect(await countEffects()).toBe(before + 1)
+    })
+
+    test('422 in the shape of the endpoint for the same key with another body', async () => {
+      const path = await pathOf()
+      const key = newId()
+      const refusal = message(
+        'Idempotency-Key was already used with a different body: send a new key',
+      )
+      const first = await post(path, { key, body })
+      const before = await countEffects()
+      for (const sent of [otherBody, { ...body, note: 1 }, {}]) {
+        const { status, body: responseBody } = await post(path, { key, body: sent })
+        expect([status, responseBody]).toEqual([422, refusal])
+      }
+      expect(await countEffects()).toBe(before)
+      expect((await post(path, { key, body })).text).toBe(first.text)
+    })
+
+    test('of two concurrent bodies with one key, one acts and the other is refused', async () => {
+      const path = await pathOf()
+      const [key, before] = [newId(), await countEffects()]
+      const responses = await Promise.all(
+        [body, otherBody].map(sent => post(path, { key, body: sent })),
+      )
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 422])
+      expect(await countEffects()).toBe(before + 1)
+    })
+
+    test('422 in the shape of the endpoint for an empty key and a key of 256 characters', async () => {
+      const path = await pathOf()
+      const before = await countEffects()
+      const refusal = message('Idempotency-Key must have 1 to 255 characters')
+      for (const key of ['', 'k'.repeat(256)]) {
+        const { status, body: responseBody } = await post(path, { key, body })
+        expect([status, responseBody]).toEqual([422, refusal])
+      }
+      expect(await countEffects()).toBe(before)
+    })
+
+    test('any 1 to 255 characters are a valid key', async () => {
+      for (const validKey of ['!', `é${newId()} ÿ"\\'%`, 'k'.repeat(255)]) {
+        const path = await pathOf()
+        const key = validKey
+        const before = await countEffects()
+        const first = await post(path, { key, body })
+        const second = await post(path, { key, body })
+        expect([first.status, second.text]).toEqual([200, first.text])
+        expect(await countEffects()).toBe(before + 1)
+      }
+    })
+
+    test('an expired key acts again', async () => {
+      const path = await pathOf()
+      const key = newId()
+      const first = await post(path, { key, body })
+      const { keptS } = await readKeyLifetime(key)
+      expect(Math.round(keptS / 3_600)).toBe(retentionHours)
+      await db().$executeRaw`
       UPDATE idempotency_keys SET expires_at = now() - interval '1 second' WHERE key = ${key}`
-    const before = await acted()
-    const again = await post(path, { key, body })
-    expect(isReplay(again)).toBe(false)
-    // The sandbox cannot decide twice, but its 409 is a new response.
-    const decided = path.startsWith('/sandbox')
-    expect(again.status).toBe(decided ? 409 : 200)
-    expect(again.text).not.toBe(first.text)
-    expect(await acted()).toBe(decided ? before : before + 1)
-  })
-})
+      const before = await countEffects()
+      const again = await post(path, { key, body })
+      expect(isReplay(again)).toBe(false)
+      // The sandbox cannot decide twice, but its 409 is a new response.
+      const isSandbox = path.startsWith('/sandbox')
+      expect(again.status).toBe(isSandbox ? 409 : 200)
+      expect(again.text).not.toBe(first.text)
+      expect(await countEffects()).toBe(isSandbox ? before : before + 1)
+    })
+  },
+)
 
 async function readKeyLifetime(key: string) {
   const [row] = await db().$queryRaw<{ keptS: number }[]>`

@@ -80,9 +80,9 @@ describe('429', () => {
     )
     expectRefusal(responses.at(-1))
     setLimits({})
-    const makes = method === 'POST' && !path.startsWith('/sandbox')
-    const made = makes ? responses.filter(({ status }) => status === 200).length : 0
-    expect(await countRows()).toBe(before + made)
+    const createsRow = method === 'POST' && !path.startsWith('/sandbox')
+    const createdCount = createsRow ? responses.filter(({ status }) => status === 200).length : 0
+    expect(await countRows()).toBe(before + createdCount)
   })
 
   /** Counts the merchant's charges, withdrawals and refunds through the API. */
@@ -98,7 +98,7 @@ describe('429', () => {
     setLimits({ RATE_TOKEN_PER_SECOND: '2', RATE_TOKEN_BURST: '2' })
     const [refused] = (await callUntilRefused(() => callApi())).slice(-1)
     const seconds = Number(refused?.headers.get('retry-after'))
-    await new Promise(done => setTimeout(done, seconds * 1_000))
+    await new Promise(resolve => setTimeout(resolve, seconds * 1_000))
     expect((await callApi()).status).toBe(200)
   })
 
@@ -219,9 +219,15 @@ describe('failed authentication', () => {
     const tokenOptions = { accountId: world.merchant.id, mode: 'test' as const, name: 'leaked' }
     const leaked = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
     await revokeToken(leaked.id, 'leaked', ACTOR)
-    const ended = await makeToken(world.merchant.id, { expiresAt: new Date(Date.now() - 1_000) })
-    const wrong = ['Basic YTpi', 'Bearer', `Bearer ${leaked.token}`, `Bearer ${ended}`, 'Bearer x']
-    for (const authorization of wrong) {
+    const expired = await makeToken(world.merchant.id, { expiresAt: new Date(Date.now() - 1_000) })
+    const invalidHeaders = [
+      'Basic YTpi',
+      'Bearer',
+      `Bearer ${leaked.token}`,
+      `Bearer ${expired}`,
+      'Bearer x',
+    ]
+    for (const authorization of invalidHeaders) {
       const response = await callApi('GET', '/account', { token: null, headers: { authorization } })
       expect(response.status).toBe(401)
     }

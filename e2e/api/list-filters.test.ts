@@ -4,14 +4,14 @@ import { call } from '#lib/testing/call.ts'
 import {
   type Api,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   makeMerchant,
   makeToken,
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { LISTS, type List, makeList, WITHDRAWAL } from '#lib/testing/lists.ts'
 
-const ROWS = 10
+const ROW_COUNT = 10
 
 let api: Api
 beforeAll(async () => {
@@ -23,15 +23,15 @@ describe.each(LISTS)('GET $path', kind => {
   const { path, insert, finalStatuses } = kind
   let fixture: List
   beforeAll(async () => {
-    fixture = await makeList(api, kind, ROWS)
-    const decide = (nth: number, outcome: string) =>
-      fixture.send('POST', `/sandbox${path}/${fixture.at(nth).id}`, { outcome })
-    for (const nth of [2, 5]) await decide(nth, finalStatuses[0])
-    await decide(7, finalStatuses[1])
+    fixture = await makeList(api, kind, ROW_COUNT)
+    const simulateOutcome = (index: number, outcome: string) =>
+      fixture.send('POST', `/sandbox${path}/${fixture.at(index).id}`, { outcome })
+    for (const index of [2, 5]) await simulateOutcome(index, finalStatuses[0])
+    await simulateOutcome(7, finalStatuses[1])
   })
-  afterAll(() => expectBalancedBooks(fixture.merchant.id))
+  afterAll(() => expectBalancedLedger(fixture.merchant.id))
 
-  const ids = (...nths: number[]) => nths.map(nth => fixture.at(nth).id)
+  const ids = (...indexes: number[]) => indexes.map(index => fixture.at(index).id)
 
   test('status: each value, also page by page', async () => {
     expect(await fixture.idsOf({ status: finalStatuses[0] })).toEqual(ids(5, 2))
@@ -58,21 +58,25 @@ describe.each(LISTS)('GET $path', kind => {
   })
 
   test('a date is midnight UTC, and a time may have any offset', async () => {
-    const old = await makeMerchant()
-    const caller = await makeToken(old.id)
-    const made: string[] = []
+    const otherMerchant = await makeMerchant()
+    const caller = await makeToken(otherMerchant.id)
+    const createdIds: string[] = []
     for (const time of ['09T23:59:59.999Z', '10T00:00:00.000Z', '10T12:00:00.000Z']) {
       const createdAt = new Date(`2026-03-${time}`)
-      made.push((await insert(old.id, { id: newId(createdAt), createdAt })).id)
+      createdIds.push((await insert(otherMerchant.id, { id: newId(createdAt), createdAt })).id)
     }
-    const found = async (query: Record<string, string>) =>
-      (await fixture.idsOf(query, caller)).map(id => made.indexOf(id))
-    expect(await found({ created_from: '2026-03-10' })).toEqual([2, 1])
-    expect(await found({ created_to: '2026-03-10' })).toEqual([0])
-    expect(await found({ created_from: '2026-03-10', created_to: '2026-03-11' })).toEqual([2, 1])
-    expect(await found({ created_from: '2026-03-10T09:00:00-03:00' })).toEqual([2])
-    expect(await found({ created_to: '2026-03-10T21:00:00+09:00' })).toEqual([1, 0])
-    expect(await found({ created_from: '1970-01-01', created_to: '9999-12-31' })).toHaveLength(3)
+    const findIndexes = async (query: Record<string, string>) =>
+      (await fixture.idsOf(query, caller)).map(id => createdIds.indexOf(id))
+    expect(await findIndexes({ created_from: '2026-03-10' })).toEqual([2, 1])
+    expect(await findIndexes({ created_to: '2026-03-10' })).toEqual([0])
+    expect(await findIndexes({ created_from: '2026-03-10', created_to: '2026-03-11' })).toEqual([
+      2, 1,
+    ])
+    expect(await findIndexes({ created_from: '2026-03-10T09:00:00-03:00' })).toEqual([2])
+    expect(await findIndexes({ created_to: '2026-03-10T21:00:00+09:00' })).toEqual([1, 0])
+    expect(
+      await findIndexes({ created_from: '1970-01-01', created_to: '9999-12-31' }),
+    ).toHaveLength(3)
   })
 
   test('several filters must all match', async () => {
@@ -88,10 +92,12 @@ describe.each(LISTS)('GET $path', kind => {
   })
 
   test('an empty or unknown parameter is ignored; of a repeated parameter the last value counts', async () => {
-    const empty = 'limit=&cursor=&status=&external_id=&created_from=&created_to=&q=&page=2'
-    expect((await fixture.send('GET', `${path}?${empty}`)).text).toBe((await fixture.list()).text)
-    const twice = await fixture.send('GET', `${path}?limit=5&limit=0&limit=2`)
-    expect(twice.body.data).toHaveLength(2)
+    const emptyQuery = 'limit=&cursor=&status=&external_id=&created_from=&created_to=&q=&page=2'
+    expect((await fixture.send('GET', `${path}?${emptyQuery}`)).text).toBe(
+      (await fixture.list()).text,
+    )
+    const repeated = await fixture.send('GET', `${path}?limit=5&limit=0&limit=2`)
+    expect(repeated.body.data).toHaveLength(2)
   })
 
   test.each<[string, string[]]>([
@@ -113,10 +119,10 @@ describe.each(LISTS)('GET $path', kind => {
   })
 
   test('422 names all invalid values at once', async () => {
-    const bad = { limit: 0, cursor: 'x', status: 'x', created_from: 'x', created_to: 'x' }
-    const { status, body } = await fixture.list(bad)
+    const invalid = { limit: 0, cursor: 'x', status: 'x', created_from: 'x', created_to: 'x' }
+    const { status, body } = await fixture.list(invalid)
     expect(status).toBe(422)
-    expect(Object.keys(body.errors).sort()).toEqual(Object.keys(bad).sort())
+    expect(Object.keys(body.errors).sort()).toEqual(Object.keys(invalid).sort())
   })
 
   test('a time that PostgreSQL cannot read is 422, never 500', async () => {
@@ -149,10 +155,10 @@ describe('q', () => {
 
   test('finds a charge by a part of name or e-mail and by its whole identifiers', async () => {
     const payer = { client_name: 'Zoë 100%_Álvares', client_email: 'ZOE+1@Example.com' }
-    const named = { client_doc: '390.533.447-05', external_id: 'order #1' }
-    const id = (await send('/transactions', { ...CHARGE, ...payer, ...named })).transaction_id
+    const identifiers = { client_doc: '390.533.447-05', external_id: 'order #1' }
+    const id = (await send('/transactions', { ...CHARGE, ...payer, ...identifiers })).transaction_id
     const { end_to_end_id } = await send(`/sandbox/transactions/${id}`, { outcome: 'paid' })
-    const whole = [id, id.toUpperCase(), end_to_end_id, ...Object.values(named)]
+    const whole = [id, id.toUpperCase(), end_to_end_id, ...Object.values(identifiers)]
     for (const q of [...whole, 'Zoë', 'zoë 100%_á', '%_', 'zoe+1@']) {
       expect(await find('/transactions', q), q).toEqual([id])
     }

@@ -4,14 +4,14 @@ import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
-  expectBalancedBooks,
+  expectBalancedLedger,
   makeMerchant,
   makeToken,
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { LISTS, type List, makeList, type Row } from '#lib/testing/lists.ts'
 
-const ROWS = 23
+const ROW_COUNT = 23
 
 let api: Api
 beforeAll(async () => {
@@ -23,9 +23,9 @@ describe.each(LISTS)('GET $path', kind => {
   const { path, insert } = kind
   let fixture: List
   beforeAll(async () => {
-    fixture = await makeList(api, kind, ROWS)
+    fixture = await makeList(api, kind, ROW_COUNT)
   })
-  afterAll(() => expectBalancedBooks(fixture.merchant.id))
+  afterAll(() => expectBalancedLedger(fixture.merchant.id))
 
   test('200: twenty rows, newest first, each equal to its own GET, and a next_cursor', async () => {
     const { status, body, headers } = await fixture.list()
@@ -35,16 +35,16 @@ describe.each(LISTS)('GET $path', kind => {
     expect(body.next_cursor).toMatch(/./)
     expect(headers.get('cache-control')).toBe('private, no-store')
     for (const row of body.data.slice(10, 14)) {
-      const alone = await fixture.send('GET', `${path}/${row.id}`)
-      expect(JSON.stringify(row)).toBe(JSON.stringify(alone.body.data))
+      const single = await fixture.send('GET', `${path}/${row.id}`)
+      expect(JSON.stringify(row)).toBe(JSON.stringify(single.body.data))
     }
   })
 
   test('a limit from 1 to 100 sets the page size; the cursor visits every row exactly once', async () => {
-    for (const limit of [1, 7, ROWS - 1, ROWS, ROWS + 1, 100]) {
+    for (const limit of [1, 7, ROW_COUNT - 1, ROW_COUNT, ROW_COUNT + 1, 100]) {
       const pages = await fixture.walk({ limit })
       expect(pages.flat()).toEqual(fixture.newest())
-      expect(pages).toHaveLength(Math.ceil(ROWS / limit))
+      expect(pages).toHaveLength(Math.ceil(ROW_COUNT / limit))
       for (const page of pages.slice(0, -1)) expect(page).toHaveLength(limit)
     }
   })
@@ -55,8 +55,8 @@ describe.each(LISTS)('GET $path', kind => {
     expect((await fixture.list({ limit: length - 1 })).body.next_cursor).not.toBeNull()
     const empty = '{"data":[],"next_cursor":null}'
     expect((await fixture.list({ cursor: fixture.at(0).id })).text).toBe(empty)
-    const nobody = await makeToken((await makeMerchant()).id)
-    expect((await fixture.list({}, nobody)).text).toBe(empty)
+    const otherToken = await makeToken((await makeMerchant()).id)
+    expect((await fixture.list({}, otherToken)).text).toBe(empty)
   })
 
   test('paging returns each row once although new rows arrive meanwhile', async () => {
@@ -69,21 +69,21 @@ describe.each(LISTS)('GET $path', kind => {
   })
 
   test('rows of another account or mode are in no list, whatever the filter', async () => {
-    const [mine, other] = [await makeMerchant(), await makeMerchant()]
-    const own = await insert(mine.id, {})
-    const live = await insert(mine.id, { mode: 'live', externalId: 'shared' })
+    const [merchant, other] = [await makeMerchant(), await makeMerchant()]
+    const ownRow = await insert(merchant.id, {})
+    const live = await insert(merchant.id, { mode: 'live', externalId: 'shared' })
     await insert(other.id, { externalId: 'shared' })
-    const caller = await makeToken(mine.id)
-    const tokenOptions = { accountId: mine.id, mode: 'live' as const, name: 'live' }
+    const caller = await makeToken(merchant.id)
+    const tokenOptions = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
     const all = { ...tokenOptions, permissions: [...PERMISSIONS] }
-    const { token: inLive } = await issueToken(all, { type: 'system' })
-    expect(await fixture.idsOf({}, caller)).toEqual([own.id])
-    expect(await fixture.idsOf({}, inLive)).toEqual([live.id])
+    const { token: liveToken } = await issueToken(all, { type: 'system' })
+    expect(await fixture.idsOf({}, caller)).toEqual([ownRow.id])
+    expect(await fixture.idsOf({}, liveToken)).toEqual([live.id])
     for (const query of [{ external_id: 'shared' }, { q: 'shared' }, { q: live.id }]) {
       expect(await fixture.idsOf(query, caller)).toEqual([])
-      expect(await fixture.idsOf(query, inLive)).toEqual([live.id])
+      expect(await fixture.idsOf(query, liveToken)).toEqual([live.id])
     }
-    expect(await fixture.idsOf({ cursor: live.id }, caller)).toEqual([own.id])
+    expect(await fixture.idsOf({ cursor: live.id }, caller)).toEqual([ownRow.id])
   })
 })
 

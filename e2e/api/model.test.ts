@@ -6,7 +6,7 @@ import { type ApiResponse, call } from '#lib/testing/call.ts'
 import {
   type Api,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   makeMerchant,
   makeToken,
   startApi,
@@ -14,9 +14,9 @@ import {
 import fc from '#lib/testing/property.ts'
 
 /** Number of histories; `npm run torture` sets more. */
-const RUNS = Number(process.env.MODEL_RUNS || 50)
+const HISTORY_COUNT = Number(process.env.MODEL_RUNS || 50)
 /** Number of steps in each history; `npm run torture` sets more. */
-const STEPS = Number(process.env.MODEL_COMMANDS || 30)
+const STEP_COUNT = Number(process.env.MODEL_COMMANDS || 30)
 /** Time for one step on a slow machine; the timeout is the sum of all steps. */
 const STEP_MAX_MS = 500
 
@@ -80,7 +80,13 @@ class MerchantModel {
   }
 
   /** Reports an outcome of the simulated bank; adds `gain` if the state allows it. */
-  async decide(kind: string, resource: Resource, outcome: string, from: string[], gain: number) {
+  async simulateOutcome(
+    kind: string,
+    resource: Resource,
+    outcome: string,
+    from: string[],
+    gain: number,
+  ) {
     const isAllowed = from.includes(resource.status)
     const { status } = await this.send(`/sandbox/${kind}/${resource.id}`, { outcome })
     expect(status).toBe(isAllowed ? 200 : 409)
@@ -91,45 +97,55 @@ class MerchantModel {
   }
 }
 
-const pick = <T>(things: T[], nth: number): T | undefined => things[nth % things.length]
+const pick = <T>(items: T[], nth: number): T | undefined => items[nth % items.length]
 
-async function charge(shop: MerchantModel, { part }: Step, callers = 1): Promise<void> {
+async function charge(merchant: MerchantModel, { part }: Step, callers = 1): Promise<void> {
   const amount = 500 + part * 45
-  const id = await shop.create('/transactions', { ...CHARGE, amount }, null, callers)
-  if (id) shop.charges.push({ id, amount, status: 'pending', refunded: 0 })
+  const id = await merchant.create('/transactions', { ...CHARGE, amount }, null, callers)
+  if (id) merchant.charges.push({ id, amount, status: 'pending', refunded: 0 })
 }
 
-async function withdraw(shop: MerchantModel, { part }: Step, callers = 1): Promise<void> {
+async function withdraw(merchant: MerchantModel, { part }: Step, callers = 1): Promise<void> {
   const amount = 1_000 + part * 60
   const order = { amount, pix_key: 'hold@example.com', pix_key_type: 'email' }
-  const id = await shop.create('/withdrawals', order, amount > shop.balance ? 422 : null, callers)
+  const id = await merchant.create(
+    '/withdrawals',
+    order,
+    amount > merchant.balance ? 422 : null,
+    callers,
+  )
   if (!id) return
-  shop.withdrawals.push({ id, amount, status: 'pending', refunded: 0 })
-  shop.balance -= amount
+  merchant.withdrawals.push({ id, amount, status: 'pending', refunded: 0 })
+  merchant.balance -= amount
 }
 
-async function refund(shop: MerchantModel, { nth, part }: Step, callers = 1): Promise<void> {
-  const target = pick(shop.charges, nth)
+async function refund(merchant: MerchantModel, { nth, part }: Step, callers = 1): Promise<void> {
+  const target = pick(merchant.charges, nth)
   if (!target) return
   const amount = Math.max(1, Math.round((target.amount * (part + 1)) / 90))
-  const tooMuch = amount > target.amount - target.refunded || amount > shop.balance
-  const refusal = target.status !== 'paid' ? 409 : tooMuch ? 422 : null
-  const id = await shop.create(`/transactions/${target.id}/refunds`, { amount }, refusal, callers)
+  const isTooMuch = amount > target.amount - target.refunded || amount > merchant.balance
+  const refusal = target.status !== 'paid' ? 409 : isTooMuch ? 422 : null
+  const id = await merchant.create(
+    `/transactions/${target.id}/refunds`,
+    { amount },
+    refusal,
+    callers,
+  )
   if (!id) return
   target.refunded += amount
-  shop.refunds.push({ id, amount, status: 'pending', refunded: 0, charge: target })
-  shop.balance -= amount
+  merchant.refunds.push({ id, amount, status: 'pending', refunded: 0, charge: target })
+  merchant.balance -= amount
 }
 
 async function decideCharge(
-  shop: MerchantModel,
+  merchant: MerchantModel,
   { nth }: Step,
   outcome: 'paid' | 'expired' | 'failed',
 ) {
-  const resource = pick(shop.charges, nth)
+  const resource = pick(merchant.charges, nth)
   const from = outcome === 'paid' ? ['pending', 'expired', 'failed'] : ['pending']
   if (!resource) return
-  await shop.decide(
+  await merchant.simulateOutcome(
     'transactions',
     resource,
     outcome,
@@ -139,24 +155,24 @@ async function decideCharge(
 }
 
 async function decideWithdrawal(
-  shop: MerchantModel,
+  merchant: MerchantModel,
   { nth }: Step,
   outcome: 'approved' | 'rejected',
 ) {
-  const resource = pick(shop.withdrawals, nth)
+  const resource = pick(merchant.withdrawals, nth)
   const gain = outcome === 'rejected' ? (resource?.amount ?? 0) : 0
-  if (resource) await shop.decide('withdrawals', resource, outcome, ['pending'], gain)
+  if (resource) await merchant.simulateOutcome('withdrawals', resource, outcome, ['pending'], gain)
 }
 
 /** Reports the bank's result of a refund; only a worker receives it, so there is no route. */
 async function settleRefund(
-  shop: MerchantModel,
+  merchant: MerchantModel,
   { nth }: Step,
   outcome: 'completed' | 'rejected',
 ): Promise<void> {
-  const resource = pick(shop.refunds, nth)
+  const resource = pick(merchant.refunds, nth)
   if (!resource) return
-  const settlement = { accountId: shop.accountId, refundId: resource.id, chargeColumns }
+  const settlement = { accountId: merchant.accountId, refundId: resource.id, chargeColumns }
   const row =
     outcome === 'completed'
       ? await completeRefund({
@@ -167,17 +183,17 @@ async function settleRefund(
   expect(row !== null).toBe(resource.status === 'pending')
   if (!row) return
   resource.status = outcome
-  shop.eventCount += 1
+  merchant.eventCount += 1
   if (outcome === 'completed') return
-  shop.balance += resource.amount
+  merchant.balance += resource.amount
   if (resource.charge) resource.charge.refunded -= resource.amount
 }
 
 /** Repeats a request, as after a lost response: without effect, with the same response. */
-async function retry(shop: MerchantModel, { nth }: Step): Promise<void> {
-  const first = pick(shop.requests, nth)
+async function retry(merchant: MerchantModel, { nth }: Step): Promise<void> {
+  const first = pick(merchant.requests, nth)
   if (!first) return
-  const again = await shop.send(first.path, first.body, first.key)
+  const again = await merchant.send(first.path, first.body, first.key)
   expect([again.status, again.text]).toEqual([200, first.text])
   expect(again.headers.get('idempotent-replayed')).toBe('true')
 }
@@ -187,16 +203,16 @@ const ACTIONS = {
   withdraw,
   refund,
   retry,
-  pay: (shop: MerchantModel, step: Step) => decideCharge(shop, step, 'paid'),
-  expire: (shop: MerchantModel, step: Step) => decideCharge(shop, step, 'expired'),
-  fail: (shop: MerchantModel, step: Step) => decideCharge(shop, step, 'failed'),
-  approve: (shop: MerchantModel, step: Step) => decideWithdrawal(shop, step, 'approved'),
-  reject: (shop: MerchantModel, step: Step) => decideWithdrawal(shop, step, 'rejected'),
-  complete: (shop: MerchantModel, step: Step) => settleRefund(shop, step, 'completed'),
-  refuse: (shop: MerchantModel, step: Step) => settleRefund(shop, step, 'rejected'),
-  'charge by three at once': (shop: MerchantModel, step: Step) => charge(shop, step, 3),
-  'withdraw by three at once': (shop: MerchantModel, step: Step) => withdraw(shop, step, 3),
-  'refund by three at once': (shop: MerchantModel, step: Step) => refund(shop, step, 3),
+  pay: (merchant: MerchantModel, step: Step) => decideCharge(merchant, step, 'paid'),
+  expire: (merchant: MerchantModel, step: Step) => decideCharge(merchant, step, 'expired'),
+  fail: (merchant: MerchantModel, step: Step) => decideCharge(merchant, step, 'failed'),
+  approve: (merchant: MerchantModel, step: Step) => decideWithdrawal(merchant, step, 'approved'),
+  reject: (merchant: MerchantModel, step: Step) => decideWithdrawal(merchant, step, 'rejected'),
+  complete: (merchant: MerchantModel, step: Step) => settleRefund(merchant, step, 'completed'),
+  refuse: (merchant: MerchantModel, step: Step) => settleRefund(merchant, step, 'rejected'),
+  'charge by three at once': (merchant: MerchantModel, step: Step) => charge(merchant, step, 3),
+  'withdraw by three at once': (merchant: MerchantModel, step: Step) => withdraw(merchant, step, 3),
+  'refund by three at once': (merchant: MerchantModel, step: Step) => refund(merchant, step, 3),
 }
 
 const names = Object.keys(ACTIONS) as (keyof typeof ACTIONS)[]
@@ -216,60 +232,66 @@ const step = fc.record({
   part: fc.nat({ max: 99 }),
 })
 
-async function read(shop: MerchantModel, path: string) {
-  return (await call(api.url, 'GET', path, { token: shop.token })).body
+async function read(merchant: MerchantModel, path: string) {
+  return (await call(api.url, 'GET', path, { token: merchant.token })).body
 }
 
-async function expectModelMatches(shop: MerchantModel): Promise<void> {
-  const summarize = (things: Resource[]) =>
-    things.map(({ id, amount, status }) => [id, amount, status])
-  for (const [path, things] of [
-    ['/transactions', shop.charges],
-    ['/withdrawals', shop.withdrawals],
+async function expectModelMatches(merchant: MerchantModel): Promise<void> {
+  const summarize = (resources: Resource[]) =>
+    resources.map(({ id, amount, status }) => [id, amount, status])
+  for (const [path, resources] of [
+    ['/transactions', merchant.charges],
+    ['/withdrawals', merchant.withdrawals],
   ] as const) {
-    const { data } = await read(shop, `${path}?limit=100`)
-    expect(summarize(data.toReversed())).toEqual(summarize(things))
+    const { data } = await read(merchant, `${path}?limit=100`)
+    expect(summarize(data.toReversed())).toEqual(summarize(resources))
   }
-  for (const one of shop.charges.filter(({ status }) => status === 'paid')) {
-    const { data } = await read(shop, `/transactions/${one.id}`)
-    const completedRefunds = shop.refunds.filter(
-      ({ charge, status }) => charge === one && status === 'completed',
+  for (const paidCharge of merchant.charges.filter(({ status }) => status === 'paid')) {
+    const { data } = await read(merchant, `/transactions/${paidCharge.id}`)
+    const completedRefunds = merchant.refunds.filter(
+      ({ charge, status }) => charge === paidCharge && status === 'completed',
     )
     expect(data.refunded_amount).toBe(completedRefunds.reduce((sum, { amount }) => sum + amount, 0))
   }
-  const { data } = await read(shop, '/events')
+  const { data } = await read(merchant, '/events')
   expect(data.map(({ sequence }: { sequence: number }) => sequence)).toEqual(
-    Array.from({ length: shop.eventCount }, (_, nth) => nth + 1),
+    Array.from({ length: merchant.eventCount }, (_, index) => index + 1),
   )
 }
 
 test(
   'after any sequence of operations the balance equals a simple model and the ledger balances',
   async () => {
-    const seen = new Set<string>()
+    const reachedStates = new Set<string>()
     async function runHistory(history: Step[]): Promise<void> {
       const merchant = await makeMerchant()
-      const shop = new MerchantModel(await makeToken(merchant.id), merchant.id)
-      for (const one of history) {
-        await ACTIONS[one.do](shop, one)
-        expect(await read(shop, '/account')).toEqual({ name: merchant.name, balance: shop.balance })
+      const model = new MerchantModel(await makeToken(merchant.id), merchant.id)
+      for (const nextStep of history) {
+        await ACTIONS[nextStep.do](model, nextStep)
+        expect(await read(model, '/account')).toEqual({
+          name: merchant.name,
+          balance: model.balance,
+        })
       }
-      await expectModelMatches(shop)
-      await expectBalancedBooks(merchant.id)
-      for (const { status } of shop.charges) seen.add(`charge ${status}`)
-      for (const { status } of shop.withdrawals) seen.add(`withdrawal ${status}`)
-      for (const { status } of shop.refunds) seen.add(`refund ${status}`)
-      if (shop.charges.some(({ refunded }) => refunded > 0)) seen.add('charge refunded')
+      await expectModelMatches(model)
+      await expectBalancedLedger(merchant.id)
+      for (const { status } of model.charges) reachedStates.add(`charge ${status}`)
+      for (const { status } of model.withdrawals) reachedStates.add(`withdrawal ${status}`)
+      for (const { status } of model.refunds) reachedStates.add(`refund ${status}`)
+      if (model.charges.some(({ refunded }) => refunded > 0)) reachedStates.add('charge refunded')
     }
-    const histories = fc.array(step, { minLength: STEPS, maxLength: STEPS })
-    await fc.assert(fc.asyncProperty(histories, runHistory), { numRuns: RUNS, endOnFailure: true })
+    const histories = fc.array(step, { minLength: STEP_COUNT, maxLength: STEP_COUNT })
+    await fc.assert(fc.asyncProperty(histories, runHistory), {
+      numRuns: HISTORY_COUNT,
+      endOnFailure: true,
+    })
     // Without reaching every state, the comparison proves little; short runs may miss some.
-    if (RUNS * STEPS < 1_500) return
-    expect([...seen].sort()).toEqual([
+    if (HISTORY_COUNT * STEP_COUNT < 1_500) return
+    expect([...reachedStates].sort()).toEqual([
       ...['expired', 'failed', 'paid', 'pending', 'refunded'].map(state => `charge ${state}`),
       ...['completed', 'pending', 'rejected'].map(state => `refund ${state}`),
       ...['approved', 'pending', 'rejected'].map(state => `withdrawal ${state}`),
     ])
   },
-  60_000 + RUNS * STEPS * STEP_MAX_MS,
+  60_000 + HISTORY_COUNT * STEP_COUNT * STEP_MAX_MS,
 )

@@ -45,25 +45,25 @@ function mediaOf(part: unknown): Json {
 describe('the document', () => {
   test('satisfies the recommended rules of Redocly', async () => {
     const config = await createConfig({ extends: ['recommended'] })
-    const found = await lintFromString({ source: JSON.stringify(document), config })
+    const problems = await lintFromString({ source: JSON.stringify(document), config })
     expect(
-      found.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
+      problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
     ).toEqual([])
   })
 
   test('lists exactly the routes and methods of the API', () => {
-    const open = routes.filter(
+    const apiRoutes = routes.filter(
       ({ segments }) => !/^(dashboard|visitor|person|admin)$/.test(segments[0] ?? ''),
     )
-    const served = open.flatMap(({ segments, handlers }) =>
+    const served = apiRoutes.flatMap(({ segments, handlers }) =>
       [...handlers.keys()]
         .filter(method => method !== 'HEAD')
         .map(method => `${method} /${segments.join('/')}`),
     )
-    const named = operations().map(({ path, method }) => {
+    const documented = operations().map(({ path, method }) => {
       return `${method.toUpperCase()} ${path.replaceAll('{', '[').replaceAll('}', ']')}`
     })
-    expect(named.sort()).toEqual(served.sort())
+    expect(documented.sort()).toEqual(served.sort())
   })
 
   test('contains the URL and the version of the API', () => {
@@ -170,10 +170,10 @@ describe('documented fields and limits of', () => {
     expect(schema('FieldErrors').properties).toMatchObject({
       errors: { type: 'object', additionalProperties: { type: 'array' } },
     })
-    const forms = ['/transactions', '/withdrawals'].map(
+    const errorSchemas = ['/transactions', '/withdrawals'].map(
       path => mediaOf(document.paths[path]?.post?.responses[422]).schema,
     )
-    expect(forms).toEqual([
+    expect(errorSchemas).toEqual([
       { $ref: '#/components/schemas/FirstError' },
       { $ref: '#/components/schemas/FieldErrors' },
     ])
@@ -182,10 +182,10 @@ describe('documented fields and limits of', () => {
 
 test('every example is valid for its schema, and every operation has one', () => {
   const validatorOf = makeStrictValidator(document)
-  const found = listSamples(document, '')
-  const wrong = found.filter(({ schema, value }) => !validatorOf(schema)(value))
-  expect(wrong.map(({ place }) => place)).toEqual([])
-  expect(found.length).toBeGreaterThan(200)
+  const samples = listSamples(document, '')
+  const invalid = samples.filter(({ schema, value }) => !validatorOf(schema)(value))
+  expect(invalid.map(({ location }) => location)).toEqual([])
+  expect(samples.length).toBeGreaterThan(200)
   for (const { operation } of operations()) {
     for (const part of [operation.requestBody, operation.responses[200]]) {
       const { example, examples } = part ? mediaOf(part) : { example: 'none' }
@@ -195,27 +195,27 @@ test('every example is valid for its schema, and every operation has one', () =>
 })
 
 interface Sample {
-  place: string
+  location: string
   schema: Json
   value: unknown
 }
 
 /** Finds each example (of a body, a parameter, a header or a field) with its schema. */
-function listSamples(value: unknown, place: string): Sample[] {
+function listSamples(value: unknown, location: string): Sample[] {
   if (typeof value !== 'object' || value === null) return []
   const { schema, example, examples, type, anyOf } = value as Record<string, Json>
-  const named = examples && !Array.isArray(examples) ? Object.values(examples) : []
-  const values = example === undefined ? named.map(one => (one as Json).value) : [example]
-  const own = schema ? values.map(value => ({ place, schema, value })) : []
+  const namedExamples = examples && !Array.isArray(examples) ? Object.values(examples) : []
+  const values = example === undefined ? namedExamples.map(one => (one as Json).value) : [example]
+  const ownSamples = schema ? values.map(value => ({ location, schema, value })) : []
   const isSchema = (type || anyOf) && Array.isArray(examples)
-  const { examples: shown, ...rest } = value as Json
+  const { examples: fieldExamples, ...rest } = value as Json
   const fields = isSchema
-    ? (shown as unknown[]).map(one => ({ place, schema: rest, value: one }))
+    ? (fieldExamples as unknown[]).map(one => ({ location, schema: rest, value: one }))
     : []
   const inner = Object.entries(value)
     .filter(([key]) => key !== 'example' && key !== 'examples')
-    .flatMap(([key, part]) => listSamples(part, `${place}/${key}`))
-  return [...own, ...fields, ...inner]
+    .flatMap(([key, part]) => listSamples(part, `${location}/${key}`))
+  return [...ownSamples, ...fields, ...inner]
 }
 
 function codesOf(response: Json): string[] {

@@ -5,7 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { call } from '#lib/testing/call.ts'
-import { type Api, expectBalancedBooks, startApiWithMerchant } from '#lib/testing/fixtures.ts'
+import { type Api, expectBalancedLedger, startApiWithMerchant } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 
 const ROWS = 100
@@ -30,7 +30,7 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await api.close()
 })
 

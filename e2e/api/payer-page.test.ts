@@ -14,7 +14,7 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import {
   type Api,
   CANARY,
-  expectBalancedBooks,
+  expectBalancedLedger,
   makeMerchant,
   startApi,
 } from '#lib/testing/fixtures.ts'
@@ -41,13 +41,18 @@ beforeAll(async () => {
   merchant = await makeMerchant('Padaria <São João> & "Filhos"')
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await api.close()
 })
 
-async function createTestCharge(more: object = {}, of = merchant) {
+async function createTestCharge(overrides: object = {}, account = merchant) {
   const external_id = `pedido <${newId()}> `
-  return createCharge(of, 'test', { amount: 123_456, external_id, ...PAYER, ...more }, null)
+  return createCharge(
+    account,
+    'test',
+    { amount: 123_456, external_id, ...PAYER, ...overrides },
+    null,
+  )
 }
 
 function pageUrl(id: string): string {
@@ -55,11 +60,11 @@ function pageUrl(id: string): string {
 }
 
 async function fetchPage(
-  address: string,
+  url: string,
   headers: Record<string, string> = PORTUGUESE,
   method = 'GET',
 ) {
-  const response = await fetch(address, { headers, method })
+  const response = await fetch(url, { headers, method })
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
@@ -76,8 +81,8 @@ async function viewedAt(id: string): Promise<Date | null> {
 function expectNoPayerData(text: string): void {
   const { client_name, client_email, ip } = PAYER
   const payerData = [client_name, client_email, CANARY.document, CANARY.formattedDocument, ip]
-  for (const word of [...payerData, '98765-4321', '987654321', 'canary', merchant.id]) {
-    expect(text.toLowerCase()).not.toContain(word.toLowerCase())
+  for (const value of [...payerData, '98765-4321', '987654321', 'canary', merchant.id]) {
+    expect(text.toLowerCase()).not.toContain(value.toLowerCase())
   }
 }
 
@@ -132,8 +137,8 @@ describe('the page', () => {
     ]) {
       expect(text).toContain(expected)
     }
-    for (const gone of ['br-code', 'qr-code', 'http-equiv', charge.br_code]) {
-      expect(text).not.toContain(gone)
+    for (const absent of ['br-code', 'qr-code', 'http-equiv', charge.br_code]) {
+      expect(text).not.toContain(absent)
     }
     expectNoPayerData(text)
   })
@@ -157,7 +162,7 @@ describe('the page', () => {
   })
 
   test('of a failed or expired charge has no code, also before a worker has expired it', async () => {
-    const [failed, expired, late] = [
+    const [failed, expired, overdue] = [
       await createTestCharge(),
       await createTestCharge(),
       await createTestCharge(),
@@ -166,17 +171,17 @@ describe('the page', () => {
     await simulateCharge(merchant.id, expired.id, 'expired')
     await db().$executeRaw`
       UPDATE charges SET expires_at = now() - interval '1 second', due_at = NULL
-      WHERE account_id = ${merchant.id}::uuid AND id = ${late.id}::uuid`
+      WHERE account_id = ${merchant.id}::uuid AND id = ${overdue.id}::uuid`
     expect((await fetchPage(pageUrl(failed.id))).text).toContain('A cobrança não foi concluída')
-    for (const { id } of [expired, late]) {
+    for (const { id } of [expired, overdue]) {
       const { text } = await fetchPage(pageUrl(id))
       expect(text).toContain('Este código expirou')
       expect(text).not.toContain('br-code')
       expectNoPayerData(text)
     }
-    expect(await readState(late.id)).toBe('expired.0')
-    await simulateCharge(merchant.id, late.id, 'paid')
-    expect(await readState(late.id)).toBe('paid.0')
+    expect(await readState(overdue.id)).toBe('expired.0')
+    await simulateCharge(merchant.id, overdue.id, 'paid')
+    expect(await readState(overdue.id)).toBe('paid.0')
   })
 
   test.each([
@@ -186,8 +191,8 @@ describe('the page', () => {
     ['the name', () => `${PAYER.client_name.toUpperCase()} ${newId()}`, false],
     ['the phone', () => `11 9 8765 4321 / ${newId()}`, false],
     ['any other text', () => `mesa ${newId()} 7`, true],
-  ])('with a reference that is %s shows it: %s', async (_what, write, isShown) => {
-    const external_id = write(newId())
+  ])('with a reference that is %s shows it: %s', async (_what, makeReference, isShown) => {
+    const external_id = makeReference(newId())
     const charge = await createTestCharge(
       external_id.length === 32 ? { external_id: undefined } : { external_id },
     )
@@ -197,9 +202,9 @@ describe('the page', () => {
   })
 
   test('of a suspended account’s charge still has its code', async () => {
-    const stopped = await makeMerchant('Loja parada')
-    const charge = await createTestCharge({}, stopped)
-    await suspendAccount(stopped.id, 'test', { type: 'system' })
+    const suspended = await makeMerchant('Loja parada')
+    const charge = await createTestCharge({}, suspended)
+    await suspendAccount(suspended.id, 'test', { type: 'system' })
     expect((await fetchPage(pageUrl(charge.id))).text).toContain('data-testid="br-code"')
   })
 
@@ -212,8 +217,8 @@ describe('the page', () => {
       ['?lang=pt', 'en-US', 'pt-BR'],
       ['?lang=%00', 'en-US', 'en'],
     ]
-    for (const [query, wish, shown] of languages) {
-      const { text } = await fetchPage(pageUrl(id) + query, { 'accept-language': wish })
+    for (const [query, acceptLanguage, shown] of languages) {
+      const { text } = await fetchPage(pageUrl(id) + query, { 'accept-language': acceptLanguage })
       expect(text).toContain(`<html lang="${shown}">`)
     }
   })
@@ -222,12 +227,12 @@ describe('the page', () => {
 describe('the response', () => {
   test('is not cached, indexed or framed, and its CSP allows only its own script', async () => {
     const { id } = await createTestCharge()
-    const [one, other] = [await fetchPage(pageUrl(id)), await fetchPage(pageUrl(id))]
-    const nonce = /<script nonce="([^"]+)">/.exec(one.text)?.[1]
-    expect(other.text).not.toContain(nonce)
-    expect(one.text.match(/<script/g)).toHaveLength(1)
-    expect(one.text).not.toMatch(/ style="| on[a-z]+="|https?:\/\/(?!www\.w3\.org)/)
-    expect(Object.fromEntries(one.headers)).toMatchObject({
+    const [first, second] = [await fetchPage(pageUrl(id)), await fetchPage(pageUrl(id))]
+    const nonce = /<script nonce="([^"]+)">/.exec(first.text)?.[1]
+    expect(second.text).not.toContain(nonce)
+    expect(first.text.match(/<script/g)).toHaveLength(1)
+    expect(first.text).not.toMatch(/ style="| on[a-z]+="|https?:\/\/(?!www\.w3\.org)/)
+    expect(Object.fromEntries(first.headers)).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
       'referrer-policy': 'no-referrer',
@@ -239,7 +244,7 @@ describe('the response', () => {
         "frame-ancestors 'none'",
       ].join('; '),
     })
-    expect(one.headers.get('set-cookie')).toBeNull()
+    expect(first.headers.get('set-cookie')).toBeNull()
   })
 
   test('is smaller than 15 KB compressed', async () => {
@@ -322,27 +327,27 @@ describe('the first visit', () => {
 test('the QR code equals the code of another library, module by module, with its quiet zone', () => {
   for (let count = 0; count < 12; count++) {
     const text = `00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/${removeHyphens(newId())}`
-    const theirs = renderToStaticMarkup(
+    const expectedSvg = renderToStaticMarkup(
       createElement(QRCodeSVG, { value: text, level: 'M', boostLevel: false, marginSize: 4 }),
     )
-    const ours = listDarkModules(renderQrCode(text).text, /stroke="#17211d" d="([^"]+)"/)
-    expect(ours).toEqual(listDarkModules(theirs, /fill="#000000" d="([^"]+)"/))
-    const rows = ours.map(place => Number(place.split(',')[1]))
+    const modules = listDarkModules(renderQrCode(text).text, /stroke="#17211d" d="([^"]+)"/)
+    expect(modules).toEqual(listDarkModules(expectedSvg, /fill="#000000" d="([^"]+)"/))
+    const rows = modules.map(position => Number(position.split(',')[1]))
     expect(Math.min(...rows)).toBe(4)
   }
 })
 
 /** Finds the dark modules in a drawing of horizontal strokes or of boxes one module high. */
 function listDarkModules(svg: string, drawing: RegExp): string[] {
-  const found: string[] = []
+  const modules: string[] = []
   let [x, y] = [0, 0]
   const steps = drawing.exec(svg)?.[1]?.matchAll(/([Mmhv])([\d.]+)(?:[ ,]+([\d.]+))?/g) ?? []
-  for (const [, step, one, two] of steps) {
-    if (step === 'M') [x, y] = [Number(one), Math.floor(Number(two))]
-    if (step === 'm') x += Number(one)
+  for (const [, step, first, second] of steps) {
+    if (step === 'M') [x, y] = [Number(first), Math.floor(Number(second))]
+    if (step === 'm') x += Number(first)
     if (step !== 'h') continue
-    for (let at = 0; at < Number(one); at++) found.push(`${x + at},${y}`)
-    x += Number(one)
+    for (let offset = 0; offset < Number(first); offset++) modules.push(`${x + offset},${y}`)
+    x += Number(first)
   }
-  return found.sort()
+  return modules.sort()
 }

@@ -17,7 +17,7 @@ import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
-  expectBalancedBooks,
+  expectBalancedLedger,
   makeMerchant,
   makeToken,
   startApi,
@@ -220,7 +220,7 @@ async function makeEndpoint(): Promise<string> {
   return response.body.data.id
 }
 afterAll(async () => {
-  await expectBalancedBooks(owner.merchant.id)
+  await expectBalancedLedger(owner.merchant.id)
   await api.close()
 })
 
@@ -279,9 +279,9 @@ function permissionDenied(...allow: AnyPermission[]): [number, string] {
 const tokens = new Map<string, Promise<string>>()
 
 /** Reuses tokens with the same permissions, because the tokens of an account are limited. */
-function tokenFor(permissions: Permission[]): Promise<string> {
-  const known = tokens.get(permissions.join())
-  const token = known ?? makeToken(owner.merchant.id, { permissions })
+function findOrMakeToken(permissions: Permission[]): Promise<string> {
+  const cached = tokens.get(permissions.join())
+  const token = cached ?? makeToken(owner.merchant.id, { permissions })
   tokens.set(permissions.join(), token)
   return token
 }
@@ -331,7 +331,7 @@ describe.each(PATHS)('%s', path => {
     for (const { method, allow, body } of OPERATIONS.filter(one => one.path === path)) {
       if (allow === null) continue
       for (const permission of allow) {
-        const token = await tokenFor([permission])
+        const token = await findOrMakeToken([permission])
         const response = await call(api.url, method, resolvePath(owner, path), { token, body })
         expect([200, 409], method).toContain(response.status)
         if (method === 'GET' && path !== '/events') expect(response.text).toContain(MARKER)
@@ -356,7 +356,7 @@ describe.each(PATHS)('%s', path => {
       for (const { method, allow } of OPERATIONS.filter(one => one.path === path)) {
         if (allow === null) continue
         const permissions = PERMISSIONS.filter((name: Permission) => !allow.includes(name))
-        const token = await tokenFor(permissions)
+        const token = await findOrMakeToken(permissions)
         const response = await send({ label: 'the right tenant', token }, method, variant)
         const text = `{"error":"Permission denied: ${allow.join(' or ')}"}`
         expect([response.status, response.text], method).toEqual([403, text])
@@ -372,8 +372,8 @@ test('ids of another account in a query or a header give no access to it', async
   const ids = { id: charge, transaction_id: paid, withdrawal_id: withdrawal, refund_id: refund }
   const query = new URLSearchParams({ ...forged, ...ids })
   for (const path of ['/account', '/transactions', '/withdrawals', '/events']) {
-    for (const more of ['', `&q=${MARKER}`, `&cursor=${newId()}`, '&after=0']) {
-      const response = await call(api.url, 'GET', `${path}?${query}${more}`, {
+    for (const extraQuery of ['', `&q=${MARKER}`, `&cursor=${newId()}`, '&after=0']) {
+      const response = await call(api.url, 'GET', `${path}?${query}${extraQuery}`, {
         token: stranger,
         headers: {
           'troco-account': merchant.id,
@@ -392,10 +392,10 @@ test('members of a suspended account can read and leave, but change nothing', as
   const secret = await signIn(world.merchant, 'owner')
   await suspendAccount(world.merchant.id, 'test', ACTOR)
   const headers = pageHeaders(secret, world.merchant.id)
-  for (const one of [...OPERATIONS, ...PAGE_OPERATIONS]) {
-    if ('isEndless' in one || 'endsMembership' in one) continue
-    const { method, path, body } = one
-    const query = 'query' in one ? one.query : ''
+  for (const operation of [...OPERATIONS, ...PAGE_OPERATIONS]) {
+    if ('isEndless' in operation || 'endsMembership' in operation) continue
+    const { method, path, body } = operation
+    const query = 'query' in operation ? operation.query : ''
     const response = await call(api.url, method, resolvePath(world, path) + query, {
       headers,
       body,
@@ -411,7 +411,7 @@ test('members of a suspended account can read and leave, but change nothing', as
   }
   const leavePath = '/dashboard/members/leave'
   expect((await call(api.url, 'POST', leavePath, { headers, body: {} })).status).toBe(200)
-  await expectBalancedBooks(world.merchant.id)
+  await expectBalancedLedger(world.merchant.id)
 })
 
 function listPageMethods(path: string): string[] {
@@ -426,19 +426,19 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
     PAGE_OPERATIONS.find(
       one => one.path === path && one.method === (method === 'HEAD' ? 'GET' : method),
     )
-  const resolveAddress = (endpoint = endpointId) => path.replace('[id]', idFor(path, endpoint))
-  const queryFor = (method: string, more = '') => {
+  const resolvePagePath = (endpoint = endpointId) => path.replace('[id]', idFor(path, endpoint))
+  const queryFor = (method: string, extraQuery = '') => {
     const query = findOperation(method)?.query ?? ''
-    return query === '' ? more : query + more.replace('?', '&')
+    return query === '' ? extraQuery : query + extraQuery.replace('?', '&')
   }
 
-  function idFor(place: string, endpoint: string): string {
-    if (place.includes('/deliveries/')) return deliveryId
-    if (place.includes('/charges/')) return owner.charge
-    if (place.includes('/withdrawals/')) return owner.withdrawal
-    if (place.includes('/members/')) return memberId
-    if (place.includes('/invitations/')) return invitationId
-    return place.includes('/tokens/') ? tokenId : endpoint
+  function idFor(path: string, endpoint: string): string {
+    if (path.includes('/deliveries/')) return deliveryId
+    if (path.includes('/charges/')) return owner.charge
+    if (path.includes('/withdrawals/')) return owner.withdrawal
+    if (path.includes('/members/')) return memberId
+    if (path.includes('/invitations/')) return invitationId
+    return path.includes('/tokens/') ? tokenId : endpoint
   }
 
   function expectedRefusal(caller: PageCaller, method: string): [number, string] | null {
@@ -478,7 +478,7 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
           const response = await call(
             api.url,
             method,
-            resolveAddress() + queryFor(method, variant.query),
+            resolvePagePath() + queryFor(method, variant.query),
             {
               token,
               headers,
@@ -515,7 +515,7 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
       const response = await call(
         api.url,
         method,
-        resolveAddress(ownEndpointId) + queryFor(method),
+        resolvePagePath(ownEndpointId) + queryFor(method),
         {
           headers: pageHeaders(secret, merchant.id),
           body,

@@ -16,8 +16,8 @@ import { findMailedLink, mailsTo } from '#lib/testing/mailbox.ts'
 import { expectShape } from '#lib/testing/member.ts'
 import { measureFastestMs } from '#lib/testing/timing.ts'
 
-const OLD = 'girassol verde 88'
-const NEW = 'tulipa azul no cais 7'
+const OLD_PASSWORD = 'girassol verde 88'
+const NEW_PASSWORD = 'tulipa azul no cais 7'
 const IPHONE =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1'
 
@@ -29,7 +29,7 @@ let currentSession: string
 let otherSession: string
 beforeAll(async () => {
   api = await startApi()
-  oldHash = await hashPassword(OLD)
+  oldHash = await hashPassword(OLD_PASSWORD)
 })
 afterAll(() => api.close())
 beforeEach(async () => {
@@ -67,13 +67,18 @@ describe('changing a password', () => {
     callApi('POST', '/person/password', body, secret)
 
   test('ends every other session and unfinished sign-in, and is mailed and audited', async () => {
-    const half = await openChallenge('second_factor', { userId: id })
-    expect((await change({ current: OLD, password: NEW })).body).toEqual({ data: {} })
-    expect([await isCurrentPassword(NEW), await isCurrentPassword(OLD)]).toEqual([true, false])
+    const challengeSecret = await openChallenge('second_factor', { userId: id })
+    expect((await change({ current: OLD_PASSWORD, password: NEW_PASSWORD })).body).toEqual({
+      data: {},
+    })
+    expect([await isCurrentPassword(NEW_PASSWORD), await isCurrentPassword(OLD_PASSWORD)]).toEqual([
+      true,
+      false,
+    ])
     expect(await readSession(currentSession)).not.toBeNull()
     expect(await readSession(otherSession)).toBeNull()
     expect((await callApi('GET', '/person/sessions', undefined, otherSession)).status).toBe(401)
-    expect(await readChallenge('second_factor', half)).toBeNull()
+    expect(await readChallenge('second_factor', challengeSecret)).toBeNull()
     expect(await listAudited('user.password_changed')).toHaveLength(1)
     const [mail] = await mailsTo(email)
     expect(mail?.subject).toBe('Sua senha do Troco mudou')
@@ -81,18 +86,18 @@ describe('changing a password', () => {
   })
 
   test('requires the current password, with ten attempts at most', async () => {
-    const wrong = await change({ current: NEW, password: NEW })
-    expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['current']])
-    expect((await change({ password: NEW })).status).toBe(422)
+    const invalid = await change({ current: NEW_PASSWORD, password: NEW_PASSWORD })
+    expect([invalid.status, Object.keys(invalid.body.errors)]).toEqual([422, ['current']])
+    expect((await change({ password: NEW_PASSWORD })).status).toBe(422)
     const statuses = await Promise.all(
       Array.from(
         { length: 12 },
-        async () => (await change({ current: 'x', password: NEW })).status,
+        async () => (await change({ current: 'x', password: NEW_PASSWORD })).status,
       ),
     )
     expect(statuses.filter(status => status === 422)).toHaveLength(8)
-    expect((await change({ current: OLD, password: NEW })).status).toBe(429)
-    expect(await isCurrentPassword(OLD)).toBe(true)
+    expect((await change({ current: OLD_PASSWORD, password: NEW_PASSWORD })).status).toBe(429)
+    expect(await isCurrentPassword(OLD_PASSWORD)).toBe(true)
   })
 
   test('refuses a guessable or short password and says why', async () => {
@@ -101,22 +106,22 @@ describe('changing a password', () => {
       [`${email.slice(0, 20)}1`, 'password is easy to guess: '],
       ['elevenchars', 'password must have 12 to 128 characters'],
     ] as const) {
-      const { status, body } = await change({ current: OLD, password })
+      const { status, body } = await change({ current: OLD_PASSWORD, password })
       expect([status, body.errors.password[0]]).toEqual([422, expect.stringContaining(rule)])
     }
-    expect(await isCurrentPassword(OLD)).toBe(true)
+    expect(await isCurrentPassword(OLD_PASSWORD)).toBe(true)
   })
 
   test('refuses everything after ten guessable passwords', async () => {
-    const weak = () => change({ current: OLD, password: 'password1234' })
-    for (let nth = 0; nth < 10; nth++) expect((await weak()).status).toBe(422)
+    const weak = () => change({ current: OLD_PASSWORD, password: 'password1234' })
+    for (let attempt = 0; attempt < 10; attempt++) expect((await weak()).status).toBe(422)
     expect((await weak()).status).toBe(429)
   })
 
   test('succeeds once when two sessions change it at the same time', async () => {
     const responses = await Promise.all([
-      change({ current: OLD, password: NEW }),
-      change({ current: OLD, password: `${NEW} outra` }, otherSession),
+      change({ current: OLD_PASSWORD, password: NEW_PASSWORD }),
+      change({ current: OLD_PASSWORD, password: `${NEW_PASSWORD} outra` }, otherSession),
     ])
     expect(responses.map(({ status }) => status).filter(status => status === 200)).toHaveLength(1)
     expect(await listAudited('user.password_changed')).toHaveLength(1)
@@ -124,9 +129,9 @@ describe('changing a password', () => {
 
   test('requires no current password from a user without one', async () => {
     await db().user.update({ where: { id }, data: { passwordHash: null } })
-    expect((await change({ password: NEW })).status).toBe(200)
-    expect(await isCurrentPassword(NEW)).toBe(true)
-    expect((await change({ password: OLD })).status).toBe(422)
+    expect((await change({ password: NEW_PASSWORD })).status).toBe(200)
+    expect(await isCurrentPassword(NEW_PASSWORD)).toBe(true)
+    expect((await change({ password: OLD_PASSWORD })).status).toBe(422)
   })
 })
 
@@ -152,7 +157,7 @@ describe('the sessions of a user', () => {
 
   test('are listed with browser, system and address, this one first, and without secrets', async () => {
     const body = await list()
-    expectShape(GET.access.response, body)
+    expectShape(GET.accountlessDeclaration.response, body)
     expect(body.data).toMatchObject([
       { browser: 'Firefox', system: 'Linux', is_this: true, ip: '203.0.113.9' },
       { browser: 'Safari', system: 'iPhone', is_this: false },
@@ -161,34 +166,34 @@ describe('the sessions of a user', () => {
   })
 
   test('end one by one, but only by their own user', async () => {
-    const [, other] = (await list()).data
-    const stranger = newId()
+    const [, otherRow] = (await list()).data
+    const strangerId = newId()
     await db().user.create({
-      data: { id: stranger, email: `${stranger}@troco.example`, name: 'B' },
+      data: { id: strangerId, email: `${strangerId}@troco.example`, name: 'B' },
     })
-    const theirs = await openSession(stranger, { ip: null, userAgent: null })
-    const end = (secret: string) =>
-      callApi('DELETE', `/person/sessions/${other.id}`, undefined, secret).then(
+    const strangerSecret = await openSession(strangerId, { ip: null, userAgent: null })
+    const endSession = (secret: string) =>
+      callApi('DELETE', `/person/sessions/${otherRow.id}`, undefined, secret).then(
         ({ status }) => status,
       )
-    expect(await end(theirs)).toBe(404)
-    expect([await end(currentSession), await end(currentSession)]).toEqual([200, 404])
+    expect(await endSession(strangerSecret)).toBe(404)
+    expect([await endSession(currentSession), await endSession(currentSession)]).toEqual([200, 404])
     expect((await callApi('DELETE', '/person/sessions/x')).status).toBe(404)
     expect((await list()).data).toHaveLength(1)
-    expect(await readSession(theirs)).not.toBeNull()
+    expect(await readSession(strangerSecret)).not.toBeNull()
     expect(await listAudited('user.signed_out_elsewhere')).toEqual([{ sessions: 1 }])
   })
 
   test('end all but this one, at once in every process', async () => {
-    const other = await startApiProcess()
+    const otherProcess = await startApiProcess()
     try {
       const listSessions = () =>
-        callApi('GET', '/person/sessions', undefined, otherSession, other.url)
+        callApi('GET', '/person/sessions', undefined, otherSession, otherProcess.url)
       expect((await listSessions()).status).toBe(200)
       expect((await callApi('DELETE', '/person/sessions')).body).toEqual({ data: { ended: 1 } })
       expect((await listSessions()).status).toBe(401)
     } finally {
-      await other.close()
+      await otherProcess.close()
     }
     expect((await callApi('DELETE', '/person/sessions')).body).toEqual({ data: { ended: 0 } })
     expect(await readSession(currentSession)).not.toBeNull()
@@ -202,8 +207,8 @@ describe('the sessions of a user', () => {
 })
 
 describe('resetting a password', () => {
-  const reset = (of: string) => callApi('POST', '/visitor/reset', { email: of }, null)
-  const confirm = (secret: string, password = NEW) =>
+  const reset = (recipient: string) => callApi('POST', '/visitor/reset', { email: recipient }, null)
+  const confirm = (secret: string, password = NEW_PASSWORD) =>
     callApi('POST', '/visitor/reset/confirm', { secret, password }, null)
   const secretOf = async () => (await findMailedLink(email)).split('/').at(-1) ?? ''
   beforeEach(async () => {
@@ -216,13 +221,13 @@ describe('resetting a password', () => {
     const [first, second] = await mailsTo(email)
     const [older, secret] = [first, second].map(mail => /reset\/(\S+)/.exec(mail?.text ?? '')?.[1])
     expect((await confirm(secret ?? '')).body).toEqual({ data: {} })
-    expect(await isCurrentPassword(NEW)).toBe(true)
+    expect(await isCurrentPassword(NEW_PASSWORD)).toBe(true)
     expect([await readSession(currentSession), await readSession(otherSession)]).toEqual([
       null,
       null,
     ])
-    for (const again of [secret, older, 'x']) {
-      const refused = await confirm(again ?? '', OLD)
+    for (const usedSecret of [secret, older, 'x']) {
+      const refused = await confirm(usedSecret ?? '', OLD_PASSWORD)
       expect([refused.status, refused.headers.get('x-error-code')]).toEqual([410, 'link_expired'])
     }
     expect(await listAudited('user.password_reset')).toHaveLength(1)
@@ -253,20 +258,20 @@ describe('resetting a password', () => {
     await db().user.update({ where: { id }, data: { disabledAt: null } })
     await db().$executeRaw`UPDATE challenges SET expires_at = now() WHERE user_id = ${id}::uuid`
     expect((await confirm(secret)).status).toBe(410)
-    expect(await isCurrentPassword(OLD)).toBe(true)
+    expect(await isCurrentPassword(OLD_PASSWORD)).toBe(true)
   })
 
   test('reveals neither by content nor by time whether an e-mail is known', async () => {
-    const timed = async (of: string) => {
+    const measureReset = async (recipient: string) => {
       const responses: unknown[] = []
       const tookMs = await measureFastestMs(async () => {
-        const { status, text } = await reset(of)
+        const { status, text } = await reset(recipient)
         responses.push(status, text)
       })
       return { responses, tookMs }
     }
-    const known = await timed(email)
-    const unknown = await timed(`nobody-${newId()}@troco.example`)
+    const known = await measureReset(email)
+    const unknown = await measureReset(`nobody-${newId()}@troco.example`)
     expect(unknown.responses).toEqual(known.responses)
     expect(known.responses.slice(0, 2)).toEqual([200, '{"data":{}}'])
     for (const { tookMs } of [known, unknown]) expect(tookMs).toBeGreaterThan(290)
@@ -284,7 +289,7 @@ describe('resetting a password', () => {
 
   test('allows twenty requests per hour and address, then 429', async () => {
     const responses = await Promise.all(
-      Array.from({ length: 25 }, (_, nth) => reset(`nobody-${nth}-${newId()}@troco.example`)),
+      Array.from({ length: 25 }, (_, index) => reset(`nobody-${index}-${newId()}@troco.example`)),
     )
     const refused = responses.filter(({ status }) => status === 429)
     expect(refused).toHaveLength(5)
@@ -292,12 +297,12 @@ describe('resetting a password', () => {
   })
 
   test('sends nothing without a mail server', async () => {
-    const before = env().TROCO_ENV
+    const environment = env().TROCO_ENV
     supplyEnv({ TROCO_ENV: 'production', PUBLIC_URL: 'http://localhost:3000' })
     try {
       expect((await reset(email)).status).toBe(200)
     } finally {
-      supplyEnv({ TROCO_ENV: before })
+      supplyEnv({ TROCO_ENV: environment })
     }
     expect(await mailsTo(email)).toEqual([])
   })

@@ -10,7 +10,7 @@ import { countSignInAttempt } from '#lib/services/people/throttle.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   makeToken,
@@ -21,7 +21,7 @@ import { pageHeaders, refusal } from '#lib/testing/member.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 
-const HTTPS = 'https://pix.troco.test'
+const HTTPS_URL = 'https://pix.troco.test'
 const PASSWORD = 'quite a long password'
 const PROOF_REQUIRED = [403, '{"error":"Confirm that it is you"}', 'proof_required']
 const { PUBLIC_URL } = env()
@@ -31,7 +31,7 @@ let passwordHash: string
 beforeAll(async () => {
   api = await startApi()
   passwordHash = await hashPassword(PASSWORD)
-  supplyEnv({ PUBLIC_URL: HTTPS })
+  supplyEnv({ PUBLIC_URL: HTTPS_URL })
 })
 afterAll(async () => {
   supplyEnv({ PUBLIC_URL })
@@ -46,7 +46,7 @@ interface Member {
 }
 
 async function openMember(
-  options: { stale?: boolean; hash?: string | null } = {},
+  options: { isProofExpired?: boolean; hash?: string | null } = {},
 ): Promise<Member> {
   const merchant = await makeMerchant()
   const id = newId()
@@ -55,7 +55,7 @@ async function openMember(
   await db().user.create({ data: { id, email, name: email, passwordHash: hash } })
   await db().membership.create({ data: { accountId: merchant.id, userId: id, role: 'owner' } })
   const secret = await openSession(id, { ip: '203.0.113.9', userAgent: 'a browser' })
-  if (options.stale) await expireProof(id)
+  if (options.isProofExpired) await expireProof(id)
   return { merchant, id, secret, headers: pageHeaders(secret, merchant.id) }
 }
 
@@ -80,7 +80,7 @@ async function addAuthenticator(member: Member) {
   return { secret: secret as string, codes: confirmation.data.recovery_codes as string[] }
 }
 
-const HOOK = { url: 'http://127.0.0.1:9/hook', event_types: '*' }
+const ENDPOINT_REQUEST = { url: 'http://127.0.0.1:9/hook', event_types: '*' }
 const ACCOUNT = {
   ...{ name: 'Outra loja', city: 'Recife', expires_in: 3_600, time_zone: 'America/Recife' },
 }
@@ -95,7 +95,7 @@ const GUARDED_OPERATIONS: [string, string, object?][] = [
   ['POST', '/dashboard/tokens/[token]/rotate', { overlap_hours: 1 }],
   ['GET', '/dashboard/webhooks/secret'],
   ['POST', '/dashboard/webhooks/secret/rotate', {}],
-  ['POST', '/dashboard/webhooks/endpoints', HOOK],
+  ['POST', '/dashboard/webhooks/endpoints', ENDPOINT_REQUEST],
   ['PATCH', '/dashboard/webhooks/endpoints/[endpoint]', { url: 'http://127.0.0.1:9/elsewhere' }],
   ['POST', '/dashboard/webhooks/endpoints/[endpoint]/rotate', {}],
 ]
@@ -110,21 +110,22 @@ describe('moving money, showing a secret, exporting and changing the account', (
       await makeToken(member.merchant.id)
       const { id } = await db().token.findFirstOrThrow({ where: { accountId: member.merchant.id } })
       const endpoint = path.includes('[endpoint]')
-        ? (await callApi(member, 'POST', '/dashboard/webhooks/endpoints', HOOK)).body.data.id
+        ? (await callApi(member, 'POST', '/dashboard/webhooks/endpoints', ENDPOINT_REQUEST)).body
+            .data.id
         : ''
       const charge = await db().charge.findFirstOrThrow({
         where: { accountId: member.merchant.id, status: 'paid' },
       })
       await expireProof(member.id)
-      const at = path
+      const filledPath = path
         .replace('[token]', id)
         .replace('[endpoint]', endpoint)
         .replace('[charge]', charge.id)
-      expect(refusal(await callApi(member, method, at, body))).toEqual(PROOF_REQUIRED)
+      expect(refusal(await callApi(member, method, filledPath, body))).toEqual(PROOF_REQUIRED)
       expect(await db().withdrawal.count({ where: { accountId: member.merchant.id } })).toBe(0)
       expect((await prove(member, { password: PASSWORD })).status).toBe(200)
-      expect((await callApi(member, method, at, body)).status).toBe(200)
-      await expectBalancedBooks(member.merchant.id)
+      expect((await callApi(member, method, filledPath, body)).status).toBe(200)
+      await expectBalancedLedger(member.merchant.id)
     },
   )
 
@@ -137,7 +138,7 @@ describe('moving money, showing a secret, exporting and changing the account', (
     const { id } = await db().charge.findFirstOrThrow({ where: { accountId: merchant.id } })
     const refund = { token, body: { amount: 1 } }
     expect((await call(api.url, 'POST', `/transactions/${id}/refunds`, refund)).status).toBe(200)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })
 
@@ -146,19 +147,20 @@ describe('a proof of identity', () => {
     (await callApi(member, 'GET', '/person/proof')).body.data.methods
 
   test('is the password, if there is no second factor', async () => {
-    const member = await openMember({ stale: true })
+    const member = await openMember({ isProofExpired: true })
     expect(await methodsOf(member)).toEqual(['password'])
-    const wrong = await prove(member, { password: `${PASSWORD}!` })
-    expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['password']])
+    const invalid = await prove(member, { password: `${PASSWORD}!` })
+    expect([invalid.status, Object.keys(invalid.body.errors)]).toEqual([422, ['password']])
     expect(refusal(await callApi(member, 'POST', '/person/authenticator'))).toEqual(PROOF_REQUIRED)
   })
 
   test('works while others fail to sign in with the same e-mail, ten times at most', async () => {
-    const member = await openMember({ stale: true })
+    const member = await openMember({ isProofExpired: true })
     const { email } = await db().user.findUniqueOrThrow({ where: { id: member.id } })
-    for (let nth = 0; nth < 11; nth++) await countSignInAttempt({ email, address: null })
+    for (let attempt = 0; attempt < 11; attempt++)
+      await countSignInAttempt({ email, address: null })
     expect((await prove(member, { password: PASSWORD })).status).toBe(200)
-    for (let nth = 0; nth < 10; nth++) await prove(member, { password: 'x' })
+    for (let attempt = 0; attempt < 10; attempt++) await prove(member, { password: 'x' })
     expect((await prove(member, { password: PASSWORD })).status).toBe(429)
   })
 
@@ -187,25 +189,25 @@ describe('a proof of identity', () => {
   test('is the user’s own passkey, if there is one; a passkey of another user is refused', async () => {
     const member = await openMember()
     const stranger = await openMember()
-    const [key, other] = [makeSoftwareKey(HTTPS), makeSoftwareKey(HTTPS)]
-    for (const [one, device] of [[member, key] as const, [stranger, other] as const]) {
-      const { body } = await callApi(one, 'POST', '/person/passkeys/options')
-      const made = { name: 'Celular', ...device.register(body.data) }
+    const [key, otherKey] = [makeSoftwareKey(HTTPS_URL), makeSoftwareKey(HTTPS_URL)]
+    for (const [user, device] of [[member, key] as const, [stranger, otherKey] as const]) {
+      const { body } = await callApi(user, 'POST', '/person/passkeys/options')
+      const passkeyRequest = { name: 'Celular', ...device.register(body.data) }
       expect(
-        (await callApi(one, 'POST', '/person/passkeys', made)).body.data.recovery_codes,
+        (await callApi(user, 'POST', '/person/passkeys', passkeyRequest)).body.data.recovery_codes,
       ).toHaveLength(10)
     }
     await expireProof(member.id)
     expect(await methodsOf(member)).toEqual(['passkey'])
     const requestChallenge = async () =>
       (await callApi(member, 'POST', '/person/proof/passkey')).body.data
-    expect((await prove(member, other.authenticate(await requestChallenge()))).status).toBe(422)
+    expect((await prove(member, otherKey.authenticate(await requestChallenge()))).status).toBe(422)
     expect((await prove(member, key.authenticate(await requestChallenge()))).status).toBe(200)
     expect((await callApi(member, 'GET', '/dashboard/webhooks/secret')).status).toBe(200)
   })
 
   test('is impossible without a password and without a second factor', async () => {
-    const member = await openMember({ stale: true, hash: null })
+    const member = await openMember({ isProofExpired: true, hash: null })
     expect(await methodsOf(member)).toEqual([])
     expect((await prove(member, { password: PASSWORD })).status).toBe(422)
     expect(refusal(await callApi(member, 'POST', '/withdrawals', WITHDRAWAL))).toEqual(
@@ -218,8 +220,8 @@ describe('a proof of identity', () => {
     const { secret } = await addAuthenticator(member)
     const code = generateTotp(secret, 40) === '000000' ? '000001' : '000000'
     const paths = ['/person/proof', '/person/recovery-codes']
-    for (let nth = 0; nth < 10; nth++) {
-      expect((await callApi(member, 'POST', paths[nth % 2] ?? '', { code })).status).toBe(422)
+    for (let attempt = 0; attempt < 10; attempt++) {
+      expect((await callApi(member, 'POST', paths[attempt % 2] ?? '', { code })).status).toBe(422)
     }
     for (const path of [...paths, '/person/authenticator/confirm']) {
       const { status, headers } = await callApi(member, 'POST', path, {
@@ -231,7 +233,7 @@ describe('a proof of identity', () => {
 })
 
 test('changing the password requires the current one, and a proof if there is a second factor', async () => {
-  const member = await openMember({ stale: true })
+  const member = await openMember({ isProofExpired: true })
   const change = (current: string, password: string) =>
     callApi(member, 'POST', '/person/password', { current, password })
   const [second, third] = ['tulipa azul no cais 7', 'quatro cabras sobem 31 muros']
@@ -259,11 +261,11 @@ describe('recovery codes', () => {
 
 test('adding an authenticator app ends other sessions and is audited without its secret', async () => {
   const member = await openMember()
-  const other = await openSession(member.id, { ip: null, userAgent: null })
-  const there = { ...member, headers: pageHeaders(other, member.merchant.id) }
-  expect((await callApi(there, 'GET', '/account')).status).toBe(200)
+  const otherSecret = await openSession(member.id, { ip: null, userAgent: null })
+  const otherDevice = { ...member, headers: pageHeaders(otherSecret, member.merchant.id) }
+  expect((await callApi(otherDevice, 'GET', '/account')).status).toBe(200)
   const { secret } = await addAuthenticator(member)
-  expect((await callApi(there, 'GET', '/account')).status).toBe(401)
+  expect((await callApi(otherDevice, 'GET', '/account')).status).toBe(401)
   expect((await callApi(member, 'GET', '/account')).status).toBe(200)
   const again = await callApi(member, 'POST', '/person/authenticator')
   expect([again.status, again.headers.get('x-error-code')]).toEqual([409, 'limit_reached'])
@@ -280,7 +282,7 @@ test('adding an authenticator app ends other sessions and is audited without its
 
 test('the passkey options for a visitor do not show whether anybody has a passkey', async () => {
   const path = '/visitor/passkey'
-  const headers = { origin: HTTPS }
+  const headers = { origin: HTTPS_URL }
   const { status, body } = await call(api.url, 'POST', path, { headers, body: {} })
   expect([status, body.data.options.rpId]).toEqual([200, 'pix.troco.test'])
   expect(body.data.options.allowCredentials).toBeUndefined()

@@ -9,7 +9,7 @@ import { loadRoutes, requireDeclaredMethod } from '#lib/edge/server/routes.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { call } from '#lib/testing/call.ts'
-import { type Api, expectBalancedBooks, startApi } from '#lib/testing/fixtures.ts'
+import { type Api, expectBalancedLedger, startApi } from '#lib/testing/fixtures.ts'
 import {
   pageHeaders,
   personHeaders,
@@ -66,8 +66,11 @@ const nameOf = ({ method, path }: { method: string; path: string }) => `${method
 /** Every operation that a signed-in user may call, from the declarations of the routes. */
 const operations = (await loadRoutes()).flatMap(({ segments, handlers }) =>
   [...handlers]
-    .filter(([method, { access }]) => method !== 'HEAD' && access?.audience !== 'visitor')
-    .map(([method, { access, declared }]) => {
+    .filter(
+      ([method, { accountlessDeclaration: access }]) =>
+        method !== 'HEAD' && access?.audience !== 'visitor',
+    )
+    .map(([method, { accountlessDeclaration: access, declared }]) => {
       const path = `/${segments.join('/')}`
       const name = nameOf({ method, path })
       const row = [...OPERATIONS, ...PAGE_OPERATIONS].find(one => nameOf(one) === name)
@@ -121,7 +124,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   supplyEnv({ PUBLIC_URL })
-  await expectBalancedBooks(world.merchant.id)
+  await expectBalancedLedger(world.merchant.id)
   await api.close()
 })
 

@@ -43,7 +43,7 @@ interface CounterProcess {
   /** Closes the channel; resolves to the exit code and the signal. */
   disconnect: () => Promise<unknown>
   findLogLines: (text: string) => string[]
-  count: (what: 'bearer' | 'token', key: string, calls: number) => Promise<CountResult>
+  count: (limiter: 'bearer' | 'token', key: string, calls: number) => Promise<CountResult>
 }
 
 interface CountResult {
@@ -58,9 +58,9 @@ let redis: ChildProcess
 const counters: CounterProcess[] = []
 
 beforeAll(async () => {
-  const found = await findProgram('redis-server', ['redis-server', 'valkey-server'])
-  if (!found) throw new Error('There is no Redis: install the package redis-server')
-  program = found
+  const executable = await findProgram('redis-server', ['redis-server', 'valkey-server'])
+  if (!executable) throw new Error('There is no Redis: install the package redis-server')
+  program = executable
   folder = mkdtempSync(join(tmpdir(), 'troco-redis-'))
   port = await findFreePort()
   await startRedis()
@@ -121,13 +121,13 @@ function startCounter(settings: Record<string, string> = {}): CounterProcess {
       readFileSync(logFile, 'utf8')
         .split('\n')
         .filter(line => line.includes(text)),
-    count: async (what, key, calls) => {
+    count: async (limiter, key, calls) => {
       const received = new Promise<CountResult>(resolve => {
         child.once('message', message => resolve(message as CountResult))
       })
-      child.send({ what, key, calls })
-      const early = ended.then(() => Promise.reject(new Error('The process ended')))
-      return Promise.race([received, early])
+      child.send({ what: limiter, key, calls })
+      const exited = ended.then(() => Promise.reject(new Error('The process ended')))
+      return Promise.race([received, exited])
     },
   }
   counters.push(counter)
@@ -138,10 +138,10 @@ function startCounter(settings: Record<string, string> = {}): CounterProcess {
 async function countInBoth(
   a: CounterProcess,
   b: CounterProcess,
-  what: 'bearer' | 'token',
+  limiter: 'bearer' | 'token',
 ): Promise<number> {
   const key = newId()
-  const counted = await Promise.all([a.count(what, key, 50), b.count(what, key, 50)])
+  const counted = await Promise.all([a.count(limiter, key, 50), b.count(limiter, key, 50)])
   for (const { tookMs } of counted) expect(tookMs).toBeLessThan(RESPONSE_MAX_MS)
   return counted[0].passed + counted[1].passed
 }
@@ -163,16 +163,18 @@ async function expectKeysToVanish(): Promise<void> {
   }
 }
 
-const AWAY = 'Redis unavailable'
-const BACK = 'Redis reconnected'
+const UNAVAILABLE_MESSAGE = 'Redis unavailable'
+const RECONNECTED_MESSAGE = 'Redis reconnected'
 
 const CLEAN_EXIT = [0, null]
 
 test('two processes share a limit in Redis; each counts alone while Redis is down or hangs', async () => {
   const [a, b] = [startCounter(), startCounter()]
   const countLines = (text: string) => [a, b].map(({ findLogLines }) => findLogLines(text).length)
-  const countAway = () =>
-    countLines(AWAY).map((away, index) => away - (countLines(BACK)[index] ?? 0))
+  const countUnavailable = () =>
+    countLines(UNAVAILABLE_MESSAGE).map(
+      (unavailable, index) => unavailable - (countLines(RECONNECTED_MESSAGE)[index] ?? 0),
+    )
 
   await waitUntilShared(a, b)
   await vi.waitFor(async () => {
@@ -186,19 +188,19 @@ test('two processes share a limit in Redis; each counts alone while Redis is dow
   await stopRedis()
   expect(await countInBoth(a, b, 'bearer')).toBe(60)
   expect(await countInBoth(a, b, 'token')).toBeGreaterThanOrEqual(80)
-  expect(countAway()).toEqual([1, 1])
+  expect(countUnavailable()).toEqual([1, 1])
   await startRedis()
   await waitUntilShared(a, b)
-  expect(countAway()).toEqual([0, 0])
-  expect(Math.min(...countLines(BACK))).toBeGreaterThanOrEqual(1)
+  expect(countUnavailable()).toEqual([0, 0])
+  expect(Math.min(...countLines(RECONNECTED_MESSAGE))).toBeGreaterThanOrEqual(1)
 
   redis.kill('SIGSTOP')
   expect(await countInBoth(a, b, 'bearer')).toBe(60)
   for (let round = 0; round < 10; round++) await countInBoth(a, b, 'token')
-  expect(countAway()).toEqual([1, 1])
+  expect(countUnavailable()).toEqual([1, 1])
   redis.kill('SIGCONT')
   await waitUntilShared(a, b)
-  expect(countAway()).toEqual([0, 0])
+  expect(countUnavailable()).toEqual([0, 0])
 
   for (const { disconnect, findLogLines } of [a, b]) {
     expect(findLogLines(PASSWORD)).toEqual([])
@@ -215,16 +217,16 @@ test.each([
     () => ({ REDIS_URL: 'redis://:not-the-password@127.0.0.1:1' }),
     'ECONNREFUSED',
   ],
-])('%s: counts in memory, logs once and does not keep the process alive', async (...words) => {
-  const [, settings, errorText] = words
+])('%s: counts in memory, logs once and does not keep the process alive', async (...parameters) => {
+  const [, settings, errorText] = parameters
   const counter = startCounter(settings())
   await vi.waitFor(async () => {
     expect((await counter.count('bearer', newId(), 50)).passed).toBe(30)
-    expect(counter.findLogLines(AWAY)).toHaveLength(1)
+    expect(counter.findLogLines(UNAVAILABLE_MESSAGE)).toHaveLength(1)
   }, POLL_OPTIONS)
   const key = newId()
   expect((await counter.count('token', key, 50)).passed).toBeGreaterThanOrEqual(40)
-  expect(counter.findLogLines(AWAY).join()).toContain(errorText)
+  expect(counter.findLogLines(UNAVAILABLE_MESSAGE).join()).toContain(errorText)
   expect(counter.findLogLines('not-the-password')).toEqual([])
   expect(await counter.disconnect()).toEqual(CLEAN_EXIT)
 })
@@ -254,5 +256,5 @@ test('without limits Redis is not contacted', async () => {
   expect((await count('bearer', newId(), 50)).passed).toBe(50)
   expect((await count('token', newId(), 50)).passed).toBe(50)
   expect(await disconnect()).toEqual(CLEAN_EXIT)
-  expect(() => findLogLines(AWAY)).toThrow('ENOENT')
+  expect(() => findLogLines(UNAVAILABLE_MESSAGE)).toThrow('ENOENT')
 })

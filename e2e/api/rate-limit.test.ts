@@ -95,10 +95,10 @@ describe('one process, with a fake clock', () => {
     [100, 1_000],
     [10, 100],
     [1, 10],
-  ])('a caller who keeps the rate, %i every %i ms, is never refused', async (calls, eachMs) => {
-    for (let beganMs = 0; beganMs < 60_000; beganMs += eachMs) {
+  ])('a caller who keeps the rate, %i every %i ms, is never refused', async (calls, intervalMs) => {
+    for (let beganMs = 0; beganMs < 60_000; beganMs += intervalMs) {
       expect(await countPassed(calls, tokenCall('a'))).toBe(calls)
-      vi.advanceTimersByTime(eachMs)
+      vi.advanceTimersByTime(intervalMs)
     }
   })
 
@@ -141,11 +141,11 @@ describe('one process, with a fake clock', () => {
     ['the same /64 with zeros in it', '2001:db8::1', '2001:db8:0:0:5::'],
     ['an IPv4-mapped IPv6 address', '192.0.2.1', '::ffff:192.0.2.1'],
     ['an IPv4-mapped address in hexadecimal', '192.0.2.1', '::ffff:c000:201'],
-  ])('%s shares a limit', async (_what, one, other) => {
-    expect(await countPassed(300, ipCall(one))).toBe(300)
-    expect(await countPassed(300, ipCall(other))).toBe(100)
-    expect(await countPassed(30, () => countFailedBearer(one))).toBe(30)
-    expect(await countPassed(30, () => countFailedBearer(other))).toBe(0)
+  ])('%s shares a limit', async (_what, first, second) => {
+    expect(await countPassed(300, ipCall(first))).toBe(300)
+    expect(await countPassed(300, ipCall(second))).toBe(100)
+    expect(await countPassed(30, () => countFailedBearer(first))).toBe(30)
+    expect(await countPassed(30, () => countFailedBearer(second))).toBe(0)
   })
 
   test.each([
@@ -153,9 +153,9 @@ describe('one process, with a fake clock', () => {
     ['another /64 behind zeros', '2001:db8::1', '2001:db8:0:5::1'],
     ['another IPv4 address', '192.0.2.1', '192.0.2.2'],
     ['another IPv4-mapped address', '::ffff:192.0.2.1', '::ffff:192.0.2.2'],
-  ])('%s has a limit of its own', async (_what, one, other) => {
-    expect(await countPassed(500, ipCall(one))).toBe(400)
-    expect(await countPassed(500, ipCall(other))).toBe(400)
+  ])('%s has a limit of its own', async (_what, first, second) => {
+    expect(await countPassed(500, ipCall(first))).toBe(400)
+    expect(await countPassed(500, ipCall(second))).toBe(400)
   })
 
   test('a burst of 0 allows the rate only', async () => {

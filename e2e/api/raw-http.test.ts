@@ -86,7 +86,7 @@ describe('malformed HTTP gets a JSON error and the connection ends', () => {
 
   test('431 for headers of 100 KB, in one piece and in thousands', async () => {
     const long = `X-Long: ${'x'.repeat(100_000)}\r\n`
-    const many = Array.from({ length: 10_000 }, (_, nth) => `X-${nth}: 1\r\n`).join('')
+    const many = Array.from({ length: 10_000 }, (_, index) => `X-${index}: 1\r\n`).join('')
     for (const headers of [long, many, `Cookie: ${'a=b; '.repeat(20_000)}\r\n`]) {
       const response = await get('/api/account', headers)
       expect([response.status, response.text]).toEqual([431, '{"error":"Headers too large"}'])
@@ -156,9 +156,9 @@ describe('a target', () => {
     const response = await get(target)
     expect(response.status).toBe(status)
     expectJson(response)
-    const anybody = await get(target, '')
-    expect([401, 404]).toContain(anybody.status)
-    expect(anybody.text).not.toContain(merchant.name)
+    const unauthenticated = await get(target, '')
+    expect([401, 404]).toContain(unauthenticated.status)
+    expect(unauthenticated.text).not.toContain(merchant.name)
   })
 
   test.each([
@@ -235,7 +235,7 @@ describe('one connection', () => {
     socket.on('error', () => {})
     socket.end(buildRequest(body) + buildRequest(body.replace('whole', 'broken')).slice(0, -1))
     socket.resume()
-    await new Promise(done => socket.on('close', done))
+    await new Promise(resolve => socket.on('close', resolve))
     const find = (name: string) => call(api.url, 'GET', `/transactions/${name}`, { token })
     await vi.waitFor(async () => expect((await find('whole')).status).toBe(200), RESPONSE_MAX_MS)
     expect((await find('broken')).status).toBe(404)

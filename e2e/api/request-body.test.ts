@@ -70,18 +70,18 @@ describe('413', () => {
   const refusal = { status: 413, body: { error: 'Payload too large' } }
 
   /** Sends chunks without a Content-Length; with `isComplete` false the body never ends. */
-  async function sendChunks(pieces: string[], isComplete = true) {
-    const sent = request(`${api.url}/api/transactions`, {
+  async function sendChunks(chunks: string[], isComplete = true) {
+    const clientRequest = request(`${api.url}/api/transactions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'transfer-encoding': 'chunked' },
     })
-    sent.on('error', () => {})
-    for (const piece of pieces) sent.write(piece)
-    if (isComplete) sent.end()
-    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    clientRequest.on('error', () => {})
+    for (const chunk of chunks) clientRequest.write(chunk)
+    if (isComplete) clientRequest.end()
+    const [response] = (await once(clientRequest, 'response')) as [IncomingMessage]
     let text = ''
     for await (const chunk of response) text += chunk
-    sent.destroy()
+    clientRequest.destroy()
     return { status: response.statusCode, body: JSON.parse(text) }
   }
 
@@ -113,8 +113,8 @@ describe('413', () => {
   })
 
   test('chunks that never end are refused at the limit', async () => {
-    const piece = 'x'.repeat(10_000)
-    expect(await sendChunks(Array(8).fill(piece), false)).toEqual(refusal)
+    const chunk = 'x'.repeat(10_000)
+    expect(await sendChunks(Array(8).fill(chunk), false)).toEqual(refusal)
   })
 
   test('the next request works', async () => {
@@ -154,9 +154,9 @@ describe('400', () => {
 })
 
 describe('422, as one message on POST /transactions and by field elsewhere', () => {
-  let sandbox: string
+  let sandboxPath: string
   beforeAll(async () => {
-    sandbox = `/sandbox/transactions/${(await openCharge(merchant)).id}`
+    sandboxPath = `/sandbox/transactions/${(await openCharge(merchant)).id}`
   })
   const missing = { outcome: ['outcome is required'] }
 
@@ -170,7 +170,7 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
   ])('for %s: the first required field is missing', async (_what, text) => {
     const first = await post(text)
     expect(first).toEqual({ status: 422, body: { errors: 'amount is required' } })
-    expect(await post(text, {}, sandbox)).toEqual({ status: 422, body: { errors: missing } })
+    expect(await post(text, {}, sandboxPath)).toEqual({ status: 422, body: { errors: missing } })
   })
 
   test.each(['[]', '[{"amount":500}]', '"text"', '1', 'true', 'null'])(
@@ -178,13 +178,13 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
     async text => {
       const message = 'body must be a JSON object'
       expect(await post(text)).toEqual({ status: 422, body: { errors: message } })
-      const response = await post(text, {}, sandbox)
+      const response = await post(text, {}, sandboxPath)
       expect(response).toEqual({ status: 422, body: { errors: { body: [message] } } })
     },
   )
 
   test('for a value that the field does not allow', async () => {
-    const response = await post('{"outcome":"lost"}', {}, sandbox)
+    const response = await post('{"outcome":"lost"}', {}, sandboxPath)
     const errors = { outcome: ['outcome must be paid, failed or expired'] }
     expect(response).toEqual({ status: 422, body: { errors } })
   })
@@ -276,17 +276,17 @@ describe('parsing a body', () => {
 })
 
 test('a client that disconnects within a body causes no warning in the log', async () => {
-  const mark = `hung-up-${Date.now()}`
+  const requestId = `hung-up-${Date.now()}`
   const readLog = followLog()
   const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
   socket.write(
-    `POST /api/transactions HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${mark}\r\n` +
+    `POST /api/transactions HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${requestId}\r\n` +
       `Authorization: Bearer ${token}\r\nContent-Length: 100\r\n\r\n{"a":`,
   )
   const findRequestLines = () =>
     readLog()
       .split('\n')
-      .filter(line => line.includes(mark))
+      .filter(line => line.includes(requestId))
   setTimeout(() => socket.destroy(), 200)
   await vi.waitFor(() => expect(findRequestLines().join()).toContain('request completed'), {
     timeout: 20_000,

@@ -8,7 +8,7 @@ import { call } from '#lib/testing/call.ts'
 import {
   type Api,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   makeToken,
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await fundMerchant(merchant, 1_000_000)
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await api.close()
 })
 
@@ -46,7 +46,7 @@ describe('POST /sandbox/transactions/{id}', () => {
     ['paid', CHARGE.amount],
     ['failed', 0],
     ['expired', 0],
-  ])('%s: returns the charge, with one event and %i cents more', async (outcome, more) => {
+  ])('%s: returns the charge, with one event and %i cents more', async (outcome, gain) => {
     const id = await create('/transactions')
     const [before, events] = [await readBalance(), await countEvents()]
     const { status, body } = await callApi('POST', `/sandbox/transactions/${id}`, { outcome })
@@ -54,7 +54,7 @@ describe('POST /sandbox/transactions/{id}', () => {
     expect(Object.keys(body)).toEqual(['status', 'data'])
     expect(body).toEqual((await callApi('GET', `/transactions/${id}`)).body)
     expect(body.data.status).toBe(outcome)
-    expect(await readBalance()).toBe(before + more)
+    expect(await readBalance()).toBe(before + gain)
     expect(await countEvents()).toBe(events + 1)
   })
 
@@ -140,17 +140,17 @@ describe('POST /sandbox/withdrawals/{id}', () => {
     const before = await readBalance()
     const id = await create('/withdrawals')
     const responses = await Promise.all(
-      Array.from({ length: 20 }, (_, nth) =>
+      Array.from({ length: 20 }, (_, index) =>
         callApi('POST', `/sandbox/withdrawals/${id}`, {
-          outcome: nth % 2 ? 'approved' : 'rejected',
+          outcome: index % 2 ? 'approved' : 'rejected',
         }),
       ),
     )
-    const won = responses.filter(({ status }) => status === 200)
-    expect(won).toHaveLength(1)
+    const succeeded = responses.filter(({ status }) => status === 200)
+    expect(succeeded).toHaveLength(1)
     expect(responses.filter(({ status }) => status === 409)).toHaveLength(19)
     const { status } = (await callApi('GET', `/withdrawals/${id}`)).body.data
-    expect(status).toBe(won[0]?.body.data.status)
+    expect(status).toBe(succeeded[0]?.body.data.status)
     expect(await readBalance()).toBe(status === 'approved' ? before - WITHDRAWAL.amount : before)
   })
 })
@@ -164,16 +164,16 @@ describe.each([
     outcomes: ['approved', 'rejected'],
   },
 ])('POST /sandbox$path/{id}', ({ path, kind, final, outcomes }) => {
-  const decide = (id: string, body: unknown, caller = token) =>
+  const simulateOutcome = (id: string, body: unknown, caller = token) =>
     callApi('POST', `/sandbox${path}/${id}`, body, caller)
 
   test('409 for a final object, without an effect', async () => {
     for (const first of final) {
       const id = await create(path)
-      expect((await decide(id, { outcome: first })).status).toBe(200)
+      expect((await simulateOutcome(id, { outcome: first })).status).toBe(200)
       const [before, events] = [await readBalance(), await countEvents()]
       for (const outcome of outcomes) {
-        const { status, text, headers } = await decide(id, { outcome })
+        const { status, text, headers } = await simulateOutcome(id, { outcome })
         expect([status, text]).toEqual([409, `{"error":"${kind} is already ${first}"}`])
         expect(headers.get('x-error-code')).toBe('already_final')
       }
@@ -184,16 +184,18 @@ describe.each([
   test('accepts the external_id in place of the id', async () => {
     const external_id = `mine / ${newId()}?`
     const id = await create(path, { external_id })
-    const { status, body } = await decide(encodeURIComponent(external_id), { outcome: outcomes[1] })
+    const { status, body } = await simulateOutcome(encodeURIComponent(external_id), {
+      outcome: outcomes[1],
+    })
     expect([status, body.data.id]).toEqual([200, id])
   })
 
   test('404 for an object of another account as for an unknown one, without an effect', async () => {
     const id = await create(path)
     const stranger = await makeToken((await makeMerchant()).id)
-    const responses = [await decide(id, { outcome: outcomes[0] }, stranger)]
+    const responses = [await simulateOutcome(id, { outcome: outcomes[0] }, stranger)]
     for (const missing of [newId(), 'nobody', '%F0%9F%98%80']) {
-      responses.push(await decide(missing, { outcome: outcomes[0] }))
+      responses.push(await simulateOutcome(missing, { outcome: outcomes[0] }))
     }
     for (const { status, text } of responses) {
       expect([status, text]).toEqual([404, `{"error":"${kind} not found"}`])
@@ -208,9 +210,12 @@ describe.each([
     const all = { ...tokenOptions, permissions: [...PERMISSIONS] }
     const { token: caller } = await issueToken(all, { type: 'system' })
     const id = live?.id ?? ''
-    const inLive = await decide(id, { outcome: outcomes[0] }, caller)
-    expect([inLive.status, inLive.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
-    expect((await decide(id, { outcome: outcomes[0] })).status).toBe(404)
+    const liveResponse = await simulateOutcome(id, { outcome: outcomes[0] }, caller)
+    expect([liveResponse.status, liveResponse.text]).toEqual([
+      403,
+      '{"error":"Live mode is not enabled"}',
+    ])
+    expect((await simulateOutcome(id, { outcome: outcomes[0] })).status).toBe(404)
     expect((await callApi('GET', `${path}/${id}`, undefined, caller)).body.data.status).toBe(
       'pending',
     )
@@ -223,33 +228,33 @@ describe.each([
     for (const permission of writes) {
       const caller = await makeToken(merchant.id, { permissions: [permission] })
       const id = await create(path)
-      expect((await decide(id, { outcome: outcomes[1] }, caller)).status).toBe(200)
+      expect((await simulateOutcome(id, { outcome: outcomes[1] }, caller)).status).toBe(200)
     }
     const permissions = PERMISSIONS.filter(name => !writes.includes(name))
-    const { status, text, headers } = await decide(
+    const { status, text, headers } = await simulateOutcome(
       newId(),
       { outcome: outcomes[0] },
       await makeToken(merchant.id, { permissions }),
     )
-    const needed = 'transactions:write or withdrawals:write'
-    expect([status, text]).toEqual([403, `{"error":"Permission denied: ${needed}"}`])
-    expect(headers.get('x-required-permission')).toBe(needed)
+    const permissionText = 'transactions:write or withdrawals:write'
+    expect([status, text]).toEqual([403, `{"error":"Permission denied: ${permissionText}"}`])
+    expect(headers.get('x-required-permission')).toBe(permissionText)
   })
 
   test('422 for an unknown outcome or an invalid reason, without an effect', async () => {
     const id = await create(path)
     for (const body of [undefined, {}, { outcome: null }, { outcome: '' }]) {
-      const { status, text } = await decide(id, body)
+      const { status, text } = await simulateOutcome(id, body)
       expect([status, text]).toEqual([422, '{"errors":{"outcome":["outcome is required"]}}'])
     }
     for (const outcome of ['refunded', 'PAID', 'pending', 1, true, [outcomes[0]], {}]) {
-      const { status, body } = await decide(id, { outcome })
+      const { status, body } = await simulateOutcome(id, { outcome })
       expect([status, Object.keys(body.errors)]).toEqual([422, ['outcome']])
       expect(body.errors.outcome[0]).toMatch(/^outcome must be /)
     }
     if (path === '/withdrawals') {
       for (const reason of ['x'.repeat(256), 7, '   ']) {
-        const { status, body } = await decide(id, { outcome: 'rejected', reason })
+        const { status, body } = await simulateOutcome(id, { outcome: 'rejected', reason })
         expect([status, Object.keys(body.errors)]).toEqual([422, ['reason']])
       }
     }

@@ -16,7 +16,7 @@ import { call } from '#lib/testing/call.ts'
 import {
   type Api,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   makeToken,
@@ -68,14 +68,14 @@ const WRITES: [string, unknown][] = [
   ['/transactions', CHARGE],
   ['/withdrawals', WITHDRAWAL],
 ]
-const unauthenticated = [401, '{"error":"Unauthenticated"}']
+const UNAUTHENTICATED = [401, '{"error":"Unauthenticated"}']
 
 describe('a cookie alone', () => {
   test('is 401 for reads and writes, whatever the Origin', async () => {
     for (const headers of [cookieHeader(), { ...cookieHeader(), ...originHeader() }]) {
       for (const path of READS) {
         const response = await callApi('GET', path, headers)
-        expect([response.status, response.text]).toEqual(unauthenticated)
+        expect([response.status, response.text]).toEqual(UNAUTHENTICATED)
         expect(response.headers.get('www-authenticate')).toBe('Bearer')
       }
       for (const [path, body] of WRITES) {
@@ -90,9 +90,9 @@ describe('a cookie alone', () => {
     ['with an unknown mode', { 'troco-mode': 'demo' }],
     ['with a malformed account', { 'troco-account': 'mine' }],
     ['with an unknown account', { 'troco-account': newId() }],
-  ])('is 401 %s', async (_what, wrong) => {
-    const response = await callApi('GET', '/account', { ...makePageHeaders(), ...wrong })
-    expect([response.status, response.text]).toEqual(unauthenticated)
+  ])('is 401 %s', async (_what, invalidHeaders) => {
+    const response = await callApi('GET', '/account', { ...makePageHeaders(), ...invalidHeaders })
+    expect([response.status, response.text]).toEqual(UNAUTHENTICATED)
   })
 })
 
@@ -125,7 +125,7 @@ describe('a member on a dashboard page', () => {
     expect((await callApi('GET', '/account', makePageHeaders())).body.balance).toBe(
       50_000 - WITHDRAWAL.amount,
     )
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test.each([
@@ -139,8 +139,8 @@ describe('a member on a dashboard page', () => {
     ['the host as a user name', 'http://localhost:3000@evil.example'],
     ['two origins', 'http://localhost:3000, https://evil.example'],
     ['empty', ''],
-  ])('writes nothing with a wrong Origin: %s', async (_what, foreign) => {
-    const headers = { ...makePageHeaders(), ...(foreign === null ? {} : { origin: foreign }) }
+  ])('writes nothing with a wrong Origin: %s', async (_what, origin) => {
+    const headers = { ...makePageHeaders(), ...(origin === null ? {} : { origin }) }
     for (const [path, body] of WRITES) {
       const { status, text, headers: responseHeaders } = await callApi('POST', path, headers, body)
       expect([status, text]).toEqual([403, '{"error":"Cross-origin request refused"}'])
@@ -157,7 +157,7 @@ describe('a member on a dashboard page', () => {
     for (const account of [merchant.id, newId()]) {
       for (const path of READS) {
         const response = await callApi('GET', path, makePageHeaders(stranger, account))
-        expect([response.status, response.text]).toEqual(unauthenticated)
+        expect([response.status, response.text]).toEqual(UNAUTHENTICATED)
       }
       const headers = { ...makePageHeaders(stranger, account), ...originHeader() }
       expect((await callApi('POST', '/transactions', headers, CHARGE)).status).toBe(401)
@@ -175,14 +175,14 @@ describe('a member on a dashboard page', () => {
     )
     const headers = { ...makePageHeaders(secret, other.id), ...originHeader() }
     expect((await callApi('POST', '/transactions', headers, CHARGE)).status).toBe(403)
-    const mine = { ...makePageHeaders(), ...originHeader() }
-    expect((await callApi('POST', '/transactions', mine, CHARGE)).status).toBe(200)
+    const ownHeaders = { ...makePageHeaders(), ...originHeader() }
+    expect((await callApi('POST', '/transactions', ownHeaders, CHARGE)).status).toBe(200)
   })
 
   test('whose membership, user or session ended is refused from the next request', async () => {
     const secrets = [secret, await signIn(merchant, 'owner'), await signIn(merchant, 'owner')]
-    for (const one of secrets)
-      expect((await callApi('GET', '/account', makePageHeaders(one))).status).toBe(200)
+    for (const sessionSecret of secrets)
+      expect((await callApi('GET', '/account', makePageHeaders(sessionSecret))).status).toBe(200)
     await endSession(secrets[0] ?? '')
     const [, second, third] = await db().membership.findMany({
       where: { accountId: merchant.id, user: { sessions: { some: {} } } },
@@ -195,9 +195,9 @@ describe('a member on a dashboard page', () => {
       where: { id: third?.userId ?? '' },
       data: { disabledAt: new Date() },
     })
-    for (const one of [...secrets, newSecret(), '', 'x', "' OR 1=1 --"]) {
-      const response = await callApi('GET', '/account', makePageHeaders(one))
-      expect([response.status, response.text]).toEqual(unauthenticated)
+    for (const sessionSecret of [...secrets, newSecret(), '', 'x', "' OR 1=1 --"]) {
+      const response = await callApi('GET', '/account', makePageHeaders(sessionSecret))
+      expect([response.status, response.text]).toEqual(UNAUTHENTICATED)
     }
   })
 
@@ -312,7 +312,7 @@ describe('a token beside a cookie', () => {
   test('is 401 if it is invalid, whatever the cookie', async () => {
     for (const authorization of ['Bearer nobody', 'Basic YTpi', 'Bearer']) {
       const response = await callApi('GET', '/account', { ...makePageHeaders(), authorization })
-      expect([response.status, response.text]).toEqual(unauthenticated)
+      expect([response.status, response.text]).toEqual(UNAUTHENTICATED)
     }
   })
 

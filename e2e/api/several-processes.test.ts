@@ -11,7 +11,7 @@ import { type ApiResponse, call } from '#lib/testing/call.ts'
 import {
   type Api,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   makeToken,
@@ -23,12 +23,12 @@ import { WITHDRAWAL } from '#lib/testing/lists.ts'
 const ACTOR = { type: 'system' } as const
 
 let api: Api
-let second: ApiProcess
+let secondProcess: ApiProcess
 let merchant: Account
 let token: string
 beforeAll(async () => {
   api = await startApi()
-  second = await startApiProcess()
+  secondProcess = await startApiProcess()
 })
 beforeEach(async () => {
   merchant = await makeMerchant()
@@ -36,11 +36,11 @@ beforeEach(async () => {
   token = await makeToken(merchant.id)
 })
 afterAll(async () => {
-  await second.close()
+  await secondProcess.close()
   await api.close()
 })
 
-const processUrl = (nth: number) => (nth % 2 === 0 ? api.url : second.url)
+const processUrl = (index: number) => (index % 2 === 0 ? api.url : secondProcess.url)
 const post = (url: string, path: string, key: string, body: unknown) =>
   call(url, 'POST', path, { token, key, body })
 const isReplay = ({ headers }: ApiResponse) => headers.get('idempotent-replayed') === 'true'
@@ -65,16 +65,19 @@ describe('one key in two processes', () => {
       const path = await pathOf()
       const [key, before] = [newId(), await count()]
       const responses = await Promise.all(
-        Array.from({ length: 40 }, (_none, nth) => post(processUrl(nth), path, key, body)),
+        Array.from({ length: 40 }, (_none, index) => post(processUrl(index), path, key, body)),
       )
-      responses.push(await post(api.url, path, key, body), await post(second.url, path, key, body))
+      responses.push(
+        await post(api.url, path, key, body),
+        await post(secondProcess.url, path, key, body),
+      )
       const [first] = responses
       expect(new Set(responses.map(({ status, text }) => `${status} ${text}`))).toEqual(
         new Set([`200 ${first?.text}`]),
       )
       expect(responses.filter(response => !isReplay(response))).toHaveLength(1)
       expect(await count()).toBe(before + 1)
-      await expectBalancedBooks(merchant.id)
+      await expectBalancedLedger(merchant.id)
     },
   )
 
@@ -82,7 +85,7 @@ describe('one key in two processes', () => {
     const key = newId()
     const bodies = [CHARGE, { ...CHARGE, amount: 777 }]
     const responses = await Promise.all(
-      bodies.map((body, nth) => post(processUrl(nth), '/transactions', key, body)),
+      bodies.map((body, index) => post(processUrl(index), '/transactions', key, body)),
     )
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 422])
   })
@@ -91,13 +94,13 @@ describe('one key in two processes', () => {
     ['/transactions', CHARGE],
     ['/withdrawals', WITHDRAWAL],
   ])('after a process is killed, %s repeated on another one exists once', async (path, body) => {
-    const doomed = await startApiProcess()
+    const killedProcess = await startApiProcess()
     const keys = Array.from({ length: 60 }, () => newId())
     const responseTexts = new Map<string, string>()
     const requests = keys.map(async key => {
-      const response = await post(doomed.url, path, key, body).catch(() => null)
+      const response = await post(killedProcess.url, path, key, body).catch(() => null)
       if (response?.status === 200) responseTexts.set(key, response.text)
-      if (responseTexts.size === 10) await doomed.close()
+      if (responseTexts.size === 10) await killedProcess.close()
     })
     await Promise.all(requests)
     expect(responseTexts.size).toBeGreaterThanOrEqual(10)
@@ -105,21 +108,21 @@ describe('one key in two processes', () => {
     const where = { accountId: merchant.id }
     const again = await Promise.all(keys.map(key => post(api.url, path, key, body)))
     expect(again.filter(({ status }) => status !== 200)).toEqual([])
-    for (const [nth, key] of keys.entries()) {
-      if (responseTexts.has(key)) expect(again[nth]?.text).toBe(responseTexts.get(key))
+    for (const [index, key] of keys.entries()) {
+      if (responseTexts.has(key)) expect(again[index]?.text).toBe(responseTexts.get(key))
     }
     const charges = await db().charge.count({ where: { ...where, status: 'pending' } })
     const withdrawals = await db().withdrawal.count({ where })
     expect(path === '/transactions' ? charges : withdrawals).toBe(60)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })
 
 describe('a change in one process applies to the next request in the other:', () => {
-  const read = (nth: number) => call(processUrl(nth), 'GET', '/account', { token })
-  const create = (nth: number) =>
-    call(processUrl(nth), 'POST', '/transactions', { token, body: CHARGE })
-  const both = async (request: (nth: number) => Promise<ApiResponse>) => [
+  const read = (index: number) => call(processUrl(index), 'GET', '/account', { token })
+  const create = (index: number) =>
+    call(processUrl(index), 'POST', '/transactions', { token, body: CHARGE })
+  const requestBoth = async (request: (index: number) => Promise<ApiResponse>) => [
     (await request(0)).status,
     (await request(1)).status,
   ]
@@ -129,25 +132,25 @@ describe('a change in one process applies to the next request in the other:', ()
     const leaked = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
     token = leaked.token
     for (const request of [read, create, read, create])
-      expect(await both(request)).toEqual([200, 200])
+      expect(await requestBoth(request)).toEqual([200, 200])
     await revokeToken(leaked.id, 'leaked', ACTOR)
-    for (const request of [create, read]) expect(await both(request)).toEqual([401, 401])
+    for (const request of [create, read]) expect(await requestBoth(request)).toEqual([401, 401])
   })
 
   test('a suspended account', async () => {
     for (const request of [read, create, read, create])
-      expect(await both(request)).toEqual([200, 200])
+      expect(await requestBoth(request)).toEqual([200, 200])
     await suspendAccount(merchant.id, 'test', ACTOR)
-    for (const request of [create, read]) expect(await both(request)).toEqual([403, 403])
+    for (const request of [create, read]) expect(await requestBoth(request)).toEqual([403, 403])
   })
 
   test('a changed balance', async () => {
     const balances: number[] = []
-    for (let nth = 0; nth < 6; nth++) {
-      await call(processUrl(nth), 'POST', '/withdrawals', { token, body: WITHDRAWAL })
-      balances.push((await read(nth + 1)).body.balance)
+    for (let index = 0; index < 6; index++) {
+      await call(processUrl(index), 'POST', '/withdrawals', { token, body: WITHDRAWAL })
+      balances.push((await read(index + 1)).body.balance)
     }
     expect(balances).toEqual([1, 2, 3, 4, 5, 6].map(times => 1_000_000 - times * WITHDRAWAL.amount))
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })

@@ -8,14 +8,14 @@ import { call } from '#lib/testing/call.ts'
 import {
   type Api,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   makeToken,
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
-const GUARDED = OPERATIONS.filter(({ allow }) => allow !== null)
+const GUARDED_OPERATIONS = OPERATIONS.filter(({ allow }) => allow !== null)
 
 let api: Api
 let world: World
@@ -45,12 +45,12 @@ async function countRows(): Promise<unknown> {
   return (await otherClient.query(`SELECT ${counts}`, [world.merchant.id])).rows
 }
 
-describe.each(GUARDED)('$method $path', ({ method, path, allow, body }) => {
+describe.each(GUARDED_OPERATIONS)('$method $path', ({ method, path, allow, body }) => {
   let token: string
   beforeAll(async () => {
     world = await makeWorld(api)
   })
-  afterAll(() => expectBalancedBooks(world.merchant.id))
+  afterAll(() => expectBalancedLedger(world.merchant.id))
   beforeEach(async () => {
     token = await makeToken(world.merchant.id)
     // Twice: the second request may use the cache.
@@ -93,11 +93,11 @@ describe.each(GUARDED)('$method $path', ({ method, path, allow, body }) => {
   })
 
   test('403 from the next request after the permission is removed', async () => {
-    const needed = allow ?? []
-    const left = PERMISSIONS.filter(name => !needed.includes(name))
-    await updateToken(token, `permissions = '{${left}}'`)
-    await expectRefused(403, `{"error":"Permission denied: ${needed.join(' or ')}"}`)
-    await updateToken(token, `permissions = '{${needed}}'`)
+    const required = allow ?? []
+    const remaining = PERMISSIONS.filter(name => !required.includes(name))
+    await updateToken(token, `permissions = '{${remaining}}'`)
+    await expectRefused(403, `{"error":"Permission denied: ${required.join(' or ')}"}`)
+    await updateToken(token, `permissions = '{${required}}'`)
     expect([200, 409]).toContain((await callApi()).status)
   })
 })

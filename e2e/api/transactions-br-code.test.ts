@@ -5,7 +5,7 @@ import { call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 
-const RUNS = 100
+const RUN_COUNT = 100
 
 let api: Api
 beforeAll(async () => {
@@ -39,9 +39,13 @@ const document = fc.oneof(
 )
 
 /** Generates objects that a round trip through JSON does not change. */
-const free = fc.dictionary(printable(1, 20), fc.oneof(text(0, 40), fc.integer(), fc.boolean()), {
-  maxKeys: 20,
-})
+const jsonObject = fc.dictionary(
+  printable(1, 20),
+  fc.oneof(text(0, 40), fc.integer(), fc.boolean()),
+  {
+    maxKeys: 20,
+  },
+)
 
 const email = fc
   .tuple(fc.stringMatching(/^[a-z][a-z0-9]{0,20}$/), fc.stringMatching(/^[a-z]{1,15}\.[a-z]{2,4}$/))
@@ -59,8 +63,8 @@ const request = fc.record(
     client_phone: text(0, 30),
     webhook_url: fc.webUrl({ withQueryParameters: true, size: 'small' }),
     ip: fc.oneof(fc.ipV4(), fc.ipV6()),
-    metadata: free,
-    utms: free,
+    metadata: jsonObject,
+    utms: jsonObject,
     items: fc.array(
       fc.record(
         {
@@ -79,7 +83,7 @@ const request = fc.record(
 )
 
 /** Names that do not fit into a code: too long, accented, in another script, symbols only. */
-const SHOPS = [
+const MERCHANT_NAMES = [
   'A',
   'Pão & Café São João da Boa Vista Ltda',
   '株式会社',
@@ -90,13 +94,13 @@ const SHOPS = [
 
 test('the code of any charge parses to its amount, its location and a valid name', async () => {
   const tokens: string[] = []
-  for (const name of SHOPS) tokens.push(await makeToken((await makeMerchant(name)).id))
+  for (const name of MERCHANT_NAMES) tokens.push(await makeToken((await makeMerchant(name)).id))
 
   async function checkRequest(
     body: { amount: number; metadata?: object },
-    shop: number,
+    merchantIndex: number,
   ): Promise<void> {
-    const token = tokens[shop]
+    const token = tokens[merchantIndex]
     const { status, body: responseBody } = await call(api.url, 'POST', '/transactions', {
       token,
       body,
@@ -120,9 +124,9 @@ test('the code of any charge parses to its amount, its location and a valid name
     const read = await call(api.url, 'GET', `/transactions/${transaction_id}`, { token })
     expect(read.body.data.br_code).toBe(br_code)
   }
-  const shop = fc.nat({ max: SHOPS.length - 1 })
-  await fc.assert(fc.asyncProperty(request, shop, checkRequest), {
-    numRuns: RUNS,
+  const merchantIndex = fc.nat({ max: MERCHANT_NAMES.length - 1 })
+  await fc.assert(fc.asyncProperty(request, merchantIndex, checkRequest), {
+    numRuns: RUN_COUNT,
     endOnFailure: true,
   })
 })

@@ -12,7 +12,7 @@ import { call } from '#lib/testing/call.ts'
 import {
   type Api,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   makeToken,
@@ -30,7 +30,7 @@ beforeAll(async () => {
   ;({ api, merchant, token } = await startApiWithMerchant())
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await api.close()
 })
 
@@ -43,9 +43,10 @@ const callApi = (method: string, path: string, body?: unknown, options: Options 
   call(api.url, method, path, { token: options.caller ?? token, key: options.key, body })
 const refund = (charge: string, body?: unknown, options: Options = {}) =>
   callApi('POST', `/transactions/${charge}/refunds`, body, options)
-const list = (charge: string, query = '') =>
+const listRefunds = (charge: string, query = '') =>
   callApi('GET', `/transactions/${charge}/refunds${query}`)
-const read = (charge: string, id: string) => callApi('GET', `/transactions/${charge}/refunds/${id}`)
+const readRefund = (charge: string, id: string) =>
+  callApi('GET', `/transactions/${charge}/refunds/${id}`)
 const readBalance = async (caller = token) =>
   (await callApi('GET', '/account', undefined, { caller })).body.balance
 
@@ -99,8 +100,8 @@ describe('POST /transactions/{id}/refunds', () => {
     const { status, body } = await refund(encodeURIComponent(external_id), { amount: 100 })
     expect(status).toBe(200)
     expect(body.data.transaction_id).toBe(charge)
-    expect((await list(encodeURIComponent(external_id))).body.data).toHaveLength(1)
-    const found = await read(encodeURIComponent(external_id), body.data.id)
+    expect((await listRefunds(encodeURIComponent(external_id))).body.data).toHaveLength(1)
+    const found = await readRefund(encodeURIComponent(external_id), body.data.id)
     expect(found.body.data.id).toBe(body.data.id)
   })
 
@@ -110,7 +111,7 @@ describe('POST /transactions/{id}/refunds', () => {
     const { body } = await refund(charge, { amount: 100, ...forged })
     expect(body.data).toMatchObject({ transaction_id: charge, status: 'pending' })
     expect(body.data.id).not.toBe(other)
-    expect((await read(charge, body.data.id)).body.data.mode).toBe('test')
+    expect((await readRefund(charge, body.data.id)).body.data.mode).toBe('test')
   })
 
   const RULE = 'must be a whole number of cents from 1 to 999999999999'
@@ -143,21 +144,21 @@ describe('POST /transactions/{id}/refunds', () => {
   test('422 for more than the remaining amount, which the message contains, and if nothing remains', async () => {
     const charge = await payCharge({ amount: 1_000 })
     await refund(charge, { amount: 600 })
-    const much = await refund(charge, { amount: 401 })
-    expect([much.status, much.text]).toEqual([
+    const excess = await refund(charge, { amount: 401 })
+    expect([excess.status, excess.text]).toEqual([
       422,
       '{"errors":{"amount":["amount must be at most 400, the amount left to refund"]}}',
     ])
-    expect(much.headers.get('x-error-code')).toBe('invalid_input')
+    expect(excess.headers.get('x-error-code')).toBe('invalid_input')
     expect((await refund(charge, { amount: 400 })).status).toBe(200)
     for (const body of [{ amount: 1 }, undefined]) {
-      const nothing = await refund(charge, body)
-      expect([nothing.status, nothing.text]).toEqual([
+      const response = await refund(charge, body)
+      expect([response.status, response.text]).toEqual([
         422,
         '{"errors":{"amount":["amount cannot be refunded: refunds already cover the whole charge"]}}',
       ])
     }
-    expect((await list(charge)).body.data).toHaveLength(2)
+    expect((await listRefunds(charge)).body.data).toHaveLength(2)
   })
 
   test('422 Insufficient balance when the money is already withdrawn', async () => {
@@ -171,7 +172,7 @@ describe('POST /transactions/{id}/refunds', () => {
     expect(headers.get('x-error-code')).toBe('insufficient_balance')
     expect(await readBalance(caller)).toBe(500)
     expect((await refund(charge, { amount: 500 }, { caller })).status).toBe(200)
-    await expectBalancedBooks(poor.id)
+    await expectBalancedLedger(poor.id)
   })
 
   test.each(['pending', 'expired', 'failed'])('409 for a charge that is %s', async outcome => {
@@ -213,39 +214,45 @@ describe('POST /transactions/{id}/refunds', () => {
 })
 
 describe('permissions', () => {
-  const tokenWith = (permissions: Permission[]) => makeToken(merchant.id, { permissions })
+  const makeTokenWith = (permissions: Permission[]) => makeToken(merchant.id, { permissions })
 
   test('401 without a token', async () => {
     const path = `/transactions/${newId()}/refunds`
-    for (const [method, at] of [
+    for (const [method, requestPath] of [
       ['POST', path],
       ['GET', path],
       ['GET', `${path}/${newId()}`],
     ] as const) {
-      const { status, text } = await call(api.url, method, at)
+      const { status, text } = await call(api.url, method, requestPath)
       expect([status, text]).toEqual([401, '{"error":"Unauthenticated"}'])
     }
   })
 
   test('403 without refunds:write to refund, without transactions:read to read', async () => {
     const charge = await payCharge()
-    const reader = { caller: await tokenWith(PERMISSIONS.filter(name => name !== 'refunds:write')) }
-    const writer = { caller: await tokenWith(['refunds:write', 'transactions:write']) }
+    const reader = {
+      caller: await makeTokenWith(PERMISSIONS.filter(name => name !== 'refunds:write')),
+    }
+    const writer = { caller: await makeTokenWith(['refunds:write', 'transactions:write']) }
     const denied = await refund(charge, { amount: 1 }, reader)
     expect([denied.status, denied.text]).toEqual([
       403,
       '{"error":"Permission denied: refunds:write"}',
     ])
     const path = `/transactions/${charge}/refunds`
-    for (const at of [path, `${path}/${newId()}`]) {
-      const seen = await callApi('GET', at, undefined, writer)
-      expect([seen.status, seen.text]).toEqual([
+    for (const requestPath of [path, `${path}/${newId()}`]) {
+      const response = await callApi('GET', requestPath, undefined, writer)
+      expect([response.status, response.text]).toEqual([
         403,
         '{"error":"Permission denied: transactions:read"}',
       ])
     }
-    const only = await refund(charge, { amount: 1 }, { caller: await tokenWith(['refunds:write']) })
-    expect(only.status).toBe(200)
+    const response = await refund(
+      charge,
+      { amount: 1 },
+      { caller: await makeTokenWith(['refunds:write']) },
+    )
+    expect(response.status).toBe(200)
   })
 
   test('403 for a live token that refunds, 404 for one that reads: it has no such charge', async () => {
@@ -258,8 +265,8 @@ describe('permissions', () => {
     const live = { caller: issued.token }
     const { status, text } = await refund(charge, { amount: 1 }, live)
     expect([status, text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
-    const seen = await callApi('GET', `/transactions/${charge}/refunds`, undefined, live)
-    expect([seen.status, seen.text]).toEqual(NOT_FOUND)
+    const response = await callApi('GET', `/transactions/${charge}/refunds`, undefined, live)
+    expect([response.status, response.text]).toEqual(NOT_FOUND)
   })
 
   test('401 for a token that another process revoked, without an effect', async () => {
@@ -267,7 +274,7 @@ describe('permissions', () => {
     const path = `/transactions/${charge}/refunds`
     const tokenOptions = { accountId: merchant.id, mode: 'test' as const, name: 'short-lived' }
     const permissions = [...PERMISSIONS]
-    for (const [method, at] of [
+    for (const [method, requestPath] of [
       ['POST', path],
       ['GET', path],
       ['GET', `${path}/${newId()}`],
@@ -276,9 +283,9 @@ describe('permissions', () => {
       const options = { caller: issued.token }
       expect((await callApi('GET', path, undefined, options)).status).toBe(200)
       await db().$executeRaw`UPDATE tokens SET revoked_at = now() WHERE id = ${issued.id}::uuid`
-      expect((await callApi(method, at, undefined, options)).status).toBe(401)
+      expect((await callApi(method, requestPath, undefined, options)).status).toBe(401)
     }
-    expect((await list(charge)).body.data).toEqual([])
+    expect((await listRefunds(charge)).body.data).toEqual([])
   })
 
   test('403 while the account is suspended', async () => {
@@ -290,15 +297,15 @@ describe('permissions', () => {
     const { status, text } = await refund(charge, { amount: 1 }, { caller })
     expect([status, text]).toEqual([403, '{"error":"Account not active"}'])
     expect(await db().refund.count({ where: { accountId: suspended.id } })).toBe(1)
-    await expectBalancedBooks(suspended.id)
+    await expectBalancedLedger(suspended.id)
   })
 
   test('405 with Allow for every other method', async () => {
     const path = `/transactions/${newId()}/refunds`
     const wrong = await callApi('DELETE', path)
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
-    const one = await callApi('POST', `${path}/${newId()}`)
-    expect([one.status, one.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    const single = await callApi('POST', `${path}/${newId()}`)
+    expect([single.status, single.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 })
 
@@ -310,10 +317,10 @@ describe('an Idempotency-Key', () => {
     const first = await refund(charge, body, { key })
     expect(first.headers.get('idempotent-replayed')).toBeNull()
     await completeRefund({ ...settlement(first.body.data.id), returnId: newId() })
-    const again = await refund(charge, { reason: 'Twice?', amount: 500 }, { key })
-    expect([again.status, again.text]).toEqual([200, first.text])
-    expect(again.headers.get('idempotent-replayed')).toBe('true')
-    expect((await list(charge)).body.data).toHaveLength(1)
+    const replay = await refund(charge, { reason: 'Twice?', amount: 500 }, { key })
+    expect([replay.status, replay.text]).toEqual([200, first.text])
+    expect(replay.headers.get('idempotent-replayed')).toBe('true')
+    expect((await listRefunds(charge)).body.data).toHaveLength(1)
   })
 
   test('ten concurrent requests with one key make one refund of all that is left', async () => {
@@ -326,7 +333,7 @@ describe('an Idempotency-Key', () => {
     expect(new Set(responses.map(({ text }) => text)).size).toBe(1)
     const first = responses.filter(({ headers }) => !headers.get('idempotent-replayed'))
     expect(first).toHaveLength(1)
-    expect((await list(charge)).body.data).toHaveLength(1)
+    expect((await listRefunds(charge)).body.data).toHaveLength(1)
   })
 
   test('422 for another body under the same key', async () => {
@@ -351,10 +358,10 @@ describe('an Idempotency-Key', () => {
 
   test('belongs to one charge: the same key on another charge creates another refund', async () => {
     const key = newId()
-    const [one, other] = [await payCharge(), await payCharge()]
-    const first = await refund(one, { amount: 1 }, { key })
-    const second = await refund(other, { amount: 1 }, { key })
-    expect(second.body.data.transaction_id).toBe(other)
+    const [charge, otherCharge] = [await payCharge(), await payCharge()]
+    const first = await refund(charge, { amount: 1 }, { key })
+    const second = await refund(otherCharge, { amount: 1 }, { key })
+    expect(second.body.data.transaction_id).toBe(otherCharge)
     expect(second.body.data.id).not.toBe(first.body.data.id)
   })
 
@@ -366,7 +373,7 @@ describe('an Idempotency-Key', () => {
   })
 })
 
-const DETAIL = [
+const DETAIL_FIELDS = [
   'id',
   'transaction_id',
   'amount',
@@ -385,10 +392,10 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
   test('pending: the fields of the creation and the state', async () => {
     const charge = await payCharge()
     const created = (await refund(charge, { amount: 500, reason: 'Late' })).body.data
-    const { status, body } = await read(charge, created.id)
+    const { status, body } = await readRefund(charge, created.id)
     expect(status).toBe(200)
     expect(Object.keys(body)).toEqual(['data'])
-    expect(Object.keys(body.data)).toEqual(DETAIL)
+    expect(Object.keys(body.data)).toEqual(DETAIL_FIELDS)
     expect(body.data).toEqual({
       ...created,
       mode: 'test',
@@ -398,25 +405,25 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
       rejected_at: null,
       updated_at: created.created_at,
     })
-    expect((await read(charge, created.id.toUpperCase())).text).toBe(
-      (await read(charge, created.id)).text,
+    expect((await readRefund(charge, created.id.toUpperCase())).text).toBe(
+      (await readRefund(charge, created.id)).text,
     )
   })
 
   test('completed: the id of the return; the charge shows what was refunded', async () => {
     const charge = await payCharge({ amount: 1_000 })
     const { id } = (await refund(charge, { amount: 300 })).body.data
-    const shown = async () => (await callApi('GET', `/transactions/${charge}`)).body.data
-    expect(await shown()).toMatchObject({ status: 'paid', refunded_amount: 0 })
+    const readCharge = async () => (await callApi('GET', `/transactions/${charge}`)).body.data
+    expect(await readCharge()).toMatchObject({ status: 'paid', refunded_amount: 0 })
     await completeRefund({ ...settlement(id), returnId: `D${id}` })
-    const { data } = (await read(charge, id)).body
+    const { data } = (await readRefund(charge, id)).body
     expect(data).toMatchObject({
       status: 'completed',
       return_id: `D${id}`,
       completed_at: expect.stringMatching(MICROSECONDS),
       rejected_at: null,
     })
-    expect(await shown()).toMatchObject({ status: 'paid', refunded_amount: 300 })
+    expect(await readCharge()).toMatchObject({ status: 'paid', refunded_amount: 300 })
   })
 
   test('rejected: the reason; the charge can be refunded again', async () => {
@@ -424,7 +431,7 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
     const before = await readBalance()
     const { id } = (await refund(charge)).body.data
     await rejectRefund({ ...settlement(id), reason: 'The account was closed' })
-    expect((await read(charge, id)).body.data).toMatchObject({
+    expect((await readRefund(charge, id)).body.data).toMatchObject({
       status: 'rejected',
       rejection_reason: 'The account was closed',
       rejected_at: expect.stringMatching(MICROSECONDS),
@@ -439,17 +446,17 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
     const [charge, other] = [await payCharge(), await payCharge()]
     const { id } = (await refund(other, { amount: 1 })).body.data
     for (const missing of [id, newId(), 'nothing', charge, id.replaceAll('-', '')]) {
-      const { status, text, headers } = await read(charge, missing)
+      const { status, text, headers } = await readRefund(charge, missing)
       expect([status, text]).toEqual([404, '{"error":"Refund not found"}'])
       expect(headers.get('x-error-code')).toBe('refund_not_found')
     }
     const caller = await makeToken((await makeMerchant()).id)
     const path = `/transactions/${other}/refunds`
-    for (const at of [path, `${path}/${id}`]) {
-      const { status, text } = await callApi('GET', at, undefined, { caller })
+    for (const requestPath of [path, `${path}/${id}`]) {
+      const { status, text } = await callApi('GET', requestPath, undefined, { caller })
       expect([status, text]).toEqual(NOT_FOUND)
     }
-    expect((await read(newId(), id)).text).toBe(NOT_FOUND[1])
+    expect((await readRefund(newId(), id)).text).toBe(NOT_FOUND[1])
   })
 })
 
@@ -458,32 +465,32 @@ describe('GET /transactions/{id}/refunds', () => {
     const charge = await payCharge({ amount: 1_000 })
     const other = await payCharge()
     await refund(other, { amount: 1 })
-    const made: string[] = []
+    const ids: string[] = []
     for (let count = 0; count < 5; count++) {
-      made.unshift((await refund(charge, { amount: 10 + count })).body.data.id)
+      ids.unshift((await refund(charge, { amount: 10 + count })).body.data.id)
     }
-    const whole = await list(charge)
+    const whole = await listRefunds(charge)
     expect(whole.status).toBe(200)
     expect(Object.keys(whole.body)).toEqual(['data', 'next_cursor'])
-    expect(whole.body.data.map(({ id }: { id: string }) => id)).toEqual(made)
+    expect(whole.body.data.map(({ id }: { id: string }) => id)).toEqual(ids)
     expect(whole.body.next_cursor).toBeNull()
-    expect(Object.keys(whole.body.data[0])).toEqual(DETAIL)
-    expect(whole.body.data[0]).toEqual((await read(charge, made[0] ?? '')).body.data)
+    expect(Object.keys(whole.body.data[0])).toEqual(DETAIL_FIELDS)
+    expect(whole.body.data[0]).toEqual((await readRefund(charge, ids[0] ?? '')).body.data)
 
     const seen: string[] = []
     let cursor = ''
     for (let page = 0; page < 3; page++) {
-      const { body } = await list(charge, `?limit=2${cursor && `&cursor=${cursor}`}`)
+      const { body } = await listRefunds(charge, `?limit=2${cursor && `&cursor=${cursor}`}`)
       seen.push(...body.data.map(({ id }: { id: string }) => id))
       cursor = body.next_cursor
     }
-    expect(seen).toEqual(made)
+    expect(seen).toEqual(ids)
     expect(cursor).toBeNull()
   })
 
   test('200 with an empty list for a charge without refunds, paid or not', async () => {
     for (const charge of [await payCharge(), await openCharge()]) {
-      expect((await list(charge)).text).toBe('{"data":[],"next_cursor":null}')
+      expect((await listRefunds(charge)).text).toBe('{"data":[],"next_cursor":null}')
     }
   })
 
@@ -504,7 +511,7 @@ describe('GET /transactions/{id}/refunds', () => {
       ['?created_to=2026-01-01', []],
       ['?external_id=x&q=y', ids.toReversed()],
     ] as const) {
-      const { body } = await list(charge, query)
+      const { body } = await listRefunds(charge, query)
       expect(
         body.data?.map(({ id }: { id: string }) => id),
         query,
@@ -519,13 +526,13 @@ describe('GET /transactions/{id}/refunds', () => {
     ['cursor=next', 'cursor'],
     ['created_from=yesterday', 'created_from'],
   ])('422 for ?%s', async (query, field) => {
-    const { status, body } = await list(await payCharge(), `?${query}`)
+    const { status, body } = await listRefunds(await payCharge(), `?${query}`)
     expect(status).toBe(422)
     expect(Object.keys(body.errors)).toEqual([field])
   })
 
   test('404 for an unknown charge', async () => {
-    const { status, text } = await list(newId())
+    const { status, text } = await listRefunds(newId())
     expect([status, text]).toEqual(NOT_FOUND)
   })
 })
@@ -536,26 +543,26 @@ describe('GET /events', () => {
     await fundMerchant(other, 10_000)
     const caller = await makeToken(other.id)
     const charge = await payCharge({ amount: 1_000 }, caller)
-    const known = { accountId: other.id, chargeColumns }
+    const owner = { accountId: other.id, chargeColumns }
     const first = (await refund(charge, { amount: 300 }, { caller })).body.data
-    await completeRefund({ ...known, refundId: first.id, returnId: `D${first.id}` })
+    await completeRefund({ ...owner, refundId: first.id, returnId: `D${first.id}` })
     const second = (await refund(charge, { reason: 'Late' }, { caller })).body.data
-    await rejectRefund({ ...known, refundId: second.id, reason: 'closed' })
+    await rejectRefund({ ...owner, refundId: second.id, reason: 'closed' })
     const { body } = await callApi('GET', '/events?after=2', undefined, { caller })
-    const [refunded, failed, ...more] = body.data
-    expect(more).toEqual([])
+    const [refunded, failed, ...rest] = body.data
+    expect(rest).toEqual([])
     const get = async (path: string) =>
       (await callApi('GET', path, undefined, { caller })).body.data
-    const now = await get(`/transactions/${charge}`)
+    const current = await get(`/transactions/${charge}`)
     const common = { mode: 'test', id: expect.stringMatching(UUID) }
-    const at = expect.stringMatching(MICROSECONDS)
+    const anyTime = expect.stringMatching(MICROSECONDS)
     expect(refunded).toEqual({
       ...common,
       type: 'transaction.refunded',
       event: 'refunded',
       sequence: 3,
-      created_at: at,
-      transaction: { ...now, updated_at: at },
+      created_at: anyTime,
+      transaction: { ...current, updated_at: anyTime },
       refund: await get(`/transactions/${charge}/refunds/${first.id}`),
     })
     expect(refunded.transaction.refunded_amount).toBe(300)
@@ -564,10 +571,10 @@ describe('GET /events', () => {
       type: 'transaction.refund_failed',
       event: 'refund_failed',
       sequence: 4,
-      created_at: at,
-      transaction: now,
+      created_at: anyTime,
+      transaction: current,
       refund: await get(`/transactions/${charge}/refunds/${second.id}`),
     })
-    await expectBalancedBooks(other.id)
+    await expectBalancedLedger(other.id)
   })
 })

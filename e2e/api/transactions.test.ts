@@ -5,7 +5,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import {
   type Api,
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   makeMerchant,
   makeToken,
   openCharge,
@@ -22,7 +22,7 @@ beforeAll(async () => {
   ;({ api, merchant, token } = await startApiWithMerchant())
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await api.close()
 })
 
@@ -68,7 +68,7 @@ describe('POST /transactions', () => {
 
   const long = (length: number) => 'x'.repeat(length)
   const keys = (count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]))
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, index]))
   const sized = (bytes: number) => ({ a: long(bytes - '{"a":""}'.length) })
 
   test.each<[string, unknown]>([
@@ -191,14 +191,14 @@ describe('POST /transactions', () => {
     const again = await create({ external_id })
     expect([again.status, again.text]).toEqual([409, '{"error":"external_id already used"}'])
     const other = await makeToken((await makeMerchant()).id)
-    const elsewhere = await callApi('POST', '/transactions', { ...CHARGE, external_id }, other)
-    expect(elsewhere.status).toBe(200)
+    const otherResponse = await callApi('POST', '/transactions', { ...CHARGE, external_id }, other)
+    expect(otherResponse.status).toBe(200)
   })
 
   test('503 from a bank that is down stores nothing and frees the external_id', async () => {
     const before = await countCharges()
-    const down = { external_id: 'try-me-again', client_email: 'unavailable@example.com' }
-    const { status, text, headers } = await create(down)
+    const request = { external_id: 'try-me-again', client_email: 'unavailable@example.com' }
+    const { status, text, headers } = await create(request)
     expect([status, text]).toEqual([503, '{"error":"Service unavailable"}'])
     expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
     expect(await countCharges()).toBe(before)
@@ -266,7 +266,7 @@ describe('JSON that JavaScript would change', () => {
 })
 
 describe('GET /transactions/{id}', () => {
-  const DETAIL = [
+  const DETAIL_FIELDS = [
     'transaction_id',
     'br_code',
     'amount',
@@ -319,7 +319,7 @@ describe('GET /transactions/{id}', () => {
       Object.keys(body.data)
         .filter(name => name !== 'payment_url')
         .sort(),
-    ).toEqual([...DETAIL].sort())
+    ).toEqual([...DETAIL_FIELDS].sort())
   })
 
   test('absent fields are null; external_id is the txid, ip the caller’s address', async () => {
@@ -354,8 +354,10 @@ describe('GET /transactions/{id}', () => {
       expect(Math.abs(Date.parse(created_at) - Date.now())).toBeLessThan(60_000)
     }
     expect(details.every(({ created_at }) => created_at.endsWith('000Z'))).toBe(false)
-    const lives = details.map(one => Date.parse(one.expires_at) - Date.parse(one.created_at))
-    expect(lives).toEqual([86_400_000, 60_000, 60_000])
+    const lifetimes = details.map(
+      detail => Date.parse(detail.expires_at) - Date.parse(detail.created_at),
+    )
+    expect(lifetimes).toEqual([86_400_000, 60_000, 60_000])
   })
 
   test('finds by the external_id, whatever characters it has', async () => {
@@ -385,14 +387,14 @@ describe('GET /transactions/{id}', () => {
 })
 
 describe('POST /sandbox/transactions/{id}', () => {
-  const decide = async (id: string, outcome: unknown, caller = token) =>
+  const simulateOutcome = async (id: string, outcome: unknown, caller = token) =>
     callApi('POST', `/sandbox/transactions/${id}`, { outcome }, caller)
 
   test.each(['paid', 'failed', 'expired'])(
     '200 returns the charge, which is then %s',
     async outcome => {
       const { transaction_id } = (await create()).body.data
-      const { status, body } = await decide(transaction_id, outcome)
+      const { status, body } = await simulateOutcome(transaction_id, outcome)
       expect(status).toBe(200)
       expect(body.data).toMatchObject({ id: transaction_id, status: outcome })
       expect(body.data.paid_at !== null).toBe(outcome === 'paid')
@@ -403,17 +405,17 @@ describe('POST /sandbox/transactions/{id}', () => {
 
   test('409 for a final charge; an expired charge can still be paid', async () => {
     const { transaction_id } = (await create()).body.data
-    expect((await decide(transaction_id, 'expired')).status).toBe(200)
-    expect((await decide(transaction_id, 'failed')).status).toBe(409)
-    expect((await decide(transaction_id, 'paid')).status).toBe(200)
-    const again = await decide(transaction_id, 'paid')
+    expect((await simulateOutcome(transaction_id, 'expired')).status).toBe(200)
+    expect((await simulateOutcome(transaction_id, 'failed')).status).toBe(409)
+    expect((await simulateOutcome(transaction_id, 'paid')).status).toBe(200)
+    const again = await simulateOutcome(transaction_id, 'paid')
     expect([again.status, again.text]).toEqual([409, '{"error":"Transaction is already paid"}'])
   })
 
   test('404 for a charge of another account, without an effect', async () => {
     const stranger = await makeToken((await makeMerchant()).id)
     const { transaction_id } = (await create()).body.data
-    const { status, text } = await decide(transaction_id, 'paid', stranger)
+    const { status, text } = await simulateOutcome(transaction_id, 'paid', stranger)
     expect([status, text]).toEqual([404, '{"error":"Transaction not found"}'])
     expect((await read(transaction_id)).body.data.status).toBe('pending')
   })

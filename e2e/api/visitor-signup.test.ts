@@ -10,7 +10,7 @@ import { verifyPassword } from '#lib/services/people/password.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
-  expectBalancedBooks,
+  expectBalancedLedger,
   inOwnDatabase,
   makeMerchant,
   makeToken,
@@ -41,12 +41,12 @@ beforeEach(async () => {
 afterAll(() => api.close())
 
 const makeEmail = () => `new-${newId()}@troco.example`
-const signupRequest = (change: object = {}) => ({
+const signupRequest = (overrides: object = {}) => ({
   account_name: 'Padaria Nova',
   full_name: 'Ana Nova',
   email: makeEmail(),
   password: PASSWORD,
-  ...change,
+  ...overrides,
 })
 const postAsVisitor = (path: string, body: object) =>
   call(api.url, 'POST', `/visitor/${path}`, { headers: { origin: env().PUBLIC_URL }, body })
@@ -59,7 +59,7 @@ const statusAndCode = ({ status, headers }: Awaited<ReturnType<typeof postAsVisi
 const secretOf = (link: string) => link.split('/').at(-1) ?? ''
 
 /** Counts the rows of every table that opening an account writes. */
-async function countAll() {
+async function countAllRows() {
   return Promise.all([
     db().user.count(),
     db().account.count(),
@@ -78,8 +78,8 @@ async function emailOf(secret: string): Promise<string> {
 
 /** Returns the secret of an operator's invitation. */
 async function inviteMerchant(email: string, admin?: string): Promise<string> {
-  const by = admin ?? (await signInAdmin())
-  return secretOf((await callAsPerson(by, '/admin/invitations', { email })).body.data.link)
+  const adminSecret = admin ?? (await signInAdmin())
+  return secretOf((await callAsPerson(adminSecret, '/admin/invitations', { email })).body.data.link)
 }
 
 describe('signing up', () => {
@@ -99,7 +99,7 @@ describe('signing up', () => {
     const token = await makeToken(accountId)
     const account = await call(api.url, 'GET', '/account', { token })
     expect(account.body).toEqual({ name: 'Padaria Nova', balance: 100_000 })
-    await expectBalancedBooks(accountId)
+    await expectBalancedLedger(accountId)
     const records = await db().auditRecord.findMany({ where: { actorId: user.id } })
     expect(records.map(({ action }) => action).sort()).toEqual(['account.created', 'user.created'])
     expect(JSON.stringify(records)).not.toContain(email)
@@ -128,10 +128,10 @@ describe('signing up', () => {
     ['an account name without letters', { account_name: '日本' }, 'account_name'],
     ['a name on two lines', { full_name: 'Ana\nNova' }, 'full_name'],
   ])('with %s is refused, naming the field, and stores nothing', async (_what, change, field) => {
-    const before = await countAll()
+    const before = await countAllRows()
     const { status, body } = await postAsVisitor('signup', signupRequest(change))
     expect([status, Object.keys(body.errors)]).toEqual([422, [field]])
-    expect(await countAll()).toEqual(before)
+    expect(await countAllRows()).toEqual(before)
   })
 
   test('with a known e-mail is refused; ten concurrent requests open one account', async () => {
@@ -145,36 +145,36 @@ describe('signing up', () => {
     expect(Object.keys(refused?.body.errors)).toEqual(['email'])
     const where = { memberships: { some: { user: { email: body.email } } } }
     expect(await db().account.count({ where })).toBe(1)
-    const typed = { ...body, email: body.email.toUpperCase() }
-    expect((await postAsVisitor('signup', typed)).status).toBe(422)
+    const upperCased = { ...body, email: body.email.toUpperCase() }
+    expect((await postAsVisitor('signup', upperCased)).status).toBe(422)
   })
 
   test('stores nothing when one step fails', async () => {
     await db().$executeRaw`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE 'no'; END $$`
     for (const table of ['memberships', 'ledger_accounts', 'webhook_secrets', 'audit_log']) {
-      const before = await countAll()
+      const before = await countAllRows()
       await db().$executeRawUnsafe(
         `CREATE TRIGGER fails BEFORE INSERT ON ${table} EXECUTE FUNCTION refuse()`,
       )
       expect((await postAsVisitor('signup', signupRequest())).status, table).toBe(500)
       await db().$executeRawUnsafe(`DROP TRIGGER fails ON ${table}`)
-      expect(await countAll(), table).toEqual(before)
+      expect(await countAllRows(), table).toEqual(before)
     }
   })
 
   test('too often from one address is 429, before the password is checked', async () => {
-    const bad = signupRequest({ password: 'password1234' })
+    const weakRequest = signupRequest({ password: 'password1234' })
     const statuses: number[] = []
     for (let count = 0; count < 22; count++)
-      statuses.push((await postAsVisitor('signup', bad)).status)
+      statuses.push((await postAsVisitor('signup', weakRequest)).status)
     expect(statuses).toEqual([...Array(20).fill(422), 429, 429])
     const response = await postAsVisitor('signup', signupRequest())
     expect(statusAndCode(response)).toEqual([429, 'too_many_requests'])
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(3_000)
     const secret = 'x'.repeat(43)
-    const joining = { secret, full_name: 'Ana', password: PASSWORD }
-    expect((await postAsVisitor('join', joining)).status).toBe(429)
+    const joinRequest = { secret, full_name: 'Ana', password: PASSWORD }
+    expect((await postAsVisitor('join', joinRequest)).status).toBe(429)
   })
 })
 
@@ -186,36 +186,42 @@ describe('where accounts are opened by invitation', () => {
     expect(statusAndCode(await postAsVisitor('signup', signupRequest()))).toEqual(closed)
     const body = signupRequest()
     const secret = await inviteMerchant(body.email)
-    const before = await countAll()
+    const before = await countAllRows()
     expect(statusAndCode(await postAsVisitor('signup', signupRequest({ secret })))).toEqual([
       403,
       'other_person',
     ])
-    expect(await countAll()).toEqual(before)
+    expect(await countAllRows()).toEqual(before)
     const responses = await Promise.all(
       [1, 2, 3].map(() => postAsVisitor('signup', { ...body, secret })),
     )
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 422, 422])
     expect(responses.find(({ status }) => status === 200)?.body.data.status).toBe('active')
-    const me = await signInWithoutAccount()
+    const personSecret = await signInWithoutAccount()
     expect(
-      statusAndCode(await callAsPerson(me, '/person/accounts', { account_name: 'Outra' })),
+      statusAndCode(
+        await callAsPerson(personSecret, '/person/accounts', { account_name: 'Outra' }),
+      ),
     ).toEqual(closed)
-    const mine = await inviteMerchant(await emailOf(me))
-    const open = () => callAsPerson(me, '/person/accounts', { account_name: 'Outra', secret: mine })
-    const both = await Promise.all([open(), open()])
-    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
-    expect(statusAndCode(await open())).toEqual([409, 'invitation_ended'])
+    const ownInvitation = await inviteMerchant(await emailOf(personSecret))
+    const openAccount = () =>
+      callAsPerson(personSecret, '/person/accounts', {
+        account_name: 'Outra',
+        secret: ownInvitation,
+      })
+    const responsePair = await Promise.all([openAccount(), openAccount()])
+    expect(responsePair.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect(statusAndCode(await openAccount())).toEqual([409, 'invitation_ended'])
   })
 
   test('without an invitation the response does not reveal whether an e-mail is known', async () => {
-    const known = await emailOf(await signInWithoutAccount())
-    const theirs = await inviteMerchant(makeEmail())
+    const knownEmail = await emailOf(await signInWithoutAccount())
+    const otherInvitation = await inviteMerchant(makeEmail())
     for (const [secret, refused] of [
       ['none', [409, 'invitation_ended']],
-      [theirs, [403, 'other_person']],
+      [otherInvitation, [403, 'other_person']],
     ] as const) {
-      for (const email of [known, makeEmail()]) {
+      for (const email of [knownEmail, makeEmail()]) {
         expect(
           statusAndCode(await postAsVisitor('signup', signupRequest({ email, secret }))),
         ).toEqual(refused)
@@ -227,21 +233,28 @@ describe('where accounts are opened by invitation', () => {
     const shop = await makeMerchant()
     const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
     const actor = { type: 'user', id: userId } as const
-    const me = await signInWithoutAccount()
-    const email = await emailOf(me)
+    const personSecret = await signInWithoutAccount()
+    const email = await emailOf(personSecret)
     const toJoin = secretOf((await inviteMember(shop.id, { email, role: 'viewer' }, actor)).path)
     const toOpen = await inviteMerchant(email)
-    const before = await countAll()
-    const opened = await callAsPerson(me, '/person/accounts', { account_name: 'X', secret: toJoin })
+    const before = await countAllRows()
+    const opened = await callAsPerson(personSecret, '/person/accounts', {
+      account_name: 'X',
+      secret: toJoin,
+    })
     expect(statusAndCode(opened)).toEqual([409, 'invitation_ended'])
-    const joined = await callAsPerson(me, '/person/join', { secret: toOpen })
+    const joined = await callAsPerson(personSecret, '/person/join', { secret: toOpen })
     expect(statusAndCode(joined)).toEqual([409, 'invitation_ended'])
-    const strange = { secret: toOpen, full_name: 'Ana', password: PASSWORD }
-    expect(statusAndCode(await postAsVisitor('join', strange))).toEqual([409, 'invitation_ended'])
-    expect(await countAll()).toEqual(before)
-    expect((await callAsPerson(me, '/person/join', { secret: toJoin })).status).toBe(200)
+    const joinRequest = { secret: toOpen, full_name: 'Ana', password: PASSWORD }
+    expect(statusAndCode(await postAsVisitor('join', joinRequest))).toEqual([
+      409,
+      'invitation_ended',
+    ])
+    expect(await countAllRows()).toEqual(before)
+    expect((await callAsPerson(personSecret, '/person/join', { secret: toJoin })).status).toBe(200)
     expect(
-      (await callAsPerson(me, '/person/accounts', { account_name: 'X', secret: toOpen })).status,
+      (await callAsPerson(personSecret, '/person/accounts', { account_name: 'X', secret: toOpen }))
+        .status,
     ).toBe(200)
   })
 
@@ -252,12 +265,12 @@ describe('where accounts are opened by invitation', () => {
     const second = await inviteMerchant(email, admin)
     const list = await callAsPerson(admin, '/admin/invitations', undefined as never, 'GET')
     expectShape(InvitationList, list.body)
-    const mine = list.body.data.filter((one: { email: string }) => one.email === email)
-    expect(mine).toHaveLength(1)
+    const ownInvitations = list.body.data.filter((one: { email: string }) => one.email === email)
+    expect(ownInvitations).toHaveLength(1)
     expect(
       statusAndCode(await postAsVisitor('signup', signupRequest({ email, secret: first })))[0],
     ).toBe(409)
-    const path = `/admin/invitations/${mine[0].id}`
+    const path = `/admin/invitations/${ownInvitations[0].id}`
     expect((await callAsPerson(admin, path, undefined as never, 'DELETE')).status).toBe(200)
     expect(statusAndCode(await callAsPerson(admin, path, undefined as never, 'DELETE'))).toEqual([
       404,
@@ -266,7 +279,7 @@ describe('where accounts are opened by invitation', () => {
     expect(
       statusAndCode(await postAsVisitor('signup', signupRequest({ email, secret: second })))[0],
     ).toBe(409)
-    const records = await db().auditRecord.findMany({ where: { target: mine[0].id } })
+    const records = await db().auditRecord.findMany({ where: { target: ownInvitations[0].id } })
     expect(records.map(({ action }) => action).sort()).toEqual([
       'invitation.revoked',
       'merchant.invited',
@@ -289,14 +302,16 @@ test('where sign-up is closed nobody opens an account, invited or not', async ()
 
 test('a signed-in user opens a second account and stays a member of the first', async () => {
   const shop = await makeMerchant()
-  const me = await signIn(shop, 'viewer')
-  const { status, body } = await callAsPerson(me, '/person/accounts', { account_name: 'Filial' })
+  const personSecret = await signIn(shop, 'viewer')
+  const { status, body } = await callAsPerson(personSecret, '/person/accounts', {
+    account_name: 'Filial',
+  })
   expect(status).toBe(200)
-  expect((await readSession(me))?.accounts).toMatchObject([
+  expect((await readSession(personSecret))?.accounts).toMatchObject([
     { id: shop.id, role: 'viewer' },
     { id: body.data.account_id, name: 'Filial', role: 'owner', status: 'active' },
   ])
-  await expectBalancedBooks(body.data.account_id)
+  await expectBalancedLedger(body.data.account_id)
 })
 
 describe('joining by invitation without an account', () => {
@@ -316,11 +331,11 @@ describe('joining by invitation without an account', () => {
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 422, 422])
     const response = responses.find(({ status }) => status === 200)
     expect(response?.body.data).toEqual({ account_id: shop.id, role: 'finance', email })
-    const found = await db().user.findUniqueOrThrow({
+    const user = await db().user.findUniqueOrThrow({
       where: { email },
       include: { memberships: true },
     })
-    expect(found).toMatchObject({ name: 'Bruno', memberships: [{ role: 'finance' }] })
+    expect(user).toMatchObject({ name: 'Bruno', memberships: [{ role: 'finance' }] })
     expect(await db().user.count({ where: { email: body.email } })).toBe(0)
   })
 
@@ -328,13 +343,13 @@ describe('joining by invitation without an account', () => {
     const email = makeEmail()
     const { secret } = await inviteNewPerson(email)
     const body = { secret, full_name: 'Bruno', password: PASSWORD }
-    const before = await countAll()
+    const before = await countAllRows()
     expect((await postAsVisitor('join', { ...body, password: 'password1234' })).status).toBe(422)
     await db().invitation.updateMany({ where: { email }, data: { expiresAt: new Date() } })
     expect(statusAndCode(await postAsVisitor('join', body))).toEqual([409, 'invitation_ended'])
-    expect(await countAll()).toEqual(before)
-    const known = await emailOf(await signInWithoutAccount())
-    const other = await inviteNewPerson(known)
+    expect(await countAllRows()).toEqual(before)
+    const knownEmail = await emailOf(await signInWithoutAccount())
+    const other = await inviteNewPerson(knownEmail)
     const response = await postAsVisitor('join', { ...body, secret: other.secret })
     expect([response.status, Object.keys(response.body.errors)]).toEqual([422, ['email']])
   })

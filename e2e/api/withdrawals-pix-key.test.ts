@@ -4,7 +4,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
   await fundMerchant(merchant, 1_000_000)
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await api.close()
 })
 
@@ -33,7 +33,7 @@ async function readDictKey(id: string): Promise<string> {
 
 const CPF = '52998224725'
 const CNPJ = '11222333000181'
-const LETTERS = '12ABC34501DE35'
+const CNPJ_WITH_LETTERS = '12ABC34501DE35'
 const MOBILE = '+5511987654321'
 const UUID = '0190a8f0-1b2c-4d3e-8f90-a1b2c3d4e5f6'
 
@@ -47,8 +47,8 @@ describe('a key with a type', () => {
     ['cnpj', CNPJ, CNPJ],
     ['cnpj', '11.222.333/0001-81', CNPJ],
     ['cnpj', '11 222 333 0001 81', CNPJ],
-    ['cnpj', LETTERS, LETTERS],
-    ['cnpj', '12.abc.345/01de-35', LETTERS],
+    ['cnpj', CNPJ_WITH_LETTERS, CNPJ_WITH_LETTERS],
+    ['cnpj', '12.abc.345/01de-35', CNPJ_WITH_LETTERS],
     ['cnpj', '12345678901234', '12345678901234'],
     ['email', 'ana@example.com', 'ana@example.com'],
     ['email', 'Ana.Rocha+PIX@Example.COM', 'ana.rocha+pix@example.com'],
@@ -69,11 +69,11 @@ describe('a key with a type', () => {
     ['random', UUID.replaceAll('-', ' '), UUID],
   ])(
     '%s %j is accepted, returned as sent and stored in the form of the directory',
-    async (type, key, dict) => {
+    async (type, key, dictKey) => {
       const { status, body } = await withdraw(key, type)
       expect(status).toBe(200)
       expect(body.data).toMatchObject({ pix_key: key, pix_key_type: type })
-      expect(await readDictKey(body.data.id)).toBe(dict)
+      expect(await readDictKey(body.data.id)).toBe(dictKey)
     },
   )
 
@@ -121,17 +121,17 @@ describe('a key without a type', () => {
     ['a mobile number that is a valid CPF', '11987654374', 'cpf', '11987654374'],
     ['eleven digits that are neither', '12345678901', 'cpf', '12345678901'],
     ['fourteen digits', CNPJ, 'cnpj', CNPJ],
-    ['fourteen letters and digits', LETTERS, 'cnpj', LETTERS],
+    ['fourteen letters and digits', CNPJ_WITH_LETTERS, 'cnpj', CNPJ_WITH_LETTERS],
     ['an e-mail address', 'Ana@Example.com', 'email', 'ana@example.com'],
     ['a phone number with its country code', MOBILE, 'phone', MOBILE],
     ['ten digits', '1133334444', 'phone', '+551133334444'],
     ['a UUID', UUID.toUpperCase(), 'random', UUID],
     ['a UUID without hyphens', UUID.replaceAll('-', ''), 'random', UUID],
-  ])('%s', async (_what, key, type, dict) => {
+  ])('%s', async (_what, key, type, dictKey) => {
     const { status, body } = await withdraw(key)
     expect(status).toBe(200)
     expect(body.data).toMatchObject({ pix_key: key, pix_key_type: type })
-    expect(await readDictKey(body.data.id)).toBe(dict)
+    expect(await readDictKey(body.data.id)).toBe(dictKey)
   })
 
   test.each(['nobody', '123', 'ana@localhost', '1'.repeat(40)])(

@@ -9,7 +9,7 @@ import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   makeToken,
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await fundMerchant(merchant, 100_000_000)
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await api.close()
 })
 
@@ -73,7 +73,7 @@ describe('POST /withdrawals', () => {
     const before = await readBalance()
     expect((await withdraw({ amount: 12_345 })).status).toBe(200)
     expect(await readBalance()).toBe(before - 12_345)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('ignores unknown fields, also status, mode, account_id, times and id', async () => {
@@ -127,17 +127,20 @@ describe('POST /withdrawals', () => {
     ['external_id', ' ', ' must '],
     ['external_id', '0190a8f0-0000-7000-8000-00000000000A', ' must '],
     ['external_id', 4711, ' must '],
-  ])('422 naming only the field for %s = %j, without an effect', async (field, value, says) => {
-    const before = await countWithdrawals()
-    const { status, body, headers } = await withdraw({ [field]: value })
-    expect(status).toBe(422)
-    expect(Object.keys(body)).toEqual(['errors'])
-    expect(Object.keys(body.errors)).toEqual([field])
-    expect(body.errors[field]).toHaveLength(1)
-    expect(body.errors[field][0].startsWith(field + says)).toBe(true)
-    expect(headers.get('x-error-code')).toBe('invalid_input')
-    expect(await countWithdrawals()).toBe(before)
-  })
+  ])(
+    '422 naming only the field for %s = %j, without an effect',
+    async (field, value, ruleStart) => {
+      const before = await countWithdrawals()
+      const { status, body, headers } = await withdraw({ [field]: value })
+      expect(status).toBe(422)
+      expect(Object.keys(body)).toEqual(['errors'])
+      expect(Object.keys(body.errors)).toEqual([field])
+      expect(body.errors[field]).toHaveLength(1)
+      expect(body.errors[field][0].startsWith(field + ruleStart)).toBe(true)
+      expect(headers.get('x-error-code')).toBe('invalid_input')
+      expect(await countWithdrawals()).toBe(before)
+    },
+  )
 
   test('422 for an empty or missing body names amount and pix_key only', async () => {
     const text = '{"errors":{"amount":["amount is required"],"pix_key":["pix_key is required"]}}'
@@ -158,8 +161,8 @@ describe('POST /withdrawals', () => {
     expect(status).toBe(422)
     const fields = ['amount', 'pix_key', 'pix_key_type', 'webhook_url', 'external_id']
     expect(Object.keys(body.errors)).toEqual(fields)
-    const beside = await post({ amount: 1, pix_key: 'nobody', pix_key_type: 'cpf' })
-    expect(beside.body.errors).toMatchObject({ amount: [/./], pix_key: [/CPF/] })
+    const response = await post({ amount: 1, pix_key: 'nobody', pix_key_type: 'cpf' })
+    expect(response.body.errors).toMatchObject({ amount: [/./], pix_key: [/CPF/] })
   })
 
   test('a withdrawal above the balance is 422 insufficient_balance and holds nothing', async () => {
@@ -179,7 +182,7 @@ describe('POST /withdrawals', () => {
     )
     expect((await post({ ...WITHDRAWAL, amount: 1_999 }, caller)).status).toBe(200)
     expect(await readBalance(caller)).toBe(0)
-    await expectBalancedBooks(poor.id)
+    await expectBalancedLedger(poor.id)
   })
 
   test('of thirty concurrent withdrawals over a balance for ten, ten succeed', async () => {
@@ -191,7 +194,7 @@ describe('POST /withdrawals', () => {
     const refused = responses.filter(({ status }) => status !== 200).map(({ text }) => text)
     expect(new Set(refused)).toEqual(new Set(['{"errors":{"amount":["Insufficient balance"]}}']))
     expect(await readBalance(caller)).toBe(500)
-    await expectBalancedBooks(poor.id)
+    await expectBalancedLedger(poor.id)
   })
 
   test('409 for a used external_id holds nothing; other accounts may use it', async () => {
@@ -209,8 +212,8 @@ describe('POST /withdrawals', () => {
 
   test('503 from a bank that is down holds nothing and frees the external_id', async () => {
     const [rows, before] = [await countWithdrawals(), await readBalance()]
-    const down = { pix_key: 'unavailable@example.com', external_id: 'once-more' }
-    const { status, text, headers } = await withdraw(down)
+    const request = { pix_key: 'unavailable@example.com', external_id: 'once-more' }
+    const { status, text, headers } = await withdraw(request)
     expect([status, text]).toEqual([503, '{"error":"Service unavailable"}'])
     expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
     expect([await countWithdrawals(), await readBalance()]).toEqual([rows, before])
@@ -239,14 +242,20 @@ describe('POST /withdrawals', () => {
     await fundMerchant(suspended, 5_000)
     const caller = await makeToken(suspended.id)
     await suspendAccount(suspended.id, 'test', ACTOR)
-    const stopped = await post(WITHDRAWAL, caller)
-    expect([stopped.status, stopped.text]).toEqual([403, '{"error":"Account not active"}'])
+    const suspendedResponse = await post(WITHDRAWAL, caller)
+    expect([suspendedResponse.status, suspendedResponse.text]).toEqual([
+      403,
+      '{"error":"Account not active"}',
+    ])
 
     const tokenOptions = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
     const live = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
-    const closed = await post(WITHDRAWAL, live.token)
-    expect([closed.status, closed.text]).toEqual([403, '{"error":"Live mode is not enabled"}'])
-    await expectBalancedBooks(suspended.id)
+    const liveResponse = await post(WITHDRAWAL, live.token)
+    expect([liveResponse.status, liveResponse.text]).toEqual([
+      403,
+      '{"error":"Live mode is not enabled"}',
+    ])
+    await expectBalancedLedger(suspended.id)
   })
 })
 
@@ -271,11 +280,11 @@ describe('GET /withdrawals/{id}', () => {
     const other = await makeMerchant()
     await fundMerchant(other, 1_000)
     const foreign = (await post(WITHDRAWAL, await makeToken(other.id))).body.data.id
-    const mine = (await withdraw()).body.data.id
+    const ownId = (await withdraw()).body.data.id
     const tokenOptions = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
     const live = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
-    const responses = [await read(mine, live.token)]
-    for (const id of [foreign, newId(), 'nobody', mine.replaceAll('-', ''), '%F0%9F%98%80']) {
+    const responses = [await read(ownId, live.token)]
+    for (const id of [foreign, newId(), 'nobody', ownId.replaceAll('-', ''), '%F0%9F%98%80']) {
       responses.push(await read(id))
     }
     for (const { status, text, headers } of responses) {

@@ -126,7 +126,7 @@ test('an admin sets limits, which the owner sees, and shows a payer’s document
 })
 
 test.describe('for users who are not admins', () => {
-  test.use({ refusals: [404] })
+  test.use({ expectedStatuses: [404] })
 
   test('the admin pages are 404', async ({ page, context }) => {
     const shop = await openShop(context)

@@ -21,40 +21,42 @@ export function readSetting(name: Setting): string {
 
 interface Options {
   /** Error statuses that a test expects; any other status from 400 on fails the test. */
-  refusals: number[]
+  expectedStatuses: number[]
 }
 
 /** Every test also fails on errors in the browser, failed requests and CSP violations. */
-export const test = base.extend<Options & { complaints: string[] }>({
-  refusals: [[], { option: true }],
-  complaints: [
-    async ({ page, refusals }, use) => {
-      const complaints = collectComplaints(page, refusals)
-      await use(complaints)
-      expect(complaints).toEqual([])
+export const test = base.extend<Options & { browserErrors: string[] }>({
+  expectedStatuses: [[], { option: true }],
+  browserErrors: [
+    async ({ page, expectedStatuses }, use) => {
+      const browserErrors = collectBrowserErrors(page, expectedStatuses)
+      await use(browserErrors)
+      expect(browserErrors).toEqual([])
     },
     { auto: true },
   ],
 })
 
-function collectComplaints(page: Page, refusals: number[]): string[] {
-  const complaints: string[] = []
-  page.on('pageerror', error => complaints.push(String(error)))
+function collectBrowserErrors(page: Page, expectedStatuses: number[]): string[] {
+  const browserErrors: string[] = []
+  page.on('pageerror', error => browserErrors.push(String(error)))
   page.on('console', message => {
     // Error statuses are checked below, with the responses.
     const isStatus = message.text().startsWith('Failed to load resource')
-    if (['error', 'warning'].includes(message.type()) && !isStatus) complaints.push(message.text())
+    if (['error', 'warning'].includes(message.type()) && !isStatus)
+      browserErrors.push(message.text())
   })
   page.on('requestfailed', request => {
     const reason = request.failure()?.errorText
     // Navigation aborts the requests of the previous page.
-    if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${reason}`)
+    if (reason !== 'net::ERR_ABORTED') browserErrors.push(`${request.url()} ${reason}`)
   })
   page.on('response', response => {
     const status = response.status()
-    if (status >= 400 && !refusals.includes(status)) complaints.push(`${response.url()} ${status}`)
+    if (status >= 400 && !expectedStatuses.includes(status))
+      browserErrors.push(`${response.url()} ${status}`)
   })
-  return complaints
+  return browserErrors
 }
 
 export async function signIn(page: Page, email: string, password: string): Promise<void> {
@@ -67,9 +69,9 @@ export async function fillSignIn(
   page: Page,
   email: string,
   password: string,
-  options: { stays?: boolean } = {},
+  options: { isOnLogin?: boolean } = {},
 ): Promise<void> {
-  if (!options.stays) await page.goto('/login')
+  if (!options.isOnLogin) await page.goto('/login')
   await page.getByLabel('E-mail').fill(email)
   await page.getByLabel(/^(Senha|Password)$/).fill(password)
   await page.getByRole('button', { name: /^(Entrar|Sign in)$/ }).click()

@@ -100,7 +100,7 @@ test.describe('on a phone, in English', () => {
 })
 
 test.describe('a charge of another merchant', () => {
-  test.use({ locale: 'pt-BR', viewport: { width: 390, height: 844 }, refusals: [404] })
+  test.use({ locale: 'pt-BR', viewport: { width: 390, height: 844 }, expectedStatuses: [404] })
 
   test('is not found', async ({ page, context }) => {
     const { id } = await openCharge(await openShop(context), 4_990, 'order-3')

@@ -17,8 +17,8 @@ export interface TlsServer {
  * test. Over HTTPS, Troco applies stricter rules than in a local demo.
  */
 export async function startBehindTls(settings: Record<string, string> = {}): Promise<TlsServer> {
-  const [port, outside] = [await findFreePort(), await findFreePort()]
-  const url = `https://localhost:${outside}`
+  const [port, publicPort] = [await findFreePort(), await findFreePort()]
+  const url = `https://localhost:${publicPort}`
   const { DATABASE_URL, TROCO_SECRET } = env()
   const child = spawn(
     process.execPath,
@@ -43,21 +43,24 @@ export async function startBehindTls(settings: Record<string, string> = {}): Pro
   const ended = once(child, 'exit')
   const proxy = createServer(makeCertificate(['localhost']), (incoming, response) => {
     const { method, url: path, headers } = incoming
-    const onward = request({ host: '127.0.0.1', port, method, path, headers }, upstreamResponse => {
-      response.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.rawHeaders)
-      upstreamResponse.pipe(response)
-    })
-    onward.setHeader('x-forwarded-for', incoming.socket.remoteAddress ?? '')
-    onward.on('error', () => response.destroy())
-    incoming.pipe(onward)
+    const upstreamRequest = request(
+      { host: '127.0.0.1', port, method, path, headers },
+      upstreamResponse => {
+        response.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.rawHeaders)
+        upstreamResponse.pipe(response)
+      },
+    )
+    upstreamRequest.setHeader('x-forwarded-for', incoming.socket.remoteAddress ?? '')
+    upstreamRequest.on('error', () => response.destroy())
+    incoming.pipe(upstreamRequest)
   })
-  proxy.listen(outside, 'localhost')
-  const isUp = () =>
+  proxy.listen(publicPort, 'localhost')
+  const isReady = () =>
     fetch(`http://127.0.0.1:${port}/readyz`).then(
       ({ ok }) => ok,
       () => false,
     )
-  while (!(await isUp())) {
+  while (!(await isReady())) {
     if (child.exitCode !== null) throw new Error('The server behind TLS did not start')
     await sleep(100)
   }

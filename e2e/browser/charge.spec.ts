@@ -4,7 +4,7 @@ import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 
 test.describe.configure({ timeout: 90_000 })
 
-const DESK = { width: 1280, height: 860 }
+const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 390, height: 844 }
 const PAYER = {
   client_name: 'Ana Beatriz Rocha',
@@ -19,13 +19,13 @@ async function post<Data>(page: Page, shop: Shop, path: string, data: object): P
   return (await response.json()).data
 }
 
-async function createCharge(page: Page, shop: Shop, more: object = {}): Promise<string> {
-  const order = { amount: 1_500, ...PAYER, ...more }
-  const made = await post<{ transaction_id: string }>(page, shop, '/transactions', order)
-  return made.transaction_id
+async function createCharge(page: Page, shop: Shop, overrides: object = {}): Promise<string> {
+  const body = { amount: 1_500, ...PAYER, ...overrides }
+  const created = await post<{ transaction_id: string }>(page, shop, '/transactions', body)
+  return created.transaction_id
 }
 
-const decide = (page: Page, shop: Shop, id: string, outcome: string) =>
+const simulateOutcome = (page: Page, shop: Shop, id: string, outcome: string) =>
   post(page, shop, `/sandbox/transactions/${id}`, { outcome })
 
 async function expectStatus(page: Page, label: string): Promise<void> {
@@ -33,7 +33,7 @@ async function expectStatus(page: Page, label: string): Promise<void> {
 }
 
 test.describe('on a desktop', () => {
-  test.use({ viewport: DESK, locale: 'pt-BR' })
+  test.use({ viewport: DESKTOP, locale: 'pt-BR' })
 
   test('a new charge shows all its data and turns to paid without a reload', async ({
     page,
@@ -80,7 +80,7 @@ test.describe('on a desktop', () => {
     await expectAccessible(page)
 
     expect((await streamResponse).headers()['content-type']).toContain('text/event-stream')
-    await decide(page, shop, id, 'paid')
+    await simulateOutcome(page, shop, id, 'paid')
     await expectStatus(page, 'Pago')
     await expect(page.getByRole('status').getByText('Pagamento recebido')).toBeAttached()
     await expect(qr).toHaveCount(0)
@@ -100,7 +100,7 @@ test.describe('on a desktop', () => {
     const streamRequest = page.waitForRequest(/\/live$/)
     await page.goto(`/test/charges/${id}`)
     await streamRequest
-    await decide(page, shop, id, 'paid')
+    await simulateOutcome(page, shop, id, 'paid')
     await expectStatus(page, 'Pago')
   })
 
@@ -110,18 +110,18 @@ test.describe('on a desktop', () => {
   }) => {
     const shop = await openShop(context)
     const id = await createCharge(page, shop)
-    await decide(page, shop, id, 'expired')
+    await simulateOutcome(page, shop, id, 'expired')
     await page.clock.install()
     await page.goto(`/test/charges/${id}`)
     await expectStatus(page, 'Expirado')
     await expect(page.getByText('Cobrança expirada').first()).toBeVisible()
-    await decide(page, shop, id, 'paid')
+    await simulateOutcome(page, shop, id, 'paid')
     await page.clock.runFor(16_000)
     await expectStatus(page, 'Pago')
   })
 
   test.describe('a refused charge', () => {
-    test.use({ refusals: [409, 503] })
+    test.use({ expectedStatuses: [409, 503] })
 
     test('keeps the input and shows each error at its field', async ({ page, context }) => {
       const shop = await openShop(context)
@@ -163,7 +163,7 @@ test.describe('on a phone, in English', () => {
   test('a paid charge is refunded in two parts', async ({ page, context }) => {
     const shop = await openShop(context)
     const id = await createCharge(page, shop)
-    await decide(page, shop, id, 'paid')
+    await simulateOutcome(page, shop, id, 'paid')
     await page.goto(`/test/charges/${id}`)
     await expectStatus(page, 'Paid')
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
@@ -213,13 +213,13 @@ test.describe('on a phone, in English', () => {
   })
 
   test.describe('a charge of another merchant', { tag: '@torture' }, () => {
-    test.use({ refusals: [404] })
+    test.use({ expectedStatuses: [404] })
 
     test('is not found', async ({ page, context, browser }) => {
-      const other = await browser.newContext()
-      const theirs = await openShop(other)
-      const id = await createCharge(page, theirs)
-      await other.close()
+      const otherContext = await browser.newContext()
+      const otherShop = await openShop(otherContext)
+      const id = await createCharge(page, otherShop)
+      await otherContext.close()
       await openShop(context)
       await page.goto(`/test/charges/${id}`)
       await expect(page.getByRole('heading', { name: 'This page does not exist' })).toBeAttached()

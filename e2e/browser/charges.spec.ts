@@ -27,7 +27,8 @@ async function payCharge({ token }: Shop, id: string): Promise<void> {
 }
 
 /** Finds the payers' links in the list: a table on desktops, cards on phones. */
-const payers = (page: Page) => page.locator('main a[href*="/charges/0"]').filter({ visible: true })
+const payerLinks = (page: Page) =>
+  page.locator('main a[href*="/charges/0"]').filter({ visible: true })
 
 for (const [name, width] of [
   ['on a desktop', 1280],
@@ -48,12 +49,12 @@ for (const [name, width] of [
     await expectAccessible(page)
 
     await page.getByRole('searchbox').fill('joao da con')
-    await expect(payers(page)).toHaveText(['João da Conceição'])
+    await expect(payerLinks(page)).toHaveText(['João da Conceição'])
     await expect(page.getByText('1 filtro esconde o resto')).toBeVisible()
     await page.getByRole('button', { name: 'Pagas' }).click()
     await expect(page.getByText('Nada corresponde aos filtros')).toBeVisible()
     await page.getByRole('button', { name: 'Limpar filtros' }).first().click()
-    await expect(payers(page)).toHaveCount(3)
+    await expect(payerLinks(page)).toHaveCount(3)
   })
 
   test(`charges between two amounts are listed and exported as CSV, ${name}${width === 1280 ? ' @torture' : ''}`, async ({
@@ -72,7 +73,7 @@ for (const [name, width] of [
     await expect(page.getByText('não pode ser menor')).toBeVisible()
     await page.getByLabel('Até', { exact: true }).fill('1.000,00')
     await page.getByRole('button', { name: 'Aplicar' }).click()
-    await expect(payers(page)).toHaveCount(2)
+    await expect(payerLinks(page)).toHaveCount(2)
     await expect(page).toHaveURL(/amount_from=99800&amount_to=100000/)
 
     const [download] = await Promise.all([
@@ -116,13 +117,14 @@ test.describe('in English', () => {
 
   test('older charges are on further pages, which keep the filters', async ({ page, context }) => {
     const shop = await openShop(context)
-    for (let nth = 0; nth < 26; nth++) await createCharge(shop, { client_name: `Payer ${nth}` })
+    for (let index = 0; index < 26; index++)
+      await createCharge(shop, { client_name: `Payer ${index}` })
     await page.goto('/test/charges?status=pending')
-    await expect(payers(page)).toHaveCount(25)
+    await expect(payerLinks(page)).toHaveCount(25)
     await page.getByRole('link', { name: 'Older' }).click()
-    await expect(payers(page)).toHaveText(['Payer 0'])
+    await expect(payerLinks(page)).toHaveText(['Payer 0'])
     await expect(page).toHaveURL(/status=pending&cursor=/)
     await expect(page.getByText('1 filter hides the rest')).toBeVisible()
-    await expect(payers(page)).toHaveAttribute('href', /\/test\/charges\/[0-9a-f-]{36}$/)
+    await expect(payerLinks(page)).toHaveAttribute('href', /\/test\/charges\/[0-9a-f-]{36}$/)
   })
 })

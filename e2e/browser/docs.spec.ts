@@ -18,7 +18,7 @@ async function openReference(page: Page, hash = ''): Promise<void> {
 test.describe('the API reference', () => {
   test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
 
-  test('needs no sign-in and sends no request to another host', async ({ page, complaints }) => {
+  test('needs no sign-in and sends no request to another host', async ({ page, browserErrors }) => {
     const origins = new Set<string>()
     page.on('request', request => origins.add(new URL(request.url()).origin))
     await page.addInitScript(() => {
@@ -39,7 +39,7 @@ test.describe('the API reference', () => {
     await expect(page.getByRole('heading', { name: 'transaction.paid' })).toBeVisible()
     await page.waitForLoadState('networkidle')
     expect([...origins]).toEqual([new URL(readSetting('BASE_URL')).origin])
-    expect(complaints).toEqual([])
+    expect(browserErrors).toEqual([])
   })
 
   test('has samples for curl, TypeScript, Python and PHP only', async ({ page }) => {
@@ -51,13 +51,13 @@ test.describe('the API reference', () => {
       ['Python', 'requests.post('],
       ['PHP', 'curl_init('],
     ]
-    let shown = 'curl'
-    for (const [label, sign] of samples) {
-      await operation.getByRole('button', { name: shown, exact: true }).click()
+    let selected = 'curl'
+    for (const [label, snippet] of samples) {
+      await operation.getByRole('button', { name: selected, exact: true }).click()
       await expect(page.getByRole('option')).toHaveText(samples.map(([name]) => name))
       await page.getByRole('option', { name: label }).click()
-      await expect(operation.locator('pre').first()).toContainText(sign)
-      shown = label
+      await expect(operation.locator('pre').first()).toContainText(snippet)
+      selected = label
     }
   })
 
@@ -78,15 +78,15 @@ test.describe('the API reference', () => {
 
   test('follows the chosen theme and language', async ({ page }) => {
     await openReference(page)
-    const paper = () =>
+    const readTextColor = () =>
       page.evaluate(
         () =>
           getComputedStyle(document.querySelector('.references-rendered') ?? document.body).color,
       )
-    const light = await paper()
+    const light = await readTextColor()
     await page.getByRole('radio', { name: 'Dark' }).press('Space')
     await expect(page.locator('body')).toHaveClass(/dark-mode/)
-    expect(await paper()).not.toBe(light)
+    expect(await readTextColor()).not.toBe(light)
     await page.getByRole('button', { name: 'Português' }).click()
     await expect(page.getByRole('link', { name: 'Introdução' })).toBeVisible()
     await expect(page).toHaveTitle('Documentação da API · Troco')
@@ -94,13 +94,13 @@ test.describe('the API reference', () => {
   })
 
   test.describe('without its script', () => {
-    test.use({ refusals: [503] })
+    test.use({ expectedStatuses: [503] })
 
     test('shows an error with the path of the document', async ({ page }) => {
       await page.route('**/docs/scalar.js*', route => route.fulfill({ status: 503 }))
       await page.goto('/docs')
-      const sorry = page.getByRole('alert').filter({ hasText: '/api/openapi.json' })
-      await expect(sorry).toBeVisible()
+      const errorMessage = page.getByRole('alert').filter({ hasText: '/api/openapi.json' })
+      await expect(errorMessage).toBeVisible()
     })
   })
 

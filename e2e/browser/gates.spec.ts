@@ -11,8 +11,8 @@ const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
 /** Text in all data that only members of the account may see. */
 const MARKER = 'canary4712'
 /** Text in a payer's data, which the operator's staff may not see either. */
-const PAYER = 'payer4713'
-const VARIANTS: Record<string, string>[] = [
+const PAYER_MARKER = 'payer4713'
+const HEADER_VARIANTS: Record<string, string>[] = [
   {},
   { rsc: '1' },
   { rsc: '1', 'next-router-prefetch': '1', 'next-router-segment-prefetch': '/_tree' },
@@ -21,88 +21,94 @@ const VARIANTS: Record<string, string>[] = [
 
 test('each page opens only to the audience in the table, whatever headers of Next are sent', async () => {
   test.setTimeout(180_000)
-  const found = readdirSync('app', { recursive: true, encoding: 'utf8' })
+  const pages = readdirSync('app', { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('page.tsx') && file !== 'page.tsx')
     .map(file => `/${file.slice(0, -'/page.tsx'.length)}`)
   const problems = [
-    ...found
+    ...pages
       .filter(path => !(path in PAGES))
       .map(path => `${path} has no row: say who may open it`),
     ...Object.keys(PAGES)
-      .filter(path => !found.includes(path))
+      .filter(path => !pages.includes(path))
       .map(path => `${path} is no page: remove its row`),
   ]
   expect(problems, 'e2e/browser/page-table.ts').toEqual([])
   const { people, idFor } = await makeWorld()
-  const wrong: string[] = []
+  const failures: string[] = []
   for (const [path, audience] of Object.entries(PAGES)) {
-    const address = path.replace('[mode]', 'test').replace(/\[\w+\]/, idFor(path))
-    const visits = people.flatMap(one => VARIANTS.map(variant => ({ ...one, guise: variant })))
+    const filledPath = path.replace('[mode]', 'test').replace(/\[\w+\]/, idFor(path))
+    const visits = people.flatMap(visitor =>
+      HEADER_VARIANTS.map(variant => ({ ...visitor, variant })),
+    )
     const results = await Promise.all(
-      visits.map(async ({ as, role, secret, guise: variant }) => {
+      visits.map(async ({ label, role, secret, variant }) => {
         const cookie: Record<string, string> = secret ? { cookie: `troco-session=${secret}` } : {}
         const init = { redirect: 'manual', headers: { ...variant, ...cookie } } as const
-        const response = await fetch(readSetting('BASE_URL') + address, init)
+        const response = await fetch(readSetting('BASE_URL') + filledPath, init)
         const text = await response.text()
-        const expected = expectedResult(as, role, audience, path)
-        const isMember = role !== null && as !== 'a stranger'
-        const secrets = isMember ? [] : audience === 'admin' ? [PAYER] : [MARKER, PAYER]
+        const expected = expectedResult(label, role, audience, path)
+        const isMember = role !== null && label !== 'a stranger'
+        const secrets = isMember
+          ? []
+          : audience === 'admin'
+            ? [PAYER_MARKER]
+            : [MARKER, PAYER_MARKER]
         return [
           // A prefetch may return only the layout, so its status proves nothing.
           variant.rsc || describeResult(response, text) === expected
             ? ''
             : `${describeResult(response, text)}, not ${expected}`,
           secrets.some(secret => text.includes(secret)) ? 'shows data of others' : '',
-        ].map(problem => problem && `${as} at ${path}: ${problem}`)
+        ].map(problem => problem && `${label} at ${path}: ${problem}`)
       }),
     )
-    wrong.push(...results.flat().filter(Boolean))
+    failures.push(...results.flat().filter(Boolean))
   }
-  expect(wrong).toEqual([])
+  expect(failures).toEqual([])
 })
 
 function describeResult(response: Response, text: string): string {
   // A streamed page has already sent its status, so its redirect is at the end of the body.
-  const late = /NEXT_REDIRECT;\w+;([^;"\\]+);/.exec(text)?.[1]
-  const place = response.headers.get('location') ?? late
-  if (place) return `sent to ${new URL(place, readSetting('BASE_URL')).pathname}`
+  const streamedLocation = /NEXT_REDIRECT;\w+;([^;"\\]+);/.exec(text)?.[1]
+  const location = response.headers.get('location') ?? streamedLocation
+  if (location) return `sent to ${new URL(location, readSetting('BASE_URL')).pathname}`
   return response.status === 200 && text !== '' ? 'opens' : `${response.status}`
 }
 
-function expectedResult(as: string, role: Role | null, audience: string, path: string): string {
+function expectedResult(label: string, role: Role | null, audience: string, path: string): string {
   if (audience === 'anybody') {
-    const isSignedIn = path === '/login' && as !== 'a visitor'
-    return isSignedIn ? (as === 'an admin' ? 'sent to /admin/accounts' : HOME) : 'opens'
+    const isSignedIn = path === '/login' && label !== 'a visitor'
+    return isSignedIn ? (label === 'an admin' ? 'sent to /admin/accounts' : HOME_RESULT) : 'opens'
   }
-  if (as === 'a visitor') return 'sent to /login'
+  if (label === 'a visitor') return 'sent to /login'
   if (audience === 'person') return 'opens'
-  if (audience === 'admin') return as === 'an admin' ? 'opens' : '404'
-  if (role === null) return HOME
-  const isTheirs = as !== 'a stranger' || !path.includes('[id]')
+  if (audience === 'admin') return label === 'an admin' ? 'opens' : '404'
+  if (role === null) return HOME_RESULT
+  const isTheirs = label !== 'a stranger' || !path.includes('[id]')
   if (audience === 'member') return isTheirs ? 'opens' : '404'
   return hasPermission(role, audience as AnyPermission) && isTheirs ? 'opens' : '404'
 }
 
-const HOME = 'sent to /test/home'
+const HOME_RESULT = 'sent to /test/home'
 
 interface Visitor {
-  as: string
+  label: string
   role: Role | null
   secret: string | null
 }
 
 async function makeWorld() {
   const shop = await createShop(`Loja ${MARKER}`)
-  const people: Visitor[] = [{ as: 'a visitor', role: null, secret: null }]
+  const people: Visitor[] = [{ label: 'a visitor', role: null, secret: null }]
   for (const role of ROLES) {
     const secret = await createSession({ accountId: shop.id, role })
-    people.push({ as: `the ${role}`, role, secret })
+    people.push({ label: `the ${role}`, role, secret })
   }
   const { id: accountId } = await createShop('Loja vizinha')
   const stranger = await createSession({ accountId, role: 'owner' })
-  people.push({ as: 'a stranger', role: 'owner', secret: stranger })
-  people.push({ as: 'a user without an account', role: null, secret: await createSession({}) })
-  people.push({ as: 'an admin', role: null, secret: await createSession({ isAdmin: true }) })
+  people.push({ label: 'a stranger', role: 'owner', secret: stranger })
+  people.push({ label: 'a user without an account', role: null, secret: await createSession({}) })
+  people.push({ label: 'an admin', role: null, secret: await createSession({ isAdmin: true }) })
   const ids = await createResources(shop)
   const idFor = (path: string) => ids.find(([part]) => path.includes(part))?.[1] ?? newId()
   return { people, idFor }
@@ -116,7 +122,7 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
     return (await (await fetch(`${readSetting('BASE_URL')}/api${path}`, init)).json()).data
   }
   const webhook_url = `https://${MARKER}.example/hook`
-  const payer = { client_name: PAYER, client_email: `${PAYER}@example.com` }
+  const payer = { client_name: PAYER_MARKER, client_email: `${PAYER_MARKER}@example.com` }
   const order = { amount: 1_500, ...payer, client_doc: '52998224725', webhook_url }
   const charge = await send('/transactions', order)
   await send(`/sandbox/transactions/${charge.transaction_id}`, { outcome: 'paid' })

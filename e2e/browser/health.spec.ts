@@ -111,8 +111,8 @@ test('stuck work is listed on the health page, run again and audited', async ({
   const key = { pix_key: 'hold@troco.example', pix_key_type: 'email' }
   const { id } = (await send('/withdrawals', { amount: 1_000, ...key })).data
   const [createdAt, dueAt] = [new Date('2026-01-01'), new Date('2999-01-01')]
-  const stuck = { attempts: 6, createdAt, dueAt, lease: null }
-  await db().withdrawal.updateMany({ where: { id }, data: stuck })
+  const stuckFields = { attempts: 6, createdAt, dueAt, lease: null }
+  await db().withdrawal.updateMany({ where: { id }, data: stuckFields })
   await signInAsStaff(context)
   await page.goto('/admin/health')
   await expect(page.getByTestId('health-verdict')).toBeVisible()
@@ -135,7 +135,7 @@ test.describe('in English, on a phone', () => {
   test('a silent worker is shown with advice until it reports again', async ({ page, context }) => {
     await openShop(context)
     await signInAsStaff(context)
-    const silent = {
+    const silentCheck = {
       ...{ name: 'workers', level: 'problem', state: 'worker_silent' },
       figures: { silent_s: 185 },
     }
@@ -144,7 +144,7 @@ test.describe('in English, on a phone', () => {
     await page.route('**/api/admin/health', async route => {
       const response = await route.fetch()
       const { data } = await response.json()
-      if (isSilent) data.checks[0] = silent
+      if (isSilent) data.checks[0] = silentCheck
       await route.fulfill({ response, json: { data } })
     })
     await page.goto('/admin/health')

@@ -6,11 +6,11 @@ import { checkLedger } from '#lib/services/ledger/check.ts'
 import { call } from '#lib/testing/call.ts'
 import { openReceiver } from '#lib/testing/receiver.ts'
 
-const HOME = '/test/home'
-const ORDER = { amount: 4_990, client_name: 'Rita Lima', client_email: 'rita@example.com' }
+const HOME_PATH = '/test/home'
+const CHARGE_FIELDS = { amount: 4_990, client_name: 'Rita Lima', client_email: 'rita@example.com' }
 
-async function createCharge({ token }: Shop, more: object = {}): Promise<string> {
-  const body = { ...ORDER, client_doc: '52998224725', ...more }
+async function createCharge({ token }: Shop, overrides: object = {}): Promise<string> {
+  const body = { ...CHARGE_FIELDS, client_doc: '52998224725', ...overrides }
   const response = await call(readSetting('BASE_URL'), 'POST', '/transactions', { token, body })
   return response.body.data.transaction_id
 }
@@ -33,7 +33,7 @@ test.describe('on a desktop, in Portuguese', () => {
   }) => {
     const shop = await openShop(context)
     const id = await createCharge(shop)
-    await page.goto(HOME)
+    await page.goto(HOME_PATH)
     await expectBalance(page, 'R$ 1.000,00')
     await expect(progress(page)).toHaveText('1 de 3 feitos')
     await expect(firstSteps(page).getByRole('link', { name: 'Nova cobrança' })).toBeVisible()
@@ -55,7 +55,7 @@ test.describe('on a desktop, in Portuguese', () => {
 
   test('hidden first steps stay hidden', async ({ page, context }) => {
     await openShop(context)
-    await page.goto(HOME)
+    await page.goto(HOME_PATH)
     await firstSteps(page).getByRole('button', { name: 'Ocultar' }).click()
     await expect(firstSteps(page)).toBeHidden()
     await page.reload()
@@ -66,7 +66,7 @@ test.describe('on a desktop, in Portuguese', () => {
   test('the ledger badge shows the result of the last check', async ({ page, context }) => {
     const { id } = await openShop(context)
     await checkLedger(db(), id)
-    await page.goto(HOME)
+    await page.goto(HOME_PATH)
     await page.getByText('Livros conferem').hover()
     await expect(page.getByRole('tooltip')).toHaveText(/^Conferido em \d/)
     const wrong = 'every balance is the sum of its entries: test, available balance'
@@ -82,23 +82,23 @@ test.describe('on a desktop, in Portuguese', () => {
     context,
   }) => {
     await openShop(context)
-    await page.goto(HOME)
+    await page.goto(HOME_PATH)
     const table = page.getByRole('table', { name: 'Recebimentos' })
     await expect(table.getByRole('row')).toHaveCount(31)
     await expect(table.getByRole('row').last()).toHaveText(/R\$ 1\.000,001$/)
     await page.getByRole('application').focus()
     await page.keyboard.press('End')
-    for (let nth = 0; nth < 29; nth++) await page.keyboard.press('ArrowRight')
+    for (let index = 0; index < 29; index++) await page.keyboard.press('ArrowRight')
     await expect(page.getByText('1 cobrança paga')).toBeVisible()
     await page.getByRole('button', { name: 'Últimos 90 dias' }).click()
-    await expect(page).toHaveURL(`${HOME}?period=90d`)
+    await expect(page).toHaveURL(`${HOME_PATH}?period=90d`)
     await expect(table.getByRole('row')).toHaveCount(91)
     await page.getByRole('button', { name: 'Período' }).click()
     const dialog = page.getByRole('dialog', { name: 'Escolher datas' })
     await dialog.getByLabel('De').fill('2026-01-30')
     await dialog.getByLabel('Até').fill('2026-02-02')
     await dialog.getByRole('button', { name: 'Aplicar' }).click()
-    await expect(page).toHaveURL(`${HOME}?period=custom&from=2026-01-30&to=2026-02-02`)
+    await expect(page).toHaveURL(`${HOME_PATH}?period=custom&from=2026-01-30&to=2026-02-02`)
     await expect(table.getByRole('row')).toHaveCount(5)
     await expect(page.getByText('Nada recebido nestes dias')).toBeVisible()
     await page.goBack()
@@ -120,7 +120,7 @@ test.describe('on a phone, in English', () => {
     const order = { amount: 12_345, pix_key: 'hold@example.com', pix_key_type: 'email' }
     const { token } = shop
     await call(readSetting('BASE_URL'), 'POST', '/withdrawals', { token, body: order })
-    await page.goto(HOME)
+    await page.goto(HOME_PATH)
     await expectBalance(page, 'R$ 876.55')
     await expect(page.getByText('plus R$ 123.45 held in 1 withdrawal')).toBeVisible()
     for (const [name, path] of [

@@ -12,7 +12,7 @@ test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 860 } })
 
 test.describe('an invitation', () => {
   // The open page still sends requests after its session has ended.
-  test.use({ refusals: [401] })
+  test.use({ expectedStatuses: [401] })
 
   test('lets a developer join, who is signed out by a change of role', async ({
     page,
@@ -36,27 +36,27 @@ test.describe('an invitation', () => {
     await expect(page.getByTestId('invitation-row')).toContainText(email)
     await expectAccessible(page)
 
-    const theirs = await browser.newContext({ locale: 'pt-BR', viewport: PHONE })
-    const other = await theirs.newPage()
-    await other.goto(new URL(link).pathname)
-    await expect(other.getByRole('heading', { level: 1 })).toHaveText(
+    const inviteeContext = await browser.newContext({ locale: 'pt-BR', viewport: PHONE })
+    const inviteePage = await inviteeContext.newPage()
+    await inviteePage.goto(new URL(link).pathname)
+    await expect(inviteePage.getByRole('heading', { level: 1 })).toHaveText(
       'Convite para Padaria do Convite',
     )
-    await expectAccessible(other)
-    await other.getByLabel('Seu nome').fill('Carla Dias')
-    await other.getByLabel('Senha').fill('carla dias 1990')
-    await other.getByRole('button', { name: 'Participar' }).click()
-    await expect(other.getByText('Fácil de adivinhar.')).toBeVisible()
-    await other.getByLabel('Senha').fill(PASSWORD)
-    await other.getByRole('button', { name: 'Participar' }).click()
-    await other.waitForURL('**/test/home')
-    await other.goto('/test/settings/members')
-    const mine = other.getByTestId('member-row').filter({ hasText: 'Carla Dias' })
-    await expect(mine.getByTestId('member-role')).toHaveText('Desenvolvimento')
-    await expect(other.getByRole('button', { name: 'Convidar' })).toHaveCount(0)
-    await expect(other.getByRole('button', { name: 'Mudar papel' })).toHaveCount(0)
-    await other.goto('/test/settings/tokens')
-    await expect(other.getByRole('link', { name: 'Criar token' }).first()).toBeVisible()
+    await expectAccessible(inviteePage)
+    await inviteePage.getByLabel('Seu nome').fill('Carla Dias')
+    await inviteePage.getByLabel('Senha').fill('carla dias 1990')
+    await inviteePage.getByRole('button', { name: 'Participar' }).click()
+    await expect(inviteePage.getByText('Fácil de adivinhar.')).toBeVisible()
+    await inviteePage.getByLabel('Senha').fill(PASSWORD)
+    await inviteePage.getByRole('button', { name: 'Participar' }).click()
+    await inviteePage.waitForURL('**/test/home')
+    await inviteePage.goto('/test/settings/members')
+    const inviteeRow = inviteePage.getByTestId('member-row').filter({ hasText: 'Carla Dias' })
+    await expect(inviteeRow.getByTestId('member-role')).toHaveText('Desenvolvimento')
+    await expect(inviteePage.getByRole('button', { name: 'Convidar' })).toHaveCount(0)
+    await expect(inviteePage.getByRole('button', { name: 'Mudar papel' })).toHaveCount(0)
+    await inviteePage.goto('/test/settings/tokens')
+    await expect(inviteePage.getByRole('link', { name: 'Criar token' }).first()).toBeVisible()
 
     await page.reload()
     const row = page.getByTestId('member-row').filter({ hasText: 'Carla Dias' })
@@ -64,11 +64,11 @@ test.describe('an invitation', () => {
     await page.getByRole('radio', { name: /^Leitura/ }).check()
     await page.getByRole('dialog').getByRole('button', { name: 'Mudar papel' }).click()
     await expect(row.getByTestId('member-role')).toHaveText('Leitura')
-    await other.getByRole('link', { name: 'Membros' }).click()
-    await other.waitForURL('**/login?next=**')
-    await other.goto(new URL(link).pathname)
-    await expect(other.getByText('Ele já foi usado.')).toBeVisible()
-    await theirs.close()
+    await inviteePage.getByRole('link', { name: 'Membros' }).click()
+    await inviteePage.waitForURL('**/login?next=**')
+    await inviteePage.goto(new URL(link).pathname)
+    await expect(inviteePage.getByText('Ele já foi usado.')).toBeVisible()
+    await inviteeContext.close()
     const where = { accountId: shop.id, user: { email } }
     expect(await db().membership.findFirst({ where })).toMatchObject({ role: 'viewer' })
   })
@@ -119,7 +119,7 @@ test('a member is removed after a decision about each token', async ({ page, con
 })
 
 test.describe('the last owner', () => {
-  test.use({ refusals: [409] })
+  test.use({ expectedStatuses: [409] })
 
   test('cannot leave and sees the reason', async ({ page, context }) => {
     await openShop(context)
@@ -134,7 +134,7 @@ test.describe('the last owner', () => {
 })
 
 test.describe('a new user, in English and on a phone', () => {
-  test.use({ locale: 'en-US', viewport: PHONE, refusals: [422] })
+  test.use({ locale: 'en-US', viewport: PHONE, expectedStatuses: [422] })
 
   test('signs up and has an active account at once', async ({ page }) => {
     test.setTimeout(90_000)

@@ -61,7 +61,9 @@ test.describe('on a desktop, in Portuguese', () => {
 
   test('signing in opens the requested page', async ({ page }) => {
     await page.goto('/test/charges?status=paid')
-    await fillSignIn(page, readSetting('DEMO_EMAIL'), readSetting('DEMO_PASSWORD'), { stays: true })
+    await fillSignIn(page, readSetting('DEMO_EMAIL'), readSetting('DEMO_PASSWORD'), {
+      isOnLogin: true,
+    })
     await expect(page).toHaveURL('/test/charges?status=paid')
   })
 
@@ -70,23 +72,23 @@ test.describe('on a desktop, in Portuguese', () => {
     const cookies = (await context.cookies()).filter(({ name }) => name.endsWith('troco-session'))
     expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Lax', path: '/' }])
     await signOut(page)
-    const thief = await browser.newContext({ baseURL: readSetting('BASE_URL') })
-    await thief.addCookies(cookies)
-    const stolen = await thief.newPage()
-    await stolen.goto('/test/home')
-    await expect(stolen).toHaveURL('/login?next=%2Ftest%2Fhome')
-    await thief.close()
+    const otherContext = await browser.newContext({ baseURL: readSetting('BASE_URL') })
+    await otherContext.addCookies(cookies)
+    const otherPage = await otherContext.newPage()
+    await otherPage.goto('/test/home')
+    await expect(otherPage).toHaveURL('/login?next=%2Ftest%2Fhome')
+    await otherContext.close()
   })
 
   test('each sign-in gets a new session secret', async ({ page, context }) => {
-    const secret = async () =>
+    const readSecret = async () =>
       (await context.cookies()).find(({ name }) => name.endsWith('troco-session'))?.value
     await signInAsDemo(page)
-    const first = await secret()
+    const first = await readSecret()
     await signOut(page)
-    expect(await secret()).toBeUndefined()
+    expect(await readSecret()).toBeUndefined()
     await signInAsDemo(page)
-    expect(await secret()).not.toBe(first)
+    expect(await readSecret()).not.toBe(first)
   })
 
   test('a signed-in user is redirected from the sign-in page', async ({ page }) => {
@@ -118,14 +120,14 @@ test.describe('on a phone, in English', () => {
     await signInAsDemo(page)
     for (const path of ['home', 'charges', 'settings/members', 'settings/security']) {
       await page.goto(`/test/${path}`)
-      const room = page.locator('html')
-      expect(await room.evaluate(html => html.scrollWidth), path).toBeLessThanOrEqual(360)
+      const html = page.locator('html')
+      expect(await html.evaluate(html => html.scrollWidth), path).toBeLessThanOrEqual(360)
     }
   })
 })
 
 test.describe('refusals', () => {
-  test.use({ locale: 'pt-BR', refusals: [401, 404] })
+  test.use({ locale: 'pt-BR', expectedStatuses: [401, 404] })
 
   test('a wrong password shows an error and keeps the e-mail', async ({ page }) => {
     await fillSignIn(page, readSetting('DEMO_EMAIL'), 'not the password')

@@ -65,25 +65,25 @@ test('Enter opens the charge of a pasted code, id, reference or document', async
   context,
 }) => {
   const shop = await openShop(context)
-  const made = await createCharge(shop, 'pedido-77', 'Ana Beatriz')
-  const place = `/test/charges/${made.transaction_id}`
-  for (const name of [made.br_code, made.transaction_id, 'pedido-77', '52998224725']) {
+  const created = await createCharge(shop, 'pedido-77', 'Ana Beatriz')
+  const path = `/test/charges/${created.transaction_id}`
+  for (const name of [created.br_code, created.transaction_id, 'pedido-77', '52998224725']) {
     await page.goto('/test/settings')
     const input = await openPalette(page)
     await input.fill(name)
     await page.keyboard.press('Enter')
-    await page.waitForURL(`**${place}`)
+    await page.waitForURL(`**${path}`)
   }
 })
 
 test('ids of another merchant find nothing', async ({ page, context, browser }) => {
-  const other = await browser.newContext()
-  const made = await createCharge(await openShop(other, 'Vizinha'), 'deles-1', 'Carla')
-  await other.close()
+  const otherContext = await browser.newContext()
+  const created = await createCharge(await openShop(otherContext, 'Vizinha'), 'deles-1', 'Carla')
+  await otherContext.close()
   await openShop(context)
   await page.goto('/test/settings')
   const input = await openPalette(page)
-  for (const name of [made.transaction_id, made.br_code, 'deles-1']) {
+  for (const name of [created.transaction_id, created.br_code, 'deles-1']) {
     await input.fill(name)
     await expect(page.getByText('Nada encontrado.')).toBeVisible()
   }
@@ -95,11 +95,11 @@ test('a slow response never replaces a newer one', async ({ page, context }) => 
   await createCharge(shop, 'rapido', 'Rita Rápida')
   await page.goto('/test/settings')
   let release = () => {}
-  const held = new Promise<void>(resolve => {
+  const released = new Promise<void>(resolve => {
     release = resolve
   })
   await page.route(/find\?q=lento/, async route => {
-    await held
+    await released
     await route.continue().catch(() => {})
   })
   const input = await openPalette(page)
@@ -114,7 +114,7 @@ test('a slow response never replaces a newer one', async ({ page, context }) => 
 })
 
 test.describe('in English, on a phone', () => {
-  test.use({ locale: 'en-US', viewport: PHONE, refusals: [503] })
+  test.use({ locale: 'en-US', viewport: PHONE, expectedStatuses: [503] })
 
   test('a payer is found by name, and a failed search shows an error', async ({
     page,

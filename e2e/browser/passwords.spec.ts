@@ -7,22 +7,22 @@ import { findPrintedLink } from '#lib/testing/mailbox.ts'
 
 test.use({ locale: 'pt-BR' })
 
-const OLD = 'girassol verde 88'
-const NEW = 'tulipa azul no cais 7'
+const OLD_PASSWORD = 'girassol verde 88'
+const NEW_PASSWORD = 'tulipa azul no cais 7'
 const PHONE = { width: 390, height: 844 }
 
 /** Creates an owner with a password; signs the owner in if `context` is set. */
 async function makeOwner(context?: BrowserContext): Promise<string> {
   const { id: accountId } = await createShop('Loja das Senhas')
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
-  const passwordHash = await hashPassword(OLD)
+  const passwordHash = await hashPassword(OLD_PASSWORD)
   const { email } = await db().user.update({ where: { id: userId }, data: { passwordHash } })
   if (context) await signInAs(context, email)
   return email
 }
 
 test.describe('with refusals', () => {
-  test.use({ refusals: [422] })
+  test.use({ expectedStatuses: [422] })
 
   test('changing the password ends the session in the other browser, but not in this one', async ({
     page,
@@ -30,17 +30,20 @@ test.describe('with refusals', () => {
     browser,
   }) => {
     const email = await makeOwner(context)
-    const other = await browser.newContext({ baseURL: readSetting('BASE_URL'), locale: 'pt-BR' })
-    await signInAs(other, email)
-    const elsewhere = await other.newPage()
-    await elsewhere.goto('/test/home')
+    const otherContext = await browser.newContext({
+      baseURL: readSetting('BASE_URL'),
+      locale: 'pt-BR',
+    })
+    await signInAs(otherContext, email)
+    const otherPage = await otherContext.newPage()
+    await otherPage.goto('/test/home')
     await page.goto('/test/settings/security')
     await expectAccessible(page)
     await expect(page.getByTestId('device-row')).toHaveCount(2)
     const current = page.getByLabel('Senha atual')
     const newPassword = page.getByLabel('Nova senha')
     const change = page.getByRole('button', { name: 'Trocar a senha' })
-    await current.fill(OLD)
+    await current.fill(OLD_PASSWORD)
     await newPassword.fill('curta')
     await expect(page.getByText('Faltam 7 caracteres.')).toBeVisible()
     await newPassword.fill('password1234')
@@ -49,18 +52,18 @@ test.describe('with refusals', () => {
     await expect(easy).toBeVisible()
     await current.fill('não é esta')
     await expect(easy).toBeVisible()
-    await newPassword.fill(NEW)
+    await newPassword.fill(NEW_PASSWORD)
     await expect(easy).toBeHidden()
     await change.click()
     await expect(page.getByText('Esta não é a sua senha atual.')).toBeVisible()
-    await current.fill(OLD)
+    await current.fill(OLD_PASSWORD)
     await change.click()
     await expect(page.getByText('Senha trocada.')).toBeVisible()
     await expect(newPassword).toHaveValue('')
     await expect(page.getByTestId('device-row')).toHaveCount(1)
-    await elsewhere.reload()
-    await elsewhere.waitForURL('**/login?*')
-    await other.close()
+    await otherPage.reload()
+    await otherPage.waitForURL('**/login?*')
+    await otherContext.close()
     await page.reload()
     await expect(page.getByRole('heading', { name: 'Segurança' })).toBeVisible()
   })
@@ -82,7 +85,7 @@ test('a forgotten password is reset by a mailed link, which works once', async (
   await page.goto(link)
   await expect(page.getByText(`Para ${email}.`)).toBeVisible()
   await expectAccessible(page)
-  await page.getByLabel('Nova senha').fill(NEW)
+  await page.getByLabel('Nova senha').fill(NEW_PASSWORD)
   await page.getByRole('button', { name: 'Salvar a senha' }).click()
   await expect(page.getByText('Sua senha foi trocada.')).toBeVisible()
   await page.goto(link)
@@ -90,7 +93,7 @@ test('a forgotten password is reset by a mailed link, which works once', async (
   await page.getByRole('link', { name: 'Pedir outro link' }).click()
   await page.getByRole('link', { name: 'Voltar para entrar' }).click()
   await expect(page.getByRole('heading', { name: 'Entre na sua conta' })).toBeVisible()
-  await fillSignIn(page, email, NEW, { stays: true })
+  await fillSignIn(page, email, NEW_PASSWORD, { isOnLogin: true })
   await page.waitForURL('**/test/home')
 })
 
@@ -100,10 +103,10 @@ test.describe('on a phone, in English', () => {
   test('a device is signed out from another device', async ({ page, context, browser }) => {
     const email = await makeOwner(context)
     const userAgent = 'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/142.0 Safari/537.36'
-    const lost = await browser.newContext({ baseURL: readSetting('BASE_URL'), userAgent })
-    const elsewhere = await lost.newPage()
-    await fillSignIn(elsewhere, email, OLD)
-    await elsewhere.waitForURL('**/test/home')
+    const lostContext = await browser.newContext({ baseURL: readSetting('BASE_URL'), userAgent })
+    const lostPage = await lostContext.newPage()
+    await fillSignIn(lostPage, email, OLD_PASSWORD)
+    await lostPage.waitForURL('**/test/home')
     await page.goto('/test/home')
     await page.getByRole('button', { name: 'More' }).click()
     await page.getByRole('dialog').getByRole('link', { name: 'Security' }).click()
@@ -113,8 +116,8 @@ test.describe('on a phone, in English', () => {
     await row.getByRole('button', { name: 'Sign out' }).click()
     await expect(row).toHaveCount(0)
     await expect(page.getByText('1 session ended.')).toBeVisible()
-    await elsewhere.reload()
-    await elsewhere.waitForURL('**/login?*')
-    await lost.close()
+    await lostPage.reload()
+    await lostPage.waitForURL('**/login?*')
+    await lostContext.close()
   })
 })

@@ -36,7 +36,11 @@ async function openCharge(shop: Shop, amount: number): Promise<Charge> {
   return callApi(shop, 'GET', `/${id}`)
 }
 
-async function decide(shop: Shop, charge: Charge, outcome: 'paid' | 'failed'): Promise<void> {
+async function simulateOutcome(
+  shop: Shop,
+  charge: Charge,
+  outcome: 'paid' | 'failed',
+): Promise<void> {
   const path = `/../sandbox/transactions/${charge.transaction_id}`
   await callApi(shop, 'POST', path, { outcome })
 }
@@ -77,7 +81,7 @@ for (const [name, width, height] of [
       await expect(page.getByRole('button', { name: 'Código copiado' })).toBeVisible()
       expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(charge.br_code)
       const isSamePage = await markPage(page)
-      await decide(shop, charge, 'paid')
+      await simulateOutcome(shop, charge, 'paid')
       await expect(page.getByRole('heading', { name: 'Pagamento recebido' })).toBeVisible()
       await expect(page.getByRole('status')).toHaveText(
         'Pagamento recebido. Padaria da Praça recebeu R$ 1.234,56.',
@@ -90,14 +94,14 @@ for (const [name, width, height] of [
 
     test.describe('accessibility', () => {
       // axe adds styles to the page, which its CSP forbids.
-      test.use({ bypassCSP: true, refusals: [404] })
+      test.use({ bypassCSP: true, expectedStatuses: [404] })
 
       test('every state of the page has no violation', async ({ page, context }) => {
         const shop = await openShopSignedOut(context)
         const charge = await openCharge(shop, 4_990)
         await page.goto(charge.payment_url)
         await expectAccessible(page)
-        await decide(shop, charge, 'paid')
+        await simulateOutcome(shop, charge, 'paid')
         await page.goto(charge.payment_url)
         await expectAccessible(page)
         await page.goto('/pay/AAAAAAAAAAAAAAAAAAAAAA')
@@ -118,11 +122,11 @@ test.describe('without JavaScript', () => {
     const charge = await openCharge(shop, 4_990)
     await page.goto(charge.payment_url)
     await expect(page.getByTestId('br-code')).toHaveText(charge.br_code)
-    const shown = await page.getByTestId('br-code').boundingBox()
-    expect(shown?.height).toBeGreaterThan(60)
+    const codeBox = await page.getByTestId('br-code').boundingBox()
+    expect(codeBox?.height).toBeGreaterThan(60)
     await expect(page.getByRole('button')).toHaveCount(0)
     await expect(page.getByText(/^Vale até /)).toBeVisible()
-    await decide(shop, charge, 'paid')
+    await simulateOutcome(shop, charge, 'paid')
     await expect(page.getByRole('heading', { name: 'Pagamento recebido' })).toBeVisible({
       timeout: 25_000,
     })
@@ -130,7 +134,7 @@ test.describe('without JavaScript', () => {
 })
 
 test.describe('in English', () => {
-  test.use({ locale: 'en-US', viewport: { width: 320, height: 640 }, refusals: [404] })
+  test.use({ locale: 'en-US', viewport: { width: 320, height: 640 }, expectedStatuses: [404] })
 
   test('a failed charge is shown on a phone of 320 px, in the chosen language', async ({
     page,
@@ -141,7 +145,7 @@ test.describe('in English', () => {
     await page.goto(charge.payment_url)
     await expect(page.getByRole('button', { name: 'Copy Pix code' })).toBeVisible()
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
-    await decide(shop, charge, 'failed')
+    await simulateOutcome(shop, charge, 'failed')
     await expect(page.getByRole('heading', { name: 'This charge failed' })).toBeVisible()
     await page.getByRole('link', { name: 'Português' }).click()
     await expect(page.getByRole('heading')).toHaveText('A cobrança não foi concluída')
@@ -156,7 +160,7 @@ test.describe('in English', () => {
     await page.route('**/pay/**', route => route.abort('aborted'))
     await expect(page.getByText('No connection.')).toBeVisible({ timeout: 15_000 })
     await page.unroute('**/pay/**')
-    await decide(shop, charge, 'paid')
+    await simulateOutcome(shop, charge, 'paid')
     await expect(page.getByRole('heading', { name: 'Payment received' })).toBeVisible({
       timeout: 15_000,
     })

@@ -4,7 +4,7 @@ import { newId } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
 
 /** A URL on which no server listens. */
-const WEBHOOK = 'http://127.0.0.1:9999/hook'
+const WEBHOOK_URL = 'http://127.0.0.1:9999/hook'
 const PAYER = {
   client_name: 'Ana Beatriz Rocha',
   client_email: 'ana@example.com',
@@ -35,10 +35,10 @@ for (const [locale, { rejected, brief, meaning }] of Object.entries(EXPECTED_TEX
       const reference = `pedido-${newId().slice(-12)}`
       const send = async (path: string, body: object) =>
         (await call(readSetting('BASE_URL'), 'POST', path, { token, body })).body.data
-      const order = { amount: 15_000, ...PAYER, external_id: reference, webhook_url: WEBHOOK }
+      const order = { amount: 15_000, ...PAYER, external_id: reference, webhook_url: WEBHOOK_URL }
       const { transaction_id } = await send('/transactions', order)
       await send(`/sandbox/transactions/${transaction_id}`, { outcome: 'paid' })
-      const payout = { amount: 1_000, pix_key: 'hold@example.com', webhook_url: WEBHOOK }
+      const payout = { amount: 1_000, pix_key: 'hold@example.com', webhook_url: WEBHOOK_URL }
       const { id } = await send('/withdrawals', payout)
       await send(`/sandbox/withdrawals/${id}`, { outcome: 'rejected' })
       await page.goto(`/test/withdrawals/${id}`)

@@ -11,7 +11,7 @@ test('a viewer sees no action that would be refused', async ({ page, context }) 
   const user = await db().user.create({ data: { id: newId(), email, name: email } })
   await db().membership.create({ data: { accountId: shop.id, userId: user.id, role: 'viewer' } })
   await signInAs(context, email)
-  for (const [path, offer] of [
+  for (const [path, linkName] of [
     ['charges', 'New charge'],
     ['withdrawals', 'Request withdrawal'],
     ['webhooks/endpoints', 'New endpoint'],
@@ -19,7 +19,7 @@ test('a viewer sees no action that would be refused', async ({ page, context }) 
   ] as const) {
     await page.goto(`/test/${path}`)
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
-    await expect(page.getByRole('link', { name: offer })).toHaveCount(0)
+    await expect(page.getByRole('link', { name: linkName })).toHaveCount(0)
   }
   await page.goto('/test/home')
   await expect(page.getByTestId('balance')).toHaveText('R$ 1,000.00')
@@ -28,7 +28,7 @@ test('a viewer sees no action that would be refused', async ({ page, context }) 
 })
 
 test.describe('by URL', () => {
-  test.use({ refusals: [404] })
+  test.use({ expectedStatuses: [404] })
 
   test('finance can withdraw, but the page that creates a token is 404', async ({
     page,

@@ -28,16 +28,16 @@ test.beforeAll(async () => {
 })
 test.afterAll(() => Promise.all([tlsServer.close(), provider.close()]))
 
-async function giveOwnerPassword() {
+async function setOwnerPassword() {
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
   const passwordHash = await hashPassword(PASSWORD)
   return db().user.update({ where: { id: userId }, data: { passwordHash } })
 }
 
 async function signInByForm(page: Page) {
-  const owner = await giveOwnerPassword()
+  const owner = await setOwnerPassword()
   await page.goto(`${tlsServer.url}/login`)
-  await fillSignIn(page, owner.email, PASSWORD, { stays: true })
+  await fillSignIn(page, owner.email, PASSWORD, { isOnLogin: true })
   await page.waitForURL(`${tlsServer.url}/test/home`)
   return owner
 }
@@ -58,13 +58,13 @@ async function confirmIdentity(page: Page) {
 }
 
 test.describe('over HTTPS', () => {
-  test.use({ refusals: [403, 422] })
+  test.use({ expectedStatuses: [403, 422] })
 
   test('creating a token requires a new proof of identity', async ({ page, context }) => {
-    const owner = await giveOwnerPassword()
+    const owner = await setOwnerPassword()
     const first = await page.goto(`${tlsServer.url}/login`)
     expect(first?.headers()['strict-transport-security']).toMatch(/^max-age=\d{8}/)
-    await fillSignIn(page, owner.email, PASSWORD, { stays: true })
+    await fillSignIn(page, owner.email, PASSWORD, { isOnLogin: true })
     await page.waitForURL(`${tlsServer.url}/test/home`)
     const cookie = (await context.cookies()).find(({ name }) => name.endsWith('troco-session'))
     expect(cookie).toMatchObject({
@@ -132,10 +132,10 @@ test.describe('over HTTPS', () => {
   })
 
   test('staff must set up a second factor before they see the admin pages', async ({ page }) => {
-    const owner = await giveOwnerPassword()
+    const owner = await setOwnerPassword()
     await db().user.update({ where: { id: owner.id }, data: { isAdmin: true } })
     await page.goto(`${tlsServer.url}/login`)
-    await fillSignIn(page, owner.email, PASSWORD, { stays: true })
+    await fillSignIn(page, owner.email, PASSWORD, { isOnLogin: true })
     await page.waitForURL(`${tlsServer.url}/test/home`)
     await page.goto(`${tlsServer.url}/admin/accounts`)
     await expect(page).toHaveURL(`${tlsServer.url}/test/settings/security`)
@@ -175,8 +175,8 @@ test('a new account waits until an admin activates it, and then the API works', 
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Create account' }).click()
   await page.waitForURL(`${tlsServer.url}/test/home`)
-  const waits = page.getByText('This account waits for activation')
-  await expect(waits).toBeVisible()
+  const activationNotice = page.getByText('This account waits for activation')
+  await expect(activationNotice).toBeVisible()
   await expect(page.getByRole('link', { name: 'New charge' })).toHaveCount(0)
   const { id: accountId } = await findShopAccount(email)
   const tokenOptions = { accountId, mode: 'test', name: 'Early' } as const
@@ -187,10 +187,10 @@ test('a new account waits until an admin activates it, and then the API works', 
     page.request.get(`${tlsServer.url}/api/account`, { headers: { authorization } })
   expect(await (await callApi()).json()).toEqual({ error: 'Account not active' })
 
-  const office = await browser.newContext({ locale: 'en-US' })
+  const adminContext = await browser.newContext({ locale: 'en-US' })
   const value = await createSession({ isAdmin: true })
-  await office.addCookies([{ name: 'troco-session', value, url: readSetting('BASE_URL') }])
-  const admin = await office.newPage()
+  await adminContext.addCookies([{ name: 'troco-session', value, url: readSetting('BASE_URL') }])
+  const admin = await adminContext.newPage()
   await admin.goto(`${readSetting('BASE_URL')}/admin/accounts`)
   await admin.getByRole('button', { name: /waits? for approval$/ }).click()
   await admin.getByRole('link', { name }).click()
@@ -199,10 +199,10 @@ test('a new account waits until an admin activates it, and then the API works', 
   await dialog.getByLabel('Reason').fill('known merchant')
   await dialog.getByRole('button', { name: 'Activate' }).click()
   await expect(admin.getByTestId('account-status')).toHaveText('Active')
-  await office.close()
+  await adminContext.close()
 
   expect(await (await callApi()).json()).toEqual({ name, balance: 100_000 })
   await page.reload()
-  await expect(waits).toHaveCount(0)
+  await expect(activationNotice).toHaveCount(0)
   await expect(page.getByRole('link', { name: 'New charge' }).first()).toBeVisible()
 })

@@ -6,8 +6,8 @@ import { newId } from '#lib/base/ids.ts'
 import { beginAuthenticator, confirmAuthenticator } from '#lib/services/people/authenticator.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 
-const SECURITY = '/test/settings/security'
-const FORGED = 'A'.repeat(43)
+const SECURITY_PATH = '/test/settings/security'
+const FORGED_SECRET = 'A'.repeat(43)
 
 /** Adds a virtual authenticator that confirms everything. */
 async function addVirtualAuthenticator(page: Page): Promise<void> {
@@ -30,14 +30,18 @@ function errorAlert(page: Page) {
 }
 
 test.describe('on a desktop, in Portuguese', () => {
-  test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 860 }, refusals: [401, 422] })
+  test.use({
+    locale: 'pt-BR',
+    viewport: { width: 1280, height: 860 },
+    expectedStatuses: [401, 422],
+  })
 
   test('with an authenticator app the password alone does not sign in', async ({
     page,
     context,
   }) => {
     const { id, email, password } = await openPerson(context)
-    await page.goto(SECURITY)
+    await page.goto(SECURITY_PATH)
     await page.getByRole('button', { name: 'Configurar' }).click()
     const secret = (await page.getByTestId('app-secret').textContent()) ?? ''
     await expectAccessible(page)
@@ -52,14 +56,14 @@ test.describe('on a desktop, in Portuguese', () => {
     await expectAccessible(page)
 
     await context.clearCookies()
-    const cookie = { name: 'troco-session', value: FORGED, url: readSetting('BASE_URL') }
+    const cookie = { name: 'troco-session', value: FORGED_SECRET, url: readSetting('BASE_URL') }
     await context.addCookies([cookie])
     await fillSignIn(page, email, password)
     await expect(page.getByRole('heading', { name: 'Confirme que é você' })).toBeVisible()
     await expectAccessible(page)
     await page.goto('/test/home')
     await expect(page).toHaveURL(/\/login\?next=/)
-    await fillSignIn(page, email, password, { stays: true })
+    await fillSignIn(page, email, password, { isOnLogin: true })
     await page.getByLabel('Código').fill(generateTotp(secret, 9))
     await page.getByRole('button', { name: 'Confirmar' }).click()
     await expect(errorAlert(page)).toContainText('O código não confere')
@@ -68,7 +72,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await page.waitForURL('/test/home')
     const sessionCookie = (await context.cookies()).find(({ name }) => name === 'troco-session')
     expect(sessionCookie?.value).toMatch(/^[\w-]{43}$/)
-    expect(sessionCookie?.value).not.toBe(FORGED)
+    expect(sessionCookie?.value).not.toBe(FORGED_SECRET)
     const where = { actorId: id, action: 'user.signed_in' }
     const signedIn = await db().auditRecord.findMany({ where })
     expect(signedIn).toMatchObject([{ after: { by: 'code' }, ip: expect.any(String) }])
@@ -80,7 +84,7 @@ test.describe('on a desktop, in Portuguese', () => {
   }) => {
     const { email, password } = await openPerson(context)
     await addVirtualAuthenticator(page)
-    await page.goto(SECURITY)
+    await page.goto(SECURITY_PATH)
     await page.getByRole('button', { name: 'Adicionar' }).click()
     await page.getByLabel('Nome', { exact: true }).fill('Notebook da loja')
     await page.getByRole('button', { name: 'Criar chave de acesso' }).click()
@@ -98,7 +102,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await page.getByRole('button', { name: 'Usar a chave de acesso' }).click()
     await page.waitForURL('/test/home')
 
-    await page.goto(SECURITY)
+    await page.goto(SECURITY_PATH)
     const keys = page.getByRole('list', { name: 'Chaves de acesso' })
     await expect(keys).toContainText('Último uso')
     await page.getByRole('button', { name: 'Remover Notebook da loja' }).click()
@@ -108,7 +112,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await page.goto('/login')
     await page.getByRole('button', { name: 'Entrar com chave de acesso' }).click()
     await expect(errorAlert(page)).toContainText('Não reconhecemos')
-    await fillSignIn(page, email, password, { stays: true })
+    await fillSignIn(page, email, password, { isOnLogin: true })
     await page.waitForURL('/test/home')
   })
 })
@@ -118,7 +122,7 @@ test.describe('on a phone, in English', () => {
     locale: 'en-US',
     viewport: { width: 390, height: 844 },
     hasTouch: true,
-    refusals: [401],
+    expectedStatuses: [401],
   })
 
   test('a recovery code signs in once, and new codes require a second factor', async ({
@@ -128,7 +132,7 @@ test.describe('on a phone, in English', () => {
     const { id, email, password } = await openPerson(context)
     const owner = { id, email, name: email, locale: 'en', sessionId: newId() }
     const { secret } = await beginAuthenticator(owner)
-    const [first = ''] = (await confirmAuthenticator(owner, generateTotp(secret))) ?? []
+    const [firstCode = ''] = (await confirmAuthenticator(owner, generateTotp(secret))) ?? []
     // Stores that only an old code was used, so that the current code is unused.
     await db().authenticator.update({ where: { userId: id }, data: { lastCounter: 0 } })
     await context.clearCookies()
@@ -138,9 +142,9 @@ test.describe('on a phone, in English', () => {
       await page.getByLabel('Recovery code').fill(code)
       await page.getByRole('button', { name: 'Confirm', exact: true }).click()
     }
-    await signInWithCode(first.toUpperCase().replace('-', ' '))
+    await signInWithCode(firstCode.toUpperCase().replace('-', ' '))
     await page.waitForURL('/test/home')
-    await page.goto(SECURITY)
+    await page.goto(SECURITY_PATH)
     await expect(page.getByText('9 left')).toBeVisible()
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Make new ones' }).click()
@@ -152,8 +156,8 @@ test.describe('on a phone, in English', () => {
     await expect(page.getByText('10 left')).toBeVisible()
 
     await context.clearCookies()
-    await signInWithCode(first)
-    for (let nth = 1; nth < 5; nth++) {
+    await signInWithCode(firstCode)
+    for (let attempt = 1; attempt < 5; attempt++) {
       await expect(errorAlert(page)).toContainText('not right')
       const response = page.waitForResponse('**/api/auth/callback/credentials')
       await page.getByRole('button', { name: 'Confirm', exact: true }).click()

@@ -66,17 +66,20 @@ test('language and theme follow the user to another browser', async ({
   ])
   await expect(page.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible()
 
-  const elsewhere = await browser.newContext({ locale: 'pt-BR', baseURL: readSetting('BASE_URL') })
+  const otherContext = await browser.newContext({
+    locale: 'pt-BR',
+    baseURL: readSetting('BASE_URL'),
+  })
   const { user } = await db().membership.findFirstOrThrow({
     where: { accountId: id },
     include: { user: true },
   })
-  await signInAs(elsewhere, user.email)
-  const other = await elsewhere.newPage()
-  await other.goto('/test/settings')
-  await expect(other.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible()
-  await expect(other.locator('html')).toHaveAttribute('data-theme', 'dark')
-  await elsewhere.close()
+  await signInAs(otherContext, user.email)
+  const otherPage = await otherContext.newPage()
+  await otherPage.goto('/test/settings')
+  await expect(otherPage.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible()
+  await expect(otherPage.locator('html')).toHaveAttribute('data-theme', 'dark')
+  await otherContext.close()
 })
 
 test.describe('in English, on a phone', () => {

@@ -4,14 +4,14 @@ import { openShop } from '#e2e/browser/merchant.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 
-const KEY = { pixKeyType: 'cpf', pixKey: '52998224725', dictKey: '52998224725' } as const
+const PIX_KEY = { pixKeyType: 'cpf', pixKey: '52998224725', dictKey: '52998224725' } as const
 
 test.use({ locale: 'pt-BR' })
 
 /** Creates a shop with R$ 1.000,00 and a rejected withdrawal of R$ 250,00. */
 async function openBusyShop(context: Parameters<typeof openShop>[0]) {
   const shop = await openShop(context)
-  const { id } = await createWithdrawal(shop.id, 'test', { ...KEY, amount: 25_000 })
+  const { id } = await createWithdrawal(shop.id, 'test', { ...PIX_KEY, amount: 25_000 })
   await rejectWithdrawal({ accountId: shop.id, withdrawalId: id, reason: 'closed' })
   return { shop, withdrawalId: id }
 }
@@ -68,7 +68,7 @@ test.describe('in English', () => {
   test('the statement is downloaded as CSV and as OFX', async ({ page, context }) => {
     await openBusyShop(context)
     await page.goto('/test/statement')
-    for (const [format, sign] of [
+    for (const [format, expectedText] of [
       ['CSV', 'Charge paid'],
       ['OFX', '<BALAMT>1000.00</BALAMT>'],
     ] as const) {
@@ -79,7 +79,7 @@ test.describe('in English', () => {
       const suffix = format.toLowerCase()
       expect(download.suggestedFilename()).toMatch(new RegExp(`^statement-[\\d-]+\\.${suffix}$`))
       const file = await readFile(await download.path(), 'utf8')
-      expect(file).toContain(sign)
+      expect(file).toContain(expectedText)
       expect(file.split(format === 'CSV' ? '\r\n' : '<STMTTRN>')).toHaveLength(
         format === 'CSV' ? 5 : 4,
       )
@@ -88,7 +88,7 @@ test.describe('in English', () => {
 })
 
 test.describe('a failed export', () => {
-  test.use({ refusals: [503] })
+  test.use({ expectedStatuses: [503] })
 
   test('saves no file and shows the reason', async ({ page, context }) => {
     await openShop(context)

@@ -101,7 +101,7 @@ test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 
   test('after a rotation both tokens work until the old one expires', async ({ page, context }) => {
-    const { token: old } = await openShop(context)
+    const { token: oldToken } = await openShop(context)
     await page.goto('/test/settings/tokens')
     await expectAccessible(page)
     await page.getByTestId('token-row').getByRole('button', { name: 'Rotate' }).click()
@@ -109,14 +109,14 @@ test.describe('in English, on a phone', () => {
     await dialog.getByLabel('The present token goes on working for').selectOption('1 hour')
     await expectAccessible(page)
     await dialog.getByRole('button', { name: 'Rotate' }).click()
-    const next = await readShownToken(page)
-    await expect(dialog).toContainText(`Authorization: Bearer ${next}`)
-    expect([await fetchStatus(old), await fetchStatus(next)]).toEqual([200, 200])
+    const newToken = await readShownToken(page)
+    await expect(dialog).toContainText(`Authorization: Bearer ${newToken}`)
+    expect([await fetchStatus(oldToken), await fetchStatus(newToken)]).toEqual([200, 200])
     await dialog.getByRole('button', { name: 'I have copied it' }).click()
     const rows = page.getByTestId('token-row')
     await expect(rows).toHaveCount(2)
-    await expect(rows.filter({ hasText: old.slice(0, 20) })).toContainText('Replaced')
-    await expect(rows.filter({ hasText: old.slice(0, 20) })).toContainText('Works until')
+    await expect(rows.filter({ hasText: oldToken.slice(0, 20) })).toContainText('Replaced')
+    await expect(rows.filter({ hasText: oldToken.slice(0, 20) })).toContainText('Works until')
   })
 
   test('missing input is reported at its field', async ({ page, context }) => {

@@ -48,7 +48,7 @@ const PAGES = [
 ] as const
 
 /** Folder of the screenshots, which `npm run torture` takes. */
-const PICTURES = '.cache/pictures'
+const PICTURE_FOLDER = '.cache/pictures'
 /** Takes the screenshots in every language and theme. */
 const TAKES_ALL_PICTURES = Boolean(process.env.TOUR_ALL)
 const TAKES_PICTURES = TAKES_ALL_PICTURES || Boolean(process.env.TOUR_PICTURES)
@@ -74,20 +74,20 @@ for (const size of ['desk', 'phone'] as const) {
         page,
       }) => {
         test.setTimeout(180_000)
-        mkdirSync(PICTURES, { recursive: true })
-        const isExamined = AXE_LOCALES[size] === locale
+        mkdirSync(PICTURE_FOLDER, { recursive: true })
+        const isAxeChecked = AXE_LOCALES[size] === locale
         const visitPage = async (name: string, address: string) => {
           await page.goto(address)
-          await page.waitForLoadState(isExamined || TAKES_ALL_PICTURES ? 'networkidle' : 'load')
+          await page.waitForLoadState(isAxeChecked || TAKES_ALL_PICTURES ? 'networkidle' : 'load')
           const width = await page.locator('html').evaluate(html => html.scrollWidth)
           expect(width, name).toBeLessThanOrEqual(SIZES[size].width)
-          if (isExamined) await expectAccessible(page, AXE_THEMES[size])
+          if (isAxeChecked) await expectAccessible(page, AXE_THEMES[size])
           if (!TAKES_PICTURES) return
-          for (const colorScheme of isExamined || TAKES_ALL_PICTURES
+          for (const colorScheme of isAxeChecked || TAKES_ALL_PICTURES
             ? THEMES
             : (['light'] as const)) {
             await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-            const path = `${PICTURES}/${name}-${size}-${colorScheme}-${locale.slice(0, 2)}.png`
+            const path = `${PICTURE_FOLDER}/${name}-${size}-${colorScheme}-${locale.slice(0, 2)}.png`
             await page.screenshot({ path, fullPage: true })
           }
         }
@@ -109,21 +109,21 @@ test('no page exceeds its budget for scripts', async ({ page }) => {
   await signInAsDemo(page)
   const ids = await findResourceIds(page)
   const manifest = JSON.parse(readFileSync(`${build}/build-manifest.json`, 'utf8'))
-  const floor = new Set<string>(manifest.rootMainFiles)
-  const heavy: string[] = []
+  const sharedFiles = new Set<string>(manifest.rootMainFiles)
+  const overBudget: string[] = []
   for (const [name, pattern] of PAGES) {
     if (name === 'admin-accounts') await switchToAdmin(page)
     const html = await (await page.request.get(fillPath(pattern, ids))).text()
     const files = new Set(html.match(/static\/chunks\/[\w.~-]+\.js/g))
-    const own = [...files].filter(
-      file => !floor.has(file) && !manifest.polyfillFiles.includes(file),
+    const ownFiles = [...files].filter(
+      file => !sharedFiles.has(file) && !manifest.polyfillFiles.includes(file),
     )
-    const sizes = own.map(file => gzipSync(readFileSync(`${build}/${file}`)).length)
+    const sizes = ownFiles.map(file => gzipSync(readFileSync(`${build}/${file}`)).length)
     const bytes = sizes.reduce((sum, size) => sum + size, 0)
     test.info().annotations.push({ type: name, description: `${Math.round(bytes / 1024)} KB` })
-    if (bytes > SCRIPT_BYTES_MAX) heavy.push(`${name} ${Math.round(bytes / 1024)} KB`)
+    if (bytes > SCRIPT_BYTES_MAX) overBudget.push(`${name} ${Math.round(bytes / 1024)} KB`)
   }
-  expect(heavy).toEqual([])
+  expect(overBudget).toEqual([])
 })
 
 async function switchToAdmin(page: Page): Promise<void> {
@@ -132,20 +132,20 @@ async function switchToAdmin(page: Page): Promise<void> {
 }
 
 function fillPath(pattern: string, ids: Record<string, string>): string {
-  return pattern.replace(/:(\w+)/, (_, thing) => ids[thing] ?? '')
+  return pattern.replace(/:(\w+)/, (_, name) => ids[name] ?? '')
 }
 
 /** Returns the id of one object of each kind of the demo merchant. */
 async function findResourceIds(page: Page): Promise<Record<string, string>> {
-  const first = async (path: string) => {
+  const readFirstId = async (path: string) => {
     const headers = { authorization: `Bearer ${readSetting('TOKEN')}` }
     const response = await page.request.get(`/api/${path}&limit=1`, { headers })
     return (await response.json()).data[0].id as string
   }
   return {
     account: (await findShopAccount(readSetting('DEMO_EMAIL'))).id,
-    pending: await first('transactions?status=pending'),
-    paid: await first('transactions?status=paid'),
-    withdrawal: await first('withdrawals?status=rejected'),
+    pending: await readFirstId('transactions?status=pending'),
+    paid: await readFirstId('transactions?status=paid'),
+    withdrawal: await readFirstId('withdrawals?status=rejected'),
   }
 }

@@ -5,7 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
 import { ok, openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 
-const DESK = { width: 1280, height: 900 }
+const DESKTOP = { width: 1280, height: 900 }
 const PHONE = { width: 390, height: 844 }
 const PAYER = {
   client_name: "Ana D'Ávila",
@@ -26,20 +26,20 @@ async function createPaidCharge({ token }: Shop, webhook_url?: string): Promise<
   const api = readSetting('BASE_URL')
   const external_id = `pedido-${newId().slice(-12)}`
   const body = { amount: 1_500, ...PAYER, external_id, webhook_url }
-  const made = await call(api, 'POST', '/transactions', { token, body })
-  const path = `/sandbox/transactions/${made.body.data.transaction_id}`
+  const response = await call(api, 'POST', '/transactions', { token, body })
+  const path = `/sandbox/transactions/${response.body.data.transaction_id}`
   await call(api, 'POST', path, { token, body: { outcome: 'paid' } })
   return external_id
 }
 
-const rows = (page: Page) => page.getByTestId('delivery-row')
+const deliveryRows = (page: Page) => page.getByTestId('delivery-row')
 
 test('an endpoint is created, and the delivery of a payment appears by itself', async ({
   page,
   context,
 }) => {
   const shop = await openShop(context)
-  await page.setViewportSize(DESK)
+  await page.setViewportSize(DESKTOP)
   await page.goto('/test/webhooks')
   await expect(page.getByText('Nenhuma entrega ainda')).toBeVisible()
   await expectAccessible(page)
@@ -58,9 +58,9 @@ test('an endpoint is created, and the delivery of a payment appears by itself', 
   await page.getByRole('link', { name: 'Webhooks' }).first().click()
   await expect(page.getByText('O destino está pronto.')).toBeVisible()
   const reference = await createPaidCharge(shop)
-  await expect(rows(page)).toHaveCount(1)
-  await expect(rows(page)).toContainText(reference)
-  await expect(rows(page)).toContainText('Entregue')
+  await expect(deliveryRows(page)).toHaveCount(1)
+  await expect(deliveryRows(page)).toContainText(reference)
+  await expect(deliveryRows(page)).toContainText('Entregue')
   expect(receiver.calls.map(({ path }) => path)).toEqual(['/hook'])
 })
 
@@ -70,15 +70,15 @@ test('a failed delivery shows the reason, and succeeds when it is resent', async
 }) => {
   const shop = await openShop(context)
   // Delays the automatic retry by an hour, so that it cannot coincide with the manual resend.
-  const later = { 'retry-after': '3600' }
+  const retryHeader = { 'retry-after': '3600' }
   receiver.respondWith((_, response) =>
-    response.writeHead(500, later).end('{"message":"Duplicate entry"}'),
+    response.writeHead(500, retryHeader).end('{"message":"Duplicate entry"}'),
   )
   const reference = await createPaidCharge(shop, `${receiver.url}/pix`)
-  await page.setViewportSize(DESK)
+  await page.setViewportSize(DESKTOP)
   await page.goto('/test/webhooks')
-  await expect(rows(page)).toContainText('Nova tentativa em', { timeout: 15_000 })
-  await rows(page).getByRole('link', { name: 'transaction.paid' }).click()
+  await expect(deliveryRows(page)).toContainText('Nova tentativa em', { timeout: 15_000 })
+  await deliveryRows(page).getByRole('link', { name: 'transaction.paid' }).click()
   const responseRegion = page.getByRole('region', { name: 'Resposta' })
   await expect(responseRegion).toContainText('HTTP 500')
   await expect(responseRegion).toContainText('"message": "Duplicate entry"')
@@ -87,7 +87,7 @@ test('a failed delivery shows the reason, and succeeds when it is resent', async
   await expectAccessible(page)
   receiver.respondWith(ok)
   await page.getByRole('button', { name: 'Reenviar', exact: true }).click()
-  await expect(rows(page)).toContainText('Entregue')
+  await expect(deliveryRows(page)).toContainText('Entregue')
   await expect(page.getByRole('heading', { name: /^Tentativa (\d) de \1$/ })).toBeVisible()
   await page.getByRole('button', { name: 'Reenviar', exact: true }).click()
   const callsBefore = receiver.calls.length
@@ -107,9 +107,9 @@ test('all failed deliveries within the filters are resent at once', async ({ pag
   receiver.respondWith(status(410))
   await createPaidCharge(shop, `${receiver.url}/pix`)
   await createPaidCharge(shop, `${receiver.url}/pix`)
-  await page.setViewportSize(DESK)
+  await page.setViewportSize(DESKTOP)
   await page.goto('/test/webhooks?status=stopped')
-  await expect(rows(page)).toHaveCount(2)
+  await expect(deliveryRows(page)).toHaveCount(2)
   receiver.respondWith(ok)
   await page.reload()
   await page.getByRole('button', { name: 'Reenviar as 2 que falharam' }).click()
@@ -117,7 +117,7 @@ test('all failed deliveries within the filters are resent at once', async ({ pag
   await page.getByRole('dialog').getByRole('button', { name: 'Reenviar' }).click()
   await expect(page.getByText('2 a caminho')).toBeVisible()
   await page.getByRole('button', { name: 'Limpar: Situação' }).click()
-  await expect(rows(page).filter({ hasText: 'Entregue' })).toHaveCount(2)
+  await expect(deliveryRows(page).filter({ hasText: 'Entregue' })).toHaveCount(2)
 })
 
 test.describe('on a phone, in English', () => {
@@ -131,22 +131,22 @@ test.describe('on a phone, in English', () => {
     ]
     await page.goto('/test/webhooks')
     await expect(page.getByRole('heading', { name: 'Webhook deliveries' })).toBeAttached()
-    await expect(rows(page)).toHaveCount(2)
+    await expect(deliveryRows(page)).toHaveCount(2)
     await page.getByRole('searchbox').fill(second)
-    await expect(rows(page)).toHaveCount(1)
+    await expect(deliveryRows(page)).toHaveCount(1)
     await expect(page).toHaveURL(/reference=/)
     await page.getByRole('button', { name: /^Event:/ }).click()
     await page.getByRole('menuitemradio', { name: 'withdrawal.*' }).click()
     await expect(page.getByText('No delivery fits these filters')).toBeVisible()
     await page.getByRole('button', { name: 'Clear filters' }).click()
-    await expect(rows(page)).toHaveCount(2)
+    await expect(deliveryRows(page)).toHaveCount(2)
     await expectAccessible(page)
-    await rows(page).filter({ hasText: first }).getByRole('link').click()
+    await deliveryRows(page).filter({ hasText: first }).getByRole('link').click()
     await expect(page.getByRole('heading', { name: 'Attempt 1 of 1' })).toBeVisible()
-    await expect(rows(page).first()).toBeHidden()
+    await expect(deliveryRows(page).first()).toBeHidden()
     await expectAccessible(page)
     await page.getByRole('link', { name: 'All deliveries' }).click()
-    await expect(rows(page)).toHaveCount(2)
+    await expect(deliveryRows(page)).toHaveCount(2)
   })
 
   test('an endpoint is tested, disabled, enabled with the events it missed, and deleted', async ({
@@ -186,18 +186,18 @@ test.describe('on a phone, in English', () => {
 })
 
 test.describe('another merchant’s ids', { tag: '@torture' }, () => {
-  test.use({ refusals: [404] })
+  test.use({ expectedStatuses: [404] })
 
   test('are not found', async ({ page, context, browser }) => {
-    const theirs = await openShop(context)
-    await createPaidCharge(theirs, `${receiver.url}/pix`)
+    const otherShop = await openShop(context)
+    await createPaidCharge(otherShop, `${receiver.url}/pix`)
     await page.goto('/test/webhooks')
-    const href = await rows(page).getByRole('link').getAttribute('href')
-    const mine = await browser.newContext({ locale: 'pt-BR' })
-    await openShop(mine)
-    const other = await mine.newPage()
-    await other.goto(new URL(href ?? '', readSetting('BASE_URL')).href)
-    await expect(other.getByText('Esta página não existe').last()).toBeVisible()
-    await mine.close()
+    const href = await deliveryRows(page).getByRole('link').getAttribute('href')
+    const ownContext = await browser.newContext({ locale: 'pt-BR' })
+    await openShop(ownContext)
+    const ownPage = await ownContext.newPage()
+    await ownPage.goto(new URL(href ?? '', readSetting('BASE_URL')).href)
+    await expect(ownPage.getByText('Esta página não existe').last()).toBeVisible()
+    await ownContext.close()
   })
 })

@@ -11,7 +11,7 @@ const SIZES = [
   ['phone', 390],
 ] as const
 
-const state = (page: Page) => page.getByTestId('withdrawal-status').filter({ visible: true })
+const findStatus = (page: Page) => page.getByTestId('withdrawal-status').filter({ visible: true })
 
 for (const [size, width] of SIZES) {
   test(`a withdrawal on a ${size}: the key is shown as the bank reads it, then the result`, async ({
@@ -39,7 +39,7 @@ for (const [size, width] of SIZES) {
     await page.getByLabel('Valor').press('Enter')
     await page.getByRole('button', { name: 'Confirmar saque' }).click()
     await page.waitForURL(/\/test\/withdrawals\/[0-9a-f-]{36}$/)
-    await expect(state(page)).toHaveText('Aprovado')
+    await expect(findStatus(page)).toHaveText('Aprovado')
     const steps = page.getByRole('list', { name: 'Histórico' }).getByRole('listitem')
     await expect(steps.nth(0)).toContainText('Saque solicitado')
     await expect(steps.nth(1)).toContainText('que ficou em R$ 849,50')
@@ -49,7 +49,7 @@ for (const [size, width] of SIZES) {
     await expect(page.getByText('+55 (11) 98765-4321')).toBeVisible()
     await expectAccessible(page)
     await page.getByRole('navigation').getByRole('link', { name: 'Saques' }).first().click()
-    await expect(state(page)).toHaveText('Aprovado')
+    await expect(findStatus(page)).toHaveText('Aprovado')
     await expectAccessible(page)
   })
 }
@@ -70,12 +70,12 @@ test.describe('in English', () => {
     await expect(page.getByText('hold@example.com', { exact: true })).toBeVisible()
     await page.getByRole('button', { name: 'Confirm withdrawal' }).click()
     await page.waitForURL(/\/withdrawals\/[0-9a-f-]{36}$/)
-    await expect(state(page)).toHaveText('Pending')
+    await expect(findStatus(page)).toHaveText('Pending')
     await expect(page.getByText('Waiting for the bank')).toBeVisible()
     await page.getByRole('button', { name: 'Reject' }).click()
-    await expect(state(page)).toHaveText('Rejected')
-    const announced = 'Withdrawal rejected: the amount is back in the balance.'
-    await expect(page.getByText(announced)).toBeAttached()
+    await expect(findStatus(page)).toHaveText('Rejected')
+    const announcement = 'Withdrawal rejected: the amount is back in the balance.'
+    await expect(page.getByText(announcement)).toBeAttached()
     await expect(page.getByText('It was rejected at the simulated bank.')).toBeVisible()
     await expect(page.getByText('which was R$ 1,000.00 then')).toBeVisible()
     await page.goto('/test/withdrawals/new')
@@ -115,7 +115,7 @@ test('invalid input is reported at its field, before any request', async ({ page
 })
 
 test.describe('refused by the server', () => {
-  test.use({ refusals: [422, 503, 409] })
+  test.use({ expectedStatuses: [422, 503, 409] })
 
   test('the form reports an unavailable bank, a used reference and an insufficient balance', async ({
     page,
@@ -153,12 +153,12 @@ test.describe('refused by the server', () => {
     await expect(page.getByLabel('Valor')).toBeFocused()
     await page.getByLabel('Valor').fill('20')
     await confirm()
-    await expect(state(page)).toHaveText('Aprovado')
+    await expect(findStatus(page)).toHaveText('Aprovado')
   })
 })
 
 test.describe('withdrawals', () => {
-  test.use({ refusals: [404] })
+  test.use({ expectedStatuses: [404] })
 
   test('are found by filters, and are 404 for another merchant', async ({
     page,
@@ -167,7 +167,7 @@ test.describe('withdrawals', () => {
   }) => {
     const shop = await openShop(context)
     const key = { pixKeyType: 'cpf', pixKey: '529.982.247-25', dictKey: '52998224725' } as const
-    const mine = await createWithdrawal(shop.id, 'test', { ...key, amount: 1_000 })
+    const withdrawal = await createWithdrawal(shop.id, 'test', { ...key, amount: 1_000 })
     await page.goto('/test/withdrawals?status=rejected')
     await expect(page.getByText('Nenhum saque com estes filtros')).toBeVisible()
     await page.getByRole('button', { name: 'Limpar filtros' }).click()
@@ -175,14 +175,16 @@ test.describe('withdrawals', () => {
     await page.getByRole('searchbox', { name: 'Chave Pix, referência ou id' }).fill('52998224725')
     await expect(page).toHaveURL(/q=52998224725/)
     await expect(page.getByText('***.982.247-**').filter({ visible: true })).toBeVisible()
-    const elsewhere = await browser.newContext({ locale: 'pt-BR' })
-    await openShop(elsewhere, 'Outra loja')
-    const other = await elsewhere.newPage()
-    for (const id of [mine.id, newId(), 'x']) {
-      const response = await other.goto(new URL(`/test/withdrawals/${id}`, page.url()).href)
+    const otherContext = await browser.newContext({ locale: 'pt-BR' })
+    await openShop(otherContext, 'Outra loja')
+    const otherPage = await otherContext.newPage()
+    for (const id of [withdrawal.id, newId(), 'x']) {
+      const response = await otherPage.goto(new URL(`/test/withdrawals/${id}`, page.url()).href)
       expect(response?.status()).toBe(404)
-      await expect(other.getByRole('heading', { name: 'Esta página não existe' })).toBeAttached()
+      await expect(
+        otherPage.getByRole('heading', { name: 'Esta página não existe' }),
+      ).toBeAttached()
     }
-    await elsewhere.close()
+    await otherContext.close()
   })
 })

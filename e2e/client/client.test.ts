@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Api, startApiWithMerchant } from '../../lib/testing/fixtures.ts'
 import { runShop } from './shop.ts'
 
-const SHOP = readFileSync('e2e/client/shop.ts', 'utf8')
+const SHOP_SOURCE = readFileSync('e2e/client/shop.ts', 'utf8')
 const FOLDER = '.cache/client'
 
 let api: Api
@@ -53,15 +53,15 @@ async function compile(programs: Record<string, string>): Promise<string> {
 
 describe('a client generated from the OpenAPI document', () => {
   test('compiles, and each mistake in a client program is a compile error', async () => {
-    const wrong = Object.values(MISTAKES).map(([right, mistake], at) => {
-      expect(SHOP).toContain(right)
-      return [`wrong-${at}.ts`, SHOP.replace(right, mistake)]
+    const wrong = Object.values(MISTAKES).map(([right, mistake], index) => {
+      expect(SHOP_SOURCE).toContain(right)
+      return [`wrong-${index}.ts`, SHOP_SOURCE.replace(right, mistake)]
     })
-    const output = await compile({ 'shop.ts': SHOP, ...Object.fromEntries(wrong) })
+    const output = await compile({ 'shop.ts': SHOP_SOURCE, ...Object.fromEntries(wrong) })
     expect(output).not.toContain('/shop.ts')
-    for (const [at, [name, [, , sign]]] of Object.entries(MISTAKES).entries()) {
-      const lines = output.split(/\n(?=\S)/).filter(line => line.includes(`wrong-${at}.ts`))
-      expect(lines.join('\n'), name).toContain(sign)
+    for (const [index, [name, [, , message]]] of Object.entries(MISTAKES).entries()) {
+      const lines = output.split(/\n(?=\S)/).filter(line => line.includes(`wrong-${index}.ts`))
+      expect(lines.join('\n'), name).toContain(message)
     }
   })
 

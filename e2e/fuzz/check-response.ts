@@ -7,13 +7,15 @@ import { matchRoute } from '#lib/edge/server/routes.ts'
 const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 415, 417, 422, 431]
 const FILE_TYPES = /^(text\/csv|application\/x-ofx)\b/
 /** Statuses of responses to unparsable bytes, which have no request id. */
-const STATUSES_WITHOUT_ID = [400, 408, 417, 431]
+const STATUSES_WITHOUT_REQUEST_ID = [400, 408, 417, 431]
 
 /** Returns the violations of the API contract by an outcome. */
 export function checkOutcome(request: FuzzRequest, outcome: Outcome, routes: Routes): string[] {
   const { responses, unparsed, isHung } = outcome
   const hasResponse = responses.length > 0 || ['leave', 'drop'].includes(request.finish)
-  const problems = responses.flatMap((response, at) => checkResponse(request, response, at, routes))
+  const problems = responses.flatMap((response, index) =>
+    checkResponse(request, response, index, routes),
+  )
   if (isHung) problems.push('the connection hung')
   if (!hasResponse && !isHung) problems.push('no response')
   if (hasResponse && unparsed !== '')
@@ -24,11 +26,11 @@ export function checkOutcome(request: FuzzRequest, outcome: Outcome, routes: Rou
 function checkResponse(
   request: FuzzRequest,
   response: ParsedResponse,
-  at: number,
+  index: number,
   routes: Routes,
 ): string[] {
   const { status, headers, body } = response
-  const label = `response ${at + 1}, ${status}`
+  const label = `response ${index + 1}, ${status}`
   // The API's rate limits are off; the limits of sign-in and the dashboard stay on.
   const isGuarded = status === 429 && /\/(visitor|person|dashboard|admin)\//.test(request.target)
   const isExpected = status === 200 || ERROR_STATUSES.includes(status) || isGuarded
@@ -39,7 +41,7 @@ function checkResponse(
   const isFile = status === 200 && FILE_TYPES.test(type)
   if (!isFile && !/^application\/json\b/.test(type)) problems.push(`${label}: content-type ${type}`)
   if (headers.has('set-cookie')) problems.push(`${label}: it sets a cookie`)
-  if (!STATUSES_WITHOUT_ID.includes(status) && !headers.has('x-request-id'))
+  if (!STATUSES_WITHOUT_REQUEST_ID.includes(status) && !headers.has('x-request-id'))
     problems.push(`${label}: no X-Request-Id`)
   if (status === 405 && !headers.has('allow')) problems.push(`${label}: no Allow`)
   const bodyProblem =
@@ -71,7 +73,8 @@ function checkSuccessBody(
   if (!endpoint) return 'success on an unknown route'
   const isFile = FILE_TYPES.test(headers.get('content-type') ?? '')
   const parsed = isFile ? body : parseJson(body)
-  const issue = (endpoint.declared ?? endpoint.access).response.safeParse(parsed).error?.issues[0]
+  const issue = (endpoint.declared ?? endpoint.accountlessDeclaration).response.safeParse(parsed)
+    .error?.issues[0]
   return issue ? `not as declared: ${issue.path.join('.')} ${issue.message}` : null
 }
 

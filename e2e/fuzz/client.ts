@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { FuzzRequest } from '#e2e/fuzz/requests.ts'
 import { type ParsedResponse, ResponseParser } from '#e2e/fuzz/response-parser.ts'
 import type { HeaderLines } from '#e2e/fuzz/world.ts'
@@ -80,14 +80,14 @@ export class FuzzClient {
 
 async function exchange(socket: Socket, request: FuzzRequest): Promise<Outcome> {
   const { packets, finish, method } = request
-  const reader = new ResponseParser(method === 'HEAD')
+  const parser = new ResponseParser(method === 'HEAD')
   const began = performance.now()
   const finished = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => finished.resolve(true), HUNG_AFTER_MS)
   const close = () => finished.resolve(false)
   const onData = (bytes: Buffer) => {
-    reader.feed(bytes)
-    if (reader.responses.length === 0 || reader.unparsed !== '') return
+    parser.feed(bytes)
+    if (parser.responses.length === 0 || parser.unparsed !== '') return
     if (finish === 'keep') finished.resolve(false)
     if (finish === 'end') socket.end()
   }
@@ -95,7 +95,7 @@ async function exchange(socket: Socket, request: FuzzRequest): Promise<Outcome> 
   for (const packet of packets) {
     if (!socket.writable) break
     socket.write(packet)
-    await turn()
+    await yieldToEventLoop()
   }
   if (finish === 'leave') socket.end()
   if (finish === 'drop') socket.destroy()
@@ -104,7 +104,7 @@ async function exchange(socket: Socket, request: FuzzRequest): Promise<Outcome> 
   socket.off('data', onData).off('close', close).off('end', close)
   if (finish !== 'keep' && finish !== 'wait') socket.destroy()
   const tookMs = performance.now() - began
-  return { responses: reader.responses, unparsed: reader.unparsed, isHung, tookMs }
+  return { responses: parser.responses, unparsed: parser.unparsed, isHung, tookMs }
 }
 
 async function sendByFetch(port: number, request: FuzzRequest): Promise<Outcome> {
@@ -114,13 +114,13 @@ async function sendByFetch(port: number, request: FuzzRequest): Promise<Outcome>
   // Without `close`, fetch would pool idle connections, which would count as never closed.
   const headerLines: HeaderLines = [...headers, ['Connection', 'close']]
   const init = { method, headers: headerLines, body: body && new Uint8Array(body), signal }
-  const took = () => performance.now() - began
+  const measureMs = () => performance.now() - began
   try {
     const response = await fetch(`http://127.0.0.1:${port}${target}`, init)
     const text = await response.text()
     const parsed = { status: response.status, headers: new Map(response.headers), body: text }
-    return { responses: [parsed], unparsed: '', isHung: false, tookMs: took() }
+    return { responses: [parsed], unparsed: '', isHung: false, tookMs: measureMs() }
   } catch {
-    return { responses: [], unparsed: '', isHung: signal.aborted, tookMs: took() }
+    return { responses: [], unparsed: '', isHung: signal.aborted, tookMs: measureMs() }
   }
 }

@@ -71,13 +71,13 @@ const BAD_HOSTS = [
 /** The server may respond to a larger body before it has received all of it. */
 export const LARGE_BODY_BYTES = 64 * 1024
 
-export function frame(original: RequestDraft, random: Random): WireRequest {
+export function frameCorrectly(original: RequestDraft, random: Random): WireRequest {
   const { body, method } = original
   const isLarge = body !== null && body.length > LARGE_BODY_BYTES
   const finish = isLarge || method === 'CONNECT' ? 'end' : 'keep'
   // If both sides close while a body is in transit, TCP may lose the response.
-  const isKept = ([name]: [string, string]) => !isLarge || name !== 'Connection'
-  const draft = { ...original, headers: original.headers.filter(isKept) }
+  const canSend = ([name]: [string, string]) => !isLarge || name !== 'Connection'
+  const draft = { ...original, headers: original.headers.filter(canSend) }
   if (body === null) return { packets: [writeHead(draft)], finish }
   if (random.chance(0.12)) {
     const packets = [
@@ -189,8 +189,8 @@ function truncate(bytes: Buffer, random: Random): Buffer {
 }
 
 function splitAtRandom(body: Buffer, random: Random): Buffer[] {
-  const at = random.between(0, body.length)
-  return [body.subarray(0, at), body.subarray(at)]
+  const position = random.between(0, body.length)
+  return [body.subarray(0, position), body.subarray(position)]
 }
 
 function encodeChunk(body: Buffer): Buffer {

@@ -62,6 +62,6 @@ export const ALMOST_VALID = new Map<string, readonly string[]>([
 ])
 
 /** Returns the words of a list, and further texts that contain spaces, as JSON. */
-function jsonTexts(list: string, ...others: string[]): string[] {
-  return [...splitWords(list), ...others].map(text => JSON.stringify(text))
+function jsonTexts(words: string, ...textsWithSpaces: string[]): string[] {
+  return [...splitWords(words), ...textsWithSpaces].map(text => JSON.stringify(text))
 }

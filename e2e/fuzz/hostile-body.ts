@@ -9,14 +9,14 @@ const TEN_MB = 10 * 1024 * 1024
 /** Changes, removes, duplicates or adds a field. */
 export function mutateFields(validFields: JsonFields, random: Random): JsonFields {
   const fields: JsonFields = validFields.length > 0 ? validFields : [['"amount"', '1500']]
-  const at = random.between(0, fields.length - 1)
-  const [key, value] = fields[at] as JsonFields[number]
+  const position = random.between(0, fields.length - 1)
+  const [key, value] = fields[position] as JsonFields[number]
   const almostValid = ALMOST_VALID.get(key.slice(1, -1))
   const replacement =
     almostValid && random.chance(0.5) ? random.pick(almostValid) : randomValue(random)
   switch (random.between(0, 7)) {
     case 0:
-      return fields.filter((_, index) => index !== at)
+      return fields.filter((_, index) => index !== position)
     case 1:
       return [...fields, [key, replacement]]
     case 2:
@@ -24,9 +24,9 @@ export function mutateFields(validFields: JsonFields, random: Random): JsonField
     case 3:
       return [...fields, [random.pick(HOSTILE_KEYS), random.chance(0.5) ? value : replacement]]
     case 4:
-      return fields.with(at, [random.pick(HOSTILE_KEYS), value])
+      return fields.with(position, [random.pick(HOSTILE_KEYS), value])
     default:
-      return fields.with(at, [key, replacement])
+      return fields.with(position, [key, replacement])
   }
 }
 
@@ -75,9 +75,9 @@ export function mutateBytes(body: Buffer, random: Random): Buffer {
 }
 
 function replaceAt(body: Buffer, random: Random, bytes: Buffer): Buffer {
-  const at = random.between(0, Math.max(0, body.length - 1))
-  const after = at + (random.chance(0.5) ? 0 : bytes.length)
-  return Buffer.concat([body.subarray(0, at), bytes, body.subarray(after)])
+  const position = random.between(0, Math.max(0, body.length - 1))
+  const after = position + (random.chance(0.5) ? 0 : bytes.length)
+  return Buffer.concat([body.subarray(0, position), bytes, body.subarray(after)])
 }
 
 /** Inserts blanks into the body, so that a valid body of exactly the maximum size stays valid. */

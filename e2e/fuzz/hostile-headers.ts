@@ -104,7 +104,7 @@ export const EXTRA_HEADERS: readonly HeaderLines[] = [
     'x'.repeat(40_000),
     'x'.repeat(100_000),
   ),
-  Array.from({ length: 200 }, (_, at): [string, string] => [`X-Many-${at}`, 'x']),
+  Array.from({ length: 200 }, (_, index): [string, string] => [`X-Many-${index}`, 'x']),
   Array.from({ length: 2_500 }, (): [string, string] => ['X', '1']),
   ...headerLines('X-Control', 'a\x00b', 'a\x7fb', 'a\rb', 'a\nb', 'a\x0bb'),
   ...headerLines('X Space', '1'),
@@ -156,6 +156,6 @@ export function mutateHeaders(headers: HeaderLines, random: Random): HeaderLines
 }
 
 export function withHeader(headers: HeaderLines, name: string, value: string): HeaderLines {
-  const others = headers.filter(([known]) => known.toLowerCase() !== name.toLowerCase())
-  return [...others, [name, value]]
+  const rest = headers.filter(([other]) => other.toLowerCase() !== name.toLowerCase())
+  return [...rest, [name, value]]
 }

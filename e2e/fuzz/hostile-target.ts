@@ -1,11 +1,12 @@
 import { randomText, splitWords, type TextSource } from '#e2e/fuzz/hostile-values.ts'
 
-const FOX = '%F0%9F%A6%8A'
-const encoded: TextSource = random => encodeURIComponent(randomText(random).toWellFormed())
+const ENCODED_FOX = '%F0%9F%A6%8A'
+const encodedRandomText: TextSource = random =>
+  encodeURIComponent(randomText(random).toWellFormed())
 
 export const PATH_PARTS: readonly TextSource[] = [
   ...splitWords(
-    `%00 a%00b %2F ..%2f..%2fetc . .. %2e%2e %zz % %f %ff %c0%af %ed%a0%80 %C3%A7 ç ${FOX}`,
+    `%00 a%00b %2F ..%2f..%2fetc . .. %2e%2e %zz % %f %ff %c0%af %ed%a0%80 %C3%A7 ç ${ENCODED_FOX}`,
   ),
   ...splitWords(
     '%20 + ;a=1 * null undefined 0 -1 1e9 %27%20OR%201=1-- {id} %0d%0aSet-Cookie:%20a=b',
@@ -16,9 +17,9 @@ export const PATH_PARTS: readonly TextSource[] = [
   ...splitWords(String.raw`' " \ %5c..%5c`),
   '',
   'a b',
-  encoded,
+  encodedRandomText,
   random => 'a'.repeat(random.pick([255, 256, 10_000, 30_000])),
-  random => FOX.repeat(random.pick([20, 800])),
+  random => ENCODED_FOX.repeat(random.pick([20, 800])),
   random => '/x'.repeat(random.pick([2, 1_000])),
 ]
 
@@ -33,7 +34,7 @@ export const QUERY_VALUES: readonly TextSource[] = [
     '0 -1 1 100 101 1e2 0x10 010 1.5 ٥ %20 +5 NaN 999999999999999 [] {} %27 %25 _ opening',
   ),
   ...splitWords(
-    `%00 %zz % %ff %ed%a0%80 ç %C3%A7 ${FOX} 00000000-0000-0000-0000-000000000000 paid`,
+    `%00 %zz % %ff %ed%a0%80 ç %C3%A7 ${ENCODED_FOX} 00000000-0000-0000-0000-000000000000 paid`,
   ),
   ...splitWords(
     '0190e5c8-7b9a-7c3e-8d1f-123456789abc now infinity epoch 2026-W01 20261121 2026-11-21',
@@ -44,9 +45,9 @@ export const QUERY_VALUES: readonly TextSource[] = [
   ...splitWords('1969-12-31T23:59:59Z 2026-11-21T00:00:00%2B14:00 2026-11-21T00:00:00.123456789Z'),
   ...splitWords('+275760-09-13T00:00:00Z 2026-11-21T03:00:00-23:59 2026-11-21T03:00Z'),
   '',
-  encoded,
+  encodedRandomText,
   random => 'a'.repeat(random.pick([255, 256, 8_192])),
-  random => FOX.repeat(random.pick([10, 128, 600])),
+  random => ENCODED_FOX.repeat(random.pick([10, 128, 600])),
   random => `${random.between(0, 99_999)}-0${random.between(0, 9)}-1${random.between(0, 9)}`,
   random => `2026-11-21T03:00:00${random.pick(['%2B', '-'])}${random.between(10, 24)}:59`,
 ]

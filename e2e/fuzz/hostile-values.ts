@@ -62,7 +62,8 @@ const JSON_VALUES: readonly TextSource[] = [
   random => String(random.between(1, 2 ** random.between(1, 52))),
   random => JSON.stringify(Array(random.pick([50, 51, 5_000])).fill({})),
   random => JSON.stringify(Array(random.pick([50, 51])).fill({ name: 'x', price: 1, quantity: 1 })),
-  random => `{${Array.from({ length: random.pick([20, 21, 2_000]) }, (_, n) => `"${n}":${n}`)}}`,
+  random =>
+    `{${Array.from({ length: random.pick([20, 21, 2_000]) }, (_, index) => `"${index}":${index}`)}}`,
   nestDeeply('[', ']'),
   nestDeeply('{"a":', '}'),
 ]

@@ -5,8 +5,8 @@
 export class Random {
   #state: number
 
-  constructor(seed: number, number: number) {
-    this.#state = Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b)
+  constructor(seed: number, requestNumber: number) {
+    this.#state = Math.imul(seed, 0x9e3779b1) ^ Math.imul(requestNumber + 1, 0x85ebca6b)
   }
 
   /** Returns a number from 0 up to, but not including, 1 (algorithm: mulberry32). */

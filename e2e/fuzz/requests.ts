@@ -1,5 +1,5 @@
 import type { RequestDraft, WireRequest } from '#e2e/fuzz/framing.ts'
-import { frame, frameWrongly, LARGE_BODY_BYTES } from '#e2e/fuzz/framing.ts'
+import { frameCorrectly, frameWrongly, LARGE_BODY_BYTES } from '#e2e/fuzz/framing.ts'
 import { mutateBytes, mutateFields, serializeFields } from '#e2e/fuzz/hostile-body.ts'
 import { mutateHeaders } from '#e2e/fuzz/hostile-headers.ts'
 import { PATH_PARTS, QUERY_NAMES, QUERY_VALUES } from '#e2e/fuzz/hostile-target.ts'
@@ -43,25 +43,25 @@ export function makeRequest(
   world: World,
   routes: Routes,
   seed: number,
-  number: number,
+  requestNumber: number,
 ): FuzzRequest {
-  const random = new Random(seed, number)
+  const random = new Random(seed, requestNumber)
   // The first requests call each route once without mutations, so that every route is reached.
-  const first = listRouteMethods(routes)[number]
-  const [route, method] = first ?? pickRoute(routes, random)
+  const initialRoute = listRouteMethods(routes)[requestNumber]
+  const [route, method] = initialRoute ?? pickRoute(routes, random)
   const path = `/${route.segments.join('/')}`
-  const context = { random, world, seed, number }
+  const context = { random, world, seed, number: requestNumber }
   const handler = route.handlers.get(method)
   if (!handler) throw new Error(`${method} ${path} has no handler`)
   const valid = makeValidRequest(`${method === 'HEAD' ? 'GET' : method} ${path}`, context, handler)
-  const isValid = first !== undefined || random.chance(VALID_SHARE)
+  const isValid = initialRoute !== undefined || random.chance(VALID_SHARE)
   const mutations = isValid
     ? []
     : Array.from({ length: random.pick([1, 1, 2, 2, 3]) }, () => random.pick(MUTATIONS))
   const target = makeTarget(route.segments, valid, mutations, random)
   const authorizedCaller = findAuthorizedCaller(world, path)
-  const caller = first || random.chance(0.85) ? authorizedCaller : pickCaller(world, random)
-  let headers = makeHeaders(caller, valid, random, `fuzz-${seed}-${number}`)
+  const caller = initialRoute || random.chance(0.85) ? authorizedCaller : pickCaller(world, random)
+  let headers = makeHeaders(caller, valid, random, `fuzz-${seed}-${requestNumber}`)
   if (mutations.includes('headers')) headers = mutateHeaders(headers, random)
   const body = makeBody(valid, mutations, random)
   const draft = {
@@ -71,15 +71,15 @@ export function makeRequest(
     body,
   }
   const isMisframed = mutations.includes('framing')
-  const sending = isMisframed ? frameWrongly(draft, random) : frame(draft, random)
+  const wireRequest = isMisframed ? frameWrongly(draft, random) : frameCorrectly(draft, random)
   const canUseFetch = !mutations.includes('headers') && !isMisframed && isFetchable(draft)
   const validRoute = mutations.length === 0 ? `${method} ${path}` : null
   return {
     seed,
-    number,
+    number: requestNumber,
     validRoute,
     ...draft,
-    ...sending,
+    ...wireRequest,
     usesFetch: canUseFetch && random.chance(0.15),
   }
 }
@@ -94,16 +94,16 @@ function listRouteMethods(routes: Routes): [route: Routes[number], method: strin
 }
 
 const STREAMING_PATHS = new Set(
-  PAGE_OPERATIONS.filter(one => one.isEndless).map(({ path }) => path),
+  PAGE_OPERATIONS.filter(operation => operation.isEndless).map(({ path }) => path),
 )
 
 /** Picks methods with a body more often, because they accept the most input. */
 function pickRoute(routes: Routes, random: Random): [route: Routes[number], method: string] {
   const weights: Record<string, number> = { GET: 3, HEAD: 1 }
-  const all = listRouteMethods(routes).flatMap(pair =>
+  const weightedRoutes = listRouteMethods(routes).flatMap(pair =>
     Array.from({ length: weights[pair[1]] ?? 8 }, () => pair),
   )
-  return random.pick(all)
+  return random.pick(weightedRoutes)
 }
 
 function makeTarget(
@@ -116,9 +116,9 @@ function makeTarget(
   const parts = segments.map(part => (part.startsWith('[') ? (params.shift() ?? part) : part))
   if (mutations.includes('path')) {
     const parameterIndex = segments.findIndex(part => part.startsWith('['))
-    const at =
+    const index =
       parameterIndex >= 0 && random.chance(0.7) ? parameterIndex : random.between(0, parts.length)
-    parts.splice(at, random.chance(0.8) ? 1 : 0, generateText(random.pick(PATH_PARTS), random))
+    parts.splice(index, random.chance(0.8) ? 1 : 0, generateText(random.pick(PATH_PARTS), random))
   }
   const query = (valid.query ?? []).map(pair => pair.join('='))
   const validNames = (valid.query ?? []).map(([name]) => name)

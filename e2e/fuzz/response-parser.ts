@@ -23,14 +23,18 @@ export class ResponseParser {
       const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(this.unparsed)?.[1])
       // Unparsable requests get a body even on HEAD, because the server does not know their method.
       const isHead = this.#isHead && headers.has('x-request-id')
-      const found =
+      const parsedBody =
         isHead || status < 200
           ? { text: '', length: 0 }
           : readBody(headers, this.unparsed.slice(end + 4))
-      if (!found) return
-      this.unparsed = this.unparsed.slice(end + 4 + found.length)
+      if (!parsedBody) return
+      this.unparsed = this.unparsed.slice(end + 4 + parsedBody.length)
       if (status < 200) continue
-      this.responses.push({ status, headers, body: Buffer.from(found.text, 'latin1').toString() })
+      this.responses.push({
+        status,
+        headers,
+        body: Buffer.from(parsedBody.text, 'latin1').toString(),
+      })
     }
   }
 }
@@ -39,8 +43,8 @@ function readHeaders(head: string): Map<string, string> {
   const lines = head.split('\r\n').slice(1)
   return new Map(
     lines.map(line => {
-      const at = line.indexOf(':')
-      return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()]
+      const colon = line.indexOf(':')
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
     }),
   )
 }
@@ -54,14 +58,14 @@ function readBody(headers: Map<string, string>, text: string) {
 
 function readChunks(text: string): { text: string; length: number } | null {
   let joined = ''
-  for (let at = 0; ; ) {
-    const line = text.indexOf('\r\n', at)
+  for (let offset = 0; ; ) {
+    const line = text.indexOf('\r\n', offset)
     if (line < 0) return null
-    const size = Number.parseInt(text.slice(at, line), 16)
+    const size = Number.parseInt(text.slice(offset, line), 16)
     const next = line + 2 + size + 2
     if (text.length < next) return null
     if (size === 0) return { text: joined, length: next }
     joined += text.slice(line + 2, line + 2 + size)
-    at = next
+    offset = next
   }
 }

@@ -6,7 +6,7 @@ import { makeWorld, type World } from '#e2e/fuzz/world.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 
-export interface Plan {
+export interface FuzzPlan {
   seeds: number[]
   /** Total over all seeds. */
   requests: number
@@ -16,17 +16,17 @@ export interface Plan {
   only?: number
 }
 
-export interface Problem {
+export interface FuzzProblem {
   request: FuzzRequest | null
   message: string
 }
 
-const CLIENTS = 16
+const CLIENT_COUNT = 16
 /** Time within which the server must have closed all connections. */
-const CLOSED_WITHIN_MS = 10_000
+const CLOSE_MAX_MS = 10_000
 
 export class FuzzRun {
-  readonly problems: Problem[] = []
+  readonly problems: FuzzProblem[] = []
   /** Responses by status; `none` where the client disconnected first. */
   readonly statuses = new Map<string, number>()
   /** Routes of requests without mutations. */
@@ -51,12 +51,12 @@ export class FuzzRun {
   }
 
   /** Returns the bytes of live memory after the warm-up and at the end. */
-  async send(plan: Plan): Promise<{ before: number; after: number }> {
+  async send(plan: FuzzPlan): Promise<{ before: number; after: number }> {
     const { seeds, requests, warmUp, only } = plan
-    const each = Math.ceil(requests / seeds.length)
-    const all = Array.from({ length: requests }, (_, at) => ({
-      seed: seeds[Math.floor(at / each)] as number,
-      number: at % each,
+    const requestsPerSeed = Math.ceil(requests / seeds.length)
+    const all = Array.from({ length: requests }, (_, index) => ({
+      seed: seeds[Math.floor(index / requestsPerSeed)] as number,
+      number: index % requestsPerSeed,
     }))
     const selected = only === undefined ? all : [{ seed: seeds[0] as number, number: only }]
     const before = await this.#sendAll(selected.slice(0, warmUp), false)
@@ -68,7 +68,7 @@ export class FuzzRun {
   /** Sends all requests; those that end only by the server's time limit go last, concurrently. */
   async #sendAll(requests: { seed: number; number: number }[], isLast: boolean): Promise<number> {
     const queue = requests.values()
-    const clients = Array.from({ length: CLIENTS }, () => new FuzzClient(this.api.port))
+    const clients = Array.from({ length: CLIENT_COUNT }, () => new FuzzClient(this.api.port))
     const workers = clients.map(async client => {
       for (const { seed, number } of queue) {
         const request = makeRequest(this.world, this.#routes, seed, number)
@@ -80,8 +80,8 @@ export class FuzzRun {
     await Promise.all(workers)
     for (const client of clients) client.disconnect()
     const [last] = clients as [FuzzClient]
-    const slow = isLast ? this.#unfinished.splice(0) : []
-    await Promise.all(slow.map(request => this.#send(last, request)))
+    const unfinished = isLast ? this.#unfinished.splice(0) : []
+    await Promise.all(unfinished.map(request => this.#send(last, request)))
     const bytes = await this.#measure()
     last.destroyWaiting()
     return bytes
@@ -90,9 +90,10 @@ export class FuzzRun {
   async #measure(): Promise<number> {
     for (const began = Date.now(); ; await sleep(100)) {
       const { bytes, connections, problems } = await this.api.measure()
-      if (connections > 0 && Date.now() - began < CLOSED_WITHIN_MS) continue
-      const open = connections > 0 ? [`${connections} connections were never closed`] : []
-      for (const message of [...open, ...problems]) this.problems.push({ request: null, message })
+      if (connections > 0 && Date.now() - began < CLOSE_MAX_MS) continue
+      const openProblems = connections > 0 ? [`${connections} connections were never closed`] : []
+      for (const message of [...openProblems, ...problems])
+        this.problems.push({ request: null, message })
       return bytes
     }
   }

@@ -23,16 +23,16 @@ interface RequestContext {
 }
 
 /** Only this many members and endpoints are deleted, so that the rest stay available. */
-const DELETABLE = 3
-const ACCOUNT = '/admin/accounts/[id]'
+const DELETABLE_COUNT = 3
+const ACCOUNT_PATH = '/admin/accounts/[id]'
 const PASSWORD = 'quatro palavras sem nexo'
 /** Has the format of a secret but is not valid. */
 const INVALID_SECRET = 'x'.repeat(43)
 
 /** Pickers of path parameters, by the path segment before the parameter. */
-const ID_PICKERS: Record<string, (about: RequestContext) => string[]> = {
-  transactions: about => [pickCharge(about)],
-  charges: about => [pickCharge(about)],
+const ID_PICKERS: Record<string, (context: RequestContext) => string[]> = {
+  transactions: context => [pickCharge(context)],
+  charges: context => [pickCharge(context)],
   refunds: ({ random, world }) => random.pick(world.refunds),
   withdrawals: ({ random, world }) => [random.pick(world.withdrawals)],
   members: ({ random, world }) => [random.pick(world.spareMembers)],
@@ -45,22 +45,22 @@ const ID_PICKERS: Record<string, (about: RequestContext) => string[]> = {
 }
 
 /** Pickers by route, where the segment before the parameter is not enough. */
-const PARAM_PICKERS: Record<string, (about: RequestContext) => string[]> = {
+const PARAM_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   'POST /transactions/[id]/refunds': pickPaidCharge,
   'GET /transactions/[id]/refunds': pickPaidCharge,
-  'GET /transactions/[id]/refunds/[refund_id]': about => ID_PICKERS.refunds?.(about) ?? [],
+  'GET /transactions/[id]/refunds/[refund_id]': context => ID_PICKERS.refunds?.(context) ?? [],
   'DELETE /dashboard/members/[id]': ({ random, world }) => [
-    random.pick(world.spareMembers.slice(0, DELETABLE)),
+    random.pick(world.spareMembers.slice(0, DELETABLE_COUNT)),
   ],
   'DELETE /dashboard/webhooks/endpoints/[id]': ({ random, world }) => [
-    random.pick(world.endpoints.slice(0, DELETABLE)),
+    random.pick(world.endpoints.slice(0, DELETABLE_COUNT)),
   ],
-  [`PUT ${ACCOUNT}/limits`]: ({ random, world }) => [random.pick(world.accounts)],
-  [`POST ${ACCOUNT}/tokens/[token_id]/revoke`]: ({ random, world }) => [
+  [`PUT ${ACCOUNT_PATH}/limits`]: ({ random, world }) => [random.pick(world.accounts)],
+  [`POST ${ACCOUNT_PATH}/tokens/[token_id]/revoke`]: ({ random, world }) => [
     world.accounts[0] ?? '',
     random.pick(world.spareTokens),
   ],
-  [`POST ${ACCOUNT}/charges/[charge_id]/document`]: ({ random, world }) => [
+  [`POST ${ACCOUNT_PATH}/charges/[charge_id]/document`]: ({ random, world }) => [
     world.accounts[0] ?? '',
     random.pick(world.paid),
   ],
@@ -92,7 +92,7 @@ function fieldValues({ random, world, seed, number }: RequestContext): Record<st
 }
 
 /** Builders of bodies whose values must repeat or depend on another field. */
-const BODY_BUILDERS: Record<string, (about: RequestContext) => JsonFields> = {
+const BODY_BUILDERS: Record<string, (context: RequestContext) => JsonFields> = {
   'POST /transactions': chargeFields,
   'POST /withdrawals': withdrawalFields,
   'PATCH /dashboard/members/[id]': ({ random }) =>
@@ -112,14 +112,14 @@ const BODY_BUILDERS: Record<string, (about: RequestContext) => JsonFields> = {
     }),
   'PATCH /dashboard/profile': ({ random }) =>
     toFields({ full_name: 'Ana', theme: random.pick(['light', 'dark', 'system']) }),
-  [`PUT ${ACCOUNT}/limits`]: ({ random }) =>
+  [`PUT ${ACCOUNT_PATH}/limits`]: ({ random }) =>
     toFields({
       charge_max: random.between(500, 1_000_000),
       withdrawal_max: null,
       night_max: random.between(0, 1_000_000),
     }),
-  'PATCH /dashboard/webhooks/endpoints/[id]': about =>
-    toFields({ url: fieldValues(about).url, event_types: ['withdrawal.approved'] }),
+  'PATCH /dashboard/webhooks/endpoints/[id]': context =>
+    toFields({ url: fieldValues(context).url, event_types: ['withdrawal.approved'] }),
   'POST /dashboard/webhooks/deliveries/resend': ({ world }) => toFields({ from: world.since }),
   'POST /person/authenticator/confirm': () => toFields({ code: '000000' }),
   'POST /person/recovery-codes': () => toFields({ code: 'abcde-fghjk' }),
@@ -128,8 +128,8 @@ const BODY_BUILDERS: Record<string, (about: RequestContext) => JsonFields> = {
 type Query = [name: string, value: string][]
 
 /** Builders of queries that search or whose fields depend on each other. */
-const QUERY_BUILDERS: Record<string, (about: RequestContext) => Query> = {
-  'GET /dashboard/find': about => [['q', pickCharge(about)]],
+const QUERY_BUILDERS: Record<string, (context: RequestContext) => Query> = {
+  'GET /dashboard/find': context => [['q', pickCharge(context)]],
   'GET /dashboard/home': ({ random }) =>
     random.some([
       ['period', random.pick(['7d', '90d', 'custom'])],
@@ -177,8 +177,11 @@ export function makeValidRequest(
   }
 }
 
-function schemasOf({ declared, access: opens }: Handler): { body?: ZodType; query?: ZodType } {
-  return declared ? { body: declared.body?.test, query: declared.query } : { ...opens }
+function schemasOf({ declared, accountlessDeclaration: access }: Handler): {
+  body?: ZodType
+  query?: ZodType
+} {
+  return declared ? { body: declared.body?.test, query: declared.query } : { ...access }
 }
 
 function paramsOf(route: string, context: RequestContext): string[] {
@@ -210,12 +213,13 @@ function auditQuery(random: Random): [string, string][] {
 }
 
 /** Number of requests after which charges of earlier requests exist. */
-const CHARGES_MADE_AFTER = 500
+const REQUESTS_BEFORE_OWN_CHARGES = 500
 
 function pickCharge({ random, world, seed, number }: RequestContext): string {
-  const known = [random.pick(world.pending), random.pick(world.paid)]
-  const made = number > CHARGES_MADE_AFTER ? [externalId(seed, random.between(0, number))] : []
-  return random.pick([...known, ...made])
+  const seeded = [random.pick(world.pending), random.pick(world.paid)]
+  const created =
+    number > REQUESTS_BEFORE_OWN_CHARGES ? [externalId(seed, random.between(0, number))] : []
+  return random.pick([...seeded, ...created])
 }
 
 export function externalId(seed: number, number: number): string {

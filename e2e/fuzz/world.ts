@@ -46,57 +46,57 @@ const BALANCE = 100_000_000_00
 const RESOURCE_COUNT = 60
 const ENDPOINT_COUNT = 8
 /** A URL on which no server listens. */
-const HOOK = 'http://127.0.0.1:9999/hook'
+const HOOK_URL = 'http://127.0.0.1:9999/hook'
 const WITHDRAWAL = { amount: 1_000, pix_key: 'fuzz@troco.example', pix_key_type: 'email' }
 
 export async function makeWorld({ url }: ApiProcess): Promise<World> {
-  const [mine, theirs, stopped] = [
+  const [merchant, otherMerchant, suspendedMerchant] = [
     await makeMerchant('Padaria do Fuzz'),
     await makeMerchant('Loja vizinha'),
     await makeMerchant('Loja parada'),
   ]
-  const token = await makeToken(mine.id)
+  const token = await makeToken(merchant.id)
   const past = new Date(Date.now() - 1_000)
   const tokens = [
-    await makeToken(mine.id, { permissions: ['account:read'] }),
-    await makeToken(mine.id, { expiresAt: past }),
-    await makeToken(theirs.id),
-    await makeToken(stopped.id),
+    await makeToken(merchant.id, { permissions: ['account:read'] }),
+    await makeToken(merchant.id, { expiresAt: past }),
+    await makeToken(otherMerchant.id),
+    await makeToken(suspendedMerchant.id),
   ]
-  await fundMerchant(mine, BALANCE)
-  await suspendAccount(stopped.id, 'fuzz', { type: 'system' })
+  await fundMerchant(merchant, BALANCE)
+  await suspendAccount(suspendedMerchant.id, 'fuzz', { type: 'system' })
   const post = makePoster(url, token)
-  const times = Array.from({ length: RESOURCE_COUNT })
-  const open = await Promise.all(
-    times.map(() => post('transactions', { ...CHARGE, amount: 5_000 })),
+  const slots = Array.from({ length: RESOURCE_COUNT })
+  const openCharges = await Promise.all(
+    slots.map(() => post('transactions', { ...CHARGE, amount: 5_000 })),
   )
-  const charges = open.map(charge => charge.transaction_id as string)
+  const charges = openCharges.map(charge => charge.transaction_id as string)
   const paid = charges.splice(0, RESOURCE_COUNT / 3)
   for (const id of paid) await post(`sandbox/transactions/${id}`, { outcome: 'paid' })
-  const held = await Promise.all(times.map(() => post('withdrawals', WITHDRAWAL)))
+  const withdrawals = await Promise.all(slots.map(() => post('withdrawals', WITHDRAWAL)))
   const refund = await post(`transactions/${paid[0]}/refunds`, { amount: 100 })
   const endpoints: string[] = []
   for (let count = 0; count < ENDPOINT_COUNT; count++)
-    endpoints.push((await addEndpoint(mine, HOOK)).id)
-  for (let count = 0; count < ENDPOINT_COUNT; count++) await createPaidCharge(mine, HOOK)
+    endpoints.push((await addEndpoint(merchant, HOOK_URL)).id)
+  for (let count = 0; count < ENDPOINT_COUNT; count++) await createPaidCharge(merchant, HOOK_URL)
   return {
-    accounts: [mine.id, theirs.id, stopped.id],
+    accounts: [merchant.id, otherMerchant.id, suspendedMerchant.id],
     token,
     merchant: bearerHeader(token),
-    member: await signInMember(mine.id),
+    member: await signInMember(merchant.id),
     person: await signInPerson(false),
     admin: await signInPerson(true),
     spareAccount: (await makeMerchant('Loja à parte')).id,
     others: [[], bearerHeader('none'), ...tokens.map(bearerHeader)],
     pending: charges,
     paid,
-    withdrawals: held.map(withdrawal => withdrawal.id as string),
+    withdrawals: withdrawals.map(withdrawal => withdrawal.id as string),
     since: past.toISOString(),
     endpoints,
-    spareTokens: await makeSpareTokens(mine.id),
-    spareMembers: await makeSpareMembers(mine.id),
-    invitations: await makeInvitations(mine.id),
-    deliveries: (await deliveriesOf(mine)).map(({ id }) => id),
+    spareTokens: await makeSpareTokens(merchant.id),
+    spareMembers: await makeSpareMembers(merchant.id),
+    invitations: await makeInvitations(merchant.id),
+    deliveries: (await deliveriesOf(merchant)).map(({ id }) => id),
     refunds: refund.id ? [[paid[0] as string, refund.id as string]] : [],
   }
 }

@@ -6,8 +6,8 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 
 /** Finds an installed Chromium, or installs Debian's if permitted, or downloads Playwright's. */
 export async function findBrowser(): Promise<string> {
-  const found = (await findProgram('chromium', NAMES)) ?? (await installFromPlaywright())
-  if (found) return found
+  const executable = (await findProgram('chromium', NAMES)) ?? (await installFromPlaywright())
+  if (executable) return executable
   throw new Error('There is no Chromium: install the package chromium, then run the tests again')
 }
 

@@ -43,7 +43,7 @@ const ALL = {
 }
 const graph = new ImportGraph(new Map(Object.entries(FILES)))
 
-function selected(...changed: string[]): string[] {
+function selectTests(...changed: string[]): string[] {
   const { tests, specs } = selectByChange(ALL, changed, graph)
   return [...tests, ...specs]
 }
@@ -83,16 +83,16 @@ describe('a change selects', () => {
     ['every test, for the database schema', 'prisma/schema.prisma', [...ALL.tests, ...ALL.specs]],
     ['no test, for a page of the documentation', 'docs/setup.md', []],
   ])('%s: %s', (_what, changed, expected) => {
-    expect(selected(changed)).toEqual(expected)
+    expect(selectTests(changed)).toEqual(expected)
   })
 })
 
 test('in this repository, a verb selects its own test and the tests of its route, not those of other rooms', () => {
-  const real = ImportGraph.read()
-  const own = 'lib/rooms/withdrawals/create.test.ts'
-  const api = 'e2e/api/withdrawals.test.ts'
-  const other = 'lib/base/money.test.ts'
-  const all = { tests: [own, api, other], specs: [] }
-  const { tests } = selectByChange(all, ['lib/rooms/withdrawals/create.ts'], real)
-  expect(tests).toEqual([own, api])
+  const repositoryGraph = ImportGraph.read()
+  const unitTest = 'lib/rooms/withdrawals/create.test.ts'
+  const apiTest = 'e2e/api/withdrawals.test.ts'
+  const otherTest = 'lib/base/money.test.ts'
+  const all = { tests: [unitTest, apiTest, otherTest], specs: [] }
+  const { tests } = selectByChange(all, ['lib/rooms/withdrawals/create.ts'], repositoryGraph)
+  expect(tests).toEqual([unitTest, apiTest])
 })

@@ -4,7 +4,7 @@ import type { ImportGraph } from '#e2e/runner/import-graph.ts'
 import type { Selection } from '#e2e/runner/selection.ts'
 
 /** Files that every test depends on without importing them. */
-const NEEDED_BY_ALL = [
+const FILES_OF_ALL_TESTS = [
   /^[^/]+\.(json|js|mjs|ts)$/,
   /^prisma\/(?!.*\.test\.ts$)/,
   /^bin\/(bootstrap|prepare)\.mjs$/,
@@ -12,7 +12,7 @@ const NEEDED_BY_ALL = [
   /^lib\/testing\/(setup|server|run)\.ts$/,
 ]
 /** Files that pages load without importing them. */
-const NEEDED_BY_PAGES = /^(messages|public)\//
+const FILES_OF_ALL_PAGES = /^(messages|public)\//
 const FRONT = 'lib/edge/server/front.ts'
 /** The file that loads every route by walking the folder. */
 const ROUTE_LOADER = 'lib/edge/server/routes.ts'
@@ -21,7 +21,7 @@ const SUPPORT_FILES = /^(e2e|lib\/testing)\//
 /** Files that Next wraps around every page below their folder. */
 const WRAPPER_FILES = ['layout', 'template', 'loading', 'error', 'not-found', 'global-error']
 /** Share of pages above which a changed file counts as part of all pages. */
-const SHARED_BY_MOST_PAGES = 0.5
+const SHARED_PAGE_RATIO = 0.5
 
 /** Returns the commit that changes are compared with, and the files changed since then. */
 export function listChanges(): { base: string; files: string[] } {
@@ -52,13 +52,14 @@ export function selectByChange(
   changed: readonly string[],
   graph: ImportGraph,
 ): Selection {
-  if (changed.some(file => NEEDED_BY_ALL.some(pattern => pattern.test(file)))) return all
-  const isTouched = (file: string) => changed.some(one => graph.listReachable(file).has(one))
-  const routes = graph.files.filter(file => /^app\/.*\/route\.ts$/.test(file) && isTouched(file))
-  const sections = findTouchedSections(changed, graph)
+  if (changed.some(file => FILES_OF_ALL_TESTS.some(pattern => pattern.test(file)))) return all
+  const isAffected = (file: string) =>
+    changed.some(changedFile => graph.listReachable(file).has(changedFile))
+  const routes = graph.files.filter(file => /^app\/.*\/route\.ts$/.test(file) && isAffected(file))
+  const sections = findAffectedSections(changed, graph)
   return {
-    tests: all.tests.filter(test => isTouched(test) || callsAnyRoute(test, routes, graph)),
-    specs: all.specs.filter(spec => isTouched(spec) || opensAnySection(spec, sections, graph)),
+    tests: all.tests.filter(test => isAffected(test) || callsAnyRoute(test, routes, graph)),
+    specs: all.specs.filter(spec => isAffected(spec) || opensAnySection(spec, sections, graph)),
   }
 }
 
@@ -66,7 +67,7 @@ function callsAnyRoute(test: string, routes: readonly string[], graph: ImportGra
   if (routes.length === 0 || !graph.listReachable(test).has(FRONT)) return false
   const sources = [test, ...graph.importsOf(test).filter(file => SUPPORT_FILES.test(file))]
   if (sources.some(file => graph.importsOf(file).includes(ROUTE_LOADER))) return true
-  const text = readAddresses(sources, graph)
+  const text = readTextsWithoutImports(sources, graph)
   return routes.some(route => fixedSegments(route).every(segment => mentionsSegment(text, segment)))
 }
 
@@ -77,7 +78,7 @@ function fixedSegments(file: string): string[] {
 }
 
 /** Returns the texts of these files without import paths, which look like URL paths. */
-function readAddresses(files: readonly string[], graph: ImportGraph): string {
+function readTextsWithoutImports(files: readonly string[], graph: ImportGraph): string {
   return files.map(file => graph.textOf(file).replaceAll(/'[#.][^']*'/g, '')).join('\n')
 }
 
@@ -86,21 +87,21 @@ function mentionsSegment(text: string, segment: string): boolean {
 }
 
 /** Returns the sections of the changed pages, or `all` if a shared file has changed. */
-function findTouchedSections(changed: readonly string[], graph: ImportGraph): Set<string> | 'all' {
-  if (changed.some(file => NEEDED_BY_PAGES.test(file))) return 'all'
+function findAffectedSections(changed: readonly string[], graph: ImportGraph): Set<string> | 'all' {
+  if (changed.some(file => FILES_OF_ALL_PAGES.test(file))) return 'all'
   const pages = graph.files.filter(file => /^app\/.*page\.tsx$/.test(file))
-  const touched = pages.filter(page =>
+  const affected = pages.filter(page =>
     [page, ...listWrappers(page, graph)].some(part =>
-      changed.some(one => graph.listReachable(part).has(one)),
+      changed.some(changedFile => graph.listReachable(part).has(changedFile)),
     ),
   )
-  if (touched.length > pages.length * SHARED_BY_MOST_PAGES) return 'all'
-  return new Set(touched.map(sectionOf))
+  if (affected.length > pages.length * SHARED_PAGE_RATIO) return 'all'
+  return new Set(affected.map(sectionOf))
 }
 
 function listWrappers(page: string, graph: ImportGraph): string[] {
-  const above = graph.files.filter(file => page.startsWith(`${dirname(file)}/`))
-  return above.filter(file => WRAPPER_FILES.some(name => file.endsWith(`/${name}.tsx`)))
+  const filesAbove = graph.files.filter(file => page.startsWith(`${dirname(file)}/`))
+  return filesAbove.filter(file => WRAPPER_FILES.some(name => file.endsWith(`/${name}.tsx`)))
 }
 
 /** Returns the first fixed segment of the page's path; below `admin`, the second. */
@@ -112,6 +113,6 @@ function sectionOf(page: string): string {
 function opensAnySection(spec: string, sections: Set<string> | 'all', graph: ImportGraph): boolean {
   if (sections === 'all') return true
   const sources = [spec, ...graph.importsOf(spec).filter(file => SUPPORT_FILES.test(file))]
-  const text = readAddresses(sources, graph)
+  const text = readTextsWithoutImports(sources, graph)
   return [...sections].some(section => mentionsSegment(text, section))
 }

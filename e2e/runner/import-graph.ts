@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 
 /** Quoted texts that may be paths of files: imports, and programs that a test starts by path. */
-const QUOTED = /(['"`])(#|\.{1,2}\/|[a-z0-9]+\/)([^'"`\s]+)\1/g
-const SOURCE = /\.(ts|tsx|mjs|js)$/
+const QUOTED_PATH = /(['"`])(#|\.{1,2}\/|[a-z0-9]+\/)([^'"`\s]+)\1/g
+const SOURCE_FILE = /\.(ts|tsx|mjs|js)$/
 
 /** Maps each file of the repository to the files whose paths it contains. */
 export class ImportGraph {
@@ -23,7 +23,7 @@ export class ImportGraph {
     const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' }).split('\0')
     const present = files.filter(file => file !== '' && existsSync(join(root, file)))
     const textOf = (file: string) =>
-      SOURCE.test(file) ? readFileSync(join(root, file), 'utf8') : ''
+      SOURCE_FILE.test(file) ? readFileSync(join(root, file), 'utf8') : ''
     return new ImportGraph(new Map(present.map(file => [file, textOf(file)])))
   }
 
@@ -32,20 +32,22 @@ export class ImportGraph {
   }
 
   importsOf(file: string): string[] {
-    const named = [...this.textOf(file).matchAll(QUOTED)].map(([, , start = '', rest = '']) => {
-      if (start === '#') return rest
-      return start.startsWith('.') ? posix.join(dirname(file), start + rest) : start + rest
-    })
-    return [...new Set(named)].filter(target => target !== file && this.#texts.has(target))
+    const paths = [...this.textOf(file).matchAll(QUOTED_PATH)].map(
+      ([, , start = '', rest = '']) => {
+        if (start === '#') return rest
+        return start.startsWith('.') ? posix.join(dirname(file), start + rest) : start + rest
+      },
+    )
+    return [...new Set(paths)].filter(target => target !== file && this.#texts.has(target))
   }
 
   /** Returns the file and all its direct and indirect dependencies. */
   listReachable(file: string): ReadonlySet<string> {
-    const known = this.#reachable.get(file)
-    if (known) return known
-    const found = new Set([file])
-    for (const one of found) for (const next of this.importsOf(one)) found.add(next)
-    this.#reachable.set(file, found)
-    return found
+    const cached = this.#reachable.get(file)
+    if (cached) return cached
+    const reachable = new Set([file])
+    for (const reached of reachable) for (const next of this.importsOf(reached)) reachable.add(next)
+    this.#reachable.set(file, reachable)
+    return reachable
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countPlaywright, countVitest, readTally } from '#e2e/runner/reports.ts'
+import { countPlaywright, countVitest, readReport } from '#e2e/runner/reports.ts'
 
 const spec = (title: string, status: string) => ({ title, tests: [{ status }] })
 
@@ -28,5 +28,5 @@ test('a file that could not be loaded counts as failed', () => {
 })
 
 test('a missing report counts as no tests', () => {
-  expect(readTally('.cache/no-such-report.json', countVitest)).toEqual({ passed: 0, failed: 0 })
+  expect(readReport('.cache/no-such-report.json', countVitest)).toEqual({ passed: 0, failed: 0 })
 })

@@ -8,9 +8,9 @@ export interface Tally {
   retried?: string[]
 }
 
-export function readTally(report: string, count: (report: string) => Tally): Tally {
+export function readReport(reportFile: string, count: (report: string) => Tally): Tally {
   try {
-    return count(readFileSync(report, 'utf8'))
+    return count(readFileSync(reportFile, 'utf8'))
   } catch {
     return { passed: 0, failed: 0 }
   }
@@ -39,8 +39,8 @@ export function countPlaywright(report: string): Tally {
   }
 }
 
-function listRetried({ title, suites = [], specs = [] }: Suite, above: string[]): string[] {
-  const path = [...above, title]
+function listRetried({ title, suites = [], specs = [] }: Suite, parents: string[]): string[] {
+  const path = [...parents, title]
   const flaky = specs.filter(({ tests }) => tests.some(({ status }) => status === 'flaky'))
   return [
     ...flaky.map(spec => [...path, spec.title].join(' › ')),

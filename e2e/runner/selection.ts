@@ -21,11 +21,11 @@ export interface Selection {
 
 export function parseRunOptions(args: readonly string[]): RunOptions {
   const options: RunOptions = { words: [], title: null, watch: false, changed: false }
-  const left = args.values()
-  for (const arg of left) {
+  const remaining = args.values()
+  for (const arg of remaining) {
     if (arg === '--watch') options.watch = true
     else if (arg === '--changed') options.changed = true
-    else if (arg === '-t') options.title = left.next().value ?? null
+    else if (arg === '-t') options.title = remaining.next().value ?? null
     else if (arg.startsWith('-')) throw new Error(`Unknown option ${arg}: ${USAGE}`)
     else options.words.push(arg)
   }
@@ -46,9 +46,9 @@ export function selectByWords(all: Selection, words: readonly string[]): Selecti
   const stems = words.map(stemOf)
   const hasWord = (file: string) => stems.some(word => file.toLowerCase().includes(word))
   const found = [...all.tests, ...all.specs]
-  for (const [nth, word] of stems.entries())
+  for (const [index, word] of stems.entries())
     if (!found.some(file => file.toLowerCase().includes(word)))
-      throw new Error(`No test file has ${words[nth]} in its path`)
+      throw new Error(`No test file has ${words[index]} in its path`)
   return { tests: all.tests.filter(hasWord), specs: all.specs.filter(hasWord) }
 }
 

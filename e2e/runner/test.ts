@@ -4,7 +4,7 @@ import { prepare } from '#bin/prepare.mjs'
 import { findBrowser } from '#e2e/runner/browser.ts'
 import { listChanges, selectByChange } from '#e2e/runner/changed.ts'
 import { ImportGraph } from '#e2e/runner/import-graph.ts'
-import { countPlaywright, countVitest, readTally, type Tally } from '#e2e/runner/reports.ts'
+import { countPlaywright, countVitest, readReport, type Tally } from '#e2e/runner/reports.ts'
 import {
   listTests,
   parseRunOptions,
@@ -23,9 +23,9 @@ const LANE_REPORT = '.cache/vitest-lane.json'
 const PLAYWRIGHT_REPORT = '.cache/playwright.json'
 const SERVER_LOG = '.cache/e2e-server.log'
 const TEST_LOG = '.cache/test.log'
-const DATABASE = 'lib/base/db/client.ts'
+const DATABASE_CLIENT = 'lib/base/db/client.ts'
 /** Tests that import this file start the whole product, so they need its built pages. */
-const PRODUCT = 'lib/testing/process.ts'
+const PRODUCT_STARTER = 'lib/testing/process.ts'
 
 const [command = 'test', ...args] = process.argv.slice(2)
 const tallies: Tally[] = await runCommand().catch(error => {
@@ -47,9 +47,9 @@ async function runCommand(): Promise<Tally[]> {
 
 /** Runs the checks that need no database and take seconds. */
 async function verify(): Promise<Tally[]> {
-  const plain = process.stdout.isTTY ? [] : ['--colors=off']
+  const colorFlags = process.stdout.isTTY ? [] : ['--colors=off']
   return [
-    await check('lint', 'biome', ['ci', '--error-on-warnings', ...plain]),
+    await check('lint', 'biome', ['ci', '--error-on-warnings', ...colorFlags]),
     await check('types', 'tsc', ['-p', '.']),
     await check('dead code', 'knip', []),
   ]
@@ -64,7 +64,7 @@ async function runEverything(): Promise<Tally[]> {
   printSeed()
   await prepare({ pages: true })
   const vitest = await runTests([])
-  const throughNext = await runAndCount(
+  const nextLane = await runAndCount(
     'the API once more, by way of Next',
     LANE_REPORT,
     countVitest,
@@ -79,45 +79,40 @@ async function runEverything(): Promise<Tally[]> {
   const browser = await runSpecs([])
   const logs = searchLogs([TEST_LOG, SERVER_LOG])
   if (logs.problem) process.stdout.write(`logs: ${logs.problem}\n`)
-  return [
-    vitest,
-    throughNext,
-    browser,
-    { passed: logs.problem ? 0 : 1, failed: logs.problem ? 1 : 0 },
-  ]
+  return [vitest, nextLane, browser, { passed: logs.problem ? 0 : 1, failed: logs.problem ? 1 : 0 }]
 }
 
 /** Runs the selected tests and prepares only what they need. */
 async function runSelected(options: RunOptions): Promise<Tally[]> {
   const graph = ImportGraph.read()
   const { tests, specs } = select(options, graph)
-  const titled = options.title === null ? [] : ['-t', options.title]
+  const titleFlags = options.title === null ? [] : ['-t', options.title]
   clearReports()
   printSeed()
   const isNeeded = (file: string) => tests.some(test => graph.listReachable(test).has(file))
-  if (isNeeded(PRODUCT)) await prepare({ pages: true })
-  if (!isNeeded(DATABASE)) process.env.TEST_DATABASE = 'none'
+  if (isNeeded(PRODUCT_STARTER)) await prepare({ pages: true })
+  if (!isNeeded(DATABASE_CLIENT)) process.env.TEST_DATABASE = 'none'
   if (options.watch) {
     if (tests.length === 0) throw new Error('Only unit and API tests can be watched')
-    const code = await runProgram('vitest', ['watch', ...titled, ...tests])
+    const code = await runProgram('vitest', ['watch', ...titleFlags, ...tests])
     return [{ passed: 0, failed: code }]
   }
   const titledSpecs = options.title === null ? specs : filterByTitle(specs, options.title)
   return [
-    ...(tests.length > 0 ? [await runTests([...titled, ...tests])] : []),
+    ...(tests.length > 0 ? [await runTests([...titleFlags, ...tests])] : []),
     ...(titledSpecs.length > 0 ? [await runSpecs(titledSpecs, options.title)] : []),
   ]
 }
 
 function select({ words, changed }: RunOptions, graph: ImportGraph): Selection {
-  const named = selectByWords(listTests(), words)
-  if (!changed) return named
+  const candidates = selectByWords(listTests(), words)
+  if (!changed) return candidates
   const { base, files } = listChanges()
-  const { tests, specs } = selectByChange(named, files, graph)
+  const { tests, specs } = selectByChange(candidates, files, graph)
   const counts = [
     `${files.length} files changed since ${base}`,
-    `${tests.length} of ${named.tests.length} test files reach them by import or by a route they name`,
-    `${specs.length} of ${named.specs.length} stories show their pages`,
+    `${tests.length} of ${candidates.tests.length} test files reach them by import or by a route they name`,
+    `${specs.length} of ${candidates.specs.length} stories show their pages`,
   ]
   process.stdout.write(`${counts.join('; ')}\n`)
   return { tests, specs }
@@ -185,6 +180,6 @@ async function runAndCount(
     process.stdout.write(`${error instanceof Error ? error.message : error}\n`)
     return 1
   })
-  const tally = readTally(report, count)
+  const tally = readReport(report, count)
   return code !== 0 && tally.failed === 0 ? { ...tally, failed: 1 } : tally
 }

@@ -13,16 +13,22 @@ import { withServer } from '#lib/testing/server.ts'
  */
 const REPORT = '.cache/torture.json'
 const FIGURES_FILE = resolve('.cache/torture-figures')
-const MATRIX = 'e2e/api/permissions.test.ts'
-const TESTS = ['e2e/fuzz', 'e2e/torture', 'model.test.ts', 'parallel.test.ts', MATRIX]
+const PERMISSION_TESTS = 'e2e/api/permissions.test.ts'
+const TEST_FILTERS = [
+  'e2e/fuzz',
+  'e2e/torture',
+  'model.test.ts',
+  'parallel.test.ts',
+  PERMISSION_TESTS,
+]
 const SPEC_PATTERN = '@torture|tour\\.spec'
 const SERVER_LOG = '.cache/torture-server.log'
-const FUZZ_SEEDS = 5
+const FUZZ_SEED_COUNT = 5
 
 mkdirSync('.cache', { recursive: true })
 for (const file of [REPORT, FIGURES_FILE]) rmSync(file, { force: true })
 const random = new Random(chooseSeed(), 0)
-const seeds = Array.from({ length: FUZZ_SEEDS }, () => random.between(0, 2 ** 31 - 1))
+const seeds = Array.from({ length: FUZZ_SEED_COUNT }, () => random.between(0, 2 ** 31 - 1))
 process.stdout.write(`TEST_SEED=${chooseSeed()}\n`)
 const settings = {
   FUZZ_SEED: seeds.join(','),
@@ -34,12 +40,16 @@ const settings = {
 }
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`]
 // Sequential, because each of these files can use all cores.
-const code = await runProgram('vitest', ['run', '--no-file-parallelism', ...reporters, ...TESTS], {
-  ...settings,
-  ...inheritedEnv(),
-  TORTURE_FIGURES: FIGURES_FILE,
-  TEST_ON_DISK: '1',
-})
+const code = await runProgram(
+  'vitest',
+  ['run', '--no-file-parallelism', ...reporters, ...TEST_FILTERS],
+  {
+    ...settings,
+    ...inheritedEnv(),
+    TORTURE_FIGURES: FIGURES_FILE,
+    TEST_ON_DISK: '1',
+  },
+)
 
 const { numPassedTests: passed, numFailedTests, numFailedTestSuites } = readReport()
 const exitCodes = [await repeatBehindNext(), await repeatInBrowser()]
@@ -53,7 +63,7 @@ process.exit(failed > 0 || passed === 0 ? 1 : 0)
 function repeatBehindNext(): Promise<number> {
   return runProgram(
     'vitest',
-    ['run', '--config', 'vitest.lane.config.ts', MATRIX, 'model.test.ts'],
+    ['run', '--config', 'vitest.lane.config.ts', PERMISSION_TESTS, 'model.test.ts'],
     {
       MATRIX_FULL: '1',
       MODEL_RUNS: '15',
@@ -76,8 +86,8 @@ async function repeatInBrowser(): Promise<number> {
 }
 
 function readReport() {
-  const nothing = '{"numPassedTests":0,"numFailedTests":0,"numFailedTestSuites":0}'
-  return JSON.parse(existsSync(REPORT) ? readFileSync(REPORT, 'utf8') : nothing)
+  const emptyReport = '{"numPassedTests":0,"numFailedTests":0,"numFailedTestSuites":0}'
+  return JSON.parse(existsSync(REPORT) ? readFileSync(REPORT, 'utf8') : emptyReport)
 }
 
 /** Formats the measured figures as a table, one per line. */
@@ -90,7 +100,7 @@ function formatFigures(): string {
   const width = Math.max(0, ...rows.map(([title]) => title.length))
   return rows
     .flatMap(([title, values]) =>
-      values.map((figure, at) => `${(at === 0 ? title : '').padEnd(width)}  ${figure}`),
+      values.map((figure, index) => `${(index === 0 ? title : '').padEnd(width)}  ${figure}`),
     )
     .join('\n')
 }

@@ -3,8 +3,8 @@ import { db } from '#lib/base/db/client.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { CHARGE } from '#lib/testing/fixtures.ts'
 
-const AFTER_REFUSAL_MS = 20
-const SILENCE_MAX_MS = 60_000
+const PAUSE_AFTER_ERROR_MS = 20
+const STALL_MAX_MS = 60_000
 
 export interface ClientResponse {
   status: number
@@ -20,8 +20,8 @@ export class Clients {
   readonly responses: ClientResponse[] = []
   #base: string
   #token: string
-  #stopped = false
-  #work: Promise<void>[] = []
+  #isStopped = false
+  #running: Promise<void>[] = []
 
   constructor(url: string, token: string) {
     this.#base = `${url}/api`
@@ -29,19 +29,23 @@ export class Clients {
   }
 
   start(count: number): void {
-    this.#stopped = false
-    this.#work = Array.from({ length: count }, () => this.#runClient())
+    this.#isStopped = false
+    this.#running = Array.from({ length: count }, () => this.#runClient())
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true
-    await Promise.all(this.#work)
+    this.#isStopped = true
+    await Promise.all(this.#running)
   }
 
-  async waitForCreated(more: number): Promise<void> {
-    const giveUpAt = Date.now() + SILENCE_MAX_MS
-    for (const from = this.created.size; this.created.size < from + more; await sleep(10)) {
-      if (Date.now() > giveUpAt)
+  async waitForCreated(count: number): Promise<void> {
+    const deadline = Date.now() + STALL_MAX_MS
+    for (
+      const initialCount = this.created.size;
+      this.created.size < initialCount + count;
+      await sleep(10)
+    ) {
+      if (Date.now() > deadline)
         throw new Error(`No charge was created: ${this.responses.at(-1)?.text}`)
     }
   }
@@ -86,26 +90,26 @@ export class Clients {
   }
 
   async #runClient(): Promise<void> {
-    for (let number = 0; !this.#stopped; number++) {
+    for (let number = 0; !this.#isStopped; number++) {
       const { id } = await this.create()
       const response = id !== null && number % 2 === 0 ? await this.pay(id) : null
-      if (id === null || (response && response.status !== 200)) await sleep(AFTER_REFUSAL_MS)
+      if (id === null || (response && response.status !== 200)) await sleep(PAUSE_AFTER_ERROR_MS)
     }
   }
 }
 
-interface BooksCheck {
-  found: number
+interface RecordCheck {
+  foundCharges: number
   missingCharges: string[]
   missingPayments: string[]
   /** Rows for which charge, ledger and events disagree. */
   contradictions: unknown[]
 }
 
-export async function readBooks(
+export async function checkRecords(
   accountId: string,
   { created, paid }: Clients,
-): Promise<BooksCheck> {
+): Promise<RecordCheck> {
   const rows = await db().$queryRaw<{ id: string; isPaid: boolean; isWhole: boolean }[]>`
     SELECT c.id, c.status = 'paid' AS "isPaid",
       (c.status IN ('pending', 'paid')
@@ -124,16 +128,16 @@ export async function readBooks(
     SELECT max(sequence)::int AS last, count(*)::int AS events FROM events
     WHERE account_id = ${accountId}::uuid HAVING max(sequence) <> count(*)`
   const { findings } = await verifyLedger(db(), accountId)
-  const known = new Map(rows.map(row => [row.id, row]))
+  const rowsById = new Map(rows.map(row => [row.id, row]))
   return {
-    found: [...created].filter(id => known.has(id)).length,
-    missingCharges: [...created].filter(id => !known.has(id)),
-    missingPayments: [...paid].filter(id => !known.get(id)?.isPaid),
+    foundCharges: [...created].filter(id => rowsById.has(id)).length,
+    missingCharges: [...created].filter(id => !rowsById.has(id)),
+    missingPayments: [...paid].filter(id => !rowsById.get(id)?.isPaid),
     contradictions: [
       ...rows.filter(({ isWhole }) => !isWhole),
       ...strayEvents,
       ...gaps,
-      ...findings.filter(({ wrong }) => wrong),
+      ...findings.filter(({ violation: wrong }) => wrong),
     ],
   }
 }

@@ -9,7 +9,7 @@ import { inheritedEnv } from '#lib/base/env.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import {
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   inOwnDatabase,
   makeMerchant,
   makeToken,
@@ -18,13 +18,13 @@ import { chooseSeed } from '#lib/testing/seed.ts'
 
 const random = new Random(chooseSeed(), 0)
 
-const CHARGES = pickSize(10, 100)
-const RACES = pickSize(60, 500)
+const CHARGE_COUNT = pickSize(10, 100)
+const RACE_COUNT = pickSize(60, 500)
 /** Period in which each charge of the race expires and is paid, both at random times. */
 const RACE_MS = pickSize(2_000, 10_000)
 const HOUR_MS = 3_600_000
 const EXPIRES_IN_S = 60
-const EXPIRED_WITHIN_MS = 20_000
+const EXPIRY_MAX_MS = 20_000
 /** Whether the test also waits until untouched charges expire; only at full size. */
 const WAITS_FOR_EXPIRY = pickSize(0, 1) === 1
 
@@ -50,8 +50,8 @@ function startWorker(settings: Record<string, string>): () => Promise<void> {
 
 async function openMerchant({ url }: ApiProcess) {
   const { id: accountId } = await makeMerchant()
-  const usual = await makeToken(accountId)
-  const send = (path: string, body?: unknown, token = usual) => {
+  const defaultToken = await makeToken(accountId)
+  const send = (path: string, body?: unknown, token = defaultToken) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
     return fetch(`${url}/api${path}`, init)
@@ -103,7 +103,7 @@ async function readEventHistories(ids: string[]): Promise<{ told: string; early:
 describe.each([
   ['an hour ahead', HOUR_MS],
   ['an hour behind', -HOUR_MS],
-])('with the clocks of API and worker %s', (where, shiftMs) => {
+])('with the clocks of API and worker %s', (clockName, shiftMs) => {
   let api: ApiProcess
   let endWorker: () => Promise<void>
   beforeAll(async () => {
@@ -117,14 +117,16 @@ describe.each([
 
   test('charges expire by the clock of the database, and a paid charge never expires', async () => {
     const { accountId, send, createMany, pay } = await openMerchant(api)
-    const [young, due, paid, races] = [
-      await createMany(CHARGES),
-      await createMany(CHARGES),
-      await createMany(CHARGES),
-      await createMany(RACES),
+    const [untouched, due, paid, raced] = [
+      await createMany(CHARGE_COUNT),
+      await createMany(CHARGE_COUNT),
+      await createMany(CHARGE_COUNT),
+      await createMany(RACE_COUNT),
     ]
-    const stamp = Number.parseInt(young[0]?.replaceAll('-', '').slice(0, 12) ?? '', 16)
-    expect(Math.abs(stamp - Date.now() - shiftMs), 'the clock is not shifted').toBeLessThan(60_000)
+    const idTimestampMs = Number.parseInt(untouched[0]?.replaceAll('-', '').slice(0, 12) ?? '', 16)
+    expect(Math.abs(idTimestampMs - Date.now() - shiftMs), 'the clock is not shifted').toBeLessThan(
+      60_000,
+    )
     const lives = await db().$queryRaw`
       SELECT DISTINCT extract(epoch FROM expires_at - created_at)::int AS life,
         created_at BETWEEN now() - interval '1 minute' AND now() AS "isNow"
@@ -133,58 +135,60 @@ describe.each([
     for (const id of paid) expect(await pay(id)).toBe(200)
 
     await setExpiryWithin([...due, ...paid], 0)
-    await setExpiryWithin(races, RACE_MS)
-    const payments = races.map(async id => {
+    await setExpiryWithin(raced, RACE_MS)
+    const payments = raced.map(async id => {
       await sleep(random.fraction() * RACE_MS)
       return pay(id)
     })
     // 409: the worker queried the bank first and booked the payment.
     for (const status of await Promise.all(payments)) expect([200, 409]).toContain(status)
     await expect
-      .poll(() => countStates(due), { timeout: EXPIRED_WITHIN_MS })
-      .toEqual({ expired: CHARGES })
+      .poll(() => countStates(due), { timeout: EXPIRY_MAX_MS })
+      .toEqual({ expired: CHARGE_COUNT })
 
     if (WAITS_FOR_EXPIRY) {
       await expect
-        .poll(() => countStates(young), { timeout: 2 * EXPIRES_IN_S * 1_000, interval: 500 })
-        .toEqual({ expired: CHARGES })
-    } else expect(await countStates(young)).toEqual({ pending: CHARGES })
-    expect(await countStates([...paid, ...races])).toEqual({ paid: CHARGES + RACES })
-    const histories = await readEventHistories([...young, ...due, ...paid, ...races])
+        .poll(() => countStates(untouched), { timeout: 2 * EXPIRES_IN_S * 1_000, interval: 500 })
+        .toEqual({ expired: CHARGE_COUNT })
+    } else expect(await countStates(untouched)).toEqual({ pending: CHARGE_COUNT })
+    expect(await countStates([...paid, ...raced])).toEqual({ paid: CHARGE_COUNT + RACE_COUNT })
+    const histories = await readEventHistories([...untouched, ...due, ...paid, ...raced])
     expect(histories.filter(({ early }) => early)).toEqual([])
-    const raced = (await readEventHistories(races)).map(({ told }) => told)
-    const afterwards = raced.filter(types => types === 'transaction.expired transaction.paid')
-    const intime = raced.filter(types => types === 'transaction.paid')
-    expect(afterwards.length + intime.length, raced.join('; ')).toBe(RACES)
-    expect((await readEventHistories(paid)).map(({ told }) => told)).toEqual(
-      Array.from({ length: CHARGES }, () => 'transaction.paid'),
+    const racedTypes = (await readEventHistories(raced)).map(({ told }) => told)
+    const paidAfterExpiry = racedTypes.filter(
+      types => types === 'transaction.expired transaction.paid',
     )
-    await expectBalancedBooks(accountId)
+    const paidInTime = racedTypes.filter(types => types === 'transaction.paid')
+    expect(paidAfterExpiry.length + paidInTime.length, racedTypes.join('; ')).toBe(RACE_COUNT)
+    expect((await readEventHistories(paid)).map(({ told }) => told)).toEqual(
+      Array.from({ length: CHARGE_COUNT }, () => 'transaction.paid'),
+    )
+    await expectBalancedLedger(accountId)
     const account = await (await send('/account')).json()
-    expect(account.balance).toBe((CHARGES + RACES) * CHARGE.amount)
-    recordFigures(`clocks ${where}`, {
+    expect(account.balance).toBe((CHARGE_COUNT + RACE_COUNT) * CHARGE.amount)
+    recordFigures(`clocks ${clockName}`, {
       'expired when due': due.length,
       'expired early': 0,
-      'paid in a race with their expiry': races.length,
-      'of these after it': afterwards.length,
+      'paid in a race with their expiry': raced.length,
+      'of these after it': paidAfterExpiry.length,
     })
   }, 300_000)
 
   test('a token expires by the clock of the database, cached or not', async () => {
     const { accountId, send } = await openMerchant(api)
-    const tokenFor = (lifeMs: number) =>
+    const makeTokenFor = (lifeMs: number) =>
       makeToken(accountId, { expiresAt: new Date(Date.now() + lifeMs) })
     const callWith = async (token: string) => [
       (await send('/account', undefined, token)).status,
       (await send('/transactions', CHARGE, token)).status,
       (await send('/transactions', CHARGE, token)).status,
     ]
-    expect(await callWith(await tokenFor(HOUR_MS / 2))).toEqual([200, 200, 200])
-    expect(await callWith(await tokenFor(-1_000))).toEqual([401, 401, 401])
-    const remembered = await tokenFor(HOUR_MS / 2)
-    expect(await callWith(remembered)).toEqual([200, 200, 200])
+    expect(await callWith(await makeTokenFor(HOUR_MS / 2))).toEqual([200, 200, 200])
+    expect(await callWith(await makeTokenFor(-1_000))).toEqual([401, 401, 401])
+    const cachedToken = await makeTokenFor(HOUR_MS / 2)
+    expect(await callWith(cachedToken)).toEqual([200, 200, 200])
     await db().$executeRaw`
       UPDATE tokens SET expires_at = now() WHERE account_id = ${accountId}::uuid`
-    expect(await callWith(remembered)).toEqual([401, 401, 401])
+    expect(await callWith(cachedToken)).toEqual([401, 401, 401])
   })
 })

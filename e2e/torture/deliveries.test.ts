@@ -11,7 +11,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { listEvents } from '#lib/services/webhooks/queries.ts'
 import type { EventRow } from '#lib/services/webhooks/schema.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
-import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { openReceiver, type Received, type Receiver, status } from '#lib/testing/receiver.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import {
@@ -24,9 +24,9 @@ const random = new Random(chooseSeed(), 0)
 
 inOwnDatabase()
 
-const KILLS = pickSize(2, 20)
-const CALLS_AT_ONCE = 4
-const SETTLED_MS = (LEASE_SECONDS + 30) * 1_000
+const KILL_COUNT = pickSize(2, 20)
+const CONCURRENT_CALLS_MAX = 4
+const DELIVERY_MAX_MS = (LEASE_SECONDS + 30) * 1_000
 
 let merchant: Account
 let receiver: Receiver
@@ -38,7 +38,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const worker of workers.splice(0)) await worker.kill()
   await receiver.close()
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 async function startWorker(): Promise<WorkerProcess> {
@@ -65,7 +65,9 @@ const countWaitingForLock = async () => {
 const readStatuses = async () =>
   new Set((await deliveriesOf(merchant)).map(delivery => delivery.status))
 const expectAllDelivered = () =>
-  expect.poll(readStatuses, { timeout: SETTLED_MS, interval: 100 }).toEqual(new Set(['delivered']))
+  expect
+    .poll(readStatuses, { timeout: DELIVERY_MAX_MS, interval: 100 })
+    .toEqual(new Set(['delivered']))
 
 /** Expects every event to have arrived, and all calls with one id to have the same bytes. */
 function expectAllReceived(calls: Received[], ids: string[]): Map<string, string[]> {
@@ -75,7 +77,7 @@ function expectAllReceived(calls: Received[], ids: string[]): Map<string, string
     texts.set(id, [...(texts.get(id) ?? []), text])
   }
   expect([...texts.keys()].toSorted()).toEqual(ids.toSorted())
-  expect([...texts.values()].filter(of => new Set(of).size > 1)).toEqual([])
+  expect([...texts.values()].filter(textsOfEvent => new Set(textsOfEvent).size > 1)).toEqual([])
   return texts
 }
 
@@ -109,7 +111,7 @@ describe('a worker that is killed', () => {
     await startWorker()
     await expectAllDelivered()
     const texts = expectAllReceived(receiver.calls, await listEventIds())
-    expect([...texts.values()].map(of => of.length)).toEqual([2])
+    expect([...texts.values()].map(textsOfEvent => textsOfEvent.length)).toEqual([2])
   })
 
   test('after the receiver’s 200 and before the attempt is stored: the event is sent once more', async () => {
@@ -132,7 +134,7 @@ describe('a worker that is killed', () => {
     await startWorker()
     await expectAllDelivered()
     const texts = expectAllReceived(receiver.calls, await listEventIds())
-    expect([...texts.values()].map(of => of.length)).toEqual([2])
+    expect([...texts.values()].map(textsOfEvent => textsOfEvent.length)).toEqual([2])
   })
 })
 
@@ -151,10 +153,10 @@ test('a worker that is stopped releases a delivery in progress and exits within 
   expect(await db().workerHeartbeat.count()).toBe(heartbeats)
 })
 
-test(`${KILLS} workers are killed at any moment: every event arrives, and few arrive twice`, async () => {
+test(`${KILL_COUNT} workers are killed at any moment: every event arrives, and few arrive twice`, async () => {
   const began = Date.now()
   receiver.respondWith((_received, response) => setTimeout(() => response.writeHead(200).end(), 20))
-  for (let kill = 0; kill < KILLS; kill++) {
+  for (let kill = 0; kill < KILL_COUNT; kill++) {
     const worker = await startWorker()
     await Promise.all(Array.from({ length: 30 }, () => createPaidCharge(merchant, receiver.url)))
     await sleep(random.fraction() * 200)
@@ -164,46 +166,51 @@ test(`${KILLS} workers are killed at any moment: every event arrives, and few ar
   await expectAllDelivered()
   const ids = await listEventIds()
   const texts = expectAllReceived(receiver.calls, ids)
-  const again = [...texts.values()].reduce((sum, of) => sum + of.length - 1, 0)
+  const repeatedCalls = [...texts.values()].reduce(
+    (sum, textsOfEvent) => sum + textsOfEvent.length - 1,
+    0,
+  )
   recordFigures('killed workers', {
-    kills: KILLS,
+    kills: KILL_COUNT,
     events: ids.length,
-    'delivered again': again,
+    'delivered again': repeatedCalls,
     took: formatSecondsSince(began),
   })
-  expect(again).toBeLessThanOrEqual(KILLS * CALLS_AT_ONCE)
+  expect(repeatedCalls).toBeLessThanOrEqual(KILL_COUNT * CONCURRENT_CALLS_MAX)
 }, 600_000)
 
 test('a receiver that was down gets every event once it is back', async () => {
-  const awayMs = pickSize(2_000, 120_000)
+  const downMs = pickSize(2_000, 120_000)
   const began = Date.now()
   const port = Number(new URL(receiver.url).port)
   await addEndpoint(merchant, receiver.url)
   await startWorker()
   await createPaidCharge(merchant)
   await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(1)
-  const before = receiver.calls
+  const callsBefore = receiver.calls
   await receiver.close()
-  const isAway = () => Date.now() - began < awayMs
-  while (isAway()) {
+  const isDown = () => Date.now() - began < downMs
+  while (isDown()) {
     await createPaidCharge(merchant)
-    await sleep(awayMs / 40)
+    await sleep(downMs / 40)
   }
   receiver = await openReceiver(undefined, port)
   // In the short run, attempts that are due minutes later are made due now.
-  if (awayMs < 5_000)
+  if (downMs < 5_000)
     await db().$executeRaw`UPDATE deliveries SET due_at = now() WHERE due_at > now()`
   await expect
     .poll(readStatuses, { timeout: 900_000, interval: 1_000 })
     .toEqual(new Set(['delivered']))
   const events = await listAllEvents(merchant.id)
-  expect(events.map(({ sequence }) => Number(sequence))).toEqual(events.map((_, at) => at + 1))
+  expect(events.map(({ sequence }) => Number(sequence))).toEqual(
+    events.map((_, index) => index + 1),
+  )
   expectAllReceived(
-    [...before, ...receiver.calls],
+    [...callsBefore, ...receiver.calls],
     events.map(({ id }) => id),
   )
   recordFigures('a receiver that was down', {
-    away: `${awayMs / 1_000} s`,
+    away: `${downMs / 1_000} s`,
     events: events.length,
     'all delivered after': formatSecondsSince(began),
   })

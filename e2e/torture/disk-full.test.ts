@@ -11,15 +11,15 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { NO_LOSS, readBooks } from '#e2e/torture/clients.ts'
+import { checkRecords, NO_LOSS } from '#e2e/torture/clients.ts'
 import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { OwnPostgres, removeOwnPostgres } from '#e2e/torture/own-postgres.ts'
-import { type OwnStage, openOwnStage } from '#e2e/torture/own-stage.ts'
+import { openPostgresStage, type PostgresStage } from '#e2e/torture/own-stage.ts'
 
-const CHARGES = 10
-const REFUSALS = 20
+const CHARGE_COUNT = 10
+const REFUSAL_COUNT = 20
 /** Requests succeed until the free space in existing pages is used up. */
-const UNTIL_FULL_MAX = 500
+const REQUESTS_UNTIL_FULL_MAX = 500
 const MOUNTED_SIZE = '256m'
 
 interface Disk {
@@ -30,7 +30,7 @@ interface Disk {
 
 type DiskCase = [name: string, open: () => Promise<Disk>]
 
-let stage: OwnStage | undefined
+let stage: PostgresStage | undefined
 const mounted: string[] = []
 afterEach(async () => {
   await stage?.close()
@@ -110,30 +110,34 @@ async function openFullDevice(): Promise<Disk> {
   return { postgres, fill, freeSpace }
 }
 
-const IS_FULL = pickSize(0, 1) === 1
+const IS_FULL_RUN = pickSize(0, 1) === 1
 const SMALL_DISK: DiskCase[] =
-  IS_FULL && canMount() ? [['on a small file system', openSmallDisk]] : []
+  IS_FULL_RUN && canMount() ? [['on a small file system', openSmallDisk]] : []
 const DISK_CASES: DiskCase[] = [['for two of the tables', openFullDevice], ...SMALL_DISK]
 
 test.each(DISK_CASES)(
   'while the disk is full, %s, writes get 503 and reads succeed; afterwards all succeed',
-  async (way, open) => {
+  async (caseName, open) => {
     const { postgres, fill, freeSpace } = await open()
     await postgres.start()
-    stage = await openOwnStage(postgres)
+    stage = await openPostgresStage(postgres)
     const { accountId, clients } = await stage.openClients()
     const ids: string[] = []
-    for (let count = 0; count < CHARGES; count++) ids.push((await clients.create()).id ?? '')
+    for (let count = 0; count < CHARGE_COUNT; count++) ids.push((await clients.create()).id ?? '')
     await fill()
 
     const refused: string[] = []
-    for (let count = 0; count < UNTIL_FULL_MAX && refused.length < REFUSALS; count++) {
+    for (
+      let count = 0;
+      count < REQUESTS_UNTIL_FULL_MAX && refused.length < REFUSAL_COUNT;
+      count++
+    ) {
       const { id } = await clients.create(`key ${count}`)
       if (id === null) refused.push(`key ${count}`)
     }
     for (const id of ids) await clients.pay(id)
-    expect(clients.paid.size, 'paid although nothing could be written').toBeLessThan(CHARGES)
-    expect(refused).toHaveLength(REFUSALS)
+    expect(clients.paid.size, 'paid although nothing could be written').toBeLessThan(CHARGE_COUNT)
+    expect(refused).toHaveLength(REFUSAL_COUNT)
     const writes = new Set(
       clients.responses.map(({ status, text }) => (status === 200 ? 200 : text)),
     )
@@ -141,19 +145,19 @@ test.each(DISK_CASES)(
     for (const path of [`/transactions/${ids[0]}`, '/transactions', '/withdrawals', '/account']) {
       expect((await clients.send(path)).status, path).toBe(200)
     }
-    expect(await readBooks(accountId, clients)).toMatchObject(NO_LOSS)
+    expect(await checkRecords(accountId, clients)).toMatchObject(NO_LOSS)
 
     await freeSpace()
     for (const key of refused) expect((await clients.create(key)).response.status).toBe(200)
     for (const id of ids)
       if (!clients.paid.has(id)) expect((await clients.pay(id)).status).toBe(200)
-    const { found, ...books } = await readBooks(accountId, clients)
-    recordFigures(`disk full, ${way}`, {
+    const { foundCharges: found, ...check } = await checkRecords(accountId, clients)
+    recordFigures(`disk full, ${caseName}`, {
       refused: clients.responses.filter(({ status }) => status === 503).length,
       acknowledged: clients.created.size,
       found,
     })
-    expect(books).toEqual(NO_LOSS)
+    expect(check).toEqual(NO_LOSS)
     expect(stage.api.exitStatus()).toBeNull()
     expect((await stage.api.measure()).problems).toEqual([])
   },

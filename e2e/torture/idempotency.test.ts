@@ -4,14 +4,14 @@ import { db, disconnect } from '#lib/base/db/client.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import {
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   makeToken,
 } from '#lib/testing/fixtures.ts'
 
-const ROUNDS = pickSize(2, 50)
-const TWINS = 100
+const ROUND_COUNT = pickSize(2, 50)
+const CONCURRENCY = 100
 const FUNDS = 100_000_00
 
 let servers: ApiProcess[]
@@ -44,7 +44,7 @@ async function sendOnce(
   }
 }
 
-test(`${TWINS} concurrent requests with one key at two servers, ${ROUNDS} times: one row, one response`, async () => {
+test(`${CONCURRENCY} concurrent requests with one key at two servers, ${ROUND_COUNT} times: one row, one response`, async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
   await fundMerchant(merchant, FUNDS)
@@ -53,35 +53,35 @@ test(`${TWINS} concurrent requests with one key at two servers, ${ROUNDS} times:
     withdrawals: { amount: 1_000, pix_key: 'hold@troco.example', pix_key_type: 'email' },
   }
   const began = Date.now()
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < ROUND_COUNT; round++) {
     const path = round % 2 === 0 ? 'transactions' : 'withdrawals'
     const headers = {
       authorization: `Bearer ${token}`,
       'content-type': 'application/json',
       'idempotency-key': `round ${round}`,
     }
-    const twins = Array.from({ length: TWINS }, (_, twin) => {
-      const url = `${servers[twin % servers.length]?.url}/api/${path}`
+    const calls = Array.from({ length: CONCURRENCY }, (_, index) => {
+      const url = `${servers[index % servers.length]?.url}/api/${path}`
       return sendOnce(url, headers, JSON.stringify(bodies[path]))
     })
-    const responses = await Promise.all(twins)
+    const responses = await Promise.all(calls)
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
     expect(new Set(responses.map(({ text }) => text)).size).toBe(1)
     expect(responses.filter(({ isReplayed }) => !isReplayed)).toHaveLength(1)
   }
   recordFigures('idempotency', {
-    calls: ROUNDS * TWINS,
-    rows: ROUNDS,
+    calls: ROUND_COUNT * CONCURRENCY,
+    rows: ROUND_COUNT,
     took: formatSecondsSince(began),
   })
 
   const where = { accountId: merchant.id }
-  const withdrawals = Math.floor(ROUNDS / 2)
-  expect(await db().charge.count({ where })).toBe(1 + ROUNDS - withdrawals)
+  const withdrawals = Math.floor(ROUND_COUNT / 2)
+  expect(await db().charge.count({ where })).toBe(1 + ROUND_COUNT - withdrawals)
   expect(await db().withdrawal.count({ where })).toBe(withdrawals)
   const account = await fetch(`${servers[0]?.url}/api/account`, {
     headers: { authorization: `Bearer ${token}` },
   })
   expect(await account.json()).toMatchObject({ balance: FUNDS - withdrawals * 1_000 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 }, 300_000)

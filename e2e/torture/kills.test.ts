@@ -17,11 +17,11 @@ import { chooseSeed } from '#lib/testing/seed.ts'
 
 const random = new Random(chooseSeed(), 0)
 
-const KILLS = pickSize(2, 20)
-const CLIENTS = 16
+const KILL_COUNT = pickSize(2, 20)
+const CLIENT_COUNT = 16
 /** Acknowledged charges before each kill; the kill follows after a random delay. */
-const ANSWERS_BETWEEN = pickSize(60, 1_500)
-const MOMENT_MAX_MS = 400
+const CHARGES_BETWEEN_KILLS = pickSize(60, 1_500)
+const KILL_DELAY_MAX_MS = 400
 
 let installation: Installation
 beforeEach(async () => {
@@ -45,28 +45,28 @@ function readDemo(): Demo {
 class Clients {
   /** Acknowledged ids by request number. */
   readonly acknowledged = new Map<number, string>()
-  repeated = 0
+  repeatCount = 0
   #demo: Demo
-  #sent = 0
-  #stopped = false
-  #work: Promise<void>[]
+  #sentCount = 0
+  #isStopped = false
+  #running: Promise<void>[]
 
   constructor(demo: Demo) {
     this.#demo = demo
-    this.#work = Array.from({ length: CLIENTS }, () => this.#runClient())
+    this.#running = Array.from({ length: CLIENT_COUNT }, () => this.#runClient())
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true
-    await Promise.all(this.#work)
+    this.#isStopped = true
+    await Promise.all(this.#running)
   }
 
   async #runClient(): Promise<void> {
-    while (!this.#stopped) {
-      const number = this.#sent++
+    while (!this.#isStopped) {
+      const number = this.#sentCount++
       let id = await this.#create(number)
       while (id === null && isKeyed(number)) {
-        this.repeated++
+        this.repeatCount++
         await sleep(20)
         id = await this.#create(number)
       }
@@ -99,7 +99,7 @@ function isKeyed(number: number): boolean {
 }
 
 async function listCharges({ base_url, token }: Demo): Promise<Map<number, string[]>> {
-  const found = new Map<number, string[]>()
+  const idsByNumber = new Map<number, string[]>()
   for (let cursor = ''; ; ) {
     const response = await fetch(`${base_url}/transactions?limit=100${cursor}`, {
       headers: { authorization: `Bearer ${token}` },
@@ -107,45 +107,48 @@ async function listCharges({ base_url, token }: Demo): Promise<Map<number, strin
     const { data, next_cursor } = await response.json()
     for (const { id, metadata } of data) {
       const number = metadata?.number
-      if (number !== undefined) found.set(number, [...(found.get(number) ?? []), id])
+      if (number !== undefined) idsByNumber.set(number, [...(idsByNumber.get(number) ?? []), id])
     }
-    if (next_cursor === null) return found
+    if (next_cursor === null) return idsByNumber
     cursor = `&cursor=${next_cursor}`
   }
 }
 
-test(`after ${KILLS} kill -9 of all processes under load, no acknowledged charge is lost or duplicated`, async () => {
+test(`after ${KILL_COUNT} kill -9 of all processes under load, no acknowledged charge is lost or duplicated`, async () => {
   const began = Date.now()
   let server = await startServer(installation)
   const demo = readDemo()
   const clients = new Clients(demo)
   const waitForAcknowledged = async (count: number) => {
-    for (const from = clients.acknowledged.size; clients.acknowledged.size < from + count; )
+    for (
+      const initialCount = clients.acknowledged.size;
+      clients.acknowledged.size < initialCount + count;
+    )
       await sleep(20)
   }
-  for (let kill = 1; kill <= KILLS; kill++) {
-    await waitForAcknowledged(ANSWERS_BETWEEN)
-    await sleep(random.fraction() * MOMENT_MAX_MS)
+  for (let kill = 1; kill <= KILL_COUNT; kill++) {
+    await waitForAcknowledged(CHARGES_BETWEEN_KILLS)
+    await sleep(random.fraction() * KILL_DELAY_MAX_MS)
     await killProcesses(installation)
     server = await startServer(installation)
     expect(readDemo().token).toBe(demo.token)
   }
-  await waitForAcknowledged(ANSWERS_BETWEEN)
+  await waitForAcknowledged(CHARGES_BETWEEN_KILLS)
   await clients.stop()
 
-  const { acknowledged, repeated } = clients
-  const found = await listCharges(demo)
+  const { acknowledged, repeatCount } = clients
+  const idsByNumber = await listCharges(demo)
   recordFigures('kill -9', {
-    kills: KILLS,
+    kills: KILL_COUNT,
     acknowledged: acknowledged.size,
-    found: [...found.values()].flat().length,
-    'requests repeated': repeated,
+    found: [...idsByNumber.values()].flat().length,
+    'requests repeated': repeatCount,
     took: formatSecondsSince(began),
   })
-  const missing = [...acknowledged].filter(([number, id]) => !found.get(number)?.includes(id))
+  const missing = [...acknowledged].filter(([number, id]) => !idsByNumber.get(number)?.includes(id))
   expect(missing, 'acknowledged and missing').toEqual([])
-  expect([...found].filter(([, ids]) => ids.length > 1)).toEqual([])
-  const unacknowledged = [...found.keys()].filter(
+  expect([...idsByNumber].filter(([, ids]) => ids.length > 1)).toEqual([])
+  const unacknowledged = [...idsByNumber.keys()].filter(
     number => isKeyed(number) && !acknowledged.has(number),
   )
   expect(unacknowledged, 'created with a key and never acknowledged').toEqual([])

@@ -4,14 +4,14 @@ import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figure
 import { disconnect } from '#lib/base/db/client.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import {
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   makeToken,
 } from '#lib/testing/fixtures.ts'
 
-const WITHDRAWALS = pickSize(500, 10_000)
-const CLIENTS = pickSize(16, 64)
+const WITHDRAWAL_COUNT = pickSize(500, 10_000)
+const CLIENT_COUNT = pickSize(16, 64)
 const SEEDS = [1, 20_261_121, 4_294_967_295].slice(0, pickSize(1, 3))
 
 let servers: ApiProcess[]
@@ -29,11 +29,11 @@ interface CallResult {
 }
 
 async function withdrawConcurrently(token: string, amount: number): Promise<CallResult[]> {
-  const numbers = Array.from({ length: WITHDRAWALS }, (_, number) => number).values()
+  const numbers = Array.from({ length: WITHDRAWAL_COUNT }, (_, number) => number).values()
   const authorization = `Bearer ${token}`
   const body = JSON.stringify({ amount, pix_key: 'hold@troco.example', pix_key_type: 'email' })
   const responses: CallResult[] = []
-  const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+  const clients = Array.from({ length: CLIENT_COUNT }, async (_, client) => {
     const url = `${servers[client % servers.length]?.url}/api/withdrawals`
     for (const number of numbers) {
       const key = { 'idempotency-key': `withdraw ${number}` }
@@ -49,23 +49,23 @@ async function withdrawConcurrently(token: string, amount: number): Promise<Call
 }
 
 test.each(SEEDS)(
-  `${WITHDRAWALS} withdrawals by ${CLIENTS} clients at two servers, seed %i: the balance is never exceeded`,
+  `${WITHDRAWAL_COUNT} withdrawals by ${CLIENT_COUNT} clients at two servers, seed %i: the balance is never exceeded`,
   async seed => {
     const random = new Random(seed, 0)
     const amount = random.between(1_000, 10_000)
-    const carried = random.between(WITHDRAWALS * 0.4, WITHDRAWALS * 0.8)
-    const rest = random.between(0, amount - 1)
+    const coveredCount = random.between(WITHDRAWAL_COUNT * 0.4, WITHDRAWAL_COUNT * 0.8)
+    const remainder = random.between(0, amount - 1)
     const merchant = await makeMerchant()
     const token = await makeToken(merchant.id)
-    await fundMerchant(merchant, carried * amount + rest)
+    await fundMerchant(merchant, coveredCount * amount + remainder)
 
     const began = Date.now()
     const responses = await withdrawConcurrently(token, amount)
-    const winners = responses.filter(({ status }) => status === 200)
+    const succeeded = responses.filter(({ status }) => status === 200)
     const refused = responses.filter(({ status }) => status !== 200)
     recordFigures(`overdraw, seed ${seed}`, {
       withdrawals: responses.length,
-      won: `${winners.length} of ${carried}`,
+      won: `${succeeded.length} of ${coveredCount}`,
       took: formatSecondsSince(began),
     })
 
@@ -73,14 +73,14 @@ test.each(SEEDS)(
     expect(new Set(refused.map(({ status, text }) => `${status} ${text}`))).toEqual(
       new Set([`422 ${refusal}`]),
     )
-    expect([winners.length, responses.length]).toEqual([carried, WITHDRAWALS])
-    expect(new Set(winners.map(({ text }) => JSON.parse(text).data.id)).size).toBe(carried)
+    expect([succeeded.length, responses.length]).toEqual([coveredCount, WITHDRAWAL_COUNT])
+    expect(new Set(succeeded.map(({ text }) => JSON.parse(text).data.id)).size).toBe(coveredCount)
     for (const { url } of servers) {
       const headers = { authorization: `Bearer ${token}` }
       const account = await fetch(`${url}/api/account`, { headers })
-      expect(await account.json()).toEqual({ name: merchant.name, balance: rest })
+      expect(await account.json()).toEqual({ name: merchant.name, balance: remainder })
     }
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   },
   300_000,
 )

@@ -10,7 +10,7 @@ import { cleanUp, findProcessesIn, makeFolder, openForTest, query } from '#lib/t
 import { findFreePort } from '#lib/testing/server.ts'
 
 const START_MAX_MS = 30_000
-const made: OwnPostgres[] = []
+const instances: OwnPostgres[] = []
 
 /**
  * A migrated PostgreSQL that a test may kill, stop and pause. Its postmaster is a direct child, so
@@ -31,16 +31,16 @@ export class OwnPostgres {
 
   /** Creates the data folder without starting the server; `removeOwnPostgres` deletes it. */
   static async make(dataFolder = makeFolder()): Promise<OwnPostgres> {
-    const first = await openForTest(dataFolder)
-    await migrate(first.url)
-    await first.release()
-    const { uid, gid } = statSync(first.location)
+    const embedded = await openForTest(dataFolder)
+    await migrate(embedded.url)
+    await embedded.release()
+    const { uid, gid } = statSync(embedded.location)
     const user = uid === process.geteuid?.() ? null : { uid, gid }
     const bin = prepareBinaries(findPostgresPackage(), user, dataFolder, () => {})
-    const url = new URL(first.url)
+    const url = new URL(embedded.url)
     url.port = String(await findFreePort())
-    const own = new OwnPostgres(url.href, first.location, bin)
-    made.push(own)
+    const own = new OwnPostgres(url.href, embedded.location, bin)
+    instances.push(own)
     return own
   }
 
@@ -66,13 +66,13 @@ export class OwnPostgres {
       this.#stderr = `${this.#stderr}${chunk}`.slice(-10_000)
     })
     this.#child = child
-    for (const giveUpAt = Date.now() + START_MAX_MS; ; await sleep(10)) {
-      const isUp = await query(this.url, 'SELECT 1').then(
+    for (const deadline = Date.now() + START_MAX_MS; ; await sleep(10)) {
+      const isReady = await query(this.url, 'SELECT 1').then(
         () => true,
         () => false,
       )
-      if (isUp) return
-      if (hasExited(child) || Date.now() > giveUpAt) {
+      if (isReady) return
+      if (hasExited(child) || Date.now() > deadline) {
         throw new Error(`PostgreSQL did not start: ${this.#stderr}`)
       }
     }
@@ -124,7 +124,7 @@ export class OwnPostgres {
 }
 
 export async function removeOwnPostgres(): Promise<void> {
-  for (const own of made.splice(0)) await own.kill()
+  for (const own of instances.splice(0)) await own.kill()
   await cleanUp()
 }
 

@@ -5,7 +5,7 @@ import { env, supplyEnv } from '#lib/base/env.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
-export interface OwnStage {
+export interface PostgresStage {
   postgres: OwnPostgres
   api: ApiProcess
   openClients: () => Promise<{ accountId: string; clients: Clients }>
@@ -13,9 +13,9 @@ export interface OwnStage {
 }
 
 /** Starts an API process on this PostgreSQL and connects the test process to it as well. */
-export async function openOwnStage(postgres: OwnPostgres): Promise<OwnStage> {
+export async function openPostgresStage(postgres: OwnPostgres): Promise<PostgresStage> {
   const api = await startApiProcess({ DATABASE_URL: postgres.url })
-  const shared = env().DATABASE_URL ?? ''
+  const sharedUrl = env().DATABASE_URL ?? ''
   await disconnect()
   supplyEnv({ DATABASE_URL: postgres.url })
   const opened: Clients[] = []
@@ -32,7 +32,7 @@ export async function openOwnStage(postgres: OwnPostgres): Promise<OwnStage> {
       for (const clients of opened) await clients.stop()
       await api.close()
       await disconnect()
-      supplyEnv({ DATABASE_URL: shared })
+      supplyEnv({ DATABASE_URL: sharedUrl })
     },
   }
 }

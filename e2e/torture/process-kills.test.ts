@@ -7,7 +7,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { addEndpoint } from '#lib/testing/deliveries.ts'
 import {
-  expectBalancedBooks,
+  expectBalancedLedger,
   inOwnDatabase,
   makeMerchant,
   makeToken,
@@ -21,9 +21,9 @@ const random = new Random(chooseSeed(), 0)
 inOwnDatabase()
 
 const DURATION_MS = pickSize(6_000, 60_000)
-const KILL_EVERY_MS = pickSize(1_500, 2_000)
-const CLIENTS = 8
-const SETTLED_MS = 120_000
+const KILL_INTERVAL_MAX_MS = pickSize(1_500, 2_000)
+const CLIENT_COUNT = 8
+const SETTLE_MAX_MS = 120_000
 /** How long a client retries: the key of a killed process becomes available after 60 s. */
 const RETRY_MAX_MS = pickSize(4_000, 75_000)
 
@@ -53,15 +53,15 @@ interface Acknowledged {
   refunds: string[]
 }
 
-type Data = Record<string, string | undefined>
+type ResponseData = Record<string, string | undefined>
 
 /** Sends with one key to both servers in turn until one responds; null if none does. */
-async function sendUntilAnswered(
+async function sendUntilResponse(
   path: string,
   body: object,
   key: string,
   deadline: number,
-): Promise<Data | null> {
+): Promise<ResponseData | null> {
   const headers = {
     authorization: `Bearer ${token}`,
     'content-type': 'application/json',
@@ -87,12 +87,12 @@ async function runClient(
   deadline: number,
   acknowledged: Acknowledged,
 ): Promise<void> {
-  const order = { amount: 2_500, client_name: 'Ana', client_email: 'ana@example.com' }
-  for (let turn = 0; Date.now() < deadline; turn++) {
+  const chargeFields = { amount: 2_500, client_name: 'Ana', client_email: 'ana@example.com' }
+  for (let round = 0; Date.now() < deadline; round++) {
     const post = (path: string, body: object) =>
-      sendUntilAnswered(path, body, `${client} ${turn}`, deadline)
+      sendUntilResponse(path, body, `${client} ${round}`, deadline)
     const webhook_url = `${receiver.url}/charge`
-    const body = { ...order, client_doc: '39053344705', webhook_url }
+    const body = { ...chargeFields, client_doc: '39053344705', webhook_url }
     const id = (await post('/transactions', body))?.transaction_id
     if (!id) continue
     acknowledged.charges.push(id)
@@ -100,7 +100,7 @@ async function runClient(
     if (!isPaid) continue
     acknowledged.paid.push(id)
     const refund =
-      turn % 3 === 0 ? await post(`/transactions/${id}/refunds`, { amount: 500 }) : null
+      round % 3 === 0 ? await post(`/transactions/${id}/refunds`, { amount: 500 }) : null
     if (refund?.id) acknowledged.refunds.push(refund.id)
     const payout = { amount: 1_000, pix_key: 'ana@example.com', pix_key_type: 'email' }
     const withdrawal = await post('/withdrawals', payout)
@@ -112,14 +112,14 @@ async function runClient(
 async function killRepeatedly(deadline: number): Promise<number> {
   let kills = 0
   for (; Date.now() < deadline; kills++) {
-    await sleep(random.fraction() * KILL_EVERY_MS)
-    const at = kills % 2
+    await sleep(random.fraction() * KILL_INTERVAL_MAX_MS)
+    const index = kills % 2
     if (random.fraction() < 0.5) {
-      await webServers[at]?.close()
-      webServers[at] = await startApiProcess()
+      await webServers[index]?.close()
+      webServers[index] = await startApiProcess()
     } else {
-      await workers[at]?.kill()
-      workers[at] = await startWorkerProcess()
+      await workers[index]?.kill()
+      workers[index] = await startWorkerProcess()
     }
   }
   return kills
@@ -138,11 +138,11 @@ const countUnsettled = async () => {
 test(`two workers and two servers, killed at random under load for ${DURATION_MS / 1_000} s, lose and repeat nothing`, async () => {
   const acknowledged: Acknowledged = { charges: [], paid: [], withdrawals: [], refunds: [] }
   const deadline = Date.now() + DURATION_MS
-  const clients = Array.from({ length: CLIENTS }, (_, client) =>
+  const clients = Array.from({ length: CLIENT_COUNT }, (_, client) =>
     runClient(client, deadline, acknowledged),
   )
   const [kills] = await Promise.all([killRepeatedly(deadline), ...clients])
-  await expect.poll(countUnsettled, { timeout: SETTLED_MS, interval: 200 }).toBe(0)
+  await expect.poll(countUnsettled, { timeout: SETTLE_MAX_MS, interval: 200 }).toBe(0)
 
   const accountId = merchant.id
   const rows = await db().charge.findMany({ where: { accountId } })
@@ -150,21 +150,25 @@ test(`two workers and two servers, killed at random under load for ${DURATION_MS
   expect(acknowledged.charges.filter(id => !statuses.has(id))).toEqual([])
   expect(acknowledged.paid.filter(id => statuses.get(id) !== 'paid')).toEqual([])
   const events = await db().event.findMany({ where: { accountId }, orderBy: { sequence: 'asc' } })
-  expect(events.map(({ sequence }) => Number(sequence))).toEqual(events.map((_, at) => at + 1))
-  const kinds = events.map(({ type, subjectId, resource }) => {
+  expect(events.map(({ sequence }) => Number(sequence))).toEqual(
+    events.map((_, index) => index + 1),
+  )
+  const eventKeys = events.map(({ type, subjectId, resource }) => {
     const { refund } = resource as { refund?: { id: string } }
     return `${type} ${refund?.id ?? subjectId}`
   })
-  expect(new Set(kinds).size).toBe(kinds.length)
-  const ofType = (type: string) => kinds.filter(kind => kind.startsWith(`${type} `)).length
-  expect(ofType('transaction.paid')).toBe(rows.filter(({ status }) => status === 'paid').length)
+  expect(new Set(eventKeys).size).toBe(eventKeys.length)
+  const countOfType = (type: string) => eventKeys.filter(kind => kind.startsWith(`${type} `)).length
+  expect(countOfType('transaction.paid')).toBe(
+    rows.filter(({ status }) => status === 'paid').length,
+  )
 
   const withdrawals = await db().withdrawal.findMany({ where: { accountId } })
   const refunds = await db().refund.findMany({ where: { accountId } })
   const settled = [...withdrawals, ...refunds].map(({ status }) => status)
   expect(new Set(settled)).toEqual(new Set(['approved', 'completed']))
-  expect(ofType('withdrawal.approved')).toBe(withdrawals.length)
-  expect(ofType('transaction.refunded')).toBe(refunds.length)
+  expect(countOfType('withdrawal.approved')).toBe(withdrawals.length)
+  expect(countOfType('transaction.refunded')).toBe(refunds.length)
   const ids = new Set([...withdrawals, ...refunds].map(({ id }) => id))
   expect([...acknowledged.withdrawals, ...acknowledged.refunds].filter(id => !ids.has(id))).toEqual(
     [],
@@ -175,11 +179,12 @@ test(`two workers and two servers, killed at random under load for ${DURATION_MS
   const received = receiver.calls
     .filter(({ path }) => path === '/all')
     .map(({ text }) => JSON.parse(text))
-  const first = new Map<string, number>()
-  for (const { id, sequence } of received) if (!first.has(id)) first.set(id, sequence)
-  expect([...first.keys()].toSorted()).toEqual(events.map(({ id }) => id).toSorted())
+  const firstSequences = new Map<string, number>()
+  for (const { id, sequence } of received)
+    if (!firstSequences.has(id)) firstSequences.set(id, sequence)
+  expect([...firstSequences.keys()].toSorted()).toEqual(events.map(({ id }) => id).toSorted())
   const subjects = new Map<string, number[]>()
-  for (const [id, sequence] of first) {
+  for (const [id, sequence] of firstSequences) {
     const subject = events.find(event => event.id === id)?.subjectId ?? ''
     subjects.set(subject, [...(subjects.get(subject) ?? []), sequence])
   }
@@ -187,7 +192,7 @@ test(`two workers and two servers, killed at random under load for ${DURATION_MS
     sequences => sequences.join() !== sequences.toSorted((a, b) => a - b).join(),
   )
   expect(outOfOrder).toEqual([])
-  await expectBalancedBooks(accountId)
+  await expectBalancedLedger(accountId)
   recordFigures('two workers, two web processes, kill -9', {
     kills,
     charges: acknowledged.charges.length,
@@ -195,6 +200,6 @@ test(`two workers and two servers, killed at random under load for ${DURATION_MS
     withdrawals: acknowledged.withdrawals.length,
     refunds: acknowledged.refunds.length,
     events: events.length,
-    'delivered again': received.length - first.size,
+    'delivered again': received.length - firstSequences.size,
   })
 }, 400_000)

@@ -7,14 +7,14 @@ function readLine(line: string, separator: string): string[] {
   const cells: string[] = []
   let cell = ''
   let isQuoted = false
-  for (let at = 0; at < line.length - 2; at++) {
-    const sign = line.charAt(at)
-    if (isQuoted && sign === '"' && line[at + 1] === '"') cell += line.charAt(at++)
-    else if (sign === '"') isQuoted = !isQuoted
-    else if (sign === separator && !isQuoted) {
+  for (let index = 0; index < line.length - 2; index++) {
+    const character = line.charAt(index)
+    if (isQuoted && character === '"' && line[index + 1] === '"') cell += line.charAt(index++)
+    else if (character === '"') isQuoted = !isQuoted
+    else if (character === separator && !isQuoted) {
       cells.push(cell)
       cell = ''
-    } else cell += sign
+    } else cell += character
   }
   return [...cells, cell]
 }
@@ -45,9 +45,11 @@ test('any line is parsed back to the same texts', () => {
       fc.array(fc.string({ unit: fc.constantFrom(...'aé ;,"\n\r\t=-+@') }), { minLength: 1 }),
       fc.constantFrom('pt-BR', 'en'),
       (cells, locale) => {
-        const read = readLine(csvLine(cells, locale), locale === 'pt-BR' ? ';' : ',')
-        expect(read.map((cell, at) => (cell === cells[at] ? cell : cell.slice(1)))).toEqual(cells)
-        for (const cell of read) expect(cell).not.toMatch(/^[\s]*[=+\-@]/)
+        const readCells = readLine(csvLine(cells, locale), locale === 'pt-BR' ? ';' : ',')
+        expect(
+          readCells.map((cell, index) => (cell === cells[index] ? cell : cell.slice(1))),
+        ).toEqual(cells)
+        for (const cell of readCells) expect(cell).not.toMatch(/^[\s]*[=+\-@]/)
       },
     ),
   )

@@ -9,7 +9,7 @@ export type CsvCell = string | number | { amount: number } | null
 
 /** Text that a spreadsheet would evaluate as a formula, including full-width signs. */
 const FORMULA = /^\s*[=+\-@＝＋－＠\t\r]|^[\t\r]/
-const QUOTED = /[",;\t\r\n]|^\s|\s$/
+const NEEDS_QUOTES = /[",;\t\r\n]|^\s|\s$/
 
 /**
  * Serializes a row for spreadsheets of the locale: `;` and a decimal comma in Portuguese, `,` and a
@@ -47,5 +47,5 @@ export function formatDecimalAmount(amount: number): string {
 }
 
 function quoteCell(text: string): string {
-  return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

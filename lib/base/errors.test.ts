@@ -41,7 +41,7 @@ describe('a TrocoError', () => {
 describe('the information read from a database error', () => {
   const payer = { ...CHARGE, client_doc: CANARY.formattedDocument, external_id: 'one' }
 
-  function insertBadly(accountId: string, column: 'amount' | 'status') {
+  function insertInvalidCharge(accountId: string, column: 'amount' | 'status') {
     const id = newId()
     const amount = column === 'amount' ? 1 : 1_000
     const status = column === 'status' ? 'lost' : 'pending'
@@ -55,8 +55,8 @@ describe('the information read from a database error', () => {
   test('names the violated CHECK constraint and contains no row data', async () => {
     const merchant = await makeMerchant()
     const [amount, status] = [
-      await catchError(insertBadly(merchant.id, 'amount')),
-      await catchError(insertBadly(merchant.id, 'status')),
+      await catchError(insertInvalidCharge(merchant.id, 'amount')),
+      await catchError(insertInvalidCharge(merchant.id, 'status')),
     ]
     expect(parseDatabaseError(amount)).toMatchObject({
       code: '23514',
@@ -114,9 +114,9 @@ describe('the database counts as unavailable', () => {
 
   test('if no connection becomes free in time', async () => {
     const smallPool = connect({ poolMax: 1 })
-    const long = smallPool.$queryRaw`SELECT 1 FROM pg_sleep(4)`.then(rows => rows)
+    const longQuery = smallPool.$queryRaw`SELECT 1 FROM pg_sleep(4)`.then(rows => rows)
     expect(isDatabaseUnavailable(await catchError(smallPool.$queryRaw`SELECT 1`))).toBe(true)
-    await long
+    await longQuery
     await smallPool.$disconnect()
   })
 

@@ -79,18 +79,18 @@ interface DatabaseErrorInfo {
  * whole rows, including payers' documents, so they must not be logged.
  */
 export function parseDatabaseError(error: unknown): DatabaseErrorInfo {
-  const found: DatabaseErrorInfo = { code: undefined, constraint: undefined, table: undefined }
+  const info: DatabaseErrorInfo = { code: undefined, constraint: undefined, table: undefined }
   let current: unknown = error
   for (let depth = 0; depth < 6 && typeof current === 'object' && current !== null; depth++) {
     const layer = current as Record<string, unknown>
-    const known = ADAPTER_ERROR_CODES[nonEmptyString(layer.kind) ?? '']
-    found.code =
-      nonEmptyString(layer.originalCode) ?? nonEmptyString(layer.code) ?? known ?? found.code
-    found.constraint = constraintOf(layer) ?? found.constraint
-    found.table = nonEmptyString(layer.table) ?? found.table
-    current = layer.cause ?? driverError(layer)
+    const adapterCode = ADAPTER_ERROR_CODES[nonEmptyString(layer.kind) ?? '']
+    info.code =
+      nonEmptyString(layer.originalCode) ?? nonEmptyString(layer.code) ?? adapterCode ?? info.code
+    info.constraint = constraintOf(layer) ?? info.constraint
+    info.table = nonEmptyString(layer.table) ?? info.table
+    current = layer.cause ?? readDriverError(layer)
   }
-  return found
+  return info
 }
 
 /**
@@ -125,7 +125,7 @@ function constraintOf(layer: Record<string, unknown>): string | undefined {
   return [...originalMessage.matchAll(/["«»„“”]\s?([a-z0-9_]+)\s?["«»“”]/g)].at(-1)?.[1]
 }
 
-function driverError(layer: Record<string, unknown>): unknown {
+function readDriverError(layer: Record<string, unknown>): unknown {
   const value = layer.meta
   if (typeof value !== 'object' || value === null) return undefined
   return (value as Record<string, unknown>).driverAdapterError ?? value

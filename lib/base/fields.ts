@@ -48,17 +48,17 @@ function isHttpUrl(value: string): boolean {
   return /^https?:\/\/[^\s\p{C}]+$/iu.test(value) && URL.canParse(value)
 }
 
-const REFERENCE =
+const REFERENCE_DESCRIPTION =
   'Your own reference, by which the resource can also be read: printable characters, not a UUID. Unique per account and mode; a second use responds 409.'
-const EXTERNAL_ID = 'have 1 to 255 printable characters and not be a UUID'
+const EXTERNAL_ID_RULE = 'have 1 to 255 printable characters and not be a UUID'
 
 export const externalId = z
-  .string(must(EXTERNAL_ID))
-  .max(255, must(EXTERNAL_ID))
-  .regex(/^[^\p{C}]+$/u, must(EXTERNAL_ID))
-  .refine(value => value.trim() !== '', must(EXTERNAL_ID))
-  .refine(value => !isUuid(value), must(EXTERNAL_ID))
-  .meta({ ...openApiMeta(REFERENCE, 'order-1048'), minLength: 1 })
+  .string(must(EXTERNAL_ID_RULE))
+  .max(255, must(EXTERNAL_ID_RULE))
+  .regex(/^[^\p{C}]+$/u, must(EXTERNAL_ID_RULE))
+  .refine(value => value.trim() !== '', must(EXTERNAL_ID_RULE))
+  .refine(value => !isUuid(value), must(EXTERNAL_ID_RULE))
+  .meta({ ...openApiMeta(REFERENCE_DESCRIPTION, 'order-1048'), minLength: 1 })
 
 /** A time in a response: UTC with microseconds. */
 export const instant = z
@@ -100,11 +100,11 @@ function byteLength(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length
 }
 
-const PAGE_END =
+const NEXT_CURSOR_DESCRIPTION =
   'Send it as `cursor` to read the next page. Null on the last page, and only there: a page of large entries has fewer than `limit`.'
 
 const Page = z
-  .object({ next_cursor: z.string().nullable().meta(openApiMeta(PAGE_END, null)) })
+  .object({ next_cursor: z.string().nullable().meta(openApiMeta(NEXT_CURSOR_DESCRIPTION, null)) })
   .meta({ id: 'Page', ...openApiMeta('Fields of every page of a list.') })
 
 export function pageOf<Entry extends z.ZodType>(entry: Entry) {
@@ -112,62 +112,71 @@ export function pageOf<Entry extends z.ZodType>(entry: Entry) {
   return z.intersection(z.object({ data: entries }), Page)
 }
 
-const LIST_MAX = 100
-const TIME = 'be a date (2026-11-21) or a time with a UTC offset (2026-11-21T03:00:00Z)'
-const TIME_MAX = 40
+const LIST_LIMIT_MAX = 100
+const TIME_RULE = 'be a date (2026-11-21) or a time with a UTC offset (2026-11-21T03:00:00Z)'
+const TIME_LENGTH_MAX = 40
 const LIMIT_MEANING = 'Maximum number of entries. A page has at most 1 MiB, and so may have fewer.'
-const LIMIT = `be a whole number from 1 to ${LIST_MAX}`
+const LIMIT_RULE = `be a whole number from 1 to ${LIST_LIMIT_MAX}`
 
-const moment = z
-  .union([z.iso.date(), z.iso.datetime({ offset: true })], must(TIME))
-  .refine(isParsableTime, must(TIME))
+const timeFilter = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], must(TIME_RULE))
+  .refine(isParsableTime, must(TIME_RULE))
 
 /** Accepts times that PostgreSQL parses (UTC offsets below 16 hours) and that are not before 1970. */
 function isParsableTime(value: string): boolean {
-  return value.length <= TIME_MAX && Date.parse(value) >= 0 && !/[+-](1[6-9]|2\d):\d\d$/.test(value)
+  return (
+    value.length <= TIME_LENGTH_MAX &&
+    Date.parse(value) >= 0 &&
+    !/[+-](1[6-9]|2\d):\d\d$/.test(value)
+  )
 }
 
 export function listLimit(defaultLimit: number) {
   return z
     .string()
-    .regex(/^\d{1,3}$/, must(LIMIT))
+    .regex(/^\d{1,3}$/, must(LIMIT_RULE))
     .transform(Number)
-    .refine(value => value >= 1 && value <= LIST_MAX, must(LIMIT))
+    .refine(value => value >= 1 && value <= LIST_LIMIT_MAX, must(LIMIT_RULE))
     .default(defaultLimit)
     .meta({
-      like: z.int().min(1).max(LIST_MAX).default(defaultLimit),
+      like: z.int().min(1).max(LIST_LIMIT_MAX).default(defaultLimit),
       ...openApiMeta(LIMIT_MEANING, defaultLimit),
     })
 }
 
-const CURSOR = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
-const MOMENT = 'a date (midnight UTC) or a time with a UTC offset.'
+const CURSOR_EXAMPLE = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
+const TIME_DESCRIPTION = 'a date (midnight UTC) or a time with a UTC offset.'
 
 /** Builds the query schema of a list. `searchDescription` documents which columns `q` searches. */
 export function listQuery<const Status extends string>(
   statuses: readonly Status[],
   searchDescription = 'Search text.',
 ) {
-  const reference = z.string().max(255, must('have at most 255 characters'))
+  const filterText = z.string().max(255, must('have at most 255 characters'))
   return z.object({
     limit: listLimit(20),
     cursor: z
       .string()
       .refine(isUuid, must('be the next_cursor of a previous page'))
       .optional()
-      .meta({ ...openApiMeta('The `next_cursor` of the previous page.', CURSOR), format: 'uuid' }),
+      .meta({
+        ...openApiMeta('The `next_cursor` of the previous page.', CURSOR_EXAMPLE),
+        format: 'uuid',
+      }),
     status: z
       .enum(statuses, must(`be one of ${statuses.join(', ')}`))
       .optional()
       .meta(openApiMeta('Only entries with this status.', statuses[0])),
-    external_id: reference
+    external_id: filterText
       .optional()
       .meta(openApiMeta('Only the entry with this `external_id`.', 'order-1048')),
-    created_from: moment
+    created_from: timeFilter
       .optional()
-      .meta(openApiMeta(`Created at or after: ${MOMENT}`, '2026-11-01')),
-    created_to: moment.optional().meta(openApiMeta(`Created before: ${MOMENT}`, '2026-12-01')),
-    q: reference.optional().meta(openApiMeta(searchDescription, 'ana')),
+      .meta(openApiMeta(`Created at or after: ${TIME_DESCRIPTION}`, '2026-11-01')),
+    created_to: timeFilter
+      .optional()
+      .meta(openApiMeta(`Created before: ${TIME_DESCRIPTION}`, '2026-12-01')),
+    q: filterText.optional().meta(openApiMeta(searchDescription, 'ana')),
   })
 }
 export type ListQuery = z.infer<ReturnType<typeof listQuery>>

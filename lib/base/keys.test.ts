@@ -6,7 +6,7 @@ import fc from '#lib/testing/property.ts'
 const secret = env().TROCO_SECRET ?? ''
 afterEach(() => supplyEnv({ TROCO_SECRET: secret }))
 
-const other = 'another-server-key-that-only-this-test-knows-0123'
+const otherSecret = 'another-server-key-that-only-this-test-knows-0123'
 
 describe('an encrypted text', () => {
   test('decrypts for the row that it was encrypted for, whatever its content', () => {
@@ -18,10 +18,10 @@ describe('an encrypted text', () => {
   })
 
   test('differs each time and reveals only the length of the text', () => {
-    const [one, again] = [seal('whsec_secret', 'a'), seal('whsec_secret', 'a')]
-    expect(Buffer.from(one)).not.toEqual(Buffer.from(again))
-    expect(Buffer.from(one).includes('whsec')).toBe(false)
-    expect(one).toHaveLength(12 + 16 + 'whsec_secret'.length)
+    const [first, second] = [seal('whsec_secret', 'a'), seal('whsec_secret', 'a')]
+    expect(Buffer.from(first)).not.toEqual(Buffer.from(second))
+    expect(Buffer.from(first).includes('whsec')).toBe(false)
+    expect(first).toHaveLength(12 + 16 + 'whsec_secret'.length)
   })
 
   test('does not decrypt for another row', () => {
@@ -49,7 +49,7 @@ describe('an encrypted text', () => {
   test('does not decrypt under another server key, which has another key id', () => {
     const sealed = seal('whsec_secret', 'row 1')
     const id = keyId()
-    supplyEnv({ TROCO_SECRET: other })
+    supplyEnv({ TROCO_SECRET: otherSecret })
     expect(() => unseal(sealed, 'row 1')).toThrow(expect.objectContaining({ code: 'setup_failed' }))
     expect(keyId()).not.toBe(id)
     supplyEnv({ TROCO_SECRET: secret })

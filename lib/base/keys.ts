@@ -32,8 +32,8 @@ const derivedKeys = new Map<string, KeyObject>()
 export function deriveKey(purpose: Purpose, secret = env().TROCO_SECRET): KeyObject {
   if (!secret) throw refuse('setup_failed', 'TROCO_SECRET is not set: start with `npm start`')
   const name = `${purpose} ${secret}`
-  const known = derivedKeys.get(name)
-  if (known) return known
+  const cachedKey = derivedKeys.get(name)
+  if (cachedKey) return cachedKey
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, 'troco', purpose, 32)))
   derivedKeys.set(name, key)
   return key

@@ -21,7 +21,7 @@ export function preferredLocale(acceptLanguage: string): Locale {
     .flatMap(part => {
       const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')
       const quality = parameters.find(parameter => parameter.trim().startsWith('q='))
-      const locale = LOCALES.find(known => languageOf(known) === languageOf(tag))
+      const locale = LOCALES.find(candidate => languageOf(candidate) === languageOf(tag))
       return locale ? [{ locale, weight: quality ? Number(quality.split('=')[1]) : 1 }] : []
     })
     .filter(({ weight }) => weight > 0)

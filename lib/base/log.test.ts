@@ -10,7 +10,7 @@ import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
 import { TEST_LOG } from '#lib/testing/setup.ts'
 
-function linesWith(mark: string): Record<string, unknown>[] {
+function readLogLines(mark: string): Record<string, unknown>[] {
   return readFileSync(TEST_LOG, 'utf8')
     .split('\n')
     .filter(line => line.includes(mark))
@@ -26,7 +26,7 @@ test('each line has the request id and, once known, the account id', async () =>
     log().info(`after ${mark}`)
   })
   log().info(`outside ${mark}`)
-  const [before, after, outside] = linesWith(mark)
+  const [before, after, outside] = readLogLines(mark)
   expect(before).toMatchObject({ requestId: 'r-1', level: 'info' })
   expect(before).not.toHaveProperty('accountId')
   expect(after).toMatchObject({ requestId: 'r-1', accountId: 'a-1' })
@@ -36,7 +36,7 @@ test('each line has the request id and, once known, the account id', async () =>
 test('values of sensitive fields are hidden, also one level down', () => {
   const mark = newId()
   log().info({ password: CANARY.password, request: { pix_key: CANARY.pixKey } }, mark)
-  const [line] = linesWith(mark)
+  const [line] = readLogLines(mark)
   expect(line).toMatchObject({ password: '[hidden]', request: { pix_key: '[hidden]' } })
 })
 
@@ -55,7 +55,7 @@ test('a database error is logged with code, constraint and table, but no row dat
   expect(described).toMatchObject({ code: '23514' })
   const mark = newId()
   log().error({ err: error }, mark)
-  expect(JSON.stringify(linesWith(mark))).not.toMatch(
+  expect(JSON.stringify(readLogLines(mark))).not.toMatch(
     new RegExp(`${CANARY.document}|Failing row|Ana`),
   )
 })
@@ -83,7 +83,7 @@ test('a broken invariant is logged with message and stack, even if its class was
     expect(isInvariant(error)).toBe(true)
     const mark = newId()
     log().error({ err: error }, mark)
-    const [line] = linesWith(mark)
+    const [line] = readLogLines(mark)
     const at = expect.arrayContaining([expect.stringContaining('log.test.ts')])
     expect(line).toMatchObject({ err: { kind: 'Invariant', message: error.message, at } })
     expect(findLeak(JSON.stringify(line))).toBeNull()
@@ -97,7 +97,7 @@ test('the message of any other error stays out of the log', () => {
   for (const error of [new Error(CANARY.document), new RangeError(CANARY.document)]) {
     const mark = newId()
     log().error({ err: error }, mark)
-    const [line] = linesWith(mark)
+    const [line] = readLogLines(mark)
     expect(line?.err).not.toHaveProperty('message')
     expect(JSON.stringify(line)).not.toContain(CANARY.document)
   }

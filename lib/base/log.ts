@@ -5,18 +5,26 @@ import { env } from '#lib/base/env.ts'
 import { isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
 import { isInvariant } from '#lib/base/invariant.ts'
 
-const HOLDER = Symbol.for('troco.log')
-const holder = globalThis as typeof globalThis & { [HOLDER]?: pino.Logger }
+const LOGGER_KEY = Symbol.for('troco.log')
+const holder = globalThis as typeof globalThis & { [LOGGER_KEY]?: pino.Logger }
 
 /** Field names that are redacted. A safety net: the rule is to log only ids and counts. */
-const REDACTED = ['token', 'secret', 'password', 'authorization', 'cookie', 'client_doc', 'pix_key']
+const REDACTED_FIELDS = [
+  'token',
+  'secret',
+  'password',
+  'authorization',
+  'cookie',
+  'client_doc',
+  'pix_key',
+]
 
 /**
  * Returns the logger of the process. The native modules and their copies in Next's bundle share it.
  */
 export function log(): pino.Logger {
-  holder[HOLDER] ??= createLogger()
-  return holder[HOLDER]
+  holder[LOGGER_KEY] ??= createLogger()
+  return holder[LOGGER_KEY]
 }
 
 function createLogger(): pino.Logger {
@@ -30,7 +38,7 @@ function createLogger(): pino.Logger {
       const { ip: _ip, turn: _turn, ...logged } = currentLogContext()
       return logged
     },
-    redact: { paths: REDACTED.flatMap(name => [name, `*.${name}`]), censor: '[hidden]' },
+    redact: { paths: REDACTED_FIELDS.flatMap(name => [name, `*.${name}`]), censor: '[hidden]' },
     serializers: { err: describeError },
   }
   if (LOG_FILE) return pino(options, pino.destination({ dest: LOG_FILE, mkdir: true, sync: true }))
@@ -55,10 +63,10 @@ export interface LogContext {
   turn?: string
 }
 
-const CONTEXTS = Symbol.for('troco.log.contexts')
+const CONTEXT_STORAGE_KEY = Symbol.for('troco.log.contexts')
 
 /** Runs `work` with a context whose request id and account id are added to every log line. */
-export function withLogContext<T>(context: LogContext, work: (noted: LogContext) => T): T {
+export function withLogContext<T>(context: LogContext, work: (context: LogContext) => T): T {
   return contextStorage().run(context, work, context)
 }
 
@@ -67,9 +75,11 @@ export function currentLogContext(): LogContext {
 }
 
 function contextStorage(): AsyncLocalStorage<LogContext> {
-  const shared = globalThis as typeof globalThis & { [CONTEXTS]?: AsyncLocalStorage<LogContext> }
-  shared[CONTEXTS] ??= new AsyncLocalStorage()
-  return shared[CONTEXTS]
+  const shared = globalThis as typeof globalThis & {
+    [CONTEXT_STORAGE_KEY]?: AsyncLocalStorage<LogContext>
+  }
+  shared[CONTEXT_STORAGE_KEY] ??= new AsyncLocalStorage()
+  return shared[CONTEXT_STORAGE_KEY]
 }
 
 /**

@@ -11,7 +11,7 @@ export function cents(value: bigint | number | string): number {
   return amount
 }
 
-const PLAIN = /^\d+$/
+const UNGROUPED = /^\d+$/
 const GROUPED = /^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/
 
 /**
@@ -23,7 +23,7 @@ export function parseReais(text: string): number | null {
   const bare = text.replace(/^\s*R\$/, '').replace(/[\s\u00a0]/g, '')
   const [, whole = '', decimal = '', fraction = ''] = /^(.*?)(?:([.,])(\d{1,2}))?$/.exec(bare) ?? []
   const separator = GROUPED.exec(whole)?.[1]
-  if (!PLAIN.test(whole) && (separator === undefined || separator === decimal)) return null
+  if (!UNGROUPED.test(whole) && (separator === undefined || separator === decimal)) return null
   const digits = whole.replace(/[.,]/g, '') + fraction.padEnd(2, '0')
   const amount = Number(digits)
   return amount <= AMOUNT_MAX ? amount : null

@@ -11,7 +11,7 @@ export interface Refusal {
   message: string | ((...given: never[]) => string)
   field?: string
   /** Response headers besides `x-error-code`: fixed, or a function of the error. */
-  headers?: Record<string, string | ((shown: HeaderValues) => string | undefined)>
+  headers?: Record<string, string | ((values: HeaderValues) => string | undefined)>
   /** Recipient of a code that API clients never get. Codes with an audience are not documented. */
   audience?: 'pages' | 'operator'
 }
@@ -19,12 +19,12 @@ export interface Refusal {
 /** Message of a code that covers several situations: the caller of `refuse` passes the text. */
 const callerMessage = (message: string, _options?: { cause: unknown }) => message
 
-const PERMISSION = { 'x-required-permission': ({ permission }: HeaderValues) => permission }
-const RETRY_AFTER = {
+const PERMISSION_HEADERS = { 'x-required-permission': ({ permission }: HeaderValues) => permission }
+const RETRY_AFTER_HEADERS = {
   'retry-after': ({ retryAfterS }: HeaderValues) => retryAfterS?.toString(),
 }
 
-const TABLE = {
+const REFUSAL_TABLE = {
   unauthenticated: {
     status: 401,
     message: 'Unauthenticated',
@@ -34,7 +34,7 @@ const TABLE = {
   permission_denied: {
     status: 403,
     message: ({ permission }: { permission: string }) => `Permission denied: ${permission}`,
-    headers: PERMISSION,
+    headers: PERMISSION_HEADERS,
   },
   live_mode_disabled: { status: 403, message: 'Live mode is not enabled' },
   cross_origin: { status: 403, message: 'Cross-origin request refused' },
@@ -42,7 +42,7 @@ const TABLE = {
   too_many_requests: {
     status: 429,
     message: (_: { retryAfterS: number }) => 'Too Many Requests',
-    headers: RETRY_AFTER,
+    headers: RETRY_AFTER_HEADERS,
   },
   malformed_json: { status: 400, message: 'Malformed JSON' },
   payload_too_large: { status: 413, message: 'Payload too large' },
@@ -128,7 +128,7 @@ const TABLE = {
     status: 403,
     message: ({ permission, advice }: { permission: string; advice: string }) =>
       `Your role may not grant ${permission}: ${advice}`,
-    headers: PERMISSION,
+    headers: PERMISSION_HEADERS,
     audience: 'pages',
   },
   token_unconfirmed: {
@@ -158,14 +158,14 @@ const TABLE = {
   },
 } as const satisfies Record<string, Refusal>
 
-export type ErrorCode = keyof typeof TABLE
+export type ErrorCode = keyof typeof REFUSAL_TABLE
 
 export type PublicErrorCode = {
-  [Code in ErrorCode]: (typeof TABLE)[Code] extends { audience: string } ? never : Code
+  [Code in ErrorCode]: (typeof REFUSAL_TABLE)[Code] extends { audience: string } ? never : Code
 }[ErrorCode]
 
 type MessageFunction<Code extends ErrorCode> = Extract<
-  (typeof TABLE)[Code]['message'],
+  (typeof REFUSAL_TABLE)[Code]['message'],
   (...given: never[]) => string
 >
 
@@ -173,7 +173,7 @@ export type RefuseArguments<Code extends ErrorCode> = [MessageFunction<Code>] ex
   ? []
   : Parameters<MessageFunction<Code>>
 
-export const REFUSALS: Readonly<Record<ErrorCode, Refusal>> = TABLE
+export const REFUSALS: Readonly<Record<ErrorCode, Refusal>> = REFUSAL_TABLE
 
 /** Response to an internal error. The reason is only logged. */
 export const INTERNAL_ERROR = {

@@ -61,12 +61,12 @@ test('all problems are reported in one line that does not contain the secret', (
 })
 
 test('.env.example lists every variable with meaning and default, in the order of the schema', () => {
-  const wanted = describeVariables().map(
+  const expectedEntries = describeVariables().map(
     ({ name, meaning, fallback }) => `# ${meaning}\n# ${name}=${fallback}\n`,
   )
   const example = readFileSync('.env.example', 'utf8')
   expect(example.slice(example.indexOf(`# ${describeVariables()[0]?.meaning}`))).toBe(
-    wanted.join('\n'),
+    expectedEntries.join('\n'),
   )
 })
 

@@ -9,8 +9,9 @@ const limit = wholeNumber(0, 1_000_000)
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
 
 /** Matches secrets of documentation and examples; production refuses them. */
-const WELL_KNOWN = /^(secret|changeme|change-me|password|troco|test|example|default)|^(.)\2+$/i
-const SECRET_MIN = 32
+const WELL_KNOWN_SECRET =
+  /^(secret|changeme|change-me|password|troco|test|example|default)|^(.)\2+$/i
+const SECRET_LENGTH_MIN = 32
 
 const schema = z.object({
   TROCO_ENV: z
@@ -36,11 +37,11 @@ const schema = z.object({
     .string()
     .optional()
     .describe(
-      `server key, at least ${SECRET_MIN} characters; required in production, otherwise generated in the data folder`,
+      `server key, at least ${SECRET_LENGTH_MIN} characters; required in production, otherwise generated in the data folder`,
     ),
   TROCO_SECRET_BEFORE: z
     .string()
-    .min(SECRET_MIN, `must have at least ${SECRET_MIN} characters`)
+    .min(SECRET_LENGTH_MIN, `must have at least ${SECRET_LENGTH_MIN} characters`)
     .optional()
     .describe('previous TROCO_SECRET, still accepted during a change'),
   SIGNUPS: z
@@ -243,8 +244,8 @@ function burstProblems(values: Parsed): string[] {
 }
 
 function providerProblems({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }: Parsed): string[] {
-  const given = { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }
-  const missing = Object.entries(given).flatMap(([name, value]) => (value ? [] : [name]))
+  const settings = { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }
+  const missing = Object.entries(settings).flatMap(([name, value]) => (value ? [] : [name]))
   if (missing.length === 0 || missing.length === 3) return []
   return missing.map(
     name => `${name} is missing: set OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET together`,
@@ -256,9 +257,9 @@ function productionProblems(filled: Record<string, string | undefined>): string[
   const secret = filled.TROCO_SECRET
   if (!secret) {
     problems.push('TROCO_SECRET is missing: generate one with `openssl rand -base64 48`')
-  } else if (secret.length < SECRET_MIN) {
-    problems.push(`TROCO_SECRET is too short: it needs at least ${SECRET_MIN} characters`)
-  } else if (WELL_KNOWN.test(secret)) {
+  } else if (secret.length < SECRET_LENGTH_MIN) {
+    problems.push(`TROCO_SECRET is too short: it needs at least ${SECRET_LENGTH_MIN} characters`)
+  } else if (WELL_KNOWN_SECRET.test(secret)) {
     problems.push('TROCO_SECRET is well known: generate one with `openssl rand -base64 48`')
   }
   const address = filled.PUBLIC_URL

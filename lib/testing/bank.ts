@@ -32,56 +32,56 @@ export type QueryBehavior = (typeof QUERY_BEHAVIORS)[number]
  */
 export interface OrderScript {
   sends?: SendBehavior[]
-  asks?: QueryBehavior[]
+  queries?: QueryBehavior[]
   end?: 'done' | 'refused'
 }
 
 interface Order {
   amount: number
-  settled: boolean
-  proof: string
+  isSettled: boolean
+  endToEndId: string
 }
 
-const LOST = { outcome: 'unknown', reason: 'the connection broke' } as const
-const DOWN = { outcome: 'retryable', reason: 'down' } as const
+const LOST_RESULT = { outcome: 'unknown', reason: 'the connection broke' } as const
+const DOWN_RESULT = { outcome: 'retryable', reason: 'down' } as const
 
 /** A scripted bank behind a faulty connection. Executes an order once per id. */
 export class StubBank implements Gateway {
   readonly name = 'stub bank'
-  readonly remote = true
-  asksAfterMs?: readonly number[]
+  readonly isRemote = true
+  queryAgesMs?: readonly number[]
   /** Whether the next query settles an accepted order, without `settle()`. */
   isQuick = false
-  readonly sent: (PayoutOrder | RefundOrder)[] = []
-  readonly queried: string[] = []
+  readonly sentOrders: (PayoutOrder | RefundOrder)[] = []
+  readonly queriedIds: string[] = []
   readonly charges = new Map<string, ChargeState>()
   private readonly orders = new Map<string, Order>()
-  private readonly refusedAtOnce = new Set<string>()
+  private readonly rejectedIds = new Set<string>()
   /** Orders delayed in the network; the next query for the id delivers them. */
-  private readonly late = new Map<string, PayoutOrder | RefundOrder>()
+  private readonly delayedOrders = new Map<string, PayoutOrder | RefundOrder>()
   private readonly scripts = new Map<string, OrderScript>()
-  private stalls: { when: 'before' | 'after'; work: () => Promise<unknown> } | null = null
+  private nextStall: { when: 'before' | 'after'; work: () => Promise<unknown> } | null = null
 
   setScript(id: string, script: OrderScript): void {
     this.scripts.set(id, {
       ...script,
       sends: [...(script.sends ?? [])],
-      asks: [...(script.asks ?? [])],
+      queries: [...(script.queries ?? [])],
     })
   }
 
   heal(): void {
     for (const [id, { end }] of this.scripts) this.scripts.set(id, { end })
-    this.stalls = null
+    this.nextStall = null
   }
 
   /** Runs `work` before or after the bank handles the next call. */
   stall(when: 'before' | 'after', work: () => Promise<unknown>): void {
-    this.stalls = { when, work }
+    this.nextStall = { when, work }
   }
 
   settle(): void {
-    for (const order of this.orders.values()) order.settled = true
+    for (const order of this.orders.values()) order.isSettled = true
   }
 
   /** Returns the number of payouts or refunds executed for this id. */
@@ -111,13 +111,13 @@ export class StubBank implements Gateway {
   }
 
   async getCharges(txids: string[]): Promise<GatewayResult<Map<string, ChargeState>>> {
-    this.queried.push(...txids)
+    this.queriedIds.push(...txids)
     const known = txids.flatMap(txid => {
       const state = this.charges.get(txid)
       return state ? [[txid, state] as const] : []
     })
-    const answer = { outcome: 'ok', value: new Map(known) } as const
-    return (await this.runStall('before')) ?? (await this.runStall('after')) ?? answer
+    const result = { outcome: 'ok', value: new Map(known) } as const
+    return (await this.runStall('before')) ?? (await this.runStall('after')) ?? result
   }
 
   async cancelCharge(txid: string): Promise<GatewayResult<ChargeState>> {
@@ -135,42 +135,42 @@ export class StubBank implements Gateway {
 
   private async sendOrder(order: PayoutOrder | RefundOrder): Promise<GatewayResult<OrderState>> {
     const replacement = await this.runStall('before')
-    this.sent.push(order)
+    this.sentOrders.push(order)
     const behavior = this.scripts.get(order.id)?.sends?.shift() ?? 'taken'
-    const answer = this.acceptOrder(order, behavior)
-    return replacement ?? (await this.runStall('after')) ?? answer()
+    const buildResult = this.acceptOrder(order, behavior)
+    return replacement ?? (await this.runStall('after')) ?? buildResult()
   }
 
   /** Rejects a duplicate id with the same outcome as a refused order, as strict banks do. */
   private acceptOrder(order: PayoutOrder | RefundOrder, behavior: SendBehavior) {
     const { id, amount } = order
-    if (behavior === 'arrives late') this.late.set(id, order)
-    if (behavior === 'lost before' || behavior === 'arrives late') return () => LOST
-    if (behavior === 'down') return () => DOWN
+    if (behavior === 'arrives late') this.delayedOrders.set(id, order)
+    if (behavior === 'lost before' || behavior === 'arrives late') return () => LOST_RESULT
+    if (behavior === 'down') return () => DOWN_RESULT
     if (behavior === 'throws before') return throwLost
     const isKnown = this.orders.has(id)
-    if (isKnown || behavior === 'rejected' || this.refusedAtOnce.has(id)) {
-      if (!isKnown) this.refusedAtOnce.add(id)
+    if (isKnown || behavior === 'rejected' || this.rejectedIds.has(id)) {
+      if (!isKnown) this.rejectedIds.add(id)
       return () => ({ outcome: 'rejected', reason: isKnown ? 'Duplicate id' : 'No' }) as const
     }
-    this.orders.set(id, { amount, settled: false, proof: newEndToEndId() })
-    if (behavior === 'lost after') return () => LOST
+    this.orders.set(id, { amount, isSettled: false, endToEndId: newEndToEndId() })
+    if (behavior === 'lost after') return () => LOST_RESULT
     if (behavior === 'throws after') return throwLost
     return () => ({ outcome: 'ok', value: { state: 'taken' } }) as const
   }
 
   private async queryOrder(id: string): Promise<GatewayResult<OrderState | null>> {
     const replacement = await this.runStall('before')
-    this.queried.push(id)
-    const behavior = this.scripts.get(id)?.asks?.shift() ?? 'answered'
+    this.queriedIds.push(id)
+    const behavior = this.scripts.get(id)?.queries?.shift() ?? 'answered'
     const value = this.stateOf(id)
-    const arrived = this.late.get(id)
+    const arrived = this.delayedOrders.get(id)
     if (arrived) this.acceptOrder(arrived, 'taken')
-    this.late.delete(id)
-    const replacedAnswer = replacement ?? (await this.runStall('after'))
-    if (replacedAnswer) return replacedAnswer
-    if (behavior === 'lost') return LOST
-    if (behavior === 'down') return DOWN
+    this.delayedOrders.delete(id)
+    const lateReplacement = replacement ?? (await this.runStall('after'))
+    if (lateReplacement) return lateReplacement
+    if (behavior === 'lost') return LOST_RESULT
+    if (behavior === 'down') return DOWN_RESULT
     if (behavior === 'turned down') return { outcome: 'rejected', reason: 'Not now' }
     return behavior === 'throws' ? throwLost() : { outcome: 'ok', value }
   }
@@ -178,17 +178,17 @@ export class StubBank implements Gateway {
   private stateOf(id: string): OrderState | null {
     const order = this.orders.get(id)
     if (!order) return null
-    if (this.isQuick) order.settled = true
-    if (!order.settled) return { state: 'taken' }
+    if (this.isQuick) order.isSettled = true
+    if (!order.isSettled) return { state: 'taken' }
     return this.scripts.get(id)?.end === 'refused'
       ? { state: 'refused', reason: 'The account was closed' }
-      : { state: 'done', endToEndId: order.proof }
+      : { state: 'done', endToEndId: order.endToEndId }
   }
 
   private async runStall(when: 'before' | 'after'): Promise<GatewayResult<never> | undefined> {
-    if (this.stalls?.when !== when) return undefined
-    const { work } = this.stalls
-    this.stalls = null
+    if (this.nextStall?.when !== when) return undefined
+    const { work } = this.nextStall
+    this.nextStall = null
     return (await work()) as GatewayResult<never> | undefined
   }
 }

@@ -43,7 +43,7 @@ interface RawResponse {
 export async function sendRaw(
   url: string,
   bytes: string | Uint8Array,
-  withinMs = 30_000,
+  timeoutMs = 30_000,
 ): Promise<RawResponse & { tookMs: number; responses: RawResponse[] }> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   const chunks: Buffer[] = []
@@ -51,9 +51,9 @@ export async function sendRaw(
   // A server that refuses a request may close before it has read all of it.
   socket.on('error', () => {})
   const began = performance.now()
-  const timeout = setTimeout(() => socket.destroy(), withinMs)
+  const timeout = setTimeout(() => socket.destroy(), timeoutMs)
   socket.write(bytes)
-  await new Promise(done => socket.on('close', done))
+  await new Promise(resolve => socket.on('close', resolve))
   clearTimeout(timeout)
   const responses = splitResponses(Buffer.concat(chunks).toString('latin1'))
   const [first = { status: 0, head: '', text: '' }] = responses
@@ -84,12 +84,12 @@ function takeBody(text: string, length: number): { text: string; taken: number }
 
 function joinChunks(encoded: string): { text: string; taken: number } {
   let text = ''
-  for (let at = 0; ; ) {
-    const [line = ''] = encoded.slice(at).split('\r\n', 1)
+  for (let offset = 0; ; ) {
+    const [line = ''] = encoded.slice(offset).split('\r\n', 1)
     const size = Number.parseInt(line, 16)
-    const from = at + line.length + 2
+    const from = offset + line.length + 2
     if (!(size > 0)) return { text, taken: from + 2 }
     text += encoded.slice(from, from + size)
-    at = from + size + 2
+    offset = from + size + 2
   }
 }

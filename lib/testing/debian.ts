@@ -10,8 +10,8 @@ export async function findProgram(debianPackage: string, names: string[]): Promi
 
 function findOnPath(names: string[]): string | null {
   const folders = (inheritedEnv().PATH ?? '').split(delimiter)
-  const places = folders.flatMap(folder => names.map(name => join(folder, name)))
-  return places.find(isExecutable) ?? null
+  const paths = folders.flatMap(folder => names.map(name => join(folder, name)))
+  return paths.find(isExecutable) ?? null
 }
 
 async function installPackage(debianPackage: string): Promise<boolean> {

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { type Embedded, openEmbedded } from '#lib/base/db/embedded.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
-const password = 'a p@ss/word: of ours'
+const PASSWORD = 'a p@ss/word: of ours'
 const folders: string[] = []
 const children: ChildProcess[] = []
 const opened: Embedded[] = []
@@ -23,7 +23,7 @@ export async function openForTest(
   dataFolder: string,
   extra: { settings?: Record<string, string> } = {},
 ) {
-  const embedded = await openEmbedded({ dataFolder, password, ...extra })
+  const embedded = await openEmbedded({ dataFolder, password: PASSWORD, ...extra })
   opened.push(embedded)
   return embedded
 }
@@ -36,7 +36,7 @@ interface OtherProcess {
 
 /** Opens the folder's PostgreSQL in another process, which keeps running. */
 export async function openInOtherProcess(dataFolder: string): Promise<OtherProcess> {
-  const options = JSON.stringify({ dataFolder, password })
+  const options = JSON.stringify({ dataFolder, password: PASSWORD })
   const child = runModule(
     `const { openEmbedded } = await import('#lib/base/db/embedded.ts')
     const onProgress = line => console.log(JSON.stringify(line))
@@ -64,9 +64,9 @@ export function runModule(code: string) {
 }
 
 /** Kills the child, optionally with its whole process group, which Ctrl-C would also reach. */
-export async function kill(child: ChildProcess, group = false): Promise<void> {
+export async function kill(child: ChildProcess, includesGroup = false): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
-  process.kill(group ? -child.pid! : child.pid!, 'SIGKILL')
+  process.kill(includesGroup ? -child.pid! : child.pid!, 'SIGKILL')
   await once(child, 'exit')
 }
 
@@ -100,9 +100,9 @@ export function findProcessesIn(location: string): number[] {
 
 export async function cleanUp(): Promise<void> {
   await killChildren()
-  const mine = opened.splice(0)
-  for (const embedded of mine) await embedded.release().catch(() => {})
-  for (const { location } of mine) {
+  const toRelease = opened.splice(0)
+  for (const embedded of toRelease) await embedded.release().catch(() => {})
+  for (const { location } of toRelease) {
     for (const pid of findProcessesIn(location)) process.kill(pid, 'SIGKILL')
     if (location.startsWith('/var/lib/troco/')) {
       rmSync(dirname(location), { recursive: true, force: true })

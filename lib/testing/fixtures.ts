@@ -50,7 +50,13 @@ export function openCharge(merchant: Account, amount = CHARGE.amount): Promise<C
 /** A first request with an idempotency key, for a verb that is called without the API. */
 export function makeIdempotentRequest(accountId: string): IdempotentRequest {
   const scope = { accountId, mode: 'test', path: '/', key: newId() } as const
-  return { ...scope, requestHash: new Uint8Array(32), keptS: 60, id: newId(), resumed: false }
+  return {
+    ...scope,
+    requestHash: new Uint8Array(32),
+    retentionS: 60,
+    id: newId(),
+    isResumed: false,
+  }
 }
 
 /** Gives a merchant a balance by paying a charge. */
@@ -60,20 +66,20 @@ export async function fundMerchant(merchant: Account, amount: number): Promise<v
 }
 
 /** Expects no findings in the merchant's ledger. For the end of every test that moves money. */
-export async function expectBalancedBooks(accountId: string): Promise<void> {
+export async function expectBalancedLedger(accountId: string): Promise<void> {
   const { findings } = await verifyLedger(db(), accountId)
-  expect(findings.filter(finding => finding.wrong)).toEqual([])
+  expect(findings.filter(finding => finding.violation)).toEqual([])
 }
 
 /** Gives a test file its own database, for workers that claim the due rows of all accounts. */
 export function inOwnDatabase(): void {
-  const shared = env().DATABASE_URL ?? ''
+  const sharedUrl = env().DATABASE_URL ?? ''
   beforeAll(async () => {
     supplyEnv({ DATABASE_URL: await makeDatabase() })
   })
   afterAll(async () => {
     await disconnect()
-    supplyEnv({ DATABASE_URL: shared })
+    supplyEnv({ DATABASE_URL: sharedUrl })
   })
 }
 

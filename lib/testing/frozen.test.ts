@@ -51,9 +51,9 @@ import frozen from './frozen.json' with { type: 'json' }
  * an earlier release; no expected value is computed by the code under test.
  */
 const MIGRATIONS = 'prisma/migrations'
-const ROWS = readFileSync(join(import.meta.dirname, 'frozen-world.sql'), 'utf8')
+const FROZEN_ROWS = readFileSync(join(import.meta.dirname, 'frozen-world.sql'), 'utf8')
 
-const STORED_KEYS = `
+const STORED_KEYS_SQL = `
   SELECT json, array_agg(DISTINCT key ORDER BY key) AS keys FROM (
     SELECT 'events.resource ' || type AS json, json_object_keys(resource) AS key
     FROM events WHERE account_id = $1
@@ -72,7 +72,7 @@ const STORED_KEYS = `
   GROUP BY json ORDER BY json`
 
 const { catalog, keys, names, stored, world } = frozen
-const before = { ...env() }
+const originalEnv = { ...env() }
 
 let database: pg.Client
 let api: Api
@@ -98,11 +98,11 @@ afterAll(async () => {
   await api.close()
   await disconnect()
   supplyEnv({
-    DATABASE_URL: before.DATABASE_URL ?? '',
-    TROCO_SECRET: before.TROCO_SECRET ?? '',
-    PUBLIC_URL: before.PUBLIC_URL,
-    RATE_TOKEN_PER_SECOND: String(before.RATE_TOKEN_PER_SECOND),
-    RATE_TOKEN_BURST: String(before.RATE_TOKEN_BURST),
+    DATABASE_URL: originalEnv.DATABASE_URL ?? '',
+    TROCO_SECRET: originalEnv.TROCO_SECRET ?? '',
+    PUBLIC_URL: originalEnv.PUBLIC_URL,
+    RATE_TOKEN_PER_SECOND: String(originalEnv.RATE_TOKEN_PER_SECOND),
+    RATE_TOKEN_BURST: String(originalEnv.RATE_TOKEN_BURST),
   })
 })
 
@@ -117,7 +117,7 @@ async function openReleasedDatabase(): Promise<string> {
   rmSync(released, { recursive: true })
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  await client.query(ROWS)
+  await client.query(FROZEN_ROWS)
   await client.end()
   await migrate(url)
   return url
@@ -158,10 +158,12 @@ test('constraints, indexes and triggers keep their names unless a newer migratio
     WHERE schemaname = 'public'
     UNION ALL SELECT 'trigger ' || tgrelid::regclass || '.' || tgname FROM pg_trigger
     WHERE NOT tgisinternal`)
-  const found = new Set(rows.map(({ name }) => name))
+  const existingNames = new Set(rows.map(({ name }) => name))
   // Names that a newer migration drops on purpose are listed in `dropped`.
   const dropped: string[] = catalog.dropped
-  expect(catalog.names.filter(name => !found.has(name) && !dropped.includes(name))).toEqual([])
+  expect(catalog.names.filter(name => !existingNames.has(name) && !dropped.includes(name))).toEqual(
+    [],
+  )
 })
 
 describe('data made with a server key stays readable', () => {
@@ -191,8 +193,8 @@ describe('data made with a server key stays readable', () => {
 
   test('a token works, but not with another checksum', async () => {
     expect((await callApi('/account')).status).toBe(200)
-    const other = world.token.slice(0, -1) + (world.token.endsWith('A') ? 'B' : 'A')
-    const refused = await call(api.url, 'GET', '/account', { token: other })
+    const otherToken = world.token.slice(0, -1) + (world.token.endsWith('A') ? 'B' : 'A')
+    const refused = await call(api.url, 'GET', '/account', { token: otherToken })
     expect([refused.status, refused.headers.get('x-error-code')]).toEqual([401, 'unauthenticated'])
   })
 
@@ -225,9 +227,9 @@ describe('on the wire', () => {
 
   test('a stored idempotency key replays its first response', async () => {
     const { path, key, body, answer } = world.idempotency
-    const again = await call(api.url, 'POST', path, { token: world.token, key, body })
-    expect(again.text).toBe(answer)
-    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    const replay = await call(api.url, 'POST', path, { token: world.token, key, body })
+    expect(replay.text).toBe(answer)
+    expect(replay.headers.get('idempotent-replayed')).toBe('true')
   })
 })
 
@@ -274,7 +276,7 @@ test('a queued mail is sent unchanged', async () => {
 })
 
 describe('users can sign in', () => {
-  async function attempt(credentials: SignInCredentials) {
+  async function attemptSignIn(credentials: SignInCredentials) {
     const outcome: SignInDetails = {}
     return {
       person: await signIn(credentials, null, outcome),
@@ -284,14 +286,14 @@ describe('users can sign in', () => {
   const { email, password } = world
 
   test('with password and authenticator code', async () => {
-    const { challenge } = await attempt({ email, password })
-    const { person } = await attempt({ challenge, code: generateTotp(world.appSecret) })
+    const { challenge } = await attemptSignIn({ email, password })
+    const { person } = await attemptSignIn({ challenge, code: generateTotp(world.appSecret) })
     expect(person?.id).toBe(world.owner)
   })
 
   test('with password and recovery code', async () => {
-    const { challenge } = await attempt({ email, password })
-    const { person } = await attempt({ challenge, code: world.recoveryCode })
+    const { challenge } = await attemptSignIn({ email, password })
+    const { person } = await attemptSignIn({ challenge, code: world.recoveryCode })
     expect(person?.id).toBe(world.owner)
   })
 
@@ -300,14 +302,14 @@ describe('users can sign in', () => {
     const device = { id, privateKey: createPrivateKey(world.passkey.privateKey) }
     const options = await beginPasskeyAuthentication(world.origin, null)
     const { challenge, passkey } = makeSoftwareKey(world.origin, device).authenticate(options)
-    const { person } = await attempt({ challenge, passkey: JSON.stringify(passkey) })
+    const { person } = await attemptSignIn({ challenge, passkey: JSON.stringify(passkey) })
     expect(person?.id).toBe(world.owner)
   })
 
   test('as admin with password only, and a wrong password counts under the same key', async () => {
     const { adminEmail, adminId } = world
-    expect((await attempt({ email: adminEmail, password })).person?.id).toBe(adminId)
-    expect((await attempt({ email: adminEmail, password: 'wrong' })).person).toBeNull()
+    expect((await attemptSignIn({ email: adminEmail, password })).person?.id).toBe(adminId)
+    expect((await attemptSignIn({ email: adminEmail, password: 'wrong' })).person).toBeNull()
     const key = createHmac('sha256', Buffer.from(keys.purposes['sign-in'], 'hex'))
     const { rows } = await database.query(
       `SELECT tries FROM sign_in_tries WHERE scope = 'person' AND key = $1`,
@@ -318,7 +320,7 @@ describe('users can sign in', () => {
 })
 
 describe('newly written data', () => {
-  const bank = { ...simulator, remote: true }
+  const bank = { ...simulator, isRemote: true }
   /** No process listens on this port. */
   const url = 'http://127.0.0.1:29999/hook'
   let accountId: string
@@ -364,7 +366,7 @@ describe('newly written data', () => {
   })
 
   test('has the same keys in its JSON columns', async () => {
-    const { rows } = await database.query<{ json: string; keys: string[] }>(STORED_KEYS, [
+    const { rows } = await database.query<{ json: string; keys: string[] }>(STORED_KEYS_SQL, [
       accountId,
     ])
     expect(Object.fromEntries(rows.map(({ json, keys }) => [json, keys]))).toEqual(stored)
@@ -431,8 +433,8 @@ describe('names', () => {
     const { headers: denied } = await call(api.url, 'GET', '/events', {
       token: await makeToken(world.account, { permissions: ['account:read'] }),
     })
-    const found = new Set([...quiet.keys(), ...denied.keys()])
-    expect(names.headers.filter(name => !found.has(name))).toEqual([])
+    const sentHeaders = new Set([...quiet.keys(), ...denied.keys()])
+    expect(names.headers.filter(name => !sentHeaders.has(name))).toEqual([])
     expect(denied.get('x-required-permission')).toBe('events:read')
   })
 })

@@ -99,7 +99,7 @@ export const LINES_MAX = { file: 200, route: 30, verb: 80, component: 150 }
 export const FRAGMENT_LINES_MIN = 25
 
 /** Folders in which each file is one use case, however short. */
-export const VERB_PLACES = ['lib/rooms/', 'lib/services/people/']
+export const VERB_FOLDERS = ['lib/rooms/', 'lib/services/people/']
 
 /** Short files with a single user that stay, each with its reason. */
 export const ALLOWED_FRAGMENTS: Record<string, string> = {}

@@ -15,17 +15,17 @@ import {
   PAGE_PARTS,
   REACT_FOLDERS,
   TABLE_OWNERS,
-  VERB_PLACES,
+  VERB_FOLDERS,
 } from '#lib/testing/house-rules.ts'
 
 const NON_VERB_FILES =
   /^(schema|states|queries|people-queries|wire|owners|invitations|token-text|payment-url)\.ts$/
-const VAGUE = /^(index|utils?|helpers?|types|service|manager|constants|misc|common)\.(ts|tsx)$/
+const VAGUE_NAME = /^(index|utils?|helpers?|types|service|manager|constants|misc|common)\.(ts|tsx)$/
 const PAGE_FILE = /^(page|layout|loading|error|global-error|not-found)\.tsx$/
 /** Beginning of the comment in which a file over its line budget states the reason. */
-const EXCEPTION = 'Over the house budget:'
+const EXCEPTION_PREFIX = 'Over the house budget:'
 
-const EVERYWHERE = /^(app|bench|bin|components|e2e|lib|prisma)\//
+const ALL_SOURCES = /^(app|bench|bin|components|e2e|lib|prisma)\//
 
 /** Tables by the name of their model in code, such as `ledgerAccount`. */
 const TABLE_OF_MODEL = new Map(
@@ -51,8 +51,8 @@ function placeOf(path: string): string {
 }
 
 function importsOf({ path, text }: Source): string[] {
-  const found = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)
-  return [...found].map(([, target = '']) => {
+  const matches = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)
+  return [...matches].map(([, target = '']) => {
     if (target.startsWith('#')) return target.slice(1)
     return target.startsWith('.') ? posix.join(dirname(path), target) : target
   })
@@ -98,8 +98,8 @@ function isBeside(from: string, to: string): boolean {
 }
 
 function isBelow(from: string, to: string): boolean {
-  const [low, high] = [floorOf(to), floorOf(from)]
-  return (low !== -1 && low < high) || `${from} ${to}` in NEIGHBORS
+  const [targetFloor, sourceFloor] = [floorOf(to), floorOf(from)]
+  return (targetFloor !== -1 && targetFloor < sourceFloor) || `${from} ${to}` in NEIGHBORS
 }
 
 function floorOf(place: string): number {
@@ -132,7 +132,7 @@ function checkTables({ path, text }: Source): string[] {
 }
 
 function checkName({ path }: Source): string[] {
-  return VAGUE.test(basename(path)) ? [`${path} has a name that says nothing`] : []
+  return VAGUE_NAME.test(basename(path)) ? [`${path} has a name that says nothing`] : []
 }
 
 function checkLength({ path, text }: Source): string[] {
@@ -140,7 +140,7 @@ function checkLength({ path, text }: Source): string[] {
   const lines = linesOf(text)
   const methods = text.match(/^export const [A-Z]+ = /gm)?.length ?? 1
   const max = LINES_MAX[kind] * (kind === 'route' ? methods : 1)
-  if (lines <= max || text.includes(EXCEPTION)) return []
+  if (lines <= max || text.includes(EXCEPTION_PREFIX)) return []
   return [`${path} has ${lines} lines, a ${kind} has at most ${max}`]
 }
 
@@ -182,8 +182,13 @@ function findFragments(sources: Source[]): string[] {
     .filter(({ path }) => /^(app|components|lib)\//.test(path) && !mayStandAlone(path))
     .filter(({ text }) => linesOf(text) < FRAGMENT_LINES_MIN)
     .flatMap(source => {
-      const [importer, other] = importers.get(source.path) ?? []
-      if (!importer || other || isSplitFrom(source, importer) || source.path in ALLOWED_FRAGMENTS)
+      const [importer, secondImporter] = importers.get(source.path) ?? []
+      if (
+        !importer ||
+        secondImporter ||
+        isSplitFrom(source, importer) ||
+        source.path in ALLOWED_FRAGMENTS
+      )
         return []
       return [
         `${source.path} has ${linesOf(source.text)} lines and joins its one user, ${importer.path}`,
@@ -197,7 +202,7 @@ function findFragments(sources: Source[]): string[] {
 function mayStandAlone(path: string): boolean {
   const name = basename(path)
   if (isTest(path) || PAGE_FILE.test(name) || /^(route|schema)\.ts$/.test(name)) return true
-  return VERB_PLACES.some(place => path.startsWith(place))
+  return VERB_FOLDERS.some(place => path.startsWith(place))
 }
 
 /** Returns whether a part needs its own file: client code of a server page, or loaded on demand. */
@@ -248,11 +253,11 @@ test('every file follows the rules for imports, tables, names, lengths and patte
 })
 
 test('no imports form a cycle, type imports included', () => {
-  expect(findImportCycles(readSources(EVERYWHERE))).toEqual([])
+  expect(findImportCycles(readSources(ALL_SOURCES))).toEqual([])
 })
 
 test('no short file has a single importer, and no exception is unused', () => {
-  expect(findFragments(readSources(EVERYWHERE))).toEqual([])
+  expect(findFragments(readSources(ALL_SOURCES))).toEqual([])
   for (const path of Object.keys(ALLOWED_FRAGMENTS)) expect(existsSync(path), path).toBe(true)
 })
 
@@ -305,7 +310,7 @@ test('a foreign write, a vague name, a long file and a forbidden pattern are fou
   expect(findViolations([{ path: 'app/api/account/route.ts', text: long }])[0]).toContain(
     'at most 30',
   )
-  const excused = `// ${EXCEPTION} one list\n${long}`
+  const excused = `// ${EXCEPTION_PREFIX} one list\n${long}`
   expect(findViolations([{ path: 'lib/base/db/x.ts', text: excused }])).toEqual([])
   expect(
     findViolations([{ path: 'lib/base/db/x.ts', text: 'db.$queryRawUnsafe(text)' }]),

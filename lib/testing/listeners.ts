@@ -21,23 +21,23 @@ export async function openListener(
 
 /** Starts a server and counts its connections. `close` also closes open connections. */
 export async function listen(server: Server, host = '127.0.0.1', port = 0): Promise<Listener> {
-  const open = new Set<Socket>()
+  const openSockets = new Set<Socket>()
   let hits = 0
   server.on('connection', (socket: Socket) => {
     hits += 1
-    open.add(socket.once('close', () => open.delete(socket)))
+    openSockets.add(socket.once('close', () => openSockets.delete(socket)))
   })
-  await new Promise<void>((done, fail) => {
-    server.once('error', fail)
-    server.listen(port, host, done)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
   })
   return {
     port: (server.address() as { port: number }).port,
     hits: () => hits,
     close: () => {
-      for (const socket of open) socket.destroy()
-      return new Promise(done => {
-        server.close(() => done())
+      for (const socket of openSockets) socket.destroy()
+      return new Promise(resolve => {
+        server.close(() => resolve())
       })
     },
   }

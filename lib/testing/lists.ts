@@ -61,8 +61,8 @@ export async function makeList(api: Api, { path, body }: ListKind, count: number
     rows.push(row)
     return row
   }
-  const send = (method: string, where: string, sent?: unknown) =>
-    call(api.url, method, where, { token, body: sent })
+  const send = (method: string, requestPath: string, requestBody?: unknown) =>
+    call(api.url, method, requestPath, { token, body: requestBody })
   const list = (query: Fields = {}, caller = token) =>
     call(api.url, 'GET', `${path}?${new URLSearchParams(query as Record<string, string>)}`, {
       token: caller,
@@ -82,8 +82,8 @@ export async function makeList(api: Api, { path, body }: ListKind, count: number
     return pages
   }
 
-  for (let nth = 0; nth < count; nth++) await add({ external_id: `row ${nth}` })
-  const at = (nth: number): Row => rows[nth] ?? { id: '', created_at: '' }
+  for (let index = 0; index < count; index++) await add({ external_id: `row ${index}` })
+  const at = (index: number): Row => rows[index] ?? { id: '', created_at: '' }
   const newest = () => rows.map(({ id }) => id).toReversed()
   return { merchant, token, rows, at, newest, add, send, list, idsOf, walk }
 }

@@ -24,6 +24,6 @@ export function searchLogs(files: string[]): { problem: string | null } {
 /** Returns the kind of the first forbidden text, without the text itself. */
 export function findLeak(text: string): string | null {
   for (const [kind, value] of Object.entries(CANARY)) if (text.includes(value)) return `a ${kind}`
-  const form = FORBIDDEN_PATTERNS.find(pattern => pattern.test(text))
-  return form ? `something of the form ${form.source}` : null
+  const forbidden = FORBIDDEN_PATTERNS.find(pattern => pattern.test(text))
+  return forbidden ? `something of the form ${forbidden.source}` : null
 }

@@ -10,7 +10,7 @@ interface ReceivedMail {
   to: string[]
   subject: string
   text: string
-  head: string
+  rawHeaders: string
 }
 
 interface MailServer {
@@ -28,7 +28,7 @@ interface MailServer {
 export async function openMailServer(port = 0): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const { cert, key } = makeCertificate(['127.0.0.1'])
-  let handle = async (_letter: ReceivedMail) => {}
+  let handle = async (_mail: ReceivedMail) => {}
   const server = new SMTPServer({
     cert,
     key,
@@ -60,19 +60,19 @@ export async function openMailServer(port = 0): Promise<MailServer> {
     setHandler: handler => {
       handle = handler
     },
-    close: () => new Promise(done => server.close(() => done())),
+    close: () => new Promise(resolve => server.close(() => resolve())),
   }
 }
 
 /** Reads a mail with one text part (RFC 2045 and 2047). */
 function parseMail(raw: string): Omit<ReceivedMail, 'to'> {
-  const [head = '', ...rest] = raw.split('\r\n\r\n')
-  const lines = head.replace(/\r\n[ \t]+/g, ' ').split('\r\n')
+  const [rawHeaders = '', ...rest] = raw.split('\r\n\r\n')
+  const lines = rawHeaders.replace(/\r\n[ \t]+/g, ' ').split('\r\n')
   const header = (name: string) =>
     lines.find(line => line.toLowerCase().startsWith(`${name}: `))?.slice(name.length + 2) ?? ''
   const body = decodeBody(rest.join('\r\n\r\n'), header('content-transfer-encoding'))
   return {
-    head,
+    rawHeaders,
     subject: decodeEncodedWords(header('subject')),
     text: body.replaceAll('\r\n', '\n'),
   }

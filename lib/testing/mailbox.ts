@@ -22,8 +22,8 @@ export function findPrintedLink(email: string, logFile: string): string {
   return extractLink(line ? (JSON.parse(line) as Mail) : undefined, email)
 }
 
-function extractLink(letter: Mail | undefined, email: string): string {
-  const text = letter?.text ?? ''
+function extractLink(mail: Mail | undefined, email: string): string {
+  const text = mail?.text ?? ''
   const link = /https?:\/\/[^/\s]+(\/\S+)/.exec(text)?.[1]
   if (!link) throw new Error(`No mail with a link was written to ${email}`)
   return link

@@ -39,7 +39,7 @@ export async function openOpenidProvider(port = 0): Promise<OpenidProvider> {
   let userinfo: object = {}
   let issuer = ''
 
-  const token = (authorization: AuthorizationRequest) => {
+  const issueIdToken = (authorization: AuthorizationRequest) => {
     const now = Math.floor(Date.now() / 1000)
     const claims = {
       iss: issuer,
@@ -71,7 +71,7 @@ export async function openOpenidProvider(port = 0): Promise<OpenidProvider> {
       request.headers.authorization === `Basic ${login}`
     if (!authorization || !isValid) return null
     return {
-      id_token: token(authorization),
+      id_token: issueIdToken(authorization),
       access_token: user.sub,
       token_type: 'Bearer',
       expires_in: 60,
@@ -90,11 +90,15 @@ export async function openOpenidProvider(port = 0): Promise<OpenidProvider> {
       const tokens = await exchangeCode(request)
       return tokens ? respond(200, tokens) : respond(400, { error: 'invalid_grant' })
     }
-    const parameter = (name: string) => searchParams.get(name) ?? ''
+    const readParameter = (name: string) => searchParams.get(name) ?? ''
     const code = randomUUID()
-    const redirect = parameter('redirect_uri')
-    codes.set(code, { nonce: parameter('nonce'), challenge: parameter('code_challenge'), redirect })
-    const parameters = new URLSearchParams({ code, state: parameter('state') })
+    const redirect = readParameter('redirect_uri')
+    codes.set(code, {
+      nonce: readParameter('nonce'),
+      challenge: readParameter('code_challenge'),
+      redirect,
+    })
+    const parameters = new URLSearchParams({ code, state: readParameter('state') })
     response.writeHead(302, { location: `${redirect}?${parameters}` }).end()
   })
   server.listen(port, '127.0.0.1')

@@ -87,7 +87,8 @@ interface Process {
 /** Returns the processes started for this data folder: bootstrap, server and PostgreSQL. */
 export function processesOf(installation: Installation): Process[] {
   return listProcesses().filter(
-    ({ pid, command }) => command.includes(installation.folder) || hasSetting(pid, installation),
+    ({ pid, command }) =>
+      command.includes(installation.folder) || usesDataFolder(pid, installation),
   )
 }
 
@@ -117,7 +118,7 @@ function readProc(pid: string, file: string): string {
   }
 }
 
-function hasSetting(pid: number, installation: Installation): boolean {
+function usesDataFolder(pid: number, installation: Installation): boolean {
   return readProc(String(pid), 'environ').includes(installation.settings.TROCO_DATA ?? '\0')
 }
 

@@ -84,13 +84,18 @@ function makeResponseValidator(document: Document): (sent: SentResponse) => stri
     const path = findDeclaredPath(document, sent.path)
     const operations = document.paths[path ?? '']
     const operation = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()]
-    const place = `${method} ${path ?? sent.path} ${status}`
+    const label = `${method} ${path ?? sent.path} ${status}`
     const declared = operation && findDeclaredResponse(document, operation.responses[status])
-    const general = operation ? [] : operations ? STATUSES_WITHOUT_OPERATION : STATUSES_WITHOUT_PATH
-    if (!declared && !general.includes(status)) return [`${place} is not declared: ${body}`]
+    const undeclaredStatuses = operation
+      ? []
+      : operations
+        ? STATUSES_WITHOUT_OPERATION
+        : STATUSES_WITHOUT_PATH
+    if (!declared && !undeclaredStatuses.includes(status))
+      return [`${label} is not declared: ${body}`]
     const check = validatorOf(declared?.content['application/json'].schema ?? ERROR)
     const problems = [...checkHeaders(sent, declared), ...checkBody(sent, check, declared)]
-    return problems.map(problem => `${place}: ${problem}`)
+    return problems.map(problem => `${label}: ${problem}`)
   }
 }
 
@@ -123,7 +128,7 @@ function findDeclaredPath(document: Document, path: string): string | undefined 
     const isParameter = (part: string) => part.startsWith('{')
     return (
       declaredParts.length === parts.length &&
-      declaredParts.every((part, at) => isParameter(part) || part === parts[at])
+      declaredParts.every((part, index) => isParameter(part) || part === parts[index])
     )
   })
   return candidates.sort((one, other) => one.split('{').length - other.split('{').length)[0]
@@ -161,10 +166,10 @@ function checkBody(
   const parsed = parseJson(body)
   if (parsed === undefined) return [...problems, `this is not JSON: ${body.slice(0, 200)}`]
   check(parsed)
-  const wrong = (check.errors ?? []).map(({ instancePath, message, params }) =>
+  const schemaProblems = (check.errors ?? []).map(({ instancePath, message, params }) =>
     [instancePath, message, JSON.stringify(params)].join(' '),
   )
-  return [...problems, ...wrong, ...checkMessage(parsed, declared)]
+  return [...problems, ...schemaProblems, ...checkMessage(parsed, declared)]
 }
 
 /** Checks that the message equals one of the examples, ignoring numbers and names. */

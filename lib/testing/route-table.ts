@@ -39,7 +39,7 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
 }
 
 const ANY_PAGE = 'dashboard:read'
-const HOOKS = '/dashboard/webhooks'
+const WEBHOOKS_PATH = '/dashboard/webhooks'
 
 /** Operations of Troco's own pages, which accept no token. */
 const PAGE_ROWS: Record<string, Row<PagePermission>> = {
@@ -77,25 +77,28 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   'GET /dashboard/charges/[id]/live': { allow: ANY_PAGE, isEndless: true },
   'GET /dashboard/statement/export': ANY_PAGE,
   'GET /dashboard/withdrawals/[id]/timeline': ANY_PAGE,
-  [`GET ${HOOKS}/endpoints`]: 'webhooks:read',
-  [`POST ${HOOKS}/endpoints`]: 'webhooks:write',
-  [`GET ${HOOKS}/endpoints/[id]`]: 'webhooks:read',
-  [`PATCH ${HOOKS}/endpoints/[id]`]: {
+  [`GET ${WEBHOOKS_PATH}/endpoints`]: 'webhooks:read',
+  [`POST ${WEBHOOKS_PATH}/endpoints`]: 'webhooks:write',
+  [`GET ${WEBHOOKS_PATH}/endpoints/[id]`]: 'webhooks:read',
+  [`PATCH ${WEBHOOKS_PATH}/endpoints/[id]`]: {
     allow: 'webhooks:write',
     body: { event_types: ['transaction.paid'] },
   },
-  [`DELETE ${HOOKS}/endpoints/[id]`]: 'webhooks:write',
-  [`POST ${HOOKS}/endpoints/[id]/disable`]: 'webhooks:write',
-  [`POST ${HOOKS}/endpoints/[id]/enable`]: 'webhooks:write',
-  [`POST ${HOOKS}/endpoints/[id]/rotate`]: 'webhooks:write',
-  [`POST ${HOOKS}/endpoints/[id]/test`]: 'webhooks:write',
-  [`GET ${HOOKS}/secret`]: 'webhooks:write',
-  [`POST ${HOOKS}/secret/rotate`]: 'webhooks:write',
-  [`GET ${HOOKS}/deliveries`]: 'webhooks:read',
-  [`GET ${HOOKS}/deliveries/[id]`]: 'webhooks:read',
-  [`POST ${HOOKS}/deliveries/[id]/resend`]: 'webhooks:write',
-  [`GET ${HOOKS}/deliveries/resend`]: { allow: ANY_PAGE, query: `?from=${anHourAgo()}` },
-  [`POST ${HOOKS}/deliveries/resend`]: { allow: 'webhooks:write', body: { from: anHourAgo() } },
+  [`DELETE ${WEBHOOKS_PATH}/endpoints/[id]`]: 'webhooks:write',
+  [`POST ${WEBHOOKS_PATH}/endpoints/[id]/disable`]: 'webhooks:write',
+  [`POST ${WEBHOOKS_PATH}/endpoints/[id]/enable`]: 'webhooks:write',
+  [`POST ${WEBHOOKS_PATH}/endpoints/[id]/rotate`]: 'webhooks:write',
+  [`POST ${WEBHOOKS_PATH}/endpoints/[id]/test`]: 'webhooks:write',
+  [`GET ${WEBHOOKS_PATH}/secret`]: 'webhooks:write',
+  [`POST ${WEBHOOKS_PATH}/secret/rotate`]: 'webhooks:write',
+  [`GET ${WEBHOOKS_PATH}/deliveries`]: 'webhooks:read',
+  [`GET ${WEBHOOKS_PATH}/deliveries/[id]`]: 'webhooks:read',
+  [`POST ${WEBHOOKS_PATH}/deliveries/[id]/resend`]: 'webhooks:write',
+  [`GET ${WEBHOOKS_PATH}/deliveries/resend`]: { allow: ANY_PAGE, query: `?from=${anHourAgo()}` },
+  [`POST ${WEBHOOKS_PATH}/deliveries/resend`]: {
+    allow: 'webhooks:write',
+    body: { from: anHourAgo() },
+  },
 }
 
 function anHourAgo(): string {
@@ -224,8 +227,8 @@ function isDetailed<Allow>(row: Row<Allow>): row is DetailedRow<Allow> {
 }
 
 export const OPERATIONS: Operation[] = Object.entries(API_ROWS).map(([name, row]) => {
-  const { allow, ...more } = isDetailed(row) ? row : { allow: row }
-  return makeOperation([name, { ...more, allow: [allow].flat() }])
+  const { allow, ...details } = isDetailed(row) ? row : { allow: row }
+  return makeOperation([name, { ...details, allow: [allow].flat() }])
 })
 
 export const PAGE_OPERATIONS: PageOperation[] = Object.entries(PAGE_ROWS).map(([name, row]) =>

@@ -44,12 +44,12 @@ function jsonSchemaOf(schema: z.ZodType): JsonSchema {
 export function sampleOf(
   schema: z.ZodType,
   chooser: Chooser = FIRST_CHOICE,
-  named: Record<string, unknown> = {},
+  overrides: Record<string, unknown> = {},
 ): Record<string, unknown> {
   const json = jsonSchemaOf(schema)
   const sample = sampleObject(json, json, chooser)
-  const replaced = Object.keys(sample).filter(name => name in named)
-  return { ...sample, ...Object.fromEntries(replaced.map(name => [name, named[name]])) }
+  const replaced = Object.keys(sample).filter(name => name in overrides)
+  return { ...sample, ...Object.fromEntries(replaced.map(name => [name, overrides[name]])) }
 }
 
 function sampleObject(
@@ -82,8 +82,8 @@ function sampleValue(schema: JsonSchema, root: JsonSchema, chooser: Chooser): un
   if (items) return [sampleValue(items as JsonSchema, root, chooser)]
   if (type === 'boolean') return chooser.pick([true, false])
   if (type === 'integer' || type === 'number') {
-    const least = Math.max(Number(minimum ?? 1), 1)
-    return chooser.between(least, Math.min(Number(maximum ?? least), least * 20))
+    const lowest = Math.max(Number(minimum ?? 1), 1)
+    return chooser.between(lowest, Math.min(Number(maximum ?? lowest), lowest * 20))
   }
   if (type === 'object') return sampleObject(shape, root, chooser)
   if (String(pattern).startsWith('^\\d{1,')) return `${chooser.between(1, 100)}`

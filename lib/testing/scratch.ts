@@ -5,7 +5,7 @@ import { join } from 'node:path'
 /** Set by `npm run torture`, whose kills and full disks need a real disk. */
 const { TEST_ON_DISK } = process.env
 
-const MEMORY = '/dev/shm'
+const MEMORY_FOLDER = '/dev/shm'
 /** Free memory required to use it: the databases of one run take about 1 GB. */
 const FREE_BYTES_MIN = 4 * 1024 ** 3
 
@@ -14,7 +14,7 @@ const FREE_BYTES_MIN = 4 * 1024 ** 3
  * several milliseconds. PostgreSQL's settings stay as in production.
  */
 export function makeScratchFolder(prefix: string): string {
-  const folder = mkdtempSync(join(isMemoryUsable() ? MEMORY : tmpdir(), prefix))
+  const folder = mkdtempSync(join(isMemoryUsable() ? MEMORY_FOLDER : tmpdir(), prefix))
   // Started by root, PostgreSQL runs as another user, who must be able to enter the folder.
   chmodSync(folder, 0o755)
   return folder
@@ -23,7 +23,7 @@ export function makeScratchFolder(prefix: string): string {
 function isMemoryUsable(): boolean {
   if (TEST_ON_DISK) return false
   try {
-    const { bavail, bsize } = statfsSync(MEMORY)
+    const { bavail, bsize } = statfsSync(MEMORY_FOLDER)
     return bavail * bsize >= FREE_BYTES_MIN && isMemoryExecutable()
   } catch {
     return false
@@ -35,6 +35,6 @@ function isMemoryExecutable(): boolean {
   const mounts = readFileSync('/proc/mounts', 'utf8').split('\n')
   const options = mounts
     .map(line => line.split(' '))
-    .findLast(([, mountPoint]) => mountPoint === MEMORY)?.[3]
+    .findLast(([, mountPoint]) => mountPoint === MEMORY_FOLDER)?.[3]
   return options !== undefined && !options.split(',').includes('noexec')
 }

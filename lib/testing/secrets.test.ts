@@ -8,20 +8,26 @@ import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 /**
  * Matches an expression whose name suggests a secret. Comparing secrets in JavaScript leaks timing.
  */
-const SECRET =
+const SECRET_EXPRESSION =
   '(?:[\\w.?]*(?:token|secret|password|bearer|signature|hmac|digest|hash|cookie)\\w*(?:\\([^()]*\\))?)'
-const HARMLESS = '(?:null|undefined|true|false|\'[^\']*\'|"[^"]*"|\\d+)'
-const COMPARED = [
-  new RegExp(`(?<![\\w'"])${SECRET}\\s*[!=]==?\\s*(?!${HARMLESS})[\\w.$\`(]`, 'i'),
-  new RegExp(`(?<!${HARMLESS})\\s[!=]==?\\s*${SECRET}(?![\\w'"(])`, 'i'),
-  new RegExp(`${SECRET}\\.(?:equals|localeCompare|startsWith|endsWith|includes|indexOf)\\(`, 'i'),
-  new RegExp(`\\.(?:equals|compare|localeCompare|includes|indexOf|is)\\([^)]*${SECRET}`, 'i'),
+const HARMLESS_VALUE = '(?:null|undefined|true|false|\'[^\']*\'|"[^"]*"|\\d+)'
+const COMPARISONS = [
+  new RegExp(`(?<![\\w'"])${SECRET_EXPRESSION}\\s*[!=]==?\\s*(?!${HARMLESS_VALUE})[\\w.$\`(]`, 'i'),
+  new RegExp(`(?<!${HARMLESS_VALUE})\\s[!=]==?\\s*${SECRET_EXPRESSION}(?![\\w'"(])`, 'i'),
+  new RegExp(
+    `${SECRET_EXPRESSION}\\.(?:equals|localeCompare|startsWith|endsWith|includes|indexOf)\\(`,
+    'i',
+  ),
+  new RegExp(
+    `\\.(?:equals|compare|localeCompare|includes|indexOf|is)\\([^)]*${SECRET_EXPRESSION}`,
+    'i',
+  ),
 ]
 /** SQL must look up the hash, not the secret. */
 const SQL_COMPARISON = /\w = \$\{(?:[\w.]*\.)?(?:token|secret|password|bearer|authorization)\}/i
 
 /** Expressions whose name suggests a secret, but that are no secrets. */
-const KNOWN = [
+const NOT_SECRETS = [
   'parsed.hash',
   // The hash of a request, to detect a repeated one.
   'requestHash',
@@ -31,8 +37,8 @@ function findComparisons(text: string): string[] {
   return text
     .split('\n')
     .filter(line => !/^\s*(\/\/|\*|\/\*)/.test(line))
-    .filter(line => COMPARED.some(rule => rule.test(line)) || SQL_COMPARISON.test(line))
-    .filter(line => !KNOWN.some(known => line.includes(known)))
+    .filter(line => COMPARISONS.some(rule => rule.test(line)) || SQL_COMPARISON.test(line))
+    .filter(line => !NOT_SECRETS.some(known => line.includes(known)))
     .map(line => line.trim())
 }
 
@@ -67,10 +73,10 @@ test('no secret is compared in JavaScript or in SQL', () => {
     .filter(path => /^(app|bin|components|lib)\/.*\.tsx?$/.test(path))
     .filter(path => !/\.test\.tsx?$|^lib\/testing\//.test(path))
   expect(files.length).toBeGreaterThan(50)
-  const found = files.flatMap(path =>
+  const comparisons = files.flatMap(path =>
     findComparisons(readFileSync(path, 'utf8')).map(line => `${path}: ${line}`),
   )
-  expect(found).toEqual([])
+  expect(comparisons).toEqual([])
 })
 
 test('tokens and sessions are found through a unique index of their hash', async () => {

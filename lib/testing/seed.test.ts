@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
-const given = process.env.TEST_SEED
+const originalSeed = process.env.TEST_SEED
 afterEach(() => {
-  process.env.TEST_SEED = given
+  process.env.TEST_SEED = originalSeed
 })
 
 /** Files that may make random choices without the seed, each with its reason. */
@@ -16,8 +16,8 @@ const EXCEPTIONS: Record<string, string> = {
 }
 
 test('random choices of tests follow the seed', () => {
-  const list = ['ls-files', '-co', '--exclude-standard', '*.ts']
-  const files = execFileSync('git', list, { encoding: 'utf8' })
+  const args = ['ls-files', '-co', '--exclude-standard', '*.ts']
+  const files = execFileSync('git', args, { encoding: 'utf8' })
     .split('\n')
     .filter(file => /^(e2e|lib\/testing)\/|\.test\.ts$/.test(file) && !(file in EXCEPTIONS))
   const unseeded = /Math\.random\(|randomInt\(|from 'fast-check'/

@@ -42,7 +42,7 @@ export function makeSoftwareKey(origin: string, { id, privateKey } = newDeviceKe
     counter.writeUInt32BE(tampering.counter ?? 0)
     const verified = (tampering.isVerified ?? true) ? USER_VERIFIED : 0
     const flags = Buffer.from([USER_PRESENT | verified | extraFlags])
-    return Buffer.concat([hash(new URL(tampering.origin ?? origin).hostname), flags, counter])
+    return Buffer.concat([sha256(new URL(tampering.origin ?? origin).hostname), flags, counter])
   }
 
   return {
@@ -57,8 +57,8 @@ export function makeSoftwareKey(origin: string, { id, privateKey } = newDeviceKe
           [1, 2],
           [3, -7],
           [-1, 1],
-          [-2, bytes(x)],
-          [-3, bytes(y)],
+          [-2, decode(x)],
+          [-3, decode(y)],
         ]),
       )
       const lead = [
@@ -90,7 +90,7 @@ export function makeSoftwareKey(origin: string, { id, privateKey } = newDeviceKe
       const authenticatorData = buildAuthenticatorData(tampering)
       const signed = Buffer.concat([
         authenticatorData,
-        hash(Buffer.from(clientDataJSON, 'base64url')),
+        sha256(Buffer.from(clientDataJSON, 'base64url')),
       ])
       const signature = sign('sha256', tampering.isForged ? randomBytes(9) : signed, privateKey)
       const response = {
@@ -116,7 +116,7 @@ function clientData(
   return encode(Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false })))
 }
 
-function hash(text: string | Uint8Array): Buffer {
+function sha256(text: string | Uint8Array): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
@@ -124,6 +124,6 @@ function encode(value: Uint8Array): string {
   return Buffer.from(value).toString('base64url')
 }
 
-function bytes(text: string): Uint8Array {
+function decode(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, 'base64url'))
 }

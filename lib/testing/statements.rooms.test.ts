@@ -9,7 +9,7 @@ import { openAtBank } from '#lib/rooms/charges/open.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
-import { registerCharges, registerLateCharges } from '#lib/rooms/charges/register.ts'
+import { indexCharges, indexLateCharges } from '#lib/rooms/charges/register.ts'
 import { summarizeCharges } from '#lib/rooms/charges/summarize.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
 import { verifyDueCharges } from '#lib/rooms/charges/verify.ts'
@@ -37,7 +37,7 @@ import { type Calls, formatCalls, recordCalls } from '#lib/testing/statements.ts
 inOwnDatabase()
 
 const ACTOR = { type: 'system' } as const
-const bank = Object.assign(new StubBank(), { asksAfterMs: [60_000] })
+const bank = Object.assign(new StubBank(), { queryAgesMs: [60_000] })
 const silentBank = Object.assign(new StubBank(), {
   getCharges: async () => ({ outcome: 'unknown', reason: 'down' }) as const,
 })
@@ -123,8 +123,8 @@ const VERBS: Record<string, Calls> = {
     ],
   },
   'charges/register': {
-    'new charges': () => registerCharges(),
-    'charges behind the mark': () => registerLateCharges(),
+    'new charges': () => indexCharges(),
+    'charges behind the mark': () => indexLateCharges(),
   },
   'charges/total': {
     'charges that match all filters, for a remembered token': [

@@ -45,7 +45,7 @@ const ORDER = {
   dictKey: 'a@example.com',
 } as const
 
-const VERBS: Record<string, Calls> = {
+const VERB_CALLS: Record<string, Calls> = {
   'charges/insert': {
     'a charge': () => openCharge(merchant),
     'a charge, with an Idempotency-Key': () => createCharge(merchant, 'test', CHARGE, null, once()),
@@ -86,10 +86,10 @@ const VERBS: Record<string, Calls> = {
   },
 }
 
-test.each(Object.keys(VERBS))(
+test.each(Object.keys(VERB_CALLS))(
   'lib/rooms/%s.sql is the SQL that the verb sends, one statement per call',
   async verb => {
-    const recorded = await recordCalls(VERBS[verb] ?? {})
+    const recorded = await recordCalls(VERB_CALLS[verb] ?? {})
     for (const [title, sent] of recorded) expect(sent, title).toHaveLength(1)
     await expect(formatCalls(recorded)).toMatchFileSnapshot(`../rooms/${verb}.sql`)
   },

@@ -24,7 +24,7 @@ async function recordStatements(work: Call): Promise<string[]> {
   const query = vi.spyOn(Client.prototype, 'query')
   try {
     await work()
-    const sent = query.mock.calls.map(([given]) => (given as unknown as { text: string }).text)
+    const sent = query.mock.calls.map(([config]) => (config as unknown as { text: string }).text)
     return sent.filter(text => !FRAME.test(text))
   } finally {
     query.mockRestore()
@@ -48,7 +48,7 @@ function nameOrmStatement(text: string): string | null {
   return table ? `-- by the ORM: ${verb === 'FROM' ? 'SELECT FROM' : verb} ${table}\n` : null
 }
 
-const WIDTH = 100
+const LINE_WIDTH = 100
 const QUOTED_OR_SPACE = /('(?:[^']|'')*')|\s+/g
 const TOKEN = /'(?:[^']|'')*'|[()]|[^\s()']+|\s+/g
 const CLAUSE =
@@ -56,7 +56,7 @@ const CLAUSE =
 /** Words before a keyword that begins no clause there, such as `DISTINCT FROM`. */
 const INSIDE_CLAUSE = /\b(?:FOR|FOR NO KEY|LEFT|CROSS|DELETE|DISTINCT|DO) $/
 /** Break points of a long line: after a comma or before a keyword. */
-const BREAK = /(?<=,) |(?<!\(epoch|DISTINCT) (?=(?:AND|OR|WHEN|ELSE|FROM|UNION|END) )/g
+const BREAK_POINT = /(?<=,) |(?<!\(epoch|DISTINCT) (?=(?:AND|OR|WHEN|ELSE|FROM|UNION|END) )/g
 
 /** Formats one clause per line, CTEs indented; subqueries in parentheses stay on one line. */
 export function formatStatement(text: string): string {
@@ -64,18 +64,18 @@ export function formatStatement(text: string): string {
     .replace(QUOTED_OR_SPACE, (_, quoted) => quoted ?? ' ')
     .replace(/(?<=\() | (?=\))/g, '')
   const lines = ['']
-  const open: boolean[] = []
+  const openParentheses: boolean[] = []
   for (const { 0: token, index } of flat.matchAll(TOKEN)) {
     const rest = flat.slice(index)
     const before = lines.at(-1) ?? ''
-    const isInCtes = open.every(isCte => isCte)
+    const isInCtes = openParentheses.every(isCte => isCte)
     const isClause = isInCtes && CLAUSE.test(rest) && !INSIDE_CLAUSE.test(before)
-    const closesCte = token === ')' && open.pop()
-    if (closesCte || isClause) lines.push(`${'  '.repeat(open.length)}${token}`)
+    const closesCte = token === ')' && openParentheses.pop()
+    if (closesCte || isClause) lines.push(`${'  '.repeat(openParentheses.length)}${token}`)
     else lines[lines.length - 1] = before + token
     if (token === '(') {
       const isCte = / AS (?:MATERIALIZED )?$/.test(before)
-      open.push(isInCtes && isCte && /^\((?:SELECT|INSERT|UPDATE|DELETE)\b/.test(rest))
+      openParentheses.push(isInCtes && isCte && /^\((?:SELECT|INSERT|UPDATE|DELETE)\b/.test(rest))
     }
   }
   return `${lines.flatMap(wrap).join('\n').trim()};\n`
@@ -84,8 +84,8 @@ export function formatStatement(text: string): string {
 function wrap(line: string): string[] {
   const indent = `${/^ */.exec(line)?.[0]}    `
   const lines = [line.trimEnd()]
-  for (let last = lines[0] ?? ''; last.length > WIDTH; last = lines.at(-1) ?? '') {
-    const space = findBreak(last.slice(0, WIDTH))
+  for (let last = lines[0] ?? ''; last.length > LINE_WIDTH; last = lines.at(-1) ?? '') {
+    const space = findBreak(last.slice(0, LINE_WIDTH))
     if (space < indent.length) break
     lines.splice(-1, 1, last.slice(0, space), `${indent}${last.slice(space + 1)}`)
   }
@@ -98,9 +98,9 @@ function wrap(line: string): string[] {
 function findBreak(start: string): number {
   const depthAt = (index: number) =>
     start.slice(0, index).split('(').length - start.slice(0, index).split(')').length
-  const places = [...start.matchAll(BREAK)].map(({ index }) => index)
-  const [best] = places
-    .filter(index => index > WIDTH / 3)
+  const breakPoints = [...start.matchAll(BREAK_POINT)].map(({ index }) => index)
+  const [best] = breakPoints
+    .filter(index => index > LINE_WIDTH / 3)
     .sort((a, b) => depthAt(a) - depthAt(b) || b - a)
   return best ?? start.lastIndexOf(' ')
 }

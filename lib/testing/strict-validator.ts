@@ -22,9 +22,9 @@ export function makeStrictValidator(document: Document): (schema: Json) => Valid
   }
   const compiled = new Map<Json, ValidateFunction>()
   return schema => {
-    const known = compiled.get(schema) ?? ajv.compile(closeSchema(schema) as Json)
-    compiled.set(schema, known)
-    return known
+    const validator = compiled.get(schema) ?? ajv.compile(closeSchema(schema) as Json)
+    compiled.set(schema, validator)
+    return validator
   }
 }
 
@@ -36,7 +36,7 @@ function listParts(value: unknown): string[] {
 }
 
 function closeSchema(schema: unknown, isPart = false): unknown {
-  if (Array.isArray(schema)) return schema.map(one => closeSchema(one, isPart))
+  if (Array.isArray(schema)) return schema.map(item => closeSchema(item, isPart))
   if (typeof schema !== 'object' || schema === null) return schema
   const closed: Json = { ...schema }
   for (const key of ['items', 'oneOf', 'anyOf', 'additionalProperties']) {
@@ -48,8 +48,11 @@ function closeSchema(schema: unknown, isPart = false): unknown {
     closed.unevaluatedProperties = false
   }
   if (closed.properties) {
-    const named = Object.entries(closed.properties).map(([name, part]) => [name, closeSchema(part)])
-    closed.properties = Object.fromEntries(named)
+    const closedEntries = Object.entries(closed.properties).map(([name, part]) => [
+      name,
+      closeSchema(part),
+    ])
+    closed.properties = Object.fromEntries(closedEntries)
     if (!isPart) closed.additionalProperties ??= false
   }
   return closed

@@ -1,14 +1,14 @@
-const RUNS = 3
+const RUN_COUNT = 3
 
 /** Returns the shortest of three runs: a busy machine delays one, slow code all of them. */
 export async function measureFastestMs(work: () => unknown): Promise<number> {
-  const tookMs: number[] = []
-  for (let run = 0; run < RUNS; run++) {
+  const durationsMs: number[] = []
+  for (let run = 0; run < RUN_COUNT; run++) {
     const startedAt = performance.now()
     await work()
-    tookMs.push(performance.now() - startedAt)
+    durationsMs.push(performance.now() - startedAt)
   }
-  return Math.min(...tookMs)
+  return Math.min(...durationsMs)
 }
 
 /** Returns the CPU time of this process during the work, over all its threads. */

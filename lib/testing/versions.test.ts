@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 /** Oldest versions without a known vulnerability that affects Troco. */
-const OLDEST: Record<string, string> = {
+const OLDEST_VERSIONS: Record<string, string> = {
   next: '16.4.6',
   'next-auth': '4.24.15',
   react: '19.3.0',
@@ -25,13 +25,16 @@ function isAtLeast(version: string, oldest: string): boolean {
   return version.localeCompare(oldest, 'en', { numeric: true }) >= 0
 }
 
-test.each(Object.entries(OLDEST))('%s is at least %s wherever it is installed', (name, oldest) => {
-  const installed = Object.entries<{ version: string }>(lock.packages)
-    .filter(([path]) => path === `node_modules/${name}` || path.endsWith(`/node_modules/${name}`))
-    .map(([, { version }]) => version)
-  expect(installed.length).toBeGreaterThan(0)
-  for (const version of installed) expect(isAtLeast(version, oldest), version).toBe(true)
-})
+test.each(Object.entries(OLDEST_VERSIONS))(
+  '%s is at least %s wherever it is installed',
+  (name, oldest) => {
+    const installed = Object.entries<{ version: string }>(lock.packages)
+      .filter(([path]) => path === `node_modules/${name}` || path.endsWith(`/node_modules/${name}`))
+      .map(([, { version }]) => version)
+    expect(installed.length).toBeGreaterThan(0)
+    for (const version of installed) expect(isAtLeast(version, oldest), version).toBe(true)
+  },
+)
 
 test('versions are compared numerically', () => {
   expect(isAtLeast('16.10.0', '16.4.6')).toBe(true)
@@ -41,6 +44,8 @@ test('versions are compared numerically', () => {
 test('every version is exact, and the lock file contains no registry URL', () => {
   expect(pins.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
   // Only workspaces are resolved to a path, which is a folder of the repository.
-  const named = Object.values<{ resolved?: string }>(lock.packages).map(entry => entry.resolved)
-  expect(named.filter(place => place !== undefined)).toEqual(manifest.workspaces)
+  const resolvedPaths = Object.values<{ resolved?: string }>(lock.packages).map(
+    entry => entry.resolved,
+  )
+  expect(resolvedPaths.filter(path => path !== undefined)).toEqual(manifest.workspaces)
 })

@@ -31,13 +31,13 @@ export function CodeForm({ code, problem: initialProblem, readCode }: CodeFormPr
     if (isBusy) return
     setFailure(null)
     setBusy(true)
-    const found = await validate(text).catch(error => {
+    const newProblem = await validate(text).catch(error => {
       setFailure(error)
       return null
     })
     setBusy(false)
-    setProblem(found)
-    if (found) form.current?.querySelector('textarea')?.focus()
+    setProblem(newProblem)
+    if (newProblem) form.current?.querySelector('textarea')?.focus()
   }
 
   async function validate(text: string) {

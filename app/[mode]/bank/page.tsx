@@ -11,7 +11,7 @@ import { readCharge, readCode } from '#lib/views/dashboard/bank.ts'
 import type { BankReading, SearchParams } from '#lib/views/dashboard/schema.ts'
 
 /** Maximum pending charges in the list, newest first. */
-const OPEN_MAX = 8
+const PENDING_CHARGES_MAX = 8
 
 interface BankPageProps {
   params: Promise<{ mode: string }>
@@ -30,7 +30,7 @@ export default async function BankPage({ params, searchParams }: BankPageProps) 
   const [t, reading, openCharges] = await Promise.all([
     getTranslations('bank'),
     readRequestedCharge(account.id, code, charge),
-    listChargeRows(account.id, 'test', { status: 'pending', limit: OPEN_MAX }),
+    listChargeRows(account.id, 'test', { status: 'pending', limit: PENDING_CHARGES_MAX }),
   ])
   const pasted = typeof code === 'string' ? code : ''
   return (
@@ -40,7 +40,11 @@ export default async function BankPage({ params, searchParams }: BankPageProps) 
       <ClientMessages namespaces={['bank', 'chargeStatus']}>
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,30rem)_minmax(0,1fr)] lg:gap-8">
           <Bank key={reading?.charge?.id ?? pasted} reading={reading} code={pasted} />
-          <OpenCharges charges={openCharges.rows} limit={OPEN_MAX} chosenId={reading?.charge?.id} />
+          <OpenCharges
+            charges={openCharges.rows}
+            limit={PENDING_CHARGES_MAX}
+            chosenId={reading?.charge?.id}
+          />
         </div>
       </ClientMessages>
     </>

@@ -9,10 +9,10 @@ import { Dialog } from '#components/ui/dialog.tsx'
 import { MoneyField } from '#components/ui/field.tsx'
 import { formatReais, parseReais } from '#lib/base/money.ts'
 
-const CHIP =
+const CHIP_CLASS =
   'inline-flex h-9 items-center gap-1.5 border bg-surface font-medium text-small transition-colors duration-150'
-const UNSET = 'border-line2 text-muted hover:text-ink'
-const SET = 'border-accent bg-accent-soft text-accent'
+const UNSET_CLASS = 'border-line2 text-muted hover:text-ink'
+const SET_CLASS = 'border-accent bg-accent-soft text-accent'
 
 interface AmountFilterProps {
   get: (name: string) => string
@@ -24,14 +24,14 @@ export function AmountFilter({ get, set }: AmountFilterProps) {
   const t = useTranslations()
   const [isOpen, setOpen] = useState(false)
   const text = useRangeText(get('amount_from'), get('amount_to'))
-  const look = text === null ? UNSET : SET
+  const stateClass = text === null ? UNSET_CLASS : SET_CLASS
   return (
     <span className="inline-flex">
       <button
         type="button"
         aria-haspopup="dialog"
         onClick={() => setOpen(true)}
-        className={`${CHIP} ${look} px-3.5 ${text === null ? 'rounded-chip' : 'rounded-l-chip border-r-0 pr-2'}`}
+        className={`${CHIP_CLASS} ${stateClass} px-3.5 ${text === null ? 'rounded-chip' : 'rounded-l-chip border-r-0 pr-2'}`}
       >
         {t('charges.amount')}: {text ?? t('ui.any')}
         {text === null ? <ChevronDown size={14} aria-hidden /> : null}
@@ -41,7 +41,7 @@ export function AmountFilter({ get, set }: AmountFilterProps) {
           type="button"
           onClick={() => set({ amount_from: null, amount_to: null })}
           aria-label={`${t('ui.clear')}: ${t('charges.amount')}`}
-          className={`${CHIP} ${look} rounded-r-chip border-l-0 pr-3 pl-1`}
+          className={`${CHIP_CLASS} ${stateClass} rounded-r-chip border-l-0 pr-3 pl-1`}
         >
           <X size={15} aria-hidden />
         </button>
@@ -76,14 +76,15 @@ function AmountRangeForm({ from, to, onChoose }: AmountRangeFormProps) {
     const data = new FormData(event.currentTarget)
     const texts = ['amount_from', 'amount_to'].map(name => String(data.get(name)).trim())
     const [min = null, max = null] = texts.map(text => (text ? parseReais(text) : null))
-    const invalid = texts.map((text, at) => text !== '' && [min, max][at] === null)
+    const isInvalid = texts.map((text, index) => text !== '' && [min, max][index] === null)
     const isReversed = min !== null && max !== null && max < min
-    const found: Record<string, string> = {}
-    if (invalid[0]) found.amount_from = t('charges.amountInvalid')
-    if (invalid[1]) found.amount_to = t('charges.amountInvalid')
-    if (isReversed) found.amount_to = t('charges.amountOrder')
-    setProblems(found)
-    if (Object.keys(found).length === 0) onChoose(min?.toString() ?? null, max?.toString() ?? null)
+    const newProblems: Record<string, string> = {}
+    if (isInvalid[0]) newProblems.amount_from = t('charges.amountInvalid')
+    if (isInvalid[1]) newProblems.amount_to = t('charges.amountInvalid')
+    if (isReversed) newProblems.amount_to = t('charges.amountOrder')
+    setProblems(newProblems)
+    if (Object.keys(newProblems).length === 0)
+      onChoose(min?.toString() ?? null, max?.toString() ?? null)
   }
   return (
     <form onSubmit={submit} noValidate className="grid gap-5">
@@ -116,10 +117,10 @@ function parseCents(text: string): number | null {
   return /^\d{1,12}$/.test(text) ? Number(text) : null
 }
 
-function useRangeText(first: string, last: string): string | null {
+function useRangeText(fromParam: string, toParam: string): string | null {
   const t = useTranslations('charges')
   const locale = useLocale()
-  const [from, to] = [first, last].map(text => {
+  const [from, to] = [fromParam, toParam].map(text => {
     const amount = parseCents(text)
     return amount === null ? null : moneyText(amount, locale)
   })

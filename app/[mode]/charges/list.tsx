@@ -46,7 +46,7 @@ export function ChargeList({ apiParams, filters, initialData }: ChargeListProps)
         {isEmpty ? (
           <NoCharges clear={isFiltered ? clear : null} />
         ) : (
-          <ChargeRows label={t('title')} created={t('created')} charges={data.data} />
+          <ChargeRows label={t('title')} createdLabel={t('created')} charges={data.data} />
         )}
       </ListBody>
     </>

@@ -7,7 +7,7 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import type { DayReceived } from '#lib/views/dashboard/schema.ts'
 
 /** Loaded after the page. The layout reserves the chart's space. */
-const Chart = dynamic(() => import('#app/[mode]/home/chart.tsx').then(found => found.Chart), {
+const Chart = dynamic(() => import('#app/[mode]/home/chart.tsx').then(module => module.Chart), {
   ssr: false,
 })
 
@@ -64,26 +64,26 @@ const LABELED_BARS_MAX = 10
 
 /** Labels below the bars. For many days only five, the first and last aligned with the edges. */
 function DayLabels({ days }: { days: string[] }) {
-  const format = useDayText()
+  const formatDay = useDayText()
   const hasLabelPerBar = days.length <= LABELED_BARS_MAX
-  const marks = hasLabelPerBar ? days.length : 5
-  const labeledDays = Array.from({ length: marks }, (_, nth) =>
-    Math.round((nth * (days.length - 1)) / Math.max(1, marks - 1)),
+  const labelCount = hasLabelPerBar ? days.length : 5
+  const labeledDayIndexes = Array.from({ length: labelCount }, (_, index) =>
+    Math.round((index * (days.length - 1)) / Math.max(1, labelCount - 1)),
   )
   return (
     <p aria-hidden className="relative mt-3 h-5 text-muted text-small">
-      {labeledDays.map((place, nth) => {
-        const isEdge = nth === 0 || nth === marks - 1
-        const look = `${isEdge ? '' : 'max-md:hidden'} ${isEdge && !hasLabelPerBar ? '' : '-translate-x-1/2'}`
-        const middle = { left: `${((place + 0.5) / days.length) * 100}%` }
-        const edge = nth === 0 ? { left: 0 } : { right: 0 }
+      {labeledDayIndexes.map((dayIndex, index) => {
+        const isEdge = index === 0 || index === labelCount - 1
+        const labelClass = `${isEdge ? '' : 'max-md:hidden'} ${isEdge && !hasLabelPerBar ? '' : '-translate-x-1/2'}`
+        const middle = { left: `${((dayIndex + 0.5) / days.length) * 100}%` }
+        const edge = index === 0 ? { left: 0 } : { right: 0 }
         return (
           <span
-            key={place}
+            key={dayIndex}
             style={isEdge && !hasLabelPerBar ? edge : middle}
-            className={`absolute whitespace-nowrap ${look}`}
+            className={`absolute whitespace-nowrap ${labelClass}`}
           >
-            {format(days[place] ?? '')}
+            {formatDay(days[dayIndex] ?? '')}
           </span>
         )
       })}
@@ -94,7 +94,7 @@ function DayLabels({ days }: { days: string[] }) {
 function DayTable({ days }: { days: DayReceived[] }) {
   const t = useTranslations('chart')
   const locale = useLocale()
-  const format = useDayText()
+  const formatDay = useDayText()
   return (
     <div className="sr-only">
       <table>
@@ -109,7 +109,7 @@ function DayTable({ days }: { days: DayReceived[] }) {
         <tbody>
           {days.map(({ day, amount, count }) => (
             <tr key={day}>
-              <th scope="row">{format(day)}</th>
+              <th scope="row">{formatDay(day)}</th>
               <td>{moneyText(amount, locale)}</td>
               <td>{count}</td>
             </tr>

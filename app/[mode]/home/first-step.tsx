@@ -23,11 +23,15 @@ interface FirstStepProps {
 export function FirstStep({ step, isDone, isNext, origin, isLocal }: FirstStepProps) {
   const t = useTranslations('steps')
   const Icon = isDone ? Check : Circle
-  const look = isDone ? 'bg-ok-soft text-ok' : isNext ? 'bg-accent-soft text-accent' : 'text-muted'
+  const toneClass = isDone
+    ? 'bg-ok-soft text-ok'
+    : isNext
+      ? 'bg-accent-soft text-accent'
+      : 'text-muted'
   return (
     <li className={`flex gap-3 border-line not-first:border-t ${isNext ? 'py-3.5' : 'py-1.5'}`}>
       <span className={`grid w-6 shrink-0 place-items-center ${isNext ? 'h-6' : 'h-10'}`}>
-        <span className={`grid size-6 place-items-center rounded-chip ${look}`}>
+        <span className={`grid size-6 place-items-center rounded-chip ${toneClass}`}>
           <Icon size={14} strokeWidth={2.2} aria-hidden />
         </span>
         <span className="sr-only">{isDone ? t('isDone') : t('isOpen')}</span>

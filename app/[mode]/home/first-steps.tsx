@@ -37,14 +37,14 @@ export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
       isDismissed || (state.data && isAllDone(state.data)) ? false : REFRESH_MS,
     gcTime: 0,
   })
-  const next = FIRST_STEPS.find(step => !steps[step])
-  const done = FIRST_STEPS.filter(step => steps[step]).length
+  const nextStep = FIRST_STEPS.find(step => !steps[step])
+  const doneCount = FIRST_STEPS.filter(step => steps[step]).length
   const isDone = isAllDone(steps)
   const queryClient = useQueryClient()
   // A finished step also changes the figures of the page.
   useEffect(() => {
-    if (done > 0) queryClient.invalidateQueries({ queryKey: ['home'] })
-  }, [done, queryClient])
+    if (doneCount > 0) queryClient.invalidateQueries({ queryKey: ['home'] })
+  }, [doneCount, queryClient])
   useEffect(() => {
     if (!isDone) return
     const timer = setTimeout(() => setDismissed(true), DONE_SHOWN_MS)
@@ -60,7 +60,7 @@ export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
               {t('title')}
             </h2>
             <p role="status" className="text-muted text-small">
-              {isDone ? t('done') : t('progress', { done })}
+              {isDone ? t('done') : t('progress', { done: doneCount })}
             </p>
           </div>
           <button
@@ -81,7 +81,7 @@ export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
               key={step}
               {...{ step, origin, isLocal }}
               isDone={steps[step]}
-              isNext={step === next}
+              isNext={step === nextStep}
             />
           ))}
         </ol>

@@ -13,7 +13,7 @@ interface HintProps {
 /** Shows an explanation of its content on hover, tap and keyboard focus. */
 export function Hint({ text, side = 'start', isPlain = false, children }: HintProps) {
   const id = useId()
-  const dots = isPlain
+  const underlineClass = isPlain
     ? ''
     : 'underline decoration-line2 decoration-dotted decoration-1 underline-offset-4'
   return (
@@ -22,7 +22,7 @@ export function Hint({ text, side = 'start', isPlain = false, children }: HintPr
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the explanation opens on keyboard focus
         tabIndex={0}
         aria-describedby={id}
-        className={`inline-flex min-h-6 cursor-help items-center rounded-[4px] ${dots}`}
+        className={`inline-flex min-h-6 cursor-help items-center rounded-[4px] ${underlineClass}`}
       >
         {children}
       </span>

@@ -94,7 +94,7 @@ function LatestCharges({ charges, mode }: LatestChargesProps) {
           <NoCharges mode={mode} />
         </Sheet>
       ) : (
-        <ChargeRows label={t('recent')} created={t('created')} charges={charges} />
+        <ChargeRows label={t('recent')} createdLabel={t('created')} charges={charges} />
       )}
     </section>
   )

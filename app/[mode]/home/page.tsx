@@ -150,8 +150,8 @@ function Greeting({ name }: { name: string }) {
     timeZone: useTimeZone(),
   })
   const hour = Number(format.format(useNow()))
-  const time = hour < 5 || hour >= 18 ? 'evening' : hour < 12 ? 'morning' : 'afternoon'
+  const partOfDay = hour < 5 || hour >= 18 ? 'evening' : hour < 12 ? 'morning' : 'afternoon'
   // A member invited by e-mail has no name yet.
   const firstName = name.includes('@') ? '' : (name.split(/\s+/)[0] ?? '')
-  return firstName ? t('named', { greeting: t(time), name: firstName }) : t(time)
+  return firstName ? t('named', { greeting: t(partOfDay), name: firstName }) : t(partOfDay)
 }

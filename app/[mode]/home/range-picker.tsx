@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 
 const DayRangeDialog = dynamic(() =>
-  import('#app/[mode]/home/day-range-dialog.tsx').then(found => found.DayRangeDialog),
+  import('#app/[mode]/home/day-range-dialog.tsx').then(module => module.DayRangeDialog),
 )
 
 const PERIODS = ['7d', '30d', '90d', 'custom'] as const

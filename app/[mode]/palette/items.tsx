@@ -41,11 +41,11 @@ const STATUS_STYLES = {
   exhausted: { tone: 'bad', icon: X },
 } satisfies Record<string, { tone: Tone; icon: LucideIcon }>
 
-function isKnown(status: string): status is keyof typeof STATUS_STYLES {
+function isKnownStatus(status: string): status is keyof typeof STATUS_STYLES {
   return status in STATUS_STYLES
 }
 
-const ITEM =
+const ITEM_CLASS =
   'flex min-h-11 cursor-pointer select-none items-center gap-3 rounded-control px-3 py-1.5 data-[selected=true]:bg-sunk'
 
 interface HitItemProps {
@@ -58,7 +58,7 @@ export function HitItem({ hit, onSelect }: HitItemProps) {
   const { kind, label, detail, amount, status } = hit
   const Icon = ICONS[kind]
   return (
-    <Command.Item value={hitKey(hit)} onSelect={onSelect} className={ITEM}>
+    <Command.Item value={hitKey(hit)} onSelect={onSelect} className={ITEM_CLASS}>
       <Icon size={17} strokeWidth={1.8} aria-hidden className="shrink-0 text-muted" />
       <span className="min-w-0 flex-1">
         <span className="block truncate font-medium">{label}</span>
@@ -73,7 +73,9 @@ export function HitItem({ hit, onSelect }: HitItemProps) {
             <Money cents={amount} />
           </span>
         )}
-        {isKnown(status) ? <Chip {...STATUS_STYLES[status]}>{t(`status.${status}`)}</Chip> : null}
+        {isKnownStatus(status) ? (
+          <Chip {...STATUS_STYLES[status]}>{t(`status.${status}`)}</Chip>
+        ) : null}
       </span>
     </Command.Item>
   )
@@ -105,7 +107,7 @@ export function TargetGroup({ heading, targets = [], onSelect, children }: Targe
             key={name}
             value={name}
             onSelect={() => onSelect?.(target)}
-            className={ITEM}
+            className={ITEM_CLASS}
           >
             <Icon size={17} strokeWidth={1.8} aria-hidden className="shrink-0 text-muted" />
             <span className="min-w-0 truncate">{t(`target.${name}`)}</span>

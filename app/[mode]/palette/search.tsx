@@ -23,7 +23,7 @@ import { nextLocale } from '#lib/base/locale.ts'
 import { ApiError } from '#lib/edge/client/api.ts'
 
 /** Matches a digit or @: the text is an id, document or e-mail, not the name of a page. */
-const IDENTIFIER = /[\d@]/
+const IDENTIFIER_PATTERN = /[\d@]/
 
 export function Search({ onClose }: { onClose: () => void }) {
   const t = useTranslations('palette')
@@ -40,22 +40,22 @@ export function Search({ onClose }: { onClose: () => void }) {
     matchesTarget(target, text) && (!target.needs || hasPermission(target.needs))
   const places = pageTargets(mode).filter(isOffered)
   const actions = actionTargets(mode).filter(isOffered)
-  const targets = places.length + actions.length
+  const targetCount = places.length + actions.length
 
   useEffect(() => {
     const [first] = hits ?? []
     if (!hits || !first) return
     setSelected(hitKey(first))
-    const exact = hits.filter(hit => hit.isExact)
-    const [only] = exact.length > 0 ? exact : hits
-    if (pendingEnter.current === text && only && (exact.length === 1 || hits.length === 1))
-      openPage(only.href)
+    const exactHits = hits.filter(hit => hit.isExact)
+    const [onlyHit] = exactHits.length > 0 ? exactHits : hits
+    if (pendingEnter.current === text && onlyHit && (exactHits.length === 1 || hits.length === 1))
+      openPage(onlyHit.href)
     pendingEnter.current = null
   }, [hits, text, openPage])
 
   function onKeyDown(event: KeyboardEvent) {
     if (event.key !== 'Enter' || !isSearching) return
-    if (targets > 0 && !IDENTIFIER.test(text)) return
+    if (targetCount > 0 && !IDENTIFIER_PATTERN.test(text)) return
     event.preventDefault()
     pendingEnter.current = text
   }
@@ -106,7 +106,7 @@ export function Search({ onClose }: { onClose: () => void }) {
       <SearchStatus
         isSearching={isSearching}
         hitCount={hits?.length ?? 0}
-        targetCount={targets}
+        targetCount={targetCount}
         error={failure ?? error}
         hasQuery={text !== ''}
       />

@@ -63,7 +63,7 @@ export function pageTargets(mode: Mode): Target[] {
 
 export function actionTargets(mode: Mode): Target[] {
   const basePath = `/${mode}`
-  const [name, other] =
+  const [name, otherMode] =
     mode === 'test' ? (['toLive', 'live'] as const) : (['toTest', 'test'] as const)
   return [
     { name: 'newCharge', icon: Plus, href: `${basePath}/charges/new`, needs: 'transactions:write' },
@@ -79,7 +79,7 @@ export function actionTargets(mode: Mode): Target[] {
       href: `${basePath}/settings/tokens/new`,
       needs: 'tokens:write',
     },
-    { name, icon: FlaskConical, href: `/${other}/home` },
+    { name, icon: FlaskConical, href: `/${otherMode}/home` },
     { name: 'light', icon: Sun, action: { theme: 'light' } },
     { name: 'dark', icon: Moon, action: { theme: 'dark' } },
     { name: 'system', icon: Monitor, action: { theme: 'system' } },
@@ -122,7 +122,7 @@ export function matchesTarget({ name }: Target, typed: string): boolean {
   const words = normalizeText([...names, SYNONYMS[name]].join(' ')).split(/[\s:]+/)
   return normalizeText(typed)
     .split(/\s+/)
-    .every(part => words.some(word => word.startsWith(part)))
+    .every(typedWord => words.some(word => word.startsWith(typedWord)))
 }
 
 function normalizeText(text: string): string {

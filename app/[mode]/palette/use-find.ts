@@ -9,7 +9,7 @@ import type { Hit } from '#lib/views/dashboard/schema.ts'
 const DEBOUNCE_MS = 160
 const QUERY_LENGTH_MIN = 2
 /** Matches a pasted token. Only its start is sent, because servers and proxies log URLs. */
-const TOKEN = /^(troco_(?:test|live)_\w{9})\w+$/
+const TOKEN_PATTERN = /^(troco_(?:test|live)_\w{9})\w+$/
 
 export interface FindState {
   /** Results for the current text; null until they arrive. */
@@ -20,7 +20,7 @@ export interface FindState {
 
 export function useFind(typed: string): FindState {
   const api = useApi()
-  const text = typed.trim().replace(TOKEN, '$1')
+  const text = typed.trim().replace(TOKEN_PATTERN, '$1')
   const debounced = useDebounced(text)
   const isLongEnough = text.length >= QUERY_LENGTH_MIN
   const { data, error } = useQuery({

@@ -55,7 +55,7 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
     <form
       {...editFormProps(form, isUnchanged, data => {
         setSaved(false)
-        setCurrent({ ...stored, ...rawFields(data) })
+        setCurrent({ ...stored, ...readTrimmedFields(data) })
       })}
     >
       <fieldset
@@ -120,14 +120,14 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
   )
 }
 
-function rawFields(data: FormData) {
+function readTrimmedFields(data: FormData) {
   const text = (name: string) => String(data.get(name) ?? '').trim()
   const [name, city, time_zone] = [text('name'), text('city'), text('time_zone')]
   return { name, city, expires_in: Number(data.get('expires_in')), time_zone }
 }
 
 function readFields(data: FormData) {
-  const { name, city, ...rest } = rawFields(data)
+  const { name, city, ...rest } = readTrimmedFields(data)
   return { name: name || undefined, city: city || undefined, ...rest }
 }
 

@@ -81,7 +81,9 @@ async function AccountSection({ account }: { account: SessionAccount }) {
       <AccountForm
         account={{ name, city, expires_in, time_zone }}
         canWrite={canWrite}
-        timeZones={<TimeZoneOptions brazil={t('account.brazil')} world={t('account.world')} />}
+        timeZones={
+          <TimeZoneOptions brazilLabel={t('account.brazil')} worldLabel={t('account.world')} />
+        }
       />
     </Section>
   )

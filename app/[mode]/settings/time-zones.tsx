@@ -1,7 +1,7 @@
 import { useLocale } from 'next-intl'
 
 /** Brazilian zones with their local names; other zones show their identifier. */
-const BRAZIL: Record<string, string> = {
+const BRAZILIAN_ZONES: Record<string, string> = {
   'America/Sao_Paulo': 'São Paulo, Brasília',
   'America/Bahia': 'Salvador',
   'America/Fortaleza': 'Fortaleza',
@@ -21,15 +21,15 @@ const BRAZIL: Record<string, string> = {
 }
 
 interface TimeZoneOptionsProps {
-  brazil: string
-  world: string
+  brazilLabel: string
+  worldLabel: string
 }
 
 /** Options of all time zones, the Brazilian zones first. */
-export function TimeZoneOptions({ brazil, world }: TimeZoneOptionsProps) {
+export function TimeZoneOptions({ brazilLabel, worldLabel }: TimeZoneOptionsProps) {
   const locale = useLocale()
-  const known = Intl.supportedValuesOf('timeZone')
-  const others = known.filter(name => !(name in BRAZIL))
+  const supportedZones = Intl.supportedValuesOf('timeZone')
+  const otherZones = supportedZones.filter(name => !(name in BRAZILIAN_ZONES))
   const option = (name: string, label: string) => (
     <option key={name} value={name}>
       {label} ({offsetOf(name, locale)})
@@ -37,14 +37,14 @@ export function TimeZoneOptions({ brazil, world }: TimeZoneOptionsProps) {
   )
   return (
     <>
-      <optgroup label={brazil}>
-        {Object.entries(BRAZIL)
-          .filter(([name]) => known.includes(name))
+      <optgroup label={brazilLabel}>
+        {Object.entries(BRAZILIAN_ZONES)
+          .filter(([name]) => supportedZones.includes(name))
           .map(([name, city]) => option(name, city))}
       </optgroup>
-      <optgroup label={world}>
-        {others.map(name => option(name, name.replaceAll('_', ' ').replaceAll('/', ' / ')))}
-        {others.includes('UTC') ? null : option('UTC', 'UTC')}
+      <optgroup label={worldLabel}>
+        {otherZones.map(name => option(name, name.replaceAll('_', ' ').replaceAll('/', ' / ')))}
+        {otherZones.includes('UTC') ? null : option('UTC', 'UTC')}
       </optgroup>
     </>
   )

@@ -32,7 +32,7 @@ export function ExportButton({ format }: { format: 'csv' | 'ofx' }) {
         const value = filters.get(key)
         if (value) query.set(key, value)
       }
-      const response = await api.open(`/dashboard/statement/export?${query}`)
+      const response = await api.fetchRaw(`/dashboard/statement/export?${query}`)
       saveAs(await response.blob(), fileNameOf(response, `statement.${format}`))
       setOutcome('exported')
     } catch (error) {

@@ -1,7 +1,7 @@
 import { useTranslations } from 'next-intl'
 import { Sheet, Skeleton } from '#components/ui/sheet.tsx'
 
-const ROWS = ['a', 'b', 'c', 'd', 'e', 'f']
+const ROW_KEYS = ['a', 'b', 'c', 'd', 'e', 'f']
 
 /** Placeholder with the proportions of the page, to avoid a layout shift. */
 export default function StatementLoading() {
@@ -17,7 +17,7 @@ export default function StatementLoading() {
       <Skeleton className="mb-4 h-9 w-56" />
       <Sheet className="mb-6 h-[148px] md:h-[104px]" />
       <Sheet className="grid gap-6 px-[18px] py-5">
-        {ROWS.map(row => (
+        {ROW_KEYS.map(row => (
           <Skeleton key={row} className="h-6" />
         ))}
       </Sheet>

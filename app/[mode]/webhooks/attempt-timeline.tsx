@@ -20,7 +20,7 @@ export function AttemptTimeline({ delivery, shownNumber, onChoose }: AttemptTime
   const t = useTranslations('deliveries')
   const { brief } = useAttemptText()
   const { callDuration } = useDurations()
-  const { attempts, is_under_way, next_attempt_at: next, later_pauses_s } = delivery
+  const { attempts, is_under_way, next_attempt_at: nextAttemptAt, later_pauses_s } = delivery
   const number = attempts.length + 1
   return (
     <section className="mt-5">
@@ -51,8 +51,8 @@ export function AttemptTimeline({ delivery, shownNumber, onChoose }: AttemptTime
         })}
         {is_under_way ? (
           <TimelineStep tone="wait" icon={Send} title={t('status.sending')} aside={number} />
-        ) : next ? (
-          <NextAttemptStep at={next} number={number} later={later_pauses_s} />
+        ) : nextAttemptAt ? (
+          <NextAttemptStep at={nextAttemptAt} number={number} laterPausesS={later_pauses_s} />
         ) : null}
       </Timeline>
     </section>
@@ -62,14 +62,14 @@ export function AttemptTimeline({ delivery, shownNumber, onChoose }: AttemptTime
 interface NextAttemptStepProps {
   at: string
   number: number
-  later: number[]
+  laterPausesS: number[]
 }
 
-function NextAttemptStep({ at, number, later }: NextAttemptStepProps) {
+function NextAttemptStep({ at, number, laterPausesS }: NextAttemptStepProps) {
   const t = useTranslations('deliveries')
   const { remaining, delay } = useDurations()
   const seconds = useSecondsTo(at)
-  const pauses = later.map(delay).join(', ')
+  const pauses = laterPausesS.map(delay).join(', ')
   return (
     <TimelineStep
       tone="wait"

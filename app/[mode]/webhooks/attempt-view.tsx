@@ -63,8 +63,10 @@ export function Exchange({ url, attempt, previous }: ExchangeProps) {
   const { meaning } = useAttemptText()
   const [part, setPart] = useState<ExchangePart>('response')
   const { response_status: status, problem, request_headers: headers, request_body: body } = attempt
-  const describeResult = (one: ExchangeProps['attempt']) =>
-    one.response_status === null ? (meaning(one) ?? '') : responseText(one.response_status, one)
+  const describeResult = (result: ExchangeProps['attempt']) =>
+    result.response_status === null
+      ? (meaning(result) ?? '')
+      : responseText(result.response_status, result)
   const difference = previous
     ? diffResponses(describeResult(previous), describeResult(attempt))
     : []
@@ -73,7 +75,8 @@ export function Exchange({ url, attempt, previous }: ExchangeProps) {
     'request',
     ...(difference.length > 0 ? (['difference'] as const) : []),
   ]
-  const raw = part === 'request' ? body : part === 'response' ? attempt.response_body : null
+  const copyableBody =
+    part === 'request' ? body : part === 'response' ? attempt.response_body : null
   return (
     <>
       <fieldset className="mt-3 flex min-w-0 flex-wrap gap-2">
@@ -115,8 +118,13 @@ export function Exchange({ url, attempt, previous }: ExchangeProps) {
             className="text-small"
           />
         )}
-        {raw ? (
-          <CopyButton text={raw} label={t('copyBody')} variant="plain" className="text-small" />
+        {copyableBody ? (
+          <CopyButton
+            text={copyableBody}
+            label={t('copyBody')}
+            variant="plain"
+            className="text-small"
+          />
         ) : null}
       </div>
     </>

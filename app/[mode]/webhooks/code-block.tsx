@@ -1,6 +1,6 @@
 import type { DiffLine } from '#app/[mode]/webhooks/response-diff.ts'
 
-const MARKS = { '+': 'bg-ok-soft text-ok', '-': 'bg-bad-soft text-bad', ' ': '' }
+const SIGN_CLASSES = { '+': 'bg-ok-soft text-ok', '-': 'bg-bad-soft text-bad', ' ': '' }
 
 interface CodeBlockProps {
   label: string
@@ -20,9 +20,12 @@ export function CodeBlock({ label, text, lines }: CodeBlockProps) {
     >
       <pre className="whitespace-pre-wrap break-all font-mono text-[12.5px] leading-[1.6]">
         {lines
-          ? lines.map(({ sign, text: line }, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no id and never move
-              <span key={at} className={`-mx-1.5 block rounded-[4px] px-1.5 ${MARKS[sign]}`}>
+          ? lines.map(({ sign, text: line }, index) => (
+              <span
+                // biome-ignore lint/suspicious/noArrayIndexKey: lines have no id and never move
+                key={index}
+                className={`-mx-1.5 block rounded-[4px] px-1.5 ${SIGN_CLASSES[sign]}`}
+              >
                 {`${sign} ${line}`}
               </span>
             ))

@@ -38,7 +38,7 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
   const { account, mode } = await requireMember(params)
   const { id } = await params
   const query = readDeliveriesQuery(await searchParams, account.timeZone)
-  const [t, page, endpoints, failed, delivery] = await Promise.all([
+  const [t, page, endpoints, resendable, delivery] = await Promise.all([
     getTranslations('webhooks'),
     listDeliveriesOf(account.id, mode, query),
     listEndpoints(account.id, mode),
@@ -63,9 +63,9 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
         <Deliveries
           query={query}
           page={{ data: page.rows, next_cursor: page.nextCursor }}
-          failed={failed}
-          endpoints={endpoints.map(one => ({ id: one.id, url: one.url }))}
-          selected={delivery?.id}
+          resendable={resendable}
+          endpoints={endpoints.map(endpoint => ({ id: endpoint.id, url: endpoint.url }))}
+          selectedId={delivery?.id}
         >
           {delivery ? <DeliveryPanel key={delivery.id} delivery={delivery} /> : null}
         </Deliveries>

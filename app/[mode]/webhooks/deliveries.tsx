@@ -7,7 +7,7 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { useDeliveries } from '#app/[mode]/webhooks/delivery-data.ts'
 import { DeliveryFilters } from '#app/[mode]/webhooks/delivery-filters.tsx'
-import { COLUMNS, DeliveryRow } from '#app/[mode]/webhooks/delivery-row.tsx'
+import { COLUMNS_CLASS, DeliveryRow } from '#app/[mode]/webhooks/delivery-row.tsx'
 import { ResendFailed } from '#app/[mode]/webhooks/resend-failed.tsx'
 import type { ResendFilter } from '#app/[mode]/webhooks/resend-filter.ts'
 import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
@@ -24,10 +24,10 @@ import type { DeliveriesQuery, DeliveryPage, Endpoint } from '#lib/services/webh
 interface DeliveriesProps {
   query: DeliveriesQuery
   page: DeliveryPage
-  failed: { filter: ResendFilter; count: number } | null
+  resendable: { filter: ResendFilter; count: number } | null
   endpoints: Pick<Endpoint, 'id' | 'url'>[]
   /** Id of the delivery shown beside the list, on phones instead of the list. */
-  selected?: string
+  selectedId?: string
   children?: ReactNode
 }
 
@@ -45,15 +45,15 @@ const FILTER_NAMES = [
 export function Deliveries({
   query,
   page,
-  failed,
+  resendable,
   endpoints,
-  selected,
+  selectedId,
   children,
 }: DeliveriesProps) {
   const t = useTranslations('deliveries')
   const { get, set, isPending } = useFilters()
   const { data } = useDeliveries(query, page)
-  const listClass = selected ? 'max-xl:hidden' : ''
+  const listClass = selectedId ? 'max-xl:hidden' : ''
   const isFiltered = FILTER_NAMES.some(get)
   const clear = () => set(Object.fromEntries(FILTER_NAMES.map(name => [name, null])))
   return (
@@ -72,15 +72,15 @@ export function Deliveries({
             onSearch={reference => set({ reference })}
           />
         </div>
-        {failed ? (
+        {resendable ? (
           <IfAllowed permission="webhooks:write">
-            <ResendFailed filter={failed.filter} initialCount={failed.count} />
+            <ResendFailed filter={resendable.filter} initialCount={resendable.count} />
           </IfAllowed>
         ) : null}
       </div>
       <div
         className={
-          selected
+          selectedId
             ? 'grid items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,0.72fr)]'
             : undefined
         }
@@ -91,7 +91,7 @@ export function Deliveries({
             className={`overflow-clip transition-opacity duration-150 ${isPending ? 'opacity-60' : ''}`}
           >
             {data.data.length > 0 ? (
-              <DeliveryList deliveries={data.data} selected={selected} />
+              <DeliveryList deliveries={data.data} selectedId={selectedId} />
             ) : isFiltered ? (
               <NoMatches title={t('noneFound')} text={t('noneFoundText')} clear={clear} />
             ) : (
@@ -108,10 +108,10 @@ export function Deliveries({
 
 function DeliveryList({
   deliveries,
-  selected,
+  selectedId,
 }: {
   deliveries: DeliveryPage['data']
-  selected?: string
+  selectedId?: string
 }) {
   const t = useTranslations('deliveries')
   const { scope } = useApi()
@@ -124,7 +124,7 @@ function DeliveryList({
     <>
       <div
         aria-hidden
-        className={`hidden gap-x-4 px-[18px] py-2.5 font-medium text-[12.5px] text-muted md:grid ${COLUMNS}`}
+        className={`hidden gap-x-4 px-[18px] py-2.5 font-medium text-[12.5px] text-muted md:grid ${COLUMNS_CLASS}`}
       >
         <span>{t('event')}</span>
         <span>{t('state')}</span>
@@ -136,7 +136,7 @@ function DeliveryList({
             key={delivery.id}
             delivery={delivery}
             href={hrefOf(delivery.id)}
-            isSelected={delivery.id === selected}
+            isSelected={delivery.id === selectedId}
           />
         ))}
       </ul>

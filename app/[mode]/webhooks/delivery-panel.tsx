@@ -15,18 +15,18 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 
-const WIDE = '(min-width: 80rem)'
+const WIDE_WINDOW_QUERY = '(min-width: 80rem)'
 
 export function DeliveryPanel({ delivery: initialDelivery }: { delivery: DeliveryDetail }) {
   const t = useTranslations('deliveries')
   const { data } = useDelivery(initialDelivery)
-  const [chosen, setChosen] = useState<number | null>(null)
+  const [chosenNumber, setChosenNumber] = useState<number | null>(null)
   const { data: delivery } = data
   const { attempts } = delivery
-  const shownAttempt = attempts.find(({ number }) => number === chosen) ?? attempts.at(-1)
+  const shownAttempt = attempts.find(({ number }) => number === chosenNumber) ?? attempts.at(-1)
   // On phones the panel replaces the list, so it starts at the top.
   useEffect(() => {
-    if (!matchMedia(WIDE).matches) scrollTo(0, 0)
+    if (!matchMedia(WIDE_WINDOW_QUERY).matches) scrollTo(0, 0)
   }, [])
   return (
     <div className="min-w-0 xl:sticky xl:top-6">
@@ -42,7 +42,7 @@ export function DeliveryPanel({ delivery: initialDelivery }: { delivery: Deliver
             </div>
           </div>
           <IfAllowed permission="webhooks:write">
-            <ResendButton delivery={delivery} onSent={() => setChosen(null)} />
+            <ResendButton delivery={delivery} onSent={() => setChosenNumber(null)} />
           </IfAllowed>
         </div>
         <DeliveryFacts delivery={delivery} />
@@ -61,7 +61,7 @@ export function DeliveryPanel({ delivery: initialDelivery }: { delivery: Deliver
         <AttemptTimeline
           delivery={delivery}
           shownNumber={shownAttempt?.number ?? null}
-          onChoose={setChosen}
+          onChoose={setChosenNumber}
         />
       </Sheet>
     </div>

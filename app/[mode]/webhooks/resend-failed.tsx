@@ -98,7 +98,7 @@ export function ResendFailed({ filter, initialCount }: ResendFailedProps) {
   )
 }
 
-function ResentCount({ resent: count, more }: DeliveriesResent) {
+function ResentCount({ resent: count, more: hasMore }: DeliveriesResent) {
   const t = useTranslations('deliveries')
-  return more ? t('resentMore', { count }) : t('resentAll', { count })
+  return hasMore ? t('resentMore', { count }) : t('resentAll', { count })
 }

@@ -21,8 +21,13 @@ export function resendFilterOf(query: DeliveriesQuery, now = Date.now()): Resend
   const earliest = end - RESEND_DAYS_MAX * DAY_MS + LEEWAY_MS
   const from = Math.max(created_from ? Date.parse(created_from) : 0, earliest)
   if (from >= end) return null
-  const span = { from: new Date(from).toISOString(), ...(to && Date.parse(to) < now ? { to } : {}) }
-  const about = { type, endpoint_id, reference }
-  const given = Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined))
-  return { ...given, ...span, status }
+  const period = {
+    from: new Date(from).toISOString(),
+    ...(to && Date.parse(to) < now ? { to } : {}),
+  }
+  const filters = { type, endpoint_id, reference }
+  const presentFilters = Object.fromEntries(
+    Object.entries(filters).filter(([, value]) => value !== undefined),
+  )
+  return { ...presentFilters, ...period, status }
 }

@@ -8,7 +8,8 @@ const WEBHOOK_CODES = ['endpoint_disabled', 'under_way', 'limit_reached'] as con
 
 export function WebhookProblem({ error }: { error: unknown }) {
   const t = useTranslations('webhooks')
-  const code = error instanceof ApiError ? WEBHOOK_CODES.find(one => one === error.code) : undefined
+  const code =
+    error instanceof ApiError ? WEBHOOK_CODES.find(known => known === error.code) : undefined
   if (!code) return <Problem error={error} />
   return (
     <Notice tone="bad" icon={CircleAlert} role="alert">

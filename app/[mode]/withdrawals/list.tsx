@@ -117,10 +117,12 @@ function WithdrawalRows({ withdrawals }: { withdrawals: WithdrawalRow[] }) {
 function PixKeyLink({ withdrawal }: { withdrawal: WithdrawalRow }) {
   const t = useTranslations('pixKey')
   const { id, mode, pix_key_type: type, pix_key } = withdrawal
-  const read = normalizePixKey(type, pix_key, 'form')
+  const normalized = normalizePixKey(type, pix_key, 'form')
   return (
     <Link href={`/${mode}/withdrawals/${id}`} prefetch={false} className={`block ${ROW_LINK}`}>
-      <span className="block truncate">{maskPixKey(type, read.ok ? read.key : pix_key)}</span>
+      <span className="block truncate">
+        {maskPixKey(type, normalized.ok ? normalized.key : pix_key)}
+      </span>
       <span className="block font-normal text-muted text-small">{t(type)}</span>
     </Link>
   )

@@ -82,31 +82,31 @@ function LevelChip({ level }: { level: Level }) {
   return <Chip {...LEVEL_STYLES[level]}>{t(`level.${level}`)}</Chip>
 }
 
-const SIZES = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
+const BYTE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 
 /** Returns a formatter of figures, by the unit suffix of their names: `_s`, `_ms`, `_bytes`. */
 function useFigures() {
   const locale = useLocale()
   const { inWords } = useDurations()
-  const unit = (value: number, name: string) =>
+  const formatUnit = (value: number, name: string) =>
     new Intl.NumberFormat(locale, {
       ...{ style: 'unit', unit: name, unitDisplay: 'short' },
       maximumFractionDigits: 1,
     }).format(value)
-  const size = (bytes: number) => {
+  const formatSize = (bytes: number) => {
     const step = Math.max(
       0,
-      Math.min(SIZES.length - 1, Math.floor(Math.log(bytes) / Math.log(1_000))),
+      Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log(bytes) / Math.log(1_000))),
     )
-    return unit(bytes / 1_000 ** step, SIZES[step] ?? 'byte')
+    return formatUnit(bytes / 1_000 ** step, BYTE_UNITS[step] ?? 'byte')
   }
   return (figures: Record<string, number | string>) =>
     Object.fromEntries(
       Object.entries(figures).map(([name, value]) => {
         if (typeof value === 'string') return [name, value]
         if (name.endsWith('_s')) return [name, inWords(value)]
-        if (name.endsWith('_ms')) return [name, unit(value, 'millisecond')]
-        return [name, name.endsWith('_bytes') ? size(value) : value]
+        if (name.endsWith('_ms')) return [name, formatUnit(value, 'millisecond')]
+        return [name, name.endsWith('_bytes') ? formatSize(value) : value]
       }),
     )
 }

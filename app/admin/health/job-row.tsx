@@ -18,7 +18,7 @@ export function JobRow({ job, isBusy, onRun }: JobRowProps) {
   const t = useTranslations('health')
   const kind = t(`jobKind.${job.kind}`)
   const problem = useLastProblem(job)
-  const lostReason = job.kind === 'mail' ? t('jobs.gone') : t('jobs.disabled')
+  const cannotRunReason = job.kind === 'mail' ? t('jobs.gone') : t('jobs.disabled')
   return (
     <li
       data-testid="stuck-job"
@@ -68,7 +68,7 @@ export function JobRow({ job, isBusy, onRun }: JobRowProps) {
           {t('jobs.run')}
         </Button>
       ) : (
-        <span className="text-muted text-small">{lostReason}</span>
+        <span className="text-muted text-small">{cannotRunReason}</span>
       )}
     </li>
   )
@@ -78,7 +78,7 @@ export function JobRow({ job, isBusy, onRun }: JobRowProps) {
 function useLastProblem({ problem_code: code, problem_params }: StuckJob): string | null {
   const t = useTranslations('health')
   const { meaning } = useDeliveryProblem()
-  const call = CALL_CODES.find(one => one === code)
+  const call = CALL_CODES.find(known => known === code)
   if (call) return t(`jobs.call.${call}`, problem_params ?? {})
   return meaning({ problem_code: code as Attempt['problem_code'], problem_params })
 }

@@ -33,9 +33,9 @@ export function LiveHealth({ initialData }: { initialData: Health }) {
 
 function HealthSummary({ checks }: { checks: CheckLine[] }) {
   const t = useTranslations('health')
-  const count = (level: CheckLine['level']) => checks.filter(one => one.level === level).length
+  const count = (level: CheckLine['level']) => checks.filter(check => check.level === level).length
   const [problems, warnings] = [count('problem'), count('warning')]
-  const look =
+  const style =
     problems > 0
       ? { icon: CircleAlert, tone: 'bg-bad-soft text-bad' }
       : warnings > 0
@@ -46,9 +46,9 @@ function HealthSummary({ checks }: { checks: CheckLine[] }) {
     <p
       role="status"
       data-testid="health-verdict"
-      className={`flex items-center gap-3 rounded-sheet px-4 py-3.5 font-semibold md:px-6 ${look.tone}`}
+      className={`flex items-center gap-3 rounded-sheet px-4 py-3.5 font-semibold md:px-6 ${style.tone}`}
     >
-      <look.icon size={20} aria-hidden />
+      <style.icon size={20} aria-hidden />
       {problems + warnings === 0 ? t('allWell') : t('counts', { problems, warnings, both })}
     </p>
   )

@@ -13,12 +13,18 @@ interface InvitationProps {
   hasAccount: boolean
   signedInEmail: string | null
   /** Whether the invited e-mail already belongs to a user. */
-  isKnown: boolean
+  isRegistered: boolean
 }
 
-export function Invitation({ secret, email, hasAccount, signedInEmail, isKnown }: InvitationProps) {
+export function Invitation({
+  secret,
+  email,
+  hasAccount,
+  signedInEmail,
+  isRegistered,
+}: InvitationProps) {
   const t = useTranslations('join')
-  const here = `/join/${secret}`
+  const joinPath = `/join/${secret}`
   if (signedInEmail === email)
     return hasAccount ? <JoinButton secret={secret} /> : <OpenAccountForm secret={secret} />
   if (signedInEmail !== null) {
@@ -26,17 +32,17 @@ export function Invitation({ secret, email, hasAccount, signedInEmail, isKnown }
       <div className="grid gap-4">
         <p className="break-words">{t('otherPerson', { reader: signedInEmail, email })}</p>
         <div className="rounded-control border border-line2">
-          <SignOutButton label={t('signOut')} retryLabel={t('signOutFailed')} to={here} />
+          <SignOutButton label={t('signOut')} retryLabel={t('signOutFailed')} to={joinPath} />
         </div>
       </div>
     )
   }
-  if (isKnown) {
+  if (isRegistered) {
     return (
       <div className="grid gap-4">
         <p className="break-words">{t('known', { email })}</p>
         <Link
-          href={`/login?next=${encodeURIComponent(here)}`}
+          href={`/login?next=${encodeURIComponent(joinPath)}`}
           prefetch={false}
           className={`${buttonClass('primary')} h-11 w-full`}
         >

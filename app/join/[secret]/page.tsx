@@ -18,17 +18,17 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function JoinPage({ params }: { params: Promise<{ secret: string }> }) {
   const { secret } = await params
-  const [found, user] = await Promise.all([findInvitation(secret), currentUser()])
-  if (!found) return <EndedInvitation reason="unknown" />
-  if (found.state !== 'open') return <EndedInvitation reason={found.state} />
-  if (found.account === null && env().SIGNUPS === 'closed')
+  const [invitation, user] = await Promise.all([findInvitation(secret), currentUser()])
+  if (!invitation) return <EndedInvitation reason="unknown" />
+  if (invitation.state !== 'open') return <EndedInvitation reason={invitation.state} />
+  if (invitation.account === null && env().SIGNUPS === 'closed')
     return <EndedInvitation reason="closed" />
-  const { account, email, isKnown } = found
+  const { account, email, isKnown } = invitation
   return (
     <ClientMessages namespaces={['join', 'signUp', 'newPassword']}>
-      <InvitationPage found={found}>
+      <InvitationPage invitation={invitation}>
         <Invitation
-          {...{ secret, email, isKnown }}
+          {...{ secret, email, isRegistered: isKnown }}
           hasAccount={account !== null}
           signedInEmail={user?.email ?? null}
         />
@@ -38,15 +38,15 @@ export default async function JoinPage({ params }: { params: Promise<{ secret: s
 }
 
 function InvitationPage({
-  found,
+  invitation,
   children,
 }: {
-  found: InvitationDetails
+  invitation: InvitationDetails
   children: React.ReactNode
 }) {
   const t = useTranslations()
   const describeRole = useRoleText()
-  const { account, inviter, role } = found
+  const { account, inviter, role } = invitation
   if (account === null) {
     return (
       <VisitorPage title={t('signUp.title')} subtitle={t('join.opening')}>

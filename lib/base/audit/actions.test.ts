@@ -5,13 +5,13 @@ import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import en from '#messages/en/audit.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/audit.json' with { type: 'json' }
 
-function actionsIn(text: string): string[] {
+function findActions(text: string): string[] {
   if (!/\b(?:recordAudit|noteExport)\(|\bnote\(tx\b|\baudit: \{/.test(text)) return []
   const literals = text.matchAll(/'([a-z_]{3,}\.[a-z_]+)'/g)
   return [...literals].map(([, literal = '']) => literal)
 }
 
-function sources(): string[] {
+function listSourceFiles(): string[] {
   return ['lib', 'bin', 'app', 'prisma'].flatMap(folder =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter(file => /\.ts$/.test(file) && !/\.test\.ts$|^base\/db\/generated/.test(file))
@@ -20,16 +20,20 @@ function sources(): string[] {
 }
 
 test('an action is found in every notation that the code uses', () => {
-  expect(actionsIn("recordAudit(tx, { actor, action: 'token.issued' })")).toEqual(['token.issued'])
-  expect(actionsIn("const DONE = 'demo.made'\nrecordAudit(tx, { action: DONE })")).toEqual([
+  expect(findActions("recordAudit(tx, { actor, action: 'token.issued' })")).toEqual([
+    'token.issued',
+  ])
+  expect(findActions("const DONE = 'demo.made'\nrecordAudit(tx, { action: DONE })")).toEqual([
     'demo.made',
   ])
-  expect(actionsIn("await note(tx, 'webhook_secret.rotated', id, {})")).toHaveLength(1)
-  expect(actionsIn("const name = 'demo.json'")).toEqual([])
+  expect(findActions("await note(tx, 'webhook_secret.rotated', id, {})")).toHaveLength(1)
+  expect(findActions("const name = 'demo.json'")).toEqual([])
 })
 
 test('every action in the code is in the list and has a text in both languages', () => {
-  const written = new Set(sources().flatMap(file => actionsIn(readFileSync(file, 'utf8'))))
+  const written = new Set(
+    listSourceFiles().flatMap(file => findActions(readFileSync(file, 'utf8'))),
+  )
   for (const type of EVENT_TYPES) written.delete(type)
   expect(written.size).toBeGreaterThan(20)
   expect([...written].filter(action => actionMessageKey(action) === null)).toEqual([])
@@ -42,7 +46,7 @@ test('every action in the code is in the list and has a text in both languages',
 })
 
 test('every action of the list is used in the code', () => {
-  const written = sources()
+  const written = listSourceFiles()
     .filter(file => file !== 'lib/base/audit/actions.ts')
     .map(file => readFileSync(file, 'utf8'))
     .join()
@@ -57,7 +61,7 @@ test('a filter matches one action, a group of actions, or nothing', () => {
     'token.revoked',
     'token.rotated',
   ])
-  for (const none of ['token', '*', '.*', 'token.', 'token.nothing', 'nothing.*']) {
-    expect(matchActions(none), none).toBeNull()
+  for (const filter of ['token', '*', '.*', 'token.', 'token.nothing', 'nothing.*']) {
+    expect(matchActions(filter), filter).toBeNull()
   }
 })

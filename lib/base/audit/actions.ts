@@ -76,6 +76,6 @@ export type ActionMessageKey = DotToUnderscore<Action>
 
 /** Returns the translation key of an action; null for an action that this version does not know. */
 export function actionMessageKey(action: string): ActionMessageKey | null {
-  const known = ACTIONS.find(one => one === action)
+  const known = ACTIONS.find(candidate => candidate === action)
   return known ? (known.replace('.', '_') as ActionMessageKey) : null
 }

@@ -32,10 +32,10 @@ export function listAudit(reader: AuditReader, query: AuditQuery): Promise<Page<
   const actionCondition = actions
     ? Prisma.sql`r.action = ANY(${actions}::text[])`
     : Prisma.sql`true`
-  const chosen = Prisma.sql`SELECT r.* FROM audit_log r WHERE ${actionCondition} AND ${conditions} ${orderAndLimit}`
+  const matchingRows = Prisma.sql`SELECT r.* FROM audit_log r WHERE ${actionCondition} AND ${conditions} ${orderAndLimit}`
   const rows = Prisma.sql`
     SELECT ${asJson(columnsFor(reader))}::text AS json
-    FROM (SELECT r.*, ${isOperator} AS is_operator FROM (${chosen}) r) r
+    FROM (SELECT r.*, ${isOperator} AS is_operator FROM (${matchingRows}) r) r
     LEFT JOIN users u ON u.id = r.actor_id
     LEFT JOIN accounts a ON a.id = r.account_id
     ${orderAndLimit}`

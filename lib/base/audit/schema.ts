@@ -4,19 +4,19 @@ import { instant, listQuery, must, pageOf } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
 
 const { cursor, limit, created_from, created_to } = listQuery([]).shape
-const exact = z.string().max(255, must('have at most 255 characters')).optional()
-const ACTION = 'be an action such as token.revoked, or a group such as token.*'
+const shortText = z.string().max(255, must('have at most 255 characters')).optional()
+const ACTION_RULE = 'be an action such as token.revoked, or a group such as token.*'
 
 export const auditFilters = z.object({
   action: z
     .string()
-    .refine(value => matchActions(value) !== null, must(ACTION))
+    .refine(value => matchActions(value) !== null, must(ACTION_RULE))
     .optional(),
   /** A user's id or e-mail, or `system` or `command_line`. */
-  actor: exact,
-  target: exact,
+  actor: shortText,
+  target: shortText,
   /** A request id or an IP address, matched exactly. */
-  q: exact,
+  q: shortText,
   created_from,
   created_to,
 })
@@ -30,9 +30,9 @@ export type StaffAuditFilters = z.infer<typeof staffAuditFilters>
 export const auditQuery = auditFilters.extend({ cursor, limit })
 export const staffAuditQuery = staffAuditFilters.extend({ cursor, limit })
 
-const value = z.union([z.string(), z.number(), z.boolean(), z.array(z.string()), z.null()])
-const values = z.record(z.string(), value)
-export type AuditValues = z.infer<typeof values>
+const auditValue = z.union([z.string(), z.number(), z.boolean(), z.array(z.string()), z.null()])
+const auditValues = z.record(z.string(), auditValue)
+export type AuditValues = z.infer<typeof auditValues>
 
 /** An audited action in a list. Values that are hidden from the reader are null. */
 export const AuditLine = z.object({
@@ -49,8 +49,8 @@ export const AuditLine = z.object({
   account: z.object({ id: z.uuid(), name: z.string() }).nullable(),
   target: z.string().nullable(),
   reason: z.string().nullable(),
-  before: values.nullable(),
-  after: values.nullable(),
+  before: auditValues.nullable(),
+  after: auditValues.nullable(),
   ip: z.string().nullable(),
   request_id: z.string().nullable(),
 })

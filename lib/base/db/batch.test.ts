@@ -20,59 +20,59 @@ function createControlledBatcher(max = 200, isRefused: (item: Item) => boolean =
       return items.map(item => `${item.name} done`)
     },
     queueOf: item => item.queue,
-    nameOf: item => item.name,
+    keyOf: item => item.name,
     batchMax: max,
   })
-  const answerAll = async () => {
-    for (let quiet = 0; quiet < 3; quiet++) {
+  const finishAll = async () => {
+    for (let idleRounds = 0; idleRounds < 3; idleRounds++) {
       await sleep(1)
-      for (const answer of pendingRuns.splice(0)) {
-        quiet = 0
-        answer()
+      for (const finish of pendingRuns.splice(0)) {
+        idleRounds = 0
+        finish()
       }
     }
   }
-  return { submit: (name: string, queue = 'a') => submit({ queue, name }), batches, answerAll }
+  return { submit: (name: string, queue = 'a') => submit({ queue, name }), batches, finishAll }
 }
 
 describe('batched writes', () => {
   test('the first item runs at once; items that arrive meanwhile share the next batch, in order', async () => {
-    const { submit, batches, answerAll } = createControlledBatcher()
+    const { submit, batches, finishAll } = createControlledBatcher()
     const results = Promise.all(['1', '2', '3', '4'].map(name => submit(name)))
     expect(batches).toEqual([['1']])
-    await answerAll()
+    await finishAll()
     expect(batches).toEqual([['1'], ['2', '3', '4']])
     expect(await results).toEqual(['1 done', '2 done', '3 done', '4 done'])
   })
 
   test('no batch exceeds the maximum size', async () => {
-    const { submit, batches, answerAll } = createControlledBatcher(2)
+    const { submit, batches, finishAll } = createControlledBatcher(2)
     const results = Promise.all(['1', '2', '3', '4', '5'].map(name => submit(name)))
-    await answerAll()
+    await finishAll()
     await results
     expect(batches).toEqual([['1'], ['2', '3'], ['4', '5']])
   })
 
   test('two items with the same key never share a batch', async () => {
-    const { submit, batches, answerAll } = createControlledBatcher()
+    const { submit, batches, finishAll } = createControlledBatcher()
     const results = Promise.all(['x', '1', '1', '2', '1'].map(name => submit(name)))
-    await answerAll()
+    await finishAll()
     await results
     expect(batches).toEqual([['x'], ['1', '2'], ['1'], ['1']])
   })
 
   test('different queues run concurrently', async () => {
-    const { submit, batches, answerAll } = createControlledBatcher()
+    const { submit, batches, finishAll } = createControlledBatcher()
     const results = Promise.all([submit('1', 'a'), submit('2', 'b'), submit('3', 'a')])
     expect(batches).toEqual([['1'], ['2']])
-    await answerAll()
+    await finishAll()
     expect(await results).toEqual(['1 done', '2 done', '3 done'])
   })
 
   test('a refused item gets the error; the other items get their results', async () => {
-    const { submit, answerAll } = createControlledBatcher(200, item => item.name === '3')
+    const { submit, finishAll } = createControlledBatcher(200, item => item.name === '3')
     const results = Promise.allSettled(['1', '2', '3', '4'].map(name => submit(name)))
-    await answerAll()
+    await finishAll()
     expect(await results).toMatchObject([
       { value: '1 done' },
       { value: '2 done' },
@@ -82,13 +82,13 @@ describe('batched writes', () => {
   })
 
   test('an idle or failed queue runs the next item at once', async () => {
-    const { submit, batches, answerAll } = createControlledBatcher(200, item => item.name === 'bad')
+    const { submit, batches, finishAll } = createControlledBatcher(200, item => item.name === 'bad')
     const bad = submit('bad').catch(error => error.message)
-    await answerAll()
+    await finishAll()
     expect(await bad).toBe('bad is refused')
     const good = submit('good')
     expect(batches.at(-1)).toEqual(['good'])
-    await answerAll()
+    await finishAll()
     expect(await good).toBe('good done')
   })
 })
@@ -106,32 +106,32 @@ test('if the database is unavailable, a failed batch is not retried item by item
 
 describe('work with limited concurrency', () => {
   test('handles each item once and never exceeds the limit', async () => {
-    let now = 0
-    let max = 0
-    const done: number[] = []
+    let running = 0
+    let runningMax = 0
+    const finished: number[] = []
     await runConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async item => {
-      max = Math.max(max, ++now)
+      runningMax = Math.max(runningMax, ++running)
       await sleep(item % 2)
-      now--
-      done.push(item)
+      running--
+      finished.push(item)
     })
-    expect(done.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7])
-    expect(max).toBe(3)
+    expect(finished.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7])
+    expect(runningMax).toBe(3)
   })
 
   test('an item that hangs does not block the other items', async () => {
-    const done: number[] = []
+    const finished: number[] = []
     let release = () => {}
     const blocked = new Promise<void>(resolve => {
       release = resolve
     })
     const all = runConcurrently([0, 1, 2, 3, 4, 5], 2, async item => {
       if (item === 0) await blocked
-      done.push(item)
+      finished.push(item)
     })
-    await expect.poll(() => done.length).toBe(5)
+    await expect.poll(() => finished.length).toBe(5)
     release()
     await all
-    expect(done.at(-1)).toBe(0)
+    expect(finished.at(-1)).toBe(0)
   })
 })

@@ -12,7 +12,7 @@ export async function runBatch<Item, Result>(
 ): Promise<Outcome<Result>[]> {
   try {
     const results = await run(items)
-    return items.map((_, nth) => ({ ok: true, result: results[nth] as Result }))
+    return items.map((_, index) => ({ ok: true, result: results[index] as Result }))
   } catch (error) {
     if (items.length === 1 || isDatabaseUnavailable(error))
       return items.map(() => ({ ok: false, error }))
@@ -30,13 +30,13 @@ interface BatchOptions<Item, Result> {
   /**
    * Two items with the same key never share a batch: the later must see the writes of the earlier.
    */
-  nameOf: (item: Item) => string
+  keyOf: (item: Item) => string
   batchMax: number
 }
 
 interface QueuedItem<Item, Result> {
   item: Item
-  done: (outcome: Outcome<Result>) => void
+  resolve: (outcome: Outcome<Result>) => void
 }
 
 /**
@@ -47,26 +47,27 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
   const { run, queueOf } = options
   const queues = new Map<string, QueuedItem<Item, Result>[]>()
 
-  async function drainQueue(name: string, queue: QueuedItem<Item, Result>[]): Promise<void> {
+  async function drainQueue(queueName: string, queue: QueuedItem<Item, Result>[]): Promise<void> {
     while (queue.length > 0) {
       const batch = takeNextBatch(queue, options)
       const outcomes = await runBatch(
         batch.map(({ item }) => item),
         run,
       )
-      for (const [nth, { done }] of batch.entries()) done(outcomes[nth] as Outcome<Result>)
+      for (const [index, { resolve }] of batch.entries())
+        resolve(outcomes[index] as Outcome<Result>)
     }
-    queues.delete(name)
+    queues.delete(queueName)
   }
 
   return async (item: Item): Promise<Result> => {
-    const outcome = await new Promise<Outcome<Result>>(done => {
-      const name = queueOf(item)
-      const queue = queues.get(name)
-      if (queue) return queue.push({ item, done })
-      const newQueue = [{ item, done }]
-      queues.set(name, newQueue)
-      return drainQueue(name, newQueue)
+    const outcome = await new Promise<Outcome<Result>>(resolve => {
+      const queueName = queueOf(item)
+      const queue = queues.get(queueName)
+      if (queue) return queue.push({ item, resolve })
+      const newQueue = [{ item, resolve }]
+      queues.set(queueName, newQueue)
+      return drainQueue(queueName, newQueue)
     })
     if (outcome.ok) return outcome.result
     throw outcome.error
@@ -79,15 +80,15 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
  */
 function takeNextBatch<Item, Result>(
   queue: QueuedItem<Item, Result>[],
-  { nameOf, batchMax }: BatchOptions<Item, Result>,
+  { keyOf, batchMax }: BatchOptions<Item, Result>,
 ): QueuedItem<Item, Result>[] {
-  const names = new Set<string>()
+  const keys = new Set<string>()
   const batch: QueuedItem<Item, Result>[] = []
   const rest: QueuedItem<Item, Result>[] = []
   for (const queued of queue) {
-    const name = nameOf(queued.item)
-    const belongsToBatch = batch.length < batchMax && !names.has(name)
-    names.add(name)
+    const key = keyOf(queued.item)
+    const belongsToBatch = batch.length < batchMax && !keys.has(key)
+    keys.add(key)
     ;(belongsToBatch ? batch : rest).push(queued)
   }
   queue.splice(0, queue.length, ...rest)

@@ -27,9 +27,9 @@ beforeEach(async () => {
 })
 
 /** Opens charges that have been due for 1, 2, … seconds; the last charge is the oldest. */
-async function makeDue(howMany: number): Promise<string[]> {
+async function makeDue(count: number): Promise<string[]> {
   const ids: string[] = []
-  for (let age = 1; age <= howMany; age++) {
+  for (let age = 1; age <= count; age++) {
     const { id } = await openCharge(merchant)
     await db().$executeRaw`
       UPDATE charges SET due_at = now() - make_interval(secs => ${age}::float8)
@@ -39,12 +39,12 @@ async function makeDue(howMany: number): Promise<string[]> {
   return ids
 }
 
-const idsOf = (claims: { id: string }[]) => claims.map(held => held.id)
+const idsOf = (claims: { id: string }[]) => claims.map(claimed => claimed.id)
 
-async function readLeaseSeconds(held: Claim | undefined): Promise<number> {
+async function readLeaseSeconds(claimed: Claim | undefined): Promise<number> {
   const [row] = await db().$queryRaw<{ left: number }[]>`
     SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS left FROM charges
-    WHERE id = ${held?.id}::uuid`
+    WHERE id = ${claimed?.id}::uuid`
   return row?.left ?? Number.NaN
 }
 
@@ -85,14 +85,14 @@ describe('claiming due rows', () => {
 
   test('eight concurrent claims get every row, and no row twice', async () => {
     const due = await makeDue(40)
-    const taken = await Promise.all(Array.from({ length: 8 }, () => claim('charges', 7)))
-    expect(idsOf(taken.flat()).sort()).toEqual(due.sort())
+    const batches = await Promise.all(Array.from({ length: 8 }, () => claim('charges', 7)))
+    expect(idsOf(batches.flat()).sort()).toEqual(due.sort())
   })
 
   test('skips a row that another transaction has locked', async () => {
-    const [free, held] = await makeDue(2)
+    const [free, locked] = await makeDue(2)
     await db().$transaction(async tx => {
-      await tx.$queryRaw`SELECT 1 FROM charges WHERE id = ${held}::uuid FOR UPDATE`
+      await tx.$queryRaw`SELECT 1 FROM charges WHERE id = ${locked}::uuid FOR UPDATE`
       expect(idsOf(await claim('charges', 10))).toEqual([free])
     })
   })
@@ -109,8 +109,8 @@ describe('claiming due rows', () => {
 
   test('without a duration, a lease lasts WORKER_LEASE_SECONDS', async () => {
     await makeDue(1)
-    const [held] = await claim('charges', 1)
-    const seconds = await readLeaseSeconds(held)
+    const [claimed] = await claim('charges', 1)
+    const seconds = await readLeaseSeconds(claimed)
     expect(seconds).toBeGreaterThan(env().WORKER_LEASE_SECONDS - 10)
     expect(seconds).toBeLessThanOrEqual(env().WORKER_LEASE_SECONDS)
   })
@@ -119,8 +119,8 @@ describe('claiming due rows', () => {
 describe('postponing a claimed row', () => {
   test('releases the row, which becomes due again after the requested time', async () => {
     const [id] = await makeDue(1)
-    const [held] = await claim('charges', 1)
-    expect(await postpone('charges', held!, 60_000)).toBe(true)
+    const [claimed] = await claim('charges', 1)
+    expect(await postpone('charges', claimed!, 60_000)).toBe(true)
     expect(await claim('charges', 1)).toEqual([])
     await passTime(60)
     expect(idsOf(await claim('charges', 1))).toEqual([id])
@@ -139,9 +139,9 @@ describe('postponing a claimed row', () => {
 
   test('works once per lease', async () => {
     await makeDue(1)
-    const [held] = await claim('charges', 1)
-    expect(await postpone('charges', held!, 0)).toBe(true)
-    expect(await postpone('charges', held!, 60_000)).toBe(false)
+    const [claimed] = await claim('charges', 1)
+    expect(await postpone('charges', claimed!, 0)).toBe(true)
+    expect(await postpone('charges', claimed!, 60_000)).toBe(false)
   })
 })
 
@@ -150,14 +150,14 @@ describe('work under a lease', () => {
 
   test('gets the due rows under a lease that ends with the work, and returns their number', async () => {
     const [id] = await makeDue(1)
-    let held: Claim | undefined
+    let claimed: Claim | undefined
     const count = await withLease('charges', 10, async due => {
-      held = due[0]
+      claimed = due[0]
       expect(idsOf(due)).toEqual([id])
       expect(isLeaseHeld(due[0]!)).toBe(true)
     })
     expect(count).toBe(1)
-    expect(isLeaseHeld(held!)).toBe(false)
+    expect(isLeaseHeld(claimed!)).toBe(false)
     expect(await withLease('charges', 10, () => Promise.reject(new Error('not called')))).toBe(0)
   })
 
@@ -174,25 +174,25 @@ describe('work under a lease', () => {
 
   test('is not renewed after a failure: the rows stay hidden until the lease expires', async () => {
     await makeDue(1)
-    let held: Claim | undefined
+    let claimed: Claim | undefined
     const work = withLease('charges', 10, async due => {
-      held = due[0]
+      claimed = due[0]
       throw new Error('failed')
     })
     await expect(work).rejects.toThrow('failed')
-    expect(isLeaseHeld(held!)).toBe(false)
+    expect(isLeaseHeld(claimed!)).toBe(false)
     expect(await claim('charges', 10)).toEqual([])
   })
 
   test('detects that another worker has taken over its lease', async () => {
     supplyEnv({ WORKER_LEASE_SECONDS: '2' })
     await makeDue(1)
-    const [held] = await claim('charges', 1)
-    const stopRenewal = renewLease('charges', held!.lease)
+    const [claimed] = await claim('charges', 1)
+    const stopRenewal = renewLease('charges', claimed!.lease)
     await db()
-      .$executeRaw`UPDATE charges SET lease = gen_random_uuid() WHERE id = ${held!.id}::uuid`
-    expect(isLeaseHeld(held!)).toBe(true)
-    await expect.poll(() => isLeaseHeld(held!), { timeout: 20_000 }).toBe(false)
+      .$executeRaw`UPDATE charges SET lease = gen_random_uuid() WHERE id = ${claimed!.id}::uuid`
+    expect(isLeaseHeld(claimed!)).toBe(true)
+    await expect.poll(() => isLeaseHeld(claimed!), { timeout: 20_000 }).toBe(false)
     stopRenewal()
   })
 })
@@ -205,8 +205,8 @@ test('a process that stops releases its unfinished rows at once', async () => {
       UPDATE charges SET due_at = NULL, lease = NULL WHERE id = ${first?.id}::uuid`
     await releaseLeases()
     expect(due.some(isLeaseHeld)).toBe(false)
-    const left = ids.filter(id => id !== first?.id)
-    expect(idsOf(await claim('charges', 10)).sort()).toEqual(left.sort())
+    const remaining = ids.filter(id => id !== first?.id)
+    expect(idsOf(await claim('charges', 10)).sort()).toEqual(remaining.sort())
   })
 })
 
@@ -237,10 +237,10 @@ describe('every queue table can be claimed and released', () => {
   test.each(['withdrawals', 'refunds', 'deliveries'] as const)('%s', async table => {
     const id = newId()
     await insert[table](id)
-    const [held] = await claim(table, 10)
-    expect(held).toMatchObject({ accountId: merchant.id, id, mode: 'test', attempts: 1 })
+    const [claimed] = await claim(table, 10)
+    expect(claimed).toMatchObject({ accountId: merchant.id, id, mode: 'test', attempts: 1 })
     expect(await claim(table, 10)).toEqual([])
-    expect(await postpone(table, held!, 0)).toBe(true)
+    expect(await postpone(table, claimed!, 0)).toBe(true)
     expect(idsOf(await claim(table, 10))).toEqual([id])
   })
 })

@@ -48,14 +48,14 @@ export function claim(table: JobTable, limit: number, durationMs = leaseMs()): P
  * Releases a claimed row, which becomes due again in `dueInMs`. Returns false if another worker has
  * claimed it since.
  */
-export async function postpone(table: JobTable, held: Claim, dueInMs: number): Promise<boolean> {
+export async function postpone(table: JobTable, claimed: Claim, dueInMs: number): Promise<boolean> {
   const rows = Prisma.raw(table)
   const changed = await db().$executeRaw`
     UPDATE ${rows} SET
       due_at = now() + make_interval(secs => ${dueInMs}::float8 / 1000),
       lease = NULL
-    WHERE account_id = ${held.accountId}::uuid AND id = ${held.id}::uuid
-      AND lease = ${held.lease}::uuid`
+    WHERE account_id = ${claimed.accountId}::uuid AND id = ${claimed.id}::uuid
+      AND lease = ${claimed.lease}::uuid`
   return changed === 1
 }
 
@@ -106,8 +106,8 @@ export function renewLease(table: JobTable, lease: string): () => void {
  * Returns whether this process still renews the lease. Reads memory, not the database. Checked
  * before each call of the bank.
  */
-export function isLeaseHeld(held: Claim): boolean {
-  return heldLeases.has(held.lease)
+export function isLeaseHeld(claimed: Claim): boolean {
+  return heldLeases.has(claimed.lease)
 }
 
 /** Releases all leases on shutdown, so that other workers can claim unfinished rows at once. */

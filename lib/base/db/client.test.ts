@@ -142,9 +142,9 @@ describe('a lost database is recognized in raw statements, queries and transacti
     transaction: (pool: Database) => pool.$transaction(tx => tx.$queryRaw`SELECT pg_sleep(1)`),
   }
 
-  async function expectGone(url: string, asked = Object.keys(operations)): Promise<void> {
+  async function expectDatabaseLost(url: string, names = Object.keys(operations)): Promise<void> {
     for (const [name, run] of Object.entries(operations)) {
-      if (!asked.includes(name)) continue
+      if (!names.includes(name)) continue
       const pool = connect({ url, poolMax: 1 })
       const error = await run(pool).then(
         () => new Error('it answered'),
@@ -156,25 +156,27 @@ describe('a lost database is recognized in raw statements, queries and transacti
   }
 
   /** Connects through a proxy that ends every connection after 300 ms. */
-  async function expectGoneBehind(end: (socket: Socket) => void): Promise<void> {
+  async function expectLostBehindProxy(end: (socket: Socket) => void): Promise<void> {
     const url = new URL(runDatabase)
     const server = createServer(socket => {
       const upstream = connectSocket(Number(url.port), url.hostname)
       socket.pipe(upstream).pipe(socket)
-      for (const one of [socket, upstream]) one.on('error', () => upstream.destroy())
+      for (const side of [socket, upstream]) side.on('error', () => upstream.destroy())
       setTimeout(() => end(socket), 300)
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     url.port = `${(server.address() as AddressInfo).port}`
-    await expectGone(url.href, ['raw statement', 'transaction'])
+    await expectDatabaseLost(url.href, ['raw statement', 'transaction'])
     server.close()
   }
 
-  test('no process listens on the port', () => expectGone('postgresql://ana@127.0.0.1:1/pix'))
-  test('the host name is unknown', () => expectGone('postgresql://ana@database.invalid/pix'))
-  test('the connection is reset', () => expectGoneBehind(socket => socket.resetAndDestroy()))
-  test('the connection is closed', () => expectGoneBehind(socket => socket.destroy()))
+  test('no process listens on the port', () =>
+    expectDatabaseLost('postgresql://ana@127.0.0.1:1/pix'))
+  test('the host name is unknown', () =>
+    expectDatabaseLost('postgresql://ana@database.invalid/pix'))
+  test('the connection is reset', () => expectLostBehindProxy(socket => socket.resetAndDestroy()))
+  test('the connection is closed', () => expectLostBehindProxy(socket => socket.destroy()))
 
   test('the database accepts no more connections', async () => {
     const url = await makeDatabase()
@@ -182,7 +184,7 @@ describe('a lost database is recognized in raw statements, queries and transacti
     await owner.connect()
     await owner.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 0`)
     await owner.end()
-    await expectGone(url)
+    await expectDatabaseLost(url)
   })
 
   test('an error in a statement does not count as a lost database', async () => {
@@ -192,25 +194,25 @@ describe('a lost database is recognized in raw statements, queries and transacti
 })
 
 describe('named statements', () => {
-  const prepare = async () => {
+  const listPreparedNames = async () => {
     const pool = connect({ poolMax: 1 })
-    for (const wanted of [1, 2]) await pool.$queryRaw`SELECT ${wanted}::int AS answer`
+    for (const value of [1, 2]) await pool.$queryRaw`SELECT ${value}::int AS answer`
     await pool.account.findMany({ take: 1 })
-    const named = await pool.$queryRaw<{ name: string }[]>`
+    const rows = await pool.$queryRaw<{ name: string }[]>`
       SELECT name FROM pg_prepared_statements WHERE statement NOT LIKE '%pg_prepared_statements%'`
     await pool.$disconnect()
-    return named.map(row => row.name)
+    return rows.map(row => row.name)
   }
 
   test('have one plan per SQL text, whatever the values', async () => {
-    const names = await prepare()
+    const names = await listPreparedNames()
     expect(names).toHaveLength(2)
     for (const name of names) expect(name).toMatch(/^t_[0-9a-f]{24}$/)
   })
 
   test('are not used with PG_NAMED_STATEMENTS=false', async () => {
     supplyEnv({ PG_NAMED_STATEMENTS: 'false' })
-    expect(await prepare()).toEqual([])
+    expect(await listPreparedNames()).toEqual([])
   })
 })
 

@@ -22,36 +22,36 @@ const QUERY_TIMEOUT_MS = 2_800
  */
 const STATEMENT_TIMEOUT_MS = 2_600
 
-const HOLDER = Symbol.for('troco.db')
-const POOL = Symbol.for('troco.db.pool')
-const holder = globalThis as typeof globalThis & { [HOLDER]?: Database; [POOL]?: Pool }
+const DATABASE_KEY = Symbol.for('troco.db')
+const POOL_KEY = Symbol.for('troco.db.pool')
+const holder = globalThis as typeof globalThis & { [DATABASE_KEY]?: Database; [POOL_KEY]?: Pool }
 
 /**
  * Returns the Prisma client of the process. The native modules and their copies in Next's bundle
  * share it.
  */
 export function db(): Database {
-  if (!holder[HOLDER]) openPool()
-  return holder[HOLDER] as Database
+  if (!holder[DATABASE_KEY]) openPool()
+  return holder[DATABASE_KEY] as Database
 }
 
 /** Returns the connection pool of `db()`, for hot paths without the ORM (lib/base/db/rows.ts). */
 export function pool(): Pool {
-  if (!holder[POOL]) openPool()
-  return holder[POOL] as Pool
+  if (!holder[POOL_KEY]) openPool()
+  return holder[POOL_KEY] as Pool
 }
 
 function openPool(): void {
   const shared = makePool({ queryTimeoutMs: QUERY_TIMEOUT_MS })
-  holder[POOL] = shared
-  holder[HOLDER] = createOrm(shared)
+  holder[POOL_KEY] = shared
+  holder[DATABASE_KEY] = createOrm(shared)
 }
 
 export async function disconnect(): Promise<void> {
-  const database = holder[HOLDER]
-  const shared = holder[POOL]
-  delete holder[HOLDER]
-  delete holder[POOL]
+  const database = holder[DATABASE_KEY]
+  const shared = holder[POOL_KEY]
+  delete holder[DATABASE_KEY]
+  delete holder[POOL_KEY]
   await database?.$disconnect()
   // $disconnect ends the pool only if the ORM was used.
   if (shared && !shared.ended) await shared.end()
@@ -86,7 +86,7 @@ function makePool(options: ConnectionOptions): Pool {
 function createOrm(pool: Pool): Database {
   const logLostConnection = (error: Error) => {
     // During shutdown, closed connections are expected.
-    if (holder[HOLDER]) log().warn({ err: error }, 'database connection lost')
+    if (holder[DATABASE_KEY]) log().warn({ err: error }, 'database connection lost')
   }
   const adapter = new PrismaPg(pool, {
     onPoolError: logLostConnection,

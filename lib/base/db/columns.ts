@@ -34,12 +34,17 @@ export function accountCondition(alias: string, account: AccountRef): Prisma.Sql
  * Selects code and parameters of a reason from `<name>_code` and `<name>_params` of row `alias`.
  * Rows of older versions have only a sentence, in the column `text`; they get the code `other`.
  */
-export function reasonColumns(alias: string, name: string, text = name, as = name): Prisma.Sql {
+export function reasonColumns(
+  alias: string,
+  name: string,
+  text = name,
+  outputName = name,
+): Prisma.Sql {
   const [code, params, sentence] = [`${name}_code`, `${name}_params`, text].map(
     column => `${alias}.${column}`,
   )
   return Prisma.raw(`
-    COALESCE(${code}, CASE WHEN ${sentence} IS NOT NULL THEN 'other' END) AS ${as}_code,
+    COALESCE(${code}, CASE WHEN ${sentence} IS NOT NULL THEN 'other' END) AS ${outputName}_code,
     COALESCE(${params}, CASE WHEN ${sentence} IS NOT NULL
-      THEN json_build_object('text', ${sentence}) END) AS ${as}_params`)
+      THEN json_build_object('text', ${sentence}) END) AS ${outputName}_params`)
 }

@@ -25,17 +25,17 @@ import { readProcessIdentity } from './process.ts'
  * half created.
  */
 export async function createData(
-  place: DataDirectory,
+  directory: DataDirectory,
   bin: string,
   password: string,
 ): Promise<void> {
-  const { location, user } = place
+  const { location, user } = directory
   const stagingFolder = mkdtempSync(stagingPrefix(location))
   const passwordFile = `${stagingFolder}.password`
   try {
     writeFileSync(passwordFile, `${password}\n`, { mode: 0o600, flag: 'wx' })
     if (user) for (const path of [stagingFolder, passwordFile]) chownSync(path, user.uid, user.gid)
-    await runInitdb(place, bin, stagingFolder, passwordFile)
+    await runInitdb(directory, bin, stagingFolder, passwordFile)
     if (existsSync(location)) rmdirSync(location)
     renameSync(stagingFolder, location)
     syncFolder(dirname(location))
@@ -61,9 +61,9 @@ async function runInitdb(
   child.stderr.on('data', chunk => {
     errorOutput += chunk
   })
-  const reason = await new Promise<string | null>(done => {
-    child.on('error', error => done(error.message))
-    child.on('close', code => done(code === 0 ? null : errorOutput.trim().replaceAll('\n', ' ')))
+  const reason = await new Promise<string | null>(resolve => {
+    child.on('error', error => resolve(error.message))
+    child.on('close', code => resolve(code === 0 ? null : errorOutput.trim().replaceAll('\n', ' ')))
   })
   if (reason !== null)
     throw setupError(`The database could not be created: initdb reported: ${reason}`)
@@ -120,10 +120,10 @@ async function createRole(client: pg.Client, password: string): Promise<void> {
   const role = await client.query(`SELECT 1 FROM pg_roles WHERE rolname = 'troco'`)
   const secret = client.escapeLiteral(password)
   // Not a superuser: with COPY … TO PROGRAM, an SQL injection could run shell commands.
-  const verb = role.rowCount ? 'ALTER' : 'CREATE'
-  await client.query(`${verb} ROLE troco LOGIN CREATEDB PASSWORD ${secret}`)
-  const found = await client.query(`SELECT 1 FROM pg_database WHERE datname = 'troco'`)
-  if (!found.rowCount) await client.query('CREATE DATABASE troco OWNER troco')
+  const command = role.rowCount ? 'ALTER' : 'CREATE'
+  await client.query(`${command} ROLE troco LOGIN CREATEDB PASSWORD ${secret}`)
+  const databases = await client.query(`SELECT 1 FROM pg_database WHERE datname = 'troco'`)
+  if (!databases.rowCount) await client.query('CREATE DATABASE troco OWNER troco')
 }
 
 /**

@@ -15,7 +15,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { refuse } from '#lib/base/errors.ts'
 import type { PostgresUser } from './embedded-location.ts'
-import { canEnter, makeSharedFolder, sharedFolder } from './embedded-location.ts'
+import { canEnter, makeSharedFolder, SHARED_FOLDER } from './embedded-location.ts'
 
 export interface PostgresPackage {
   native: string
@@ -50,10 +50,10 @@ export function prepareBinaries(
 ): string {
   const isInPlace = (!user || isReadableFor(native, user)) && addMissingLinks(native)
   if (isInPlace) return join(native, 'bin')
-  const copy = user ? join(sharedFolder, version) : join(dataFolder, `postgres-${version}`)
+  const copy = user ? join(SHARED_FOLDER, version) : join(dataFolder, `postgres-${version}`)
   if (!existsSync(copy)) {
     onProgress(`Copying PostgreSQL to ${copy}…`)
-    if (user) makeSharedFolder(sharedFolder)
+    if (user) makeSharedFolder(SHARED_FOLDER)
     copyComplete(native, copy)
   }
   return join(copy, 'bin')
@@ -133,10 +133,10 @@ export function hasData(location: string, major: string): boolean {
       `${location} contains files but no PostgreSQL data: move them away, or choose another data folder`,
     )
   }
-  const found = readFileSync(join(location, 'PG_VERSION'), 'utf8').trim()
-  if (found === major) return true
+  const dataMajor = readFileSync(join(location, 'PG_VERSION'), 'utf8').trim()
+  if (dataMajor === major) return true
   throw refuse(
     'setup_failed',
-    `The data in ${location} was created by PostgreSQL ${found}, but this version of Troco includes ${major}: run the version that includes ${found}, or move the data with pg_dump and pg_restore`,
+    `The data in ${location} was created by PostgreSQL ${dataMajor}, but this version of Troco includes ${major}: run the version that includes ${dataMajor}, or move the data with pg_dump and pg_restore`,
   )
 }

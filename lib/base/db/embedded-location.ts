@@ -13,7 +13,7 @@ export interface PostgresUser {
  * Folder for data and programs if the user postgres cannot reach the data folder. Only root uses
  * it.
  */
-export const sharedFolder = '/var/lib/troco'
+export const SHARED_FOLDER = '/var/lib/troco'
 
 export interface DataDirectory {
   location: string
@@ -25,17 +25,18 @@ export interface DataDirectory {
 
 /** Chooses the data directory. Existing data always takes precedence over a new location. */
 export function chooseDataDirectory(dataFolder: string): DataDirectory {
-  const own = join(dataFolder, 'postgres')
+  const defaultLocation = join(dataFolder, 'postgres')
   const uid = process.geteuid?.()
-  const existing = readPointer(dataFolder) ?? (isDataDirectory(own) ? own : null)
+  const existing =
+    readPointer(dataFolder) ?? (isDataDirectory(defaultLocation) ? defaultLocation : null)
   if (existing !== null) return { location: existing, user: ownerOf(existing, uid) }
-  if (uid !== 0) return { location: own, user: null }
+  if (uid !== 0) return { location: defaultLocation, user: null }
   const user = findPostgresUser()
   const hash = createHash('sha256').update(dataFolder).digest('hex').slice(0, 12)
-  const shared = join(sharedFolder, hash, 'postgres')
+  const shared = join(SHARED_FOLDER, hash, 'postgres')
   const isShared = isDataDirectory(shared) || !canEnter(dataFolder, user)
-  if (!isShared) return { location: own, user }
-  makeSharedFolder(sharedFolder)
+  if (!isShared) return { location: defaultLocation, user }
+  makeSharedFolder(SHARED_FOLDER)
   makeSharedFolder(dirname(shared))
   return { location: shared, user }
 }
@@ -111,8 +112,8 @@ export function canEnter(folder: string, { uid, gid }: PostgresUser): boolean {
 }
 
 function findPostgresUser(): PostgresUser {
-  const found = readUser()
-  if (found) return found
+  const existing = readUser()
+  if (existing) return existing
   const commands: [string, string[]][] = [
     ['useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', 'postgres']],
     ['adduser', ['-S', '-D', '-H', '-s', '/sbin/nologin', 'postgres']],

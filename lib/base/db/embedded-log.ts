@@ -20,7 +20,10 @@ export function logSize(location: string, startLog: string): number {
 function logFiles(location: string, startLog: string): [string, string] {
   const folder = join(location, 'log')
   const names = existsSync(folder) ? readdirSync(folder) : []
-  const times = names.map(name => ({ path: join(folder, name), at: changedAt(join(folder, name)) }))
+  const times = names.map(name => ({
+    path: join(folder, name),
+    at: modifiedAt(join(folder, name)),
+  }))
   const newest = times.sort((a, b) => b.at - a.at)[0]
   return [newest?.path ?? '', startLog]
 }
@@ -33,6 +36,6 @@ function sizeOf(path: string): number {
   return (path !== '' && statSync(path, { throwIfNoEntry: false })?.size) || 0
 }
 
-function changedAt(path: string): number {
+function modifiedAt(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }

@@ -35,7 +35,7 @@ describe('after kill -9', () => {
     await commitRow(killed.url)
     for (const pid of findProcessesIn(killed.location)) process.kill(pid, 'SIGKILL')
     const next = await openForTest(dataFolder)
-    expect(next).toMatchObject({ adopted: false })
+    expect(next).toMatchObject({ isAdopted: false })
     expect(next.pid).not.toBe(killed.pid)
     await expectRow(next)
   })
@@ -64,7 +64,7 @@ describe('after kill -9', () => {
     await commitRow(embedded.url)
     await kill(child, true)
     const next = await openForTest(dataFolder)
-    expect(next).toMatchObject({ adopted: true, pid: embedded.pid, url: embedded.url })
+    expect(next).toMatchObject({ isAdopted: true, pid: embedded.pid, url: embedded.url })
     await expectRow(next)
     await next.release()
     expect(findProcessesIn(next.location)).toEqual([])
@@ -103,12 +103,12 @@ describe('after kill -9', () => {
       })`,
     )
     await once(createInterface({ input: child.stdout }), 'line')
-    const taken = withLock(dataFolder, async () => Date.now())
-    const early = await Promise.race([taken, sleep(300, 'still held')])
+    const acquired = withLock(dataFolder, async () => Date.now())
+    const early = await Promise.race([acquired, sleep(300, 'still held')])
     expect(early).toBe('still held')
     const killedAt = Date.now()
     await kill(child)
-    expect((await taken) - killedAt).toBeLessThan(10_000)
+    expect((await acquired) - killedAt).toBeLessThan(10_000)
   })
 })
 
@@ -144,7 +144,7 @@ describe('a stored pid counts only for the process that wrote it', () => {
         const lines = [pid, first.location, 1_700_000_000, 5432, '', '127.0.0.1', '', 'ready', '']
         writeFileSync(join(first.location, 'postmaster.pid'), lines.join('\n'))
         const next = await openForTest(dataFolder)
-        expect(next.adopted).toBe(false)
+        expect(next.isAdopted).toBe(false)
         await expectRow(next)
         await next.release()
       }

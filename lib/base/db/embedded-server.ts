@@ -20,17 +20,17 @@ export interface Postmaster {
 }
 
 /** A start fails after this time without a new log line; a long recovery logs every 10 s. */
-const startMaxMs = 20_000
+const START_MAX_MS = 20_000
 /** Time limit of a fast shutdown (SIGINT), which writes a checkpoint. */
-const fastStopMaxMs = 6_000
+const FAST_STOP_MAX_MS = 6_000
 /** Time limit of the immediate shutdown (SIGQUIT) that follows; the next start then recovers. */
-const immediateStopMaxMs = 10_000
+const IMMEDIATE_STOP_MAX_MS = 10_000
 /** Time for processes of an earlier server to exit by themselves, before they are stopped. */
-const orphanGraceMs = 3_000
+const ORPHAN_GRACE_MS = 3_000
 /** Total time for processes of an earlier server to exit; then the start fails. */
-const orphanStopMaxMs = 10_000
+const ORPHAN_STOP_MAX_MS = 10_000
 
-const defaults = {
+const DEFAULT_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '120',
@@ -58,8 +58,8 @@ const defaults = {
 /** Returns the running postmaster of this data directory; ignores a stale postmaster.pid. */
 export function findPostmaster(location: string): Postmaster | null {
   const [pid = 0, , , port = 0] = readPidFile(location).map(Number)
-  const isOurs = pid > 0 && readProcessIdentity(pid) !== null && hasArgument(pid, location)
-  return isOurs ? { pid, port } : null
+  const isRunning = pid > 0 && readProcessIdentity(pid) !== null && hasArgument(pid, location)
+  return isRunning ? { pid, port } : null
 }
 
 /**
@@ -68,14 +68,14 @@ export function findPostmaster(location: string): Postmaster | null {
 export async function startPostmaster(
   { location, user }: DataDirectory,
   bin: string,
-  log: string,
+  startLog: string,
   settings: Record<string, string>,
 ): Promise<Postmaster | null> {
   await cleanUpPreviousServer(location)
   const port = (await probePort(readLastPort(location))) ?? (await probePort(0)) ?? 0
-  const values = Object.entries({ ...defaults, port: `${port}`, ...settings })
-  rmSync(log, { force: true })
-  const output = openSync(log, 'wx', 0o600)
+  const values = Object.entries({ ...DEFAULT_SETTINGS, port: `${port}`, ...settings })
+  rmSync(startLog, { force: true })
+  const output = openSync(startLog, 'wx', 0o600)
   // Detached, so that Ctrl-C reaches only this process, which then shuts PostgreSQL down.
   const child = spawn(
     join(bin, 'postgres'),
@@ -89,9 +89,9 @@ export async function startPostmaster(
     const [error] = await once(child, 'error')
     throw setupError(`PostgreSQL could not be started: ${(error as Error).message}`)
   }
-  const started = await waitUntilReady(location, pid, log)
+  const started = await waitUntilReady(location, pid, startLog)
   if (started) return started
-  const reason = findLastFatalLine(location, log)
+  const reason = findLastFatalLine(location, startLog)
   if (/TCP\/IP sockets|lock file "postmaster.pid"/.test(reason)) return null
   throw setupError(`PostgreSQL exited while starting: ${reason} (log: ${location}/log)`)
 }
@@ -100,19 +100,19 @@ export async function startPostmaster(
 export async function waitUntilReady(
   location: string,
   pid: number,
-  log: string,
+  startLog: string,
 ): Promise<Postmaster | null> {
-  let giveUpAt = Date.now() + startMaxMs
-  for (let written = 0; readProcessIdentity(pid) !== null; await sleep(10)) {
+  let giveUpAt = Date.now() + START_MAX_MS
+  for (let previousSize = 0; readProcessIdentity(pid) !== null; await sleep(10)) {
     const lines = readPidFile(location)
     if (Number(lines[0]) === pid && lines[7]?.trim() === 'ready') {
       return { pid, port: Number(lines[3]) }
     }
-    const size = logSize(location, log)
-    if (size !== written) giveUpAt = Date.now() + startMaxMs
-    written = size
+    const size = logSize(location, startLog)
+    if (size !== previousSize) giveUpAt = Date.now() + START_MAX_MS
+    previousSize = size
     if (Date.now() > giveUpAt) {
-      const reason = findLastFatalLine(location, log)
+      const reason = findLastFatalLine(location, startLog)
       throw setupError(
         `PostgreSQL (process ${pid}) did not become ready: ${reason} (log: ${location}/log)`,
       )
@@ -128,8 +128,8 @@ export async function stopPostmaster(pid: number): Promise<void> {
     signal(pid, name)
     return waitUntil(() => readProcessIdentity(pid) !== identity, waitMs)
   }
-  if (await stopWith('SIGINT', fastStopMaxMs)) return
-  if (await stopWith('SIGQUIT', immediateStopMaxMs)) return
+  if (await stopWith('SIGINT', FAST_STOP_MAX_MS)) return
+  if (await stopWith('SIGQUIT', IMMEDIATE_STOP_MAX_MS)) return
   throw setupError(`PostgreSQL (process ${pid}) did not stop: run kill -9 ${pid}`)
 }
 
@@ -140,10 +140,10 @@ async function cleanUpPreviousServer(location: string): Promise<void> {
   const orphans = () => listProcessesIn(folder, 'postgres')
   const [key = '', id = ''] = lines[6]?.trim().split(/\s+/) ?? []
   const isFree = () => orphans().length === 0 && countAttachedProcesses(key, id) === 0
-  if (!isFree() && !(await waitUntil(isFree, orphanGraceMs))) {
+  if (!isFree() && !(await waitUntil(isFree, ORPHAN_GRACE_MS))) {
     // A backend in a long statement does not notice that its postmaster died.
     for (const pid of orphans()) signal(pid, 'SIGQUIT')
-    if (!(await waitUntil(isFree, orphanStopMaxMs - orphanGraceMs))) {
+    if (!(await waitUntil(isFree, ORPHAN_STOP_MAX_MS - ORPHAN_GRACE_MS))) {
       throw setupError(
         `Processes of an earlier PostgreSQL still use ${location}: stop them first (process ids: ${orphans().join(', ') || 'unknown'})`,
       )

@@ -15,7 +15,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { readProcessIdentity } from './process.ts'
 
 /** Maximum wait for the lock: longer than a first start on a slow disk or a recovery takes. */
-const lockWaitMaxMs = 120_000
+const LOCK_WAIT_MAX_MS = 120_000
 
 /**
  * References to open locks: the garbage collector may free a suspended function, and release its
@@ -34,7 +34,7 @@ export async function withLock<T>(dataFolder: string, work: () => Promise<T>): P
   try {
     // In a read-only file, SQLite silently takes no lock.
     accessSync(path, constants.W_OK)
-    const giveUpAt = Date.now() + lockWaitMaxMs
+    const giveUpAt = Date.now() + LOCK_WAIT_MAX_MS
     while (!tryLock(lock)) {
       if (Date.now() > giveUpAt) {
         throw refuse(

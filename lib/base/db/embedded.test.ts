@@ -31,7 +31,7 @@ afterEach(cleanUp)
 
 describe('a new data folder', () => {
   test('gets the database troco with settings that protect money and payer data', async () => {
-    const { url, location, adopted } = await openForTest(join(makeFolder(), 'new', 'data'))
+    const { url, location, isAdopted } = await openForTest(join(makeFolder(), 'new', 'data'))
     const expected = {
       fsync: 'on',
       full_page_writes: 'on',
@@ -55,7 +55,7 @@ describe('a new data folder', () => {
     expect(await query(url, database)).toEqual([
       { name: 'troco', provider: 'b', locale: 'C.UTF-8', owner: 'troco', super: false },
     ])
-    expect(adopted).toBe(false)
+    expect(isAdopted).toBe(false)
     expect(readdirSync(join(location, '..')).filter(name => name.includes('.new-'))).toEqual([])
   })
 
@@ -82,7 +82,7 @@ describe('a new data folder', () => {
   test('is created once when two processes open it at the same moment', async () => {
     const dataFolder = makeFolder()
     const both = await Promise.all([openInOtherProcess(dataFolder), openInOtherProcess(dataFolder)])
-    expect(both.map(({ embedded }) => embedded.adopted).sort()).toEqual([false, true])
+    expect(both.map(({ embedded }) => embedded.isAdopted).sort()).toEqual([false, true])
     expect(both.flatMap(({ progress }) => progress)).toHaveLength(1)
     for (const { embedded } of both) {
       expect(await query(embedded.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
@@ -97,7 +97,7 @@ describe('releasing PostgreSQL', () => {
     const dataFolder = makeFolder()
     const first = await openForTest(dataFolder)
     const second = await openForTest(dataFolder)
-    expect(second).toMatchObject({ adopted: true, pid: first.pid, url: first.url })
+    expect(second).toMatchObject({ isAdopted: true, pid: first.pid, url: first.url })
     await first.release()
     expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
     await second.release()

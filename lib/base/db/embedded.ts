@@ -17,7 +17,7 @@ export interface Embedded {
   url: string
   location: string
   /** Whether PostgreSQL was already running, started by another Troco process. */
-  adopted: boolean
+  isAdopted: boolean
   pid: number
   /** Stops PostgreSQL if no other process uses it. */
   release(): Promise<void>
@@ -34,7 +34,7 @@ interface Options {
  * Maximum start attempts: another program can take the port, or another process start PostgreSQL
  * first.
  */
-const attemptsMax = 5
+const ATTEMPTS_MAX = 5
 
 export async function openEmbedded(options: Options): Promise<Embedded> {
   const dataFolder = prepareFolder(options.dataFolder)
@@ -42,13 +42,13 @@ export async function openEmbedded(options: Options): Promise<Embedded> {
     withLock(dataFolder, async () => {
       const directory = chooseDataDirectory(dataFolder)
       try {
-        const { postmaster, adopted } = await ensureRunning(dataFolder, directory, options)
+        const { postmaster, isAdopted } = await ensureRunning(dataFolder, directory, options)
         const name = addUser(dataFolder)
         const encodedPassword = encodeURIComponent(options.password)
         return {
           url: `postgresql://troco:${encodedPassword}@127.0.0.1:${postmaster.port}/troco`,
           location: directory.location,
-          adopted,
+          isAdopted,
           pid: postmaster.pid,
           release: () => release(dataFolder, directory.location, name),
         }
@@ -76,34 +76,34 @@ async function ensureRunning(
   dataFolder: string,
   directory: DataDirectory,
   { password, settings = {}, onProgress = () => {} }: Options,
-): Promise<{ postmaster: Postmaster; adopted: boolean }> {
+): Promise<{ postmaster: Postmaster; isAdopted: boolean }> {
   const { location, user } = directory
-  const shipped = findPostgresPackage()
-  const log = join(dataFolder, 'postgres-start.log')
+  const postgresPackage = findPostgresPackage()
+  const startLog = join(dataFolder, 'postgres-start.log')
   removeLeftovers(location)
   let isNew = false
-  let exists = hasData(location, shipped.major)
-  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+  let exists = hasData(location, postgresPackage.major)
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const running = findPostmaster(location)
-    let server = running && (await waitUntilReady(location, running.pid, log))
-    const adopted = server !== null
+    let server = running && (await waitUntilReady(location, running.pid, startLog))
+    const isAdopted = server !== null
     if (!server) {
-      const bin = prepareBinaries(shipped, user, dataFolder, onProgress)
+      const bin = prepareBinaries(postgresPackage, user, dataFolder, onProgress)
       if (!exists) {
         onProgress('Preparing the database…')
         await createData(directory, bin, password)
         writePointer(dataFolder, location)
         isNew = exists = true
       }
-      server = await startPostmaster(directory, bin, log, settings)
+      server = await startPostmaster(directory, bin, startLog, settings)
     }
     if (server && (await ensureDatabase(server, password, isNew, location))) {
-      return { postmaster: server, adopted }
+      return { postmaster: server, isAdopted }
     }
   }
   throw refuse(
     'setup_failed',
-    `PostgreSQL exited after each of ${attemptsMax} starts: see ${location}/log`,
+    `PostgreSQL exited after each of ${ATTEMPTS_MAX} starts: see ${location}/log`,
   )
 }
 

@@ -34,9 +34,9 @@ beforeEach(async () => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const run = () => migrate(url, join(folder, 'migrations'))
-const answer = async () => (await query(url, 'SELECT troco_answer() AS is'))[0]?.is
+const callFunction = async () => (await query(url, 'SELECT troco_answer() AS is'))[0]?.is
 
-function write(version: number, body: string, comment = '-- Answers.'): void {
+function writeFunction(version: number, body: string, comment = '-- Answers.'): void {
   const statement = `CREATE OR REPLACE FUNCTION troco_answer() RETURNS int LANGUAGE sql AS '${body}';`
   const file = join(folder, 'functions', 'troco_answer.sql')
   writeFileSync(file, `-- version ${version}\n${comment}\n${statement}\n`)
@@ -50,12 +50,12 @@ function writeMigration(name: string, sql: string): void {
 describe('the migrator and the functions folder beside the migrations', () => {
   test('a new database gets the functions after its migrations, and only once', async () => {
     writeMigration('1_first', 'CREATE TABLE one (id int)')
-    write(1, 'SELECT 1')
+    writeFunction(1, 'SELECT 1')
     expect(await run()).toEqual([
       '1_first',
       expect.stringMatching(/^functions\/troco_answer@\w{12}$/),
     ])
-    expect(await answer()).toBe(1)
+    expect(await callFunction()).toBe(1)
     expect(await run()).toEqual([])
   })
 
@@ -64,52 +64,52 @@ describe('the migrator and the functions folder beside the migrations', () => {
       '1_first',
       `CREATE FUNCTION troco_answer() RETURNS int LANGUAGE sql AS 'SELECT 0'`,
     )
-    write(1, 'SELECT 1')
+    writeFunction(1, 'SELECT 1')
     expect(await run()).toHaveLength(2)
-    expect(await answer()).toBe(1)
+    expect(await callFunction()).toBe(1)
   })
 
   test('a changed file with a higher version is applied once', async () => {
-    write(1, 'SELECT 1')
+    writeFunction(1, 'SELECT 1')
     await run()
-    write(2, 'SELECT 2')
+    writeFunction(2, 'SELECT 2')
     expect(await run()).toHaveLength(1)
-    expect(await answer()).toBe(2)
+    expect(await callFunction()).toBe(2)
     expect(await run()).toEqual([])
   })
 
   test('an older process does not replace a newer function', async () => {
-    write(2, 'SELECT 2')
+    writeFunction(2, 'SELECT 2')
     await run()
-    write(1, 'SELECT 1')
+    writeFunction(1, 'SELECT 1')
     expect(await run()).toEqual([])
-    expect(await answer()).toBe(2)
+    expect(await callFunction()).toBe(2)
   })
 
   test('a changed file with the same version stops the start; a changed comment does not', async () => {
-    write(1, 'SELECT 1')
+    writeFunction(1, 'SELECT 1')
     await run()
-    write(1, 'SELECT 1', '-- Answers one.')
+    writeFunction(1, 'SELECT 1', '-- Answers one.')
     expect(await run()).toEqual([])
-    write(1, 'SELECT 2')
+    writeFunction(1, 'SELECT 2')
     await expect(run()).rejects.toThrow(/^Function troco_answer was changed after it was applied/)
-    expect(await answer()).toBe(1)
+    expect(await callFunction()).toBe(1)
   })
 
   test('five concurrent migrations apply a function once', async () => {
-    write(1, 'SELECT 1')
+    writeFunction(1, 'SELECT 1')
     const applied = await Promise.all(Array.from({ length: 5 }, run))
     expect(applied.flat()).toHaveLength(1)
   })
 
   test('a change of the return type fails and leaves the old function', async () => {
-    write(1, 'SELECT 1')
+    writeFunction(1, 'SELECT 1')
     await run()
     const file = join(folder, 'functions', 'troco_answer.sql')
     const text = readFileSync(file, 'utf8').replace('version 1', 'version 2')
     writeFileSync(file, text.replace('RETURNS int', 'RETURNS text'))
     await expect(run()).rejects.toThrow(/^Function troco_answer failed and was rolled back/)
-    expect(await answer()).toBe(1)
+    expect(await callFunction()).toBe(1)
   })
 
   test.each([
@@ -123,21 +123,21 @@ describe('the migrator and the functions folder beside the migrations', () => {
 
 describe('prisma/functions', () => {
   test('a changed function has a new version', () => {
-    const now = readFunctions('prisma/functions').map(
+    const currentVersions = readFunctions('prisma/functions').map(
       ({ name, version, checksum }) => `${name} ${version} ${checksum}`,
     )
-    expect(now.filter(line => !RELEASED.includes(line))).toEqual([])
+    expect(currentVersions.filter(line => !RELEASED.includes(line))).toEqual([])
   })
 
   test('version 1 of a function has the same body as in its released migration', async () => {
-    const first = readFunctions('prisma/functions').filter(({ version }) => version === 1)
+    const firstVersions = readFunctions('prisma/functions').filter(({ version }) => version === 1)
     const definitions = async (target: string) => {
       const rows = await query(
         target,
         `SELECT proname AS name, pg_get_functiondef(oid) AS definition FROM pg_proc
          WHERE proname LIKE 'troco\\_%' ORDER BY proname`,
       )
-      return rows.filter(row => first.some(({ name }) => name === row.name))
+      return rows.filter(row => firstVersions.some(({ name }) => name === row.name))
     }
     cpSync('prisma/migrations', join(folder, 'migrations'), { recursive: true })
     await run()
@@ -156,12 +156,12 @@ describe('prisma/functions', () => {
     for (const { name } of readFunctions('prisma/functions')) {
       const file = `prisma/functions/${name}.sql`
       const callers = sources.filter(({ text }) => text.includes(`${name}(`))
-      const about = readFileSync(file, 'utf8')
+      const content = readFileSync(file, 'utf8')
       for (const { path, text } of callers) {
-        expect(about, file).toContain(path)
+        expect(content, file).toContain(path)
         expect(text, path).toContain(file)
       }
-      if (callers.length === 0) expect(about, file).toContain('-- Trigger of ')
+      if (callers.length === 0) expect(content, file).toContain('-- Trigger of ')
     }
   })
 })

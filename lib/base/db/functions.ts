@@ -14,7 +14,8 @@ export interface DatabaseFunction {
   statement: string
 }
 
-const FILE = /^-- version ([1-9]\d*)\n(?:--.*\n)*(CREATE OR REPLACE FUNCTION (\w+)\([\s\S]+;\n)$/
+const FUNCTION_FILE =
+  /^-- version ([1-9]\d*)\n(?:--.*\n)*(CREATE OR REPLACE FUNCTION (\w+)\([\s\S]+;\n)$/
 
 export function readFunctions(folder: string): DatabaseFunction[] {
   if (!existsSync(folder)) return []
@@ -25,8 +26,8 @@ export function readFunctions(folder: string): DatabaseFunction[] {
 
 function parseFunction(file: string, text: string): DatabaseFunction {
   const name = basename(file, '.sql')
-  const [, version, statement = '', created] = FILE.exec(text) ?? []
-  if (created !== name || `${name}.sql` !== file) {
+  const [, version, statement = '', createdName] = FUNCTION_FILE.exec(text) ?? []
+  if (createdName !== name || `${name}.sql` !== file) {
     failSetup(`${file} must begin with "-- version N" and then create the function ${name}`)
   }
   const checksum = createHash('sha256').update(statement).digest('hex').slice(0, 12)

@@ -11,11 +11,11 @@ export interface IdempotentRequest {
   path: string
   key: string
   requestHash: Uint8Array<ArrayBuffer>
-  keptS: number
+  retentionS: number
   /** Id of the created resource, the same when the work is resumed. */
   id: string
   /** Whether the key is already stored, by a process that died before it finished the work. */
-  resumed: boolean
+  isResumed: boolean
 }
 
 /**
@@ -25,16 +25,16 @@ export interface IdempotentRequest {
  */
 export function storeKeySql(
   once: IdempotentRequest | undefined,
-  staysLocked = false,
+  hasFollowUp = false,
 ): Prisma.Sql | null {
   if (!once) return null
-  if (once.resumed) return staysLocked ? null : unlockKeySql(once)
-  const lockedUntil = staysLocked ? lockedUntilSql : Prisma.sql`NULL`
+  if (once.isResumed) return hasFollowUp ? null : unlockKeySql(once)
+  const lockedUntil = hasFollowUp ? lockedUntilSql : Prisma.sql`NULL`
   return Prisma.sql`
     INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
       locked_until, expires_at)
     VALUES (${once.accountId}::uuid, ${once.mode}, ${once.path}, ${once.key}, ${once.requestHash},
-      ${once.id}::uuid, ${lockedUntil}, now() + make_interval(secs => ${once.keptS}::float8))`
+      ${once.id}::uuid, ${lockedUntil}, now() + make_interval(secs => ${once.retentionS}::float8))`
 }
 
 /** Returns SQL that unlocks a key whose work is done, so that a retry gets the same response. */

@@ -12,8 +12,8 @@ interface SharedListener {
   closed: Promise<void>
 }
 
-const HOLDER = Symbol.for('troco.ear')
-const holder = globalThis as typeof globalThis & { [HOLDER]?: SharedListener }
+const LISTENER_KEY = Symbol.for('troco.listener')
+const holder = globalThis as typeof globalThis & { [LISTENER_KEY]?: SharedListener }
 
 /**
  * Receives wake-ups of other processes until aborted. All listeners of a process share one separate
@@ -21,13 +21,13 @@ const holder = globalThis as typeof globalThis & { [HOLDER]?: SharedListener }
  */
 export async function listenForWakeUps(stopSignal: AbortSignal): Promise<void> {
   if (stopSignal.aborted) return
-  holder[HOLDER] ??= openSharedListener()
-  const listener = holder[HOLDER]
+  holder[LISTENER_KEY] ??= openSharedListener()
+  const listener = holder[LISTENER_KEY]
   listener.listeners += 1
-  await new Promise(done => stopSignal.addEventListener('abort', done, { once: true }))
+  await new Promise(resolve => stopSignal.addEventListener('abort', resolve, { once: true }))
   listener.listeners -= 1
   if (listener.listeners > 0) return
-  if (holder[HOLDER] === listener) delete holder[HOLDER]
+  if (holder[LISTENER_KEY] === listener) delete holder[LISTENER_KEY]
   listener.abortController.abort()
   await listener.closed
 }

@@ -21,13 +21,13 @@ beforeEach(async () => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-function write(name: string, sql: string): void {
+function writeMigration(name: string, sql: string): void {
   mkdirSync(join(folder, name), { recursive: true })
   writeFileSync(join(folder, name, 'migration.sql'), sql)
 }
 
 const run = () => migrate(url, folder)
-const tables = async () => {
+const listTables = async () => {
   const rows = await query(url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
   return rows.map(row => row.tablename).sort()
 }
@@ -44,12 +44,12 @@ async function expectSetupFailure(work: Promise<unknown>, line: RegExp | string)
 
 describe('migrating', () => {
   test('waits for a table in use without blocking other sessions meanwhile', async () => {
-    write('1_first', 'CREATE TABLE steps (step int)')
+    writeMigration('1_first', 'CREATE TABLE steps (step int)')
     await run()
     const reader = new Client({ connectionString: url })
     await reader.connect()
     await reader.query('BEGIN; SELECT FROM steps')
-    write('2_second', 'ALTER TABLE steps ADD COLUMN note text')
+    writeMigration('2_second', 'ALTER TABLE steps ADD COLUMN note text')
     const applied = run()
     const waiting = `SELECT FROM pg_stat_activity
       WHERE wait_event_type = 'Lock' AND query LIKE 'ALTER TABLE steps%' AND datname = current_database()`
@@ -61,8 +61,8 @@ describe('migrating', () => {
   })
 
   test('applies migrations in the order of their names, each in its own transaction', async () => {
-    write('2_second', `INSERT INTO steps VALUES (2, txid_current()), (2, txid_current())`)
-    write(
+    writeMigration('2_second', `INSERT INTO steps VALUES (2, txid_current()), (2, txid_current())`)
+    writeMigration(
       '1_first',
       `CREATE TABLE steps (step int, tx bigint);
       INSERT INTO steps VALUES (1, txid_current()); INSERT INTO steps VALUES (1, txid_current())`,
@@ -81,58 +81,58 @@ describe('migrating', () => {
   })
 
   test('applies nothing the second time, and only new migrations later', async () => {
-    write('1_first', 'CREATE TABLE one (id int)')
+    writeMigration('1_first', 'CREATE TABLE one (id int)')
     expect(await run()).toEqual(['1_first'])
     expect(await run()).toEqual([])
-    write('2_second', 'CREATE TABLE two (id int)')
+    writeMigration('2_second', 'CREATE TABLE two (id int)')
     expect(await run()).toEqual(['2_second'])
   })
 
   test('five concurrent processes migrate once', async () => {
-    write('1_first', 'CREATE TABLE one (id int); SELECT pg_sleep(0.2)')
-    write('2_second', 'CREATE TABLE two (id int)')
+    writeMigration('1_first', 'CREATE TABLE one (id int); SELECT pg_sleep(0.2)')
+    writeMigration('2_second', 'CREATE TABLE two (id int)')
     const applied = await Promise.all(Array.from({ length: 5 }, run))
     expect(applied.flat()).toEqual(['1_first', '2_second'])
     expect(applied.filter(names => names.length === 0)).toHaveLength(4)
   })
 
   test('a failed migration is rolled back; earlier ones stay, later ones do not run', async () => {
-    write('1_first', 'CREATE TABLE one (id int)')
-    write('2_broken', 'CREATE TABLE two (id int); INSERT INTO missing VALUES (1)')
-    write('3_third', 'CREATE TABLE three (id int)')
+    writeMigration('1_first', 'CREATE TABLE one (id int)')
+    writeMigration('2_broken', 'CREATE TABLE two (id int); INSERT INTO missing VALUES (1)')
+    writeMigration('3_third', 'CREATE TABLE three (id int)')
     await expectSetupFailure(run(), /^Migration 2_broken failed and was rolled back: .*"missing"/)
-    expect(await tables()).toEqual(['_prisma_migrations', 'one'])
+    expect(await listTables()).toEqual(['_prisma_migrations', 'one'])
     const recorded = 'SELECT migration_name FROM _prisma_migrations'
     expect(await query(url, recorded)).toEqual([{ migration_name: '1_first' }])
-    write('2_broken', 'CREATE TABLE two (id int)')
+    writeMigration('2_broken', 'CREATE TABLE two (id int)')
     expect(await run()).toEqual(['2_broken', '3_third'])
   })
 
   test('a migration that cannot be recorded is rolled back too', async () => {
-    write(
+    writeMigration(
       '1_unrecorded',
       `CREATE TABLE one (id int);
       ALTER TABLE _prisma_migrations ADD CONSTRAINT full_up CHECK (false) NOT VALID`,
     )
     await expectSetupFailure(run(), /^Migration 1_unrecorded failed and was rolled back: .*full_up/)
-    expect(await tables()).toEqual(['_prisma_migrations'])
-    write('1_unrecorded', 'CREATE TABLE one (id int)')
+    expect(await listTables()).toEqual(['_prisma_migrations'])
+    writeMigration('1_unrecorded', 'CREATE TABLE one (id int)')
     expect(await run()).toEqual(['1_unrecorded'])
   })
 })
 
 describe('a database in an unexpected state stops the start', () => {
   beforeEach(async () => {
-    write('1_first', 'CREATE TABLE one (id int)')
+    writeMigration('1_first', 'CREATE TABLE one (id int)')
     await run()
-    write('2_second', 'CREATE TABLE two (id int)')
+    writeMigration('2_second', 'CREATE TABLE two (id int)')
   })
-  afterEach(async () => expect(await tables()).toEqual(['_prisma_migrations', 'one']))
+  afterEach(async () => expect(await listTables()).toEqual(['_prisma_migrations', 'one']))
 
   const changeRecord = (change: string) => query(url, `UPDATE _prisma_migrations SET ${change}`)
 
   test('a migration whose file was changed after it ran', async () => {
-    write('1_first', 'CREATE TABLE one (id int) -- a remark')
+    writeMigration('1_first', 'CREATE TABLE one (id int) -- a remark')
     await expectSetupFailure(run(), /^Migration 1_first was changed after it was applied: restore/)
   })
 
@@ -148,12 +148,12 @@ describe('a database in an unexpected state stops the start', () => {
 })
 
 test('a migration that Prisma marked as rolled back is applied', async () => {
-  write('1_first', 'CREATE TABLE one (id int)')
+  writeMigration('1_first', 'CREATE TABLE one (id int)')
   await run()
   await query(url, 'DROP TABLE one')
   await query(url, 'UPDATE _prisma_migrations SET rolled_back_at = now(), finished_at = NULL')
   expect(await run()).toEqual(['1_first'])
-  expect(await tables()).toContain('one')
+  expect(await listTables()).toContain('one')
 })
 
 describe('the table _prisma_migrations', () => {
@@ -188,14 +188,14 @@ describe('the table _prisma_migrations', () => {
     return appliedMigrationNames
   }
 
-  const columns = (target: string) =>
+  const readColumns = (target: string) =>
     query(
       target,
       `SELECT column_name, data_type, character_maximum_length, is_nullable, column_default
        FROM information_schema.columns WHERE table_name = '_prisma_migrations'
        ORDER BY column_name`,
     )
-  const records = (target: string) =>
+  const readRecords = (target: string) =>
     query(
       target,
       `SELECT migration_name, checksum, applied_steps_count, logs, rolled_back_at,
@@ -204,24 +204,24 @@ describe('the table _prisma_migrations', () => {
     )
 
   beforeEach(() => {
-    write('1_first', 'CREATE TABLE one (id int); -- coração')
-    write('2_second', 'CREATE TABLE two (id int);\r\n')
+    writeMigration('1_first', 'CREATE TABLE one (id int); -- coração')
+    writeMigration('2_second', 'CREATE TABLE two (id int);\r\n')
   })
 
   test('has the columns and checksums that Prisma uses', async () => {
-    const theirs = await makeDatabase({ migrated: false })
-    expect(await deploy(theirs)).toEqual(['1_first', '2_second'])
+    const prismaUrl = await makeDatabase({ migrated: false })
+    expect(await deploy(prismaUrl)).toEqual(['1_first', '2_second'])
     await run()
-    expect(await columns(url)).toEqual(await columns(theirs))
-    expect(await records(url)).toEqual(await records(theirs))
+    expect(await readColumns(url)).toEqual(await readColumns(prismaUrl))
+    expect(await readRecords(url)).toEqual(await readRecords(prismaUrl))
     const sha256 = createHash('sha256').update('CREATE TABLE two (id int);\r\n').digest('hex')
-    expect(await records(url)).toContainEqual(expect.objectContaining({ checksum: sha256 }))
+    expect(await readRecords(url)).toContainEqual(expect.objectContaining({ checksum: sha256 }))
   })
 
   test('is shared with Prisma: neither repeats a migration of the other', async () => {
     await run()
     expect(await deploy(url)).toEqual([])
-    write('3_third', 'CREATE TABLE three (id int)')
+    writeMigration('3_third', 'CREATE TABLE three (id int)')
     expect(await deploy(url)).toEqual(['3_third'])
     expect(await run()).toEqual([])
   })
@@ -231,10 +231,10 @@ describe('a connection error names the database in one line, without its passwor
   const secret = 'my%20pass-word'
   const port = () => Number(new URL(url).port)
 
-  async function expectNamed(target: string, where: string, why: RegExp): Promise<void> {
+  async function expectNamed(target: string, address: string, reason: RegExp): Promise<void> {
     const error = await migrate(target, folder).catch(stop => stop)
-    await expectSetupFailure(Promise.reject(error), why)
-    expect(error.message).toContain(`The database at ${where} is unreachable (`)
+    await expectSetupFailure(Promise.reject(error), reason)
+    expect(error.message).toContain(`The database at ${address} is unreachable (`)
     expect(error.message).toContain('check DATABASE_URL')
     expect(JSON.stringify([error.message, error.stack])).not.toMatch(/my(%20| )pass-word/)
     expect(error.cause).toBeUndefined()
@@ -251,15 +251,15 @@ describe('a connection error names the database in one line, without its passwor
   })
 
   test('the password is wrong', async () => {
-    const where = `127.0.0.1:${port()}/pix`
-    await expectNamed(`postgresql://troco:${secret}@${where}`, where, /28P01/)
+    const address = `127.0.0.1:${port()}/pix`
+    await expectNamed(`postgresql://troco:${secret}@${address}`, address, /28P01/)
   })
 
   test('the server accepts the connection and never responds', async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
-    const where = `127.0.0.1:${(silent.address() as AddressInfo).port}/pix`
-    await expectNamed(`postgresql://ana:${secret}@${where}`, where, /timeout/)
+    const address = `127.0.0.1:${(silent.address() as AddressInfo).port}/pix`
+    await expectNamed(`postgresql://ana:${secret}@${address}`, address, /timeout/)
     silent.close()
   })
 

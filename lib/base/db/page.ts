@@ -81,13 +81,13 @@ export function fitBytes(rows: Prisma.Sql): Prisma.Sql {
 
 /** Makes a page of up to `limit + 1` rows, which is over before the first null (see fitBytes). */
 export function toPage<Row, Cursor>(
-  found: Found<Row>,
+  rowsRead: Found<Row>,
   limit: number,
   cursorOf: (row: Row) => Cursor,
 ): Page<Row, Cursor> {
-  const rows = found.slice(0, limit).filter(row => row !== null)
+  const rows = rowsRead.slice(0, limit).filter(row => row !== null)
   const last = rows.at(-1)
-  const hasMore = found.length > rows.length && last !== undefined
+  const hasMore = rowsRead.length > rows.length && last !== undefined
   return { rows, nextCursor: hasMore ? cursorOf(last) : null, cursorOf }
 }
 

@@ -44,7 +44,9 @@ export function countAttachedProcesses(key: string, id: string): number {
   // reboot.
   const signed = `${BigInt.asIntN(32, BigInt(key))}`
   const rows = readText('/proc/sysvipc/shm').split('\n')
-  const row = rows.map(line => line.trim().split(/\s+/)).find(f => f[0] === signed && f[1] === id)
+  const row = rows
+    .map(line => line.trim().split(/\s+/))
+    .find(fields => fields[0] === signed && fields[1] === id)
   return Number(row?.[6] ?? 0)
 }
 

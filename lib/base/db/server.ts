@@ -16,14 +16,14 @@ export function describeUnsafeServer(server: ServerSettings): string | null {
   if (major < OLDEST_MAJOR) {
     return `The database is PostgreSQL ${major}, but Troco requires ${OLDEST_MAJOR} or newer: upgrade it`
   }
-  const off = Object.entries({
+  const disabled = Object.entries({
     fsync: server.fsync,
     full_page_writes: server.fullPageWrites,
     synchronous_commit: server.synchronousCommit,
   }).filter(([, value]) => value === 'off')
-  if (off.length === 0) return null
-  const names = off.map(([name]) => name).join(' and ')
-  return `The database has ${names} off, which can lose paid charges: turn ${off.length > 1 ? 'them' : 'it'} on`
+  if (disabled.length === 0) return null
+  const names = disabled.map(([name]) => name).join(' and ')
+  return `The database has ${names} off, which can lose paid charges: turn ${disabled.length > 1 ? 'them' : 'it'} on`
 }
 
 /** Throws unless the server's settings guarantee that committed data survives a crash. */

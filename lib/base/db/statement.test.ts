@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Prisma } from '#lib/base/db/client.ts'
-import { buildStatement, columnsOf, listCtes } from '#lib/base/db/statement.ts'
+import { buildStatement, columnsOf, joinCtes } from '#lib/base/db/statement.ts'
 import { formatStatement } from '#lib/testing/statements.ts'
 
 test('each column of the source CTE is named after its key, whatever its expression', () => {
@@ -32,8 +32,8 @@ FROM made m;
 })
 
 test('a CTE that is null leaves no comma', () => {
-  const one = Prisma.sql`SELECT 1`
-  expect(listCtes({ a: null, b: one, c: null, d: one }).text).toBe(
+  const select = Prisma.sql`SELECT 1`
+  expect(joinCtes({ a: null, b: select, c: null, d: select }).text).toBe(
     'b AS (SELECT 1), d AS (SELECT 1)',
   )
 })

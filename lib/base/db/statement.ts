@@ -29,13 +29,13 @@ export function buildStatement<Column extends string>({
   parts,
   returning,
 }: Statement<Column>): Prisma.Sql {
-  const all = [listCtes({ ...ctes, source: selectSource(source) }), ...parts]
+  const all = [joinCtes({ ...ctes, source: selectSource(source) }), ...parts]
   const present = all.filter(part => part !== null)
   return Prisma.sql`WITH ${Prisma.join(present, ', ')}
     SELECT ${returning}::text AS json FROM ${source.from}`
 }
 
-export function listCtes(ctes: Ctes): Prisma.Sql {
+export function joinCtes(ctes: Ctes): Prisma.Sql {
   const present = Object.entries(ctes).flatMap(([name, body]) =>
     body ? [Prisma.sql`${Prisma.raw(name)} AS (${body})`] : [],
   )

@@ -3,7 +3,7 @@ import { type Database, db, type Tx } from '#lib/base/db/client.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
 
 const ATTEMPTS_MAX = 5
-const FIRST_PAUSE_MS = 5
+const PAUSE_BASE_MS = 5
 
 /** Serialization failure and deadlock: nothing was written, so a retry is safe. */
 const RETRYABLE_CODES = new Set(['40001', '40P01', 'P2034'])
@@ -18,7 +18,7 @@ export async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
       return await work()
     } catch (error) {
       if (attempt >= ATTEMPTS_MAX || !isConflict(error)) throw error
-      await sleep(FIRST_PAUSE_MS * 2 ** attempt * (0.5 + Math.random()))
+      await sleep(PAUSE_BASE_MS * 2 ** attempt * (0.5 + Math.random()))
     }
   }
 }

@@ -28,11 +28,11 @@ afterEach(() => listener.end())
 const topicsOf = (message: string) => message.split(' ').at(-1)?.split(',').toSorted()
 
 function countWakes(topic: Topic) {
-  const woken = { times: 0, stop: () => {} }
-  woken.stop = onWake(topic, () => {
-    woken.times++
+  const counter = { times: 0, stop: () => {} }
+  counter.stop = onWake(topic, () => {
+    counter.times++
   })
-  return woken
+  return counter
 }
 
 test('a wake in this process reaches the workers of its topic at once', () => {
@@ -94,6 +94,6 @@ test('after disconnecting, a pending wake opens no new connection', async () => 
     return rows[0].many
   }
   await expect.poll(countOthers, { timeout: 10_000 }).toBe(0)
-  await new Promise(done => setTimeout(done, 100))
+  await new Promise(resolve => setTimeout(resolve, 100))
   expect(await countOthers()).toBe(0)
 })

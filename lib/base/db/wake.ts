@@ -30,21 +30,21 @@ interface Bus {
   timer: NodeJS.Timeout | null
 }
 
-const HOLDER = Symbol.for('troco.wake')
-const holder = globalThis as typeof globalThis & { [HOLDER]?: Bus }
+const BUS_KEY = Symbol.for('troco.wake')
+const holder = globalThis as typeof globalThis & { [BUS_KEY]?: Bus }
 
 /**
  * Returns the bus of the process. The native modules and their copies in Next's bundle share it.
  */
 function bus(): Bus {
-  holder[HOLDER] ??= {
+  holder[BUS_KEY] ??= {
     senderId: randomUUID(),
     emitter: new EventEmitter(),
     pendingTopics: new Set(),
     notifyPool: null,
     timer: null,
   }
-  return holder[HOLDER]
+  return holder[BUS_KEY]
 }
 
 /**

@@ -77,19 +77,19 @@ N5|checksum
 N7|characters
 …53000065802BR…61040000
 `
-const listed = (text: string) =>
+const parseList = (text: string) =>
   [...text.matchAll(/^([GN]\d+)\|(.*)\n(.*)$/gm)].map(([, name = '', columns = '', code = '']) => ({
     name,
     columns: columns.split('|'),
     code,
   }))
-const published = listed(PUBLISHED)
-const broken = listed(BROKEN)
+const published = parseList(PUBLISHED)
+const broken = parseList(BROKEN)
 const charges = published.filter(({ columns }) => columns[0] !== 'unsupported')
 const recurrences = published.filter(({ columns }) => columns[0] === 'unsupported')
 const G01 = published[0]?.code ?? ''
 
-function expected(columns: string[]) {
+function expectedReading(columns: string[]) {
   const [kind, target, amount, merchantName, merchantCity, ...rest] = columns
   const [txid, description, postalCode, use, recurrenceLocation] = rest.map(text => text || null)
   const shared = { merchantName, merchantCity, txid, description, postalCode, use }
@@ -110,7 +110,7 @@ describe('reading published codes', () => {
   })
 
   test.each(charges)('$name has the values of its source', ({ columns, code }) => {
-    expect(read(code)).toEqual(expected(columns))
+    expect(read(code)).toEqual(expectedReading(columns))
   })
 
   test.each(charges)('$name has the same values in @brazilian-utils', ({ code }) => {

@@ -5,7 +5,7 @@ import fc from '#lib/testing/property.ts'
 import { buildDynamicCode, buildStaticCode, crc16, foldText, parseBrCode } from './br-code.ts'
 
 const tlv = (id: string, value: string) => id + String(value.length).padStart(2, '0') + value
-const seal = (body: string) => `${body}6304${crc16(`${body}6304`)}`
+const appendChecksum = (body: string) => `${body}6304${crc16(`${body}6304`)}`
 const pixKey = tlv('00', 'br.gov.bcb.pix') + tlv('01', 'fulano@example.com')
 const pixLocation = (location: string) => tlv('00', 'br.gov.bcb.pix') + tlv('25', location)
 
@@ -22,7 +22,9 @@ function compose(changes: Record<string, string | null> = {}) {
   }
   const fields = Object.entries<string | null>({ ...plain, ...changes })
   fields.sort(([one], [other]) => Number(one) - Number(other))
-  return seal(fields.map(([id, value]) => (value === null ? '' : tlv(id, value))).join(''))
+  return appendChecksum(
+    fields.map(([id, value]) => (value === null ? '' : tlv(id, value))).join(''),
+  )
 }
 
 function read(text: string) {
@@ -72,11 +74,11 @@ describe('reading tolerates', () => {
       ...merchant,
       additional,
     ]
-    const ascending = read(seal(`000201${fields.join('')}`))
+    const ascending = read(appendChecksum(`000201${fields.join('')}`))
     expect(ascending).toMatchObject({ amount: 150, txid: 'A', postalCode: '70074900' })
     fc.assert(
       fc.property(fc.shuffledSubarray(fields, { minLength: fields.length }), shuffled => {
-        expect(read(seal(`000201${shuffled.join('')}`))).toEqual(ascending)
+        expect(read(appendChecksum(`000201${shuffled.join('')}`))).toEqual(ascending)
       }),
     )
   })
@@ -103,20 +105,20 @@ describe('reading tolerates', () => {
 describe('reading refuses', () => {
   const twoTargets = pixKey + tlv('25', 'pix.example.com/1')
   test.each([
-    ['a letter with an accent', seal('000201É'), 'characters'],
+    ['a letter with an accent', appendChecksum('000201É'), 'characters'],
     ['nothing', '', 'checksum'],
     ['a line break behind it', `${compose()}\n`, 'characters'],
     ['one more character behind it', `${compose()}0`, 'checksum'],
-    ['bytes behind the last field', seal(compose()), 'structure'],
+    ['bytes behind the last field', appendChecksum(compose()), 'structure'],
     [
       'a checksum that belongs to another field',
-      seal(`${compose().slice(0, -8)}6408`),
+      appendChecksum(`${compose().slice(0, -8)}6408`),
       'structure',
     ],
-    ['a length beyond the end', seal(`${compose().slice(0, -8)}6299A`), 'structure'],
-    ['a length that is no number', seal(`${compose().slice(0, -8)}61+1A`), 'structure'],
+    ['a length beyond the end', appendChecksum(`${compose().slice(0, -8)}6299A`), 'structure'],
+    ['a length that is no number', appendChecksum(`${compose().slice(0, -8)}61+1A`), 'structure'],
     ['an empty field', compose({ '61': '' }), 'structure'],
-    ['a field twice', seal(compose().slice(0, -8) + tlv('60', 'B')), 'structure'],
+    ['a field twice', appendChecksum(compose().slice(0, -8) + tlv('60', 'B')), 'structure'],
     [
       'a field twice inside the additional data',
       compose({ '62': tlv('05', 'A') + tlv('05', 'B') }),
@@ -126,7 +128,7 @@ describe('reading refuses', () => {
     ['another format', compose({ '00': '02' }), 'structure'],
     [
       'another field first',
-      seal(`5802BR000201${compose({ '58': null }).slice(6, -8)}`),
+      appendChecksum(`5802BR000201${compose({ '58': null }).slice(6, -8)}`),
       'structure',
     ],
     ['an unknown initiation', compose({ '01': '13' }), 'structure'],
@@ -290,30 +292,32 @@ describe('building', () => {
 describe('the checksum', () => {
   const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index))
   // The checksum is case-insensitive: a changed case of its letters is not a change.
-  const isSame = (text: string, at: number, other: string) =>
-    at >= text.length - 4 && other.toUpperCase() === text[at]?.toUpperCase()
+  const isSameLetter = (text: string, index: number, replacement: string) =>
+    index >= text.length - 4 && replacement.toUpperCase() === text[index]?.toUpperCase()
 
   test('detects any changed character of a code, except the case of letters in the checksum', () => {
     const code = buildStaticCode(evp)
-    const passed: string[] = []
-    for (let at = 0; at < code.length; at++)
-      for (const other of printable) {
-        const reading = parseBrCode(code.slice(0, at) + other + code.slice(at + 1))
-        if (reading.ok && other !== code[at]) passed.push(`${at}${other}`)
+    const undetected: string[] = []
+    for (let index = 0; index < code.length; index++)
+      for (const replacement of printable) {
+        const reading = parseBrCode(code.slice(0, index) + replacement + code.slice(index + 1))
+        if (reading.ok && replacement !== code[index]) undetected.push(`${index}${replacement}`)
         if (!reading.ok) expect(reading.error).toBe('checksum')
       }
-    const letters = [...code.toLowerCase()].map((character, at) => `${at}${character}`).slice(-4)
-    expect(passed).toEqual(letters.filter(entry => /[a-f]$/.test(entry)))
-    expect(passed).not.toEqual([])
+    const letters = [...code.toLowerCase()]
+      .map((character, index) => `${index}${character}`)
+      .slice(-4)
+    expect(undetected).toEqual(letters.filter(entry => /[a-f]$/.test(entry)))
+    expect(undetected).not.toEqual([])
   })
 
   test('detects a changed character in any code that Troco builds', () => {
     const code = fc.oneof(staticInput.map(buildStaticCode), dynamicInput.map(buildDynamicCode))
     fc.assert(
-      fc.property(code, fc.nat(), fc.constantFrom(...printable), (text, place, other) => {
-        const at = place % text.length
-        fc.pre(!isSame(text, at, other) && other !== text[at])
-        const reading = parseBrCode(text.slice(0, at) + other + text.slice(at + 1))
+      fc.property(code, fc.nat(), fc.constantFrom(...printable), (text, position, replacement) => {
+        const index = position % text.length
+        fc.pre(!isSameLetter(text, index, replacement) && replacement !== text[index])
+        const reading = parseBrCode(text.slice(0, index) + replacement + text.slice(index + 1))
         expect(reading).toEqual({ ok: false, error: 'checksum' })
       }),
       { numRuns: 1000 },
@@ -332,7 +336,7 @@ describe('reading never throws', () => {
 
   test('for any text, with or without a correct checksum', () => {
     fc.assert(
-      fc.property(fc.oneof(noise, noise.map(seal), sealedNoise), text => {
+      fc.property(fc.oneof(noise, noise.map(appendChecksum), sealedNoise), text => {
         expect([true, false]).toContain(parseBrCode(text).ok)
       }),
       { numRuns: 2000 },

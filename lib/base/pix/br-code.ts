@@ -5,7 +5,7 @@ import { crc16, type Fields, foldText, readFields, writeField } from './emv.ts'
 export { crc16, foldText }
 
 const PIX = 'br.gov.bcb.pix'
-const GUI = writeField('00', PIX)
+const PIX_IDENTIFIER_FIELD = writeField('00', PIX)
 const NO_TXID = '***'
 const BRL = '986'
 const NAME_MAX = 25
@@ -69,12 +69,10 @@ export function buildStaticCode(input: StaticCodeInput): string {
     throw new RangeError('txid must be 1 to 25 letters and digits')
   const foldedDescription = description === undefined ? undefined : foldText(description)
   if (foldedDescription === '') throw new RangeError('description has no printable ASCII')
-  const account = GUI + writeField('01', key)
-  const descriptionMax = 99 - account.length - 4
+  const account = PIX_IDENTIFIER_FIELD + writeField('01', key)
+  const descriptionMax = Math.max(0, 99 - account.length - 4)
   if (foldedDescription !== undefined && foldedDescription.length > descriptionMax)
-    throw new RangeError(
-      `description is longer than the ${Math.max(0, descriptionMax)} beside this key`,
-    )
+    throw new RangeError(`description is longer than the ${descriptionMax} beside this key`)
   const rest = foldedDescription === undefined ? '' : writeField('02', foldedDescription)
   return assembleCode('', account + rest, input, txid ?? NO_TXID)
 }
@@ -84,7 +82,8 @@ export function buildDynamicCode(input: DynamicCodeInput): string {
   const { location } = input
   if (!isLocation(location) || !location.includes('/'))
     throw new RangeError(`location must be host/path of at most ${LOCATION_MAX}, without a scheme`)
-  return assembleCode(writeField('01', '12'), GUI + writeField('25', location), input, NO_TXID)
+  const account = PIX_IDENTIFIER_FIELD + writeField('25', location)
+  return assembleCode(writeField('01', '12'), account, input, NO_TXID)
 }
 
 function assembleCode(
@@ -178,14 +177,14 @@ function readTarget(fields: Fields): Target | BrCodeError {
 
 /** Returns the Pix templates; null if one cannot be parsed. Templates of other schemes are ignored. */
 function findPixTemplates(fields: Fields, first: number, last: number): Fields[] | null {
-  const found: Fields[] = []
+  const templates: Fields[] = []
   for (const [id, value] of fields) {
     if (Number(id) < first || Number(id) > last) continue
     const template = readFields(value)
-    if (template?.get('00')?.toLowerCase() === PIX) found.push(template)
-    else if (!template && value.toLowerCase().includes(GUI)) return null
+    if (template?.get('00')?.toLowerCase() === PIX) templates.push(template)
+    else if (!template && value.toLowerCase().includes(PIX_IDENTIFIER_FIELD)) return null
   }
-  return found
+  return templates
 }
 
 /** Parses cents. Null if the payer types the amount (absent, or 0 for Pix Saque); undefined if invalid. */

@@ -9,13 +9,13 @@ export function writeField(id: string, value: string): string {
 /** Parses fields in order. Null if a length does not fit the text or an id is repeated. */
 export function readFields(text: string): Fields | null {
   const fields: Fields = new Map()
-  for (let at = 0; at < text.length; ) {
-    const [head, id, length] = /^(\d\d)(\d\d)/.exec(text.slice(at, at + 4)) ?? []
-    const value = text.slice(at + 4, at + 4 + Number(length))
-    if (!head || !id || value === '' || value.length !== Number(length)) return null
+  for (let position = 0; position < text.length; ) {
+    const [header, id, length] = /^(\d\d)(\d\d)/.exec(text.slice(position, position + 4)) ?? []
+    const value = text.slice(position + 4, position + 4 + Number(length))
+    if (!header || !id || value === '' || value.length !== Number(length)) return null
     if (fields.has(id)) return null
     fields.set(id, value)
-    at += 4 + value.length
+    position += 4 + value.length
   }
   return fields
 }

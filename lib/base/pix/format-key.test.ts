@@ -18,14 +18,14 @@ test.each([
 test('a formatted key is parsed as the same key', () => {
   const digits = (length: number) =>
     fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: length, maxLength: length })
-  const given = fc.oneof(
+  const keyText = fc.oneof(
     digits(11),
     digits(14),
     digits(11).map(text => `+55${text}`),
     fc.uuid(),
   )
   fc.assert(
-    fc.property(given, fc.constantFrom(...PIX_KEY_TYPES), (text, type) => {
+    fc.property(keyText, fc.constantFrom(...PIX_KEY_TYPES), (text, type) => {
       const read = normalizePixKey(type, text, 'form')
       if (!read.ok) return
       const again = normalizePixKey(type, formatPixKey(type, read.key), 'form')

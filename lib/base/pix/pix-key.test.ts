@@ -7,7 +7,7 @@ const UUID = '123e4567-e12b-12d1-a456-426655440000'
 const AREA_CODES =
   '11 12 13 14 15 16 17 18 19 21 22 24 27 28 31 32 33 34 35 37 38 41 42 43 44 45 46 47 48 49 51 53 54 55 61 62 63 64 65 66 67 68 69 71 73 74 75 77 79 81 82 83 84 85 86 87 88 89 91 92 93 94 95 96 97 98 99'
 
-const typed = fc.oneof(
+const typedKey = fc.oneof(
   fc.stringMatching(/^(?:\+|0|00)?[0-9 ().-]{9,20}$/),
   fc.stringMatching(/^(?:\+?55)?[1-9]{2}9\d{8}$/),
   fc.stringMatching(/^[0-9A-Za-z]{12}\d{2}$/),
@@ -74,8 +74,8 @@ describe('live mode converts a key to the form of the DICT directory', () => {
 
   test('a mobile number is accepted in exactly the 67 area codes in use', () => {
     const all = Array.from({ length: 100 }, (_, code) => String(code).padStart(2, '0'))
-    const used = all.filter(code => normalizePixKey('phone', `${code}987654321`, 'dict').ok)
-    expect(used.join(' ')).toBe(AREA_CODES)
+    const usedCodes = all.filter(code => normalizePixKey('phone', `${code}987654321`, 'dict').ok)
+    expect(usedCodes.join(' ')).toBe(AREA_CODES)
   })
 })
 
@@ -111,7 +111,7 @@ describe('test mode checks the form only', () => {
 
   test('a key accepted in live mode is accepted in test mode as the same key', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...PIX_KEY_TYPES), typed, (type, raw) => {
+      fc.property(fc.constantFrom(...PIX_KEY_TYPES), typedKey, (type, raw) => {
         const live = normalizePixKey(type, raw, 'dict')
         fc.pre(live.ok)
         expect(normalizePixKey(type, raw, 'form')).toEqual(live)
@@ -124,7 +124,7 @@ test.each(['form', 'dict'] as const)(
   'a normalized key stays the same when normalized again (%s)',
   strictness => {
     fc.assert(
-      fc.property(fc.constantFrom(...PIX_KEY_TYPES), typed, (type, raw) => {
+      fc.property(fc.constantFrom(...PIX_KEY_TYPES), typedKey, (type, raw) => {
         const first = normalizePixKey(type, raw, strictness)
         fc.pre(first.ok)
         expect(normalizePixKey(type, first.key, strictness)).toEqual(first)
@@ -161,7 +161,7 @@ describe('the inferred type of a key', () => {
 
   test('accepts the key; in live mode no other type does', () => {
     fc.assert(
-      fc.property(fc.constantFrom('form', 'dict'), typed, (strictness, raw) => {
+      fc.property(fc.constantFrom('form', 'dict'), typedKey, (strictness, raw) => {
         const inference = inferPixKeyType(raw, strictness)
         const accepted = PIX_KEY_TYPES.filter(type => normalizePixKey(type, raw, strictness).ok)
         if (inference.ok) expect(accepted).toContain(inference.type)
@@ -174,7 +174,7 @@ describe('the inferred type of a key', () => {
 
   test('agrees with @brazilian-utils, except for foreign phones and e-mails', () => {
     fc.assert(
-      fc.property(typed, raw => {
+      fc.property(typedKey, raw => {
         const inference = inferPixKeyType(raw, 'dict')
         if (!inference.ok || inference.type === 'email') return fc.pre(false)
         const reading = normalizePixKey(inference.type, raw, 'dict')

@@ -24,11 +24,11 @@ const AREA_CODE = /^(?:[14689][1-9]|2[12478]|3[1-578]|5[1345]|7[134579])$/
 const DICT_EMAIL =
   /^[a-z0-9.!#$&'*+/=?^_{|}~`-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/
 
-const readers: Record<PixKeyType, (text: string, strictness: PixKeyStrictness) => PixKeyReading> = {
+const READERS: Record<PixKeyType, (text: string, strictness: PixKeyStrictness) => PixKeyReading> = {
   cpf: (text, strictness) => readTaxId('cpf', text, strictness),
   cnpj: (text, strictness) => readTaxId('cnpj', text, strictness),
   email: readEmail,
-  phone: (text, strictness) => (strictness === 'dict' ? readPhone(text) : readPhoneForm(text)),
+  phone: (text, strictness) => (strictness === 'dict' ? readPhone(text) : readPhoneLeniently(text)),
   random: readRandom,
 }
 
@@ -37,7 +37,7 @@ export function normalizePixKey(
   raw: string,
   strictness: PixKeyStrictness,
 ): PixKeyReading {
-  return readers[type](raw.trim(), strictness)
+  return READERS[type](raw.trim(), strictness)
 }
 
 /**
@@ -113,7 +113,7 @@ function readPhone(text: string): PixKeyReading {
  * Reads a phone number in test mode: also landlines, unknown area codes and foreign numbers without
  * `+`.
  */
-function readPhoneForm(text: string): PixKeyReading {
+function readPhoneLeniently(text: string): PixKeyReading {
   const strict = readPhone(text)
   if (strict.ok) return strict
   const dialled = stripPhone(text)

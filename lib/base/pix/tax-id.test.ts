@@ -87,11 +87,11 @@ describe('CNPJ', () => {
   test('each base has exactly one pair of check digits, the same as in @brazilian-utils', () => {
     const base = fc.oneof(fc.stringMatching(/^[0-9A-Z]{12}$/), fc.stringMatching(/^\d{12}$/))
     fc.assert(
-      fc.property(base, twelve => {
-        fc.pre(!/^(.)\1*$/.test(twelve))
-        const valid = endings.filter(ending => isValidCnpj(twelve + ending))
+      fc.property(base, base => {
+        fc.pre(!/^(.)\1*$/.test(base))
+        const valid = endings.filter(ending => isValidCnpj(base + ending))
         expect(valid).toHaveLength(1)
-        expect(valid).toEqual(endings.filter(end => theirCnpj(twelve + end, { version: 2 })))
+        expect(valid).toEqual(endings.filter(ending => theirCnpj(base + ending, { version: 2 })))
       }),
     )
   })

@@ -42,7 +42,7 @@ export interface Api {
     options?: RequestOptions,
   ) => Promise<Data>
   /** Returns the raw response, for streams. */
-  open: (path: string, signal?: AbortSignal) => Promise<Response>
+  fetchRaw: (path: string, signal?: AbortSignal) => Promise<Response>
 }
 
 /** Asks the user to prove their identity again; false if they cancel. */
@@ -81,7 +81,7 @@ export function createApi(scope: ApiScope, requestProof?: RequestProof): Api {
     scope,
     get: async (path, signal) => (await request('GET', path, { signal })).json(),
     send: async (method, path, options) => (await request(method, path, options)).json(),
-    open: (path, signal) => request('GET', path, { signal }),
+    fetchRaw: (path, signal) => request('GET', path, { signal }),
   }
 }
 
@@ -93,9 +93,9 @@ async function readError(response: Response): Promise<ApiError> {
   const code = response.headers.get('x-error-code') ?? String(response.status)
   const body = await response.json().catch(() => ({}))
   const message = typeof body.errors === 'string' ? body.errors : body.error
-  const names = response.headers.get('x-error-fields')?.split(' ') ?? []
-  const named = Object.fromEntries(names.map(name => [name, [message]]))
-  const fields = typeof body.errors === 'object' ? body.errors : named
+  const fieldNames = response.headers.get('x-error-fields')?.split(' ') ?? []
+  const headerFields = Object.fromEntries(fieldNames.map(name => [name, [message]]))
+  const fields = typeof body.errors === 'object' ? body.errors : headerFields
   return new ApiError(response.status, code, {
     fields,
     message,

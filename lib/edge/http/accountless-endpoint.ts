@@ -51,7 +51,7 @@ type AccountlessDeclaration<Body, Query> = AccountlessDetails<Body, Query, Sessi
 
 export interface AccountlessEndpoint extends RouteHandler {
   declared?: undefined
-  access: {
+  accountlessDeclaration: {
     audience: Audience
     /** Undefined for visitors. */
     method?: MethodAndProof['method']
@@ -93,7 +93,7 @@ export function adminEndpoint<Body = undefined, Query = undefined>(
 /** Responds 405 to an unsupported method, after the same checks as an endpoint of this audience. */
 export function refuseAccountlessMethod(
   incoming: HttpRequest,
-  { audience }: AccountlessEndpoint['access'],
+  { audience }: AccountlessEndpoint['accountlessDeclaration'],
   allow: string,
 ) {
   return respondTo(incoming, 'field_messages', async state => {
@@ -128,7 +128,7 @@ function createEndpoint<User extends SessionUser | null>(
   const serve = (incoming: HttpRequest) => respondTo(incoming, 'field_messages', respond)
   const { method, proof, response, body, query } = declared
   return Object.assign(createRouteHandler(serve), {
-    access: { audience, method, proof, response, body, query },
+    accountlessDeclaration: { audience, method, proof, response, body, query },
   })
 }
 

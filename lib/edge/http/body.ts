@@ -21,8 +21,8 @@ export async function readObject(incoming: HttpRequest): Promise<Record<string, 
 
 /** Parses the query string; the last value of a repeated name counts. */
 export function readQuery(url: string): Record<string, unknown> {
-  const at = url.indexOf('?')
-  const query = at < 0 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at)))
+  const index = url.indexOf('?')
+  const query = index < 0 ? {} : Object.fromEntries(new URLSearchParams(url.slice(index)))
   refuseUnstorable(query, 1)
   return query
 }
@@ -35,10 +35,10 @@ export function parseFields<T>(schema: z.ZodType<T>, input: Record<string, unkno
   const fields: FieldProblems = {}
   for (const issue of result.error.issues) {
     const [field = 'body', ...inner] = issue.path.map(String)
-    const place =
+    const fieldPath =
       field + inner.map(part => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('')
     const messages = fields[field] ?? []
-    messages.push(`${place} ${issue.message}`)
+    messages.push(`${fieldPath} ${issue.message}`)
     fields[field] = messages
   }
   throw refuse('invalid_input', { fields })
@@ -83,29 +83,29 @@ function parseJson(text: string): unknown {
 
 // TypeScript does not yet declare the reviver's third argument, which Node passes.
 function markInexactIntegers(_key: string, value: unknown, context?: { source?: string }): unknown {
-  const exact = typeof value !== 'number' || Number.isSafeInteger(value)
-  return exact || !/^-?\d+$/.test(context?.source ?? '') ? value : INEXACT_INTEGER
+  const isExact = typeof value !== 'number' || Number.isSafeInteger(value)
+  return isExact || !/^-?\d+$/.test(context?.source ?? '') ? value : INEXACT_INTEGER
 }
 
 /**
  * Refuses values that cannot be stored: NUL or unpaired surrogates in a text or key, numbers that a
  * double cannot represent, and deep nesting.
  */
-function refuseUnstorable(value: unknown, depth: number, place = 'body'): void {
+function refuseUnstorable(value: unknown, depth: number, field = 'body'): void {
   if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
   if (typeof value === 'string') {
-    if (value.includes('\0') || !value.isWellFormed()) throw invalidText(place)
+    if (value.includes('\0') || !value.isWellFormed()) throw invalidText(field)
   } else if (value === INEXACT_INTEGER || (typeof value === 'number' && !Number.isFinite(value))) {
     throw invalidInput(
-      place,
+      field,
       'must not contain a number that a double cannot represent: send it as a string',
     )
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
-      if (key.includes('\0') || !key.isWellFormed()) throw invalidText(place)
+      if (key.includes('\0') || !key.isWellFormed()) throw invalidText(field)
       // The field's own schema refuses a top-level inexact integer with a more specific message.
       if (inner === INEXACT_INTEGER && depth === 1) continue
-      refuseUnstorable(inner, depth + 1, depth === 1 ? key : place)
+      refuseUnstorable(inner, depth + 1, depth === 1 ? key : field)
     }
   }
 }

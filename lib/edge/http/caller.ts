@@ -57,10 +57,10 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
     throw unauthenticated()
   }
   const token = bearerOf(authorization)
-  const known = token === null ? null : await verifyToken(token)
-  if (known) {
-    const account = { ...known.account, ref: known.account.id, role: null }
-    return { kind: 'token', ...known, account, user: null }
+  const tokenCaller = token === null ? null : await verifyToken(token)
+  if (tokenCaller) {
+    const account = { ...tokenCaller.account, ref: tokenCaller.account.id, role: null }
+    return { kind: 'token', ...tokenCaller, account, user: null }
   }
   await countFailedBearer(incoming.ip)
   throw unauthenticated()
@@ -72,12 +72,16 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
  */
 export function readRememberedCaller({ header }: HttpRequest): Caller | null {
   const token = bearerOf(header('authorization'))
-  const known = token === null ? null : findRememberedCaller(token)
+  const rememberedCaller = token === null ? null : findRememberedCaller(token)
   return (
-    known && {
+    rememberedCaller && {
       kind: 'token',
-      ...known,
-      account: { ...known.account, ref: { id: known.account.id, proof: known.proof }, role: null },
+      ...rememberedCaller,
+      account: {
+        ...rememberedCaller.account,
+        ref: { id: rememberedCaller.account.id, proof: rememberedCaller.proof },
+        role: null,
+      },
       user: null,
     }
   )
@@ -101,9 +105,9 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   const accountId = header('troco-account')?.toLowerCase() ?? ''
   if (!mode || !isUuid(accountId)) return null
   const user = await readSignedInUser(incoming)
-  const found = user?.accounts.find(({ id }) => id === accountId)
-  if (!user || !found) return null
-  const { name, city, expiresIn, status, role } = found
+  const sessionAccount = user?.accounts.find(({ id }) => id === accountId)
+  if (!user || !sessionAccount) return null
+  const { name, city, expiresIn, status, role } = sessionAccount
   const isActive = status === 'active'
   const permissions = listPermissions(role)
   const account = { id: accountId, ref: accountId, name, city, expiresIn, isActive, role }
@@ -184,13 +188,14 @@ export function unauthenticated(): TrocoError {
  * Returns whether the origin is that of PUBLIC_URL. Request headers such as Host have no effect.
  */
 function isOwnOrigin(origin: string | null): boolean {
-  const given = URL.parse(origin ?? '')
-  const own = new URL(env().PUBLIC_URL)
-  if (!given) return false
-  if (given.origin === own.origin) return true
+  const originUrl = URL.parse(origin ?? '')
+  const publicUrl = new URL(env().PUBLIC_URL)
+  if (!originUrl) return false
+  if (originUrl.origin === publicUrl.origin) return true
   // In local use, the browser may open this machine under any of its names and addresses.
-  const hasSameProtocolAndPort = given.protocol === own.protocol && given.port === own.port
-  return env().TROCO_ENV === 'local' && hasSameProtocolAndPort && isThisMachine(given.hostname)
+  const hasSameProtocolAndPort =
+    originUrl.protocol === publicUrl.protocol && originUrl.port === publicUrl.port
+  return env().TROCO_ENV === 'local' && hasSameProtocolAndPort && isThisMachine(originUrl.hostname)
 }
 
 function isThisMachine(host: string): boolean {

@@ -34,7 +34,7 @@ export interface RouteHandler {
 }
 
 export interface Endpoint extends RouteHandler {
-  access?: undefined
+  accountlessDeclaration?: undefined
   declared: Declaration<unknown, unknown>
 }
 
@@ -53,16 +53,16 @@ export interface RequestState {
   logContext: LogContext
   allowances: (Allowance | null)[]
   places: Places
-  address?: Promise<void>
-  token?: Promise<void>
+  addressLimit?: Promise<void>
+  tokenLimit?: Promise<void>
   content?: Promise<Record<string, unknown>>
 }
 
 /** Wraps every API route: authenticates, authorizes, validates, then runs `handle`. */
 export function endpoint<Body = undefined, Query = undefined>(
-  given: Declaration<Body, Query>,
+  declaration: Declaration<Body, Query>,
 ): Endpoint {
-  const declared = given as Declaration<unknown, unknown>
+  const declared = declaration as Declaration<unknown, unknown>
   const serve = (incoming: HttpRequest) =>
     respondTo(incoming, declared.errorFormat, state => serveEndpoint(state, declared))
   return Object.assign(createRouteHandler(serve), { declared })
@@ -146,13 +146,13 @@ async function authenticateRequest(state: RequestState): Promise<Caller> {
 }
 
 export function limitByAddress(state: RequestState): Promise<void> {
-  state.address ??= limitBy(state, 'ip', state.incoming.ip)
-  return state.address
+  state.addressLimit ??= limitBy(state, 'ip', state.incoming.ip)
+  return state.addressLimit
 }
 
 function limitByToken(state: RequestState, { key }: Caller): Promise<void> | undefined {
-  if (key !== null) state.token ??= limitBy(state, 'token', key)
-  return state.token
+  if (key !== null) state.tokenLimit ??= limitBy(state, 'token', key)
+  return state.tokenLimit
 }
 
 async function limitBy(state: RequestState, policy: 'ip' | 'token', key: string): Promise<void> {

@@ -56,12 +56,12 @@ export async function runOnce(
   const once = {
     ...hashLongPath(scope),
     requestHash,
-    keptS: rule.retentionS,
+    retentionS: rule.retentionS,
     id: newId(),
-    resumed: false,
+    isResumed: false,
   }
-  const name = [once.accountId, once.mode, once.path, once.key].join('\n')
-  const concurrent = await runningRequests.get(name)
+  const requestKey = [once.accountId, once.mode, once.path, once.key].join('\n')
+  const concurrent = await runningRequests.get(requestKey)
   if (concurrent && Buffer.compare(concurrent.requestHash, requestHash) === 0)
     return replayResponse(concurrent.text)
   const response = runUntilResponse(once, rule, handler)
@@ -69,11 +69,11 @@ export async function runOnce(
     ({ text }) => ({ requestHash, text }),
     () => null,
   )
-  runningRequests.set(name, replay)
+  runningRequests.set(requestKey, replay)
   try {
     return await response
   } finally {
-    if (runningRequests.get(name) === replay) runningRequests.delete(name)
+    if (runningRequests.get(requestKey) === replay) runningRequests.delete(requestKey)
   }
 }
 
@@ -89,8 +89,8 @@ async function runUntilResponse(
   handler: Handler,
 ): Promise<HttpResponse> {
   for (const began = performance.now(); performance.now() - began < WAIT_MAX_MS; ) {
-    const done = await tryRun(once, rule, handler)
-    if (done) return done
+    const response = await tryRun(once, rule, handler)
+    if (response) return response
     await sleep(WAIT_STEP_MS)
   }
   throw refuse('in_progress')
@@ -164,7 +164,9 @@ async function replayOrResume(
   if (stored.state === 'running') return null
   if (stored.state === 'abandoned') {
     const isReclaimed = await reclaimKey(once)
-    return isReclaimed ? runHandler({ ...once, id: stored.id, resumed: true }, rule, handler) : null
+    return isReclaimed
+      ? runHandler({ ...once, id: stored.id, isResumed: true }, rule, handler)
+      : null
   }
   const { accountId: account, mode } = once
   const text = stored.answer ?? JSON.stringify(await rule.rebuild?.({ account, mode }, stored.id))

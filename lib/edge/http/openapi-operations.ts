@@ -5,12 +5,12 @@ import type { Json, Shapes } from '#lib/edge/http/openapi-schemas.ts'
 
 type Declared = Endpoint['declared']
 
-const NOUNS: Record<string, { tag: string; one: string }> = {
-  account: { tag: 'Account', one: 'Account' },
-  transactions: { tag: 'Charges', one: 'Charge' },
-  refunds: { tag: 'Refunds', one: 'Refund' },
-  withdrawals: { tag: 'Withdrawals', one: 'Withdrawal' },
-  events: { tag: 'Events', one: 'Event' },
+const NOUNS: Record<string, { tag: string; singular: string }> = {
+  account: { tag: 'Account', singular: 'Account' },
+  transactions: { tag: 'Charges', singular: 'Charge' },
+  refunds: { tag: 'Refunds', singular: 'Refund' },
+  withdrawals: { tag: 'Withdrawals', singular: 'Withdrawal' },
+  events: { tag: 'Events', singular: 'Event' },
 }
 
 export interface OperationContext {
@@ -27,11 +27,13 @@ export function describeOperation(
 ): Json {
   const { body, query, idempotency } = declared
   const isWrite = method !== 'GET'
-  const pathParameters = segments.filter(isParameter).map(part => pathParameter(segments, part))
-  const content = body && requestBody(shapes, shapes.convert(body.test, 'input'))
+  const pathParameters = segments
+    .filter(isParameter)
+    .map(part => describePathParameter(segments, part))
+  const content = body && describeRequestBody(shapes, shapes.convert(body.test, 'input'))
   const parameters = [
     ...pathParameters,
-    ...(query ? queryParameters(shapes.convert(query, 'input')) : []),
+    ...(query ? describeQueryParameters(shapes.convert(query, 'input')) : []),
     ...(idempotency ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
   ]
   return {
@@ -41,9 +43,9 @@ export function describeOperation(
     tags: [tagOf(segments)],
     'x-required-permission': declared.allow,
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(content ? { requestBody: content.described } : {}),
+    ...(content ? { requestBody: content.requestBody } : {}),
     responses: {
-      200: successResponse(
+      200: describeSuccessResponse(
         shapes,
         shapes.convert(declared.response, 'output'),
         idempotency !== undefined,
@@ -67,7 +69,7 @@ export function describeOperation(
 function descriptionOf({ description, allow, idempotency }: Declared): string {
   const names = [allow].flat().map(name => `\`${name}\``)
   const [permission = '', ...others] = names
-  const needs =
+  const permissionText =
     others.length > 0
       ? `one of the permissions ${names.join(', ')}`
       : `the permission ${permission}`
@@ -76,7 +78,7 @@ function descriptionOf({ description, allow, idempotency }: Declared): string {
     (idempotency.retentionS > 86_400 ? `${idempotency.retentionS / 86_400} days` : '24 hours')
   return [
     ...(description ? [description] : []),
-    `Requires ${needs}.`,
+    `Requires ${permissionText}.`,
     ...(retention ? [`With an \`Idempotency-Key\`, the response is stored for ${retention}.`] : []),
   ].join('\n\n')
 }
@@ -95,35 +97,35 @@ export function tagOf(segments: string[]): string {
 }
 
 /** Returns the tag and the singular noun for the last fixed segment of the path. */
-function nounOf(segments: string[]): { tag: string; one: string } {
+function nounOf(segments: string[]): { tag: string; singular: string } {
   const last = segments.findLast(part => !isParameter(part)) ?? ''
   const name = last.charAt(0).toUpperCase() + last.slice(1)
-  return NOUNS[last] ?? { tag: name, one: name }
+  return NOUNS[last] ?? { tag: name, singular: name }
 }
 
 function operationId(segments: string[], method: string): string {
-  const { one } = nounOf(segments)
+  const { singular } = nounOf(segments)
   const isSingle = isParameter(segments.at(-1) ?? '') || segments.at(-1) === 'account'
-  if (segments[0] === 'sandbox') return `simulate${one}`
-  if (method === 'GET') return isSingle ? `get${one}` : `list${one}s`
-  return method === 'POST' ? `create${one}` : method.toLowerCase() + one
+  if (segments[0] === 'sandbox') return `simulate${singular}`
+  if (method === 'GET') return isSingle ? `get${singular}` : `list${singular}s`
+  return method === 'POST' ? `create${singular}` : method.toLowerCase() + singular
 }
 
-function pathParameter(segments: string[], part: string): Json {
+function describePathParameter(segments: string[], part: string): Json {
   const name = part.slice(1, -1)
-  const { one } = nounOf(segments.slice(0, segments.indexOf(part)))
-  const isRefund = one === 'Refund'
+  const { singular } = nounOf(segments.slice(0, segments.indexOf(part)))
+  const isRefund = singular === 'Refund'
   return {
     name,
     in: 'path',
     required: true,
-    description: `Id${isRefund ? '' : ' or `external_id`'} of the ${one.toLowerCase()}.`,
+    description: `Id${isRefund ? '' : ' or `external_id`'} of the ${singular.toLowerCase()}.`,
     schema: { type: 'string', ...(isRefund ? { format: 'uuid' } : {}) },
     example: isRefund ? '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60' : 'order-1048',
   }
 }
 
-function queryParameters({ properties = {} }: Json): Json[] {
+function describeQueryParameters({ properties = {} }: Json): Json[] {
   return Object.entries(properties as Record<string, Json>).map(([name, shape]) => {
     const { description, examples, ...schema } = shape
     const [example = schema.default] = (examples as unknown[] | undefined) ?? []
@@ -132,17 +134,20 @@ function queryParameters({ properties = {} }: Json): Json[] {
 }
 
 /** Describes the body. The example has only the required fields; the code samples use it too. */
-function requestBody(shapes: Shapes, schema: Json) {
+function describeRequestBody(shapes: Shapes, schema: Json) {
   const example = shapes.exampleOf(schema, 'required')
   const required = shapes.resolveRef(schema).required !== undefined
-  return { described: { required, content: { 'application/json': { schema, example } } }, example }
+  return {
+    requestBody: { required, content: { 'application/json': { schema, example } } },
+    example,
+  }
 }
 
-function successResponse(shapes: Shapes, schema: Json, once: boolean): Json {
+function describeSuccessResponse(shapes: Shapes, schema: Json, isIdempotent: boolean): Json {
   const names = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit']
   return {
     description: 'Success.',
-    headers: headerRefs(once ? [...names, 'Idempotent-Replayed'] : names),
+    headers: headerRefs(isIdempotent ? [...names, 'Idempotent-Replayed'] : names),
     content: { 'application/json': { schema, example: shapes.exampleOf(schema) } },
   }
 }

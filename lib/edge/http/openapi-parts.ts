@@ -43,35 +43,39 @@ export const PARAMETERS: Record<string, Json> = {
   },
 }
 
-const text = { type: 'string' }
-const seconds = { type: 'integer', minimum: 1 }
+const TEXT_SCHEMA = { type: 'string' }
+const SECONDS_SCHEMA = { type: 'integer', minimum: 1 }
 
 export const HEADERS: Record<string, Json> = {
   'X-Request-Id': {
     description: 'Identifies the request in the log.',
-    schema: text,
+    schema: TEXT_SCHEMA,
     example: '8d0f8f4e-6a0e-4b59-9d5e-0c2f6f1f7c3b',
   },
   'X-Required-Permission': {
     description: 'The missing permission. Absent if the response has another reason.',
-    schema: text,
+    schema: TEXT_SCHEMA,
     example: 'withdrawals:write',
   },
   'X-Error-Fields': {
     description: 'All invalid fields, separated by spaces. The body names only the first.',
-    schema: text,
+    schema: TEXT_SCHEMA,
     example: 'amount client_doc',
   },
-  'WWW-Authenticate': { description: 'Authentication scheme.', schema: text, example: 'Bearer' },
-  'Retry-After': { description: 'Seconds to wait.', schema: seconds, example: 2 },
+  'WWW-Authenticate': {
+    description: 'Authentication scheme.',
+    schema: TEXT_SCHEMA,
+    example: 'Bearer',
+  },
+  'Retry-After': { description: 'Seconds to wait.', schema: SECONDS_SCHEMA, example: 2 },
   'RateLimit-Policy': {
     description: 'Limits: `q` requests in `w` seconds.',
-    schema: text,
+    schema: TEXT_SCHEMA,
     example: '"ip";q=200;w=1, "token";q=100;w=1',
   },
   RateLimit: {
     description: 'Remaining requests `r` of each limit, and seconds `t` until it is full again.',
-    schema: text,
+    schema: TEXT_SCHEMA,
     example: '"ip";r=199;t=1, "token";r=99;t=1',
   },
   'Idempotent-Replayed': {
@@ -80,24 +84,24 @@ export const HEADERS: Record<string, Json> = {
   },
 }
 
-function body(description: string, properties: Json): Json {
+function describeErrorBody(description: string, properties: Json): Json {
   return { type: 'object', description, properties, required: Object.keys(properties) }
 }
 
-const list = { type: 'array', items: text, minItems: 1 }
+const TEXT_LIST_SCHEMA = { type: 'array', items: TEXT_SCHEMA, minItems: 1 }
 
 export const ERRORS: Record<string, Json> = {
-  Error: body('Error. `X-Error-Code` is the code for programs.', {
-    error: { ...text, description: 'Message for people.' },
+  Error: describeErrorBody('Error. `X-Error-Code` is the code for programs.', {
+    error: { ...TEXT_SCHEMA, description: 'Message for people.' },
   }),
-  FirstError: body('First problem found.', {
-    errors: { ...text, description: 'Message that names the field and the rule.' },
+  FirstError: describeErrorBody('First problem found.', {
+    errors: { ...TEXT_SCHEMA, description: 'Message that names the field and the rule.' },
   }),
-  FieldErrors: body('All problems found.', {
+  FieldErrors: describeErrorBody('All problems found.', {
     errors: {
       type: 'object',
       description: 'Messages by field name.',
-      additionalProperties: list,
+      additionalProperties: TEXT_LIST_SCHEMA,
     },
   }),
 }

@@ -71,8 +71,8 @@ function responseRef(name: string): Json {
 function describeResponse(declared: Declared, status: number, codes: PublicErrorCode[]): Json {
   const examples: Json = {}
   for (const code of codes) Object.assign(examples, buildExamples(declared, code))
-  const first = declared.errorFormat === 'first_message' ? 'FirstError' : 'FieldErrors'
-  const schema = { $ref: `${SCHEMAS_PATH}${status === 422 ? first : 'Error'}` }
+  const validationSchema = declared.errorFormat === 'first_message' ? 'FirstError' : 'FieldErrors'
+  const schema = { $ref: `${SCHEMAS_PATH}${status === 422 ? validationSchema : 'Error'}` }
   const content = { 'application/json': { schema, examples } }
   const headers = {
     ...describeHeaders(status, codes),
@@ -121,9 +121,9 @@ function buildExampleError(
 
 /** Returns a real validation error of this schema, as the example. */
 function findValidationError(schema: z.ZodType | undefined): TrocoError {
-  for (const attempt of [{}, { limit: '0' }, { amount: 0 }]) {
+  for (const input of [{}, { limit: '0' }, { amount: 0 }]) {
     try {
-      if (schema) parseFields(schema, attempt)
+      if (schema) parseFields(schema, input)
     } catch (error) {
       if (isTrocoError(error)) return error
     }
@@ -133,13 +133,13 @@ function findValidationError(schema: z.ZodType | undefined): TrocoError {
 
 function describeHeaders(status: number, codes: PublicErrorCode[]): Json {
   const sent = new Set(codes.flatMap(code => Object.keys(REFUSALS[code].headers ?? {})))
-  const known = [
+  const names = [
     'X-Request-Id',
     ...['WWW-Authenticate', 'X-Required-Permission'].filter(name => sent.has(name.toLowerCase())),
     ...(status === 429 ? ['RateLimit-Policy', 'RateLimit'] : []),
     ...(sent.has('retry-after') ? ['Retry-After'] : []),
   ]
-  return { ...headerRefs(known), 'X-Error-Code': codeHeader(codes) }
+  return { ...headerRefs(names), 'X-Error-Code': codeHeader(codes) }
 }
 
 function codeHeader(codes: string[]): Json {

@@ -27,12 +27,12 @@ export class Shapes {
 
   #convert({ $schema: _, $defs = {}, ...own }: Json): Json {
     for (const [name, shape] of Object.entries($defs as Record<string, Json>)) {
-      const tidied = this.#simplify(shape)
-      const known = this.shared[name] ?? tidied
-      if (JSON.stringify(known) !== JSON.stringify(tidied)) {
+      const simplified = this.#simplify(shape)
+      const existing = this.shared[name] ?? simplified
+      if (JSON.stringify(existing) !== JSON.stringify(simplified)) {
         throw new Invariant(`Two different shapes are named ${name}`)
       }
-      this.shared[name] = tidied
+      this.shared[name] = simplified
       if (typeof shape.webhook === 'string') this.webhooks.set(shape.webhook, name)
     }
     return this.#simplify(own)
@@ -44,9 +44,9 @@ export class Shapes {
 
   /** Builds an example value from the examples of its parts. */
   exampleOf(shape: Json, fields: 'all' | 'required' = 'all'): unknown {
-    const { examples, $ref, const: only, enum: choices, items, allOf } = shape
+    const { examples, $ref, const: constant, enum: choices, items, allOf } = shape
     if (Array.isArray(examples)) return examples[0]
-    if (only !== undefined) return only
+    if (constant !== undefined) return constant
     if (Array.isArray(choices)) return choices[0]
     if (items) return [this.exampleOf(items as Json)]
     if (typeof $ref === 'string') {
@@ -57,25 +57,26 @@ export class Shapes {
     const [option] = (shape.oneOf ?? shape.anyOf ?? []) as Json[]
     if (option) return this.exampleOf(option, fields)
     const { properties = {}, required = [] } = shape as { properties?: Json; required?: string[] }
-    const named = Object.entries(properties).filter(
+    const included = Object.entries(properties).filter(
       ([name]) => fields === 'all' || required.includes(name),
     )
-    return Object.fromEntries(named.map(([name, part]) => [name, this.exampleOf(part as Json)]))
+    return Object.fromEntries(included.map(([name, part]) => [name, this.exampleOf(part as Json)]))
   }
 
-  #simplify(given: Json): Json {
-    const { like, sample, id: _, webhook: __, ...shape } = given
+  #simplify(generated: Json): Json {
+    const { like, sample, id: _, webhook: __, ...shape } = generated
     if (like) return { ...this.#convert(like as Json), ...annotationsOf(shape) }
-    const tidied = (part: unknown) => this.#simplify(part as Json)
-    const { $ref, items, properties, additionalProperties: others } = shape
+    const simplifyPart = (part: unknown) => this.#simplify(part as Json)
+    const { $ref, items, properties, additionalProperties: additional } = shape
     if (typeof $ref === 'string') shape.$ref = $ref.replace('#/$defs/', SCHEMAS_PATH)
-    if (items) shape.items = tidied(items)
-    if (others && typeof others === 'object') shape.additionalProperties = tidied(others)
+    if (items) shape.items = simplifyPart(items)
+    if (additional && typeof additional === 'object')
+      shape.additionalProperties = simplifyPart(additional)
     for (const key of COMPOSITION_KEYWORDS) {
-      if (shape[key]) shape[key] = (shape[key] as Json[]).map(tidied)
+      if (shape[key]) shape[key] = (shape[key] as Json[]).map(simplifyPart)
     }
     if (properties) {
-      const parts = Object.entries(properties).map(([name, part]) => [name, tidied(part)])
+      const parts = Object.entries(properties).map(([name, part]) => [name, simplifyPart(part)])
       shape.properties = Object.fromEntries(parts)
     }
     const simplified = simplify(shape)
@@ -103,12 +104,12 @@ function annotationsOf({ description, examples }: Json): Json {
 }
 
 /** Rewrites a generated schema in the form of a hand-written document. */
-function simplify(given: Json): Json {
-  const { propertyNames: _, ...shape } = mergeNull(given)
-  const { additionalProperties: others, format, pattern, minimum, maximum } = shape
+function simplify(generated: Json): Json {
+  const { propertyNames: _, ...shape } = mergeNull(generated)
+  const { additionalProperties: additional, format, pattern, minimum, maximum } = shape
   // Clients must accept fields that a later version adds to a response.
-  if (others === false) delete shape.additionalProperties
-  if (others && Object.keys(others).length === 0) shape.additionalProperties = true
+  if (additional === false) delete shape.additionalProperties
+  if (additional && Object.keys(additional).length === 0) shape.additionalProperties = true
   if (format && String(pattern).length > PATTERN_MAX) delete shape.pattern
   if (shape.type === 'integer') {
     if (minimum === Number.MIN_SAFE_INTEGER) delete shape.minimum
@@ -122,10 +123,10 @@ function simplify(given: Json): Json {
 /** Merges `anyOf` with null into one schema with two types. */
 function mergeNull(shape: Json): Json {
   const { anyOf, ...rest } = shape
-  const [some, none, ...others] = (anyOf ?? []) as Json[]
-  const isPlain = typeof some?.type === 'string' && !some.enum && !some.const
-  if (none?.type !== 'null' || others.length > 0 || !isPlain) return shape
-  return { ...some, ...rest, type: [some.type, 'null'] }
+  const [valueSchema, nullSchema, ...others] = (anyOf ?? []) as Json[]
+  const isPlain = typeof valueSchema?.type === 'string' && !valueSchema.enum && !valueSchema.const
+  if (nullSchema?.type !== 'null' || others.length > 0 || !isPlain) return shape
+  return { ...valueSchema, ...rest, type: [valueSchema.type, 'null'] }
 }
 
 /** Returns a function that builds an example event of a type from the schema of an event page. */

@@ -40,8 +40,8 @@ const BURST_SHARE = 1 / 20
 const BURST_WINDOW_MAX_S = 3_600
 const MINUTE_S = 60
 
-const HOLDER = Symbol.for('troco.rate-limits')
-const holder = globalThis as typeof globalThis & { [HOLDER]?: Limits }
+const LIMITS_KEY = Symbol.for('troco.rate-limits')
+const globals = globalThis as typeof globalThis & { [LIMITS_KEY]?: Limits }
 
 /**
  * Counts one request. Throws `too_many_requests` above the limit. Returns null if the limit is off.
@@ -52,13 +52,13 @@ export async function consumeAllowance(
 ): Promise<Allowance | null> {
   const rate = limits()[policy]
   if (!rate) return null
-  const count = await consumeOne(rate.limiter, policy === 'ip' ? networkOf(key) : key)
+  const result = await consumeOne(rate.limiter, policy === 'ip' ? networkOf(key) : key)
   return {
     policy,
     quota: rate.quota,
     windowS: rate.windowS,
-    remaining: count.remainingPoints,
-    resetS: wholeSeconds(count.msBeforeNext),
+    remaining: result.remainingPoints,
+    resetS: wholeSeconds(result.msBeforeNext),
   }
 }
 
@@ -89,8 +89,8 @@ export function allowanceHeaders(allowances: (Allowance | null)[]): Record<strin
 
 /** Closes Redis and drops all counts; the next use reads the settings again. */
 export function closeRateLimits(): void {
-  holder[HOLDER]?.link?.close()
-  delete holder[HOLDER]
+  globals[LIMITS_KEY]?.link?.close()
+  delete globals[LIMITS_KEY]
 }
 
 /**
@@ -98,8 +98,8 @@ export function closeRateLimits(): void {
  * this module.
  */
 function limits(): Limits {
-  holder[HOLDER] ??= makeLimits()
-  return holder[HOLDER]
+  globals[LIMITS_KEY] ??= makeLimits()
+  return globals[LIMITS_KEY]
 }
 
 function makeLimits(): Limits {

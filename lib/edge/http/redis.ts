@@ -68,15 +68,18 @@ export class RedisLink {
         commandOptions: { timeout: undefined },
         maintNotifications: 'disabled',
       })
-      const made = client
-      this.#client = made
-      made.on('error', error => this.#drop(made, error))
-      made.unref()
+      const newClient = client
+      this.#client = newClient
+      newClient.on('error', error => this.#drop(newClient, error))
+      newClient.unref()
       // A host may accept the connection and never respond.
-      const timer = setTimeout(() => this.#drop(made, timeoutError()), CONNECT_TIMEOUT_MS).unref()
-      await made.connect().finally(() => clearTimeout(timer))
+      const timer = setTimeout(
+        () => this.#drop(newClient, timeoutError()),
+        CONNECT_TIMEOUT_MS,
+      ).unref()
+      await newClient.connect().finally(() => clearTimeout(timer))
       // The client was dropped while connecting, but the connection may have been opened.
-      if (this.#client !== made) made.destroy()
+      if (this.#client !== newClient) newClient.destroy()
     } catch (error) {
       this.#drop(client, error)
     }

@@ -4,7 +4,7 @@ import { type ErrorCode, REFUSALS, type Refusal } from '#lib/base/refusals.ts'
 import { errorResponse } from '#lib/edge/http/response.ts'
 
 const RETRY = { 'retry-after': '7' }
-const GIVEN_MESSAGE = 'worded by its caller'
+const CUSTOM_MESSAGE = 'worded by its caller'
 
 const RESPONSES = [
   [refuse('unauthenticated'), 401, 'Unauthenticated', { 'www-authenticate': 'Bearer' }],
@@ -59,7 +59,7 @@ const RESPONSES = [
   ],
   [refuse('second_factor_required'), 403, 'Admins must have a second factor: set one up'],
   [refuse('other_person'), 403, 'This invitation is for another e-mail address'],
-  [refuse('sign_up_closed', GIVEN_MESSAGE), 403, GIVEN_MESSAGE],
+  [refuse('sign_up_closed', CUSTOM_MESSAGE), 403, CUSTOM_MESSAGE],
   [refuse('account_not_found'), 404, 'Account not found'],
   [refuse('endpoint_not_found'), 404, 'Endpoint not found'],
   [refuse('delivery_not_found'), 404, 'Delivery not found'],
@@ -69,9 +69,9 @@ const RESPONSES = [
   [refuse('invitation_not_found'), 404, 'Invitation not found'],
   [refuse('factor_not_found', { factor: 'Passkey' }), 404, 'Passkey not found'],
   [refuse('session_not_found'), 404, 'This device is already signed out'],
-  [refuse('endpoint_disabled', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
-  [refuse('under_way', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
-  [refuse('limit_reached', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
+  [refuse('endpoint_disabled', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
+  [refuse('under_way', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
+  [refuse('limit_reached', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
   [
     refuse('permission_not_held', { permission: 'refunds:write', advice: 'ask an owner' }),
     403,
@@ -88,10 +88,10 @@ const RESPONSES = [
     409,
     'tokens must decide to adopt or revoke exactly the tokens that this member may no longer grant: one, two',
   ],
-  [refuse('token_ended', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
+  [refuse('token_ended', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
   [refuse('member_already'), 409, 'This user is already a member'],
   [refuse('last_owner'), 409, 'An account must have an owner: make another member an owner first'],
-  [refuse('invitation_ended', GIVEN_MESSAGE), 409, GIVEN_MESSAGE],
+  [refuse('invitation_ended', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
   [refuse('link_expired'), 410, 'This link has expired or was already used: request a new one'],
 ] as const
 
@@ -102,12 +102,12 @@ test.each(
 )(
   '$code is status $status with the message "$message"',
   ({ error, code, status, message, headers }) => {
-    const answer = errorResponse(error, 'first_message')
-    expect(answer.status).toBe(status)
-    expect(JSON.parse(answer.text)).toEqual(
+    const response = errorResponse(error, 'first_message')
+    expect(response.status).toBe(status)
+    expect(JSON.parse(response.text)).toEqual(
       status === 422 ? { errors: message } : { error: message },
     )
-    expect(answer.headers).toEqual({
+    expect(response.headers).toEqual({
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'private, no-store',
       'x-error-code': code,

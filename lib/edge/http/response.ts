@@ -74,12 +74,12 @@ export function errorResponse(error: unknown, format: ErrorFormat): HttpResponse
 
 function refusalResponse(error: TrocoError, format: ErrorFormat): HttpResponse {
   const { status } = REFUSALS[error.code]
-  const body = status === 422 ? invalidBody(error, format) : { error: error.message }
+  const body = status === 422 ? errorsBody(error, format) : { error: error.message }
   const fields = format === 'first_message' ? fieldsHeader(error) : {}
   return json(status, body, { ...headersOf(error), ...fields })
 }
 
-function invalidBody(error: TrocoError, format: ErrorFormat): { errors: unknown } {
+function errorsBody(error: TrocoError, format: ErrorFormat): { errors: unknown } {
   const fields = error.fields ?? { body: [error.message] }
   if (format === 'field_messages') return { errors: fields }
   return { errors: Object.values(fields)[0]?.[0] ?? error.message }

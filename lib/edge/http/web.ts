@@ -70,8 +70,8 @@ async function readLimited(
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const fail = () => reject(new Error('The client disconnected'))
-    if (signal.aborted) fail()
-    else signal.addEventListener('abort', fail, { once: true })
+    const onAbort = () => reject(new Error('The client disconnected'))
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
   })
 }

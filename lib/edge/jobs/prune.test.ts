@@ -13,7 +13,7 @@ import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { readEventRange } from '#lib/services/webhooks/queries.ts'
 import { addEndpoint, createPaidCharge, deliverDue, deliveriesOf } from '#lib/testing/deliveries.ts'
-import { expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { openReceiver } from '#lib/testing/receiver.ts'
 
 inOwnDatabase()
@@ -45,18 +45,20 @@ test('after 60 days an attempt loses its request and response bodies, but not it
 })
 
 test('after 90 days events are deleted with their deliveries, oldest first and without gaps', async () => {
-  const other = await makeMerchant()
-  await addEndpoint(other, 'http://127.0.0.1:9/none')
-  for (let count = 0; count < 4; count++) await createPaidCharge(other)
+  const otherMerchant = await makeMerchant()
+  await addEndpoint(otherMerchant, 'http://127.0.0.1:9/none')
+  for (let count = 0; count < 4; count++) await createPaidCharge(otherMerchant)
   await db().event.updateMany({
-    where: { accountId: other.id, sequence: { in: [1, 2] } },
+    where: { accountId: otherMerchant.id, sequence: { in: [1, 2] } },
     data: { createdAt: daysAgo(91) },
   })
   expect(await pruneEvents()).toBe(2)
   expect(await pruneEvents()).toBe(0)
-  expect(await readEventRange(other.id, 'test')).toEqual({ oldest: 3, last: 4 })
-  expect((await deliveriesOf(other)).map(({ sequence }) => Number(sequence))).toEqual([3, 4])
-  await expectBalancedBooks(other.id)
+  expect(await readEventRange(otherMerchant.id, 'test')).toEqual({ oldest: 3, last: 4 })
+  expect((await deliveriesOf(otherMerchant)).map(({ sequence }) => Number(sequence))).toEqual([
+    3, 4,
+  ])
+  await expectBalancedLedger(otherMerchant.id)
 })
 
 test('idempotency keys are deleted when they expire, gateway calls after 90 days', async () => {

@@ -9,7 +9,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { query } from '#lib/testing/embedded.ts'
 import {
-  expectBalancedBooks,
+  expectBalancedLedger,
   makeDatabase,
   makeMerchant,
   openCharge,
@@ -27,17 +27,17 @@ afterEach(async () => {
   for (const worker of workers.splice(0)) await worker.stop()
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await disconnect()
 })
 
-function start(): Worker {
+function startTestWorker(): Worker {
   const worker = startWorker()
   workers.push(worker)
   return worker
 }
 
-async function openOverdue(): Promise<string> {
+async function openOverdueCharge(): Promise<string> {
   const { id } = await openCharge(merchant)
   await db().$executeRaw`
     UPDATE charges SET expires_at = now() - interval '1 second', due_at = now()
@@ -46,11 +46,11 @@ async function openOverdue(): Promise<string> {
 }
 
 /** Opens at most 50 at once: a slow machine could not serve more before the pool times out. */
-async function openManyOverdue(count: number): Promise<string[]> {
+async function openOverdueCharges(count: number): Promise<string[]> {
   const ids: string[] = []
   while (ids.length < count) {
-    const some = Math.min(50, count - ids.length)
-    ids.push(...(await Promise.all(Array.from({ length: some }, openOverdue))))
+    const batchSize = Math.min(50, count - ids.length)
+    ids.push(...(await Promise.all(Array.from({ length: batchSize }, openOverdueCharge))))
   }
   return ids
 }
@@ -63,7 +63,7 @@ const eventsOf = (id: string) =>
 
 describe('a worker', () => {
   test('writes a heartbeat at once and deletes it when it stops', async () => {
-    const worker = start()
+    const worker = startTestWorker()
     await expect.poll(heartbeats).toHaveLength(1)
     expect((await heartbeats())[0]).toMatchObject({ pid: process.pid })
     await worker.stop()
@@ -79,7 +79,7 @@ describe('a worker', () => {
         beatAt: new Date(Date.now() - hours * 3_600_000),
       })),
     })
-    start()
+    startTestWorker()
     const hosts = async () => (await heartbeats()).map(({ host }) => host)
     await expect.poll(hosts).not.toContain('25 hours')
     expect(await hosts()).toContain('23 hours')
@@ -88,8 +88,8 @@ describe('a worker', () => {
 
   test('expires an overdue charge with one event, and leaves other charges pending', async () => {
     const young = await openCharge(merchant)
-    const overdue = await openOverdue()
-    start()
+    const overdue = await openOverdueCharge()
+    startTestWorker()
     await expect.poll(() => statusOf(overdue), { timeout: 5_000 }).toBe('expired')
     expect(await eventsOf(overdue)).toEqual([{ type: 'transaction.expired' }])
     expect(await statusOf(young.id)).toBe('pending')
@@ -97,18 +97,18 @@ describe('a worker', () => {
   })
 
   test('polls for rows that become due while it waits', async () => {
-    start()
+    startTestWorker()
     await expect.poll(heartbeats).toHaveLength(1)
-    const overdue = await openOverdue()
+    const overdue = await openOverdueCharge()
     await expect.poll(() => statusOf(overdue), { timeout: 5_000 }).toBe('expired')
   })
 
   test('continues after a failed run, with its heartbeat still there', async () => {
-    const overdue = await openOverdue()
+    const overdue = await openOverdueCharge()
     await db().$executeRaw`ALTER TABLE charges RENAME TO charges_away`
-    start()
+    startTestWorker()
     await expect.poll(heartbeats).toHaveLength(1)
-    await new Promise(done => setTimeout(done, 300))
+    await new Promise(resolve => setTimeout(resolve, 300))
     await db().$executeRaw`ALTER TABLE charges_away RENAME TO charges`
     expect(await statusOf(overdue)).toBe('pending')
     await expect.poll(() => statusOf(overdue), { timeout: 5_000 }).toBe('expired')
@@ -116,81 +116,83 @@ describe('a worker', () => {
   })
 
   test('can stop during its work without losing charges', async () => {
-    const overdue = await openManyOverdue(1_600)
-    const left = () =>
+    const overdue = await openOverdueCharges(1_600)
+    const countPending = () =>
       db().charge.count({ where: { id: { in: overdue }, status: { not: 'expired' } } })
-    const first = start()
-    await expect.poll(left, { interval: 5 }).toBeLessThan(1_600)
+    const first = startTestWorker()
+    await expect.poll(countPending, { interval: 5 }).toBeLessThan(1_600)
     await first.stop()
-    expect(await left()).toBeGreaterThan(0)
-    start()
-    await expect.poll(left, { timeout: 10_000 }).toBe(0)
+    expect(await countPending()).toBeGreaterThan(0)
+    startTestWorker()
+    await expect.poll(countPending, { timeout: 10_000 }).toBe(0)
   })
 })
 
 test('three concurrent workers expire each charge once', async () => {
-  const overdue = await openManyOverdue(250)
-  for (let count = 0; count < 3; count++) start()
+  const overdue = await openOverdueCharges(250)
+  for (let count = 0; count < 3; count++) startTestWorker()
   await expect.poll(heartbeats).toHaveLength(3)
-  const left = () => db().charge.count({ where: { id: { in: overdue }, status: 'pending' } })
-  await expect.poll(left, { timeout: 20_000 }).toBe(0)
-  const told = await db().event.groupBy({
+  const countPending = () =>
+    db().charge.count({ where: { id: { in: overdue }, status: 'pending' } })
+  await expect.poll(countPending, { timeout: 20_000 }).toBe(0)
+  const eventCounts = await db().event.groupBy({
     by: ['subjectId'],
     where: { subjectId: { in: overdue } },
     _count: true,
   })
-  expect(told).toHaveLength(250)
-  expect(told.filter(({ _count }) => _count !== 1)).toEqual([])
-  const taken = await db().charge.aggregate({
+  expect(eventCounts).toHaveLength(250)
+  expect(eventCounts.filter(({ _count }) => _count !== 1)).toEqual([])
+  const totals = await db().charge.aggregate({
     where: { id: { in: overdue } },
     _max: { attempts: true },
   })
-  expect(taken._max.attempts).toBeLessThanOrEqual(1)
+  expect(totals._max.attempts).toBeLessThanOrEqual(1)
 })
 
 describe('webhooks', () => {
   test("are sent to the charge's URL and the endpoints as soon as the event happens", async () => {
     const receiver = await openReceiver()
-    const shop = await makeMerchant()
-    await addEndpoint(shop, `${receiver.url}/endpoint`)
-    start()
-    await createPaidCharge(shop, `${receiver.url}/resource`)
+    const otherMerchant = await makeMerchant()
+    await addEndpoint(otherMerchant, `${receiver.url}/endpoint`)
+    startTestWorker()
+    await createPaidCharge(otherMerchant, `${receiver.url}/resource`)
     await expect.poll(() => receiver.calls.length, { timeout: 5_000 }).toBe(2)
     expect(receiver.calls.map(({ path }) => path).toSorted()).toEqual(['/endpoint', '/resource'])
     const delivered = { status: 'delivered', attempts: 1 }
-    await expect.poll(() => deliveriesOf(shop)).toMatchObject([delivered, delivered])
+    await expect.poll(() => deliveriesOf(otherMerchant)).toMatchObject([delivered, delivered])
     await receiver.close()
   })
 
   test('continue while one receiver hangs', async () => {
-    const hangs = await openReceiver(() => {})
+    const hangingReceiver = await openReceiver(() => {})
     const receiver = await openReceiver()
-    const shop = await makeMerchant()
-    start()
-    for (let count = 0; count < 20; count++) await createPaidCharge(shop, hangs.url)
-    for (let count = 0; count < 20; count++) await createPaidCharge(shop, receiver.url)
+    const otherMerchant = await makeMerchant()
+    startTestWorker()
+    for (let count = 0; count < 20; count++)
+      await createPaidCharge(otherMerchant, hangingReceiver.url)
+    for (let count = 0; count < 20; count++) await createPaidCharge(otherMerchant, receiver.url)
     await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBe(20)
-    expect(hangs.calls).toHaveLength(4)
-    await hangs.close()
+    expect(hangingReceiver.calls).toHaveLength(4)
+    await hangingReceiver.close()
     await receiver.close()
   })
 
   test('in progress when the worker stops are released and sent by the next worker', async () => {
     const receiver = await openReceiver(() => {})
-    const shop = await makeMerchant()
-    const first = start()
-    await createPaidCharge(shop, receiver.url)
+    const otherMerchant = await makeMerchant()
+    const first = startTestWorker()
+    await createPaidCharge(otherMerchant, receiver.url)
     await expect.poll(() => receiver.calls.length, { timeout: 5_000 }).toBe(1)
     const began = Date.now()
     await first.stop()
     expect(Date.now() - began).toBeLessThan(10_000)
-    expect(await deliveriesOf(shop)).toMatchObject([
+    expect(await deliveriesOf(otherMerchant)).toMatchObject([
       { status: 'pending', lease: null, attempts: 0 },
     ])
     receiver.respondWith(status(200))
-    start()
+    startTestWorker()
     await expect
-      .poll(() => deliveriesOf(shop), { timeout: 5_000 })
+      .poll(() => deliveriesOf(otherMerchant), { timeout: 5_000 })
       .toMatchObject([{ status: 'delivered', attempts: 1 }])
     await receiver.close()
   }, 30_000)
@@ -198,24 +200,24 @@ describe('webhooks', () => {
 
 test('notifications of other processes wake a worker, also after the connection was lost', async () => {
   const stopping = new AbortController()
-  const heard: string[] = []
-  const off = onWake('deliveries', () => heard.push('deliveries'))
+  const receivedTopics: string[] = []
+  const unsubscribe = onWake('deliveries', () => receivedTopics.push('deliveries'))
   const listening = listenForWakeUps(stopping.signal)
   const url = env().DATABASE_URL ?? ''
-  const say = async () => {
+  const notify = async () => {
     await query(url, "SELECT pg_notify('troco', 'somebody charges,deliveries')")
     await sleep(100)
-    return heard.length
+    return receivedTopics.length
   }
-  await expect.poll(say, { timeout: 10_000 }).toBeGreaterThan(0)
+  await expect.poll(notify, { timeout: 10_000 }).toBeGreaterThan(0)
   await query(
     url,
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE application_name = 'troco listener' AND datname = current_database()`,
   )
-  heard.length = 0
-  await expect.poll(say, { timeout: 20_000 }).toBeGreaterThan(0)
+  receivedTopics.length = 0
+  await expect.poll(notify, { timeout: 20_000 }).toBeGreaterThan(0)
   stopping.abort()
   await listening
-  off()
+  unsubscribe()
 }, 40_000)

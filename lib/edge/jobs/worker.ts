@@ -19,7 +19,7 @@ import {
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { chargeColumns, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
-import { registerCharges, registerLateCharges } from '#lib/rooms/charges/register.ts'
+import { indexCharges, indexLateCharges } from '#lib/rooms/charges/register.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
@@ -45,7 +45,7 @@ const POLL_MS = 1_000
  * Interval for indexing new charges for search. Longer than POLL_MS, because indexing slows the
  * creation of charges; a search also scans charges not indexed yet.
  */
-const REGISTER_MS = 2_000
+const INDEX_INTERVAL_MS = 2_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const HEARTBEAT_MS = 10_000
@@ -53,7 +53,7 @@ const HEARTBEAT_MS = 10_000
  * Pause per unit of work: a shorter pause makes requests wait, a longer one makes a sweep take too
  * long.
  */
-const REST_SHARE = 1.1
+const REST_RATIO = 1.1
 /** Time for running work to finish at shutdown; then it is aborted and its leases released. */
 const SHUTDOWN_TIMEOUT_MS = 5_000
 /** Age at which the heartbeat of a killed worker is deleted. */
@@ -96,15 +96,20 @@ function listJobs(deliver: () => Promise<number>): Job[] {
   const expire: Job['run'] = rest => expireDueCharges(gatewayOf, rest)
   // 0 makes the job sleep until the next minute: `checkLedgers` limits itself to a share of each
   // minute.
-  const checkBooks = () => checkLedgers().then(() => 0)
+  const runLedgerChecks = () => checkLedgers().then(() => 0)
   return [
     { name: 'expire charges', run: expire, wakesOn: 'charges', shouldYield: true, ...polled },
     { name: 'send withdrawals', run: withdraw, wakesOn: 'withdrawals', ...polled },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
     { name: 'send mails', run: sendDueMails, ...polled },
-    { name: 'index charges', run: () => registerCharges(), idleMs: REGISTER_MS, shouldYield: true },
-    { name: 'index late charges', run: registerLateCharges, idleMs: MINUTE_MS },
+    {
+      name: 'index charges',
+      run: () => indexCharges(),
+      idleMs: INDEX_INTERVAL_MS,
+      shouldYield: true,
+    },
+    { name: 'index late charges', run: indexLateCharges, idleMs: MINUTE_MS },
     { name: 'resume endpoints', run: resumeDeliveries, idleMs: MINUTE_MS },
     { name: 'prune idempotency keys', run: pruneIdempotencyKeys, idleMs: MINUTE_MS },
     { name: 'prune sign-in attempts', run: pruneSignInAttempts, idleMs: MINUTE_MS },
@@ -114,51 +119,51 @@ function listJobs(deliver: () => Promise<number>): Job[] {
     { name: 'prune attempt bodies', run: pruneAttemptBodies, idleMs: HOUR_MS },
     { name: 'prune events', run: pruneEvents, idleMs: HOUR_MS },
     { name: 'prune gateway calls', run: pruneGatewayCalls, idleMs: HOUR_MS },
-    { name: 'check ledgers', run: checkBooks, idleMs: MINUTE_MS },
+    { name: 'check ledgers', run: runLedgerChecks, idleMs: MINUTE_MS },
   ]
 }
 
-async function runJob(job: Job, stopped: AbortSignal): Promise<void> {
+async function runJob(job: Job, stopSignal: AbortSignal): Promise<void> {
   const alarm = new Alarm(job.wakesOn)
   let began = 0
   const rest = async () => {
-    await sleep((performance.now() - began) * REST_SHARE)
+    await sleep((performance.now() - began) * REST_RATIO)
     began = performance.now()
   }
-  while (!stopped.aborted) {
-    alarm.set()
+  while (!stopSignal.aborted) {
+    alarm.reset()
     began = performance.now()
-    const done = await job.run(rest).catch(error => {
+    const batchSize = await job.run(rest).catch(error => {
       log().error({ err: error, job: job.name }, 'job failed, will be retried')
       return 0
     })
-    if (done === 0) await alarm.sleep(job.idleMs, stopped)
+    if (batchSize === 0) await alarm.sleep(job.idleMs, stopSignal)
     else if (job.shouldYield) await rest()
   }
-  alarm.off()
+  alarm.unsubscribe()
 }
 
 /** Interrupts a sleep when the job is woken. A wake-up during the previous run counts too. */
 class Alarm {
-  readonly off: () => void
-  #alarm = new AbortController()
+  readonly unsubscribe: () => void
+  #wakeUp = new AbortController()
 
   constructor(topic: Topic | undefined) {
-    this.off = topic ? onWake(topic, () => this.#alarm.abort()) : () => {}
+    this.unsubscribe = topic ? onWake(topic, () => this.#wakeUp.abort()) : () => {}
   }
 
-  set(): void {
-    if (this.#alarm.signal.aborted) this.#alarm = new AbortController()
+  reset(): void {
+    if (this.#wakeUp.signal.aborted) this.#wakeUp = new AbortController()
   }
 
-  async sleep(durationMs: number, stopped: AbortSignal): Promise<void> {
-    const signal = AbortSignal.any([this.#alarm.signal, stopped])
+  async sleep(durationMs: number, stopSignal: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([this.#wakeUp.signal, stopSignal])
     await sleep(durationMs, undefined, { signal }).catch(() => {})
   }
 }
 
-async function sendHeartbeats(id: string, stopped: AbortSignal): Promise<void> {
-  while (!stopped.aborted) {
+async function sendHeartbeats(id: string, stopSignal: AbortSignal): Promise<void> {
+  while (!stopSignal.aborted) {
     try {
       await db().$executeRaw`
         INSERT INTO worker_heartbeats (id, host, pid) VALUES (${id}::uuid, ${hostname()}, ${process.pid})
@@ -168,6 +173,6 @@ async function sendHeartbeats(id: string, stopped: AbortSignal): Promise<void> {
     } catch (error) {
       log().error({ err: error, workerId: id }, 'worker heartbeat failed')
     }
-    await sleep(HEARTBEAT_MS, undefined, { signal: stopped }).catch(() => {})
+    await sleep(HEARTBEAT_MS, undefined, { signal: stopSignal }).catch(() => {})
   }
 }

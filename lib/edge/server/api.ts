@@ -48,8 +48,8 @@ function refuseUnknownMethod(
 ): Promise<HttpResponse> {
   const allow = [...handlers.keys()].join(', ')
   const [first] = handlers.values()
-  return first?.access
-    ? refuseAccountlessMethod(incoming, first.access, allow)
+  return first?.accountlessDeclaration
+    ? refuseAccountlessMethod(incoming, first.accountlessDeclaration, allow)
     : refuseMethod(incoming, allow)
 }
 

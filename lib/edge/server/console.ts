@@ -10,5 +10,5 @@ export function redirectConsole(): void {
 }
 
 function findError(args: unknown[]): unknown {
-  return args.find(one => one instanceof Error) ?? args.find(one => typeof one === 'object')
+  return args.find(value => value instanceof Error) ?? args.find(value => typeof value === 'object')
 }

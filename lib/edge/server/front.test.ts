@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 /** Starts the front with a stand-in for Next that responds with the received request as JSON. */
-async function serve(settings: Record<string, string> = {}): Promise<string> {
+async function startFront(settings: Record<string, string> = {}): Promise<string> {
   supplyEnv(settings)
   const front = await createFront(async ({ url, headers, rawHeaders }, response) => {
     response.end(JSON.stringify({ url, headers, raw: rawHeaders }))
@@ -51,21 +51,21 @@ async function requestHome(
 }
 
 describe('headers of every response', () => {
-  const ADDRESSES = ['/home', '/api/account', '/api/none', '/healthz', '/pay/none']
+  const PATHS = ['/home', '/api/account', '/api/none', '/healthz', '/pay/none']
 
   test('with https, Strict-Transport-Security is set, also for malformed requests', async () => {
-    const origin = await serve({ PUBLIC_URL: 'https://troco.example' })
-    for (const path of ADDRESSES) {
+    const origin = await startFront({ PUBLIC_URL: 'https://troco.example' })
+    for (const path of PATHS) {
       const { headers } = await fetch(origin + path)
       expect(headers.get('strict-transport-security'), path).toBe('max-age=63072000')
     }
-    const said = await sendRaw(origin, 'NOT HTTP\r\n\r\n')
-    expect(said).toContain('strict-transport-security: max-age=63072000\r\n')
+    const response = await sendRaw(origin, 'NOT HTTP\r\n\r\n')
+    expect(response).toContain('strict-transport-security: max-age=63072000\r\n')
   })
 
   test('with http, Strict-Transport-Security is not set', async () => {
-    const origin = await serve()
-    for (const path of ADDRESSES) {
+    const origin = await startFront()
+    for (const path of PATHS) {
       const { headers } = await fetch(origin + path)
       expect(headers.get('strict-transport-security'), path).toBeNull()
       expect(headers.get('x-content-type-options'), path).toBe('nosniff')
@@ -74,7 +74,7 @@ describe('headers of every response', () => {
   })
 
   test('Permissions-Policy allows passkeys on the own origin, and no camera, location or payment', async () => {
-    const origin = await serve()
+    const origin = await startFront()
     const { headers } = await fetch(`${origin}/home`)
     const policy = headers.get('permissions-policy')
     for (const name of ['publickey-credentials-get', 'publickey-credentials-create']) {
@@ -115,13 +115,13 @@ describe('headers that a client forges', () => {
   }
 
   test('never pass the front, neither parsed nor raw', async () => {
-    const { headers, raw } = await requestHome(await serve(), FORGED)
+    const { headers, raw } = await requestHome(await startFront(), FORGED)
     expect(JSON.stringify({ headers, raw })).not.toMatch(/6\.6\.6\.6|evil|mine|unsafe-inline'"/)
     expect(headers['x-troco-address']).toBe('127.0.0.1')
     expect(headers['x-forwarded-proto']).toBe('http')
     for (const name of ['x-troco-anything', 'x-real-ip', 'forwarded', 'x-middleware-subrequest'])
       expect(headers[name]).toBeUndefined()
-    const names = raw.filter((_, at) => at % 2 === 0)
+    const names = raw.filter((_, index) => index % 2 === 0)
     expect(names.sort()).toEqual(Object.keys(headers).sort())
   })
 
@@ -129,7 +129,7 @@ describe('headers that a client forges', () => {
     const chain = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9, 198.51.100.2' }
     const expected = ['127.0.0.1', '198.51.100.2', '203.0.113.9']
     for (const [hops, address] of expected.entries()) {
-      const origin = await serve({ TRUST_PROXY: `${hops}` })
+      const origin = await startFront({ TRUST_PROXY: `${hops}` })
       expect((await requestHome(origin, chain)).headers['x-troco-address']).toBe(address)
     }
   })
@@ -141,12 +141,14 @@ describe('headers that a client forges', () => {
       'x-troco-address': '6.6.6.6',
     }
     for (const [hops, address] of ['127.0.0.1', '203.0.113.9'].entries()) {
-      const origin = await serve({ TRUST_PROXY: `${hops}` })
+      const origin = await startFront({ TRUST_PROXY: `${hops}` })
       const body = Buffer.from(JSON.stringify(CHARGE))
-      const made = await fetch(`${origin}/api/transactions`, { method: 'POST', headers, body })
-      const { data } = (await made.json()) as { data: { transaction_id: string } }
-      const found = await fetch(`${origin}/api/transactions/${data.transaction_id}`, { headers })
-      expect(((await found.json()) as { data: { ip: string } }).data.ip).toBe(address)
+      const created = await fetch(`${origin}/api/transactions`, { method: 'POST', headers, body })
+      const { data } = (await created.json()) as { data: { transaction_id: string } }
+      const chargeResponse = await fetch(`${origin}/api/transactions/${data.transaction_id}`, {
+        headers,
+      })
+      expect(((await chargeResponse.json()) as { data: { ip: string } }).data.ip).toBe(address)
     }
   })
 
@@ -166,7 +168,7 @@ describe('headers that a client forges', () => {
 
 describe('a page', () => {
   test('has its own nonce per response, and Next receives the same policy', async () => {
-    const origin = await serve()
+    const origin = await startFront()
     const nonces = new Set<string>()
     for (let count = 0; count < 3; count++) {
       const response = await fetch(`${origin}/home`)
@@ -183,7 +185,7 @@ describe('a page', () => {
   test.each(['/', '/home?a=1', '/apis', '/api/auth/session', '/api/auth/signin/'])(
     'and everything else outside the API is handled by Next: %s',
     async path => {
-      const response = await fetch((await serve()) + path)
+      const response = await fetch((await startFront()) + path)
       expect(((await response.json()) as ReceivedRequest).url).toBe(path)
       expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
     },
@@ -192,26 +194,26 @@ describe('a page', () => {
   test('the API bypasses Next unless API_LANE is `next`', async () => {
     const path = '/api/account/?a=1'
     const headers = { authorization: `Bearer ${token}` }
-    const answer = await fetch((await serve()) + path, { headers })
-    expect(await answer.json()).toEqual({ name: 'Padaria do Teste', balance: 0 })
-    const slow = await fetch((await serve({ API_LANE: 'next' })) + path, { headers })
-    expect(((await slow.json()) as ReceivedRequest).url).toBe('/api/account?a=1')
+    const response = await fetch((await startFront()) + path, { headers })
+    expect(await response.json()).toEqual({ name: 'Padaria do Teste', balance: 0 })
+    const nextResponse = await fetch((await startFront({ API_LANE: 'next' })) + path, { headers })
+    expect(((await nextResponse.json()) as ReceivedRequest).url).toBe('/api/account?a=1')
     supplyEnv({ API_LANE: 'fast' })
   })
 })
 
 describe('malformed HTTP gets a JSON error and a closed connection', () => {
-  async function talk(origin: string, text: string) {
+  async function sendAndRead(origin: string, text: string) {
     const socket = connect(Number(new URL(origin).port), '127.0.0.1')
-    let answer = ''
+    let received = ''
     socket.on('data', data => {
-      answer += data
+      received += data
     })
     socket.on('error', () => {})
     const startedAt = Date.now()
     socket.write(text)
     await once(socket, 'close')
-    const [head = '', body = ''] = answer.split('\r\n\r\n')
+    const [head = '', body = ''] = received.split('\r\n\r\n')
     return { head, body: body && JSON.parse(body), tookMs: Date.now() - startedAt }
   }
 
@@ -244,11 +246,11 @@ describe('malformed HTTP gets a JSON error and a closed connection', () => {
       'Headers too large',
     ],
   ])('%s', async (_what, text, status, error) => {
-    const answer = await talk(await serve(), text)
-    expect(answer.head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
-    expect(answer.head).toMatch(JSON_HEAD)
-    expect(answer.body).toEqual({ error })
-    expect(answer.tookMs).toBeLessThan(8_000)
+    const response = await sendAndRead(await startFront(), text)
+    expect(response.head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(response.head).toMatch(JSON_HEAD)
+    expect(response.body).toEqual({ error })
+    expect(response.tookMs).toBeLessThan(8_000)
   })
 
   test.concurrent.each([
@@ -260,37 +262,37 @@ describe('malformed HTTP gets a JSON error and a closed connection', () => {
         'Content-Length: 100\r\n\r\n{"amount":',
     ],
   ])('%s, after ten seconds', async (_what, text) => {
-    const answer = await talk(await serve(), typeof text === 'string' ? text : text())
-    expect(answer.head).toMatch(/^HTTP\/1\.1 408 /)
-    expect(answer.head).toMatch(JSON_HEAD)
-    expect(answer.body).toEqual({ error: 'Request timed out' })
-    expect(answer.tookMs).toBeGreaterThan(9_000)
-    expect(answer.tookMs).toBeLessThan(20_000)
+    const response = await sendAndRead(await startFront(), typeof text === 'string' ? text : text())
+    expect(response.head).toMatch(/^HTTP\/1\.1 408 /)
+    expect(response.head).toMatch(JSON_HEAD)
+    expect(response.body).toEqual({ error: 'Request timed out' })
+    expect(response.tookMs).toBeGreaterThan(9_000)
+    expect(response.tookMs).toBeLessThan(20_000)
   })
 
   test('a WebSocket upgrade is ignored', async () => {
     const upgrade = 'Connection: Upgrade, close\r\nUpgrade: websocket\r\n'
-    const answer = await talk(
-      await serve(),
+    const response = await sendAndRead(
+      await startFront(),
       `GET /api/account HTTP/1.1\r\nHost: a\r\n${upgrade}Sec-WebSocket-Version: 13\r\n\r\n`,
     )
-    expect(answer.head).toMatch(/^HTTP\/1\.1 401 /)
-    expect(answer.head).toMatch(JSON_HEAD)
+    expect(response.head).toMatch(/^HTTP\/1\.1 401 /)
+    expect(response.head).toMatch(JSON_HEAD)
   })
 
   test.each(['0.9', '2.0'])('an unsupported HTTP version: %s', async version => {
-    const answer = await talk(
-      await serve(),
+    const response = await sendAndRead(
+      await startFront(),
       `GET /login HTTP/${version}\r\nHost: a\r\nConnection: close\r\n\r\n`,
     )
-    expect(answer.head).toMatch(/^HTTP\/1\.1 400 /)
-    expect(answer.head).toMatch(JSON_HEAD)
-    expect(answer.body).toEqual({ error: 'Malformed request' })
+    expect(response.head).toMatch(/^HTTP\/1\.1 400 /)
+    expect(response.head).toMatch(JSON_HEAD)
+    expect(response.body).toEqual({ error: 'Malformed request' })
   })
 
   test('the server continues afterwards', async () => {
-    const origin = await serve()
-    await talk(origin, 'hello\r\n\r\n')
+    const origin = await startFront()
+    await sendAndRead(origin, 'hello\r\n\r\n')
     expect((await fetch(`${origin}/healthz`)).status).toBe(200)
   })
 })
@@ -298,13 +300,13 @@ describe('malformed HTTP gets a JSON error and a closed connection', () => {
 describe('requests that pages do not accept', () => {
   let origin: string
   beforeAll(async () => {
-    origin = await serve()
+    origin = await startFront()
   })
 
   test('a page refuses other methods than GET and HEAD with 405', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
-      const answer = await fetch(`${origin}/login`, { method })
-      expect([answer.status, answer.headers.get('allow')], method).toEqual([405, 'GET, HEAD'])
+      const response = await fetch(`${origin}/login`, { method })
+      expect([response.status, response.headers.get('allow')], method).toEqual([405, 'GET, HEAD'])
     }
   })
 
@@ -343,7 +345,7 @@ describe('a request on which Next would fail gets 400 before Next', () => {
   const STATE = { 'next-router-state-tree': '%5B%22%22%5D' }
 
   test('a malformed path or router state', async () => {
-    const origin = await serve()
+    const origin = await startFront()
     for (const path of PATHS) {
       const response = await fetch(origin + path)
       expect([response.status, await response.json()], path).toEqual([
@@ -355,7 +357,7 @@ describe('a request on which Next would fail gets 400 before Next', () => {
   })
 
   test('browsers get a small page in the language that they chose, else prefer', async () => {
-    const origin = await serve()
+    const origin = await startFront()
     for (const [language, cookie, title] of [
       ['pt-BR,pt;q=0.9', '', 'Este endereço não funciona'],
       ['de', '', 'This address does not work'],
@@ -372,19 +374,22 @@ describe('a request on which Next would fail gets 400 before Next', () => {
   })
 
   test('a range is not passed on, because a server may ignore it', async () => {
-    const { headers } = await requestHome(await serve(), { range: 'bytes=9-1', 'if-range': '"a"' })
+    const { headers } = await requestHome(await startFront(), {
+      range: 'bytes=9-1',
+      'if-range': '"a"',
+    })
     expect([headers.range, headers['if-range']]).toEqual([undefined, undefined])
   })
 
   test('of a user agent, Next gets the first 1,000 characters', async () => {
-    const origin = await serve()
+    const origin = await startFront()
     const { headers, raw } = await requestHome(origin, { 'user-agent': 'x'.repeat(20_000) })
     expect(headers['user-agent']).toBe('x'.repeat(1_000))
     expect(JSON.stringify(raw).length).toBeLessThan(3_000)
   })
 
   test('a sign-in in another format than a form gets 415', async () => {
-    const url = `${await serve()}/api/auth/callback/credentials`
+    const url = `${await startFront()}/api/auth/callback/credentials`
     const types = ['application/json', 'multipart/form-data; boundary=x', 'text/plain', '']
     for (const type of types) {
       const request = { method: 'POST', body: '{', headers: { 'content-type': type } }
@@ -407,7 +412,7 @@ describe("an address's limit", () => {
   test.each(['/home', '/none', '/reset/%ff', '/api/auth/session', '/_next/image'])(
     'counts %s, together with the API',
     async path => {
-      const origin = await serve(LIMITS)
+      const origin = await startFront(LIMITS)
       const statuses: number[] = []
       for (const next of ['/api/account', path, path, path, path])
         statuses.push((await fetch(origin + next)).status)
@@ -418,7 +423,7 @@ describe("an address's limit", () => {
   )
 
   test('answers a browser with a page that says when to try again', async () => {
-    const origin = await serve(LIMITS)
+    const origin = await startFront(LIMITS)
     const headers = { accept: 'text/html', 'accept-language': 'pt-BR' }
     let response = await fetch(`${origin}/home`, { headers })
     while (response.status === 200) response = await fetch(`${origin}/home`, { headers })
@@ -433,7 +438,7 @@ describe("an address's limit", () => {
   })
 
   test('leaves out files, health checks and other addresses', async () => {
-    const origin = await serve({ ...LIMITS, TRUST_PROXY: '1' })
+    const origin = await startFront({ ...LIMITS, TRUST_PROXY: '1' })
     const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
     for (const path of ['/_next/static/a.js', '/icon.svg', '/docs/scalar.js', '/healthz']) {
       for (let count = 0; count < 6; count++)

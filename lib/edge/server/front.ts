@@ -41,7 +41,7 @@ const CLOSE_DELAY_MS = 500
  */
 export async function createFront(
   nextHandler: NextHandler,
-  development = false,
+  isDevelopment = false,
   unreadTimeoutMs?: number,
 ): Promise<Server> {
   const routes = await loadRoutes()
@@ -49,7 +49,7 @@ export async function createFront(
   const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
   const publicUrl = new URL(PUBLIC_URL)
   const reference = serveReference(routes, PUBLIC_URL)
-  const isFastLane = API_LANE === 'fast' && !development
+  const isFastLane = API_LANE === 'fast' && !isDevelopment
 
   async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const sender = identifySender(request, TRUST_PROXY)
@@ -57,12 +57,12 @@ export async function createFront(
     if (target === null) return sendResponse(response, MALFORMED, sender)
     request.url = target
     const path = pathOf(request)
-    const file = reference.get(path)
-    if (isApiPath(path) && !file) {
+    const serveFile = reference.get(path)
+    if (isApiPath(path) && !serveFile) {
       const match = matchRoute(routes, path.slice('/api'.length))
       const hasMethod = match?.handlers.has(request.method ?? '') ?? false
       // In development, Next finds routes that were added after startup.
-      if (development && !hasMethod) return passToNext(request, response, sender, 'api')
+      if (isDevelopment && !hasMethod) return passToNext(request, response, sender, 'api')
       if (!match) return sendResponse(response, json(404, { error: 'Not found' }), sender)
       const isServedHere = isFastLane || hasDotSegments(path) || !hasMethod
       return isServedHere
@@ -74,10 +74,10 @@ export async function createFront(
       const { status, body } = await checkReadiness()
       return sendResponse(response, json(status, body), sender)
     }
-    const isFree = file !== undefined || isPayerPath(path) || isFreePath(path)
+    const isFree = serveFile !== undefined || isPayerPath(path) || isFreePath(path)
     const refusal =
       (isFree ? null : await refuseBusyAddress(sender.address)) ??
-      (development && !file ? null : refusePageRequest(request, path))
+      (isDevelopment && !serveFile ? null : refusePageRequest(request, path))
     if (refusal) return sendResponse(response, buildPageRefusal(refusal, request.headers), sender)
     if (isPayerPath(path)) {
       const match = matchRoute(payerRoutes, path.slice('/pay'.length))
@@ -86,9 +86,9 @@ export async function createFront(
       const payerMatch = match ?? matchRoute(payerRoutes, UNMATCHED_PATH)
       if (payerMatch) return serveApi(request, response, payerMatch, sender)
     }
-    if (!file) return passToNext(request, response, sender, 'page')
+    if (!serveFile) return passToNext(request, response, sender, 'page')
     setCommonHeaders(response, sender)
-    return file(request, response)
+    return serveFile(request, response)
   }
 
   /** Passes a request to Next: a page, or with API_LANE=next the API and the payer's page. */
@@ -104,7 +104,7 @@ export async function createFront(
     // policy.
     if (kind === 'payer') response.removeHeader('referrer-policy')
     if (kind === 'page') {
-      response.setHeader('content-security-policy', addContentPolicy(request, development))
+      response.setHeader('content-security-policy', addContentPolicy(request, isDevelopment))
     }
     return nextHandler(request, response)
   }
@@ -119,7 +119,7 @@ export async function createFront(
       // A request without Host is refused in the front, with a JSON body.
       requireHostHeader: false,
       // Next would respond to WebSocket upgrades; only its reload in development needs them.
-      shouldUpgradeCallback: () => development,
+      shouldUpgradeCallback: () => isDevelopment,
     },
     (request, response) => {
       handleRequest(request, response).catch(error => {

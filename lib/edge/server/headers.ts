@@ -27,8 +27,9 @@ export interface Sender {
 }
 
 export function identifySender({ headers, socket }: IncomingMessage, trustedHops: number): Sender {
-  const claimed = headers[REQUEST_ID_HEADER]
-  const requestId = typeof claimed === 'string' && SAFE_ID.test(claimed) ? claimed : randomUUID()
+  const requestedId = headers[REQUEST_ID_HEADER]
+  const requestId =
+    typeof requestedId === 'string' && SAFE_ID.test(requestedId) ? requestedId : randomUUID()
   const forwardedFor = [headers['x-forwarded-for'] ?? ''].flat().join(',')
   return { requestId, address: clientIp(socket.remoteAddress ?? '', forwardedFor, trustedHops) }
 }
@@ -57,16 +58,16 @@ export function setTrustedHeaders(
  * Adds a policy with a nonce to a page's request and returns the policy. Next puts the nonce on its
  * scripts.
  */
-export function addContentPolicy(request: IncomingMessage, development: boolean): string {
+export function addContentPolicy(request: IncomingMessage, isDevelopment: boolean): string {
   const nonce = randomBytes(16).toString('base64')
-  const script = `'self' 'nonce-${nonce}' 'strict-dynamic'${development ? " 'unsafe-eval'" : ''}`
+  const script = `'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? " 'unsafe-eval'" : ''}`
   const policy = [
     "default-src 'self'",
     `script-src ${script}`,
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self'",
-    `connect-src 'self'${development ? ' ws:' : ''}`,
+    `connect-src 'self'${isDevelopment ? ' ws:' : ''}`,
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",
@@ -102,7 +103,7 @@ export function securityHeaders(): Record<string, string> {
 // Some libraries read `rawHeaders` instead of `headers`, so both must be equal.
 function syncRawHeaders(request: IncomingMessage): void {
   request.rawHeaders = Object.entries(request.headers).flatMap(([name, value]) =>
-    [value ?? []].flat().flatMap(one => [name, one]),
+    [value ?? []].flat().flatMap(item => [name, item]),
   )
 }
 
@@ -115,8 +116,8 @@ export function clientIp(socketAddress: string, forwardedFor: string, hops: numb
     ...forwardedFor.split(',').map(part => part.trim()),
     stripMappedPrefix(socketAddress),
   ]
-  const seen = stripMappedPrefix(chain.at(-1 - hops) ?? '')
-  return isIP(seen) ? seen : stripMappedPrefix(socketAddress)
+  const clientAddress = stripMappedPrefix(chain.at(-1 - hops) ?? '')
+  return isIP(clientAddress) ? clientAddress : stripMappedPrefix(socketAddress)
 }
 
 function stripMappedPrefix(address: string): string {

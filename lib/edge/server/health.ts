@@ -27,10 +27,10 @@ async function findUnreadyReason(): Promise<string | null> {
   const applied = new Set(row?.applied ?? [])
   const missing = listMigrations().filter(name => !applied.has(name))
   if (missing.length > 0) return `migrations are pending: ${missing.join(', ')}`
-  const silent = row?.silent ?? null
-  if (silent === null) return 'no worker has been seen'
-  if (silent > WORKER_SILENT_MAX_S)
-    return `no worker has been seen for ${Math.round(silent)} seconds`
+  const silentS = row?.silent ?? null
+  if (silentS === null) return 'no worker has been seen'
+  if (silentS > WORKER_SILENT_MAX_S)
+    return `no worker has been seen for ${Math.round(silentS)} seconds`
   return null
 }
 

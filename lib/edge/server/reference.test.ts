@@ -39,15 +39,15 @@ describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, d
     ],
   ] as const
 
-  test.each(FILES)('%s is public and cacheable', async (path, type, kept, bytesMin) => {
+  test.each(FILES)('%s is public and cacheable', async (path, type, cacheControl, bytesMin) => {
     for (const address of [path, `${path}/`, `${path}?v=1`]) {
-      const answer = await fetch(origin + address)
-      expect(answer.status).toBe(200)
-      expect(answer.headers.get('content-type')).toBe(type)
-      expect(answer.headers.get('cache-control')).toBe(kept)
-      expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
-      expect(answer.headers.get('x-request-id')).toMatch(/./)
-      expect((await answer.text()).length).toBeGreaterThan(bytesMin)
+      const response = await fetch(origin + address)
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toBe(type)
+      expect(response.headers.get('cache-control')).toBe(cacheControl)
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(response.headers.get('x-request-id')).toMatch(/./)
+      expect((await response.text()).length).toBeGreaterThan(bytesMin)
     }
   })
 
@@ -55,11 +55,11 @@ describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, d
     const etag = (await fetch(origin + path)).headers.get('etag') ?? ''
     expect(etag).toMatch(/^"[\w-]{43}"$/)
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const answer = await ask(path, { 'if-none-match': known })
-      expect([answer.status, answer.text, answer.headers.etag]).toEqual([304, '', etag])
-      expect(answer.headers['content-length']).toBeUndefined()
+      const response = await requestFile(path, { 'if-none-match': known })
+      expect([response.status, response.text, response.headers.etag]).toEqual([304, '', etag])
+      expect(response.headers['content-length']).toBeUndefined()
     }
-    expect((await ask(path, { 'if-none-match': '"other"' })).status).toBe(200)
+    expect((await requestFile(path, { 'if-none-match': '"other"' })).status).toBe(200)
   })
 
   test.each(FILES)('HEAD of %s returns its length and no body', async path => {
@@ -71,21 +71,21 @@ describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, d
 
   test.each(FILES)('any other method on %s returns 405', async path => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-      const answer = await fetch(origin + path, { method })
-      expect(answer.status, method).toBe(405)
-      expect(await answer.text()).toBe('{"error":"Method not allowed"}')
-      expect(answer.headers.get('allow')).toBe('GET, HEAD')
+      const response = await fetch(origin + path, { method })
+      expect(response.status, method).toBe(405)
+      expect(await response.text()).toBe('{"error":"Method not allowed"}')
+      expect(response.headers.get('allow')).toBe('GET, HEAD')
     }
   })
 
   /**
    * Sends a request with node:http, because fetch adds cache validators of its own and hides a 304.
    */
-  async function ask(path: string, headers: Record<string, string>) {
-    const asked = request(origin + path, { headers }).end()
-    const [answer] = await once(asked, 'response')
+  async function requestFile(path: string, headers: Record<string, string>) {
+    const outgoing = request(origin + path, { headers }).end()
+    const [response] = await once(outgoing, 'response')
     let text = ''
-    for await (const chunk of answer) text += chunk
-    return { status: answer.statusCode, headers: answer.headers, text }
+    for await (const chunk of response) text += chunk
+    return { status: response.statusCode, headers: response.headers, text }
   }
 })

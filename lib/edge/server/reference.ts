@@ -36,8 +36,8 @@ export function serveReference(routes: ServedRoute[], publicUrl: string): Map<st
 }
 
 async function readScript(): Promise<StaticFile> {
-  const place = new URL('browser/standalone.js', import.meta.resolve('@scalar/api-reference'))
-  return buildFile(await readFile(place), 'text/javascript; charset=utf-8', CACHE_YEAR)
+  const scriptUrl = new URL('browser/standalone.js', import.meta.resolve('@scalar/api-reference'))
+  return buildFile(await readFile(scriptUrl), 'text/javascript; charset=utf-8', CACHE_YEAR)
 }
 
 function buildFile(body: Buffer, type: string, cacheControl: string): StaticFile {

@@ -11,7 +11,11 @@ interface Route<Handler> {
   handlers: Map<string, Handler>
 }
 
-export interface Match<Handler = RouteHandler & { access?: AccountlessEndpoint['access'] }> {
+export interface Match<
+  Handler = RouteHandler & {
+    accountlessDeclaration?: AccountlessEndpoint['accountlessDeclaration']
+  },
+> {
   handlers: Map<string, Handler>
   params: Params
 }
@@ -24,7 +28,7 @@ const CATCH_ALL = '[...'
 export async function loadRoutes(): Promise<Route<Endpoint | AccountlessEndpoint>[]> {
   const routes = await loadFrom<Endpoint | AccountlessEndpoint>('app/api')
   for (const { segments, handlers } of routes) {
-    for (const [exported, { access, declared }] of handlers) {
+    for (const [exported, { accountlessDeclaration: access, declared }] of handlers) {
       requireDeclaredMethod(`/${segments.join('/')}`, exported, (access ?? declared).method)
     }
   }
@@ -65,14 +69,14 @@ export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Mat
   const matching = routes.filter(
     route =>
       route.segments.length === parts.length &&
-      route.segments.every((segment, at) => isParameter(segment) || segment === parts[at]),
+      route.segments.every((segment, index) => isParameter(segment) || segment === parts[index]),
   )
   const [best] = matching.sort((a, b) => countParameters(a) - countParameters(b))
   if (!best) return null
   const params: Params = {}
-  for (const [at, segment] of best.segments.entries()) {
+  for (const [index, segment] of best.segments.entries()) {
     if (!isParameter(segment)) continue
-    const value = decodePath(parts[at] ?? '')
+    const value = decodePath(parts[index] ?? '')
     if (value === null) return null
     params[segment.slice(1, -1)] = value
   }

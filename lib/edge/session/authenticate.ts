@@ -33,9 +33,9 @@ export async function authenticateByPassword(
     const counted = { ...attempt, email }
     const waitS = await countSignInAttempt(counted)
     if (waitS !== null) throw new Error(THROTTLED + waitS)
-    const person = await findUserByPassword(email, password)
-    if (person) await uncountSignInAttempt(counted)
-    return person
+    const user = await findUserByPassword(email, password)
+    if (user) await uncountSignInAttempt(counted)
+    return user
   } catch (error) {
     throw toSignInError(error)
   }

@@ -58,7 +58,7 @@ interface RequestParts {
 
 type Action = 'csrf' | 'signin' | 'callback' | 'signout' | 'session'
 
-async function callNextAuth(method: string, action: Action, sent: RequestParts = {}) {
+async function callNextAuth(method: string, action: Action, parts: RequestParts = {}) {
   const result: { redirect?: string; csrfToken?: string } = {}
   const setHeader = (name: string, value: string | string[]) => {
     if (name === 'Location') result.redirect = String(value)
@@ -72,13 +72,13 @@ async function callNextAuth(method: string, action: Action, sent: RequestParts =
     send: (body: object) => Object.assign(result, body),
     end: () => {},
   }
-  const query = { nextauth: [action, OPENID_PROVIDER_ID], ...sent.query }
+  const query = { nextauth: [action, OPENID_PROVIDER_ID], ...parts.query }
   const request = {
     method,
     query,
     cookies: Object.fromEntries(cookieJar),
     headers: {},
-    body: sent.body,
+    body: parts.body,
   }
   await NextAuth(request as never, response as never, authOptions({}))
   return result
@@ -92,25 +92,27 @@ function storeCookie(line: string): void {
 }
 
 /** Signs in at the provider with these claims and returns the query of the redirect to Troco. */
-async function signInAtProvider(who: ProviderClaims): Promise<Record<string, string>> {
-  provider.signIn(who)
+async function signInAtProvider(claims: ProviderClaims): Promise<Record<string, string>> {
+  provider.signIn(claims)
   const { csrfToken = '' } = await callNextAuth('GET', 'csrf')
   const { redirect = '' } = await callNextAuth('POST', 'signin', {
     body: { csrfToken, callbackUrl: '/test/charges' },
   })
-  const answer = await fetch(redirect, { redirect: 'manual' })
-  return Object.fromEntries(new URL(answer.headers.get('location') ?? '').searchParams)
+  const response = await fetch(redirect, { redirect: 'manual' })
+  return Object.fromEntries(new URL(response.headers.get('location') ?? '').searchParams)
 }
 
 /** Completes the sign-in and returns the redirect and the user of the new session. */
-async function signInThroughProvider(who: ProviderClaims) {
-  const { redirect } = await callNextAuth('GET', 'callback', { query: await signInAtProvider(who) })
+async function signInThroughProvider(claims: ProviderClaims) {
+  const { redirect } = await callNextAuth('GET', 'callback', {
+    query: await signInAtProvider(claims),
+  })
   const secret = cookieJar.get(cookieNames().session)
   return { redirect, userId: secret ? ((await readSession(secret))?.id ?? null) : null }
 }
 
-const subjectOf = async (of: string) =>
-  (await db().user.findUniqueOrThrow({ where: { id: of } })).oidcSubject
+const subjectOf = async (userId: string) =>
+  (await db().user.findUniqueOrThrow({ where: { id: userId } })).oidcSubject
 
 test("a known, verified e-mail signs in and links the user to the provider's subject", async () => {
   const sub = newId()
@@ -125,20 +127,20 @@ test("a known, verified e-mail signs in and links the user to the provider's sub
   expect(await signInThroughProvider({ sub, email: 'new@elsewhere.example' })).toMatchObject({
     userId: id,
   })
-  const notes = await db().auditRecord.findMany({ where: { target: id }, orderBy: { id: 'asc' } })
-  expect(notes.map(({ action }) => action)).toEqual([
+  const records = await db().auditRecord.findMany({ where: { target: id }, orderBy: { id: 'asc' } })
+  expect(records.map(({ action }) => action)).toEqual([
     'user.openid_linked',
     'user.signed_in',
     'user.signed_in',
   ])
-  expect(notes[1]?.after).toEqual({ by: 'oidc' })
+  expect(records[1]?.after).toEqual({ by: 'oidc' })
 })
 
 test('each sign-in opens a new session and ends the previous one of this browser', async () => {
-  const who = { sub: newId(), email, email_verified: true }
-  await signInThroughProvider(who)
+  const claims = { sub: newId(), email, email_verified: true }
+  await signInThroughProvider(claims)
   const before = cookieJar.get(cookieNames().session) ?? ''
-  await signInThroughProvider(who)
+  await signInThroughProvider(claims)
   expect(cookieJar.get(cookieNames().session)).not.toBe(before)
   expect(await readSession(before)).toBeNull()
 })
@@ -165,17 +167,17 @@ test.each([
   ['is verified as the text "true" only', { email_verified: 'true' }, 'unverified'],
   ['is unknown', { email: 'nobody@troco.example', email_verified: true }, 'unknown'],
   ['is invalid', { email: 'ana', email_verified: true }, 'unknown'],
-])('a user whose e-mail %s cannot sign in', async (_, said, problem) => {
-  const outside = await signInThroughProvider({ sub: newId(), email, ...said })
-  expect(outside).toEqual({ redirect: `/login?problem=${problem}`, userId: null })
+])('a user whose e-mail %s cannot sign in', async (_, claims, problem) => {
+  const result = await signInThroughProvider({ sub: newId(), email, ...claims })
+  expect(result).toEqual({ redirect: `/login?problem=${problem}`, userId: null })
   expect(await subjectOf(id)).toBeNull()
 })
 
 test('a user linked to one subject cannot sign in with another', async () => {
   await signInThroughProvider({ sub: newId(), email, email_verified: true })
   cookieJar.clear()
-  const other = await signInThroughProvider({ sub: newId(), email, email_verified: true })
-  expect(other).toEqual({ redirect: '/login?problem=unknown', userId: null })
+  const second = await signInThroughProvider({ sub: newId(), email, email_verified: true })
+  expect(second).toEqual({ redirect: '/login?problem=unknown', userId: null })
 })
 
 test('a disabled user cannot sign in, linked or not', async () => {
@@ -183,17 +185,17 @@ test('a disabled user cannot sign in, linked or not', async () => {
   await signInThroughProvider({ sub, email, email_verified: true })
   cookieJar.clear()
   await db().user.update({ where: { id }, data: { disabledAt: new Date() } })
-  for (const who of [sub, newId()]) {
-    const outside = await signInThroughProvider({ sub: who, email, email_verified: true })
-    expect(outside).toEqual({ redirect: '/login?problem=unknown', userId: null })
+  for (const subject of [sub, newId()]) {
+    const result = await signInThroughProvider({ sub: subject, email, email_verified: true })
+    expect(result).toEqual({ redirect: '/login?problem=unknown', userId: null })
   }
 })
 
 test('a second factor is required after OpenID too; its challenge is in a cookie, not in the URL', async () => {
   const key = { credentialId: newId(), publicKey: new Uint8Array(1), counter: 0n, name: 'key' }
   await db().passkey.create({ data: { id: newId(), userId: id, ...key } })
-  const half = await signInThroughProvider({ sub: newId(), email, email_verified: true })
-  expect(half).toEqual({ redirect: '/login?next=%2Ftest%2Fcharges', userId: null })
+  const result = await signInThroughProvider({ sub: newId(), email, email_verified: true })
+  expect(result).toEqual({ redirect: '/login?next=%2Ftest%2Fcharges', userId: null })
   const step = JSON.parse(cookieJar.get(cookieNames().step) ?? '{}')
   expect(step).toEqual({ challenge: expect.stringMatching(/^[\w-]{43}$/), methods: ['passkey'] })
 })
@@ -202,12 +204,12 @@ test.each([
   ['another issuer', { iss: 'https://evil.example' }],
   ['another client', { aud: 'somebody-else' }],
   ['another sign-in', { nonce: 'x' }],
-])('a token for %s is refused', async (_, said) => {
+])('a token for %s is refused', async (_, claims) => {
   const { redirect, userId } = await signInThroughProvider({
     sub: newId(),
     email,
     email_verified: true,
-    ...said,
+    ...claims,
   })
   expect(redirect).toContain('/api/auth/error?error=OAuthCallback')
   expect(userId).toBeNull()
@@ -216,16 +218,16 @@ test.each([
 
 test('a sign-in started in another browser cannot be completed in this one', async () => {
   const query = await signInAtProvider({ sub: newId(), email, email_verified: true })
-  const kept = new Map(cookieJar)
+  const savedCookies = new Map(cookieJar)
   const { session, openid } = cookieNames()
   for (const [name, value] of [
     [`${openid}-state`, undefined],
     [`${openid}-pkce`, undefined],
     [`${openid}-nonce`, undefined],
-    [`${openid}-state`, kept.get(`${openid}-nonce`)],
+    [`${openid}-state`, savedCookies.get(`${openid}-nonce`)],
   ] as const) {
     cookieJar.clear()
-    for (const [known, held] of kept) cookieJar.set(known, held)
+    for (const [savedName, savedValue] of savedCookies) cookieJar.set(savedName, savedValue)
     if (value) cookieJar.set(name, value)
     else cookieJar.delete(name)
     const { redirect } = await callNextAuth('GET', 'callback', { query })
@@ -238,13 +240,13 @@ test('the first OpenID sign-in ends the sessions and password set by an earlier 
   const passwordHash = await hashPassword('a password of somebody else')
   await db().user.update({ where: { id }, data: { passwordHash } })
   const secret = await openSession(id, { ip: null, userAgent: null })
-  const who = { sub: newId(), email, email_verified: true }
-  expect(await signInThroughProvider(who)).toMatchObject({ userId: id })
+  const claims = { sub: newId(), email, email_verified: true }
+  expect(await signInThroughProvider(claims)).toMatchObject({ userId: id })
   expect(await readSession(secret)).toBeNull()
   const attempt = { email, address: null }
   expect(await authenticateByPassword(attempt, 'a password of somebody else')).toBeNull()
   await db().user.update({ where: { id }, data: { passwordHash } })
-  await signInThroughProvider(who)
+  await signInThroughProvider(claims)
   expect(await authenticateByPassword(attempt, 'a password of somebody else')).not.toBeNull()
 })
 

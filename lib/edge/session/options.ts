@@ -36,8 +36,8 @@ export function authOptions(details: SignInDetails): NextAuthOptions {
     session: { strategy: 'jwt', maxAge: SESSION_SECONDS_MAX },
     // With a salt, the token is not the session but the state of an OpenID sign-in.
     jwt: {
-      encode: given => (given.salt ? encode(given) : ensureSession(given.token, beganAt)),
-      decode: given => (given.salt ? decode(given) : readSessionToken(given.token)),
+      encode: params => (params.salt ? encode(params) : ensureSession(params.token, beganAt)),
+      decode: params => (params.salt ? decode(params) : readSessionToken(params.token)),
     },
     events: { signOut: ({ token }) => (token?.secret ? endSession(token.secret) : undefined) },
     useSecureCookies: names.secure,
@@ -65,13 +65,13 @@ function credentialsProvider(details: SignInDetails) {
   const names = ['email', 'password', 'challenge', 'code', 'passkey'] as const
   return CredentialsProvider({
     credentials: Object.fromEntries(names.map(name => [name, {}])),
-    async authorize(given) {
+    async authorize(credentials) {
       const requestHeaders = await headers()
       const ip = requestHeaders.get(ADDRESS_HEADER)
       const requestId = requestHeaders.get(REQUEST_ID_HEADER) ?? undefined
-      const texts = names.filter(name => typeof given?.[name] === 'string')
-      const credentials = Object.fromEntries(texts.map(name => [name, given?.[name]]))
-      return withLogContext({ requestId, ip }, () => signIn(credentials, ip, details))
+      const texts = names.filter(name => typeof credentials?.[name] === 'string')
+      const textCredentials = Object.fromEntries(texts.map(name => [name, credentials?.[name]]))
+      return withLogContext({ requestId, ip }, () => signIn(textCredentials, ip, details))
     },
   })
 }

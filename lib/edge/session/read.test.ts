@@ -32,13 +32,13 @@ test("a session returns its user and the user's accounts", async () => {
   const user = await readSession(await openSession(id, CALLER))
   const { city, expiresIn } = merchant
   const zone = { timeZone: 'America/Sao_Paulo' }
-  const standing = { ...zone, status: 'active', statusReason: null, role: 'finance' }
-  const accounts = [{ id: merchant.id, name: 'Loja da Ana', city, expiresIn, ...standing }]
-  const chosen = { locale: null, theme: null }
+  const statusFields = { ...zone, status: 'active', statusReason: null, role: 'finance' }
+  const accounts = [{ id: merchant.id, name: 'Loja da Ana', city, expiresIn, ...statusFields }]
+  const preferences = { locale: null, theme: null }
   const sessionId = expect.stringMatching(/^[0-9a-f-]{36}$/)
   const proof = { sessionId, provedAgoS: 0, hasSecondFactor: false }
   const person = { id, email, name: email, isAdmin: false }
-  expect(user).toEqual({ ...person, ...proof, ...chosen, accounts })
+  expect(user).toEqual({ ...person, ...proof, ...preferences, accounts })
 })
 
 test('the table never contains the secret of a session', async () => {
@@ -58,10 +58,10 @@ test('an unknown or malformed secret opens no session', async () => {
 
 test('signing out ends this session and no other', async () => {
   const { id } = await makeUser()
-  const [one, other] = [await openSession(id, CALLER), await openSession(id, CALLER)]
-  await endSession(one)
-  expect(await readSession(one)).toBeNull()
-  expect(await readSession(other)).not.toBeNull()
+  const [ended, active] = [await openSession(id, CALLER), await openSession(id, CALLER)]
+  await endSession(ended)
+  expect(await readSession(ended)).toBeNull()
+  expect(await readSession(active)).not.toBeNull()
 })
 
 test.each([

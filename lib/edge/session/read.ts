@@ -4,22 +4,22 @@ import { hasSecondFactor } from '#lib/services/people/factors.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { activeSessionCondition } from '#lib/services/people/sessions.ts'
 
-const SECRET = /^[A-Za-z0-9_-]{43}$/
+const SECRET_FORMAT = /^[A-Za-z0-9_-]{43}$/
 
 /**
  * Returns the user of an active session; null if the session is unknown, ended, expired or idle for
  * too long, or the user is disabled. Stores the time of use at most once a minute, unless
  * `recordsUse` is false, as for background reads of a page.
  */
-export async function readSession(secret: string, isUse = true): Promise<SessionUser | null> {
-  if (!SECRET.test(secret)) return null
+export async function readSession(secret: string, recordsUse = true): Promise<SessionUser | null> {
+  if (!SECRET_FORMAT.test(secret)) return null
   const [user] = await db().$queryRaw<SessionUser[]>`
     WITH session AS (
       SELECT s.id, s.user_id, s.last_used_at, s.proved_at FROM user_sessions s
       WHERE s.secret_hash = ${hashSecret(secret)} AND ${activeSessionCondition('s')}
     ), noted AS (
       UPDATE user_sessions s SET last_used_at = now() FROM session
-      WHERE ${isUse} AND s.id = session.id AND s.last_used_at < now() - interval '1 minute'
+      WHERE ${recordsUse} AND s.id = session.id AND s.last_used_at < now() - interval '1 minute'
     )
     SELECT u.id, u.email, u.name, u.is_admin AS "isAdmin", u.locale, u.theme,
       session.id AS "sessionId",

@@ -3,8 +3,8 @@ import { failedSignInPath, safeRedirectPath } from '#lib/edge/session/schema.ts'
 
 test.each(['/test/charges', '/test/charges?q=ana&status=paid', '/admin/accounts'])(
   'a sign-in may redirect to %s',
-  wanted => {
-    expect(safeRedirectPath(wanted)).toBe(wanted)
+  path => {
+    expect(safeRedirectPath(path)).toBe(path)
   },
 )
 
@@ -27,8 +27,8 @@ test.each([
   '/api/auth/signout',
   '/pay/x',
   '/a\r\nset-cookie: x',
-])('a redirect to %j is replaced with /', wanted => {
-  expect(safeRedirectPath(wanted)).toBe('/')
+])('a redirect to %j is replaced with /', path => {
+  expect(safeRedirectPath(path)).toBe('/')
 })
 
 test.each([
@@ -37,6 +37,6 @@ test.each([
   ['//evil.example', '/login?error=Unknown'],
   ['', '/login?error=Unknown'],
   [null, '/login?error=Unknown'],
-])('a failed sign-in with %j redirects to %s', (error, place) => {
-  expect(failedSignInPath(error)).toBe(place)
+])('a failed sign-in with %j redirects to %s', (error, path) => {
+  expect(failedSignInPath(error)).toBe(path)
 })

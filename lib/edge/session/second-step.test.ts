@@ -56,8 +56,8 @@ async function makeUserWithApp() {
 async function makeUserWithPasskey() {
   const owner = await makeOwner()
   const key = makeSoftwareKey(ORIGIN)
-  const made = key.register(await beginPasskeyRegistration(owner, ORIGIN))
-  await addPasskey(owner, { name: 'Notebook', ...made })
+  const registration = key.register(await beginPasskeyRegistration(owner, ORIGIN))
+  await addPasskey(owner, { name: 'Notebook', ...registration })
   return { ...owner, key }
 }
 
@@ -78,7 +78,7 @@ const listSignIns = (actorId: string) =>
 /** Returns a code that the app does not show within two periods of now. */
 function wrongCode(secret: string): string {
   const shown = [-2, -1, 0, 1, 2].map(periods => generateTotp(secret, periods))
-  const codes = Array.from({ length: shown.length + 1 }, (_, nth) => `00000${nth}`)
+  const codes = Array.from({ length: shown.length + 1 }, (_, index) => `00000${index}`)
   return codes.find(code => !shown.includes(code)) as string
 }
 
@@ -92,8 +92,8 @@ describe('with an authenticator app', () => {
       person: null,
       refusal: 'wrong_code',
     })
-    const said = await attemptSignIn({ challenge, code: generateTotp(secret) })
-    expect(said.person).toMatchObject({ id, email })
+    const result = await attemptSignIn({ challenge, code: generateTotp(secret) })
+    expect(result.person).toMatchObject({ id, email })
     expect(await listSignIns(id)).toMatchObject([{ after: { by: 'code' } }])
     const again = await attemptSignIn({ challenge, code: generateTotp(secret, 1) })
     expect(again).toEqual({ person: null, refusal: 'challenge_ended' })
@@ -103,7 +103,7 @@ describe('with an authenticator app', () => {
     const { email, secret } = await makeUserWithApp()
     const challenge = await openSecondStep(email)
     const refusals: unknown[] = []
-    for (let nth = 0; nth < 5; nth++) {
+    for (let index = 0; index < 5; index++) {
       refusals.push((await attemptSignIn({ challenge, code: wrongCode(secret) })).refusal)
     }
     expect(refusals).toEqual([...Array(4).fill('wrong_code'), 'challenge_ended'])
@@ -116,12 +116,12 @@ describe('with an authenticator app', () => {
   test('after ten wrong codes in 15 minutes further attempts are throttled, in any challenge', async () => {
     const { email, secret } = await makeUserWithApp()
     const challenges = await Promise.all(Array.from({ length: 4 }, () => openSecondStep(email)))
-    const said = await Promise.allSettled(
+    const results = await Promise.allSettled(
       challenges.flatMap(challenge =>
         Array.from({ length: 5 }, () => attemptSignIn({ challenge, code: wrongCode(secret) })),
       ),
     )
-    expect(said.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
     const challenge = await openSecondStep(email)
     await expect(attemptSignIn({ challenge, code: generateTotp(secret) })).rejects.toThrow(
       /^Throttled-\d+$/,
@@ -131,8 +131,8 @@ describe('with an authenticator app', () => {
   test('of fifty uses of one code one succeeds, and earlier codes become invalid', async () => {
     const { id, secret } = await makeUserWithApp()
     const code = generateTotp(secret, 1)
-    const taken = await Promise.all(Array.from({ length: 50 }, () => consumeCode(id, code)))
-    expect(taken.filter(kind => kind === 'code')).toHaveLength(1)
+    const results = await Promise.all(Array.from({ length: 50 }, () => consumeCode(id, code)))
+    expect(results.filter(kind => kind === 'code')).toHaveLength(1)
     expect(await consumeCode(id, generateTotp(secret))).toBeNull()
   })
 
@@ -194,15 +194,15 @@ describe('a recovery code', () => {
     const mails = await db().mail.count()
     const [code = ''] = codes
     const challenge = await openSecondStep(email)
-    const said = await attemptSignIn({
+    const result = await attemptSignIn({
       challenge,
       code: ` ${code.toUpperCase().replace('-', ' ')}`,
     })
-    expect(said.person).toMatchObject({ id })
+    expect(result.person).toMatchObject({ id })
     expect(await listSignIns(id)).toMatchObject([{ after: { by: 'recovery_code' } }])
     expect(await db().mail.count()).toBeGreaterThan(mails)
-    const other = await openSecondStep(email)
-    expect((await attemptSignIn({ challenge: other, code })).refusal).toBe('wrong_code')
+    const otherChallenge = await openSecondStep(email)
+    expect((await attemptSignIn({ challenge: otherChallenge, code })).refusal).toBe('wrong_code')
   })
 
   test('is accepted once of twenty concurrent uses, and only for its owner', async () => {
@@ -210,58 +210,63 @@ describe('a recovery code', () => {
     const stranger = await makeUserWithApp()
     const [code = ''] = codes
     expect(await consumeCode(stranger.id, code)).toBeNull()
-    const taken = await Promise.all(Array.from({ length: 20 }, () => consumeCode(id, code)))
-    expect(taken.filter(Boolean)).toEqual(['recovery_code'])
+    const results = await Promise.all(Array.from({ length: 20 }, () => consumeCode(id, code)))
+    expect(results.filter(Boolean)).toEqual(['recovery_code'])
   })
 })
 
 describe('with a passkey', () => {
-  const show = async (proof: ReturnType<ReturnType<typeof makeSoftwareKey>['authenticate']>) =>
-    attemptSignIn({ challenge: proof.challenge, passkey: JSON.stringify(proof.passkey) })
+  const presentPasskey = async (
+    proof: ReturnType<ReturnType<typeof makeSoftwareKey>['authenticate']>,
+  ) => attemptSignIn({ challenge: proof.challenge, passkey: JSON.stringify(proof.passkey) })
 
   test('signs in alone and as a second factor', async () => {
     const { id, email, key } = await makeUserWithPasskey()
     expect(
-      (await show(key.authenticate(await beginPasskeyAuthentication(ORIGIN, null)))).person,
+      (await presentPasskey(key.authenticate(await beginPasskeyAuthentication(ORIGIN, null))))
+        .person,
     ).toMatchObject({ id })
     expect((await attemptSignIn({ email, password: PASSWORD })).step?.methods).toEqual(['passkey'])
-    const asked = await beginPasskeyAuthentication(ORIGIN, id)
-    expect(asked.options.allowCredentials).toMatchObject([{ id: key.id }])
-    expect((await show(key.authenticate(asked))).person).toMatchObject({ id })
+    const authentication = await beginPasskeyAuthentication(ORIGIN, id)
+    expect(authentication.options.allowCredentials).toMatchObject([{ id: key.id }])
+    expect((await presentPasskey(key.authenticate(authentication))).person).toMatchObject({ id })
     expect(await listSignIns(id)).toMatchObject([{ after: { by: 'passkey' } }, {}])
   })
 
   test('a proof of another origin, user or key, unverified, forged or reused, is refused', async () => {
     const { key } = await makeUserWithPasskey()
     const stranger = await makeUserWithPasskey()
-    const ask = () => beginPasskeyAuthentication(ORIGIN, null)
-    const used = key.authenticate(await ask())
-    await show(used)
+    const begin = () => beginPasskeyAuthentication(ORIGIN, null)
+    const used = key.authenticate(await begin())
+    await presentPasskey(used)
     const proofs = [
       used,
-      key.authenticate(await ask(), { origin: 'http://evil.example' }),
-      key.authenticate(await ask(), { isVerified: false }),
-      key.authenticate(await ask(), { isForged: true }),
+      key.authenticate(await begin(), { origin: 'http://evil.example' }),
+      key.authenticate(await begin(), { isVerified: false }),
+      key.authenticate(await begin(), { isForged: true }),
       key.authenticate(await beginPasskeyAuthentication(ORIGIN, stranger.id)),
-      makeSoftwareKey(ORIGIN).authenticate(await ask()),
-      { ...key.authenticate(await ask()), challenge: 'unknown' },
+      makeSoftwareKey(ORIGIN).authenticate(await begin()),
+      { ...key.authenticate(await begin()), challenge: 'unknown' },
     ]
     for (const proof of proofs) {
-      expect(await show(proof)).toEqual({ person: null, refusal: 'challenge_ended' })
+      expect(await presentPasskey(proof)).toEqual({ person: null, refusal: 'challenge_ended' })
     }
-    const nothing = await attemptSignIn({ challenge: (await ask()).challenge, passkey: '{' })
+    const nothing = await attemptSignIn({ challenge: (await begin()).challenge, passkey: '{' })
     expect(nothing.person).toBeNull()
   })
 
   test('a copied key is detected by a counter that does not increase', async () => {
     const { id, key } = await makeUserWithPasskey()
-    const showAt = async (counter: number) =>
-      (await show(key.authenticate(await beginPasskeyAuthentication(ORIGIN, null), { counter })))
-        .person?.id
-    expect(await showAt(5)).toBe(id)
-    expect(await showAt(5)).toBeUndefined()
-    expect(await showAt(4)).toBeUndefined()
-    expect(await showAt(6)).toBe(id)
+    const presentAt = async (counter: number) =>
+      (
+        await presentPasskey(
+          key.authenticate(await beginPasskeyAuthentication(ORIGIN, null), { counter }),
+        )
+      ).person?.id
+    expect(await presentAt(5)).toBe(id)
+    expect(await presentAt(5)).toBeUndefined()
+    expect(await presentAt(4)).toBeUndefined()
+    expect(await presentAt(6)).toBe(id)
   })
 
   test('a key is added once, by the user who began, and not on an IP address', async () => {
@@ -274,8 +279,10 @@ describe('with a passkey', () => {
       'not an IP address',
     )
     const key = makeSoftwareKey(ORIGIN)
-    const made = key.register(await beginPasskeyRegistration(owner, ORIGIN))
-    await expect(addPasskey(stranger, { name: 'x', ...made })).rejects.toThrow('start again')
+    const registration = key.register(await beginPasskeyRegistration(owner, ORIGIN))
+    await expect(addPasskey(stranger, { name: 'x', ...registration })).rejects.toThrow(
+      'start again',
+    )
     const foreign = key.register(await beginPasskeyRegistration(owner, ORIGIN), {
       origin: 'http://evil.example',
     })
@@ -336,8 +343,10 @@ describe('a proof given before a change opens no session after it', () => {
     expect(await isOpened(app.id, app.shownAt)).toBe(false)
     expect(await isOpened(app.id)).toBe(true)
     const key = await begin()
-    const made = makeSoftwareKey(ORIGIN).register(await beginPasskeyRegistration(key, ORIGIN))
-    await addPasskey(key, { name: 'Notebook', ...made })
+    const registration = makeSoftwareKey(ORIGIN).register(
+      await beginPasskeyRegistration(key, ORIGIN),
+    )
+    await addPasskey(key, { name: 'Notebook', ...registration })
     expect(await isOpened(key.id, key.shownAt)).toBe(false)
     expect(await isOpened(key.id)).toBe(true)
   })
@@ -351,11 +360,14 @@ describe('a proof given before a change opens no session after it', () => {
 
 test('a change of factors ends all sessions except the one that made it', async () => {
   const owner = await makeOwner()
-  const [mine, other] = [await openSession(owner.id, DEVICE), await openSession(owner.id, DEVICE)]
-  const sessionId = (await readSession(mine))?.sessionId ?? ''
+  const [ownSecret, otherSecret] = [
+    await openSession(owner.id, DEVICE),
+    await openSession(owner.id, DEVICE),
+  ]
+  const sessionId = (await readSession(ownSecret))?.sessionId ?? ''
   const { secret } = await beginAuthenticator(owner)
-  expect(await readSession(other)).not.toBeNull()
+  expect(await readSession(otherSecret)).not.toBeNull()
   await confirmAuthenticator({ ...owner, sessionId }, generateTotp(secret))
-  expect(await readSession(other)).toBeNull()
-  expect(await readSession(mine)).toMatchObject({ hasSecondFactor: true })
+  expect(await readSession(otherSecret)).toBeNull()
+  expect(await readSession(ownSecret)).toMatchObject({ hasSecondFactor: true })
 })

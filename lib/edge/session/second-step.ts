@@ -48,8 +48,8 @@ export async function signIn(
   details: SignInDetails,
 ): Promise<AuthenticatedUser | null> {
   try {
-    const found = await identifyUser(credentials, address, details)
-    return found && (await completeSignIn(found.userId, found.by))
+    const identified = await identifyUser(credentials, address, details)
+    return identified && (await completeSignIn(identified.userId, identified.by))
   } catch (error) {
     throw toSignInError(error)
   }
@@ -67,12 +67,12 @@ async function identifyUser(
     return person && !details.step ? { userId: person.id, by: 'password' as const } : null
   }
   await requireWithinLimit(addressKeys(address))
-  const found =
+  const identified =
     passkey === undefined
       ? await verifyCode(challenge, code ?? '', details)
       : await verifyPasskey(challenge, passkey, details)
-  if (found) await uncountAttempt(addressKeys(address))
-  return found
+  if (identified) await uncountAttempt(addressKeys(address))
+  return identified
 }
 
 /** Opens a challenge for the second factor, after any first factor; null if the user has none. */
@@ -83,8 +83,8 @@ export async function openSecondFactorChallenge(userId: string): Promise<SecondS
 }
 
 async function verifyCode(challenge: string, code: string, details: SignInDetails) {
-  const asked = await attemptChallenge('second_factor', challenge)
-  const userId = asked?.userId ?? null
+  const pending = await attemptChallenge('second_factor', challenge)
+  const userId = pending?.userId ?? null
   const keys: AttemptKeys = userId === null ? [] : [['second_factor', userId]]
   await requireWithinLimit(keys)
   const by = userId && (await consumeCode(userId, code))

@@ -39,29 +39,32 @@ test('suspending and activating take effect once each, with reason and audit rec
 test('20 concurrent suspensions take effect once, with one audit record', async () => {
   const { id } = await makeMerchant()
   const outcomes = await Promise.all(
-    Array.from({ length: 20 }, (_, nth) => suspendAccount(id, `reason ${nth}`, ACTOR)),
+    Array.from({ length: 20 }, (_, index) => suspendAccount(id, `reason ${index}`, ACTOR)),
   )
   expect(outcomes.filter(outcome => outcome !== null)).toEqual([{ id }])
   expect(await listStatusChanges(id)).toHaveLength(1)
 })
 
 test('a pending account can be activated or suspended', async () => {
-  const [one, other] = await Promise.all([makeMerchant(), makeMerchant()])
-  const ids = [one.id, other.id]
+  const [first, second] = await Promise.all([makeMerchant(), makeMerchant()])
+  const ids = [first.id, second.id]
   await db().account.updateMany({ where: { id: { in: ids } }, data: { status: 'pending' } })
-  expect(await activateAccount(one.id, 'known', ACTOR)).toEqual({ id: one.id })
-  expect(await suspendAccount(other.id, 'unknown', ACTOR)).toEqual({ id: other.id })
-  expect(await statusOf(one.id)).toBe('active: known')
-  expect(await statusOf(other.id)).toBe('suspended: unknown')
+  expect(await activateAccount(first.id, 'known', ACTOR)).toEqual({ id: first.id })
+  expect(await suspendAccount(second.id, 'unknown', ACTOR)).toEqual({ id: second.id })
+  expect(await statusOf(first.id)).toBe('active: known')
+  expect(await statusOf(second.id)).toBe('suspended: unknown')
 })
 
 test("a suspension applies from the next call with the account's tokens, and only to them", async () => {
-  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
-  const [token, foreign] = await Promise.all([makeToken(merchant.id), makeToken(other.id)])
+  const [merchant, otherMerchant] = await Promise.all([makeMerchant(), makeMerchant()])
+  const [token, otherToken] = await Promise.all([
+    makeToken(merchant.id),
+    makeToken(otherMerchant.id),
+  ])
   expect((await verifyToken(token))?.account.isActive).toBe(true)
   await suspendAccount(merchant.id, 'chargebacks', ACTOR)
   expect((await verifyToken(token))?.account.isActive).toBe(false)
-  expect((await verifyToken(foreign))?.account.isActive).toBe(true)
+  expect((await verifyToken(otherToken))?.account.isActive).toBe(true)
   await activateAccount(merchant.id, 'cleared', ACTOR)
   expect((await verifyToken(token))?.account.isActive).toBe(true)
 })

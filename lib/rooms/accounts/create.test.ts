@@ -3,7 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { registerUser } from '#lib/services/people/register.ts'
-import { expectBalancedBooks } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger } from '#lib/testing/fixtures.ts'
 
 const ACTOR = { type: 'command_line' } as const
 const newEmail = () => `owner-${newId()}@troco.example`
@@ -38,15 +38,15 @@ describe('an account', () => {
         after: { name: 'Padaria', owner: membership?.userId },
       },
     ])
-    await expectBalancedBooks(account.id)
+    await expectBalancedLedger(account.id)
   })
 
   test.each(['', '   ', 'x'.repeat(256), 'two\nlines', 'a\ttab', '\u0001'])(
     'with a name like %j is refused, and nothing is written',
     async name => {
       const ownerEmail = newEmail()
-      const wanted = { name, ownerEmail }
-      await expect(async () => createAccount(wanted, ACTOR)).rejects.toMatchObject({
+      const newAccount = { name, ownerEmail }
+      await expect(async () => createAccount(newAccount, ACTOR)).rejects.toMatchObject({
         code: 'invalid_input',
         fields: {
           name: ['name must have 1 to 255 characters and no line breaks or control characters'],
@@ -89,8 +89,8 @@ describe('an account', () => {
   test('created ten times concurrently for a new owner makes ten accounts and one user', async () => {
     const ownerEmail = newEmail()
     const accounts = await Promise.all(
-      Array.from({ length: 10 }, (_, nth) =>
-        createAccount({ name: `Filial ${nth}`, ownerEmail }, ACTOR),
+      Array.from({ length: 10 }, (_, index) =>
+        createAccount({ name: `Filial ${index}`, ownerEmail }, ACTOR),
       ),
     )
     expect(new Set(accounts.map(account => account.id)).size).toBe(10)
@@ -99,11 +99,11 @@ describe('an account', () => {
 })
 
 describe('a user', () => {
-  const person = (email: string) => ({ email, passwordHash: 'x', isAdmin: true })
+  const makeNewUser = (email: string) => ({ email, passwordHash: 'x', isAdmin: true })
 
   test('is stored with the e-mail in lower case, and the audit record states whether the user is an admin', async () => {
     const email = newEmail()
-    const { id } = await registerUser(person(email.toUpperCase()), ACTOR)
+    const { id } = await registerUser(makeNewUser(email.toUpperCase()), ACTOR)
     expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({
       email,
       name: email,
@@ -117,9 +117,11 @@ describe('a user', () => {
   test('with an e-mail in use is refused, also in ten concurrent attempts', async () => {
     const email = newEmail()
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 10 }, () => registerUser(person(email), ACTOR)),
+      Array.from({ length: 10 }, () => registerUser(makeNewUser(email), ACTOR)),
     )
-    const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason] : []))
+    const refusals = outcomes.flatMap(outcome =>
+      outcome.status === 'rejected' ? [outcome.reason] : [],
+    )
     expect(refusals).toHaveLength(9)
     for (const refusal of refusals) {
       expect(refusal).toMatchObject({

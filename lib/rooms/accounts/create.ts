@@ -15,7 +15,7 @@ interface NewAccount {
   ownerPasswordHash?: string
 }
 
-export type OpenedAccount = Account & { ownerIsNew: boolean }
+export type OpenedAccount = Account & { isOwnerNew: boolean }
 
 /**
  * Opens an account with ledger, event sequences and owner in one transaction. An existing user with
@@ -33,7 +33,7 @@ export function createAccount(newAccount: NewAccount, actor: Actor): Promise<Ope
   return transaction(async tx => {
     const user = await findOrRegister(tx, owner)
     const account = await addAccount(tx, { name, status: 'active' }, user.id, actor)
-    return { ...account, ownerIsNew: user.isNew }
+    return { ...account, isOwnerNew: user.isNew }
   })
 }
 

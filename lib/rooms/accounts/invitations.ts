@@ -42,10 +42,14 @@ export async function acceptInvitation(tx: Tx, secret: string, email: string) {
     RETURNING i.account_id AS "accountId", i.role`
   if (accepted) return accepted
   const hash = hashSecret(secret)
-  const found = await tx.invitation.findUnique({ where: { hash }, include: { account: true } })
-  const isOpen = found && !found.acceptedAt && !found.revokedAt && found.expiresAt > new Date()
+  const invitation = await tx.invitation.findUnique({ where: { hash }, include: { account: true } })
+  const isOpen =
+    invitation &&
+    !invitation.acceptedAt &&
+    !invitation.revokedAt &&
+    invitation.expiresAt > new Date()
   if (!isOpen) throw invitationEnded()
-  if (found.email !== email) throw wrongRecipient()
+  if (invitation.email !== email) throw wrongRecipient()
   throw refuse('account_not_active')
 }
 
@@ -54,9 +58,9 @@ export async function acceptInvitation(tx: Tx, secret: string, email: string) {
  * that a caller without an invitation learns nothing about the e-mail.
  */
 export async function requireRecipient(secret: string, email: string): Promise<void> {
-  const found = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
-  if (!found) throw invitationEnded()
-  if (found.email !== email) throw wrongRecipient()
+  const invitation = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
+  if (!invitation) throw invitationEnded()
+  if (invitation.email !== email) throw wrongRecipient()
 }
 
 function wrongRecipient(): TrocoError {

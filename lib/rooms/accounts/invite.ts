@@ -12,12 +12,12 @@ import { queueMail } from '#lib/services/mail/queue.ts'
 import { storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 /** Maximum invitations per account and day: prevents using Troco to send mail in bulk. */
-const PER_DAY_MAX = 200
+const INVITATIONS_PER_DAY_MAX = 200
 const DAY_MS = 86_400_000
 
 type Inviter = { type: 'user'; id: string }
 /** `path` is returned only once, because only a hash of its secret is stored. */
-type Invited = { id: string; path: string }
+type CreatedInvitation = { id: string; path: string }
 
 /** Invites a user to an account. Invalidates an earlier invitation for the same e-mail. */
 export function inviteMember(
@@ -25,7 +25,7 @@ export function inviteMember(
   { email, role }: InvitationRequest,
   actor: Inviter,
   once?: IdempotentRequest,
-): Promise<Invited> {
+): Promise<CreatedInvitation> {
   return transaction(async tx => {
     const account = await lockMembers(tx, accountId)
     await storeIdempotencyKey(tx, once)
@@ -48,7 +48,7 @@ export function inviteMember(
 }
 
 /** Invites a merchant, as the operator, to open an account. */
-export async function inviteMerchant(email: string, actor: Inviter): Promise<Invited> {
+export async function inviteMerchant(email: string, actor: Inviter): Promise<CreatedInvitation> {
   if (env().SIGNUPS === 'closed') {
     throw refuse('sign_up_closed', 'New accounts are disabled: SIGNUPS is closed')
   }
@@ -70,12 +70,12 @@ export async function inviteMerchant(email: string, actor: Inviter): Promise<Inv
  */
 async function refuseTooMany(tx: Tx, accountId: string, email: string): Promise<void> {
   const open = { accountId, acceptedAt: null, revokedAt: null, email: { not: email } }
-  const since = { accountId, createdAt: { gt: new Date(Date.now() - DAY_MS) } }
+  const recent = { accountId, createdAt: { gt: new Date(Date.now() - DAY_MS) } }
   const hasMaxOpen = (await tx.invitation.count({ where: open })) >= INVITATIONS_MAX
-  const hasMaxToday = (await tx.invitation.count({ where: since })) >= PER_DAY_MAX
+  const hasMaxToday = (await tx.invitation.count({ where: recent })) >= INVITATIONS_PER_DAY_MAX
   if (!hasMaxOpen && !hasMaxToday) return
   const message = hasMaxOpen
     ? `The limit of ${INVITATIONS_MAX} open invitations is reached: revoke one first`
-    : `The limit of ${PER_DAY_MAX} invitations in 24 hours is reached: try again later`
+    : `The limit of ${INVITATIONS_PER_DAY_MAX} invitations in 24 hours is reached: try again later`
   throw refuse('limit_reached', message)
 }

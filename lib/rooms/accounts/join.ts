@@ -25,9 +25,9 @@ export function joinAccount(secret: string, person: Person): Promise<Joined> {
 
 /** Registers a user with the invitation's e-mail and adds them as a member, or does neither. */
 export async function joinAsNewUser({ secret, full_name: name, password }: NewcomerRequest) {
-  const found = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
-  if (!found?.accountId) throw invitationEnded()
-  const { email } = found
+  const invitation = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
+  if (!invitation?.accountId) throw invitationEnded()
+  const { email } = invitation
   await requireGoodPassword(password, { email, name })
   const passwordHash = await hashPassword(password)
   const person = { id: newId(), email }

@@ -26,7 +26,7 @@ export interface Account {
 export const SHOWN_NAME_MAX = 25
 /** Maximum length of the city in a Pix code. */
 const CITY_MAX = 15
-const EXPIRES_IN = 'be a whole number of seconds from 60 to 2592000'
+const EXPIRES_IN_RULE = 'be a whole number of seconds from 60 to 2592000'
 
 /** Accepts one line that still has a letter or digit after folding to the letters of a Pix code. */
 function printable(lengthMax: number) {
@@ -38,7 +38,10 @@ function printable(lengthMax: number) {
 const AccountChange = z.object({
   name: printable(100).meta(openApiMeta('Name shown to payers and their banks.')),
   city: printable(CITY_MAX),
-  expires_in: z.int(must(EXPIRES_IN)).min(60, must(EXPIRES_IN)).max(2_592_000, must(EXPIRES_IN)),
+  expires_in: z
+    .int(must(EXPIRES_IN_RULE))
+    .min(60, must(EXPIRES_IN_RULE))
+    .max(2_592_000, must(EXPIRES_IN_RULE)),
   time_zone: z.string().refine(isTimeZone, must('be a time zone such as America/Sao_Paulo')),
 })
 export type AccountChange = z.infer<typeof AccountChange>
@@ -91,20 +94,20 @@ export const Invitation = z.object({
 })
 export type InvitationRow = z.infer<typeof Invitation>
 
-const E_MAIL = 'be an e-mail address such as ana@example.com'
+const EMAIL_RULE = 'be an e-mail address such as ana@example.com'
 const EMAIL_LENGTH_MAX = 1_024
 const personEmail = z
-  .string(must(E_MAIL))
-  .max(EMAIL_LENGTH_MAX, must(E_MAIL))
-  .refine(typed => normalizeEmail(typed) !== null, must(E_MAIL))
+  .string(must(EMAIL_RULE))
+  .max(EMAIL_LENGTH_MAX, must(EMAIL_RULE))
+  .refine(typed => normalizeEmail(typed) !== null, must(EMAIL_RULE))
   .transform(typed => normalizeEmail(typed) ?? typed)
 const personName = text(1, 100).regex(
   /^[^\p{C}]+$/u,
   must('contain no line breaks or control characters'),
 )
 const roleName = z.enum(ROLES, must(`be one of ${ROLES.join(', ')}`))
-const SECRET = 'be the secret of an invitation link'
-const secret = z.string(must(SECRET)).regex(/^[\w-]{1,100}$/, must(SECRET))
+const SECRET_RULE = 'be the secret of an invitation link'
+const secret = z.string(must(SECRET_RULE)).regex(/^[\w-]{1,100}$/, must(SECRET_RULE))
 
 const InvitationRequest = z.object({ email: personEmail, role: roleName })
 export type InvitationRequest = z.infer<typeof InvitationRequest>

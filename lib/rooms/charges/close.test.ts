@@ -8,7 +8,7 @@ import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { endAsReported } from '#lib/rooms/charges/simulate.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { CHARGE, expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 const endToEndId = () => `E${newId().replaceAll('-', '').slice(0, 31)}`
 
@@ -27,7 +27,7 @@ test.each(['expired', 'failed'] as const)(
     const deliveries = await db().delivery.findMany({ where: { accountId: merchant.id } })
     expect(deliveries).toMatchObject([{ eventId: event.id, url: webhook_url, status: 'pending' }])
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   },
 )
 
@@ -35,15 +35,15 @@ test('of 20 concurrent closings as expired or failed, one wins and records one e
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant)
   const outcomes = await Promise.all(
-    Array.from({ length: 20 }, (_, nth) =>
-      closeCharge(merchant.id, id, nth % 2 ? 'expired' : 'failed'),
+    Array.from({ length: 20 }, (_, index) =>
+      closeCharge(merchant.id, id, index % 2 ? 'expired' : 'failed'),
     ),
   )
-  const [won, ...more] = outcomes.filter(outcome => outcome !== null)
-  expect(more).toEqual([])
+  const [won, ...others] = outcomes.filter(outcome => outcome !== null)
+  expect(others).toEqual([])
   expect((await findCharge(merchant.id, 'test', id))?.status).toBe(won?.status)
   expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a paid charge cannot be closed', async () => {
@@ -54,15 +54,15 @@ test('a paid charge cannot be closed', async () => {
   expect(await closeCharge(merchant.id, id, 'expired')).toBeNull()
   expect(await findCharge(merchant.id, 'test', id)).toMatchObject({ status: 'paid' })
   expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test("a charge cannot be closed under another merchant's account", async () => {
-  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  const [merchant, otherMerchant] = await Promise.all([makeMerchant(), makeMerchant()])
   const { id } = await openCharge(merchant)
-  expect(await closeCharge(other.id, id, 'failed')).toBeNull()
+  expect(await closeCharge(otherMerchant.id, id, 'failed')).toBeNull()
   expect(await findCharge(merchant.id, 'test', id)).toMatchObject({ status: 'pending' })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a payment concurrent with an expiry always wins, and each change records one event', async () => {
@@ -83,10 +83,10 @@ test('a payment concurrent with an expiry always wins, and each change records o
     where: { accountId: merchant.id },
     _count: true,
   })
-  const counted = Object.fromEntries(events.map(event => [event.type, event._count]))
-  expect(counted['transaction.paid']).toBe(30)
-  expect(counted['transaction.expired'] ?? 0).toBe(closed.length)
-  await expectBalancedBooks(merchant.id)
+  const eventCounts = Object.fromEntries(events.map(event => [event.type, event._count]))
+  expect(eventCounts['transaction.paid']).toBe(30)
+  expect(eventCounts['transaction.expired'] ?? 0).toBe(closed.length)
+  await expectBalancedLedger(merchant.id)
 })
 
 test("one call closes charges of many merchants, with an event in each merchant's sequence", async () => {
@@ -101,7 +101,9 @@ test("one call closes charges of many merchants, with an event in each merchant'
   )
   const missing = { accountId: merchants[0]?.id ?? '', chargeId: newId() }
   const rows = await closeCharges([...closings, missing], 'expired')
-  expect(new Set(rows.map(row => row.id))).toEqual(new Set(closings.map(one => one.chargeId)))
+  expect(new Set(rows.map(row => row.id))).toEqual(
+    new Set(closings.map(closing => closing.chargeId)),
+  )
   expect(await closeCharges(closings, 'failed')).toEqual([])
   for (const { id: accountId } of merchants) {
     const events = await db().event.findMany({
@@ -109,9 +111,9 @@ test("one call closes charges of many merchants, with an event in each merchant'
       orderBy: { sequence: 'asc' },
     })
     expect(events.map(event => [event.type, Number(event.sequence)])).toEqual(
-      [1, 2, 3, 4].map(nth => ['transaction.expired', nth]),
+      [1, 2, 3, 4].map(sequence => ['transaction.expired', sequence]),
     )
-    await expectBalancedBooks(accountId)
+    await expectBalancedLedger(accountId)
   }
 })
 
@@ -126,11 +128,11 @@ test('without a result from the bank only expired charges are closed', async () 
   }))
   expect(await closeCharges(closings, 'expired')).toMatchObject([{ id: late.id }])
   expect(await findCharge(merchant.id, 'test', early.id)).toMatchObject({ status: 'pending' })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('100 concurrent notices of a payment, some late or of another account, credit it once', async () => {
-  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  const [merchant, otherMerchant] = await Promise.all([makeMerchant(), makeMerchant()])
   const { id } = await openCharge(merchant, 2_000)
   const paid = {
     state: 'paid',
@@ -138,32 +140,32 @@ test('100 concurrent notices of a payment, some late or of another account, cred
     endToEndId: endToEndId(),
     paidAt: new Date(),
   } as const
-  const notices = Array.from({ length: 100 }, (_, nth) => [
+  const notices = Array.from({ length: 100 }, (_, index) => [
     endAsReported(merchant.id, id, paid),
-    ...(nth % 10 === 3 ? [endAsReported(other.id, id, paid)] : []),
-    ...(nth % 10 === 7 ? [endAsReported(merchant.id, id, { state: 'expired' })] : []),
-    ...(nth % 10 === 9 ? [endAsReported(merchant.id, id, { state: 'open' })] : []),
+    ...(index % 10 === 3 ? [endAsReported(otherMerchant.id, id, paid)] : []),
+    ...(index % 10 === 7 ? [endAsReported(merchant.id, id, { state: 'expired' })] : []),
+    ...(index % 10 === 9 ? [endAsReported(merchant.id, id, { state: 'open' })] : []),
   ])
   const rows = (await Promise.all(notices.flat())).filter(row => row?.status === 'paid')
   expect(rows).toHaveLength(1)
   expect(await endAsReported(merchant.id, id, paid)).toBeNull()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_000, outbound: 0 })
-  expect(await readBalances(other.id, 'test')).toEqual({ available: 0, outbound: 0 })
+  expect(await readBalances(otherMerchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
   const where = { accountId: merchant.id, type: 'transaction.paid' }
   expect(await db().event.count({ where })).toBe(1)
-  expect(await db().event.count({ where: { accountId: other.id } })).toBe(0)
-  await expectBalancedBooks(merchant.id)
-  await expectBalancedBooks(other.id)
+  expect(await db().event.count({ where: { accountId: otherMerchant.id } })).toBe(0)
+  await expectBalancedLedger(merchant.id)
+  await expectBalancedLedger(otherMerchant.id)
 })
 
 async function countWakes(topic: Topic, work: () => Promise<unknown>): Promise<number> {
-  let times = 0
-  const stop = onWake(topic, () => {
-    times++
+  let count = 0
+  const unsubscribe = onWake(topic, () => {
+    count++
   })
   await work()
-  stop()
-  return times
+  unsubscribe()
+  return count
 }
 
 test('a recorded event wakes the delivery worker once; a call without effect does not', async () => {

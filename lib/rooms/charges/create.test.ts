@@ -5,7 +5,7 @@ import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { parseBrCode } from '#lib/base/pix/br-code.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
-import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { CHARGE, expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 const FULL = {
   amount: 12_345,
@@ -44,7 +44,7 @@ test('a charge is stored completely and as it was sent', async () => {
   expect(secondsBetween(row?.created_at ?? '', row?.expires_at ?? '')).toBe(expires_in)
   expect(row?.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
   expect(Object.keys(row?.utms ?? {})).toEqual(['utm_source', 'zeta', 'alpha'])
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test("omitted fields are null, the client's address is stored, and the reference is the txid", async () => {
@@ -61,7 +61,7 @@ test("omitted fields are null, the client's address is stored, and the reference
     items: null,
   })
   expect(secondsBetween(row?.created_at ?? '', row?.expires_at ?? '')).toBe(86_400)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test("without expires_in the account's default applies", async () => {
@@ -69,7 +69,7 @@ test("without expires_in the account's default applies", async () => {
   const { id } = await openCharge(merchant)
   const row = await findCharge(merchant.id, 'test', id)
   expect(secondsBetween(row?.created_at ?? '', row?.expires_at ?? '')).toBe(600)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test.each([500, 1_234, 10_000, AMOUNT_MAX])(
@@ -88,7 +88,7 @@ test.each([500, 1_234, 10_000, AMOUNT_MAX])(
         use: 'once',
       }),
     })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   },
 )
 
@@ -97,7 +97,7 @@ test('a merchant whose name has no printable ASCII gets a placeholder name in th
   const { br_code } = await openCharge(merchant)
   const reading = parseBrCode(br_code)
   expect(reading.ok && reading.code.merchantName).toBe('RECEBEDOR')
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 describe('external_id', () => {
@@ -109,7 +109,7 @@ describe('external_id', () => {
     ).rejects.toMatchObject({ code: 'external_id_used', message: 'external_id already used' })
     expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(1)
     expect((await findCharge(merchant.id, 'test', FULL.external_id))?.id).toBe(first.id)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('of 20 concurrent charges with the same external_id one is created', async () => {
@@ -117,33 +117,35 @@ describe('external_id', () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, () => createCharge(merchant, 'test', FULL, null)),
     )
-    const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
+    const refusals = outcomes.flatMap(outcome =>
+      outcome.status === 'rejected' ? [outcome.reason.code] : [],
+    )
     expect(refusals).toEqual(Array(19).fill('external_id_used'))
     expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(1)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('merchants may use the same external_id', async () => {
-    const [one, other] = await Promise.all([makeMerchant(), makeMerchant()])
-    const first = await createCharge(one, 'test', FULL, null)
-    const second = await createCharge(other, 'test', FULL, null)
-    expect((await findCharge(one.id, 'test', FULL.external_id))?.id).toBe(first.id)
-    expect((await findCharge(other.id, 'test', FULL.external_id))?.id).toBe(second.id)
-    expect(await findCharge(other.id, 'test', first.id)).toBeNull()
-    expect(await findCharge(one.id, 'live', first.id)).toBeNull()
-    await expectBalancedBooks(one.id)
-    await expectBalancedBooks(other.id)
+    const [merchant, otherMerchant] = await Promise.all([makeMerchant(), makeMerchant()])
+    const first = await createCharge(merchant, 'test', FULL, null)
+    const second = await createCharge(otherMerchant, 'test', FULL, null)
+    expect((await findCharge(merchant.id, 'test', FULL.external_id))?.id).toBe(first.id)
+    expect((await findCharge(otherMerchant.id, 'test', FULL.external_id))?.id).toBe(second.id)
+    expect(await findCharge(otherMerchant.id, 'test', first.id)).toBeNull()
+    expect(await findCharge(merchant.id, 'live', first.id)).toBeNull()
+    await expectBalancedLedger(merchant.id)
+    await expectBalancedLedger(otherMerchant.id)
   })
 
   test('if the bank is unavailable nothing is written, and the external_id can be used again', async () => {
     const merchant = await makeMerchant()
-    const down = { ...FULL, client_email: 'unavailable@example.com' }
-    await expect(createCharge(merchant, 'test', down, null)).rejects.toMatchObject({
+    const request = { ...FULL, client_email: 'unavailable@example.com' }
+    await expect(createCharge(merchant, 'test', request, null)).rejects.toMatchObject({
       code: 'service_unavailable',
     })
     expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(0)
     expect(await createCharge(merchant, 'test', FULL, null)).toMatchObject({ status: 'pending' })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })
 
@@ -154,5 +156,5 @@ test('live mode is refused while no bank is configured, and nothing is written',
     message: 'Live mode is not enabled',
   })
   expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(0)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })

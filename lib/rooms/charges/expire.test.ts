@@ -12,7 +12,7 @@ import { decideCharge, simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {
-  expectBalancedBooks,
+  expectBalancedLedger,
   inOwnDatabase,
   makeMerchant,
   openCharge,
@@ -58,7 +58,7 @@ test('an overdue charge expires with one event', async () => {
   expect(await expireDueCharges()).toBe(0)
   const events = await db().event.findMany({ where: { accountId: merchant.id } })
   expect(events.map(event => event.type)).toEqual(['transaction.expired'])
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('an overdue charge that the bank reports as paid is credited', async () => {
@@ -72,7 +72,7 @@ test('an overdue charge that the bank reports as paid is credited', async () => 
     end_to_end_id: endToEndId,
   })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 4_200, outbound: 0 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('an overdue charge that the bank reports as failed becomes failed', async () => {
@@ -81,17 +81,17 @@ test('an overdue charge that the bank reports as failed becomes failed', async (
   await decideCharge(id.replaceAll('-', ''), 1_000, 'failed')
   await expireDueCharges()
   expect(await statusOf(merchant, id)).toBe('failed')
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('30 due charges end once each under six concurrent workers', async () => {
   const merchant = await makeMerchant()
   const ids = await Promise.all(Array.from({ length: 30 }, () => openDueCharge(merchant)))
-  const taken = await Promise.all(Array.from({ length: 6 }, () => expireDueCharges()))
-  expect(taken.reduce((sum, count) => sum + count)).toBe(30)
+  const counts = await Promise.all(Array.from({ length: 6 }, () => expireDueCharges()))
+  expect(counts.reduce((sum, count) => sum + count)).toBe(30)
   for (const id of ids) expect(await statusOf(merchant, id)).toBe('expired')
   expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(30)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test.each([3_600_000, -3_600_000, 365 * 86_400_000])(
@@ -104,12 +104,12 @@ test.each([3_600_000, -3_600_000, 365 * 86_400_000])(
     expect(await expireDueCharges()).toBe(1)
     expect(await statusOf(merchant, due)).toBe('expired')
     expect(await statusOf(merchant, open.id)).toBe('pending')
-    const [left] = await db().$queryRaw<{ seconds: number }[]>`
+    const [remaining] = await db().$queryRaw<{ seconds: number }[]>`
       SELECT extract(epoch FROM expires_at - now())::float8 AS seconds FROM charges
       WHERE account_id = ${merchant.id}::uuid AND id = ${open.id}::uuid`
-    expect(left?.seconds).toBeGreaterThan(86_300)
-    expect(left?.seconds).toBeLessThanOrEqual(86_400)
-    await expectBalancedBooks(merchant.id)
+    expect(remaining?.seconds).toBeGreaterThan(86_300)
+    expect(remaining?.seconds).toBeLessThanOrEqual(86_400)
+    await expectBalancedLedger(merchant.id)
   },
 )
 
@@ -125,7 +125,7 @@ test('if the bank does not respond the charge stays pending and is due again wit
   expect(row).toMatchObject({ status: 'pending', lease: null })
   expect(row?.seconds).toBeGreaterThan(0)
   expect(row?.seconds).toBeLessThanOrEqual(15)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a charge paid in time is no longer due', async () => {
@@ -134,12 +134,12 @@ test('a charge paid in time is no longer due', async () => {
   await simulateCharge(merchant.id, id, 'paid')
   const row = await db().charge.findFirstOrThrow({ where: { accountId: merchant.id, id } })
   expect(row).toMatchObject({ status: 'paid', dueAt: null, lease: null })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a charge that cannot be credited stays due and does not block the others', async () => {
   const merchant = await makeMerchant()
-  const [paid, twin, third] = [
+  const [paid, duplicate, third] = [
     await openDueCharge(merchant),
     await openDueCharge(merchant),
     await openDueCharge(merchant),
@@ -148,19 +148,19 @@ test('a charge that cannot be credited stays due and does not block the others',
   await simulateCharge(merchant.id, paid, 'paid')
   // The same payment for a second charge: the database refuses to credit it twice.
   const endToEndId = state.state === 'paid' ? state.endToEndId : ''
-  await decideCharge(twin.replaceAll('-', ''), 1_000, 'paid')
+  await decideCharge(duplicate.replaceAll('-', ''), 1_000, 'paid')
   await db().simulatorOrder.update({
-    where: { id: twin.replaceAll('-', '') },
+    where: { id: duplicate.replaceAll('-', '') },
     data: { endToEndId },
   })
   expect(await expireDueCharges()).toBe(2)
   expect(await statusOf(merchant, third)).toBe('expired')
-  expect(await statusOf(merchant, twin)).toBe('pending')
-  const { dueAt } = await db().charge.findFirstOrThrow({ where: { id: twin } })
+  expect(await statusOf(merchant, duplicate)).toBe('pending')
+  const { dueAt } = await db().charge.findFirstOrThrow({ where: { id: duplicate } })
   expect(dueAt).not.toBeNull()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 1_000, outbound: 0 })
-  await db().charge.updateMany({ where: { id: twin }, data: { dueAt: null } })
-  await expectBalancedBooks(merchant.id)
+  await db().charge.updateMany({ where: { id: duplicate }, data: { dueAt: null } })
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a charge that cannot be closed stays due and does not block the others', async () => {
@@ -183,62 +183,62 @@ test('a charge that cannot be closed stays due and does not block the others', a
   expect(await expireDueCharges()).toBe(1)
   expect(await statusOf(merchant, broken)).toBe('expired')
   expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(3)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('batches over many accounts record one event per charge, numbered without gaps', async () => {
   const merchants = await Promise.all(Array.from({ length: 3 }, () => makeMerchant()))
   for (let round = 0; round < 20; round++)
-    await Promise.all(merchants.map(one => openDueCharge(one)))
-  let rests = 0
-  let others: Promise<number>[] = []
+    await Promise.all(merchants.map(merchant => openDueCharge(merchant)))
+  let restCount = 0
+  let otherSweeps: Promise<number>[] = []
   // Starts the other sweeps at the first rest, when the first sweep has already read all 60.
   const rest = async () => {
-    if (rests === 0) others = [expireDueCharges(), expireDueCharges()]
-    rests++
+    if (restCount === 0) otherSweeps = [expireDueCharges(), expireDueCharges()]
+    restCount++
   }
   const first = await expireDueCharges(gatewayOf, rest)
-  const taken = [first, ...(await Promise.all(others)), await expireAllDue()]
-  expect(taken.reduce((sum, count) => sum + count)).toBe(60)
-  expect(rests).toBe(2)
+  const counts = [first, ...(await Promise.all(otherSweeps)), await expireAllDue()]
+  expect(counts.reduce((sum, count) => sum + count)).toBe(60)
+  expect(restCount).toBe(2)
   for (const { id: accountId } of merchants) {
     const events = await db().event.findMany({ where: { accountId }, orderBy: { sequence: 'asc' } })
     expect(events.map(event => Number(event.sequence))).toEqual(
-      Array.from({ length: 20 }, (_, nth) => nth + 1),
+      Array.from({ length: 20 }, (_, index) => index + 1),
     )
     expect(new Set(events.map(event => event.subjectId)).size).toBe(20)
-    await expectBalancedBooks(accountId)
+    await expectBalancedLedger(accountId)
   }
 })
 
 test('a batch never expires charges that the simulator has a result for', async () => {
   const merchant = await makeMerchant()
   const ids = await Promise.all(Array.from({ length: 60 }, () => openDueCharge(merchant)))
-  const paid = ids.filter((_, nth) => nth % 20 === 7)
+  const paid = ids.filter((_, index) => index % 20 === 7)
   for (const id of paid) await decideCharge(removeHyphens(id), 1_000, 'paid')
   expect(await expireDueCharges()).toBe(60)
-  const told = await db().event.findMany({ where: { accountId: merchant.id } })
+  const events = await db().event.findMany({ where: { accountId: merchant.id } })
   for (const id of ids) {
     const type = paid.includes(id) ? 'transaction.paid' : 'transaction.expired'
-    expect(told.filter(event => event.subjectId === id).map(event => event.type)).toEqual([type])
+    expect(events.filter(event => event.subjectId === id).map(event => event.type)).toEqual([type])
   }
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 3_000, outbound: 0 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test("a charge under another worker's lease is skipped until that lease expires", async () => {
   const merchant = await makeMerchant()
   const id = await openDueCharge(merchant)
-  const [held] = await claim('charges', 10)
+  const [claimed] = await claim('charges', 10)
   const condition = simulator.noStateReportedSql?.(Prisma.sql`c.id`) ?? Prisma.empty
   const closing = { accountId: merchant.id, chargeId: id, ifTimeUp: true }
   expect(await closeUnreported([closing], condition)).toEqual([])
   await makeDueAgain(id)
   expect(await expireDueCharges()).toBe(1)
-  expect(await closeCharges([{ ...closing, lease: held?.lease }], 'failed')).toEqual([])
+  expect(await closeCharges([{ ...closing, lease: claimed?.lease }], 'failed')).toEqual([])
   expect(await statusOf(merchant, id)).toBe('expired')
   expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a due charge that has not expired yet stays pending', async () => {
@@ -259,7 +259,7 @@ const paidState = (id: string) => ({ ...PAID, endToEndId: `E${removeHyphens(id).
 const expireWith = (bank: StubBank) => expireDueCharges(() => bank)
 
 describe('a bank that must be queried before a charge expires', () => {
-  async function openAskedCharge(merchant: Account): Promise<string> {
+  async function openQueriedCharge(merchant: Account): Promise<string> {
     const { id } = await openCharge(merchant)
     await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
     return id
@@ -271,21 +271,21 @@ describe('a bank that must be queried before a charge expires', () => {
     [{ state: 'failed' }, 'failed'],
     [{ state: 'expired' }, 'expired'],
     [{ state: 'cancelled' }, 'expired'],
-  ] as const)('reports %j: the charge is %s', async (said, status) => {
+  ] as const)('reports %j: the charge is %s', async (reported, status) => {
     const merchant = await makeMerchant()
-    const id = await openAskedCharge(merchant)
+    const id = await openQueriedCharge(merchant)
     const bank = new StubBank()
-    if (said) bank.charges.set(removeHyphens(id), said)
+    if (reported) bank.charges.set(removeHyphens(id), reported)
     expect(await expireWith(bank)).toBe(1)
     expect(await statusOf(merchant, id)).toBe(status)
-    const told = status === 'pending' ? 0 : 1
-    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(told)
-    await expectBalancedBooks(merchant.id)
+    const eventCount = status === 'pending' ? 0 : 1
+    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(eventCount)
+    await expectBalancedLedger(merchant.id)
   })
 
   test("reports paid: the charge is credited with the bank's end-to-end id and time", async () => {
     const merchant = await makeMerchant()
-    const id = await openAskedCharge(merchant)
+    const id = await openQueriedCharge(merchant)
     const bank = new StubBank()
     bank.charges.set(removeHyphens(id), paidState(id))
     await expireWith(bank)
@@ -293,7 +293,7 @@ describe('a bank that must be queried before a charge expires', () => {
     expect(row).toMatchObject({ status: 'paid', end_to_end_id: paidState(id).endToEndId })
     expect(row?.paid_at).toBe('2026-11-21T00:00:00.000000Z')
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 1_500, outbound: 0 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test.each([
@@ -306,12 +306,12 @@ describe('a bank that must be queried before a charge expires', () => {
     [86_399 * 2, 86_400 * 2],
   ])('is queried at %i s of age, and next at %i s', async (ageS, thenS) => {
     const merchant = await makeMerchant()
-    const id = await openAskedCharge(merchant)
+    const id = await openQueriedCharge(merchant)
     await db().$executeRaw`
       UPDATE charges SET created_at = now() - make_interval(secs => ${ageS}::int),
         expires_at = now() + interval '30 days' WHERE id = ${id}::uuid`
     const bank = new StubBank()
-    bank.asksAfterMs = [15_000, 60_000, 300_000, 3_600_000]
+    bank.queryAgesMs = [15_000, 60_000, 300_000, 3_600_000]
     await expireWith(bank)
     const [row] = await db().$queryRaw<{ seconds: number; lease: string | null }[]>`
       SELECT extract(epoch FROM due_at - created_at)::float8 AS seconds, lease FROM charges
@@ -322,14 +322,14 @@ describe('a bank that must be queried before a charge expires', () => {
   test.each([
     ['with intermediate queries', [15_000, 3_600_000]],
     ['without intermediate queries', undefined],
-  ])('is queried at the latest at the expiry (%s)', async (_, asksAfterMs) => {
+  ])('is queried at the latest at the expiry (%s)', async (_, queryAgesMs) => {
     const merchant = await makeMerchant()
-    const id = await openAskedCharge(merchant)
+    const id = await openQueriedCharge(merchant)
     await db().$executeRaw`
       UPDATE charges SET created_at = now() - interval '20 seconds',
         expires_at = now() + interval '1 minute' WHERE id = ${id}::uuid`
     const bank = new StubBank()
-    bank.asksAfterMs = asksAfterMs
+    bank.queryAgesMs = queryAgesMs
     await expireWith(bank)
     const { dueAt, expiresAt } = await db().charge.findFirstOrThrow({ where: { id } })
     expect(dueAt).toEqual(expiresAt)
@@ -341,10 +341,10 @@ describe('a bank that must be queried before a charge expires', () => {
     for (let count = 0; count < 5; count++) ids.push(await openDueCharge(merchant))
     const bank = new StubBank()
     const calls: string[][] = []
-    const answer = bank.getCharges.bind(bank)
+    const getCharges = bank.getCharges.bind(bank)
     bank.getCharges = txids => {
       calls.push(txids)
-      return answer(txids)
+      return getCharges(txids)
     }
     expect(await expireWith(bank)).toBe(5)
     expect(calls.map(call => call.toSorted())).toEqual([ids.map(removeHyphens).toSorted()])
@@ -368,7 +368,7 @@ test('a failed call to the bank keeps the charge pending, due again within 15 s'
   await makeDueAgain(id)
   await expireWith(bank)
   expect(await statusOf(merchant, id)).toBe('expired')
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 describe('a worker that lost its lease', () => {
@@ -376,25 +376,28 @@ describe('a worker that lost its lease', () => {
     ['nothing', undefined],
     ['failed', { state: 'failed' }],
     ['paid', paidState('00000000-0000-7000-8000-00000000ee2e')],
-  ] as const)('writes nothing when the bank reports %s; the new holder does', async (_, said) => {
-    const merchant = await makeMerchant()
-    const id = await openDueCharge(merchant)
-    const bank = new StubBank()
-    if (said) bank.charges.set(removeHyphens(id), said)
-    bank.stall('after', async () => {
+  ] as const)(
+    'writes nothing when the bank reports %s; the new holder does',
+    async (_, reported) => {
+      const merchant = await makeMerchant()
+      const id = await openDueCharge(merchant)
+      const bank = new StubBank()
+      if (reported) bank.charges.set(removeHyphens(id), reported)
+      bank.stall('after', async () => {
+        await makeDueAgain(id)
+        expect(await claim('charges', 10)).toMatchObject([{ id }])
+      })
+      await expireWith(bank)
+      expect(await statusOf(merchant, id)).toBe('pending')
+      expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(0)
+      expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
       await makeDueAgain(id)
-      expect(await claim('charges', 10)).toMatchObject([{ id }])
-    })
-    await expireWith(bank)
-    expect(await statusOf(merchant, id)).toBe('pending')
-    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(0)
-    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
-    await makeDueAgain(id)
-    await expireWith(bank)
-    expect(await statusOf(merchant, id)).toBe(said?.state ?? 'expired')
-    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
-    await expectBalancedBooks(merchant.id)
-  })
+      await expireWith(bank)
+      expect(await statusOf(merchant, id)).toBe(reported?.state ?? 'expired')
+      expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
+      await expectBalancedLedger(merchant.id)
+    },
+  )
 
   test('does not close a charge that the new holder has left pending', async () => {
     const merchant = await makeMerchant()
@@ -404,9 +407,9 @@ describe('a worker that lost its lease', () => {
     bank.stall('after', async () => {
       await makeDueAgain(id)
       await expireDueCharges(() => {
-        const other = new StubBank()
-        other.stall('before', async () => ({ outcome: 'unknown', reason: 'no answer' }))
-        return other
+        const otherBank = new StubBank()
+        otherBank.stall('before', async () => ({ outcome: 'unknown', reason: 'no answer' }))
+        return otherBank
       })
     })
     await expireWith(bank)

@@ -30,8 +30,8 @@ export async function expireDueCharges(
  */
 async function expireUnreported(chooseGateway: typeof gatewayOf, rest: () => Promise<void>) {
   const conditions = MODES.filter(isModeOpen).flatMap(mode => {
-    const { remote, noStateReportedSql } = chooseGateway(mode)
-    if (remote || !noStateReportedSql) return []
+    const { isRemote, noStateReportedSql } = chooseGateway(mode)
+    if (isRemote || !noStateReportedSql) return []
     return Prisma.sql`(c.mode = ${mode} AND ${noStateReportedSql(Prisma.sql`c.id`)})`
   })
   if (conditions.length === 0) return { due: Number.POSITIVE_INFINITY, ended: 0 }

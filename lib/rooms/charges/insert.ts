@@ -2,7 +2,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
 import { type IdempotentRequest, storeKeySql } from '#lib/base/db/idempotency.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { listCtes } from '#lib/base/db/statement.ts'
+import { joinCtes } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { invalidInput, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -50,7 +50,7 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
       now() + make_interval(secs => ${dueInS}::float8))`
   const keySql = storeKeySql(once, brCode === null)
   const statement = keySql
-    ? Prisma.sql`WITH ${listCtes({ kept: keySql, made: insert })} SELECT 'null' AS json`
+    ? Prisma.sql`WITH ${joinCtes({ kept: keySql, made: insert })} SELECT 'null' AS json`
     : insert
   await retryOnConflict(() => queryRows(statement)).catch(refuseDuplicateReference)
 }
@@ -69,7 +69,7 @@ async function refuseOverLimit(accountId: string, amount: number): Promise<void>
 }
 
 function firstQueryDelayS(mode: Mode): number {
-  const [firstMs = Number.POSITIVE_INFINITY] = gatewayOf(mode).asksAfterMs ?? []
+  const [firstMs = Number.POSITIVE_INFINITY] = gatewayOf(mode).queryAgesMs ?? []
   return firstMs / 1_000
 }
 

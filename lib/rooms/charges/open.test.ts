@@ -15,7 +15,7 @@ import type {
   OpenedCharge,
 } from '#lib/services/gateway/gateway.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
-import { CHARGE, expectBalancedBooks, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { CHARGE, expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const LOST: GatewayResult<never> = { outcome: 'unknown', reason: 'the connection broke' }
 const DOWN: GatewayResult<never> = { outcome: 'retryable', reason: 'down' }
@@ -28,21 +28,21 @@ beforeAll(async () => {
 })
 
 /** Wraps the simulator: the first calls return `responses`, but still take effect. */
-function scriptedBank(...answers: GatewayResult<OpenedCharge>[]) {
-  const asked: ChargeOrder[] = []
+function scriptedBank(...responses: GatewayResult<OpenedCharge>[]) {
+  const orders: ChargeOrder[] = []
   const gateway: Gateway = {
     ...simulator,
     buildBrCode: undefined,
     async createCharge(order) {
-      asked.push(order)
+      orders.push(order)
       const real = await simulator.createCharge(order)
-      return answers.shift() ?? real
+      return responses.shift() ?? real
     },
   }
-  return { gateway, asked }
+  return { gateway, orders }
 }
 
-function chargeOf(options: { reference?: string; once?: IdempotentRequest } = {}): NewCharge {
+function makeNewCharge(options: { reference?: string; once?: IdempotentRequest } = {}): NewCharge {
   const id = options.once?.id ?? newId()
   const order = {
     txid: removeHyphens(id),
@@ -68,16 +68,16 @@ function chargeOf(options: { reference?: string; once?: IdempotentRequest } = {}
   }
 }
 
-function onceOf(): IdempotentRequest {
+function makeIdempotentRequest(): IdempotentRequest {
   return {
     accountId: merchant.id,
     mode: 'test',
     path: '/api/transactions',
     key: newId(),
     requestHash: new Uint8Array(32),
-    keptS: 3_600,
+    retentionS: 3_600,
     id: newId(),
-    resumed: false,
+    isResumed: false,
   }
 }
 
@@ -94,41 +94,41 @@ async function expectUnavailable(work: Promise<unknown>): Promise<void> {
 
 describe('a bank that must be called for a BR Code', () => {
   test('is called once, and then the charge can be paid', async () => {
-    const { gateway, asked } = scriptedBank()
-    const charge = chargeOf({ reference: 'asked' })
+    const { gateway, orders } = scriptedBank()
+    const charge = makeNewCharge({ reference: 'asked' })
     const opened = await openAtBank(gateway, charge)
-    expect(asked).toEqual([charge.order])
+    expect(orders).toEqual([charge.order])
     const row = await findCharge(merchant.id, 'test', 'asked')
     expect(row).toMatchObject({ id: charge.id, status: 'pending', br_code: opened.br_code })
   })
 
   test('is called again with the same id if the response is lost', async () => {
-    const { gateway, asked } = scriptedBank(LOST, LOST)
-    const charge = chargeOf()
+    const { gateway, orders } = scriptedBank(LOST, LOST)
+    const charge = makeNewCharge()
     const opened = await openAtBank(gateway, charge)
-    expect(asked).toEqual([charge.order, charge.order, charge.order])
+    expect(orders).toEqual([charge.order, charge.order, charge.order])
     expect(opened).toMatchObject({ id: charge.id, status: 'pending' })
     expect(await rowsOf(charge.id)).toHaveLength(1)
   })
 
   test('leaves no row and no used reference if it is unavailable', async () => {
-    const once = onceOf()
-    const charge = chargeOf({ reference: 'down', once })
+    const once = makeIdempotentRequest()
+    const charge = makeNewCharge({ reference: 'down', once })
     await expectUnavailable(openAtBank(scriptedBank(DOWN).gateway, charge))
     expect(await rowsOf(charge.id)).toEqual([])
     expect(await keysOf(once)).toEqual([])
-    await openAtBank(scriptedBank().gateway, chargeOf({ reference: 'down' }))
+    await openAtBank(scriptedBank().gateway, makeNewCharge({ reference: 'down' }))
   })
 })
 
 describe('a bank whose result is unknown', () => {
   test('leaves a hidden charge, which the worker cancels', async () => {
-    const charge = chargeOf({ reference: 'unknown' })
+    const charge = makeNewCharge({ reference: 'unknown' })
     await expectUnavailable(openAtBank(scriptedBank(LOST, LOST, LOST).gateway, charge))
     expect(await findCharge(merchant.id, 'test', charge.id)).toBeNull()
     const { rows } = await listCharges(merchant.id, 'test', { limit: 100 })
     expect(rows.map(row => row.id)).not.toContain(charge.id)
-    const again = await openAtBank(scriptedBank().gateway, chargeOf({ reference: 'unknown' }))
+    const again = await openAtBank(scriptedBank().gateway, makeNewCharge({ reference: 'unknown' }))
     expect(again.status).toBe('pending')
     expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
     await makeDue(charge.id)
@@ -137,14 +137,14 @@ describe('a bank whose result is unknown', () => {
   })
 
   test('is called again with the same id when the request is repeated with its key', async () => {
-    const once = onceOf()
-    const charge = chargeOf({ reference: 'kept', once })
+    const once = makeIdempotentRequest()
+    const charge = makeNewCharge({ reference: 'kept', once })
     await expectUnavailable(openAtBank(scriptedBank(LOST, LOST, LOST).gateway, charge))
     expect(await keysOf(once)).toMatchObject([{ resourceId: charge.id }])
-    const { gateway, asked } = scriptedBank()
-    const resumed = { ...charge, once: { ...once, resumed: true } }
-    const opened = await openAtBank(gateway, resumed)
-    expect(asked.map(order => order.txid)).toEqual([charge.order.txid])
+    const { gateway, orders } = scriptedBank()
+    const resumedCharge = { ...charge, once: { ...once, isResumed: true } }
+    const opened = await openAtBank(gateway, resumedCharge)
+    expect(orders.map(order => order.txid)).toEqual([charge.order.txid])
     expect(opened).toMatchObject({ id: charge.id, status: 'pending' })
     expect(await keysOf(once)).toEqual([{ resourceId: charge.id, lockedUntil: null }])
     expect((await findCharge(merchant.id, 'test', 'kept'))?.id).toBe(charge.id)
@@ -153,11 +153,11 @@ describe('a bank whose result is unknown', () => {
 
 test('calls to a remote bank are in the journal without payer data', async () => {
   const { gateway } = scriptedBank(LOST, LOST, LOST)
-  const remote = { ...gateway, remote: true }
-  const charge = chargeOf()
-  await expectUnavailable(openAtBank(remote, charge))
+  const remoteGateway = { ...gateway, isRemote: true }
+  const charge = makeNewCharge()
+  await expectUnavailable(openAtBank(remoteGateway, charge))
   await makeDue(charge.id)
-  await expireDueCharges(() => remote)
+  await expireDueCharges(() => remoteGateway)
   const calls = await db().gatewayCall.findMany({
     where: { accountId: merchant.id, subjectId: charge.id },
     orderBy: { id: 'asc' },
@@ -176,10 +176,10 @@ test.each([
   [undefined, 3_600],
   [[15_000, 60_000], 15],
   [[7_200_000], 3_600],
-])('with bank queries at ages %j ms a charge is due after %i s', async (asksAfterMs, dueS) => {
+])('with bank queries at ages %j ms a charge is due after %i s', async (queryAgesMs, dueS) => {
   const { gateway } = scriptedBank()
-  const charge = chargeOf()
-  await openAtBank({ ...gateway, asksAfterMs }, charge)
+  const charge = makeNewCharge()
+  await openAtBank({ ...gateway, queryAgesMs }, charge)
   const [row] = await db().$queryRaw<{ seconds: number }[]>`
     SELECT extract(epoch FROM due_at - created_at)::float8 AS seconds FROM charges
     WHERE id = ${charge.id}::uuid`
@@ -189,7 +189,7 @@ test.each([
 
 describe('a crash', () => {
   test('between the row and the bank call leaves a row that the worker deletes', async () => {
-    const charge = chargeOf()
+    const charge = makeNewCharge()
     await insertCharge(charge, null)
     await makeDue(charge.id)
     await expireDueCharges()
@@ -197,9 +197,9 @@ describe('a crash', () => {
   })
 
   test('of a request that a worker has taken over opens no charge afterwards', async () => {
-    const charge = chargeOf({ once: onceOf() })
+    const charge = makeNewCharge({ once: makeIdempotentRequest() })
     const { gateway } = scriptedBank()
-    const late: Gateway = {
+    const lateGateway: Gateway = {
       ...gateway,
       async createCharge(order) {
         await db().$executeRaw`
@@ -207,14 +207,14 @@ describe('a crash', () => {
         return gateway.createCharge(order)
       },
     }
-    await expectUnavailable(openAtBank(late, charge))
+    await expectUnavailable(openAtBank(lateGateway, charge))
     expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
   })
 })
 
 test('with fail@ the charge is pending first and failed a second later', async () => {
-  const wish = { ...CHARGE, client_email: 'fail@example.com' }
-  const { id, status } = await createCharge(merchant, 'test', wish, null)
+  const request = { ...CHARGE, client_email: 'fail@example.com' }
+  const { id, status } = await createCharge(merchant, 'test', request, null)
   expect(status).toBe('pending')
   await expect
     .poll(
@@ -225,5 +225,5 @@ test('with fail@ the charge is pending first and failed a second later', async (
       { timeout: 20_000, interval: 200 },
     )
     .toBe('failed')
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Prisma } from '#lib/base/db/client.ts'
 import { unlockKeySql } from '#lib/base/db/idempotency.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { listCtes } from '#lib/base/db/statement.ts'
+import { joinCtes } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
@@ -37,7 +37,7 @@ export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<C
   })
   const result = await createUntilKnown(withJournal(gateway, [charge]), charge.order)
   if (result.outcome === 'ok') {
-    const row = await publishCharge(charge, result.value, gateway.asksAfterMs)
+    const row = await publishCharge(charge, result.value, gateway.queryAgesMs)
     if (row) return row
   } else {
     await undoOpening(charge, result.outcome === 'unknown')
@@ -61,13 +61,14 @@ async function createUntilKnown(
 /** Makes the charge payable. Returns null if the worker has claimed the charge to cancel it. */
 async function publishCharge(
   { accountId, id, request, order, once }: NewCharge,
-  { brCode, newsInMs }: OpenedCharge,
-  asksAfterMs: readonly number[] | undefined,
+  { brCode, newsInMs: nextStateInMs }: OpenedCharge,
+  queryAgesMs: readonly number[] | undefined,
 ): Promise<CreatedCharge | null> {
   const lifetimeS = order.expiresInSeconds
-  const dueInS = newsInMs === undefined ? lifetimeS : Math.min(lifetimeS, newsInMs / 1_000)
-  const nextQuery = nextQueryAt(asksAfterMs)
-  const ctes = listCtes({
+  const dueInS =
+    nextStateInMs === undefined ? lifetimeS : Math.min(lifetimeS, nextStateInMs / 1_000)
+  const nextQuery = nextQueryAt(queryAgesMs)
+  const ctes = joinCtes({
     published: Prisma.sql`
         UPDATE charges c SET status = 'pending', br_code = ${brCode}, updated_at = now(),
           external_id = ${request.external_id ?? order.txid},
@@ -83,6 +84,6 @@ async function publishCharge(
   const [row] = await retryOnConflict(() => queryRows<CreatedCharge>(statement)).catch(
     refuseDuplicateReference,
   )
-  if (row && newsInMs !== undefined) wake('charges')
+  if (row && nextStateInMs !== undefined) wake('charges')
   return row ?? null
 }

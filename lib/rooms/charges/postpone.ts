@@ -8,8 +8,8 @@ export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<
   await retryOnConflict(
     () => db().$executeRaw`
       UPDATE charges c SET due_at = ${dueAt}, lease = NULL
-      FROM unnest(${due.map(held => held.accountId)}::uuid[], ${due.map(held => held.id)}::uuid[],
-        ${due.map(held => held.lease)}::uuid[]) AS h (account_id, id, lease)
+      FROM unnest(${due.map(claim => claim.accountId)}::uuid[], ${due.map(claim => claim.id)}::uuid[],
+        ${due.map(claim => claim.lease)}::uuid[]) AS h (account_id, id, lease)
       WHERE c.account_id = h.account_id AND c.id = h.id AND c.lease = h.lease`,
   )
 }
@@ -19,12 +19,12 @@ export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<
  * `queryAgesMs` count from the charge's creation; after the last age, queries repeat at its
  * multiples.
  */
-export function nextQueryAt(asksAfterMs: readonly number[] = []): Prisma.Sql {
-  const last = Prisma.sql`${asksAfterMs.at(-1) ?? null}::float8`
+export function nextQueryAt(queryAgesMs: readonly number[] = []): Prisma.Sql {
+  const last = Prisma.sql`${queryAgesMs.at(-1) ?? null}::float8`
   const age = Prisma.sql`extract(epoch FROM now() - c.created_at) * 1000`
   return Prisma.sql`(
     SELECT c.created_at + make_interval(secs => min(after_ms) / 1000)
-    FROM unnest(${[...asksAfterMs]}::float8[] || ${last} * (floor(${age} / ${last}) + 1)) after_ms
+    FROM unnest(${[...queryAgesMs]}::float8[] || ${last} * (floor(${age} / ${last}) + 1)) after_ms
     WHERE after_ms > ${age})`
 }
 

@@ -9,26 +9,26 @@ const BACKLOG_MAX_MS = 60_000
 const ACCOUNTS_MAX = 20
 const ROWS_MAX = 2_000
 
-const columns = Prisma.sql`c.account_id, c.id, c.mode, ${wordsSql('c')} AS words, ${docSql('c')} AS doc`
+const indexColumns = Prisma.sql`c.account_id, c.id, c.mode, ${wordsSql('c')} AS words, ${docSql('c')} AS doc`
 
 /**
  * Adds new charges to the search index, the account furthest behind first, and advances the
  * account's mark in the same statement. Safe to run concurrently. Returns the number of charges if
  * the backlog needs another run at once, otherwise 0.
  */
-export async function registerCharges(now = Date.now() - COMMITTED_AFTER_MS): Promise<number> {
+export async function indexCharges(now = Date.now() - COMMITTED_AFTER_MS): Promise<number> {
   const [written] = await db().$queryRaw<{ count: number; reached: string | null }[]>`
     WITH behind AS (
       SELECT a.id AS account_id, w.mode, m.id AS mark
       FROM accounts a CROSS JOIN (VALUES ('test'), ('live')) AS w (mode)
       LEFT JOIN charge_search_marks m ON m.account_id = a.id AND m.mode = w.mode
-      WHERE EXISTS (SELECT ${unregisteredSql(Prisma.sql`a.id`, Prisma.sql`w.mode`, Prisma.sql`m.id`, now)})
+      WHERE EXISTS (SELECT ${unindexedSql(Prisma.sql`a.id`, Prisma.sql`w.mode`, Prisma.sql`m.id`, now)})
       ORDER BY m.id NULLS FIRST LIMIT ${ACCOUNTS_MAX}
     ), share AS (
       SELECT greatest(1, ${ROWS_MAX}::int / greatest(1, count(*)::int)) AS most FROM behind
     ), due AS (
       SELECT n.* FROM behind b CROSS JOIN share CROSS JOIN LATERAL (
-        SELECT ${columns} ${unregisteredSql(Prisma.sql`b.account_id`, Prisma.sql`b.mode`, Prisma.sql`b.mark`, now)}
+        SELECT ${indexColumns} ${unindexedSql(Prisma.sql`b.account_id`, Prisma.sql`b.mode`, Prisma.sql`b.mark`, now)}
         ORDER BY c.id LIMIT share.most) n
     ), written AS (
       INSERT INTO charge_searches (account_id, id, mode, words, doc) SELECT * FROM due
@@ -43,7 +43,7 @@ export async function registerCharges(now = Date.now() - COMMITTED_AFTER_MS): Pr
   return reached && reached < firstIdAt(Date.now() - BACKLOG_MAX_MS) ? count : 0
 }
 
-function unregisteredSql(
+function unindexedSql(
   account: Prisma.Sql,
   mode: Prisma.Sql,
   mark: Prisma.Sql,
@@ -55,10 +55,10 @@ function unregisteredSql(
 }
 
 /** Indexes charges with an id behind the mark, because of a slow clock or a slow bank. */
-export function registerLateCharges(): Promise<number> {
+export function indexLateCharges(): Promise<number> {
   return db().$executeRaw`
     INSERT INTO charge_searches (account_id, id, mode, words, doc)
-    SELECT ${columns} FROM charge_search_marks m JOIN charges c
+    SELECT ${indexColumns} FROM charge_search_marks m JOIN charges c
       ON c.account_id = m.account_id AND c.mode = m.mode AND c.id <= m.id
     WHERE c.status <> 'opening' AND c.id >= ${earliestIdAt(Date.now())}::uuid
       AND NOT EXISTS (SELECT FROM charge_searches s WHERE s.account_id = c.account_id AND s.id = c.id)

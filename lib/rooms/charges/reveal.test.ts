@@ -48,21 +48,21 @@ describe("a payer's document", () => {
       const before = (await listRevealRecords()).length
       const { status, body } = await reveal(role)
       expect([status, body.data]).toEqual([200, { document }])
-      const now = await listRevealRecords()
-      expect(now).toHaveLength(before + 1)
-      expect(now.at(-1)).toMatchObject({
+      const records = await listRevealRecords()
+      expect(records).toHaveLength(before + 1)
+      expect(records.at(-1)).toMatchObject({
         target: charge,
         actorType: 'user',
         after: { mode: 'test' },
       })
-      expect(JSON.stringify(now)).not.toContain(document)
+      expect(JSON.stringify(records)).not.toContain(document)
     },
   )
 
   test.each(['developer', 'viewer'] as const)('is not shown to the role %s', async role => {
     const before = (await listRevealRecords()).length
-    const said = await reveal(role)
-    expect([said.status, said.text.includes(document)]).toEqual([403, false])
+    const response = await reveal(role)
+    expect([response.status, response.text.includes(document)]).toEqual([403, false])
     expect(await listRevealRecords()).toHaveLength(before)
   })
 
@@ -78,17 +78,17 @@ describe("a payer's document", () => {
   test('is complete for API tokens and masked for members, in charge, list and events', async () => {
     await fundMerchant(merchant, 2_000)
     const token = await makeToken(merchant.id)
-    for (const [path, find] of [
+    for (const [path, fieldPath] of [
       [`/transactions/${charge}`, 'data.client_doc'],
       ['/transactions', 'data.0.client_doc'],
       ['/events', 'data.0.transaction.client_doc'],
     ] as const) {
-      const told = (body: unknown) =>
-        find.split('.').reduce((value, key) => (value as Record<string, unknown>)[key], body)
-      expect(told((await call(api.url, 'GET', path, { token })).body), path).toBe(document)
+      const readDocument = (body: unknown) =>
+        fieldPath.split('.').reduce((value, key) => (value as Record<string, unknown>)[key], body)
+      expect(readDocument((await call(api.url, 'GET', path, { token })).body), path).toBe(document)
       for (const role of ['owner', 'viewer'] as const) {
         const { body, text } = await request(role, 'GET', path)
-        expect(told(body), path).toMatch(MASKED)
+        expect(readDocument(body), path).toMatch(MASKED)
         expect(text).not.toContain(document)
       }
     }
@@ -97,17 +97,22 @@ describe("a payer's document", () => {
   test('is masked in the response when a member simulates a payment', async () => {
     const { id } = await openCharge(merchant)
     const headers = pageHeaders(await signIn(merchant, 'developer'), merchant.id)
-    const asked = { headers, body: { outcome: 'paid' } }
-    const { status, body, text } = await call(api.url, 'POST', `/sandbox/transactions/${id}`, asked)
+    const options = { headers, body: { outcome: 'paid' } }
+    const { status, body, text } = await call(
+      api.url,
+      'POST',
+      `/sandbox/transactions/${id}`,
+      options,
+    )
     expect([status, text.includes(document)]).toEqual([200, false])
     expect(body.data.client_doc).toMatch(MASKED)
   })
 
   test('is masked in delivery requests for roles that do not develop integrations', async () => {
-    const shop = await makeMerchant()
-    await addEndpoint(shop, 'https://erp.example/hooks')
-    await fundMerchant(shop, 1_000)
-    const where = { accountId: shop.id }
+    const otherMerchant = await makeMerchant()
+    await addEndpoint(otherMerchant, 'https://erp.example/hooks')
+    await fundMerchant(otherMerchant, 1_000)
+    const where = { accountId: otherMerchant.id }
     const { id, eventId } = await db().delivery.findFirstOrThrow({ where })
     const event = await db().event.findFirstOrThrow({ where: { ...where, id: eventId } })
     const row = { ...event, created_at: '2026-11-21T00:00:00Z' } as never
@@ -119,7 +124,7 @@ describe("a payer's document", () => {
       },
     })
     const read = async (role: Role) => {
-      const headers = pageHeaders(await signIn(shop, role), shop.id)
+      const headers = pageHeaders(await signIn(otherMerchant, role), otherMerchant.id)
       return call(api.url, 'GET', `/dashboard/webhooks/deliveries/${id}`, { headers })
     }
     expect((await read('developer')).body.data.attempts[0].request_body).toBe(JSON.stringify(sent))

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 const STATES = ['opening', 'pending', 'paid', 'expired', 'failed'] as const
 const TRANSITIONS = [
@@ -26,7 +26,7 @@ beforeAll(async () => {
   id = (await openCharge(merchant, 1_000)).id
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await client.end()
 })
 
@@ -87,18 +87,18 @@ describe('the database allows only the defined state changes of a charge, even b
         br_code, client_name, client_email, client_doc, expires_at, paid_at)
       VALUES ($1, $2, 'test', $3, 1000, $4, $4, '-', '-', '-', '-', now(),
         CASE WHEN $3 = 'paid' THEN now() END)`
-    const made = newId()
+    const chargeId = newId()
     await client.query('BEGIN')
-    await client.query(sql, [merchant.id, made, from, made])
-    const moved = await client
+    await client.query(sql, [merchant.id, chargeId, from, chargeId])
+    const result = await client
       .query(`UPDATE charges SET ${inState(to)} WHERE account_id = $1 AND id = $2`, [
         merchant.id,
-        made,
+        chargeId,
       ])
       .then(() => 'moved')
       .catch(error => error.constraint)
     await client.query('ROLLBACK')
-    expect(moved).toBe(TRANSITIONS.includes(`${from}>${to}`) ? 'moved' : 'charges_state_moves')
+    expect(result).toBe(TRANSITIONS.includes(`${from}>${to}`) ? 'moved' : 'charges_state_moves')
   })
 })
 

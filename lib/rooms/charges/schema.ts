@@ -56,21 +56,21 @@ const Item = z
 
 /** Validates items but leaves them as sent: a parsed copy would reorder and drop keys. */
 function validateItems(items: Record<string, unknown>[], context: z.RefinementCtx): void {
-  for (const [at, item] of items.entries()) {
+  for (const [index, item] of items.entries()) {
     for (const issue of Item.safeParse(item).error?.issues ?? []) {
-      context.addIssue({ code: 'custom', path: [at, ...issue.path], message: issue.message })
+      context.addIssue({ code: 'custom', path: [index, ...issue.path], message: issue.message })
     }
   }
 }
 
-const TAX_ID =
+const TAX_ID_DESCRIPTION =
   'CPF (11 digits) or CNPJ (14 characters, letters included) of the payer, bare or formatted. Live mode also verifies the check digits.'
-const WEBHOOK_URL =
+const WEBHOOK_URL_DESCRIPTION =
   'URL that receives the events of the charge: http or https, in live mode only https.'
 const OBJECT_RULE = `at most ${OBJECT_BYTES_MAX / 1024} KiB as JSON`
-const ITEMS =
+const ITEMS_DESCRIPTION =
   'Items of the charge. Purely descriptive: they create no products and do not change `amount`. The sum of price × quantity should equal `amount`.'
-const expiry = `be a whole number of seconds from ${EXPIRES_IN_MIN} to ${EXPIRES_IN_MAX}`
+const EXPIRES_IN_RULE = `be a whole number of seconds from ${EXPIRES_IN_MIN} to ${EXPIRES_IN_MAX}`
 
 const ChargeRequest = z
   .object({
@@ -85,13 +85,13 @@ const ChargeRequest = z
         value => taxIdKind(value) !== null,
         must('be a CPF (11 digits) or a CNPJ (14 characters)'),
       )
-      .meta(openApiMeta(TAX_ID, '529.982.247-25')),
+      .meta(openApiMeta(TAX_ID_DESCRIPTION, '529.982.247-25')),
     client_phone: z
       .string(must('be a string'))
       .max(30, must('have at most 30 characters'))
       .optional()
       .meta(openApiMeta('Phone of the payer.', '+55 11 98765-4321')),
-    webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL)),
+    webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL_DESCRIPTION)),
     ip: z
       .union([z.ipv4(), z.ipv6()], must('be an IPv4 or IPv6 address'))
       .optional()
@@ -123,12 +123,12 @@ const ChargeRequest = z
       .max(ITEMS_MAX, must(`have at most ${ITEMS_MAX} entries`))
       .superRefine(validateItems)
       .optional()
-      .meta(openApiMeta(ITEMS)),
+      .meta(openApiMeta(ITEMS_DESCRIPTION)),
     external_id: externalId.optional(),
     expires_in: z
-      .int(must(expiry))
-      .min(EXPIRES_IN_MIN, must(expiry))
-      .max(EXPIRES_IN_MAX, must(expiry))
+      .int(must(EXPIRES_IN_RULE))
+      .min(EXPIRES_IN_MIN, must(EXPIRES_IN_RULE))
+      .max(EXPIRES_IN_MAX, must(EXPIRES_IN_RULE))
       .optional()
       .meta(
         openApiMeta(

@@ -5,7 +5,7 @@ import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
-import { registerCharges, registerLateCharges } from '#lib/rooms/charges/register.ts'
+import { indexCharges, indexLateCharges } from '#lib/rooms/charges/register.ts'
 import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
 import { docSql, findChargeIds } from '#lib/rooms/charges/search.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
@@ -16,7 +16,7 @@ import { CHARGE, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 inOwnDatabase()
 afterAll(disconnect)
 
-const IN_A_MINUTE = () => Date.now() + 60_000
+const inAMinute = () => Date.now() + 60_000
 let merchant: Account
 let names: Map<string, string>
 
@@ -76,11 +76,8 @@ const CASES: [string, string[]][] = [
 
 describe.each([
   ['before indexing', async () => {}],
-  ['after indexing', async () => expect(await registerCharges(IN_A_MINUTE())).toBe(0)],
-  [
-    'with the index alone',
-    () => insertNewerCharges(2_100).then(() => registerCharges(IN_A_MINUTE())),
-  ],
+  ['after indexing', async () => expect(await indexCharges(inAMinute())).toBe(0)],
+  ['with the index alone', () => insertNewerCharges(2_100).then(() => indexCharges(inAMinute()))],
 ])('q, %s', (_when, prepare) => {
   beforeAll(prepare as () => Promise<void>)
 
@@ -103,32 +100,34 @@ describe.each([
 })
 
 test('charges of other accounts and modes are never found', async () => {
-  const other = await makeMerchant()
+  const otherMerchant = await makeMerchant()
   for (const q of ['joao', 'Order-1', '11222333000181']) {
-    expect((await listCharges(other.id, 'test', { limit: 5, q })).rows).toEqual([])
+    expect((await listCharges(otherMerchant.id, 'test', { limit: 5, q })).rows).toEqual([])
     expect((await listCharges(merchant.id, 'live', { limit: 5, q })).rows).toEqual([])
   }
   const [id] = names.keys()
   expect(await findChargeIds(merchant.id, 'test', id ?? '')).toEqual([{ id }])
-  expect(await findChargeIds(other.id, 'test', id ?? '')).toEqual([])
+  expect(await findChargeIds(otherMerchant.id, 'test', id ?? '')).toEqual([])
 })
 
 test('a charge with an id behind the mark, made by a slow clock, is indexed later', async () => {
-  await registerCharges(IN_A_MINUTE())
+  await indexCharges(inAMinute())
   await db()
     .$executeRaw`UPDATE charge_search_marks SET id = ${newId(new Date(Date.now() + 60_000))}::uuid`
   names.set((await openChargeWith({ client_name: 'Atrasada Sousa' })).id, 'late')
-  expect(await registerLateCharges()).toBe(1)
+  expect(await indexLateCharges()).toBe(1)
   expect(await findNames({ q: 'atrasada' })).toEqual(['late'])
 })
 
 test('totals have count, amount and paid amount of the filtered charges', async () => {
-  const shop = await makeMerchant()
+  const totalsMerchant = await makeMerchant()
   const opened = await Promise.all(
-    [1_000, 2_000, 3_000].map(amount => createCharge(shop, 'test', { ...CHARGE, amount }, null)),
+    [1_000, 2_000, 3_000].map(amount =>
+      createCharge(totalsMerchant, 'test', { ...CHARGE, amount }, null),
+    ),
   )
-  await simulateCharge(shop.id, opened[1]?.id ?? '', 'paid')
-  const total = (filters: object) => totalCharges(shop.id, 'test', filters)
+  await simulateCharge(totalsMerchant.id, opened[1]?.id ?? '', 'paid')
+  const total = (filters: object) => totalCharges(totalsMerchant.id, 'test', filters)
   expect(await total({})).toEqual({ count: 3, amount: 6_000, paid_amount: 2_000, is_exact: true })
   expect(await total({ status: 'pending' })).toMatchObject({ count: 2, paid_amount: 0 })
   expect(await total({ amount_from: 2_000 })).toMatchObject({ count: 2, amount: 5_000 })

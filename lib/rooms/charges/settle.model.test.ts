@@ -11,7 +11,7 @@ import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/sett
 import { decideCharge } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import {
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeDatabase,
   makeMerchant,
@@ -19,49 +19,52 @@ import {
 } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 
-const RUNS = Number(process.env.MODEL_RUNS || 100)
-const COMMANDS = Number(process.env.MODEL_COMMANDS || 30)
-const AT_ONCE_MAX = 3
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 100)
+const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 30)
+const CONCURRENCY_MAX = 3
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
 type Outcome = 'paid' | 'failed' | 'expired'
 type Step =
-  | { on: 'charge'; do: 'bank told' | 'time up' }
-  | { on: 'charge'; do: 'bank decides' | 'payer'; outcome: Outcome }
-  | { on: 'charge'; do: 'close'; outcome: 'failed' | 'expired' }
-  | { on: 'withdrawal'; do: 'approve' | 'reject' }
+  | { resource: 'charge'; do: 'bank told' | 'time up' }
+  | { resource: 'charge'; do: 'bank decides' | 'payer'; outcome: Outcome }
+  | { resource: 'charge'; do: 'close'; outcome: 'failed' | 'expired' }
+  | { resource: 'withdrawal'; do: 'approve' | 'reject' }
 
 // A database of its own: workers of other tests would claim the due charges.
-const shared = env().DATABASE_URL ?? ''
+const sharedUrl = env().DATABASE_URL ?? ''
 beforeAll(async () => {
   supplyEnv({ DATABASE_URL: await makeDatabase() })
 })
 afterAll(async () => {
   await disconnect()
-  supplyEnv({ DATABASE_URL: shared })
+  supplyEnv({ DATABASE_URL: sharedUrl })
 })
 
 const outcome = fc.constantFrom<Outcome>('paid', 'failed', 'expired')
 const steps: fc.Arbitrary<Step>[] = [
-  fc.record({ on: fc.constant('charge'), do: fc.constantFrom('bank told', 'time up') }),
+  fc.record({ resource: fc.constant('charge'), do: fc.constantFrom('bank told', 'time up') }),
   fc.record({
-    on: fc.constant('charge'),
+    resource: fc.constant('charge'),
     do: fc.constantFrom('bank decides', 'payer'),
     outcome,
   }),
   fc.record({
-    on: fc.constant('charge'),
+    resource: fc.constant('charge'),
     do: fc.constant('close'),
     outcome: fc.constantFrom('failed', 'expired'),
   }),
-  fc.record({ on: fc.constant('withdrawal'), do: fc.constantFrom('approve', 'reject') }),
+  fc.record({ resource: fc.constant('withdrawal'), do: fc.constantFrom('approve', 'reject') }),
 ]
 /** Steps of a group run concurrently, groups one after another. */
-const groups = fc.array(fc.array(fc.oneof(...steps), { minLength: 1, maxLength: AT_ONCE_MAX }), {
-  minLength: 1,
-  maxLength: Math.ceil((COMMANDS * 2) / (1 + AT_ONCE_MAX)),
-  size: 'max',
-})
+const groups = fc.array(
+  fc.array(fc.oneof(...steps), { minLength: 1, maxLength: CONCURRENCY_MAX }),
+  {
+    minLength: 1,
+    maxLength: Math.ceil((COMMAND_COUNT * 2) / (1 + CONCURRENCY_MAX)),
+    size: 'max',
+  },
+)
 
 const CHARGE_MOVES = [
   'pending>paid',
@@ -75,11 +78,11 @@ const WITHDRAWAL_MOVES = ['pending>approved', 'pending>rejected']
 test('any sequence of notices makes only allowed state changes, with one event for each', async () => {
   const merchant = await makeMerchant()
   const accountId = merchant.id
-  await fundMerchant(merchant, 1_000 * RUNS * 20)
+  await fundMerchant(merchant, 1_000 * RUN_COUNT * 20)
   let balance = (await readBalances(accountId, 'test')).available
-  const seen = new Set<string>()
+  const seenMoves = new Set<string>()
 
-  async function take(step: Step, chargeId: string, withdrawalId: string): Promise<unknown> {
+  async function applyStep(step: Step, chargeId: string, withdrawalId: string): Promise<unknown> {
     const settlement = { accountId, withdrawalId }
     switch (step.do) {
       case 'bank told': {
@@ -107,45 +110,50 @@ test('any sequence of notices makes only allowed state changes, with one event f
     }
   }
 
-  async function expectTold(subjectId: string, status: string, moves: string[]): Promise<void> {
+  async function expectEvents(subjectId: string, status: string, moves: string[]): Promise<void> {
     const events = await db().event.findMany({
       where: { accountId, subjectId },
       orderBy: { sequence: 'asc' },
     })
-    const told = events.map(event => event.type.split('.')[1] ?? '')
-    expect(told.at(-1) ?? 'pending').toBe(status)
-    for (const [nth, state] of told.entries()) {
-      const move = `${told[nth - 1] ?? 'pending'}>${state}`
+    const states = events.map(event => event.type.split('.')[1] ?? '')
+    expect(states.at(-1) ?? 'pending').toBe(status)
+    for (const [index, state] of states.entries()) {
+      const move = `${states[index - 1] ?? 'pending'}>${state}`
       expect(moves).toContain(move)
-      seen.add(move)
-      expect(events[nth]?.resource).toMatchObject({ id: subjectId, status: state })
+      seenMoves.add(move)
+      expect(events[index]?.resource).toMatchObject({ id: subjectId, status: state })
     }
   }
 
-  async function holds(history: Step[][]): Promise<void> {
+  async function checkHistory(history: Step[][]): Promise<void> {
     const { id: chargeId } = await openCharge(merchant, 1_000)
     const order = { amount: 1_000, ...KEY }
     const { id: withdrawalId } = await createWithdrawal(accountId, 'test', order)
     for (const group of history) {
-      await Promise.all(group.map(step => take(step, chargeId, withdrawalId)))
+      await Promise.all(group.map(step => applyStep(step, chargeId, withdrawalId)))
     }
     const where = { accountId, id: { in: [chargeId, withdrawalId] } }
     const charge = await db().charge.findFirstOrThrow({ where })
     const withdrawal = await db().withdrawal.findFirstOrThrow({ where })
-    await expectTold(chargeId, charge.status, CHARGE_MOVES)
-    await expectTold(withdrawalId, withdrawal.status, WITHDRAWAL_MOVES)
+    await expectEvents(chargeId, charge.status, CHARGE_MOVES)
+    await expectEvents(withdrawalId, withdrawal.status, WITHDRAWAL_MOVES)
     balance += charge.status === 'paid' ? 1_000 : 0
     balance -= withdrawal.status === 'rejected' ? 0 : 1_000
     expect((await readBalances(accountId, 'test')).available).toBe(balance)
   }
-  await fc.assert(fc.asyncProperty(groups, holds), { numRuns: RUNS, endOnFailure: true })
+  await fc.assert(fc.asyncProperty(groups, checkHistory), {
+    numRuns: RUN_COUNT,
+    endOnFailure: true,
+  })
 
-  expect(seen).toEqual(new Set([...CHARGE_MOVES, ...WITHDRAWAL_MOVES]))
+  expect(seenMoves).toEqual(new Set([...CHARGE_MOVES, ...WITHDRAWAL_MOVES]))
   const sequences = await db().event.findMany({
     where: { accountId },
     orderBy: { sequence: 'asc' },
     select: { sequence: true },
   })
-  expect(sequences.map(event => Number(event.sequence))).toEqual(sequences.map((_, nth) => nth + 1))
-  await expectBalancedBooks(accountId)
+  expect(sequences.map(event => Number(event.sequence))).toEqual(
+    sequences.map((_, index) => index + 1),
+  )
+  await expectBalancedLedger(accountId)
 }, 120_000)

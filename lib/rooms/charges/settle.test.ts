@@ -12,7 +12,7 @@ import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/sett
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import {
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeDatabase,
   makeMerchant,
@@ -22,13 +22,13 @@ import {
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
 // A database of its own: deadlocks are counted, and other tests cause some on purpose.
-const shared = env().DATABASE_URL ?? ''
+const sharedUrl = env().DATABASE_URL ?? ''
 beforeAll(async () => {
   supplyEnv({ DATABASE_URL: await makeDatabase() })
 })
 afterAll(async () => {
   await disconnect()
-  supplyEnv({ DATABASE_URL: shared })
+  supplyEnv({ DATABASE_URL: sharedUrl })
 })
 
 function paymentOf(merchant: Account, chargeId: string, changes: Partial<Payment> = {}): Payment {
@@ -46,7 +46,7 @@ function eventsOf(merchant: Account) {
 async function expectGapless(merchant: Account, count: number): Promise<void> {
   const events = await eventsOf(merchant)
   expect(events.map(event => Number(event.sequence))).toEqual(
-    Array.from({ length: count }, (_, nth) => nth + 1),
+    Array.from({ length: count }, (_, index) => index + 1),
   )
   const sequence = await db().eventSequence.findUniqueOrThrow({
     where: { accountId_mode: { accountId: merchant.id, mode: 'test' } },
@@ -68,7 +68,7 @@ test('a payment credits the amount and stores its time and end-to-end id', async
   })
   expect(await findCharge(merchant.id, 'test', id)).toEqual(row)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_500, outbound: 0 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a payment reported 20 times concurrently is credited once, with one event', async () => {
@@ -81,7 +81,7 @@ test('a payment reported 20 times concurrently is credited once, with one event'
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_500, outbound: 0 })
   expect((await findCharge(merchant.id, 'test', id))?.end_to_end_id).toBe(payment.endToEndId)
   await expectGapless(merchant, 1)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a charge that occurs twice in a batch is credited once', async () => {
@@ -91,35 +91,35 @@ test('a charge that occurs twice in a batch is credited once', async () => {
   expect(rows).toHaveLength(1)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_500, outbound: 0 })
   await expectGapless(merchant, 1)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('one batch settles charges of several merchants, each in its own ledger', async () => {
   const merchants = await Promise.all(Array.from({ length: 4 }, () => makeMerchant()))
   const payments: Payment[] = []
-  for (const [nth, merchant] of merchants.entries()) {
-    for (let more = 0; more <= nth; more++) {
-      payments.push(paymentOf(merchant, (await openCharge(merchant, 1_000 + nth)).id))
+  for (const [index, merchant] of merchants.entries()) {
+    for (let opened = 0; opened <= index; opened++) {
+      payments.push(paymentOf(merchant, (await openCharge(merchant, 1_000 + index)).id))
     }
   }
-  const foreign = { ...paymentOf(merchants[0] as Account, newId()) }
-  const rows = await settleCharges([...payments, foreign])
+  const missing = { ...paymentOf(merchants[0] as Account, newId()) }
+  const rows = await settleCharges([...payments, missing])
   expect(rows).toHaveLength(10)
-  for (const [nth, merchant] of merchants.entries()) {
-    const available = (1_000 + nth) * (nth + 1)
+  for (const [index, merchant] of merchants.entries()) {
+    const available = (1_000 + index) * (index + 1)
     expect(await readBalances(merchant.id, 'test')).toEqual({ available, outbound: 0 })
-    await expectGapless(merchant, nth + 1)
-    await expectBalancedBooks(merchant.id)
+    await expectGapless(merchant, index + 1)
+    await expectBalancedLedger(merchant.id)
   }
 })
 
 test("a charge is not settled under another merchant's account", async () => {
-  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  const [merchant, otherMerchant] = await Promise.all([makeMerchant(), makeMerchant()])
   const { id } = await openCharge(merchant)
-  expect(await settleCharges([paymentOf(other, id)])).toEqual([])
+  expect(await settleCharges([paymentOf(otherMerchant, id)])).toEqual([])
   expect(await findCharge(merchant.id, 'test', id)).toMatchObject({ status: 'pending' })
-  await expectBalancedBooks(merchant.id)
-  await expectBalancedBooks(other.id)
+  await expectBalancedLedger(merchant.id)
+  await expectBalancedLedger(otherMerchant.id)
 })
 
 test.each(['expired', 'failed'] as const)(
@@ -132,7 +132,7 @@ test.each(['expired', 'failed'] as const)(
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 700, outbound: 0 })
     const types = (await eventsOf(merchant)).map(event => event.type)
     expect(types).toEqual([`transaction.${outcome}`, 'transaction.paid'])
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   },
 )
 
@@ -155,20 +155,20 @@ test('a charge still being opened cannot be paid', async () => {
   await db().charge.create({ data: { ...known, ...client, ...data, externalId: data.txid } })
   expect(await settleCharges([paymentOf(merchant, data.id)])).toEqual([])
   expect(await findCharge(merchant.id, 'test', data.id)).toBeNull()
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('one invalid payment leaves its whole batch unpaid', async () => {
   const merchant = await makeMerchant()
   const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
   const payment = paymentOf(merchant, first.id)
-  const sameProof = paymentOf(merchant, second.id, { endToEndId: payment.endToEndId })
-  await expect(settleCharges([payment, sameProof])).rejects.toThrow()
+  const sameEndToEndId = paymentOf(merchant, second.id, { endToEndId: payment.endToEndId })
+  await expect(settleCharges([payment, sameEndToEndId])).rejects.toThrow()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
   await expectGapless(merchant, 0)
   await settleCharges([payment])
   await expectGapless(merchant, 1)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 describe('the event', () => {
@@ -189,17 +189,17 @@ describe('the event', () => {
       amount: Number(amount),
       refunded_amount: Number(refunded_amount),
     })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('has no gap in its numbers when some of 50 concurrent payments fail', async () => {
     const merchant = await makeMerchant()
     const charges = await Promise.all(Array.from({ length: 50 }, () => openCharge(merchant, 1_000)))
-    const taken = paymentOf(merchant, (await openCharge(merchant, 1_000)).id)
-    await settleCharges([taken])
+    const usedPayment = paymentOf(merchant, (await openCharge(merchant, 1_000)).id)
+    await settleCharges([usedPayment])
     const outcomes = await Promise.allSettled(
-      charges.map(({ id }, nth) => {
-        const changes = nth % 5 === 0 ? { endToEndId: taken.endToEndId } : {}
+      charges.map(({ id }, index) => {
+        const changes = index % 5 === 0 ? { endToEndId: usedPayment.endToEndId } : {}
         return settleCharges([paymentOf(merchant, id, changes)])
       }),
     )
@@ -208,7 +208,7 @@ describe('the event', () => {
     expect((await readBalances(merchant.id, 'test')).available).toBe(41_000)
     const subjects = (await eventsOf(merchant)).map(event => event.subjectId)
     expect(new Set(subjects).size).toBe(41)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })
 
@@ -232,11 +232,11 @@ test('concurrent payments and withdrawals of one account never deadlock', async 
   )
   const deadlocksBefore = await countDeadlocks()
   const outcomes = await Promise.allSettled(
-    charges.flatMap(({ id }, nth) => {
-      const settlement = { accountId: merchant.id, withdrawalId: withdrawals[nth]?.id ?? '' }
+    charges.flatMap(({ id }, index) => {
+      const settlement = { accountId: merchant.id, withdrawalId: withdrawals[index]?.id ?? '' }
       return [
         settleCharges([paymentOf(merchant, id)]),
-        nth % 2
+        index % 2
           ? approveWithdrawal({ ...settlement, endToEndId: `E${newId()}` })
           : rejectWithdrawal({ ...settlement, reason: 'no such key' }),
       ]
@@ -246,16 +246,18 @@ test('concurrent payments and withdrawals of one account never deadlock', async 
   expect(await countDeadlocks()).toBe(deadlocksBefore)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 230_000, outbound: 0 })
   await expectGapless(merchant, 121)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 }, 30_000)
 
 test('concurrent batches over several merchants in opposite orders all succeed', async () => {
   const merchants = await Promise.all(Array.from({ length: 5 }, () => makeMerchant()))
   const batches = await Promise.all(
-    Array.from({ length: 24 }, async (_, nth) => {
+    Array.from({ length: 24 }, async (_, index) => {
       const charges = await Promise.all(merchants.map(merchant => openCharge(merchant, 1_000)))
-      const payments = charges.map(({ id }, which) => paymentOf(merchants[which] as Account, id))
-      return nth % 2 ? payments : payments.toReversed()
+      const payments = charges.map(({ id }, position) =>
+        paymentOf(merchants[position] as Account, id),
+      )
+      return index % 2 ? payments : payments.toReversed()
     }),
   )
   const deadlocksBefore = await countDeadlocks()
@@ -265,7 +267,7 @@ test('concurrent batches over several merchants in opposite orders all succeed',
   for (const merchant of merchants) {
     expect((await readBalances(merchant.id, 'test')).available).toBe(24_000)
     await expectGapless(merchant, 24)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   }
 }, 30_000)
 
@@ -284,7 +286,7 @@ describe('concurrent payments to one account', () => {
     expect(await transactions()).toBe(2)
     expect((await readBalances(merchant.id, 'test')).available).toBe(40_000)
     await expectGapless(merchant, 40)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('for the same charge credit it once; the other caller gets null', async () => {
@@ -299,17 +301,17 @@ describe('concurrent payments to one account', () => {
     expect(rows.map(row => row?.id ?? null)).toEqual([first.id, second.id, null, null])
     expect((await readBalances(merchant.id, 'test')).available).toBe(2_000)
     await expectGapless(merchant, 2)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('with a used end-to-end id are refused, and only for their own caller', async () => {
     const merchant = await makeMerchant()
     const charges = await Promise.all(Array.from({ length: 6 }, () => openCharge(merchant, 1_000)))
     const payments = charges.map(({ id }) => paymentOf(merchant, id))
-    const [taken, , , double] = payments
-    if (taken && double) double.endToEndId = taken.endToEndId
+    const [original, , , duplicate] = payments
+    if (original && duplicate) duplicate.endToEndId = original.endToEndId
     const outcomes = await Promise.allSettled(payments.map(settleCharge))
-    expect(outcomes.map(one => one.status)).toEqual([
+    expect(outcomes.map(outcome => outcome.status)).toEqual([
       'fulfilled',
       'fulfilled',
       'fulfilled',
@@ -319,7 +321,7 @@ describe('concurrent payments to one account', () => {
     ])
     expect((await readBalances(merchant.id, 'test')).available).toBe(5_000)
     await expectGapless(merchant, 5)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })
 
@@ -334,5 +336,5 @@ test('a payment reported with a stale lease is not credited; the others of its b
   ])
   expect(rows.map(row => row.id)).toEqual([held.id])
   expect((await readBalances(merchant.id, 'test')).available).toBe(1_000)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })

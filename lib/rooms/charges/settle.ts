@@ -78,6 +78,6 @@ export async function settleInOrder(payments: Payment[]): Promise<(ChargeRow | n
 export const settleCharge = createBatcher({
   run: settleInOrder,
   queueOf: ({ accountId }: Payment) => accountId,
-  nameOf: ({ chargeId }: Payment) => chargeId,
+  keyOf: ({ chargeId }: Payment) => chargeId,
   batchMax: 200,
 })

@@ -6,7 +6,7 @@ import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { CHARGE, expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { CHARGE, expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 const OUTCOMES = ['paid', 'failed', 'expired'] as const
 
@@ -21,7 +21,7 @@ test.each(OUTCOMES)(
     const available = outcome === 'paid' ? 1_800 : 0
     expect(await readBalances(merchant.id, 'test')).toEqual({ available, outbound: 0 })
     if (outcome === 'paid') expect(row.end_to_end_id).toMatch(/^E\d{8}\d{12}[0-9A-Za-z]{11}$/)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   },
 )
 
@@ -42,7 +42,7 @@ test.each(MOVES)(
     expect(await findCharge(merchant.id, 'test', id)).toMatchObject({
       status: may ? outcome : from,
     })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   },
 )
 
@@ -55,14 +55,14 @@ test('a late payment has the time at which it arrives', async () => {
     WHERE id = ${id.replaceAll('-', '')}`
   const { paid_at } = await simulateCharge(merchant.id, id, 'paid')
   expect(Date.now() - Date.parse(paid_at ?? '')).toBeLessThan(60_000)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test("a charge is also found by the merchant's reference", async () => {
   const merchant = await makeMerchant()
   await createCharge(merchant, 'test', { ...CHARGE, external_id: 'order 7' }, null)
   expect(await simulateCharge(merchant.id, 'order 7', 'paid')).toMatchObject({ status: 'paid' })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 describe('not found', () => {
@@ -76,7 +76,7 @@ describe('not found', () => {
       })
     }
     expect(await findCharge(other.id, 'test', id)).toMatchObject({ status: 'pending' })
-    await expectBalancedBooks(other.id)
+    await expectBalancedLedger(other.id)
   })
 })
 
@@ -86,10 +86,12 @@ test('of 20 concurrent payments one succeeds, and the others are refused as alre
   const outcomes = await Promise.allSettled(
     Array.from({ length: 20 }, () => simulateCharge(merchant.id, id, 'paid')),
   )
-  const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
+  const refusals = outcomes.flatMap(outcome =>
+    outcome.status === 'rejected' ? [outcome.reason.code] : [],
+  )
   expect(refusals).toEqual(Array(19).fill('already_final'))
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 3_000, outbound: 0 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('of concurrent outcomes, a payment that the simulator accepts is always credited', async () => {
@@ -99,18 +101,20 @@ test('of concurrent outcomes, a payment that the simulator accepts is always cre
     charges.map(async ({ id }) => {
       const attempts = OUTCOMES.map(outcome => simulateCharge(merchant.id, id, outcome))
       const settled = await Promise.allSettled(attempts)
-      const paid = settled.some(one => one.status === 'fulfilled' && one.value.status === 'paid')
+      const paid = settled.some(
+        result => result.status === 'fulfilled' && result.value.status === 'paid',
+      )
       const order = await db().simulatorOrder.findUniqueOrThrow({
         where: { id: id.replaceAll('-', '') },
       })
-      return { id, paid, bank: order.state }
+      return { id, paid, bankState: order.state }
     }),
   )
   const credited = outcomes.filter(({ paid }) => paid).length
   expect((await readBalances(merchant.id, 'test')).available).toBe(credited * 1_000)
-  for (const { id, paid, bank } of outcomes) {
-    expect(bank === 'paid').toBe(paid)
+  for (const { id, paid, bankState } of outcomes) {
+    expect(bankState === 'paid').toBe(paid)
     expect((await findCharge(merchant.id, 'test', id))?.status === 'paid').toBe(paid)
   }
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })

@@ -21,9 +21,9 @@ export async function simulateCharge(
   const mayChange = charge.status === 'pending' || (outcome === 'paid' && charge.status !== 'paid')
   if (!mayChange) throw alreadyFinal(charge.status)
   const bankState = await decideCharge(removeHyphens(charge.id), charge.amount, outcome)
-  const changed = await endAsReported(accountId, charge.id, bankState)
-  if (!changed) throw alreadyFinal('final')
-  return changed
+  const row = await endAsReported(accountId, charge.id, bankState)
+  if (!row) throw alreadyFinal('final')
+  return row
 }
 
 /** Ends a charge as the bank reports. Returns null if it is still open or had already ended. */

@@ -23,8 +23,8 @@ export async function sumPaid(accountId: string, mode: Mode, moments: Date[]): P
         AND c.paid_at >= ${first}::timestamptz AND c.paid_at < ${last}::timestamptz) paid
     GROUP BY nth`)
   const found = new Map(rows.map(({ nth, amount, count }) => [nth, { amount, count }]))
-  return moments.slice(1).map((_, at) => {
-    const { amount, count } = found.get(at + 1) ?? { amount: 0, count: 0 }
+  return moments.slice(1).map((_, index) => {
+    const { amount, count } = found.get(index + 1) ?? { amount: 0, count: 0 }
     return { amount: cents(amount), count }
   })
 }
@@ -39,16 +39,16 @@ export async function summarizeCharges(
   mode: Mode,
   since: Date,
 ): Promise<{ conversion: number | null; median_seconds: number | null }> {
-  const mine = Prisma.sql`c.account_id = ${accountId}::uuid AND c.mode = ${mode}`
+  const scope = Prisma.sql`c.account_id = ${accountId}::uuid AND c.mode = ${mode}`
   const [found] = await queryRows<{ paid: number; decided: number; seconds: number | null }>(
     Prisma.sql`
     SELECT row_to_json(found)::text AS json FROM (
       SELECT count(*) FILTER (WHERE c.status = 'paid') AS paid, count(*) AS decided,
         (SELECT percentile_cont(0.5) WITHIN GROUP (
             ORDER BY date_part('epoch', c.paid_at) - date_part('epoch', c.created_at))
-          FROM charges c WHERE ${mine} AND c.paid_at >= ${since}::timestamptz) AS seconds
+          FROM charges c WHERE ${scope} AND c.paid_at >= ${since}::timestamptz) AS seconds
       FROM charges c
-      WHERE ${mine} AND c.status IN ('paid', 'expired', 'failed')
+      WHERE ${scope} AND c.status IN ('paid', 'expired', 'failed')
         AND c.id >= ${firstIdAt(since.getTime())}::uuid) found`,
   )
   const { paid = 0, decided = 0, seconds = null } = found ?? {}

@@ -40,7 +40,9 @@ export function verifyDueCharges(chooseGateway: typeof gatewayOf): Promise<numbe
 }
 
 async function queryAndEnd(gateway: Gateway, due: Claim[]): Promise<void> {
-  const result = await withJournal(gateway, due).getCharges(due.map(held => removeHyphens(held.id)))
+  const result = await withJournal(gateway, due).getCharges(
+    due.map(claim => removeHyphens(claim.id)),
+  )
   if (result.outcome !== 'ok') return postponeCharges(due, nowPlusMs(RETRY_PAUSE_MS))
   const open: Claim[] = []
   const ended = { paid: [] as PaidClaim[], failed: [] as Claim[], expired: [] as Claim[] }
@@ -50,14 +52,16 @@ async function queryAndEnd(gateway: Gateway, due: Claim[]): Promise<void> {
     else if (chargeState.state === 'open') open.push(claim)
     else ended[chargeState.state === 'failed' ? 'failed' : 'expired'].push(claim)
   }
-  await endEach(ended.paid, paid => settleInOrder(paid.map(one => ({ ...one, chargeId: one.id }))))
-  await endEach(ended.failed, claims => closeCharges(claims.map(toClosing), 'failed'))
-  await endEach(ended.expired, claims => closeCharges(claims.map(toClosing), 'expired'))
+  await endCharges(ended.paid, paid =>
+    settleInOrder(paid.map(claim => ({ ...claim, chargeId: claim.id }))),
+  )
+  await endCharges(ended.failed, claims => closeCharges(claims.map(toClosing), 'failed'))
+  await endCharges(ended.expired, claims => closeCharges(claims.map(toClosing), 'expired'))
   const toExpiry = (claim: Claim) => ({ ...toClosing(claim), ifTimeUp: true })
-  const processed = await endEach(open, claims => closeCharges(claims.map(toExpiry), 'expired'))
+  const processed = await endCharges(open, claims => closeCharges(claims.map(toExpiry), 'expired'))
   await postponeCharges(
     processed,
-    Prisma.sql`LEAST(c.expires_at, ${nextQueryAt(gateway.asksAfterMs)})`,
+    Prisma.sql`LEAST(c.expires_at, ${nextQueryAt(gateway.queryAgesMs)})`,
   )
 }
 
@@ -71,15 +75,17 @@ function toClosing({ accountId, id, lease }: Claim) {
  * Ends charges in a batch. Returns the claims that succeeded; a claim that failed keeps its lease
  * until the lease expires.
  */
-async function endEach<Item extends Claim>(
+async function endCharges<Item extends Claim>(
   due: Item[],
   end: (due: Item[]) => Promise<unknown[]>,
 ): Promise<Item[]> {
   if (due.length === 0) return []
   const outcomes = await runBatch(due, end)
-  const failed = outcomes.map((one, nth) => [one.ok ? null : one.error, due[nth] as Item] as const)
+  const failed = outcomes.map(
+    (outcome, index) => [outcome.ok ? null : outcome.error, due[index] as Item] as const,
+  )
   for (const [error, claim] of new Map(failed)) if (error) logFailure(error, claim)
-  return due.filter((_, nth) => outcomes[nth]?.ok)
+  return due.filter((_, index) => outcomes[index]?.ok)
 }
 
 function logFailure(error: unknown, { id }: Claim): void {

@@ -3,7 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { expectBalancedBooks, makeMerchant } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, makeMerchant } from '#lib/testing/fixtures.ts'
 
 test('a new account gets R$ 1.000,00 in test mode, once', async () => {
   const merchant = await makeMerchant()
@@ -12,7 +12,7 @@ test('a new account gets R$ 1.000,00 in test mode, once', async () => {
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 100_000, outbound: 0 })
   expect(await readBalances(merchant.id, 'live')).toEqual({ available: 0, outbound: 0 })
   expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(1)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('after a crash between opening and paying, the next call pays the charge', async () => {
@@ -27,5 +27,5 @@ test('after a crash between opening and paying, the next call pays the charge', 
   await createCharge(merchant, 'test', request, null)
   await payWelcomeCharge(merchant)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 100_000, outbound: 0 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })

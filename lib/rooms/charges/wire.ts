@@ -16,9 +16,10 @@ const BR_CODE =
   '00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/01a1fbb6bf1b7d409b0e5f0f2d1c88aa520400005303986540515.005802BR5911Loja Aurora6009Sao Paulo62070503***6304FD02'
 const END_TO_END_ID = 'E00000000202611210128a1b2c3d4e5f'
 const PAYMENT_URL = 'https://pix.shop.example/pay/bXkQ0m1xZ0F5c2VjcmV0IQ'
-const STATUS = 'A charge is created `pending`. `paid` is final: the amount is in the balance.'
+const STATUS_DESCRIPTION =
+  'A charge is created `pending`. `paid` is final: the amount is in the balance.'
 
-const created = {
+const createdFields = {
   transaction_id: z.uuid().meta(openApiMeta('Id of the charge.', ID)),
   br_code: z
     .string()
@@ -26,19 +27,19 @@ const created = {
       openApiMeta('PIX code that the payer copies or scans: the text of the QR code.', BR_CODE),
     ),
   amount: z.int().meta(openApiMeta('Amount, in cents.', 1500)),
-  status: z.enum(CHARGE_STATUSES).meta(openApiMeta(STATUS, 'pending')),
+  status: z.enum(CHARGE_STATUSES).meta(openApiMeta(STATUS_DESCRIPTION, 'pending')),
   metadata: anyObject.nullable().meta(openApiMeta('Metadata as sent, or null.', { order: 1048 })),
 }
 const success = z.literal('success').meta(openApiMeta('Always `success` with status 200.'))
 
 export const ChargeCreated = z
-  .object({ status: success, data: z.object(created) })
+  .object({ status: success, data: z.object(createdFields) })
   .meta({ id: 'ChargeCreated' })
 
 export const ChargeDetail = z
   .object({
-    ...created,
-    status: created.status.meta(openApiMeta(STATUS, 'paid')),
+    ...createdFields,
+    status: createdFields.status.meta(openApiMeta(STATUS_DESCRIPTION, 'paid')),
     id: z.uuid().meta(openApiMeta('The same as `transaction_id`.', ID)),
     external_id: z
       .string()
@@ -116,20 +117,20 @@ export const ChargeRead = z
   .meta({ id: 'ChargeRead' })
 export const ChargePage = pageOf(ChargeDetail).meta({ id: 'ChargePage' })
 
-const FIND =
+const SEARCH_DESCRIPTION =
   "Search text: part of the payer's name or e-mail, ignoring case and accents, or a complete document, reference, id or end-to-end id."
-const CENTS = 'be a whole number of cents'
+const CENTS_RULE = 'be a whole number of cents'
 
 function centsFilter(description: string, example: number) {
   return z
     .string()
-    .regex(/^\d{1,12}$/, must(CENTS))
+    .regex(/^\d{1,12}$/, must(CENTS_RULE))
     .transform(Number)
     .optional()
     .meta({ like: z.int().min(0).optional(), ...openApiMeta(description, example) })
 }
 
-export const chargesQuery = listQuery(CHARGE_STATUSES, FIND).extend({
+export const chargesQuery = listQuery(CHARGE_STATUSES, SEARCH_DESCRIPTION).extend({
   amount_from: centsFilter('Minimum amount, in cents.', 1500),
   amount_to: centsFilter('Maximum amount, in cents.', 9900),
 })
@@ -150,10 +151,10 @@ export type ChargeTotals = z.infer<typeof ChargesTotal>
 export const DocumentRead = z.object({ data: z.object({ document: z.string() }) })
 
 export function createdChargeToWire(charge: CreatedCharge) {
-  return pickFields(created, { ...charge, transaction_id: charge.id })
+  return pickFields(createdFields, { ...charge, transaction_id: charge.id })
 }
 
 export function chargeToWire(charge: ChargeRow, paymentUrl: string): ChargeDetail {
-  const named = { ...charge, transaction_id: charge.id, payment_url: paymentUrl }
-  return pickFields(ChargeDetail.shape, named)
+  const wireFields = { ...charge, transaction_id: charge.id, payment_url: paymentUrl }
+  return pickFields(ChargeDetail.shape, wireFields)
 }

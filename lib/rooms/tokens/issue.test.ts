@@ -11,25 +11,25 @@ async function ownerOf(accountId: string) {
 
 test("the database stores only a token's HMAC, first 20 and last four characters", async () => {
   const merchant = await makeMerchant()
-  const wanted = {
+  const newToken = {
     accountId: merchant.id,
     mode: 'test' as const,
     name: 'shop',
     permissions: ['account:read' as const],
   }
-  const { id, token } = await issueToken(wanted, await ownerOf(merchant.id))
+  const { id, token } = await issueToken(newToken, await ownerOf(merchant.id))
   const rows = await db().$queryRaw<{ row: string; hash: Uint8Array }[]>`
     SELECT to_jsonb(t)::text AS row, hash FROM tokens t WHERE account_id = ${merchant.id}::uuid
     UNION ALL
     SELECT to_jsonb(a)::text, NULL FROM audit_log a WHERE account_id = ${merchant.id}::uuid`
   expect(rows.length).toBeGreaterThanOrEqual(2)
-  const kept = rows.map(row => row.row).join('\n')
-  expect(kept).not.toContain(token)
-  expect(kept).not.toContain(token.slice(0, 21))
-  expect(kept).not.toContain(token.slice(-5))
+  const storedText = rows.map(row => row.row).join('\n')
+  expect(storedText).not.toContain(token)
+  expect(storedText).not.toContain(token.slice(0, 21))
+  expect(storedText).not.toContain(token.slice(-5))
   // An unkeyed hash could be brute-forced offline with a copy of the table.
   expect(Buffer.from(rows[0]?.hash ?? [])).toHaveLength(32)
-  expect(kept).not.toContain(createHash('sha256').update(token).digest('hex'))
+  expect(storedText).not.toContain(createHash('sha256').update(token).digest('hex'))
   const row = await db().token.findFirstOrThrow({ where: { accountId: merchant.id, id } })
   expect(row).toMatchObject({
     name: 'shop',
@@ -46,9 +46,9 @@ test("the database stores only a token's HMAC, first 20 and last four characters
 test('the audit record has the issuer, name, mode and permissions', async () => {
   const merchant = await makeMerchant()
   const permissions = ['transactions:read' as const, 'events:read' as const]
-  const wanted = { accountId: merchant.id, mode: 'live' as const, name: 'erp', permissions }
+  const newToken = { accountId: merchant.id, mode: 'live' as const, name: 'erp', permissions }
   const actor = await ownerOf(merchant.id)
-  const { id } = await issueToken(wanted, actor)
+  const { id } = await issueToken(newToken, actor)
   const records = await db().auditRecord.findMany({ where: { target: id } })
   expect(records).toMatchObject([
     {

@@ -68,13 +68,13 @@ export async function resolveExpiry(
 ): Promise<Date | undefined> {
   if (days !== undefined) return new Date(Date.now() + days * 86_400_000)
   if (day === undefined) return undefined
-  const [found] = await db().$queryRaw<{ at: Date; isNear: boolean; isAhead: boolean }[]>`
+  const [expiry] = await db().$queryRaw<{ at: Date; isNear: boolean; isAhead: boolean }[]>`
     SELECT e.at, e.at > now() AS "isAhead",
       e.at < now() + make_interval(years => ${LIFETIME_YEARS_MAX}::int) AS "isNear"
     FROM accounts a
     CROSS JOIN LATERAL (SELECT (${day}::date + 1)::timestamp AT TIME ZONE a.time_zone AS at) e
     WHERE a.id = ${accountId}::uuid`
-  if (!found?.isAhead) throw invalidInput('expires_on', 'must be today or later')
-  if (!found.isNear) throw invalidInput('expires_on', 'must be within ten years')
-  return found.at
+  if (!expiry?.isAhead) throw invalidInput('expires_on', 'must be today or later')
+  if (!expiry.isNear) throw invalidInput('expires_on', 'must be within ten years')
+  return expiry.at
 }

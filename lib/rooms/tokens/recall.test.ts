@@ -17,9 +17,9 @@ async function makeRememberedToken() {
 
 /** Selects the proof, which every statement of a remembered caller contains. */
 async function readProvenAccountId(token: string): Promise<string> {
-  const known = findRememberedCaller(token)
-  if (!known) throw new Error('The caller is not remembered')
-  const [row] = await db().$queryRaw<{ id: string }[]>`SELECT ${known.proof} AS id`
+  const caller = findRememberedCaller(token)
+  if (!caller) throw new Error('The caller is not remembered')
+  const [row] = await db().$queryRaw<{ id: string }[]>`SELECT ${caller.proof} AS id`
   return row?.id ?? ''
 }
 
@@ -52,8 +52,10 @@ test.each(Object.entries(CHANGES))(
   'a statement of a remembered caller is refused after its %s has changed',
   async (_field, change) => {
     const { merchant, token } = await makeRememberedToken()
-    const other = await makeMerchant()
-    const statement = change.replace('$1', `'${merchant.id}'`).replace('$2', `'${other.id}'`)
+    const otherMerchant = await makeMerchant()
+    const statement = change
+      .replace('$1', `'${merchant.id}'`)
+      .replace('$2', `'${otherMerchant.id}'`)
     await query(env().DATABASE_URL ?? '', statement)
     const error = await readProvenAccountId(token).catch(reason => reason)
     expect(parseDatabaseError(error).code).toBe('TR401')

@@ -24,11 +24,11 @@ function recordsOf(id: string) {
 
 test('a revoked token is refused at its next use, and its row stores the reason', async () => {
   const { merchant, token, id } = await issue()
-  const other = await makeToken(merchant.id)
+  const otherToken = await makeToken(merchant.id)
   expect(await verifyToken(token)).not.toBeNull()
   expect(await revokeToken(id, 'leaked', ACTOR)).toEqual({ id })
   expect(await verifyToken(token)).toBeNull()
-  expect(await verifyToken(other)).not.toBeNull()
+  expect(await verifyToken(otherToken)).not.toBeNull()
   const row = await db().token.findFirstOrThrow({ where: { accountId: merchant.id, id } })
   expect(row).toMatchObject({
     revokedReason: 'leaked',
@@ -43,7 +43,7 @@ test('a revoked token is refused at its next use, and its row stores the reason'
 test('20 concurrent revocations and a later one take effect once, with one audit record', async () => {
   const { id } = await issue()
   const outcomes = await Promise.all(
-    Array.from({ length: 20 }, (_, nth) => revokeToken(id, `reason ${nth}`, ACTOR)),
+    Array.from({ length: 20 }, (_, index) => revokeToken(id, `reason ${index}`, ACTOR)),
   )
   expect(outcomes.filter(outcome => outcome !== null)).toEqual([{ id }])
   expect(await revokeToken(id, 'late', ACTOR)).toBeNull()
@@ -58,8 +58,8 @@ test('a token can be identified by its first 20 characters', async () => {
 
 test('a token can be identified by its full text, which errors do not repeat', async () => {
   const { token, id } = await issue()
-  const other = `${token.slice(0, -1)}${token.endsWith('x') ? 'y' : 'x'}`
-  await expect(revokeToken(other, 'leaked', ACTOR)).rejects.not.toThrow(other)
+  const mistyped = `${token.slice(0, -1)}${token.endsWith('x') ? 'y' : 'x'}`
+  await expect(revokeToken(mistyped, 'leaked', ACTOR)).rejects.not.toThrow(mistyped)
   expect(await revokeToken(token, 'leaked', ACTOR)).toEqual({ id })
   expect(await verifyToken(token)).toBeNull()
 })
@@ -71,18 +71,18 @@ test('a prefix of several tokens, or of none, revokes none', async () => {
   })
   // There are 62 possible first characters, so two of 63 tokens must begin with the same one.
   const starts = new Set<string>()
-  let shared = ''
-  for (let issued = 0; issued < 63 && shared === ''; issued++) {
+  let sharedPrefix = ''
+  for (let issued = 0; issued < 63 && sharedPrefix === ''; issued++) {
     const start = (await issue()).token.slice(0, 12)
-    if (starts.has(start)) shared = start
+    if (starts.has(start)) sharedPrefix = start
     starts.add(start)
   }
-  await expect(revokeToken(shared, 'x', ACTOR)).rejects.toMatchObject({
+  await expect(revokeToken(sharedPrefix, 'x', ACTOR)).rejects.toMatchObject({
     code: 'not_found',
     message: expect.stringContaining('pass more of them'),
   })
-  for (const name of ['', 'troco', newId(), 'troco_test_!', 'nothing', `${first.token}x`]) {
-    await expect(revokeToken(name, 'x', ACTOR)).rejects.toMatchObject({
+  for (const identifier of ['', 'troco', newId(), 'troco_test_!', 'nothing', `${first.token}x`]) {
+    await expect(revokeToken(identifier, 'x', ACTOR)).rejects.toMatchObject({
       code: 'not_found',
       message: expect.stringContaining('Token not found'),
     })

@@ -70,8 +70,8 @@ async function findToken(identifier: string) {
   const where = tokenFilter(identifier)
   const select = { id: true, accountId: true }
   const found = where ? await db().token.findMany({ where, take: 2, select }) : []
-  const [only] = found
-  if (only && found.length === 1) return only
+  const [token] = found
+  if (token && found.length === 1) return token
   // The input may be a whole token, so the message does not repeat it.
   const message =
     found.length === 0

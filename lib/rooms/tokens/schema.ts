@@ -44,19 +44,19 @@ const LIFETIME_DAYS_MAX = 3_650
  */
 export const OVERLAP_HOURS = [0, 1, 24, 168] as const
 
-const PERMISSION = `be a list of one or more of: ${PERMISSIONS.join(', ')}`
-const LIFETIME = `be a whole number of days from 1 to ${LIFETIME_DAYS_MAX}`
+const PERMISSIONS_RULE = `be a list of one or more of: ${PERMISSIONS.join(', ')}`
+const LIFETIME_RULE = `be a whole number of days from 1 to ${LIFETIME_DAYS_MAX}`
 
 const TokenRequest = z.object({
   name: text(1, 100).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
   permissions: z
-    .array(z.enum(PERMISSIONS, must(PERMISSION)), must(PERMISSION))
-    .min(1, must(PERMISSION))
-    .transform(given => PERMISSIONS.filter(name => given.includes(name))),
+    .array(z.enum(PERMISSIONS, must(PERMISSIONS_RULE)), must(PERMISSIONS_RULE))
+    .min(1, must(PERMISSIONS_RULE))
+    .transform(requested => PERMISSIONS.filter(name => requested.includes(name))),
   expires_in_days: z
-    .int(must(LIFETIME))
-    .min(1, must(LIFETIME))
-    .max(LIFETIME_DAYS_MAX, must(LIFETIME))
+    .int(must(LIFETIME_RULE))
+    .min(1, must(LIFETIME_RULE))
+    .max(LIFETIME_DAYS_MAX, must(LIFETIME_RULE))
     .optional(),
   expires_on: z.iso
     .date(must('be a date such as 2027-03-31'))
@@ -71,8 +71,8 @@ const RevokeRequest = z.object({
 })
 export const revokeRequest = { test: RevokeRequest, live: RevokeRequest }
 
-const OVERLAP = `be one of ${OVERLAP_HOURS.join(', ')}`
+const OVERLAP_RULE = `be one of ${OVERLAP_HOURS.join(', ')}`
 const RotateRequest = z.object({
-  overlap_hours: z.literal(OVERLAP_HOURS, must(OVERLAP)),
+  overlap_hours: z.literal(OVERLAP_HOURS, must(OVERLAP_RULE)),
 })
 export const rotateRequest = { test: RotateRequest, live: RotateRequest }

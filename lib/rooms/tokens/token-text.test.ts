@@ -22,12 +22,13 @@ test('10,000 tokens are all different and use every character', () => {
 test('one changed, lost or added character is detected without a database', () => {
   const character = fc.constantFrom(...`${BASE62}-_ é\n`)
   fc.assert(
-    fc.property(fc.nat(48), character, fc.boolean(), (place, other, isLive) => {
+    fc.property(fc.nat(48), character, fc.boolean(), (position, replacement, isLive) => {
       const token = makeToken(isLive ? 'live' : 'test')
-      const [before, after] = [token.slice(0, place), token.slice(place + 1)]
-      if (token[place] !== other) expect(isTokenText(before + other + after)).toBe(false)
+      const [before, after] = [token.slice(0, position), token.slice(position + 1)]
+      if (token[position] !== replacement)
+        expect(isTokenText(before + replacement + after)).toBe(false)
       expect(isTokenText(before + after)).toBe(false)
-      expect(isTokenText(before + other + token[place] + after)).toBe(false)
+      expect(isTokenText(before + replacement + token[position] + after)).toBe(false)
     }),
     { numRuns: 2_000 },
   )

@@ -22,11 +22,11 @@ export function isTokenText(text: string): boolean {
 }
 
 function checksum(body: string): string {
-  let rest = crc32(body)
+  let remainder = crc32(body)
   let digits = ''
-  for (let place = 0; place < CHECKSUM_LENGTH; place++) {
-    digits = BASE62[rest % 62] + digits
-    rest = Math.floor(rest / 62)
+  for (let position = 0; position < CHECKSUM_LENGTH; position++) {
+    digits = BASE62[remainder % 62] + digits
+    remainder = Math.floor(remainder / 62)
   }
   return digits
 }

@@ -51,20 +51,20 @@ test('a token with a valid checksum that was never issued is refused', async () 
 test('a mistyped token is refused without a database query', async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
-  const holder = globalThis as typeof globalThis & { [key: symbol]: unknown }
-  const name = Symbol.for('troco.db')
-  const real = holder[name]
+  const globals = globalThis as typeof globalThis & { [key: symbol]: unknown }
+  const clientKey = Symbol.for('troco.db')
+  const client = globals[clientKey]
   const tripwire = new Proxy({}, { get: () => expect.unreachable('the database was asked') })
-  holder[name] = tripwire
+  globals[clientKey] = tripwire
   try {
-    const other = token.endsWith('0') ? '1' : '0'
-    expect(await verifyToken(token.slice(0, -1) + other)).toBeNull()
+    const lastCharacter = token.endsWith('0') ? '1' : '0'
+    expect(await verifyToken(token.slice(0, -1) + lastCharacter)).toBeNull()
     expect(await verifyToken(token.replace('_test_', '_live_'))).toBeNull()
     expect(await verifyToken(`${token} `)).toBeNull()
     expect(await verifyToken('')).toBeNull()
     await expect(verifyToken(token)).rejects.toThrow('the database was asked')
   } finally {
-    holder[name] = real
+    globals[clientKey] = client
   }
   expect(await verifyToken(token)).not.toBeNull()
 })

@@ -4,7 +4,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const KEY = {
   pixKeyType: 'cpf',
@@ -26,7 +26,9 @@ async function createConcurrently(merchant: Account, times: number, amount: numb
   const outcomes = await Promise.allSettled(
     Array.from({ length: times }, () => createWithdrawal(merchant.id, 'test', { amount, ...KEY })),
   )
-  const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
+  const refusals = outcomes.flatMap(outcome =>
+    outcome.status === 'rejected' ? [outcome.reason.code] : [],
+  )
   return { won: times - refusals.length, refusals: new Set(refusals) }
 }
 
@@ -49,11 +51,11 @@ test('a withdrawal holds its amount, which cannot be spent a second time', async
     created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
     updated_at: expect.stringMatching(/\.\d{6}Z$/),
   })
-  const kept = await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })
-  expect(kept).toMatchObject({ id: row.id, dictKey: '52998224725', sentAt: null, lease: null })
-  expect(kept.dueAt).not.toBeNull()
+  const stored = await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })
+  expect(stored).toMatchObject({ id: row.id, dictKey: '52998224725', sentAt: null, lease: null })
+  expect(stored.dueAt).not.toBeNull()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 describe('a balance that is too small', () => {
@@ -67,7 +69,7 @@ describe('a balance that is too small', () => {
     })
     expect(await countOf(merchant)).toBe(0)
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 4_999, outbound: 0 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('in live mode is not increased by money in test mode', async () => {
@@ -76,7 +78,7 @@ describe('a balance that is too small', () => {
       createWithdrawal(merchant.id, 'live', { amount: 1_000, ...KEY }),
     ).rejects.toMatchObject({ code: 'live_mode_disabled' })
     expect(await countOf(merchant)).toBe(0)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('exactly the balance can be withdrawn, once', async () => {
@@ -86,7 +88,7 @@ describe('a balance that is too small', () => {
       refusals: new Set(['insufficient_balance']),
     })
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 5_000 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })
 
@@ -98,7 +100,7 @@ test('of 50 concurrent withdrawals over a balance for 20, 20 succeed', async () 
   })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 999, outbound: 20_000 })
   expect(await countOf(merchant)).toBe(20)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('another refusal is not reported as insufficient_balance, and holds nothing', async () => {
@@ -107,7 +109,7 @@ test('another refusal is not reported as insufficient_balance, and holds nothing
   await expect(tooSmall).rejects.not.toMatchObject({ code: 'insufficient_balance' })
   expect(await countOf(merchant)).toBe(0)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('money received during withdrawals is neither lost nor spent before it arrives', async () => {
@@ -122,5 +124,5 @@ test('money received during withdrawals is neither lost nor spent before it arri
     available: 20_000 - won * 1_000,
     outbound: won * 1_000,
   })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })

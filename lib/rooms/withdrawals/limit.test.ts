@@ -10,7 +10,7 @@ import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import {
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   inOwnDatabase,
   makeMerchant,
@@ -43,8 +43,8 @@ function openLive({ id: accountId }: Account, amount: number, mode: Mode = 'live
     payerEmail: CHARGE.client_email,
     payerDoc: CHARGE.client_doc,
   }
-  const who = { accountId, account: accountId, id, mode, ip: null, once: undefined }
-  return insertCharge({ ...who, request: { ...CHARGE, amount }, order }, null).then(() => id)
+  const chargeKey = { accountId, account: accountId, id, mode, ip: null, once: undefined }
+  return insertCharge({ ...chargeKey, request: { ...CHARGE, amount }, order }, null).then(() => id)
 }
 
 async function receiveLive(merchant: Account, amount: number): Promise<void> {
@@ -94,7 +94,7 @@ describe('the limit of a withdrawal', () => {
     expect(await readBalances(merchant.id, 'live')).toEqual({ available: 1_000_000, outbound: 0 })
     await withdraw(merchant, 5_000)
     expect((await readBalances(merchant.id, 'live')).outbound).toBe(5_000)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })
 
@@ -105,17 +105,17 @@ describe('the limit of a night', () => {
   test('is reached and never exceeded by 50 concurrent withdrawals', async () => {
     const merchant = await makeLimitedMerchant({ night_max: 10_000 })
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 50 }, (_, nth) =>
-        withdraw(merchant, 1_100, [EVENING, MIDNIGHT, MORNING][nth % 3]),
+      Array.from({ length: 50 }, (_, index) =>
+        withdraw(merchant, 1_100, [EVENING, MIDNIGHT, MORNING][index % 3]),
       ),
     )
-    const won = outcomes.filter(({ status }) => status === 'fulfilled')
-    expect(won).toHaveLength(9)
-    for (const one of outcomes) {
-      if (one.status === 'rejected') expect(one.reason).toMatchObject(limitError(rule))
+    const accepted = outcomes.filter(({ status }) => status === 'fulfilled')
+    expect(accepted).toHaveLength(9)
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(limitError(rule))
     }
     expect((await readBalances(merchant.id, 'live')).outbound).toBe(9_900)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('applies from 20:00 until 06:00 in São Paulo, and not outside of these hours', async () => {
@@ -129,15 +129,15 @@ describe('the limit of a night', () => {
 
   test('is checked after the external_id: a repeated one is refused as external_id_used', async () => {
     const merchant = await makeLimitedMerchant({ night_max: 10_000 })
-    const again = () =>
+    const createAgain = () =>
       insertWithdrawal(merchant.id, 'live', {
         ...{ amount: 10_000, ...KEY, externalId: 'payroll-7' },
         bookedAt: new Date(EVENING),
       })
-    await again()
-    await expect(again()).rejects.toMatchObject({ code: 'external_id_used' })
+    await createAgain()
+    await expect(createAgain()).rejects.toMatchObject({ code: 'external_id_used' })
     expect((await readBalances(merchant.id, 'live')).outbound).toBe(10_000)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('does not count rejected withdrawals', async () => {
@@ -159,5 +159,5 @@ test('test mode has no limits', async () => {
   await fundMerchant(merchant, 100_000)
   for (const at of [undefined, MIDNIGHT]) await withdraw(merchant, 100_000, at, 'test')
   expect((await readBalances(merchant.id, 'test')).outbound).toBe(200_000)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })

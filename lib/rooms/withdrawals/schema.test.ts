@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { expectBalancedBooks, makeMerchant } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, makeMerchant } from '#lib/testing/fixtures.ts'
 
 let client: Client
 let merchant: Account
@@ -13,7 +13,7 @@ beforeAll(async () => {
   merchant = await makeMerchant()
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   await client.end()
 })
 

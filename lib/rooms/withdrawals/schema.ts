@@ -24,9 +24,9 @@ export type { WithdrawalRow } from '#lib/rooms/withdrawals/wire.ts'
 export const WITHDRAWAL_AMOUNT_MIN = 1_000
 const PIX_KEY_MAX = 77
 
-const PIX_KEY_TYPE =
+const PIX_KEY_TYPE_DESCRIPTION =
   'Type of the key. Default: inferred from the key. Live mode requires it if the key is ambiguous (eleven digits can be a CPF or a mobile phone).'
-const WEBHOOK_URL =
+const WEBHOOK_URL_DESCRIPTION =
   'URL that receives the events of the withdrawal: http or https, in live mode only https.'
 
 const WithdrawalRequest = z.object({
@@ -43,8 +43,8 @@ const WithdrawalRequest = z.object({
   pix_key_type: z
     .enum(PIX_KEY_TYPES, must(`be one of ${PIX_KEY_TYPES.join(', ')}`))
     .optional()
-    .meta(openApiMeta(PIX_KEY_TYPE, 'email')),
-  webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL)),
+    .meta(openApiMeta(PIX_KEY_TYPE_DESCRIPTION, 'email')),
+  webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL_DESCRIPTION)),
   external_id: externalId.optional(),
 })
 export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>
@@ -86,13 +86,13 @@ export function readPixKey(
 }
 
 export function toWithdrawalOrder(mode: Mode, body: WithdrawalRequest) {
-  const read = readPixKey(mode, body)
-  if (!read.ok) throw invalidInput(read.field, `must ${read.rule}`)
+  const reading = readPixKey(mode, body)
+  if (!reading.ok) throw invalidInput(reading.field, `must ${reading.rule}`)
   return {
     amount: body.amount,
-    pixKeyType: read.type,
+    pixKeyType: reading.type,
     pixKey: body.pix_key,
-    dictKey: read.dictKey,
+    dictKey: reading.dictKey,
     webhookUrl: body.webhook_url,
     externalId: body.external_id,
   }
@@ -117,9 +117,9 @@ function ruleOf(type: PixKeyType, problem: PixKeyProblem): string {
 function validateKey(mode: Mode) {
   return z.superRefine<WithdrawalRequest>(
     (body, context) => {
-      const read = readPixKey(mode, body)
-      if (!read.ok)
-        context.addIssue({ code: 'custom', path: [read.field], message: `must ${read.rule}` })
+      const reading = readPixKey(mode, body)
+      if (!reading.ok)
+        context.addIssue({ code: 'custom', path: [reading.field], message: `must ${reading.rule}` })
     },
     { when: ({ issues }) => !issues.some(({ path }) => String(path?.[0]).startsWith('pix_key')) },
   )

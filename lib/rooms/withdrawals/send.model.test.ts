@@ -12,15 +12,15 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { type OrderScript, QUERY_BEHAVIORS, SEND_BEHAVIORS, StubBank } from '#lib/testing/bank.ts'
 import {
-  expectBalancedBooks,
+  expectBalancedLedger,
   inOwnDatabase,
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 
-const RUNS = Number(process.env.MODEL_RUNS || 40)
-const COMMANDS = Number(process.env.MODEL_COMMANDS || 30)
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 40)
+const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 30)
 const ACTOR = { type: 'system' } as const
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 const AMOUNT = 1_000
@@ -36,18 +36,18 @@ interface ModelState {
 
 const ROOMS = {
   withdrawals: {
-    sent: 'approved',
+    sentStatus: 'approved',
     create: ({ merchant }: ModelState) =>
       createWithdrawal(merchant.id, 'test', { amount: AMOUNT, ...KEY }),
     run: ({ bank }: ModelState) => sendDueWithdrawals(() => bank),
-    told: (id: string) => ({ type: { startsWith: 'withdrawal.' }, subjectId: id }),
+    eventFilter: (id: string) => ({ type: { startsWith: 'withdrawal.' }, subjectId: id }),
   },
   refunds: {
-    sent: 'completed',
+    sentStatus: 'completed',
     create: ({ merchant, chargeId }: ModelState) =>
       createRefund(merchant.id, 'test', chargeId, { amount: AMOUNT }),
     run: ({ bank }: ModelState) => sendDueRefunds(chargeColumns, () => bank),
-    told: (id: string) => ({
+    eventFilter: (id: string) => ({
       type: { startsWith: 'transaction.refund' },
       resource: { path: ['refund', 'id'], equals: id },
     }),
@@ -55,19 +55,19 @@ const ROOMS = {
 }
 
 type Command =
-  | { do: 'create'; fate: OrderScript }
+  | { do: 'create'; script: OrderScript }
   | { do: 'run' | 'time passes' | 'lease lapses' | 'worker dies' | 'bank settles' }
   | { do: 'suspend' | 'activate' }
   | { do: 'notice'; which: number; times: number }
   | { do: 'stall'; when: 'before' | 'after'; lies: boolean }
 
-const fate: fc.Arbitrary<OrderScript> = fc.record({
+const script: fc.Arbitrary<OrderScript> = fc.record({
   sends: fc.array(fc.constantFrom(...SEND_BEHAVIORS), { maxLength: 4 }),
-  asks: fc.array(fc.constantFrom(...QUERY_BEHAVIORS), { maxLength: 4 }),
+  queries: fc.array(fc.constantFrom(...QUERY_BEHAVIORS), { maxLength: 4 }),
   end: fc.constantFrom('done', 'done', 'refused'),
 })
 const command: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('create' as const), fate }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('create' as const), script }) },
   {
     weight: 10,
     arbitrary: fc.record({
@@ -100,33 +100,33 @@ test.each(['withdrawals', 'refunds'] as const)(
   async table => {
     const rows = Prisma.raw(table)
     const room = ROOMS[table]
-    const seen = new Set<string>()
-    const ofOpen = Prisma.sql`status = 'pending'`
-    const waits = () => db().$executeRaw`
-      UPDATE ${rows} SET due_at = now() - interval '1 second' WHERE ${ofOpen} AND lease IS NULL`
-    const lapses = () => db().$executeRaw`
-      UPDATE ${rows} SET due_at = now() - interval '1 second' WHERE ${ofOpen}`
+    const seenStatuses = new Set<string>()
+    const openCondition = Prisma.sql`status = 'pending'`
+    const makeUnclaimedDue = () => db().$executeRaw`
+      UPDATE ${rows} SET due_at = now() - interval '1 second' WHERE ${openCondition} AND lease IS NULL`
+    const makeAllDue = () => db().$executeRaw`
+      UPDATE ${rows} SET due_at = now() - interval '1 second' WHERE ${openCondition}`
     const statusOf = async (id: string) => {
       const [row] = await db().$queryRaw<{ status: string }[]>`
         SELECT status FROM ${rows} WHERE id = ${id}::uuid`
       return row?.status
     }
 
-    async function take(step: Command, state: ModelState): Promise<unknown> {
+    async function applyCommand(step: Command, state: ModelState): Promise<unknown> {
       const { merchant, bank, ids } = state
       switch (step.do) {
         case 'create': {
           const { id } = await room.create(state)
-          bank.setScript(removeHyphens(id), step.fate)
+          bank.setScript(removeHyphens(id), step.script)
           return ids.push(id)
         }
         case 'run':
           return room.run(state)
         case 'time passes':
-          await waits()
+          await makeUnclaimedDue()
           return room.run(state)
         case 'lease lapses':
-          return lapses()
+          return makeAllDue()
         case 'worker dies':
           return claim(table, 10)
         case 'bank settles':
@@ -139,55 +139,58 @@ test.each(['withdrawals', 'refunds'] as const)(
           const id = ids[step.which % Math.max(1, ids.length)]
           if (!id) return
           await db().$executeRaw`
-            UPDATE ${rows} SET due_at = now() WHERE id = ${id}::uuid AND ${ofOpen}`
+            UPDATE ${rows} SET due_at = now() WHERE id = ${id}::uuid AND ${openCondition}`
           return Promise.all(Array.from({ length: step.times }, () => room.run(state)))
         }
         case 'stall':
           // Another worker takes over and finishes before the bank responds to the stalled worker.
           return bank.stall(step.when, async () => {
-            await lapses()
+            await makeAllDue()
             await room.run(state)
             bank.settle()
-            await lapses()
+            await makeAllDue()
             await room.run(state)
-            const sent = await Promise.all(ids.map(statusOf))
-            const isOver = sent.every(status => status !== 'pending')
+            const statuses = await Promise.all(ids.map(statusOf))
+            const isOver = statuses.every(status => status !== 'pending')
             return step.lies && isOver ? { outcome: 'rejected', reason: 'No' } : undefined
           })
       }
     }
 
-    async function holds(commands: Command[]): Promise<void> {
+    async function checkCommands(commands: Command[]): Promise<void> {
       const merchant = await makeMerchant()
-      const { id: chargeId } = await openCharge(merchant, AMOUNT * (COMMANDS + 1))
+      const { id: chargeId } = await openCharge(merchant, AMOUNT * (COMMAND_COUNT + 1))
       await simulateCharge(merchant.id, chargeId, 'paid')
-      const world = { merchant, chargeId, bank: new StubBank(), ids: [] as string[] }
-      for (const step of commands) await take(step, world)
+      const state = { merchant, chargeId, bank: new StubBank(), ids: [] as string[] }
+      for (const step of commands) await applyCommand(step, state)
 
-      world.bank.heal()
+      state.bank.heal()
       await activateAccount(merchant.id, 'test', ACTOR)
-      for (let turn = 0; turn < 4; turn++) {
-        await lapses()
-        await room.run(world)
-        world.bank.settle()
+      for (let round = 0; round < 4; round++) {
+        await makeAllDue()
+        await room.run(state)
+        state.bank.settle()
       }
-      for (const id of world.ids) {
+      for (const id of state.ids) {
         const status = (await statusOf(id)) ?? ''
-        seen.add(status)
-        expect([room.sent, 'rejected']).toContain(status)
-        expect(world.bank.countDebits(removeHyphens(id))).toBe(status === room.sent ? 1 : 0)
-        expect(await db().event.count({ where: room.told(id) })).toBe(1)
+        seenStatuses.add(status)
+        expect([room.sentStatus, 'rejected']).toContain(status)
+        expect(state.bank.countDebits(removeHyphens(id))).toBe(status === room.sentStatus ? 1 : 0)
+        expect(await db().event.count({ where: room.eventFilter(id) })).toBe(1)
       }
-      const known = new Set(world.ids.map(removeHyphens))
-      for (const { id, amount } of world.bank.sent) {
-        expect(known).toContain(id)
+      const orderIds = new Set(state.ids.map(removeHyphens))
+      for (const { id, amount } of state.bank.sentOrders) {
+        expect(orderIds).toContain(id)
         expect(amount).toBe(AMOUNT)
       }
-      await expectBalancedBooks(merchant.id)
+      await expectBalancedLedger(merchant.id)
     }
-    const commands = fc.array(command, { minLength: 1, maxLength: COMMANDS, size: 'max' })
-    await fc.assert(fc.asyncProperty(commands, holds), { numRuns: RUNS, endOnFailure: true })
-    if (RUNS >= 20) expect(seen).toEqual(new Set([room.sent, 'rejected']))
+    const commands = fc.array(command, { minLength: 1, maxLength: COMMAND_COUNT, size: 'max' })
+    await fc.assert(fc.asyncProperty(commands, checkCommands), {
+      numRuns: RUN_COUNT,
+      endOnFailure: true,
+    })
+    if (RUN_COUNT >= 20) expect(seenStatuses).toEqual(new Set([room.sentStatus, 'rejected']))
   },
-  RUNS * COMMANDS * 100 + 60_000,
+  RUN_COUNT * COMMAND_COUNT * 100 + 60_000,
 )

@@ -10,7 +10,7 @@ import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   inOwnDatabase,
   makeMerchant,
@@ -32,12 +32,12 @@ async function withdraw(key: string): Promise<string> {
   return (await createWithdrawal(merchant.id, 'test', order)).id
 }
 
-const find = (id: string) => findWithdrawal(merchant.id, 'test', id)
+const readWithdrawal = (id: string) => findWithdrawal(merchant.id, 'test', id)
 const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: removeHyphens(id) } })
 const sendAndReadStatus = async (id: string) => {
   await makeDue(id)
   await sendDueWithdrawals()
-  return (await find(id))?.status
+  return (await readWithdrawal(id))?.status
 }
 const makeDue = (id: string) =>
   db()
@@ -48,18 +48,20 @@ test('a withdrawal is sent once and approved when the bank has settled it', asyn
   await sendDueWithdrawals()
   expect(await ordersOf(id)).toMatchObject([{ kind: 'payout', amount: 4_000n }])
   await expect.poll(() => sendAndReadStatus(id), { timeout: 20_000 }).toBe('approved')
-  expect(await find(id)).toMatchObject({ end_to_end_id: expect.stringMatching(/^E\w{31}$/) })
+  expect(await readWithdrawal(id)).toMatchObject({
+    end_to_end_id: expect.stringMatching(/^E\w{31}$/),
+  })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 0 })
   expect(await ordersOf(id)).toHaveLength(1)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a withdrawal that the bank refuses is rejected with the reason, and the money returns', async () => {
   const id = await withdraw('reject@example.com')
   await expect.poll(() => sendAndReadStatus(id), { timeout: 20_000 }).toBe('rejected')
-  expect((await find(id))?.rejection_reason).toBe('The receiving bank refused the key')
+  expect((await readWithdrawal(id))?.rejection_reason).toBe('The receiving bank refused the key')
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a withdrawal without a result from the bank stays pending and held', async () => {
@@ -122,7 +124,7 @@ const sendDue = (bank: StubBank) => sendDueWithdrawals(() => bank)
 const makeDueAndSend = async (id: string, bank: StubBank) => {
   await makeDue(id)
   await sendDue(bank)
-  return (await find(id))?.status
+  return (await readWithdrawal(id))?.status
 }
 const eventsOf = (id: string) => db().event.count({ where: { subjectId: id } })
 
@@ -132,21 +134,21 @@ async function expectApprovedOnce(id: string, bank: StubBank): Promise<void> {
   expect(bank.countDebits(removeHyphens(id))).toBe(1)
   expect(await eventsOf(id)).toBe(1)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 0 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 }
 
 describe('a worker that lost its lease', () => {
-  const NO = { outcome: 'rejected', reason: 'No' } as const
+  const REJECTED = { outcome: 'rejected', reason: 'No' } as const
 
   test('rejects nothing that the new holder has sent, whatever the bank returns', async () => {
     const id = await withdraw('ana@example.com')
     const bank = new StubBank()
     bank.stall('before', async () => {
       expect(await makeDueAndSend(id, bank)).toBe('pending')
-      return NO
+      return REJECTED
     })
     expect(await sendDue(bank)).toBe(1)
-    expect(await find(id)).toMatchObject({ status: 'pending', rejection_reason: null })
+    expect(await readWithdrawal(id)).toMatchObject({ status: 'pending', rejection_reason: null })
     await expectApprovedOnce(id, bank)
   })
 
@@ -156,12 +158,12 @@ describe('a worker that lost its lease', () => {
     bank.stall('after', async () => {
       await makeDue(id)
       expect(await claim('withdrawals', 1)).toMatchObject([{ id, attempts: 2 }])
-      return NO
+      return REJECTED
     })
     await sendDue(bank)
-    expect((await find(id))?.status).toBe('pending')
-    const kept = await db().withdrawal.findFirstOrThrow({ where: { id } })
-    expect(kept.lease).not.toBeNull()
+    expect((await readWithdrawal(id))?.status).toBe('pending')
+    const stored = await db().withdrawal.findFirstOrThrow({ where: { id } })
+    expect(stored.lease).not.toBeNull()
     await expectApprovedOnce(id, bank)
   })
 
@@ -187,7 +189,7 @@ describe('a worker that lost its lease', () => {
       await makeDueAndSend(id, bank)
     })
     await makeDueAndSend(id, bank)
-    expect(bank.sent).toHaveLength(2)
+    expect(bank.sentOrders).toHaveLength(2)
     await expectApprovedOnce(id, bank)
   })
 
@@ -198,7 +200,7 @@ describe('a worker that lost its lease', () => {
     await makeDueAndSend(id, bank)
     bank.stall('after', releaseLeases)
     await makeDueAndSend(id, bank)
-    expect(bank.sent).toHaveLength(1)
+    expect(bank.sentOrders).toHaveLength(1)
     expect(await sendDue(bank)).toBe(1)
     await expectApprovedOnce(id, bank)
   })
@@ -215,7 +217,7 @@ test('a late first attempt makes the second a duplicate, and the withdrawal is n
       .then(() => undefined),
   )
   expect(await makeDueAndSend(id, bank)).toBe('pending')
-  expect(bank.sent).toHaveLength(3)
+  expect(bank.sentOrders).toHaveLength(3)
   await expectApprovedOnce(id, bank)
 })
 
@@ -226,14 +228,14 @@ test('a bank call that hangs does not delay the others', async () => {
     ids.push(await withdraw('ana@example.com'))
   }
   const bank = new StubBank()
-  let letGo = () => {}
-  bank.stall('before', () => new Promise<void>(resolve => (letGo = resolve)))
+  let release = () => {}
+  bank.stall('before', () => new Promise<void>(resolve => (release = resolve)))
   const working = sendDue(bank)
-  await expect.poll(() => bank.sent.length, { timeout: 20_000 }).toBe(19)
-  letGo()
+  await expect.poll(() => bank.sentOrders.length, { timeout: 20_000 }).toBe(19)
+  release()
   expect(await working).toBe(20)
-  await expect.poll(() => bank.sent.length).toBe(20)
-  expect(new Set(bank.sent.map(order => order.id))).toEqual(new Set(ids.map(removeHyphens)))
+  await expect.poll(() => bank.sentOrders.length).toBe(20)
+  expect(new Set(bank.sentOrders.map(order => order.id))).toEqual(new Set(ids.map(removeHyphens)))
 })
 
 test('the journal contains the bank calls, with the PIX key masked', async () => {

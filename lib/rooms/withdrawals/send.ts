@@ -12,14 +12,14 @@ import { orderRetryPauseMs, placeOrder, sendDueOrders } from '#lib/services/gate
  * Retry interval for withdrawals of an inactive account: they are sent at most this long after its
  * activation.
  */
-const INACTIVE_PAUSE_S = 15
+const INACTIVE_RETRY_S = 15
 
 /**
  * Sends due withdrawals, each under its own id, and queries withdrawals that the bank has not
  * settled. A lost response never rejects a withdrawal. Returns how many were due.
  */
 export function sendDueWithdrawals(chooseGateway = gatewayOf): Promise<number> {
-  return sendDueOrders('withdrawal', held => sendWithdrawal(held, chooseGateway))
+  return sendDueOrders('withdrawal', claim => sendWithdrawal(claim, chooseGateway))
 }
 
 async function sendWithdrawal(claim: Claim, chooseGateway: typeof gatewayOf): Promise<void> {
@@ -50,7 +50,7 @@ function callBank(claim: Claim, gateway: Gateway): Promise<OrderState | null> {
  */
 async function postponeUntilActive({ accountId, id, lease }: Claim): Promise<void> {
   await db().$executeRaw`
-    UPDATE withdrawals SET due_at = now() + make_interval(secs => ${INACTIVE_PAUSE_S}::int), lease = NULL,
+    UPDATE withdrawals SET due_at = now() + make_interval(secs => ${INACTIVE_RETRY_S}::int), lease = NULL,
       attempts = attempts - 1
     WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid AND lease = ${lease}::uuid`
 }

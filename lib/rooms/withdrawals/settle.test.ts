@@ -6,7 +6,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
@@ -28,24 +28,24 @@ function eventsOf(merchant: Account) {
 
 test('an approved withdrawal debits the held amount, and the event contains the final row', async () => {
   const { merchant, settlement } = await openWithdrawal()
-  const sentAs = endToEndId()
-  const row = await approveWithdrawal({ ...settlement, endToEndId: sentAs })
+  const paymentId = endToEndId()
+  const row = await approveWithdrawal({ ...settlement, endToEndId: paymentId })
   expect(row).toMatchObject({
     id: settlement.withdrawalId,
     status: 'approved',
-    end_to_end_id: sentAs,
+    end_to_end_id: paymentId,
     approved_at: expect.stringMatching(/Z$/),
     rejected_at: null,
     rejection_reason: null,
   })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
-  const [event, ...more] = await eventsOf(merchant)
-  expect(more).toEqual([])
+  const [event, ...others] = await eventsOf(merchant)
+  expect(others).toEqual([])
   expect(event).toMatchObject({ type: 'withdrawal.approved', sequence: 2n })
   expect(event?.resource).toEqual({ ...row, amount: 3_000 })
-  const kept = await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })
-  expect(kept).toMatchObject({ dueAt: null, lease: null })
-  await expectBalancedBooks(merchant.id)
+  const stored = await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })
+  expect(stored).toMatchObject({ dueAt: null, lease: null })
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a rejected withdrawal returns the held amount, and the event contains the reason', async () => {
@@ -62,19 +62,19 @@ test('a rejected withdrawal returns the held amount, and the event contains the 
   const events = await eventsOf(merchant)
   expect(events).toMatchObject([{ type: 'withdrawal.rejected', sequence: 2n }])
   expect(events[0]?.resource).toEqual({ ...row, amount: 3_000 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('20 concurrent approvals move the money once', async () => {
   const { merchant, settlement } = await openWithdrawal()
-  const sentAs = endToEndId()
+  const paymentId = endToEndId()
   const outcomes = await Promise.all(
-    Array.from({ length: 20 }, () => approveWithdrawal({ ...settlement, endToEndId: sentAs })),
+    Array.from({ length: 20 }, () => approveWithdrawal({ ...settlement, endToEndId: paymentId })),
   )
   expect(outcomes.filter(row => row !== null)).toHaveLength(1)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
   expect(await eventsOf(merchant)).toHaveLength(1)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('20 concurrent rejections return the money once', async () => {
@@ -85,24 +85,24 @@ test('20 concurrent rejections return the money once', async () => {
   expect(outcomes.filter(row => row !== null)).toHaveLength(1)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
   expect(await eventsOf(merchant)).toHaveLength(1)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('of concurrent approvals and rejections one wins, in row, ledger and event', async () => {
   const { merchant, settlement } = await openWithdrawal()
   const outcomes = await Promise.all(
-    Array.from({ length: 10 }, (_, nth) =>
-      nth % 2
+    Array.from({ length: 10 }, (_, index) =>
+      index % 2
         ? approveWithdrawal({ ...settlement, endToEndId: endToEndId() })
         : rejectWithdrawal({ ...settlement, reason: 'no' }),
     ),
   )
-  const [won, ...more] = outcomes.filter(row => row !== null)
-  expect(more).toEqual([])
+  const [won, ...others] = outcomes.filter(row => row !== null)
+  expect(others).toEqual([])
   const available = won?.status === 'approved' ? 7_000 : 10_000
   expect(await readBalances(merchant.id, 'test')).toEqual({ available, outbound: 0 })
   expect(await eventsOf(merchant)).toMatchObject([{ type: `withdrawal.${won?.status}` }])
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a final state does not change: a later result returns null and moves nothing', async () => {
@@ -122,45 +122,45 @@ test('a final state does not change: a later result returns null and moves nothi
   })
   for (const { merchant } of [approved, rejected]) {
     expect(await eventsOf(merchant)).toHaveLength(1)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   }
 })
 
 test('an unknown withdrawal, or one of another merchant, is not settled', async () => {
   const { merchant, settlement } = await openWithdrawal()
-  const other = await makeMerchant()
-  const foreign = { ...settlement, accountId: other.id }
+  const otherMerchant = await makeMerchant()
+  const foreign = { ...settlement, accountId: otherMerchant.id }
   expect(await approveWithdrawal({ ...foreign, endToEndId: endToEndId() })).toBeNull()
   expect(await rejectWithdrawal({ ...foreign, reason: 'no' })).toBeNull()
   const missing = { ...settlement, withdrawalId: newId() }
   expect(await rejectWithdrawal({ ...missing, reason: 'no' })).toBeNull()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
-  await expectBalancedBooks(merchant.id)
-  await expectBalancedBooks(other.id)
+  await expectBalancedLedger(merchant.id)
+  await expectBalancedLedger(otherMerchant.id)
 })
 
 test('an end-to-end id belongs to one withdrawal; a second one is refused without any write', async () => {
   const [first, second] = [await openWithdrawal(), await openWithdrawal()]
-  const sentAs = endToEndId()
-  await approveWithdrawal({ ...first.settlement, endToEndId: sentAs })
-  await expect(approveWithdrawal({ ...second.settlement, endToEndId: sentAs })).rejects.toThrow()
+  const paymentId = endToEndId()
+  await approveWithdrawal({ ...first.settlement, endToEndId: paymentId })
+  await expect(approveWithdrawal({ ...second.settlement, endToEndId: paymentId })).rejects.toThrow()
   expect(await readBalances(second.merchant.id, 'test')).toEqual({
     available: 7_000,
     outbound: 3_000,
   })
   expect(await eventsOf(second.merchant)).toEqual([])
-  await expectBalancedBooks(first.merchant.id)
-  await expectBalancedBooks(second.merchant.id)
+  await expectBalancedLedger(first.merchant.id)
+  await expectBalancedLedger(second.merchant.id)
 })
 
 async function countWakes(topic: Topic, work: () => Promise<unknown>): Promise<number> {
-  let times = 0
-  const stop = onWake(topic, () => {
-    times++
+  let count = 0
+  const unsubscribe = onWake(topic, () => {
+    count++
   })
   await work()
-  stop()
-  return times
+  unsubscribe()
+  return count
 }
 
 test('creating a withdrawal wakes its worker; settling it wakes the delivery worker once', async () => {
@@ -184,5 +184,5 @@ test('a stale lease settles nothing', async () => {
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
   const approved = { ...settlement, lease, endToEndId: endToEndId() }
   expect(await approveWithdrawal(approved)).toMatchObject({ status: 'approved' })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })

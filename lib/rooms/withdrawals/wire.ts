@@ -4,14 +4,14 @@ import { MODES } from '#lib/base/mode.ts'
 import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 
-const STATUS =
+const STATUS_DESCRIPTION =
   '`pending`: the amount is held. `approved`: it has left the account. `rejected`: it has returned to the balance.'
-const E2E = 'End-to-end id of the payment, 32 characters, or null.'
+const END_TO_END_ID_DESCRIPTION = 'End-to-end id of the payment, 32 characters, or null.'
 
-const created = {
+const createdFields = {
   id: z.uuid().meta(openApiMeta('Id of the withdrawal.', '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41')),
   amount: z.int().meta(openApiMeta('Amount, in cents.', 5000)),
-  status: z.enum(WITHDRAWAL_STATUSES).meta(openApiMeta(STATUS, 'pending')),
+  status: z.enum(WITHDRAWAL_STATUSES).meta(openApiMeta(STATUS_DESCRIPTION, 'pending')),
   pix_key_type: z
     .enum(PIX_KEY_TYPES)
     .meta(openApiMeta('Type as sent, or as inferred from the key.', 'email')),
@@ -22,14 +22,14 @@ const created = {
 export const WithdrawalCreated = z
   .object({
     message: z.string().meta(openApiMeta('Message for people.', 'Withdrawal created')),
-    data: z.object(created),
+    data: z.object(createdFields),
   })
   .meta({ id: 'WithdrawalCreated' })
 
 export const WithdrawalDetail = z
   .object({
-    ...created,
-    status: created.status.meta(openApiMeta(STATUS, 'approved')),
+    ...createdFields,
+    status: createdFields.status.meta(openApiMeta(STATUS_DESCRIPTION, 'approved')),
     external_id: z.string().nullable().meta(openApiMeta('Your reference, or null.', 'payout-77')),
     mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
     webhook_url: z
@@ -42,7 +42,10 @@ export const WithdrawalDetail = z
       .string()
       .nullable()
       .meta(openApiMeta('Reason that the bank gave, or null.', null)),
-    end_to_end_id: z.string().nullable().meta(openApiMeta(E2E, 'E0000000020261121013061b2c3d4e5f')),
+    end_to_end_id: z
+      .string()
+      .nullable()
+      .meta(openApiMeta(END_TO_END_ID_DESCRIPTION, 'E0000000020261121013061b2c3d4e5f')),
     approved_at: instant
       .nullable()
       .meta(openApiMeta('Time of approval, or null.', '2026-11-21T01:30:01.502913Z')),
@@ -60,7 +63,7 @@ export const WithdrawalRead = z.object({ data: WithdrawalDetail }).meta({ id: 'W
 export const WithdrawalPage = pageOf(WithdrawalDetail).meta({ id: 'WithdrawalPage' })
 
 export function createdWithdrawalToWire(withdrawal: WithdrawalRow) {
-  return pickFields(created, withdrawal)
+  return pickFields(createdFields, withdrawal)
 }
 
 /** Serializes in wire order. Rows that older versions stored in events have another order. */

@@ -10,10 +10,10 @@ const made = Prisma.sql`SELECT NULL::uuid AS account_id, 'test' AS mode, NULL::u
   100::bigint AS amount, NULL::timestamptz AS booked_at WHERE false`
 const from = Prisma.sql`made m`
 const returning = Prisma.sql`json_build_object('id', m.id)`
-const moved = columnsOf('m', ['account_id', 'mode', 'id', 'amount', 'booked_at'])
+const movedColumns = columnsOf('m', ['account_id', 'mode', 'id', 'amount', 'booked_at'])
 
 test('a source without a column that its movement or event reads does not compile', async () => {
-  const { amount: _, ...columns } = moved
+  const { amount: _, ...columns } = movedColumns
   const withoutAmount = bookMovement({
     ctes: { made },
     // @ts-expect-error A movement reads the amount.
@@ -24,7 +24,7 @@ test('a source without a column that its movement or event reads does not compil
   // @ts-expect-error An event reads its id, subject, URL and resource.
   const withoutEvent = bookMovement({
     ctes: { made },
-    source: { from, columns: moved },
+    source: { from, columns: movedColumns },
     movement: 'charge_paid',
     event: 'transaction.paid',
     returning,
@@ -32,7 +32,7 @@ test('a source without a column that its movement or event reads does not compil
   const eventAlone = recordEvent({
     ctes: { made },
     // @ts-expect-error Without a movement, an event reads the same columns.
-    source: { from, columns: moved },
+    source: { from, columns: movedColumns },
     event: 'transaction.paid',
     returning,
   })
@@ -48,7 +48,7 @@ test.each([
   ['an omitted part', { ctes: { made, unused: null } }],
 ])('a statement is valid SQL with %s', async (_what, parts) => {
   const movement = 'withdrawal_held'
-  const source = { from, columns: moved }
+  const source = { from, columns: movedColumns }
   const statement = bookMovement({ ctes: { made }, source, movement, returning, ...parts })
   expect(await db().$queryRaw(statement)).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { type MemberAction, recordAction } from '#lib/base/audit/record.ts'
 import type { Prisma } from '#lib/base/db/client.ts'
 import { type IdempotentRequest, storeKeySql } from '#lib/base/db/idempotency.ts'
-import { buildStatement, type Ctes, listCtes, type Source } from '#lib/base/db/statement.ts'
+import { buildStatement, type Ctes, joinCtes, type Source } from '#lib/base/db/statement.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { type TransferColumn, transferCtes } from '#lib/services/ledger/transfer.ts'
 import { type EventColumn, eventCtes } from '#lib/services/webhooks/events.ts'
@@ -36,7 +36,7 @@ export function bookMovement(booking: BookingWithEvent | BookingWithoutEvent): P
     ctes: { kept: storeKeySql(idempotency), ...ctes },
     source,
     parts: [
-      auditInsert && listCtes({ noted: auditInsert }),
+      auditInsert && joinCtes({ noted: auditInsert }),
       transferCtes(movement, 'source'),
       event ? eventCtes(event, 'source', { after: 'ledger_moved' }) : null,
     ],

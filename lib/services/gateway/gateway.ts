@@ -11,12 +11,12 @@ export interface Gateway {
    * Whether calls leave this process. Such calls are journaled, and their outcome may remain
    * unknown.
    */
-  readonly remote: boolean
+  readonly isRemote: boolean
   /**
    * Ages at which an open charge is queried, for a bank without payment notifications; after the
    * last age, at each of its multiples. Unset: a charge is queried only when it expires.
    */
-  readonly asksAfterMs?: readonly number[]
+  readonly queryAgesMs?: readonly number[]
 
   /**
    * Builds the BR Code of a charge without calling the bank, so that one statement stores the
@@ -56,7 +56,7 @@ export interface Gateway {
 }
 
 export interface GatewayNotification {
-  about: 'charge' | 'payout' | 'refund'
+  kind: 'charge' | 'payout' | 'refund'
   id: string
 }
 

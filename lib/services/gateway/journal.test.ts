@@ -24,9 +24,9 @@ const payout = (id: string, dictKey = 'ana.beatriz@example.com') => ({
 test('a call is stored before it starts, and its outcome when it ends', async () => {
   const order = subject()
   const bank = new StubBank()
-  let during: unknown
+  let callsDuring: unknown
   bank.stall('before', async () => {
-    during = await callsOf(order.id)
+    callsDuring = await callsOf(order.id)
   })
   expect(await withJournal(bank, [order]).sendPayout(payout(order.id))).toMatchObject({
     outcome: 'ok',
@@ -38,7 +38,7 @@ test('a call is stored before it starts, and its outcome when it ends', async ()
     operation: 'sendPayout',
     request: { id: removeHyphens(order.id), amount: 5_000, dictKey: 'a***@example.com' },
   }
-  expect(during).toMatchObject([
+  expect(callsDuring).toMatchObject([
     { ...expectedCall, outcome: null, response: null, finishedAt: null },
   ])
   expect(await callsOf(order.id)).toMatchObject([
@@ -67,7 +67,7 @@ test('a call that times out is unknown, even if the response arrives later', asy
   const order = subject()
   const bank = new StubBank()
   let respond = () => {}
-  bank.stall('after', () => new Promise<void>(done => (respond = done)))
+  bank.stall('after', () => new Promise<void>(resolve => (respond = resolve)))
   const lost = await withJournal(bank, [order], 50).sendPayout(payout(order.id))
   expect(lost).toEqual({ outcome: 'unknown', reason: 'no response in time' })
   respond()
@@ -88,8 +88,8 @@ test('a call that times out is unknown, even if the response arrives later', asy
 test('a refusal with a reason code is stored as its English sentence', async () => {
   const order = subject()
   const reason = { code: 'key_refused', params: {} } as const
-  const refuse = async () => ({ outcome: 'ok', value: { state: 'refused', reason } }) as const
-  const bank = Object.assign(new StubBank(), { getPayout: refuse })
+  const refusePayout = async () => ({ outcome: 'ok', value: { state: 'refused', reason } }) as const
+  const bank = Object.assign(new StubBank(), { getPayout: refusePayout })
   await withJournal(bank, [order]).getPayout(removeHyphens(order.id))
   expect((await callsOf(order.id))[0]?.response).toEqual({
     state: 'refused',
@@ -114,12 +114,12 @@ test.each([
   ['rejected', { outcome: 'rejected', reason: 'No' }],
   ['down', { outcome: 'retryable', reason: 'down' }],
   ['lost after', { outcome: 'unknown', reason: 'the connection broke' }],
-] as const)('the outcome of "%s" is stored as the bank reported it', async (fate, answer) => {
+] as const)('the outcome of "%s" is stored as the bank reported it', async (behavior, result) => {
   const order = subject()
   const bank = new StubBank()
-  bank.setScript(removeHyphens(order.id), { sends: [fate] })
-  expect(await withJournal(bank, [order]).sendPayout(payout(order.id))).toEqual(answer)
-  const { outcome, reason } = answer
+  bank.setScript(removeHyphens(order.id), { sends: [behavior] })
+  expect(await withJournal(bank, [order]).sendPayout(payout(order.id))).toEqual(result)
+  const { outcome, reason } = result
   expect(await callsOf(order.id)).toMatchObject([{ outcome, response: { reason } }])
 })
 
@@ -179,13 +179,13 @@ describe('the journal contains no payer data', () => {
     ['52998224725', '***.982.247-**'],
     ['+5511987654321', '+55 (11) *****-4321'],
     ['what is this', '***'],
-  ])('the PIX key %s is stored as %s', async (dictKey, shown) => {
+  ])('the PIX key %s is stored as %s', async (dictKey, maskedKey) => {
     const order = subject()
     const bank = new StubBank()
     bank.sendPayout = async sent => ({ outcome: 'rejected', reason: `No key ${sent.dictKey}` })
     await withJournal(bank, [order]).sendPayout(payout(order.id, dictKey))
     expect(await callsOf(order.id)).toMatchObject([
-      { request: { dictKey: shown }, response: { reason: `No key ${shown}` } },
+      { request: { dictKey: maskedKey }, response: { reason: `No key ${maskedKey}` } },
     ])
   })
 

@@ -32,7 +32,7 @@ export type GatewayCalls = Pick<
 interface Call<Value> {
   operation: keyof GatewayCalls
   /** Ids of the subjects without hyphens; for a charge, the txid. */
-  about: string[]
+  subjectIds: string[]
   request: (txid: string) => object
   make: () => Promise<GatewayResult<Value>>
   /** Selects the part of the response that is journaled for one subject. Default: all of it. */
@@ -58,9 +58,9 @@ export function withJournal(
   subjects: Subject[],
   timeoutMs = CALL_TIMEOUT_MS,
 ): GatewayCalls {
-  if (!gateway.remote) return gateway
+  if (!gateway.isRemote) return gateway
   const call = <Value>(parts: Call<Value>) => {
-    const ids = new Set(parts.about)
+    const ids = new Set(parts.subjectIds)
     const callSubjects = subjects.filter(subject => ids.has(removeHyphens(subject.id)))
     return journalCall(gateway.name, callSubjects, parts, timeoutMs)
   }
@@ -68,10 +68,10 @@ export function withJournal(
     operation: keyof GatewayCalls,
     request: { id: string; dictKey?: string } | { txid: string },
     make: () => Promise<GatewayResult<Value>>,
-    more: Pick<Call<Value>, 'part' | 'hidden'> = {},
+    options: Pick<Call<Value>, 'part' | 'hidden'> = {},
   ) => {
-    const about = ['id' in request ? request.id : request.txid]
-    return call({ operation, about, request: () => request, make, ...more })
+    const subjectIds = ['id' in request ? request.id : request.txid]
+    return call({ operation, subjectIds, request: () => request, make, ...options })
   }
   return {
     createCharge(order) {
@@ -82,10 +82,10 @@ export function withJournal(
     getCharges: txids =>
       call({
         operation: 'getCharges',
-        about: txids,
+        subjectIds: txids,
         request: txid => ({ txid }),
         make: () => gateway.getCharges(txids),
-        part: (known, txid) => known.get(txid) ?? null,
+        part: (states, txid) => states.get(txid) ?? null,
       }),
     cancelCharge: txid => journalOne('cancelCharge', { txid }, () => gateway.cancelCharge(txid)),
     sendPayout(order) {
@@ -149,8 +149,11 @@ async function journalCall<Value>(
 }
 
 function redact(json: string, hidden: Record<string, string>): string {
-  return Object.entries(hidden).reduce((text, [secret, shown]) => {
-    const [from, to] = [JSON.stringify(secret).slice(1, -1), JSON.stringify(shown).slice(1, -1)]
+  return Object.entries(hidden).reduce((text, [secret, replacement]) => {
+    const [from, to] = [
+      JSON.stringify(secret).slice(1, -1),
+      JSON.stringify(replacement).slice(1, -1),
+    ]
     return from ? text.replaceAll(from, () => to) : text
   }, json)
 }

@@ -18,13 +18,13 @@ export function orderRetryPauseMs(attempts: number): number {
 /** Claims due orders and sends them independently of each other. Returns the number claimed. */
 export function sendDueOrders(
   kind: 'withdrawal' | 'refund',
-  send: (held: Claim) => Promise<unknown>,
+  send: (claim: Claim) => Promise<unknown>,
 ): Promise<number> {
   return withLease(`${kind}s`, BATCH_MAX, due =>
-    runConcurrently(due, CONCURRENCY_MAX, async held => {
+    runConcurrently(due, CONCURRENCY_MAX, async claim => {
       // A failure must not stop other orders. The order becomes due again when its lease expires.
-      await send(held).catch(error =>
-        log().error({ err: error, [`${kind}Id`]: held.id }, `sending a ${kind} failed`),
+      await send(claim).catch(error =>
+        log().error({ err: error, [`${kind}Id`]: claim.id }, `sending a ${kind} failed`),
       )
     }),
   )
@@ -42,23 +42,23 @@ interface OrderCalls {
  * order.
  */
 export async function placeOrder(
-  held: Claim,
+  claim: Claim,
   { query, send }: OrderCalls,
 ): Promise<OrderState | null> {
-  const mayHaveArrived = held.attempts > 1
+  const mayHaveArrived = claim.attempts > 1
   if (mayHaveArrived) {
     // A rejected query is no answer about the order: its money may have moved.
-    const known = await query()
-    if (known.outcome !== 'ok') return null
-    if (known.value) return known.value
+    const queryResult = await query()
+    if (queryResult.outcome !== 'ok') return null
+    if (queryResult.value) return queryResult.value
   }
-  if (!isLeaseHeld(held)) return null
+  if (!isLeaseHeld(claim)) return null
   const result = await send()
   if (result?.outcome === 'ok') return result.value
   if (result?.outcome !== 'rejected') return null
   const refused = { state: 'refused', reason: result.reason } as const
   if (!mayHaveArrived) return refused
   // The bank may reject this attempt because an earlier attempt has arrived meanwhile.
-  const known = await query()
-  return known.outcome === 'ok' ? (known.value ?? refused) : null
+  const queryResult = await query()
+  return queryResult.outcome === 'ok' ? (queryResult.value ?? refused) : null
 }

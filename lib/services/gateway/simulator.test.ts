@@ -114,15 +114,15 @@ describe('a charge', () => {
     await decideCharge(paid, 700, 'paid')
     await decideCharge(failed, 800, 'failed')
     const result = await simulator.getCharges([paid, failed, unknown])
-    const known = result.outcome === 'ok' ? result.value : new Map()
-    expect(known.size).toBe(2)
-    expect(known.get(paid)).toEqual({
+    const states = result.outcome === 'ok' ? result.value : new Map()
+    expect(states.size).toBe(2)
+    expect(states.get(paid)).toEqual({
       state: 'paid',
       amount: 700,
       endToEndId: expect.stringMatching(END_TO_END_ID),
       paidAt: expect.any(Date),
     })
-    expect(known.get(failed)).toEqual({ state: 'failed' })
+    expect(states.get(failed)).toEqual({ state: 'failed' })
   })
 
   test('once paid keeps its state, end-to-end id and time', async () => {

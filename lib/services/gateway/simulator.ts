@@ -44,7 +44,7 @@ interface OrderRow {
  */
 export const simulator: Gateway = {
   name: 'simulator',
-  remote: false,
+  isRemote: false,
   buildBrCode: buildChargeCode,
   createCharge,
   getCharges,
@@ -65,8 +65,8 @@ function buildChargeCode(order: ChargeOrder): GatewayResult<OpenedCharge> | null
 }
 
 async function createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCharge>> {
-  const known = buildChargeCode(order)
-  if (known) return known
+  const result = buildChargeCode(order)
+  if (result) return result
   await db().$executeRaw`
     INSERT INTO simulator_orders (id, kind, amount, state, settles_at)
     VALUES (${order.txid}, 'charge', ${order.amount}::bigint, 'failed',
@@ -107,10 +107,10 @@ export async function decideCharge(
   amount: number,
   outcome: 'paid' | 'failed' | 'expired',
 ): Promise<ChargeState> {
-  const paidWith = outcome === 'paid' ? newEndToEndId() : null
+  const endToEndId = outcome === 'paid' ? newEndToEndId() : null
   const [row] = await db().$queryRaw<OrderRow[]>`
     INSERT INTO simulator_orders (id, kind, amount, state, end_to_end_id, settles_at)
-    VALUES (${txid}, 'charge', ${amount}::bigint, ${outcome}, ${paidWith}, now())
+    VALUES (${txid}, 'charge', ${amount}::bigint, ${outcome}, ${endToEndId}, now())
     ON CONFLICT (id) DO UPDATE SET
       state = CASE WHEN simulator_orders.state = 'paid' THEN 'paid' ELSE EXCLUDED.state END,
       end_to_end_id = COALESCE(simulator_orders.end_to_end_id, EXCLUDED.end_to_end_id),
@@ -145,10 +145,10 @@ async function acceptOrder(
     VALUES (${id}, ${kind}, ${amount}::bigint, ${state}, ${reason}, ${code}, ${newEndToEndId()},
       now() + make_interval(secs => ${SETTLES_AFTER_MS}::float8 / 1000))
     ON CONFLICT (id) DO NOTHING`
-  const known = await getOrder(id, kind)
-  if (known.outcome === 'ok' && known.value === null)
+  const order = await getOrder(id, kind)
+  if (order.outcome === 'ok' && order.value === null)
     return { outcome: 'unknown', reason: 'not kept' }
-  return known as GatewayResult<OrderState>
+  return order as GatewayResult<OrderState>
 }
 
 /** Decides a payout at the simulated bank at once. The outcome of a settled payout is final. */
@@ -170,10 +170,10 @@ export async function decidePayout(
       state = CASE WHEN o.state = 'taken' OR o.settles_at > now() THEN EXCLUDED.state ELSE o.state END,
       reason = COALESCE(o.reason, EXCLUDED.reason),
       settles_at = LEAST(o.settles_at, now())`
-  const known = await getOrder(id, 'payout')
-  if (known.outcome !== 'ok' || !known.value)
+  const order = await getOrder(id, 'payout')
+  if (order.outcome !== 'ok' || !order.value)
     throw new Invariant(`the simulator stored no order for payout ${id}`)
-  return known.value
+  return order.value
 }
 
 async function getOrder(id: string, kind: string): Promise<GatewayResult<OrderState | null>> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 
 test('a new merchant has three empty ledgers in each mode', async () => {
   const merchant = await makeMerchant()
@@ -17,7 +17,7 @@ test('a new merchant has three empty ledgers in each mode', async () => {
     'test external 0 0',
     'test outbound 0 0',
   ])
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test("money received in test mode changes no live balance and no other merchant's", async () => {
@@ -26,6 +26,6 @@ test("money received in test mode changes no live balance and no other merchant'
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 0 })
   expect(await readBalances(merchant.id, 'live')).toEqual({ available: 0, outbound: 0 })
   expect(await readBalances(other.id, 'test')).toEqual({ available: 0, outbound: 0 })
-  await expectBalancedBooks(merchant.id)
-  await expectBalancedBooks(other.id)
+  await expectBalancedLedger(merchant.id)
+  await expectBalancedLedger(other.id)
 })

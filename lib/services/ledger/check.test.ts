@@ -34,14 +34,14 @@ async function corrupt(statement: string, values: string[]): Promise<void> {
   await client.end()
 }
 
-async function makeShop() {
+async function makeFundedMerchant() {
   const merchant = await makeMerchant()
   await fundMerchant(merchant, 5_000)
   return merchant
 }
 
 test('new accounts are checked at once, and again only after an hour', async () => {
-  const { id } = await makeShop()
+  const { id } = await makeFundedMerchant()
   expect(await readCheck(id)).toBeNull()
   expect(await checkLedgers()).toBeGreaterThan(0)
   const first = await readCheck(id)
@@ -55,7 +55,7 @@ test('new accounts are checked at once, and again only after an hour', async () 
 })
 
 test('the accounts checked longest ago come first', async () => {
-  const [older, newer] = [await makeShop(), await makeShop()]
+  const [older, newer] = [await makeFundedMerchant(), await makeFundedMerchant()]
   await checkLedgers()
   await setCheckAge(newer.id, 120)
   await setCheckAge(older.id, 240)
@@ -66,10 +66,10 @@ test('the accounts checked longest ago come first', async () => {
 })
 
 test('a changed balance is reported until it is correct again', async () => {
-  const { id } = await makeShop()
-  const tamper = (by: number) =>
+  const { id } = await makeFundedMerchant()
+  const tamper = (difference: number) =>
     corrupt(
-      `UPDATE ledger_accounts SET balance = balance + ${by}
+      `UPDATE ledger_accounts SET balance = balance + ${difference}
       WHERE account_id = $1::uuid AND mode = 'test' AND ledger = 'available'`,
       [id],
     )
@@ -84,15 +84,15 @@ test('a changed balance is reported until it is correct again', async () => {
 })
 
 test('of two concurrent workers only one checks an account', async () => {
-  const { id } = await makeShop()
+  const { id } = await makeFundedMerchant()
   const other = connect({ poolMax: 1 })
-  const done = await other.$transaction(async tx => {
+  const isChecked = await other.$transaction(async tx => {
     await tx.$executeRaw`
       SELECT pg_advisory_xact_lock(hashtextextended('ledger check ' || ${id}, 0))`
     return checkLedger(database, id)
   })
   await other.$disconnect()
-  expect(done).toBe(false)
+  expect(isChecked).toBe(false)
   expect(await readCheck(id)).toBeNull()
   expect(await checkLedger(database, id)).toBe(true)
 })

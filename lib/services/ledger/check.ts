@@ -49,12 +49,14 @@ export async function checkLedger(database: Database, accountId: string): Promis
       SELECT now() AS at,
         pg_try_advisory_xact_lock(hashtextextended('ledger check ' || ${accountId}, 0)) AS locked`
     if (!start?.locked) return null
-    const broken = (await listFindings(tx, accountId)).find(({ wrong }) => wrong !== null)
+    const broken = (await listFindings(tx, accountId)).find(
+      ({ violation: wrong }) => wrong !== null,
+    )
     return { at: start.at, broken }
   })
   if (!result) return false
   const { at, broken } = result
-  const wrong = broken ? `${broken.promise}: ${broken.wrong}` : null
+  const wrong = broken ? `${broken.invariant}: ${broken.violation}` : null
   await database.$executeRaw`
     INSERT INTO ledger_checks (account_id, checked_at, wrong)
     VALUES (${accountId}::uuid, ${at}, ${wrong})

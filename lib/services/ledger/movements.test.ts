@@ -5,7 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { MOVEMENTS } from '#lib/services/ledger/movements.ts'
-import { expectBalancedBooks, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 
 let client: Client
 let merchant: Account
@@ -16,13 +16,13 @@ beforeAll(async () => {
   await fundMerchant(merchant, 5_000)
 })
 afterAll(async () => {
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 0 })
   await client.end()
 })
 
 /** Runs a statement as the table owner and rolls it back; returns the violated constraint. */
-async function refusalOf(sql: string, values?: unknown[]): Promise<string | undefined> {
+async function findBrokenConstraint(sql: string, values?: unknown[]): Promise<string | undefined> {
   await client.query('BEGIN')
   try {
     await client.query(sql, values)
@@ -38,17 +38,21 @@ test.each(['ledger_entries', 'ledger_transfers', 'audit_log'])(
   '%s cannot be updated, deleted or truncated, even if no row matches',
   async table => {
     const rule = `${table}_append_only`
-    expect(await refusalOf(`UPDATE ${table} SET created_at = now()`)).toBe(rule)
-    expect(await refusalOf(`UPDATE ${table} SET created_at = now() WHERE false`)).toBe(rule)
-    expect(await refusalOf(`DELETE FROM ${table}`)).toBe(rule)
-    expect(await refusalOf(`TRUNCATE ${table} CASCADE`)).toBe(rule)
+    expect(await findBrokenConstraint(`UPDATE ${table} SET created_at = now()`)).toBe(rule)
+    expect(await findBrokenConstraint(`UPDATE ${table} SET created_at = now() WHERE false`)).toBe(
+      rule,
+    )
+    expect(await findBrokenConstraint(`DELETE FROM ${table}`)).toBe(rule)
+    expect(await findBrokenConstraint(`TRUNCATE ${table} CASCADE`)).toBe(rule)
   },
 )
 
 test('ledger accounts cannot be deleted or truncated', async () => {
   const rule = /^ledger_(accounts|entries)_append_only$/
-  expect(await refusalOf('DELETE FROM ledger_accounts')).toBe('ledger_accounts_append_only')
-  expect(await refusalOf('TRUNCATE ledger_accounts CASCADE')).toMatch(rule)
+  expect(await findBrokenConstraint('DELETE FROM ledger_accounts')).toBe(
+    'ledger_accounts_append_only',
+  )
+  expect(await findBrokenConstraint('TRUNCATE ledger_accounts CASCADE')).toMatch(rule)
 })
 
 describe('the database refuses a balance with the wrong sign', () => {
@@ -59,8 +63,8 @@ describe('the database refuses a balance with the wrong sign', () => {
   ])('%s at %i', async (ledger, balance, rule) => {
     const sql = `UPDATE ledger_accounts SET balance = $1
       WHERE account_id = $2 AND mode = 'test' AND ledger = $3`
-    expect(await refusalOf(sql, [balance, merchant.id, ledger])).toBe(rule)
-    expect(await refusalOf(sql, [0, merchant.id, ledger])).toBeUndefined()
+    expect(await findBrokenConstraint(sql, [balance, merchant.id, ledger])).toBe(rule)
+    expect(await findBrokenConstraint(sql, [0, merchant.id, ledger])).toBeUndefined()
   })
 })
 
@@ -70,22 +74,22 @@ const TRANSFER = `INSERT INTO ledger_transfers
 test('the database allows exactly the defined movements with their debit and credit sides', async () => {
   const ledgers = ['available', 'outbound', 'external']
   const kinds = [...Object.keys(MOVEMENTS), 'gift']
-  const taken: Record<string, { debit: string; credit: string }> = {}
+  const allowed: Record<string, { debit: string; credit: string }> = {}
   for (const kind of kinds) {
     for (const debit of ledgers) {
       for (const credit of ledgers) {
         const values = [merchant.id, kind, newId(), debit, credit, 100]
-        if (!(await refusalOf(TRANSFER, values))) taken[kind] = { debit, credit }
+        if (!(await findBrokenConstraint(TRANSFER, values))) allowed[kind] = { debit, credit }
       }
     }
   }
-  expect(taken).toEqual(MOVEMENTS)
+  expect(allowed).toEqual(MOVEMENTS)
 })
 
 test('a transfer of zero or a negative amount is refused', async () => {
   for (const amount of [0, -1]) {
     const values = [merchant.id, 'charge_paid', newId(), 'external', 'available', amount]
-    expect(await refusalOf(TRANSFER, values)).toBe('ledger_transfers_amount_positive')
+    expect(await findBrokenConstraint(TRANSFER, values)).toBe('ledger_transfers_amount_positive')
   }
 })
 
@@ -93,8 +97,8 @@ test('a movement is booked once per subject', async () => {
   const subject = newId()
   const values = [merchant.id, 'charge_paid', subject, 'external', 'available', 100]
   const twice = `WITH once AS (${TRANSFER} RETURNING 1) ${TRANSFER}`
-  expect(await refusalOf(TRANSFER, values)).toBeUndefined()
-  expect(await refusalOf(twice, values)).toBe('ledger_transfers_pkey')
+  expect(await findBrokenConstraint(TRANSFER, values)).toBeUndefined()
+  expect(await findBrokenConstraint(twice, values)).toBe('ledger_transfers_pkey')
 })
 
 test('an entry needs an existing transfer and is unique per ledger', async () => {
@@ -106,10 +110,10 @@ test('an entry needs an existing transfer and is unique per ledger', async () =>
     'SELECT subject_id FROM ledger_transfers WHERE account_id = $1',
     [merchant.id],
   )
-  expect(await refusalOf(entry(newId(), 'test'))).toBe(
+  expect(await findBrokenConstraint(entry(newId(), 'test'))).toBe(
     'ledger_entries_account_id_kind_subject_id_fkey',
   )
-  expect(await refusalOf(entry(rows[0].subject_id, 'test'))).toBe(
+  expect(await findBrokenConstraint(entry(rows[0].subject_id, 'test'))).toBe(
     'ledger_entries_account_id_kind_subject_id_ledger_key',
   )
 })

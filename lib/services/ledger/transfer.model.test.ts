@@ -9,11 +9,11 @@ import { makeDatabase } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 
 /** Number of random histories; `npm run torture` runs 1,000. */
-const RUNS = Number(process.env.MODEL_RUNS || 200)
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 200)
 /** A book is an account in one mode: two accounts in both modes. */
-const BOOKS = 4
+const BOOK_COUNT = 4
 /** Few subjects, so that movements often repeat a subject. */
-const SUBJECTS = 12
+const SUBJECT_COUNT = 12
 
 type Ledger = 'available' | 'outbound' | 'external'
 type Opening = 'charge_paid' | 'withdrawal_held' | 'refund_held'
@@ -49,14 +49,14 @@ const SIDES: Record<Movement, [from: Ledger, to: Ledger]> = {
 }
 
 class Model {
-  readonly ids = Array.from({ length: SUBJECTS * 3 }, () => newId()).sort()
+  readonly ids = Array.from({ length: SUBJECT_COUNT * 3 }, () => newId()).sort()
   readonly balances = new Map<string, number>()
   readonly history = new Map<string, Entry[]>()
   readonly moved = new Set<string>()
   readonly amounts = new Map<string, number>()
 
   constructor() {
-    for (let book = 0; book < BOOKS; book++) {
+    for (let book = 0; book < BOOK_COUNT; book++) {
       for (const ledger of ['available', 'outbound', 'external']) {
         this.balances.set(`${book} ${ledger}`, 0)
         this.history.set(`${book} ${ledger}`, [])
@@ -70,14 +70,14 @@ class Model {
    */
   rowsOf({ movement, rows }: Command): Row[] {
     const family = movement.split('_')[0] ?? ''
-    const offset = ['charge', 'withdrawal', 'refund'].indexOf(family) * SUBJECTS
-    const wanted = rows.map(({ subject, amount }) => {
+    const offset = ['charge', 'withdrawal', 'refund'].indexOf(family) * SUBJECT_COUNT
+    const candidates = rows.map(({ subject, amount }) => {
       const id = this.ids[offset + subject] ?? ''
-      const known = isClosing(movement) ? this.amounts.get(id) : amount
-      return { subject, book: subject % BOOKS, id, amount: known ?? 0 }
+      const heldAmount = isClosing(movement) ? this.amounts.get(id) : amount
+      return { subject, book: subject % BOOK_COUNT, id, amount: heldAmount ?? 0 }
     })
-    if (!isClosing(movement)) return wanted
-    return wanted.filter(({ id }) => {
+    if (!isClosing(movement)) return candidates
+    return candidates.filter(({ id }) => {
       const ended = [`${family}_sent`, `${family}_returned`].filter(kind =>
         this.moved.has(`${kind} ${id}`),
       )
@@ -91,7 +91,7 @@ class Model {
     if (new Set(keys).size < keys.length || keys.some(key => this.moved.has(key))) return false
     const [from, to] = SIDES[movement]
     if (from !== 'external') {
-      for (let book = 0; book < BOOKS; book++) {
+      for (let book = 0; book < BOOK_COUNT; book++) {
         const debited = rows.reduce((sum, row) => sum + (row.book === book ? row.amount : 0), 0)
         if (debited > this.balance(book, from)) return false
       }
@@ -159,14 +159,14 @@ function writeSubjectSql(movement: Movement): Prisma.Sql {
   }
 }
 
-interface Place {
+interface LedgerKey {
   account_id: string
   mode: string
   ledger: string
 }
 
 /** The real ledgers of one run, written without Prisma, which would take most of the time. */
-class Books {
+class LedgerDatabase {
   readonly accounts = [newId(), newId()].sort()
   private readonly client: Client
 
@@ -183,7 +183,7 @@ class Books {
    * Creates the accounts, each with one open charge that has the account's id. All refunds of an
    * account reference that charge.
    */
-  async open(): Promise<void> {
+  async createAccounts(): Promise<void> {
     await this.query(
       'open',
       Prisma.sql`
@@ -206,7 +206,7 @@ class Books {
     const modes = rows.map(row => (row.book % 2 ? 'live' : 'test'))
     const ids = rows.map(row => row.id)
     const amounts = rows.map(row => row.amount)
-    const moving = Prisma.sql`
+    const statement = Prisma.sql`
       WITH source AS (
         SELECT *, NULL::timestamptz AS booked_at FROM unnest(${accounts}::uuid[],
           ${modes}::text[], ${ids}::uuid[], ${amounts}::bigint[])
@@ -214,7 +214,7 @@ class Books {
       ), written AS (${writeSubjectSql(movement)}), ${transferCtes(movement, 'source')}
       SELECT 1`
     try {
-      await this.query(movement, moving)
+      await this.query(movement, statement)
       return true
     } catch (error) {
       expect((error as DatabaseError).constraint).toBeOneOf([
@@ -228,38 +228,38 @@ class Books {
     }
   }
 
-  private nameOf(place: Place): string {
-    const book = this.accounts.indexOf(place.account_id) * 2 + (place.mode === 'live' ? 1 : 0)
-    return `${book} ${place.ledger}`
+  private keyOf(key: LedgerKey): string {
+    const book = this.accounts.indexOf(key.account_id) * 2 + (key.mode === 'live' ? 1 : 0)
+    return `${book} ${key.ledger}`
   }
 
   async balances(): Promise<Map<string, number>> {
-    const rows = await this.query<Place & { balance: string }>(
+    const rows = await this.query<LedgerKey & { balance: string }>(
       'balances',
       Prisma.sql`SELECT account_id, mode, ledger, balance FROM ledger_accounts
         WHERE account_id = ANY (${this.accounts}::uuid[])`,
     )
-    return new Map(rows.map(row => [this.nameOf(row), Number(row.balance)]))
+    return new Map(rows.map(row => [this.keyOf(row), Number(row.balance)]))
   }
 
   async history(): Promise<Map<string, Entry[]>> {
-    const rows = await this.query<Place & { amount: string; after: string }>(
+    const rows = await this.query<LedgerKey & { amount: string; after: string }>(
       'history',
       Prisma.sql`SELECT account_id, mode, ledger, amount, balance_after AS after
         FROM ledger_entries WHERE account_id = ANY (${this.accounts}::uuid[]) ORDER BY version`,
     )
-    const found = new Map<string, Entry[]>()
+    const histories = new Map<string, Entry[]>()
     for (const row of rows) {
-      const entries = found.get(this.nameOf(row)) ?? []
+      const entries = histories.get(this.keyOf(row)) ?? []
       entries.push({ amount: Number(row.amount), after: Number(row.after) })
-      found.set(this.nameOf(row), entries)
+      histories.set(this.keyOf(row), entries)
     }
-    return found
+    return histories
   }
 }
 
 const row = fc.record({
-  subject: fc.nat(SUBJECTS - 1),
+  subject: fc.nat(SUBJECT_COUNT - 1),
   amount: fc.integer({ min: 1_000, max: 9_000 }),
 })
 const rows = fc.array(row, { minLength: 1, maxLength: 4 })
@@ -285,32 +285,32 @@ afterAll(async () => {
   await database.$disconnect()
 })
 
-test(`${RUNS} random histories of movements leave the same balances as a plain model`, async () => {
+test(`${RUN_COUNT} random histories of movements leave the same balances as a plain model`, async () => {
   const counts = { moved: 0, refused: 0 }
   async function checkHistory(commands: Command[]): Promise<void> {
     const model = new Model()
-    const books = new Books(client)
-    await books.open()
-    for (const wanted of commands) {
-      const planned = model.rowsOf(wanted)
-      const shouldMove = model.apply(wanted.movement, planned)
-      expect(await books.apply(wanted.movement, planned)).toBe(shouldMove)
-      expect(await books.balances()).toEqual(model.balances)
+    const ledgers = new LedgerDatabase(client)
+    await ledgers.createAccounts()
+    for (const step of commands) {
+      const planned = model.rowsOf(step)
+      const shouldMove = model.apply(step.movement, planned)
+      expect(await ledgers.apply(step.movement, planned)).toBe(shouldMove)
+      expect(await ledgers.balances()).toEqual(model.balances)
       counts[shouldMove ? 'moved' : 'refused'] += planned.length > 0 ? 1 : 0
     }
     const written = [...model.history].filter(([, entries]) => entries.length > 0)
-    expect(await books.history()).toEqual(new Map(written))
+    expect(await ledgers.history()).toEqual(new Map(written))
   }
   const commands = fc.array(command, { minLength: 1, maxLength: 12, size: 'max' })
-  await fc.assert(fc.asyncProperty(commands, checkHistory), { numRuns: RUNS })
+  await fc.assert(fc.asyncProperty(commands, checkHistory), { numRuns: RUN_COUNT })
 
   // Both results must occur often enough, otherwise the test proves nothing.
-  expect(counts.moved).toBeGreaterThan(RUNS)
-  expect(counts.refused).toBeGreaterThan(RUNS / 2)
+  expect(counts.moved).toBeGreaterThan(RUN_COUNT)
+  expect(counts.refused).toBeGreaterThan(RUN_COUNT / 2)
   const { findings, transfers } = await verifyLedger(database)
   // These refunds reference an unpaid charge, which does not count them.
-  const checked = findings.filter(({ promise }) => !promise.startsWith('every charge stores'))
+  const checked = findings.filter(({ invariant }) => !invariant.startsWith('every charge stores'))
   expect(checked).toHaveLength(findings.length - 1)
-  expect(checked.filter(finding => finding.wrong)).toEqual([])
-  expect(transfers).toBeGreaterThan(RUNS)
+  expect(checked.filter(finding => finding.violation)).toEqual([])
+  expect(transfers).toBeGreaterThan(RUN_COUNT)
 }, 180_000)

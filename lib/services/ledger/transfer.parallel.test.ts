@@ -7,18 +7,18 @@ import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 
-const CONNECTIONS = 64
+const CONNECTION_COUNT = 64
 /** Number of withdrawals; `npm run torture` runs 10,000. */
-const WITHDRAWALS = Number(process.env.PARALLEL_WITHDRAWALS ?? 1_000)
+const WITHDRAWAL_COUNT = Number(process.env.PARALLEL_WITHDRAWALS ?? 1_000)
 const AMOUNT_MIN = 1_000
 const AMOUNT_MAX = 10_000
 /**
  * So that eight connections compete for each balance; 64 would mostly measure PostgreSQL's lock
  * queue.
  */
-const ACCOUNTS = 8
+const ACCOUNT_COUNT = 8
 /** Opening balance of each account: enough for about seven in ten withdrawals. */
-const BALANCE = 500 * WITHDRAWALS
+const OPENING_BALANCE = 500 * WITHDRAWAL_COUNT
 const POLL_EVERY_MS = 5
 
 let url: string
@@ -26,7 +26,7 @@ let pool: Pool
 beforeAll(async () => {
   url = await makeDatabase()
   // Without Prisma, whose CPU time would exceed the time spent on locks.
-  pool = new Pool({ connectionString: url, max: CONNECTIONS })
+  pool = new Pool({ connectionString: url, max: CONNECTION_COUNT })
 })
 afterAll(() => pool.end())
 
@@ -34,7 +34,7 @@ function run(name: string, { text, values }: Prisma.Sql) {
   return pool.query({ name, text, values })
 }
 
-async function openBooks(): Promise<string> {
+async function createLedger(): Promise<string> {
   const accountId = newId()
   const id = Prisma.sql`${accountId}::uuid`
   await run('account', Prisma.sql`INSERT INTO accounts (id, name) VALUES (${id}, 'Padaria')`)
@@ -49,7 +49,7 @@ async function openBooks(): Promise<string> {
     Prisma.sql`WITH source AS (
         INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
           client_name, client_email, client_doc, expires_at, paid_at)
-        VALUES (${id}, ${id}, 'test', 'paid', ${BALANCE}, '-', ${accountId}, '-', '-', '-', '-',
+        VALUES (${id}, ${id}, 'test', 'paid', ${OPENING_BALANCE}, '-', ${accountId}, '-', '-', '-', '-',
           now(), now())
         RETURNING account_id, mode, id, amount, NULL::timestamptz AS booked_at
       ), ${transferCtes('charge_paid', 'source')} SELECT 1`,
@@ -62,7 +62,7 @@ async function openBooks(): Promise<string> {
  * the balance is too small.
  */
 async function tryHold(accountId: string, amount: number): Promise<boolean> {
-  const holding = Prisma.sql`
+  const statement = Prisma.sql`
     WITH source AS (
       INSERT INTO withdrawals
         (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key)
@@ -70,7 +70,7 @@ async function tryHold(accountId: string, amount: number): Promise<boolean> {
       RETURNING account_id, mode, id, amount, NULL::timestamptz AS booked_at
     ), ${transferCtes('withdrawal_held', 'source')} SELECT 1`
   try {
-    await run('hold', holding)
+    await run('hold', statement)
     return true
   } catch (error) {
     const { constraint } = error as DatabaseError
@@ -80,20 +80,20 @@ async function tryHold(accountId: string, amount: number): Promise<boolean> {
 }
 
 function watchBalances(accountIds: string[]) {
-  const seen = { looks: 0, lowest: Number.POSITIVE_INFINITY, sums: new Set<number>() }
+  const observed = { readCount: 0, lowest: Number.POSITIVE_INFINITY, sums: new Set<number>() }
   const database = connect({ url, poolMax: 1 })
   let stopped = false
   const watching = (async () => {
     while (!stopped) {
-      const books = await database.$queryRaw<{ lowest: bigint; sum: bigint }[]>`
+      const rows = await database.$queryRaw<{ lowest: bigint; sum: bigint }[]>`
         SELECT min(balance) FILTER (WHERE ledger <> 'external') AS lowest,
           sum(balance)::bigint AS sum
         FROM ledger_accounts WHERE account_id = ANY (${accountIds}::uuid[]) GROUP BY account_id`
-      for (const { lowest, sum } of books) {
-        seen.lowest = Math.min(seen.lowest, Number(lowest))
-        seen.sums.add(Number(sum))
+      for (const { lowest, sum } of rows) {
+        observed.lowest = Math.min(observed.lowest, Number(lowest))
+        observed.sums.add(Number(sum))
       }
-      seen.looks += 1
+      observed.readCount += 1
       await sleep(POLL_EVERY_MS)
     }
     await database.$disconnect()
@@ -102,7 +102,7 @@ function watchBalances(accountIds: string[]) {
     async stop() {
       stopped = true
       await watching
-      return seen
+      return observed
     },
   }
 }
@@ -119,12 +119,12 @@ function randomFrom(seed: number): () => number {
 }
 
 test.each([1, 20_261_121, 4_294_967_295])(
-  `${WITHDRAWALS} withdrawals on 64 connections never overdraw or lose a cent (seed %i)`,
+  `${WITHDRAWAL_COUNT} withdrawals on 64 connections never overdraw or lose a cent (seed %i)`,
   async seed => {
-    const accountIds = await Promise.all(Array.from({ length: ACCOUNTS }, openBooks))
+    const accountIds = await Promise.all(Array.from({ length: ACCOUNT_COUNT }, createLedger))
     const random = randomFrom(seed)
-    const withdrawals = Array.from({ length: WITHDRAWALS }, () => ({
-      accountId: accountIds[Math.floor(random() * ACCOUNTS)] ?? '',
+    const withdrawals = Array.from({ length: WITHDRAWAL_COUNT }, () => ({
+      accountId: accountIds[Math.floor(random() * ACCOUNT_COUNT)] ?? '',
       amount: AMOUNT_MIN + Math.floor(random() * (AMOUNT_MAX - AMOUNT_MIN)),
     }))
     const accepted: typeof withdrawals = []
@@ -137,16 +137,16 @@ test.each([1, 20_261_121, 4_294_967_295])(
       }
     }
     const watcher = watchBalances(accountIds)
-    await Promise.all(Array.from({ length: CONNECTIONS }, withdrawOneByOne))
-    const seen = await watcher.stop()
+    await Promise.all(Array.from({ length: CONNECTION_COUNT }, withdrawOneByOne))
+    const observed = await watcher.stop()
 
-    expect(accepted.length + rejected.length).toBe(WITHDRAWALS)
-    expect(seen.looks).toBeGreaterThan(10)
-    expect(seen.lowest).toBeGreaterThanOrEqual(0)
-    expect(seen.sums).toEqual(new Set([0]))
+    expect(accepted.length + rejected.length).toBe(WITHDRAWAL_COUNT)
+    expect(observed.readCount).toBeGreaterThan(10)
+    expect(observed.lowest).toBeGreaterThanOrEqual(0)
+    expect(observed.sums).toEqual(new Set([0]))
     for (const accountId of accountIds) {
       const amountsOf = (outcome: typeof withdrawals) =>
-        outcome.filter(one => one.accountId === accountId).map(one => one.amount)
+        outcome.filter(withdrawal => withdrawal.accountId === accountId).map(one => one.amount)
       const held = amountsOf(accepted).reduce((sum, amount) => sum + amount, 0)
       const { rows } = await pool.query(
         `SELECT ledger, balance::int FROM ledger_accounts
@@ -154,19 +154,19 @@ test.each([1, 20_261_121, 4_294_967_295])(
         [accountId],
       )
       expect(rows).toEqual([
-        { ledger: 'available', balance: BALANCE - held },
-        { ledger: 'external', balance: -BALANCE },
+        { ledger: 'available', balance: OPENING_BALANCE - held },
+        { ledger: 'external', balance: -OPENING_BALANCE },
         { ledger: 'outbound', balance: held },
       ])
       // A refused amount exceeded the balance at that time, and the balance has only decreased
       // since.
       expect(amountsOf(rejected).length).toBeGreaterThan(0)
-      expect(Math.min(...amountsOf(rejected))).toBeGreaterThan(BALANCE - held)
+      expect(Math.min(...amountsOf(rejected))).toBeGreaterThan(OPENING_BALANCE - held)
     }
 
     const database = connect({ url, poolMax: 1 })
     const { findings } = await verifyLedger(database)
     await database.$disconnect()
-    expect(findings.filter(finding => finding.wrong)).toEqual([])
+    expect(findings.filter(finding => finding.violation)).toEqual([])
   },
 )

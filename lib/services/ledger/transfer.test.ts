@@ -27,7 +27,7 @@ function move(database: Database, movement: Movement, rows: Row[]): Promise<unkn
     SELECT count(*) AS moved FROM ledger_moved`
 }
 
-async function openBooks(database: Database, available = 0): Promise<string> {
+async function createLedger(database: Database, available = 0): Promise<string> {
   const id = newId()
   await database.$executeRaw`INSERT INTO accounts (id, name) VALUES (${id}::uuid, 'Padaria')`
   await database.$executeRaw`
@@ -50,14 +50,14 @@ async function balancesOf(database: Database, accountId: string) {
  * Expects correct sums. Skips the checks of charges and withdrawals, which these movements do not
  * have.
  */
-async function expectSumsRight(database: Database, accountId: string): Promise<void> {
+async function expectCorrectSums(database: Database, accountId: string): Promise<void> {
   const { findings } = await verifyLedger(database, accountId)
-  const ofSums = findings.filter(({ promise }) => !/charge|withdrawal/.test(promise))
-  expect(ofSums).toHaveLength(5)
-  expect(ofSums.filter(finding => finding.wrong)).toEqual([])
+  const sumFindings = findings.filter(({ invariant }) => !/charge|withdrawal/.test(invariant))
+  expect(sumFindings).toHaveLength(5)
+  expect(sumFindings.filter(finding => finding.violation)).toEqual([])
 }
 
-function countOf(outcomes: PromiseSettledResult<unknown>[], status: string): number {
+function countOutcomes(outcomes: PromiseSettledResult<unknown>[], status: string): number {
   return outcomes.filter(outcome => outcome.status === status).length
 }
 
@@ -69,50 +69,55 @@ describe('movements without charges and withdrawals, in a database of their own'
   afterAll(() => database.$disconnect())
 
   test('of 200 concurrent debits of 7 on a balance of 100, 14 succeed and 2 remain', async () => {
-    const accountId = await openBooks(database, 100)
+    const accountId = await createLedger(database, 100)
     const outcomes = await Promise.allSettled(
       Array.from({ length: 200 }, () =>
         move(database, 'withdrawal_held', [{ accountId, id: newId(), amount: 7 }]),
       ),
     )
-    expect(countOf(outcomes, 'fulfilled')).toBe(14)
-    const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason] : []))
-    const broken = new Set(refusals.map(reason => parseDatabaseError(reason).constraint))
-    expect(broken).toEqual(new Set(['ledger_accounts_available_not_negative']))
+    expect(countOutcomes(outcomes, 'fulfilled')).toBe(14)
+    const refusals = outcomes.flatMap(outcome =>
+      outcome.status === 'rejected' ? [outcome.reason] : [],
+    )
+    const constraints = new Set(refusals.map(reason => parseDatabaseError(reason).constraint))
+    expect(constraints).toEqual(new Set(['ledger_accounts_available_not_negative']))
     expect(await balancesOf(database, accountId)).toEqual({
       available: 2,
       outbound: 98,
       external: -100,
     })
-    await expectSumsRight(database, accountId)
+    await expectCorrectSums(database, accountId)
   })
 
   test('a credit repeated concurrently and later is booked once', async () => {
-    const accountId = await openBooks(database)
+    const accountId = await createLedger(database)
     const credit = { accountId, id: newId(), amount: 900 }
     const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, () => move(database, 'charge_paid', [credit])),
     )
-    expect(countOf(outcomes, 'fulfilled')).toBe(1)
+    expect(countOutcomes(outcomes, 'fulfilled')).toBe(1)
     await expect(move(database, 'charge_paid', [credit])).rejects.toThrow()
     await expect(
       move(database, 'charge_paid', [{ ...credit, id: newId() }, credit]),
     ).rejects.toThrow()
     expect(await balancesOf(database, accountId)).toMatchObject({ available: 900, external: -900 })
-    await expectSumsRight(database, accountId)
+    await expectCorrectSums(database, accountId)
   })
 
   test('a subject that occurs twice in a statement is refused, and nothing moves', async () => {
-    const accountId = await openBooks(database, 500)
+    const accountId = await createLedger(database, 500)
     const row = { accountId, id: newId(), amount: 100 }
     const error = await move(database, 'withdrawal_held', [row, row]).catch(reason => reason)
     expect(parseDatabaseError(error).code).toBe('23505')
     expect(await balancesOf(database, accountId)).toMatchObject({ available: 500, outbound: 0 })
-    await expectSumsRight(database, accountId)
+    await expectCorrectSums(database, accountId)
   })
 
   test('an overdraft of one account rolls back the whole statement', async () => {
-    const [rich, poor] = await Promise.all([openBooks(database, 500), openBooks(database, 50)])
+    const [rich, poor] = await Promise.all([
+      createLedger(database, 500),
+      createLedger(database, 50),
+    ])
     const rows = [
       { accountId: rich, id: newId(), amount: 100 },
       { accountId: poor, id: newId(), amount: 51 },
@@ -124,57 +129,59 @@ describe('movements without charges and withdrawals, in a database of their own'
       external: -500,
     })
     expect(await balancesOf(database, poor)).toEqual({ available: 50, outbound: 0, external: -50 })
-    const [left] = await database.$queryRaw<{ count: bigint }[]>`
+    const [transfers] = await database.$queryRaw<{ count: bigint }[]>`
       SELECT count(*) FROM ledger_transfers WHERE account_id = ANY (${[rich, poor]}::uuid[])
         AND kind = 'withdrawal_held'`
-    expect(left?.count).toBe(0n)
-    await expectSumsRight(database, rich)
-    await expectSumsRight(database, poor)
+    expect(transfers?.count).toBe(0n)
+    await expectCorrectSums(database, rich)
+    await expectCorrectSums(database, poor)
   })
 
   test.each(['withdrawal_sent', 'withdrawal_returned', 'refund_sent', 'refund_returned'] as const)(
     '%s without a hold is refused',
     async movement => {
-      const accountId = await openBooks(database, 500)
+      const accountId = await createLedger(database, 500)
       const row = { accountId, id: newId(), amount: 1 }
       const error = await move(database, movement, [row]).catch(reason => reason)
       expect(parseDatabaseError(error).constraint).toBe('ledger_accounts_outbound_not_negative')
       expect(await balancesOf(database, accountId)).toMatchObject({ available: 500, outbound: 0 })
-      await expectSumsRight(database, accountId)
+      await expectCorrectSums(database, accountId)
     },
   )
 
   test('an amount of zero or less is refused', async () => {
-    const accountId = await openBooks(database, 500)
+    const accountId = await createLedger(database, 500)
     for (const amount of [0, -100]) {
       const row = { accountId, id: newId(), amount }
       await expect(move(database, 'withdrawal_held', [row])).rejects.toThrow()
       await expect(move(database, 'charge_paid', [row])).rejects.toThrow()
     }
     expect(await balancesOf(database, accountId)).toMatchObject({ available: 500, outbound: 0 })
-    await expectSumsRight(database, accountId)
+    await expectCorrectSums(database, accountId)
   })
 
   test('without source rows nothing moves', async () => {
-    const accountId = await openBooks(database, 500)
+    const accountId = await createLedger(database, 500)
     expect(await move(database, 'withdrawal_held', [])).toEqual([{ moved: 0n }])
     expect(await balancesOf(database, accountId)).toMatchObject({ available: 500 })
-    await expectSumsRight(database, accountId)
+    await expectCorrectSums(database, accountId)
   })
 
   test('statements over many accounts in opposite orders never deadlock', async () => {
-    const accounts = await Promise.all(Array.from({ length: 8 }, () => openBooks(database, 10_000)))
+    const accounts = await Promise.all(
+      Array.from({ length: 8 }, () => createLedger(database, 10_000)),
+    )
     const deadlocksBefore = await countDeadlocks(database)
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 120 }, (_, nth) => {
-        const order = nth % 2 ? accounts : accounts.toReversed()
-        const rows = order.map(accountId => ({ accountId, id: newId(), amount: 1 + (nth % 5) }))
-        return move(database, nth % 3 ? 'withdrawal_held' : 'charge_paid', rows)
+      Array.from({ length: 120 }, (_, index) => {
+        const order = index % 2 ? accounts : accounts.toReversed()
+        const rows = order.map(accountId => ({ accountId, id: newId(), amount: 1 + (index % 5) }))
+        return move(database, index % 3 ? 'withdrawal_held' : 'charge_paid', rows)
       }),
     )
     expect(outcomes.filter(outcome => outcome.status === 'rejected')).toEqual([])
     expect(await countDeadlocks(database)).toBe(deadlocksBefore)
-    for (const accountId of accounts) await expectSumsRight(database, accountId)
+    for (const accountId of accounts) await expectCorrectSums(database, accountId)
   })
 })
 

@@ -9,7 +9,7 @@ import { type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
 import { fundMerchant, makeDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const ACCOUNT = '0190a000-0000-7000-8000-00000000000a'
-const OTHER = '0190a000-0000-7000-8000-00000000000b'
+const OTHER_ACCOUNT = '0190a000-0000-7000-8000-00000000000b'
 const ID = {
   paid: '0190a000-0000-7000-8000-000000000001',
   paidLater: '0190a000-0000-7000-8000-000000000002',
@@ -23,7 +23,7 @@ const ID = {
 }
 const UNKNOWN_IDS = ['0190a000-0000-7000-8000-0000000000f1', '0190a000-0000-7000-8000-0000000000f2']
 
-const PROMISES = {
+const INVARIANTS = {
   transfer: 'every transfer has two entries that sum to zero, on its debit and its credit side',
   entry: 'every entry belongs to a transfer',
   running: "every entry's balance is the one before it plus its amount, with no entry missing",
@@ -35,7 +35,7 @@ const PROMISES = {
     'every withdrawal and refund was held once, then sent or returned according to its status',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
 }
-type PromiseName = keyof typeof PROMISES
+type InvariantName = keyof typeof INVARIANTS
 
 /** Writes a valid history: 10 entries in `available`, 10 in `outbound` and 4 in `external`. */
 async function writeHistory(client: Client, accountId: string): Promise<void> {
@@ -115,10 +115,10 @@ async function runVerification(url: string, accountId?: string): Promise<Verific
   }
 }
 
-async function findBroken(url: string, accountId?: string): Promise<Record<string, string>> {
+async function findViolations(url: string, accountId?: string): Promise<Record<string, string>> {
   const { findings } = await runVerification(url, accountId)
   return Object.fromEntries(
-    findings.flatMap(({ promise, wrong }) => (wrong ? [[promise, wrong]] : [])),
+    findings.flatMap(({ invariant, violation }) => (violation ? [[invariant, violation]] : [])),
   )
 }
 
@@ -139,7 +139,7 @@ beforeAll(async () => {
   const client = new Client({ connectionString: template })
   await client.connect()
   await writeHistory(client, ACCOUNT)
-  await writeHistory(client, OTHER)
+  await writeHistory(client, OTHER_ACCOUNT)
   await client.end()
 })
 
@@ -153,10 +153,12 @@ async function copyHistory(): Promise<string> {
 
 test('a valid history has no findings, and the checked rows are counted', async () => {
   const all = await runVerification(template)
-  expect(all.findings).toEqual(Object.values(PROMISES).map(promise => ({ promise, wrong: null })))
+  expect(all.findings).toEqual(
+    Object.values(INVARIANTS).map(invariant => ({ promise: invariant, wrong: null })),
+  )
   expect(all).toMatchObject({ transfers: 24, entries: 48, ledgers: 12 })
-  const one = await runVerification(template, ACCOUNT)
-  expect(one).toMatchObject({ transfers: 12, entries: 24, ledgers: 6 })
+  const ofAccount = await runVerification(template, ACCOUNT)
+  expect(ofAccount).toMatchObject({ transfers: 12, entries: 24, ledgers: 6 })
 })
 
 const accountFilter = `account_id = '${ACCOUNT}' AND mode = 'test'`
@@ -164,7 +166,7 @@ const transferFilter = (id: string, kind: string) =>
   `account_id = '${ACCOUNT}' AND subject_id = '${id}' AND kind = '${kind}'`
 
 /** Title, corruption, and the row that must be reported for each violated invariant. */
-const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<PromiseName, string>>][] = [
+const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<InvariantName, string>>][] = [
   [
     "a transfer's amount was changed",
     `UPDATE ledger_transfers SET amount = 999 WHERE ${transferFilter(ID.held, 'withdrawal_held')}`,
@@ -371,26 +373,26 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<PromiseNam
 /** Returns the CTEs with $1, $2 … replaced by their values, for statements without parameters. */
 function inlineTransferCtes(movement: Movement): string {
   const { text, values } = transferCtes(movement, 'source')
-  return text.replace(/\$(\d+)/g, (_, nth) => `'${values[Number(nth) - 1]}'`)
+  return text.replace(/\$(\d+)/g, (_, position) => `'${values[Number(position) - 1]}'`)
 }
 
 describe('each corruption of the ledger is found and its row is reported', () => {
   test.for(CORRUPTIONS)('%s', async ([, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
-    const expected = Object.entries(found).map(([promised, place]) => [
-      PROMISES[promised as PromiseName],
+    const expected = Object.entries(found).map(([name, place]) => [
+      INVARIANTS[name as InvariantName],
       `account ${ACCOUNT}, ${place.startsWith('live: ') ? place : `test: ${place}`}`,
     ])
-    const broken = await findBroken(url)
-    expect(broken).toEqual(Object.fromEntries(expected))
-    expect(await findBroken(url, ACCOUNT)).toEqual(broken)
-    expect(await findBroken(url, OTHER)).toEqual({})
+    const violations = await findViolations(url)
+    expect(violations).toEqual(Object.fromEntries(expected))
+    expect(await findViolations(url, ACCOUNT)).toEqual(violations)
+    expect(await findViolations(url, OTHER_ACCOUNT)).toEqual({})
   })
 
   test('the corruptions violate every invariant at least once', () => {
-    const tried = new Set(CORRUPTIONS.flatMap(([, , found]) => Object.keys(found)))
-    expect(tried).toEqual(new Set(Object.keys(PROMISES)))
+    const tested = new Set(CORRUPTIONS.flatMap(([, , found]) => Object.keys(found)))
+    expect(tested).toEqual(new Set(Object.keys(INVARIANTS)))
   })
 })
 
@@ -402,28 +404,28 @@ test('of several wrong rows the first is reported', async () => {
      UPDATE ledger_accounts SET version = version + 1;
      DELETE FROM withdrawals`,
   )
-  const broken = await findBroken(url)
-  expect(broken[PROMISES.running]).toBe(`account ${ACCOUNT}, test: available entry 1`)
-  expect(broken[PROMISES.balance]).toBe(`account ${ACCOUNT}, live: available balance`)
-  expect(broken[PROMISES.held]).toBe(`account ${ACCOUNT}, test: outbound balance`)
-  expect(broken[PROMISES.outgoing]).toBe(
+  const violations = await findViolations(url)
+  expect(violations[INVARIANTS.running]).toBe(`account ${ACCOUNT}, test: available entry 1`)
+  expect(violations[INVARIANTS.balance]).toBe(`account ${ACCOUNT}, live: available balance`)
+  expect(violations[INVARIANTS.held]).toBe(`account ${ACCOUNT}, test: outbound balance`)
+  expect(violations[INVARIANTS.outgoing]).toBe(
     `account ${ACCOUNT}, test: transfer withdrawal_held of ${ID.held}`,
   )
 })
 
 test('verification reads one snapshot: concurrent movements cause no findings', async () => {
   const merchant = await makeMerchant()
-  let moving = true
+  let isMoving = true
   const payments = (async () => {
-    for (let nth = 0; nth < 40; nth++) await fundMerchant(merchant, 500 + nth)
-    moving = false
+    for (let index = 0; index < 40; index++) await fundMerchant(merchant, 500 + index)
+    isMoving = false
   })()
-  let looks = 0
-  while (moving || looks === 0) {
+  let runs = 0
+  while (isMoving || runs === 0) {
     const { findings } = await verifyLedger(db(), merchant.id)
-    expect(findings.filter(finding => finding.wrong)).toEqual([])
-    looks += 1
+    expect(findings.filter(finding => finding.violation)).toEqual([])
+    runs += 1
   }
   await payments
-  expect(looks).toBeGreaterThan(1)
+  expect(runs).toBeGreaterThan(1)
 })

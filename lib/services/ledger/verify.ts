@@ -2,14 +2,14 @@ import { type Database, Prisma, type Tx } from '#lib/base/db/client.ts'
 
 /** An invariant of the ledger, and a query for the first row that violates it. */
 interface Check {
-  promise: string
+  invariant: string
   /** Builds the query for at most one violating row, as account, mode and place. */
-  wrong: (only: Prisma.Sql) => Prisma.Sql
+  violationSql: (accountCondition: Prisma.Sql) => Prisma.Sql
 }
 
 export interface Finding {
-  promise: string
-  wrong: string | null
+  invariant: string
+  violation: string | null
 }
 
 export interface Verification {
@@ -21,12 +21,12 @@ export interface Verification {
 
 const CHECKS: Check[] = [
   {
-    promise: 'every transfer has two entries that sum to zero, on its debit and its credit side',
-    wrong: only => Prisma.sql`
+    invariant: 'every transfer has two entries that sum to zero, on its debit and its credit side',
+    violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id AS place
       FROM ledger_transfers t
       LEFT JOIN ledger_entries e USING (account_id, kind, subject_id)
-      WHERE ${only}
+      WHERE ${accountCondition}
       GROUP BY t.account_id, t.kind, t.subject_id
       HAVING count(e.version) <> 2 OR sum(e.amount) <> 0
         OR count(*) FILTER (WHERE e.mode = t.mode AND e.ledger = t.debit AND e.amount = -t.amount) <> 1
@@ -34,49 +34,49 @@ const CHECKS: Check[] = [
       ORDER BY t.account_id, t.created_at, t.kind, t.subject_id LIMIT 1`,
   },
   {
-    promise: 'every entry belongs to a transfer',
-    wrong: only => Prisma.sql`
+    invariant: 'every entry belongs to a transfer',
+    violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, t.mode, t.ledger || ' entry ' || t.version AS place
       FROM ledger_entries t
       LEFT JOIN ledger_transfers x USING (account_id, kind, subject_id)
-      WHERE ${only} AND x.account_id IS NULL
+      WHERE ${accountCondition} AND x.account_id IS NULL
       ORDER BY t.account_id, t.mode, t.ledger, t.version LIMIT 1`,
   },
   {
-    promise: "every entry's balance is the one before it plus its amount, with no entry missing",
-    wrong: only => Prisma.sql`
+    invariant: "every entry's balance is the one before it plus its amount, with no entry missing",
+    violationSql: accountCondition => Prisma.sql`
       SELECT account_id, mode, ledger || ' entry ' || version AS place FROM (
         SELECT t.*, lag(balance_after, 1, 0::bigint) OVER w AS before, row_number() OVER w AS nth
-        FROM ledger_entries t WHERE ${only}
+        FROM ledger_entries t WHERE ${accountCondition}
         WINDOW w AS (PARTITION BY account_id, mode, ledger ORDER BY version)) e
       WHERE balance_after <> before + amount OR version <> nth
       ORDER BY account_id, mode, ledger, version LIMIT 1`,
   },
   {
-    promise: 'every balance is the sum of its entries, and its version their number',
-    wrong: only => Prisma.sql`
+    invariant: 'every balance is the sum of its entries, and its version their number',
+    violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, t.mode, t.ledger || ' balance' AS place
       FROM ledger_accounts t
       LEFT JOIN ledger_entries e USING (account_id, mode, ledger)
-      WHERE ${only}
+      WHERE ${accountCondition}
       GROUP BY t.account_id, t.mode, t.ledger
       HAVING t.balance <> COALESCE(sum(e.amount), 0) OR t.version <> count(e.version)
       ORDER BY t.account_id, t.mode, t.ledger LIMIT 1`,
   },
   {
-    promise: 'the three balances of an account sum to zero, and only external is negative',
-    wrong: only => Prisma.sql`
+    invariant: 'the three balances of an account sum to zero, and only external is negative',
+    violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, t.mode, 'balances' AS place FROM ledger_accounts t
-      WHERE ${only} GROUP BY t.account_id, t.mode
+      WHERE ${accountCondition} GROUP BY t.account_id, t.mode
       HAVING sum(t.balance) <> 0 OR count(*) <> 3
         OR bool_or(CASE WHEN t.ledger = 'external' THEN t.balance > 0 ELSE t.balance < 0 END)
       ORDER BY t.account_id, t.mode LIMIT 1`,
   },
   {
-    promise: 'the held amount equals the pending withdrawals and refunds',
-    wrong: only => Prisma.sql`
+    invariant: 'the held amount equals the pending withdrawals and refunds',
+    violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, t.mode, 'outbound balance' AS place FROM ledger_accounts t
-      WHERE ${only} AND t.ledger = 'outbound' AND t.balance <>
+      WHERE ${accountCondition} AND t.ledger = 'outbound' AND t.balance <>
         COALESCE((SELECT sum(amount) FROM withdrawals w
           WHERE w.account_id = t.account_id AND w.mode = t.mode AND w.status = 'pending'), 0)
         + COALESCE((SELECT sum(amount) FROM refunds r
@@ -84,61 +84,65 @@ const CHECKS: Check[] = [
       ORDER BY t.account_id, t.mode LIMIT 1`,
   },
   {
-    promise: 'exactly the paid charges were credited, each with its amount',
-    wrong: only => Prisma.sql`
+    invariant: 'exactly the paid charges were credited, each with its amount',
+    violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, t.mode, 'charge ' || t.id AS place FROM charges t
       LEFT JOIN ledger_transfers x
         ON x.account_id = t.account_id AND x.kind = 'charge_paid' AND x.subject_id = t.id
-      WHERE ${only} AND t.status = 'paid'
+      WHERE ${accountCondition} AND t.status = 'paid'
         AND (x.amount, x.mode) IS DISTINCT FROM (t.amount, t.mode)
       UNION ALL
       SELECT t.account_id, t.mode, 'transfer charge_paid of ' || t.subject_id
       FROM ledger_transfers t
       LEFT JOIN charges c ON c.account_id = t.account_id AND c.id = t.subject_id
-      WHERE ${only} AND t.kind = 'charge_paid' AND c.status IS DISTINCT FROM 'paid'
+      WHERE ${accountCondition} AND t.kind = 'charge_paid' AND c.status IS DISTINCT FROM 'paid'
       ORDER BY account_id, mode, place LIMIT 1`,
   },
   {
-    promise:
+    invariant:
       'every withdrawal and refund was held once, then sent or returned according to its status',
-    wrong: only => Prisma.sql`
-      ${wrongOutgoingSql('withdrawal', 'approved', only)}
+    violationSql: accountCondition => Prisma.sql`
+      ${wrongOutgoingSql('withdrawal', 'approved', accountCondition)}
       UNION ALL
-      ${wrongOutgoingSql('refund', 'completed', only)}
+      ${wrongOutgoingSql('refund', 'completed', accountCondition)}
       ORDER BY account_id, mode, place LIMIT 1`,
   },
   {
-    promise: 'every charge stores its refunded amount and the amount held for refunds',
-    wrong: only => Prisma.sql`
+    invariant: 'every charge stores its refunded amount and the amount held for refunds',
+    violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, t.mode, 'charge ' || t.id AS place FROM charges t
       LEFT JOIN (
         SELECT t.account_id, t.mode, t.charge_id,
           sum(t.amount) FILTER (WHERE t.status = 'completed') AS refunded,
           sum(t.amount) FILTER (WHERE t.status = 'pending') AS held
-        FROM refunds t WHERE ${only} GROUP BY t.account_id, t.mode, t.charge_id) r
+        FROM refunds t WHERE ${accountCondition} GROUP BY t.account_id, t.mode, t.charge_id) r
         ON r.account_id = t.account_id AND r.mode = t.mode AND r.charge_id = t.id
-      WHERE ${only} AND (t.refunded_amount <> COALESCE(r.refunded, 0)
+      WHERE ${accountCondition} AND (t.refunded_amount <> COALESCE(r.refunded, 0)
         OR t.refund_held_amount <> COALESCE(r.held, 0))
       ORDER BY t.account_id, t.mode, t.id LIMIT 1`,
   },
 ]
 
-function wrongOutgoingSql(family: 'withdrawal' | 'refund', sent: string, only: Prisma.Sql) {
+function wrongOutgoingSql(
+  family: 'withdrawal' | 'refund',
+  sentStatus: string,
+  accountCondition: Prisma.Sql,
+) {
   const rows = Prisma.raw(`${family}s`)
   return Prisma.sql`
     SELECT t.account_id, t.mode, ${family} || ' ' || t.id AS place FROM ${rows} t
     LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.id
       AND x.kind IN (${`${family}_held`}, ${`${family}_sent`}, ${`${family}_returned`})
-    WHERE ${only}
+    WHERE ${accountCondition}
     GROUP BY t.account_id, t.id
     HAVING count(x.kind) <> CASE t.status WHEN 'pending' THEN 1 ELSE 2 END
       OR bool_or((x.amount, x.mode) IS DISTINCT FROM (t.amount, t.mode))
-      OR bool_or(x.kind = ${`${family}_sent`}) <> (t.status = ${sent})
+      OR bool_or(x.kind = ${`${family}_sent`}) <> (t.status = ${sentStatus})
       OR bool_or(x.kind = ${`${family}_returned`}) <> (t.status = 'rejected')
     UNION ALL
     SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
     FROM ledger_transfers t LEFT JOIN ${rows} o ON o.account_id = t.account_id AND o.id = t.subject_id
-    WHERE ${only} AND o.id IS NULL
+    WHERE ${accountCondition} AND o.id IS NULL
       AND t.kind IN (${`${family}_held`}, ${`${family}_sent`}, ${`${family}_returned`})`
 }
 
@@ -156,12 +160,12 @@ export function withSnapshot<T>(database: Database, read: (tx: Tx) => Promise<T>
 }
 
 async function verifyAll(tx: Tx, accountId?: string): Promise<Verification> {
-  const only = accountScope(accountId)
+  const accountCondition = accountScope(accountId)
   const findings = await listFindings(tx, accountId)
   const [counts] = await tx.$queryRaw<{ transfers: bigint; entries: bigint; ledgers: bigint }[]>`
-    SELECT (SELECT count(*) FROM ledger_transfers t WHERE ${only}) AS transfers,
-      (SELECT count(*) FROM ledger_entries t WHERE ${only}) AS entries,
-      (SELECT count(*) FROM ledger_accounts t WHERE ${only}) AS ledgers`
+    SELECT (SELECT count(*) FROM ledger_transfers t WHERE ${accountCondition}) AS transfers,
+      (SELECT count(*) FROM ledger_entries t WHERE ${accountCondition}) AS entries,
+      (SELECT count(*) FROM ledger_accounts t WHERE ${accountCondition}) AS ledgers`
   return {
     transfers: Number(counts?.transfers),
     entries: Number(counts?.entries),
@@ -177,10 +181,10 @@ export async function listFindings(tx: Tx, accountId?: string): Promise<Finding[
   const findings: Finding[] = []
   for (const check of CHECKS) {
     const [row] = await tx.$queryRaw<{ account_id: string; mode: string; place: string }[]>(
-      check.wrong(accountScope(accountId)),
+      check.violationSql(accountScope(accountId)),
     )
-    const wrong = row ? `account ${row.account_id}, ${row.mode}: ${row.place}` : null
-    findings.push({ promise: check.promise, wrong })
+    const violation = row ? `account ${row.account_id}, ${row.mode}: ${row.place}` : null
+    findings.push({ invariant: check.invariant, violation })
   }
   return findings
 }

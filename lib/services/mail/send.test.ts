@@ -43,12 +43,12 @@ test('a mail is sent once, over TLS with authentication, and its row is deleted'
   expect(await sendDueMails()).toBe(1)
   expect(await sendDueMails()).toBe(0)
   expect(server.received).toHaveLength(1)
-  const [{ to, subject, text, head } = { to: [], subject: '', text: '', head: '' }] =
+  const [{ to, subject, text, rawHeaders } = { to: [], subject: '', text: '', rawHeaders: '' }] =
     server.received
   expect([to, subject]).toEqual([['ana@padaria.example'], 'Nova senha do Troco'])
   expect(text).toContain('Para escolher a nova senha, abra este endereço em até uma hora:\n')
   expect(text).toContain('\nhttp://localhost:3000/reset/a-secret\n')
-  expect(head).toContain('From: =?UTF-8?Q?Troco_da_Pra=C3=A7a?= <no-reply@troco.example>')
+  expect(rawHeaders).toContain('From: =?UTF-8?Q?Troco_da_Pra=C3=A7a?= <no-reply@troco.example>')
   expect(await findMails()).toEqual([])
 })
 
@@ -63,13 +63,13 @@ test('both languages and non-ASCII names arrive unchanged', async () => {
   await queue(message as Message)
   await queue(message as Message, { email: 'bob@bakery.example', locale: 'en' })
   await sendDueMails()
-  const to = (email: string) => server.received.find(mail => mail.to.includes(email))
-  expect(to('ana@padaria.example')?.subject).toBe('Convite para Pão & Cia 🍞 no Troco')
-  expect(to('ana@padaria.example')?.text).toContain('Zoé convidou você para Pão & Cia 🍞')
-  expect(to('ana@padaria.example')?.text).toContain('com o papel financeiro')
-  expect(to('bob@bakery.example')?.subject).toBe('Invitation to Pão & Cia 🍞 on Troco')
-  expect(to('bob@bakery.example')?.text).toContain('as finance.')
-  expect(to('bob@bakery.example')?.text).toContain('http://localhost:3000/join/x')
+  const findMailTo = (email: string) => server.received.find(mail => mail.to.includes(email))
+  expect(findMailTo('ana@padaria.example')?.subject).toBe('Convite para Pão & Cia 🍞 no Troco')
+  expect(findMailTo('ana@padaria.example')?.text).toContain('Zoé convidou você para Pão & Cia 🍞')
+  expect(findMailTo('ana@padaria.example')?.text).toContain('com o papel financeiro')
+  expect(findMailTo('bob@bakery.example')?.subject).toBe('Invitation to Pão & Cia 🍞 on Troco')
+  expect(findMailTo('bob@bakery.example')?.text).toContain('as finance.')
+  expect(findMailTo('bob@bakery.example')?.text).toContain('http://localhost:3000/join/x')
 })
 
 test('an account name cannot add a header, a recipient or a link', async () => {
@@ -78,7 +78,7 @@ test('an account name cannot add a header, a recipient or a link', async () => {
   await sendDueMails()
   const [mail] = server.received
   expect(mail?.to).toEqual(['ana@padaria.example'])
-  expect(mail?.head).not.toMatch(/^bcc:/im)
+  expect(mail?.rawHeaders).not.toMatch(/^bcc:/im)
   expect(mail?.subject).toBe('Loja Bcc: thief@evil.example {link} <b>x</b> está ativa no Troco')
 })
 
@@ -111,7 +111,9 @@ test('a server with an untrusted certificate receives neither password nor mail'
 
 test('after a worker is killed while sending, the mail is sent once more', async () => {
   await queue()
-  const reached = new Promise<void>(found => server.setHandler(() => new Promise(() => found())))
+  const reached = new Promise<void>(resolve =>
+    server.setHandler(() => new Promise(() => resolve())),
+  )
   const code = "import('#lib/services/mail/send.ts').then(found => found.sendDueMails())"
   const { DATABASE_URL, TROCO_SECRET } = env()
   const settings = { ...inheritedEnv(), DATABASE_URL, TROCO_SECRET, SMTP_URL: server.url }
@@ -127,7 +129,8 @@ test('after a worker is killed while sending, the mail is sent once more', async
 })
 
 test('concurrent workers send each mail once', async () => {
-  for (let nth = 0; nth < 8; nth++) await queue(RESET, { ...ANA, email: `a${nth}@padaria.example` })
+  for (let index = 0; index < 8; index++)
+    await queue(RESET, { ...ANA, email: `a${index}@padaria.example` })
   await Promise.all([sendDueMails(), sendDueMails(), sendDueMails()])
   const to = server.received.flatMap(mail => mail.to)
   expect([to.length, new Set(to).size]).toEqual([8, 8])
@@ -155,10 +158,10 @@ test('without a mail server a mail is logged locally, and discarded unlogged in 
   await sendDueMails()
   expect(readLog()).toContain('http://localhost:3000/reset/a-secret')
   expect(await findMails()).toEqual([])
-  const before = followLog()
+  const readProductionLog = followLog()
   supplyEnv({ TROCO_ENV: 'production' })
   await queue()
   await sendDueMails()
   expect(await findMails()).toMatchObject([{ failedAt: expect.any(Date) }])
-  expect(before()).not.toContain('a-secret')
+  expect(readProductionLog()).not.toContain('a-secret')
 })

@@ -35,11 +35,11 @@ export async function sendDueMails(): Promise<number> {
       SELECT id FROM mails WHERE due_at <= now() ORDER BY due_at LIMIT ${BATCH_MAX}
       FOR UPDATE SKIP LOCKED)
     RETURNING id, sealed, attempts`
-  await Promise.all(due.map(sendOne))
+  await Promise.all(due.map(sendQueuedMail))
   return due.length
 }
 
-async function sendOne({ id, sealed, attempts }: DueMail): Promise<void> {
+async function sendQueuedMail({ id, sealed, attempts }: DueMail): Promise<void> {
   const { SMTP_URL, TROCO_ENV } = env()
   try {
     const mail = JSON.parse(unseal(sealed, id, 'mails')) as Mail

@@ -43,7 +43,7 @@ const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = { passwordChange
 
 /** Writes a mail in the language of its recipient; in pt-BR if that is not known. */
 export function writeMail({ email, locale }: Recipient, message: Message): Mail {
-  const language = LOCALES.find(known => known === locale) ?? 'pt-BR'
+  const language = LOCALES.find(candidate => candidate === locale) ?? 'pt-BR'
   const texts = MAIL_WORDS[language]
   const path = 'path' in message ? message.path : (DEFAULT_PATHS[message.kind] ?? '/login')
   const values: Record<string, string> = { link: env().PUBLIC_URL + path, ip: '?' }

@@ -33,21 +33,21 @@ export async function openChallenge(
  * limit. Returns null if the challenge is unknown, expired or has no attempts left.
  */
 export async function attemptChallenge(kind: Kind, secret: string): Promise<Challenge | null> {
-  const [found] = await db().$queryRaw<Challenge[]>`
+  const [challenge] = await db().$queryRaw<Challenge[]>`
     UPDATE challenges SET tries = tries + 1
     WHERE hash = ${hashSecret(secret)} AND kind = ${kind} AND expires_at > now()
       AND tries < ${KINDS[kind].attemptsMax}::int
     RETURNING user_id AS "userId", value`
-  return found ?? null
+  return challenge ?? null
 }
 
 /** Reads a challenge without counting an attempt. */
 export async function readChallenge(kind: Kind, secret: string): Promise<Challenge | null> {
-  const [found] = await db().$queryRaw<Challenge[]>`
+  const [challenge] = await db().$queryRaw<Challenge[]>`
     SELECT user_id AS "userId", value FROM challenges
     WHERE hash = ${hashSecret(secret)} AND kind = ${kind} AND expires_at > now()
       AND tries < ${KINDS[kind].attemptsMax}::int`
-  return found ?? null
+  return challenge ?? null
 }
 
 /** Deletes a completed challenge. Returns false if a concurrent request completed it first. */

@@ -68,6 +68,6 @@ export async function rehashIfOutdated(
 }
 
 export async function hasPassword(userId: string): Promise<boolean> {
-  const found = await db().user.findUniqueOrThrow({ where: { id: userId } })
-  return found.passwordHash !== null
+  const user = await db().user.findUniqueOrThrow({ where: { id: userId } })
+  return user.passwordHash !== null
 }

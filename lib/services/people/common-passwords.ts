@@ -33,10 +33,10 @@ export async function requireGoodPassword(password: string, owner: PasswordOwner
   if (!isPasswordLength(password)) {
     throw invalidInput('password', `must have ${PASSWORD_MIN} to ${PASSWORD_MAX} characters`)
   }
-  const words = wordsAbout(owner)
+  const words = listWeakWords(owner)
   const estimated = password.normalize('NFKC').slice(0, ESTIMATED_LENGTH_MAX)
   const { guesses } = (await getEstimator()).check(estimated, words)
-  if (guesses >= GUESSES_MIN && withoutWords(password, words).length >= OWN_CHARACTERS_MIN) return
+  if (guesses >= GUESSES_MIN && removeWords(password, words).length >= OWN_CHARACTERS_MIN) return
   throw invalidInput('password', EASY_MESSAGE)
 }
 
@@ -58,15 +58,15 @@ async function loadEstimator(): Promise<ZxcvbnFactory> {
 }
 
 /** Returns the weak words and the words of a name and an e-mail, without accents, longest first. */
-function wordsAbout({ email, name = '' }: PasswordOwner): string[] {
+function listWeakWords({ email, name = '' }: PasswordOwner): string[] {
   const parts = foldAccents(`${email} ${name}`).split(/[^a-z0-9]+/)
   const words = [...WEAK_WORDS, ...parts.filter(part => part.length > 2)]
   return [...new Set(words)].sort((one, other) => other.length - one.length)
 }
 
-function withoutWords(password: string, words: string[]): string {
+function removeWords(password: string, words: string[]): string {
   const ownCharacters = words.reduce(
-    (left, word) => left.replaceAll(word, ' '),
+    (remaining, word) => remaining.replaceAll(word, ' '),
     foldAccents(password),
   )
   // Years, digit sequences and punctuation do not count as own characters.

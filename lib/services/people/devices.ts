@@ -36,14 +36,14 @@ export async function endDevice({ id: userId }: SessionOwner, id: string): Promi
       data: { revokedAt: new Date() },
     })
     if (count === 0) throw sessionNotFound()
-    await recordEnd(tx, userId, 1)
+    await recordSignOut(tx, userId, 1)
   })
 }
 
 export function endOtherDevices({ id, sessionId }: SessionOwner): Promise<number> {
   return transaction(async tx => {
     const ended = await endSessionsOf(tx, id, sessionId)
-    if (ended > 0) await recordEnd(tx, id, ended)
+    if (ended > 0) await recordSignOut(tx, id, ended)
     return ended
   })
 }
@@ -52,7 +52,7 @@ function sessionNotFound(): TrocoError {
   return refuse('session_not_found')
 }
 
-function recordEnd(tx: Parameters<typeof recordAudit>[0], id: string, sessions: number) {
+function recordSignOut(tx: Parameters<typeof recordAudit>[0], id: string, sessions: number) {
   const actor = { type: 'user', id } as const
   const after = { sessions }
   return recordAudit(tx, { actor, action: 'user.signed_out_elsewhere', target: id, after })

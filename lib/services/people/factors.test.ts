@@ -26,21 +26,21 @@ async function makeUser({ app, passkeys }: (typeof CASES)[number]) {
   if (app !== 'none') {
     await db().authenticator.create({ data: { userId: id, sealed: Buffer.from('x'), confirmedAt } })
   }
-  for (let made = 0; made < passkeys; made++) {
+  for (let index = 0; index < passkeys; index++) {
     const row = { id: newId(), userId: id, publicKey: Buffer.from('x'), counter: 0, name: 'Key' }
     await db().passkey.create({ data: { ...row, credentialId: row.id } })
   }
   return id
 }
 
-test.each(CASES)('the rule in SQL and the list of factors agree: %o', async one => {
-  const id = await makeUser(one)
-  const has = one.factors.length > 0
-  expect(await listFactors(id)).toEqual(one.factors)
-  const [found] = await db().$queryRaw<{ has: boolean }[]>(
+test.each(CASES)('the rule in SQL and the list of factors agree: %o', async testCase => {
+  const id = await makeUser(testCase)
+  const hasFactor = testCase.factors.length > 0
+  expect(await listFactors(id)).toEqual(testCase.factors)
+  const [row] = await db().$queryRaw<{ has: boolean }[]>(
     Prisma.sql`SELECT ${hasSecondFactor} AS has FROM users u WHERE u.id = ${id}::uuid`,
   )
-  expect(found).toEqual({ has })
+  expect(row).toEqual({ has: hasFactor })
 })
 
 test('only in production an admin needs a second factor', () => {

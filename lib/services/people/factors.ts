@@ -52,10 +52,10 @@ export function isStaffFactorRequired(): boolean {
 export async function countStaff(
   database: Pick<Database, '$queryRaw'> = db(),
 ): Promise<{ staff: number; unguarded: number }> {
-  const [counted] = await database.$queryRaw<{ staff: number; unguarded: number }[]>`
+  const [counts] = await database.$queryRaw<{ staff: number; unguarded: number }[]>`
     SELECT count(*)::int AS staff, (count(*) FILTER (WHERE NOT ${hasSecondFactor}))::int AS unguarded
     FROM users u WHERE u.is_admin AND u.disabled_at IS NULL`
-  return counted ?? { staff: 0, unguarded: 0 }
+  return counts ?? { staff: 0, unguarded: 0 }
 }
 
 /** Returns the second factors of a user; empty if the password alone is enough. */
@@ -63,9 +63,9 @@ export async function listFactors(
   userId: string,
   database: Pick<Tx, '$queryRaw'> = db(),
 ): Promise<Factor[]> {
-  const [found] = await database.$queryRaw<{ code: boolean; passkey: boolean }[]>`
+  const [row] = await database.$queryRaw<{ code: boolean; passkey: boolean }[]>`
     SELECT ${hasApp} AS code, ${hasPasskey} AS passkey FROM users u WHERE u.id = ${userId}::uuid`
-  return (['code', 'passkey'] as const).filter(name => found?.[name])
+  return (['code', 'passkey'] as const).filter(name => row?.[name])
 }
 
 export async function readFactors(userId: string): Promise<Factors> {

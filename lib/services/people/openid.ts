@@ -15,7 +15,7 @@ export interface Claims {
 
 export type OpenidOutcome = { userId: string } | { refusal: 'unknown' | 'unverified' }
 
-const UNKNOWN = { refusal: 'unknown' } as const
+const UNKNOWN_USER = { refusal: 'unknown' } as const
 
 /**
  * Finds the user linked to this subject, or links the user with the verified e-mail. Creates no
@@ -23,20 +23,20 @@ const UNKNOWN = { refusal: 'unknown' } as const
  * e-mail.
  */
 export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<OpenidOutcome> {
-  if (typeof iss !== 'string' || typeof sub !== 'string' || sub === '') return UNKNOWN
+  if (typeof iss !== 'string' || typeof sub !== 'string' || sub === '') return UNKNOWN_USER
   const oidcSubject = `${iss}|${sub}`
   const linked = await findLinkedUser(oidcSubject)
   if (linked) return linked
   if (claims.email_verified !== true) return { refusal: 'unverified' }
   const email = normalizeEmail(String(claims.email ?? ''))
-  if (!email) return UNKNOWN
+  if (!email) return UNKNOWN_USER
   return transaction(async tx => {
     const { count } = await tx.user.updateMany({
       where: { email, disabledAt: null, oidcSubject: null },
       data: { oidcSubject, passwordHash: null },
     })
     // A concurrent sign-in may have linked the user just before.
-    if (count === 0) return (await findLinkedUser(oidcSubject)) ?? UNKNOWN
+    if (count === 0) return (await findLinkedUser(oidcSubject)) ?? UNKNOWN_USER
     const { id } = await tx.user.findUniqueOrThrow({ where: { email } })
     await endSessionsOf(tx, id)
     await closeChallengesOf(tx, id)
@@ -49,5 +49,5 @@ export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<Ope
 async function findLinkedUser(oidcSubject: string): Promise<OpenidOutcome | null> {
   const user = await db().user.findUnique({ where: { oidcSubject } })
   if (!user) return null
-  return user.disabledAt ? UNKNOWN : { userId: user.id }
+  return user.disabledAt ? UNKNOWN_USER : { userId: user.id }
 }

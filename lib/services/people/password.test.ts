@@ -33,10 +33,13 @@ test('without a readable hash no password is accepted', async () => {
 })
 
 test('each hash has its own salt and the cost that OWASP recommends', async () => {
-  const [one, other] = await Promise.all([hashPassword('a password'), hashPassword('a password')])
-  expect(one).not.toBe(other)
-  expect(one).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
-  expect(one).not.toContain('password')
+  const [first, second] = await Promise.all([
+    hashPassword('a password'),
+    hashPassword('a password'),
+  ])
+  expect(first).not.toBe(second)
+  expect(first).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
+  expect(first).not.toContain('password')
 })
 
 test('a hash with other cost parameters is accepted', async () => {
@@ -51,7 +54,7 @@ test('an unknown e-mail takes as long as a wrong password', async () => {
   const encoded = await hashPassword('a password')
   const time = (hash: string | null) =>
     measureCpuMs(async () => {
-      for (let nth = 0; nth < 3; nth++) await verifyPassword('wrong', hash)
+      for (let index = 0; index < 3; index++) await verifyPassword('wrong', hash)
     })
   await time(encoded)
   const [known, unknown] = [await time(encoded), await time(null)]
@@ -59,13 +62,13 @@ test('an unknown e-mail takes as long as a wrong password', async () => {
 })
 
 test('many concurrent guesses do not block other work', async () => {
-  let done = 0
+  let doneCount = 0
   const guesses = Array.from({ length: 24 }, async () => {
     await verifyPassword('x', null)
-    done += 1
+    doneCount += 1
   })
   // File operations share the few threads that compute hashes.
   await stat('.')
-  expect(done).toBeLessThan(6)
+  expect(doneCount).toBeLessThan(6)
   await Promise.all(guesses)
 })

@@ -8,10 +8,10 @@ const SALT_BYTES = 16
 /** Maximum concurrent hashes: Node's four threads also serve files, DNS and compression. */
 const CONCURRENCY_MAX = 2
 
-const QUEUE = Symbol.for('troco.hashing')
+const QUEUE_KEY = Symbol.for('troco.hashing')
 /** Queue of the process. The native modules and their copies in Next's bundle share it. */
 const holder = globalThis as typeof globalThis & {
-  [QUEUE]?: { running: number; waiting: (() => void)[] }
+  [QUEUE_KEY]?: { running: number; waiting: (() => void)[] }
 }
 
 const deriveNow = promisify(argon2)
@@ -29,14 +29,14 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${parts.join('$')}`
 }
 
-const ENCODED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/
+const ENCODED_HASH = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/
 
 /**
  * Verifies a password. Without a hash this takes as long as with one, so that the response time
  * does not reveal whether an e-mail is registered.
  */
 export async function verifyPassword(password: string, encoded: string | null): Promise<boolean> {
-  const parts = ENCODED.exec(encoded ?? '')
+  const parts = ENCODED_HASH.exec(encoded ?? '')
   const [, memory, passes, parallelism, salt = '', tag = ''] = parts ?? []
   const expected = Buffer.from(tag, 'base64')
   const actual = await derive({
@@ -61,8 +61,8 @@ export function isHashOutdated(encoded: string): boolean {
  * each.
  */
 async function derive(parameters: Parameters<typeof deriveNow>[1]): Promise<Buffer> {
-  holder[QUEUE] ??= { running: 0, waiting: [] }
-  const queue = holder[QUEUE]
+  holder[QUEUE_KEY] ??= { running: 0, waiting: [] }
+  const queue = holder[QUEUE_KEY]
   if (queue.running < CONCURRENCY_MAX) queue.running += 1
   else await new Promise<void>(resolve => queue.waiting.push(resolve))
   try {

@@ -14,18 +14,18 @@ interface NewUser {
 }
 
 /** Registers a user. Fails if the e-mail is taken. */
-export function registerUser(wanted: NewUser, actor: Actor): Promise<User> {
-  return transaction(tx => addUser(tx, wanted, actor))
+export function registerUser(newUser: NewUser, actor: Actor): Promise<User> {
+  return transaction(tx => addUser(tx, newUser, actor))
 }
 
 /** Registers a user within the caller's transaction. Fails if the e-mail is taken. */
-export async function addUser(tx: Tx, wanted: NewUser, actor: Actor): Promise<User> {
-  const email = requireEmail(wanted.email)
-  const { id = newId(), name = '' } = wanted
-  const data = { ...wanted, id, email, name: name.trim() || email }
+export async function addUser(tx: Tx, newUser: NewUser, actor: Actor): Promise<User> {
+  const email = requireEmail(newUser.email)
+  const { id = newId(), name = '' } = newUser
+  const data = { ...newUser, id, email, name: name.trim() || email }
   const { count } = await tx.user.createMany({ data, skipDuplicates: true })
   if (count === 0) throw invalidInput('email', 'already belongs to another user')
-  const after = { admin: wanted.isAdmin }
+  const after = { admin: newUser.isAdmin }
   await recordAudit(tx, { actor, action: 'user.created', target: id, after })
   return { id }
 }
@@ -36,10 +36,10 @@ export async function addUser(tx: Tx, wanted: NewUser, actor: Actor): Promise<Us
  */
 export async function findOrRegister(
   tx: Tx,
-  wanted: { email: string; passwordHash?: string },
+  newUser: { email: string; passwordHash?: string },
 ): Promise<User & { isNew: boolean }> {
-  const email = requireEmail(wanted.email)
-  const data = { id: newId(), email, name: email, passwordHash: wanted.passwordHash }
+  const email = requireEmail(newUser.email)
+  const data = { id: newId(), email, name: email, passwordHash: newUser.passwordHash }
   // Not upsert, which reads first: two concurrent calls would both insert.
   const { count } = await tx.user.createMany({ data, skipDuplicates: true })
   const user = await tx.user.findUniqueOrThrow({ where: { email } })

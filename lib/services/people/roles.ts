@@ -78,11 +78,15 @@ export function isWriteAllowedInactive(permission: AnyPermission): boolean {
 }
 
 /** Write permissions on data that both modes share. */
-const MODE_INDEPENDENT: AnyPermission[] = ['settings:write', 'profile:write', 'members:write']
+const MODE_INDEPENDENT_PERMISSIONS: AnyPermission[] = [
+  'settings:write',
+  'profile:write',
+  'members:write',
+]
 
 /** Returns whether a permission requires an open mode. Data of a closed mode can still be read. */
 export function needsOpenMode(permission: AnyPermission): boolean {
-  return permission.endsWith(':write') && !MODE_INDEPENDENT.includes(permission)
+  return permission.endsWith(':write') && !MODE_INDEPENDENT_PERMISSIONS.includes(permission)
 }
 
 export function isForPagesOnly(permission: AnyPermission): boolean {

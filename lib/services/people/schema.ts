@@ -45,11 +45,11 @@ export const codeProof = z.object({
     .regex(/^[\w\s-]{6,30}$/, must('be a code of an authenticator app or a recovery code')),
 })
 
-const ENCODED = 'be base64url'
-const encoded = z.string(must(ENCODED)).regex(/^[\w-]{1,8192}$/, must(ENCODED))
+const BASE64URL_RULE = 'be base64url'
+const base64url = z.string(must(BASE64URL_RULE)).regex(/^[\w-]{1,8192}$/, must(BASE64URL_RULE))
 const credential = {
-  id: encoded,
-  rawId: encoded,
+  id: base64url,
+  rawId: base64url,
   type: z.literal('public-key', must('be public-key')),
   // Troco requests no extensions, so results are dropped.
   clientExtensionResults: z.unknown().transform(() => ({})),
@@ -57,16 +57,16 @@ const credential = {
 
 /** Secret of a passkey challenge, and the browser's response to it. */
 export const passkeyProof = z.object({
-  challenge: encoded,
+  challenge: base64url,
   passkey: z.object(
     {
       ...credential,
       response: z.object(
         {
-          clientDataJSON: encoded,
-          authenticatorData: encoded,
-          signature: encoded,
-          userHandle: encoded.optional(),
+          clientDataJSON: base64url,
+          authenticatorData: base64url,
+          signature: base64url,
+          userHandle: base64url.optional(),
         },
         must('be an object'),
       ),
@@ -111,14 +111,14 @@ export const passkeyName = z.object({
 })
 
 export const newPasskey = passkeyName.extend({
-  challenge: encoded,
+  challenge: base64url,
   passkey: z.object(
     {
       ...credential,
       response: z.object(
         {
-          clientDataJSON: encoded,
-          attestationObject: encoded,
+          clientDataJSON: base64url,
+          attestationObject: base64url,
           transports: z.array(z.string().max(20)).max(10).optional(),
         },
         must('be an object'),
@@ -132,7 +132,7 @@ export type NewPasskey = z.infer<typeof newPasskey>
 export const PASSWORD_MIN = 12
 export const PASSWORD_MAX = 128
 /** Maximum length before normalization, which can combine several characters into one. */
-const TYPED_MAX = 1_024
+const TYPED_LENGTH_MAX = 1_024
 
 /** Returns the length in characters after normalization, which also precedes hashing. */
 export function passwordLength(password: string): number {
@@ -144,17 +144,20 @@ export function isPasswordLength(password: string): boolean {
   return length >= PASSWORD_MIN && length <= PASSWORD_MAX
 }
 
-const LENGTH = `have ${PASSWORD_MIN} to ${PASSWORD_MAX} characters`
+const PASSWORD_LENGTH_RULE = `have ${PASSWORD_MIN} to ${PASSWORD_MAX} characters`
 
 /** A new password, checked for its length. Only the server checks whether it is easy to guess. */
 export const newPassword = z
   .string(must('be a string'))
-  .max(TYPED_MAX, must(LENGTH))
-  .refine(isPasswordLength, must(LENGTH))
+  .max(TYPED_LENGTH_MAX, must(PASSWORD_LENGTH_RULE))
+  .refine(isPasswordLength, must(PASSWORD_LENGTH_RULE))
 
 /** `current` is absent for users without a password, who sign in by OpenID. */
 export const passwordChange = z.object({
-  current: z.string(must('be a string')).max(TYPED_MAX, must(LENGTH)).optional(),
+  current: z
+    .string(must('be a string'))
+    .max(TYPED_LENGTH_MAX, must(PASSWORD_LENGTH_RULE))
+    .optional(),
   password: newPassword,
 })
 export type PasswordChange = z.infer<typeof passwordChange>
@@ -162,7 +165,7 @@ export type PasswordChange = z.infer<typeof passwordChange>
 export const resetRequest = z.object({
   email: z
     .string(must('be a string'))
-    .max(TYPED_MAX, must('be an e-mail address'))
+    .max(TYPED_LENGTH_MAX, must('be an e-mail address'))
     .refine(text => normalizeEmail(text) !== null, must('be an e-mail address')),
 })
 

@@ -52,13 +52,13 @@ export async function openSession(
 }
 
 async function isUnchanged(tx: Tx, userId: string, since: Date): Promise<boolean> {
-  const [found] = await tx.$queryRaw<unknown[]>`
+  const [row] = await tx.$queryRaw<unknown[]>`
     SELECT FROM users u WHERE u.id = ${userId}::uuid AND u.disabled_at IS NULL
       AND (u.password_changed_at IS NULL OR u.password_changed_at <= ${since})
       AND NOT EXISTS (SELECT FROM authenticators f
         WHERE f.user_id = u.id AND f.confirmed_at > ${since})
       AND NOT EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id AND p.created_at > ${since})`
-  return found !== undefined
+  return row !== undefined
 }
 
 /** Ends a session. A copy of its cookie is refused from the next request on. */

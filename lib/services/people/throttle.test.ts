@@ -25,13 +25,17 @@ function makeAttempt(address: string | null = newAddress()): SignInAttempt {
 }
 
 /** Twice the pool size: with more, attempts would wait for a connection beyond the limit of 2 s. */
-const AT_ONCE = 20
+const CONCURRENCY = 20
 
-async function countAllowed(times: number, attempt: () => SignInAttempt) {
+async function countAllowed(attemptCount: number, attempt: () => SignInAttempt) {
   let allowed = 0
-  await runConcurrently(Array.from({ length: times }, attempt), AT_ONCE, async one => {
-    if ((await countSignInAttempt(one)) === null) allowed++
-  })
+  await runConcurrently(
+    Array.from({ length: attemptCount }, attempt),
+    CONCURRENCY,
+    async signIn => {
+      if ((await countSignInAttempt(signIn)) === null) allowed++
+    },
+  )
   return allowed
 }
 
@@ -50,12 +54,12 @@ test('an address has 30 attempts per minute, whatever the e-mails', async () => 
 })
 
 test('an IPv6 /64 network has as many attempts as one address', async () => {
-  let nth = 0
-  const inNetwork = () => makeAttempt(`2001:db8:7:1::${(++nth).toString(16)}`)
+  let index = 0
+  const inNetwork = () => makeAttempt(`2001:db8:7:1::${(++index).toString(16)}`)
   expect(await countAllowed(40, inNetwork)).toBe(30)
   expect(await countSignInAttempt(makeAttempt('2001:db8:7:2::1'))).toBeNull()
-  const resets = Array.from({ length: 25 }, (_, nth) =>
-    countAttempt([['reset_address', `2001:db8:8:1::${nth}`]]),
+  const resets = Array.from({ length: 25 }, (_, index) =>
+    countAttempt([['reset_address', `2001:db8:8:1::${index}`]]),
   )
   expect((await Promise.all(resets)).filter(waitS => waitS === null)).toHaveLength(20)
 })

@@ -35,33 +35,33 @@ export function uncountSignInAttempt(attempt: SignInAttempt): Promise<void> {
 }
 
 /** Counts an attempt in each scope. Returns the seconds to wait; null if the attempt is allowed. */
-export async function countAttempt(counts: ScopedKey[]): Promise<number | null> {
-  for (const [scope, of] of counts) {
+export async function countAttempt(keys: ScopedKey[]): Promise<number | null> {
+  for (const [scope, subject] of keys) {
     const { attemptsMax, seconds } = LIMITS[scope]
-    const [counted] = await db().$queryRaw<{ tries: number; waitS: number }[]>`
+    const [row] = await db().$queryRaw<{ tries: number; waitS: number }[]>`
       INSERT INTO sign_in_tries AS t (scope, key, tries, ends_at)
-      VALUES (${scope}, ${keyOf(scope, of)}, 1, now() + make_interval(secs => ${seconds}::int))
+      VALUES (${scope}, ${keyOf(scope, subject)}, 1, now() + make_interval(secs => ${seconds}::int))
       ON CONFLICT (scope, key) DO UPDATE SET
         tries = CASE WHEN t.ends_at <= now() THEN 1 ELSE LEAST(t.tries + 1, ${attemptsMax + 1}::int) END,
         ends_at = CASE WHEN t.ends_at <= now() THEN EXCLUDED.ends_at ELSE t.ends_at END
       RETURNING tries, ceil(extract(epoch FROM ends_at - now()))::int AS "waitS"`
-    if (counted && counted.tries > attemptsMax) return counted.waitS
+    if (row && row.tries > attemptsMax) return row.waitS
   }
   return null
 }
 
 /** Removes an attempt from the count in each scope, after it succeeded. */
-export async function uncountAttempt(counts: ScopedKey[]): Promise<void> {
-  for (const [scope, of] of counts) {
+export async function uncountAttempt(keys: ScopedKey[]): Promise<void> {
+  for (const [scope, subject] of keys) {
     await db().$executeRaw`
       UPDATE sign_in_tries SET tries = tries - 1
-      WHERE scope = ${scope} AND key = ${keyOf(scope, of)} AND tries > 0`
+      WHERE scope = ${scope} AND key = ${keyOf(scope, subject)} AND tries > 0`
   }
 }
 
 /** Counts an attempt, and throws `too_many_requests` if it exceeds a limit. */
-export async function requireWithinLimit(counts: ScopedKey[]): Promise<void> {
-  const retryAfterS = await countAttempt(counts)
+export async function requireWithinLimit(keys: ScopedKey[]): Promise<void> {
+  const retryAfterS = await countAttempt(keys)
   if (retryAfterS === null) return
   throw refuse('too_many_requests', { retryAfterS })
 }
@@ -78,7 +78,7 @@ function signInKeys({ email, address }: SignInAttempt): ScopedKey[] {
  * Returns the stored key, hashed except in the scope `address`: a user may type a password into the
  * e-mail field.
  */
-function keyOf(scope: Scope, of: string): string {
-  const networkKey = networkOf(of)
+function keyOf(scope: Scope, subject: string): string {
+  const networkKey = networkOf(subject)
   return scope === 'address' ? networkKey : hmac('sign-in', networkKey).toString('base64url')
 }

@@ -39,29 +39,29 @@ const CLASSES = Object.entries(DENIED).map(([name, ranges]) => ({
 const GLOBAL_UNICAST = createRangeList(['2000::/3'])
 
 /** Normalizes an address for checking and connecting. Returns null for any other text. */
-export function parseAddress(text: string): (Address & { mapped: boolean }) | null {
+export function parseAddress(text: string): (Address & { isMapped: boolean }) | null {
   const family = isIP(text)
-  if (family === 4) return { address: text, family, mapped: false }
+  if (family === 4) return { address: text, family, isMapped: false }
   if (family !== 6) return null
   // Removes the zone, a local interface that the URL parser rejects. The parser normalizes the
   // rest.
   const plain = URL.parse(`http://[${text.replace(/%.*$/, '')}]`)?.hostname.slice(1, -1)
   if (!plain) return null
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(plain) ?? []
-  if (high === undefined || low === undefined) return { address: plain, family, mapped: false }
+  if (high === undefined || low === undefined) return { address: plain, family, isMapped: false }
   const bytes = [high, low].flatMap(part => [parseInt(part, 16) >> 8, parseInt(part, 16) & 255])
-  return { address: bytes.join('.'), family: 4, mapped: true }
+  return { address: bytes.join('.'), family: 4, isMapped: true }
 }
 
 /** Returns the denied class of the address, such as "private", or null. */
 export function findDeniedClass(text: string, allowed: RangeList = allowedRanges()): string | null {
-  const found = parseAddress(text)
-  if (!found) return 'reserved'
-  if (allowed.has(found)) return null
-  const denied = CLASSES.find(({ list }) => list.has(found))
+  const parsed = parseAddress(text)
+  if (!parsed) return 'reserved'
+  if (allowed.has(parsed)) return null
+  const denied = CLASSES.find(({ list }) => list.has(parsed))
   if (denied) return denied.name
   // DNS has no reason to map a public IPv4 address into IPv6; global unicast IPv6 is 2000::/3 only.
-  return found.mapped || (found.family === 6 && !GLOBAL_UNICAST.has(found)) ? 'reserved' : null
+  return parsed.isMapped || (parsed.family === 6 && !GLOBAL_UNICAST.has(parsed)) ? 'reserved' : null
 }
 
 /** Returns the ranges of WEBHOOK_ALLOW_CIDRS. Default: none; locally, this machine's addresses. */
@@ -87,9 +87,9 @@ export function ownRanges(): RangeList {
 
 /** Lists the addresses of this machine's network interfaces. */
 export function listInterfaceRanges(): string[] {
-  const found = Object.values(networkInterfaces()).flatMap(entries => entries ?? [])
+  const interfaces = Object.values(networkInterfaces()).flatMap(entries => entries ?? [])
   // Some systems append the zone to a link-local address.
-  const addresses = found.map(({ address }) => address.replace(/%.*$/, ''))
+  const addresses = interfaces.map(({ address }) => address.replace(/%.*$/, ''))
   return addresses.map(address => `${address}/${isIP(address) === 4 ? 32 : 128}`)
 }
 

@@ -12,7 +12,7 @@ import { hostnameOf, portOf, type Target } from '#lib/services/webhooks/target.t
  */
 const IDLE_MS = 5_000
 /** Maximum idle connections. */
-const IDLE_MAX = { perAddress: 4, inAll: 64 }
+const IDLE_MAX = { perAddress: 4, total: 64 }
 /** Maximum response header. Set here, because a command line flag can raise Node's default. */
 const HEAD_BYTES_MAX = 16 * 1024
 
@@ -23,7 +23,7 @@ for (const agent of [agents.http, agents.https]) {
   // receivers that share an address from sharing a connection.
   agent.getName = options => `${getName.call(agent, options)}|${hostHeader(options)}`
   agent.keepSocketAlive = (socket: Duplex) =>
-    countIdle() < IDLE_MAX.inAll && keepSocketAlive.call(agent, socket)
+    countIdle() < IDLE_MAX.total && keepSocketAlive.call(agent, socket)
 }
 
 /**

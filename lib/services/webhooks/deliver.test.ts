@@ -24,7 +24,7 @@ import {
 } from '#lib/testing/deliveries.ts'
 import {
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   inOwnDatabase,
   makeMerchant,
   openCharge,
@@ -47,7 +47,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await receiver.close()
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 const secretOf = async ({ id }: Account) => (await readResourceSecret(id, 'test')) ?? ''
@@ -73,8 +73,8 @@ describe('a delivery', () => {
   test('to a webhook_url contains the charge, and both published libraries verify its signature', async () => {
     const id = await createPaidCharge(merchant, `${receiver.url}/hook?shop=1`)
     await deliverDue()
-    const [call, ...more] = receiver.calls
-    expect(more).toEqual([])
+    const [call, ...otherCalls] = receiver.calls
+    expect(otherCalls).toEqual([])
     expect(call?.path).toBe('/hook?shop=1')
     const event = await db().event.findFirstOrThrow({ where: { subjectId: id } })
     const headers = call?.headers as Record<string, string>
@@ -153,8 +153,8 @@ test('the largest accepted charge makes a request below 256 KiB', async () => {
   await addEndpoint(merchant, receiver.url)
   const name = '\\"ção'.repeat(150)
   const items = Array.from({ length: 50 }, () => ({ name, price: 1, quantity: 1 }))
-  const words = Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`key${at}`, name]))
-  const body = { ...CHARGE, items, metadata: words, utms: words }
+  const values = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`key${index}`, name]))
+  const body = { ...CHARGE, items, metadata: values, utms: values }
   expect(Buffer.byteLength(JSON.stringify(body))).toBeGreaterThan(60 * 1024)
   const { id } = await createCharge(merchant, 'test', body, null)
   await simulateCharge(merchant.id, id, 'paid')
@@ -202,8 +202,8 @@ describe('a receiver that fails', () => {
     await deliverDue()
     await makeRetriesDue()
     await deliverDue()
-    const [first, second, ...more] = receiver.calls
-    expect(more).toEqual([])
+    const [first, second, ...otherCalls] = receiver.calls
+    expect(otherCalls).toEqual([])
     expect(second?.text).toBe(first?.text)
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
     expect(second?.headers['webhook-timestamp']).not.toBe(first?.headers['webhook-timestamp'])
@@ -244,15 +244,15 @@ describe('a receiver that fails', () => {
     ['a longer pause', '600', 10 * MINUTE],
     ['a pause of at most an hour', '86400', HOUR],
     ['no shorter pause', '1', 4 * SECOND],
-  ])('may request %s', async (_what, retryAfter, leastMs) => {
+  ])('may request %s', async (_what, retryAfter, waitMinMs) => {
     receiver.respondWith(status(429, { 'retry-after': retryAfter }))
     await createPaidCharge(merchant, receiver.url)
     const before = Date.now()
     await deliverDue()
     const [delivery] = await deliveriesOf(merchant)
     const waitMs = (delivery?.dueAt?.getTime() ?? 0) - before
-    expect(waitMs).toBeGreaterThanOrEqual(leastMs - SECOND)
-    expect(waitMs).toBeLessThan(leastMs * 1.5 + 10 * SECOND)
+    expect(waitMs).toBeGreaterThanOrEqual(waitMinMs - SECOND)
+    expect(waitMs).toBeLessThan(waitMinMs * 1.5 + 10 * SECOND)
   })
 
   test('with 410 gets no further attempt', async () => {

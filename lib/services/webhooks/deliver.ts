@@ -33,7 +33,7 @@ export function createDeliverer(
   onCapacity: () => void = () => {},
 ): Deliverer {
   const inProgress = new Set<Promise<void>>()
-  const aborting = new AbortController()
+  const abortController = new AbortController()
   let signalTimer: NodeJS.Timeout | undefined
 
   /**
@@ -48,7 +48,7 @@ export function createDeliverer(
 
   async function run(): Promise<number> {
     const capacity = CONCURRENCY_MAX - inProgress.size
-    if (capacity <= 0 || aborting.signal.aborted) return 0
+    if (capacity <= 0 || abortController.signal.aborted) return 0
     const claimed = await claimDueDeliveries(capacity)
     const [first] = claimed
     if (!first) return 0
@@ -59,7 +59,7 @@ export function createDeliverer(
   }
 
   function start(due: DueDelivery): Promise<void> {
-    const call = deliver(due, serializers, aborting.signal)
+    const call = deliver(due, serializers, abortController.signal)
       // A delivery that throws keeps its lease and becomes claimable again when the lease expires.
       .catch(error =>
         log().error({ err: error, deliveryId: due.id }, 'delivery failed with an internal error'),
@@ -78,7 +78,7 @@ export function createDeliverer(
   }
 
   function abortCalls(): void {
-    aborting.abort()
+    abortController.abort()
     closeConnections()
   }
 

@@ -132,9 +132,9 @@ function periodSql(accountId: string, mode: Mode, query: DeliveriesQuery): Prism
  */
 export async function readDeliveryMasked(accountId: string, mode: Mode, id: string) {
   const delivery = await readDelivery(accountId, mode, id)
-  const attempts = delivery.attempts.map(one => ({
-    ...one,
-    request_body: one.request_body && maskDocuments(one.request_body),
+  const attempts = delivery.attempts.map(attempt => ({
+    ...attempt,
+    request_body: attempt.request_body && maskDocuments(attempt.request_body),
   }))
   return { ...delivery, attempts }
 }
@@ -153,7 +153,7 @@ export async function readDelivery(
   mode: Mode,
   id: string,
 ): Promise<Delivery & { attempts: Attempt[]; later_pauses_s: number[] }> {
-  const [found] = isUuid(id)
+  const [row] = isUuid(id)
     ? await queryRows<Delivery & { tried: number }>(Prisma.sql`
         SELECT ${deliveryWithAttemptCountAsJson}::text AS json FROM (
           SELECT d.*, e.type, e.resource FROM deliveries d
@@ -161,13 +161,17 @@ export async function readDelivery(
           WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid) d
           ${lateralJoins}`)
     : []
-  if (!found) throw refuse('delivery_not_found')
-  const { tried, ...delivery } = found
+  if (!row) throw refuse('delivery_not_found')
+  const { tried, ...delivery } = row
   const rows = await queryRows<Attempt & { created_at: string }>(Prisma.sql`
     SELECT ${attemptAsJson}::text AS json FROM delivery_attempts a
     WHERE a.account_id = ${accountId}::uuid AND a.delivery_id = ${id}::uuid ORDER BY a.number`)
-  const sent = rows.find(({ request_body }) => request_body !== null)?.request_body ?? null
-  const attempts = rows.map(({ created_at: at, ...one }) => ({ ...one, at, request_body: sent }))
+  const storedBody = rows.find(({ request_body }) => request_body !== null)?.request_body ?? null
+  const attempts = rows.map(({ created_at: at, ...attempt }) => ({
+    ...attempt,
+    at,
+    request_body: storedBody,
+  }))
   const target = delivery.endpoint_id === null ? 'resource' : 'endpoint'
   const later_pauses_s = delivery.status === 'pending' ? pausesAfterS(target, tried + 1) : []
   return { ...delivery, attempts, later_pauses_s }

@@ -14,7 +14,7 @@ export async function readDeliveryRate(
   accountId: string,
   mode: Mode,
 ): Promise<{ delivered: number; mean_ms: number | null } | null> {
-  const [found] = await queryRows<{ arrived: number; tried: number; mean_ms: number | null }>(
+  const [counts] = await queryRows<{ arrived: number; tried: number; mean_ms: number | null }>(
     Prisma.sql`
     SELECT row_to_json(found)::text AS json FROM (
       SELECT count(*) FILTER (WHERE d.status = 'delivered') AS arrived, count(*) AS tried,
@@ -29,6 +29,6 @@ export async function readDeliveryRate(
         ORDER BY a.number DESC LIMIT 1) a
       WHERE d.created_at > now() - ${SAMPLE_AGE_MAX}::interval AND d.status <> 'stopped') found`,
   )
-  if (!found || found.tried === 0) return null
-  return { delivered: found.arrived / found.tried, mean_ms: found.mean_ms }
+  if (!counts || counts.tried === 0) return null
+  return { delivered: counts.arrived / counts.tried, mean_ms: counts.mean_ms }
 }

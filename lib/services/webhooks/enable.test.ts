@@ -35,7 +35,7 @@ afterEach(async () => {
     .$executeRaw`UPDATE deliveries SET status = 'stopped', due_at = NULL WHERE status = 'pending'`
 })
 
-const states = async () => (await deliveriesOf(merchant)).map(({ status }) => status)
+const readStatuses = async () => (await deliveriesOf(merchant)).map(({ status }) => status)
 const receivedSequences = () => receiver.calls.map(({ text }) => JSON.parse(text).sequence)
 async function exhaust(): Promise<void> {
   for (let round = 0; round < 4; round++) {
@@ -59,7 +59,7 @@ test('a reason changed by an older version is shown as text, not under the previ
 describe('enabling an endpoint', () => {
   test('sends the waiting deliveries in the order of their events', async () => {
     await pauseEndpoint(owner, id)
-    for (let nth = 0; nth < 5; nth++) await createPaidCharge(merchant)
+    for (let index = 0; index < 5; index++) await createPaidCharge(merchant)
     await deliverDue()
     expect(receiver.calls).toEqual([])
     expect(await enableEndpoint(owner, id, true)).toBe(5)
@@ -67,7 +67,7 @@ describe('enabling an endpoint', () => {
     expect(due).toEqual(due.toSorted())
     await deliverDue()
     expect(receivedSequences().toSorted()).toEqual([1, 2, 3, 4, 5])
-    expect(await states()).toEqual(Array(5).fill('delivered'))
+    expect(await readStatuses()).toEqual(Array(5).fill('delivered'))
   })
 
   test('resends deliveries given up since the failures began, and no older ones', async () => {
@@ -85,7 +85,7 @@ describe('enabling an endpoint', () => {
     receiver.respondWith(status(410))
     await createPaidCharge(merchant)
     await deliverDue()
-    expect(await states()).toEqual(['exhausted', 'delivered', 'exhausted', 'stopped'])
+    expect(await readStatuses()).toEqual(['exhausted', 'delivered', 'exhausted', 'stopped'])
     const endpoint = await readEndpoint(merchant.id, 'test', id)
     expect(endpoint).toMatchObject({ status: 'disabled' })
     expect(endpoint.disabled_reason).toContain('410')
@@ -95,7 +95,7 @@ describe('enabling an endpoint', () => {
     expect(await enableEndpoint(owner, id, true)).toBe(3)
     await deliverDue()
     expect(receivedSequences().toSorted()).toEqual([3, 4, 5])
-    expect(await states()).toEqual(['exhausted', ...Array(4).fill('delivered')])
+    expect(await readStatuses()).toEqual(['exhausted', ...Array(4).fill('delivered')])
     expect(await readEndpoint(merchant.id, 'test', id)).toMatchObject({
       status: 'enabled',
       failing_since: null,
@@ -109,9 +109,9 @@ describe('enabling an endpoint', () => {
     await pauseEndpoint(owner, id)
     await enableEndpoint(owner, id, true)
     await deliverDue()
-    expect(await states()).toEqual(['pending'])
+    expect(await readStatuses()).toEqual(['pending'])
     await exhaust()
-    expect(await states()).toEqual(['exhausted'])
+    expect(await readStatuses()).toEqual(['exhausted'])
     expect((await deliveriesOf(merchant))[0]?.attemptLog).toHaveLength(8)
   })
 
@@ -122,13 +122,13 @@ describe('enabling an endpoint', () => {
     await createPaidCharge(merchant)
     await deliverDue()
     expect(receivedSequences()).toEqual([2])
-    expect(await states()).toEqual(['stopped', 'delivered'])
+    expect(await readStatuses()).toEqual(['stopped', 'delivered'])
   })
 
   test('schedules 2,500 waiting deliveries once each, oldest first', async () => {
     await pauseEndpoint(owner, id)
     await createPaidCharge(merchant)
-    await addMore(2_499)
+    await copyDeliveries(2_499)
     expect(await enableEndpoint(owner, id, true)).toBe(2_500)
     const rows = await db().$queryRaw<{ late: bigint }[]>`
       SELECT count(*) AS late FROM (
@@ -141,12 +141,12 @@ describe('enabling an endpoint', () => {
 test("a waiting delivery is sent to the endpoint's new URL", async () => {
   await pauseEndpoint(owner, id)
   await createPaidCharge(merchant)
-  const moved = await openReceiver()
-  await editEndpoint(owner, id, { url: moved.url })
+  const newReceiver = await openReceiver()
+  await editEndpoint(owner, id, { url: newReceiver.url })
   await enableEndpoint(owner, id, true)
   await deliverDue()
-  await moved.close()
-  expect([receiver.calls.length, moved.calls.length]).toEqual([0, 1])
+  await newReceiver.close()
+  expect([receiver.calls.length, newReceiver.calls.length]).toEqual([0, 1])
 })
 
 test('a call in progress when its endpoint is deleted changes nothing afterwards', async () => {
@@ -166,14 +166,14 @@ test('a call in progress when its endpoint is deleted changes nothing afterwards
 })
 
 test('in live mode a private address is refused with an error at its field', async () => {
-  const live = { ...owner, mode: 'live' as const }
+  const liveOwner = { ...owner, mode: 'live' as const }
   for (const host of ['10.255.2.3', '169.254.169.254', '[::ffff:10.255.0.1]', '[fd00::7]']) {
-    const wanted = { url: `https://${host}/hook`, event_types: [...EVENT_TYPES] }
+    const request = { url: `https://${host}/hook`, event_types: [...EVENT_TYPES] }
     const refusal = { code: 'invalid_input', fields: { url: [expect.stringContaining('public')] } }
-    await expect(createEndpoint(live, wanted)).rejects.toMatchObject(refusal)
+    await expect(createEndpoint(liveOwner, request)).rejects.toMatchObject(refusal)
   }
-  const open = { url: 'https://8.8.8.8/hook', event_types: [...EVENT_TYPES] }
-  expect(await createEndpoint(live, open)).toBeTruthy()
+  const publicRequest = { url: 'https://8.8.8.8/hook', event_types: [...EVENT_TYPES] }
+  expect(await createEndpoint(liveOwner, publicRequest)).toBeTruthy()
 })
 
 test('the health of an endpoint counts the attempts of the last day and their duration', async () => {
@@ -189,7 +189,7 @@ test('the health of an endpoint counts the attempts of the last day and their du
 })
 
 /** Copies the event and its delivery `count` times, as if more charges had been paid. */
-async function addMore(count: number): Promise<void> {
+async function copyDeliveries(count: number): Promise<void> {
   await db().$executeRaw`
     WITH one AS (SELECT * FROM events WHERE account_id = ${merchant.id}::uuid), made AS (
       INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource)

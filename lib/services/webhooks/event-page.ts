@@ -7,7 +7,7 @@ import { EVENT_TYPES, type EventType } from '#lib/services/webhooks/states.ts'
 const EVENT_ID = '01a1fbbf-2574-7f02-a3c8-1b6d0e4f9a77'
 const UNPAID = { paid_at: null, end_to_end_id: null }
 const REFUSED = { status: 'rejected', rejection_reason: 'The receiving account is closed' }
-const AT = '2026-11-21T01:36:10.611204Z'
+const EVENT_TIME = '2026-11-21T01:36:10.611204Z'
 
 /** Description of each event type, and the fields in which its sample differs from the example. */
 const MEANINGS: Record<EventType, [says: string, resource: object, refund?: object]> = {
@@ -22,12 +22,12 @@ const MEANINGS: Record<EventType, [says: string, resource: object, refund?: obje
   'transaction.refund_failed': [
     'A refund was rejected. Its amount has returned to the balance.',
     {},
-    { ...REFUSED, return_id: null, completed_at: null, rejected_at: AT },
+    { ...REFUSED, return_id: null, completed_at: null, rejected_at: EVENT_TIME },
   ],
   'withdrawal.approved': ['A withdrawal was approved. Its amount has left the account.', {}],
   'withdrawal.rejected': [
     'A withdrawal was rejected. Its amount has returned to the balance.',
-    { ...REFUSED, end_to_end_id: null, approved_at: null, rejected_at: AT },
+    { ...REFUSED, end_to_end_id: null, approved_at: null, rejected_at: EVENT_TIME },
   ],
 }
 
@@ -78,7 +78,7 @@ function eventSchema(type: EventType, shapes: Shapes) {
       sequence: z
         .int()
         .meta(openApiMeta('Number of the event within the account and mode, without gaps.', 1)),
-      created_at: instant.meta(openApiMeta('Time of the event.', AT)),
+      created_at: instant.meta(openApiMeta('Time of the event.', EVENT_TIME)),
       [subject]: resource,
       ...refund,
     })

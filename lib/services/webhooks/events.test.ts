@@ -4,9 +4,9 @@ import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { CHARGE, expectBalancedBooks, makeMerchant } from '#lib/testing/fixtures.ts'
+import { CHARGE, expectBalancedLedger, makeMerchant } from '#lib/testing/fixtures.ts'
 
-const URL = 'https://shop.example.com/hook'
+const HOOK_URL = 'https://shop.example.com/hook'
 
 async function simulateOutcome(
   merchant: Account,
@@ -45,12 +45,12 @@ describe('the deliveries of an event', () => {
     await simulateOutcome(merchant, 'paid')
     expect(await deliveriesOf(merchant)).toEqual([])
     expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test("include one for the charge's webhook_url, due at once", async () => {
     const merchant = await makeMerchant()
-    await simulateOutcome(merchant, 'paid', URL)
+    await simulateOutcome(merchant, 'paid', HOOK_URL)
     const event = await db().event.findFirstOrThrow({ where: { accountId: merchant.id } })
     const deliveries = await deliveriesOf(merchant)
     expect(deliveries).toMatchObject([
@@ -60,26 +60,26 @@ describe('the deliveries of an event', () => {
         subjectId: event.subjectId,
         sequence: 1n,
         endpointId: null,
-        url: URL,
+        url: HOOK_URL,
         status: 'pending',
         attempts: 0,
         lease: null,
       },
     ])
     expect(deliveries[0]?.dueAt).not.toBeNull()
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('include one for each subscribed endpoint and one for the webhook_url', async () => {
     const merchant = await makeMerchant()
     const [first, second] = [await addEndpoint(merchant), await addEndpoint(merchant)]
-    await simulateOutcome(merchant, 'paid', URL)
+    await simulateOutcome(merchant, 'paid', HOOK_URL)
     const deliveries = await deliveriesOf(merchant)
     expect(deliveries.map(delivery => delivery.endpointId).toSorted()).toEqual(
       [first.id, null, second.id].toSorted(),
     )
     expect(new Set(deliveries.map(delivery => delivery.id)).size).toBe(3)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('leave out endpoints that are deleted or of another event type, mode or merchant', async () => {
@@ -94,7 +94,7 @@ describe('the deliveries of an event', () => {
     expect(await deliveriesOf(other)).toEqual([])
     await simulateOutcome(merchant, 'failed')
     expect(await deliveriesOf(merchant)).toMatchObject([{ sequence: 2n }])
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })
 
@@ -129,5 +129,5 @@ test('each account and mode numbers its events from 1 in order', async () => {
     orderBy: { mode: 'asc' },
   })
   expect(sequences.map(({ mode, last }) => `${mode} ${last}`)).toEqual(['live 0', 'test 4'])
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })

@@ -20,13 +20,13 @@ export interface Exchange {
   /** Null until the TCP connection is established. */
   address: string | null
   /** Whether TCP and TLS were established. If not, nothing of the request was sent. */
-  connected: boolean
+  isConnected: boolean
   /** Whether a reused connection closed without a byte of response: it was already dead. */
-  stale: boolean
+  isStale: boolean
 }
 
 const INITIAL: Exchange = {
-  ...{ response: null, error: null, address: null, connected: false, stale: false },
+  ...{ response: null, error: null, address: null, isConnected: false, isStale: false },
 }
 /** Maximum bytes before the final header: room for a few 1xx responses. */
 const BEFORE_HEAD_BYTES_MAX = 128 * 1024
@@ -39,20 +39,20 @@ export function exchange(
   call: Call,
   address: Address,
   connectMs: number,
-  reuse: boolean,
+  isPooled: boolean,
 ): Promise<Exchange> {
   const { signal } = call
   const result = { ...INITIAL }
-  return new Promise(done => {
-    const request = openRequest(call, address, reuse)
+  return new Promise(resolve => {
+    const request = openRequest(call, address, isPooled)
     const timer = setTimeout(() => fail(stoppedBy('connect_timeout')), connectMs)
     const interrupt = () => fail(signal.reason)
     const seen = watchHead(request, fail)
     signal.addEventListener('abort', interrupt)
-    const reached = () => {
+    const recordAddress = () => {
       result.address = address.address
     }
-    watchConnection(request, reached, connected)
+    watchConnection(request, recordAddress, connected)
     request.once('response', async response => {
       seen.head = true
       result.response = await readResponse(response, signal)
@@ -65,7 +65,7 @@ export function exchange(
 
     function connected() {
       clearTimeout(timer)
-      result.connected = true
+      result.isConnected = true
     }
 
     /**
@@ -75,7 +75,7 @@ export function exchange(
     function fail(error: unknown) {
       if (seen.head || result.error) return
       result.error = error
-      result.stale = request.reusedSocket && seen.bytes === 0 && isConnectionReset(error)
+      result.isStale = request.reusedSocket && seen.bytes === 0 && isConnectionReset(error)
       end()
     }
 
@@ -85,7 +85,7 @@ export function exchange(
       // A receiver that responds without reading the request would hold the connection open
       // forever.
       if (!result.response || !request.writableFinished) request.destroy()
-      done(result)
+      resolve(result)
     }
   })
 }
@@ -127,12 +127,12 @@ function isConnectionReset(error: unknown): boolean {
 function openRequest(
   { target, headers, body }: Call,
   address: Address,
-  reuse: boolean,
+  isPooled: boolean,
 ): ClientRequest {
   const { url } = target
   const { request } = url.protocol === 'https:' ? https : http
   return request({
-    ...buildPinnedOptions(target, address, reuse),
+    ...buildPinnedOptions(target, address, isPooled),
     method: 'POST',
     path: url.pathname + url.search,
     headers: {

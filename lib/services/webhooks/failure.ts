@@ -29,11 +29,12 @@ const ERROR_PATTERNS: [RegExp, CodeWithoutParams][] = [
   [/^(EPROTO|ERR_SSL_|ERR_TLS_)/, 'tls'],
 ]
 
-export function errorToProblem(error: unknown, name: string): Problem {
+export function errorToProblem(error: unknown, hostname: string): Problem {
   // Compares names, not classes: a process can load this module twice.
   const { name: kind, problem, code = '' } = error as Stopped & NodeJS.ErrnoException
   if (kind === 'Stopped') return problem
-  if (/^ERR_TLS_CERT_ALTNAME/.test(code)) return { code: 'certificate_name', params: { name } }
-  const found = ERROR_PATTERNS.find(([pattern]) => pattern.test(code))
-  return { code: found?.[1] ?? 'not_called', params: {} }
+  if (/^ERR_TLS_CERT_ALTNAME/.test(code))
+    return { code: 'certificate_name', params: { name: hostname } }
+  const match = ERROR_PATTERNS.find(([pattern]) => pattern.test(code))
+  return { code: match?.[1] ?? 'not_called', params: {} }
 }

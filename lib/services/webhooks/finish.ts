@@ -17,7 +17,7 @@ const GIVEN_UP_AFTER = Prisma.sql`interval '5 days'`
  * Minimum exhausted deliveries before an endpoint is disabled; the time above must also have
  * passed.
  */
-const GIVEN_UP_EXHAUSTED = 10
+const GIVEN_UP_EXHAUSTED_MIN = 10
 
 /**
  * One attempt: the delivery, the request (the body is stored once, with the first attempt) and its
@@ -49,7 +49,7 @@ export async function finishDelivery(attempt: FinishedAttempt): Promise<void> {
 const finishBatched = createBatcher({
   run: finishAll,
   queueOf: () => '',
-  nameOf: ({ due }: FinishedAttempt) => due.id,
+  keyOf: ({ due }: FinishedAttempt) => due.id,
   batchMax: BATCH_MAX,
 })
 
@@ -92,7 +92,7 @@ async function finishAll(attempts: FinishedAttempt[]): Promise<boolean[]> {
           exhausted = CASE WHEN e.told THEN 0 ELSE p.exhausted + e.exhausted END
         FROM of_endpoints e WHERE p.account_id = e.account_id AND p.id = e.endpoint_id
           AND (e.exhausted > 0 OR e.told = (p.failing_since IS NOT NULL))
-        RETURNING p.id, p.disabled_at IS NULL AND p.exhausted >= ${GIVEN_UP_EXHAUSTED}
+        RETURNING p.id, p.disabled_at IS NULL AND p.exhausted >= ${GIVEN_UP_EXHAUSTED_MIN}
           AND p.failing_since < now() - ${GIVEN_UP_AFTER} AS is_given_up
       )
       SELECT json_build_object('id', id)::text AS json FROM counted WHERE is_given_up`),

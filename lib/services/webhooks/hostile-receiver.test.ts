@@ -10,17 +10,17 @@ import { type Listener, openListener } from '#lib/testing/listeners.ts'
 const HEAD = 'HTTP/1.1 200 OK\r\n'
 const STORED_BODY_MAX = 8 * 1024
 
-let opened: Listener[] = []
+let listeners: Listener[] = []
 beforeEach(() => supplyEnv({ TROCO_ENV: 'local', WEBHOOK_ALLOW_CIDRS: '' }))
 afterEach(async () => {
   closeConnections()
-  await Promise.all(opened.map(listener => listener.close()))
-  opened = []
+  await Promise.all(listeners.map(listener => listener.close()))
+  listeners = []
 })
 
 async function postTo(act: (socket: Socket) => void, totalMs = 15_000, body = '{}') {
   const listener = await openListener(socket => socket.once('data', () => act(socket)))
-  opened.push(listener)
+  listeners.push(listener)
   const url = `http://127.0.0.1:${listener.port}/`
   const outcome = await postWebhook({ url, mode: 'test', headers: {}, body }, { totalMs })
   return { ...outcome, problem: problemText(outcome.problem) }
@@ -45,24 +45,24 @@ function pour(chunk: Buffer, bytesMax = Number.POSITIVE_INFINITY) {
   return { pourInto, written: () => written }
 }
 
-function drip(socket: Socket, text: string) {
-  let at = 0
-  const timer = setInterval(() => socket.write(text.charAt(at++ % text.length)), 50)
+function sendSlowly(socket: Socket, text: string) {
+  let index = 0
+  const timer = setInterval(() => socket.write(text.charAt(index++ % text.length)), 50)
   socket.once('close', () => clearInterval(timer))
 }
 
-async function heapGrowth(work: () => Promise<unknown>): Promise<number> {
-  let max = 0
+async function measureHeapGrowth(work: () => Promise<unknown>): Promise<number> {
+  let growthMax = 0
   const before = process.memoryUsage()
   const measure = () => {
     const { heapUsed, external } = process.memoryUsage()
-    max = Math.max(max, heapUsed + external - before.heapUsed - before.external)
+    growthMax = Math.max(growthMax, heapUsed + external - before.heapUsed - before.external)
   }
   const timer = setInterval(measure, 20)
   await work()
   measure()
   clearInterval(timer)
-  return max
+  return growthMax
 }
 
 describe('a call ends in bounded time and memory with a receiver', () => {
@@ -74,7 +74,10 @@ describe('a call ends in bounded time and memory with a receiver', () => {
   })
 
   test('that sends its headers byte by byte', async () => {
-    const outcome = await postTo(socket => drip(socket, `${HEAD}x: ${'y'.repeat(5_000)}`), 500)
+    const outcome = await postTo(
+      socket => sendSlowly(socket, `${HEAD}x: ${'y'.repeat(5_000)}`),
+      500,
+    )
     expect(outcome).toMatchObject({ status: null, body: null })
     expect(outcome.problem).toBe('The receiver did not answer within 0.5 s')
   })
@@ -82,7 +85,7 @@ describe('a call ends in bounded time and memory with a receiver', () => {
   test('that never ends its body; the status counts', async () => {
     const outcome = await postTo(socket => {
       socket.write(`${HEAD}content-length: 1000000\r\n\r\n`)
-      drip(socket, 'thanks ')
+      sendSlowly(socket, 'thanks ')
     })
     expect(outcome).toMatchObject({ status: 200, problem: null })
     expect(outcome.body).toMatch(/^thanks/)
@@ -99,7 +102,7 @@ describe('a call ends in bounded time and memory with a receiver', () => {
     ['500 Sorry', 'The receiver answered 500'],
   ])('that sends 500 MB after a %s', async (status, problem) => {
     const { pourInto, written } = pour(Buffer.alloc(64 * 1024, 'x'), 500e6)
-    const grown = await heapGrowth(async () => {
+    const grown = await measureHeapGrowth(async () => {
       const outcome = await postTo(socket => {
         socket.write(`HTTP/1.1 ${status}\r\ncontent-length: 500000000\r\n\r\n`)
         pourInto(socket)
@@ -123,7 +126,7 @@ describe('a call ends in bounded time and memory with a receiver', () => {
     ['chunk extensions', 'y'.repeat(1_000), `${HEAD}transfer-encoding: chunked\r\n\r\n1;`],
   ])('that sends endless %s', async (_what, chunk, first) => {
     const { pourInto } = pour(Buffer.from(chunk.repeat(Math.ceil(16_384 / chunk.length))), 500e6)
-    const grown = await heapGrowth(async () => {
+    const grown = await measureHeapGrowth(async () => {
       const outcome = await postTo(socket => {
         socket.write(first)
         pourInto(socket)
@@ -146,7 +149,7 @@ describe('a call ends in bounded time and memory with a receiver', () => {
   test('that sends a gzip bomb, which is not decompressed', async () => {
     const bomb = gzipSync(Buffer.alloc(50e6))
     const headers = `content-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`
-    const grown = await heapGrowth(async () => {
+    const grown = await measureHeapGrowth(async () => {
       const outcome = await postTo(respondWith(Buffer.concat([Buffer.from(HEAD + headers), bomb])))
       expect(outcome).toMatchObject({ status: 200, problem: null })
       expect(Buffer.byteLength(outcome.body ?? '')).toBeLessThanOrEqual(STORED_BODY_MAX)
@@ -160,7 +163,7 @@ describe('a call ends in bounded time and memory with a receiver', () => {
       sockets.push(socket.pause())
       socket.write(`${HEAD}content-length: 2\r\n\r\nok`)
     })
-    opened.push(listener)
+    listeners.push(listener)
     const url = `http://127.0.0.1:${listener.port}/`
     const body = 'x'.repeat(50e6)
     const outcome = await postWebhook({ url, mode: 'test', headers: {}, body })
@@ -220,9 +223,9 @@ describe('a call ends in bounded time and memory with a receiver', () => {
         ),
       ),
     )
-    opened.push(listener)
+    listeners.push(listener)
     const url = `http://127.0.0.1:${listener.port}/`
-    for (let at = 0; at < 3; at++) {
+    for (let index = 0; index < 3; index++) {
       const outcome = await postWebhook({ url, mode: 'test', headers: {}, body: '{}' })
       expect(outcome).toMatchObject({ status: 200, body: 'first' })
     }
@@ -270,8 +273,11 @@ describe('the stored response', () => {
         ['content-length', '0'],
       ],
     ])
-    const many = Array.from({ length: 150 }, (_, at) => `x-${at}: ${'v'.repeat(80)}\r\n`).join('')
-    const outcome = await postTo(respondWith(`${HEAD}content-length: 0\r\n${many}\r\n`))
+    const headerLines = Array.from(
+      { length: 150 },
+      (_, index) => `x-${index}: ${'v'.repeat(80)}\r\n`,
+    ).join('')
+    const outcome = await postTo(respondWith(`${HEAD}content-length: 0\r\n${headerLines}\r\n`))
     expect(outcome.status).toBe(200)
     expect(JSON.stringify(outcome.headers).length).toBeLessThan(9_500)
   })

@@ -27,23 +27,23 @@ const opened: { close(): Promise<void> }[] = []
 beforeEach(() => supplyEnv({ TROCO_ENV: 'local', WEBHOOK_ALLOW_CIDRS: '' }))
 afterEach(async () => {
   closeConnections()
-  await Promise.all(opened.splice(0).map(one => one.close()))
+  await Promise.all(opened.splice(0).map(resource => resource.close()))
 })
 
 function resolveTo(...addresses: string[]): ResolveName {
   return async () => addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
 }
 
-async function post(url: string, options?: Options, more: Partial<WebhookRequest> = {}) {
-  const sent = { url, mode: 'test', headers: {}, body: '{"paid":true}', ...more } as const
+async function post(url: string, options?: Options, overrides: Partial<WebhookRequest> = {}) {
+  const sent = { url, mode: 'test', headers: {}, body: '{"paid":true}', ...overrides } as const
   const outcome = await postWebhook(sent, options)
   return { ...outcome, problem: problemText(outcome.problem) }
 }
 
 async function closeAfterTest(listener: Promise<Listener>): Promise<Listener> {
-  const one = await listener
-  opened.push(one)
-  return one
+  const opener = await listener
+  opened.push(opener)
+  return opener
 }
 
 function openHttp(handle: RequestListener, host?: string, port?: number): Promise<Listener> {
@@ -182,14 +182,17 @@ describe('a request', () => {
       ...{ problem: 'Interrupted', status: null, address: null },
     })
     expect(hits()).toBe(0)
-    const stop = new AbortController()
-    const waiting = post(url, { signal: stop.signal })
+    const controller = new AbortController()
+    const waiting = post(url, { signal: controller.signal })
     await expect.poll(hits, { timeout: 10_000 }).toBe(1)
-    stop.abort()
+    controller.abort()
     expect(await waiting).toMatchObject({ problem: 'Interrupted', status: null })
-    const asking = new AbortController()
-    const silent: ResolveName = () => new Promise(() => asking.abort())
-    const outcome = await post('http://shop.example/', { signal: asking.signal, resolve: silent })
+    const lookupController = new AbortController()
+    const silent: ResolveName = () => new Promise(() => lookupController.abort())
+    const outcome = await post('http://shop.example/', {
+      signal: lookupController.signal,
+      resolve: silent,
+    })
     expect(outcome.problem).toBe('Interrupted')
   })
 })
@@ -344,7 +347,8 @@ describe('a kept-alive connection', () => {
   test('is reused for the same name only', async () => {
     const { port, hits } = await openHttp(ok)
     const resolve = resolveTo('127.0.0.1')
-    for (let at = 0; at < 5; at++) await post(`http://shop.example:${port}/${at}`, { resolve })
+    for (let index = 0; index < 5; index++)
+      await post(`http://shop.example:${port}/${index}`, { resolve })
     expect(hits()).toBe(1)
     await post(`http://other.example:${port}/`, { resolve })
     expect(hits()).toBe(2)
@@ -398,25 +402,26 @@ describe('a kept-alive connection', () => {
   test.each([
     ['4 to one receiver', 20, 1, 4],
     ['64 in all', 3, 25, 64],
-  ])('is one of at most %s', async (_what, atOnce, namesCount, keptMax) => {
+  ])('is one of at most %s', async (_what, callsPerName, namesCount, pooledMax) => {
     const waiting: ServerResponse[] = []
-    const all = atOnce * namesCount
+    const all = callsPerName * namesCount
     // Responds only after all requests have arrived, so that each has its own connection.
     const { port, hits } = await openHttp((request, response) => {
       request.resume()
       waiting.push(response)
-      if (waiting.length === all) for (const one of waiting.splice(0)) one.end()
+      if (waiting.length === all)
+        for (const waitingResponse of waiting.splice(0)) waitingResponse.end()
     })
     const resolve = resolveTo('127.0.0.1')
     const urls = Array.from(
       { length: all },
-      (_, at) => `http://s${at % namesCount}.example:${port}/`,
+      (_, index) => `http://s${index % namesCount}.example:${port}/`,
     )
     const round = () => Promise.all(urls.map(url => post(url, { resolve })))
     await round()
     expect(hits()).toBe(all)
     await round()
-    expect(hits()).toBeGreaterThanOrEqual(2 * all - keptMax)
+    expect(hits()).toBeGreaterThanOrEqual(2 * all - pooledMax)
   })
 
   test('is closed after some idle seconds', async () => {

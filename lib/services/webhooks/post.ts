@@ -108,25 +108,25 @@ async function tryAddresses(call: Call, connectMs: number): Promise<Exchange> {
   const addresses = orderAddresses(call.target)
   let last: Exchange | undefined
   for (const [index, address] of addresses.entries()) {
-    const leftMs = endsAt - performance.now()
-    if (last && leftMs <= 0) return last
+    const remainingMs = endsAt - performance.now()
+    if (last && remainingMs <= 0) return last
     const shareMs = Math.min(
-      leftMs,
-      Math.max(leftMs / (addresses.length - index), ADDRESS_CONNECT_MS_MIN),
+      remainingMs,
+      Math.max(remainingMs / (addresses.length - index), ADDRESS_CONNECT_MS_MIN),
     )
     last = await exchange(call, address, shareMs, true)
-    if (last.stale) last = await exchange(call, address, shareMs, false)
-    if (last.connected || call.signal.aborted) return last
+    if (last.isStale) last = await exchange(call, address, shareMs, false)
+    if (last.isConnected || call.signal.aborted) return last
   }
   if (!last) throw new Invariant('a webhook target has no address')
   return last
 }
 
 function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((done, fail) => {
-    const stop = () => fail(signal.reason)
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
     signal.addEventListener('abort', stop)
     if (signal.aborted) stop()
-    work.then(done, fail)
+    work.then(resolve, reject)
   })
 }

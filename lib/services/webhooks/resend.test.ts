@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => receiver.close())
 
 const owner = () => ({ accountId: merchant.id, mode: 'test' as const, note: async () => {} })
-const readOnlyDelivery = async () => {
+const readSingleDelivery = async () => {
   const [row] = await deliveriesOf(merchant)
   if (!row) throw new Error('There is no delivery')
   return row
@@ -39,7 +39,7 @@ test('a resend has the same body and id, a new signature, and counts as an attem
   await deliverDue()
   const before = (await readResourceSecret(merchant.id, 'test')) ?? ''
   const { secret } = await rotateSecret(owner(), null)
-  await resendDelivery(owner(), (await readOnlyDelivery()).id)
+  await resendDelivery(owner(), (await readSingleDelivery()).id)
   await deliverDue()
   const [first, second] = receiver.calls
   expect(second?.text).toBe(first?.text)
@@ -48,7 +48,7 @@ test('a resend has the same body and id, a new signature, and counts as an attem
   expect(() => verifySignature(secret, first)).toThrow()
   expect(verifySignature(before, first)).toEqual(verifySignature(before, second))
   expect(verifySignature(secret, second)).toBeTruthy()
-  const row = await readOnlyDelivery()
+  const row = await readSingleDelivery()
   expect([row.status, row.attempts, row.attemptLog.length]).toEqual(['delivered', 2, 2])
 })
 
@@ -62,16 +62,16 @@ test('a resent exhausted delivery gets all its attempts again', async () => {
     }
   }
   await exhaust()
-  expect((await readOnlyDelivery()).status).toBe('exhausted')
-  await resendDelivery(owner(), (await readOnlyDelivery()).id)
+  expect((await readSingleDelivery()).status).toBe('exhausted')
+  await resendDelivery(owner(), (await readSingleDelivery()).id)
   await exhaust()
-  expect([(await readOnlyDelivery()).status, receiver.calls.length]).toEqual(['exhausted', 14])
+  expect([(await readSingleDelivery()).status, receiver.calls.length]).toEqual(['exhausted', 14])
 })
 
 test('twenty concurrent resends send once', async () => {
   await createPaidCharge(merchant, receiver.url)
   await deliverDue()
-  const { id } = await readOnlyDelivery()
+  const { id } = await readSingleDelivery()
   await Promise.all(Array.from({ length: 20 }, () => resendDelivery(owner(), id)))
   await deliverDue()
   expect(receiver.calls).toHaveLength(2)
@@ -80,13 +80,13 @@ test('twenty concurrent resends send once', async () => {
 test('a resend during an attempt is refused and does not affect it', async () => {
   let refusal: unknown
   receiver.respondWith(async (_received, response) => {
-    refusal = await resendDelivery(owner(), (await readOnlyDelivery()).id).catch(error => error)
+    refusal = await resendDelivery(owner(), (await readSingleDelivery()).id).catch(error => error)
     response.writeHead(200).end()
   })
   await createPaidCharge(merchant, receiver.url)
   await deliverDue()
   expect(refusal).toMatchObject({ code: 'under_way' })
-  expect([(await readOnlyDelivery()).status, receiver.calls.length]).toEqual(['delivered', 1])
+  expect([(await readSingleDelivery()).status, receiver.calls.length]).toEqual(['delivered', 1])
 })
 
 test('2,500 failed deliveries are resent once each, in batches', async () => {
@@ -108,7 +108,7 @@ test('2,500 failed deliveries are resent once each, in batches', async () => {
     _count: true,
     orderBy: { attemptsBefore: 'asc' },
   })
-  expect(counts.map(one => [one.status, one.attemptsBefore, one._count])).toEqual([
+  expect(counts.map(row => [row.status, row.attemptsBefore, row._count])).toEqual([
     ['pending', 0, 1],
     ['pending', 4, 2_500],
   ])

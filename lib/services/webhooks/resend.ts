@@ -27,7 +27,7 @@ interface ResendState {
 /** Resends a delivery now, even before its due time, with the same body and webhook-id. */
 export async function resendDelivery({ accountId, mode, note }: Owner, id: string): Promise<void> {
   await transaction(async tx => {
-    const [found] = isUuid(id)
+    const [state] = isUuid(id)
       ? await tx.$queryRaw<ResendState[]>`
           SELECT d.status, d.lease IS NOT NULL AND d.due_at > now() AS "isUnderWay",
             p.disabled_at IS NOT NULL AS "isDisabled", p.deleted_at IS NOT NULL AS "isDeleted"
@@ -36,10 +36,10 @@ export async function resendDelivery({ accountId, mode, note }: Owner, id: strin
           WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid
           FOR UPDATE OF d`
       : []
-    if (!found) throw refuse('delivery_not_found')
-    requireSendable(found)
+    if (!state) throw refuse('delivery_not_found')
+    requireSendable(state)
     const change =
-      found.status === 'pending' ? Prisma.sql`due_at = now(), lease = NULL` : newRoundAssignments
+      state.status === 'pending' ? Prisma.sql`due_at = now(), lease = NULL` : newRoundAssignments
     await tx.$executeRaw`
       UPDATE deliveries d SET ${change}, updated_at = now()
       WHERE d.account_id = ${accountId}::uuid AND d.id = ${id}::uuid`

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { resolveName } from '#lib/services/webhooks/resolve-name.ts'
 
-const A = 1
+const A_RECORD_TYPE = 1
 const sockets: Socket[] = []
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.close()
@@ -21,10 +21,10 @@ async function makeResolver(lookUp: (name: string) => string | 'unknown' | null)
     const result = lookUp(name)
     if (result === null) return
     const type = query.readUInt16BE(12 + name.length + 2)
-    const known = result !== 'unknown' && type === A
+    const isAnswered = result !== 'unknown' && type === A_RECORD_TYPE
     const head = Buffer.from(query.subarray(0, 12))
     head.writeUInt16BE(result === 'unknown' ? 0x8183 : 0x8180, 2)
-    head.writeUInt16BE(known ? 1 : 0, 6)
+    head.writeUInt16BE(isAnswered ? 1 : 0, 6)
     head.writeUInt16BE(0, 10)
     const question = query.subarray(12, 12 + name.length + 2 + 4)
     const record = Buffer.from([
@@ -42,7 +42,7 @@ async function makeResolver(lookUp: (name: string) => string | 'unknown' | null)
       4,
       ...result.split('.').map(Number),
     ])
-    socket.send(Buffer.concat([head, question, ...(known ? [record] : [])]), port, address)
+    socket.send(Buffer.concat([head, question, ...(isAnswered ? [record] : [])]), port, address)
   })
   const resolver = new Resolver({ timeout: 2_000, tries: 1 })
   resolver.setServers([`127.0.0.1:${socket.address().port}`])
@@ -51,8 +51,8 @@ async function makeResolver(lookUp: (name: string) => string | 'unknown' | null)
 
 function readName(query: Buffer): string {
   const labels: string[] = []
-  for (let at = 12; query[at]; at += (query[at] ?? 0) + 1) {
-    labels.push(query.subarray(at + 1, at + 1 + (query[at] ?? 0)).toString())
+  for (let offset = 12; query[offset]; offset += (query[offset] ?? 0) + 1) {
+    labels.push(query.subarray(offset + 1, offset + 1 + (query[offset] ?? 0)).toString())
   }
   return labels.join('.')
 }
@@ -72,15 +72,15 @@ test('unknown names are resolved by the operating system, localhost without any 
   })
   await expect(resolveName('nobody.invalid', resolver)).rejects.toThrow()
   expect(queried).toContain('nobody.invalid')
-  const found = await resolveName('localhost', resolver)
-  expect(found.map(({ address }) => address)).toContain('127.0.0.1')
+  const addresses = await resolveName('localhost', resolver)
+  expect(addresses.map(({ address }) => address)).toContain('127.0.0.1')
   expect(queried).not.toContain('localhost')
 })
 
 test('a hundred names with silent DNS servers time out without delaying others', async () => {
   const silent = await makeResolver(() => null)
   const prompt = await makeResolver(() => '203.0.113.7')
-  const names = Array.from({ length: 100 }, (_, at) => `hangs${at}.example`)
+  const names = Array.from({ length: 100 }, (_, index) => `hangs${index}.example`)
   let settled = 0
   const hanging = names.map(name =>
     resolveName(name, silent)

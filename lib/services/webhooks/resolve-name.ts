@@ -4,9 +4,9 @@ export type ResolveName = (hostname: string) => Promise<{ address: string; famil
 
 const RESOLVE_MS = 5_000
 /** Two attempts of 2 s fit within the 5 s limit of a name resolution. */
-const servers = new Resolver({ timeout: 2_000, tries: 2 })
+const defaultResolver = new Resolver({ timeout: 2_000, tries: 2 })
 /** Error codes for a name that does not exist or has no address. */
-const UNKNOWN = /^(ENOTFOUND|ENODATA)$/
+const UNKNOWN_NAME_CODES = /^(ENOTFOUND|ENODATA)$/
 
 /**
  * Resolves a name by querying DNS servers directly: the system resolver blocks a thread per query,
@@ -15,21 +15,21 @@ const UNKNOWN = /^(ENOTFOUND|ENODATA)$/
  */
 export async function resolveName(
   hostname: string,
-  resolver: Pick<Resolver, 'resolve4' | 'resolve6'> = servers,
+  resolver: Pick<Resolver, 'resolve4' | 'resolve6'> = defaultResolver,
 ): Promise<{ address: string; family: number }[]> {
   if (/(^|\.)localhost$/i.test(hostname)) return lookup(hostname, { all: true, verbatim: true })
   const results = await Promise.allSettled([
     resolver.resolve4(hostname),
     resolver.resolve6(hostname),
   ])
-  const found = results.flatMap((answer, at) =>
-    answer.status === 'fulfilled'
-      ? answer.value.map(address => ({ address, family: at === 0 ? 4 : 6 }))
+  const addresses = results.flatMap((result, index) =>
+    result.status === 'fulfilled'
+      ? result.value.map(address => ({ address, family: index === 0 ? 4 : 6 }))
       : [],
   )
-  if (found.length > 0) return found
-  const failures = results.filter(answer => answer.status === 'rejected')
-  const isUnknown = failures.every(({ reason }) => UNKNOWN.test(reason.code))
+  if (addresses.length > 0) return addresses
+  const failures = results.filter(result => result.status === 'rejected')
+  const isUnknown = failures.every(({ reason }) => UNKNOWN_NAME_CODES.test(reason.code))
   if (isUnknown) return lookup(hostname, { all: true, verbatim: true })
   throw failures[0]?.reason
 }

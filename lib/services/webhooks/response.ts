@@ -10,10 +10,10 @@ export interface WebhookResponse {
 const BODY_BYTES_MAX = 8 * 1024
 const HEADERS_LENGTH_MAX = 8 * 1024
 /** Time limit for the body, which is only displayed: the status decides the outcome. */
-const BODY_MS = 2_000
+const BODY_TIMEOUT_MS = 2_000
 const RETRY_AFTER_MS_MAX = 60 * 60_000
 /** Control characters: PostgreSQL rejects NUL, and terminals interpret others. */
-const CONTROL = /\p{Cc}/gu
+const CONTROL_CHARACTERS = /\p{Cc}/gu
 
 /**
  * Reads at most 8 KiB of body for at most 2 s, and then closes the connection. How the body ends
@@ -31,14 +31,14 @@ export async function readResponse(
 function readBody(response: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
-  return new Promise(done => {
+  return new Promise(resolve => {
     const finish = () => {
       clearTimeout(timer)
       signal.removeEventListener('abort', finish)
       if (!response.complete) response.destroy()
-      done(Buffer.concat(chunks).subarray(0, BODY_BYTES_MAX))
+      resolve(Buffer.concat(chunks).subarray(0, BODY_BYTES_MAX))
     }
-    const timer = setTimeout(finish, BODY_MS)
+    const timer = setTimeout(finish, BODY_TIMEOUT_MS)
     signal.addEventListener('abort', finish)
     response.on('data', (chunk: Buffer) => {
       length += chunk.length
@@ -64,9 +64,10 @@ function toText(bytes: Uint8Array, bytesMax: number): string {
 function collectHeaders(raw: string[]): Record<string, string> {
   const headers = new Map<string, string>()
   let length = 0
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = (raw[at] ?? '').toLowerCase()
-    const value = name === 'set-cookie' ? '[hidden]' : (raw[at + 1] ?? '').replace(CONTROL, '')
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = (raw[index] ?? '').toLowerCase()
+    const value =
+      name === 'set-cookie' ? '[hidden]' : (raw[index + 1] ?? '').replace(CONTROL_CHARACTERS, '')
     length += name.length + value.length + 2
     if (length > HEADERS_LENGTH_MAX) break
     const before = headers.get(name)

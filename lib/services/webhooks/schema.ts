@@ -64,11 +64,11 @@ export function eventToIntegration(event: EventRow, serializers: ResourceSeriali
 
 export const ENDPOINTS_MAX = 10
 
-const TYPES = must(`be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`)
+const TYPES_RULE = must(`be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`)
 const eventTypes = z
-  .union([z.literal('*'), z.array(z.enum(EVENT_TYPES)).min(1, TYPES)], TYPES)
+  .union([z.literal('*'), z.array(z.enum(EVENT_TYPES)).min(1, TYPES_RULE)], TYPES_RULE)
   // "*" means the types of this version: an endpoint never receives a type introduced later.
-  .transform(given => EVENT_TYPES.filter(type => given === '*' || given.includes(type)))
+  .transform(requested => EVENT_TYPES.filter(type => requested === '*' || requested.includes(type)))
 
 export const endpointRequest = { test: endpointSchema(httpUrl), live: endpointSchema(httpsUrl) }
 export type EndpointRequest = z.infer<typeof endpointRequest.test>
@@ -93,21 +93,21 @@ export const enableRequest = forBothModes(
   z.object({ send_missed: z.boolean(must('be true or false')).default(true) }),
 )
 
-const type = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).optional()
+const eventType = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).optional()
 /**
  * Request of a test event. Without a type, the first type that the endpoint subscribes to is sent.
  */
-export const testRequest = forBothModes(z.object({ type }))
+export const testRequest = forBothModes(z.object({ type: eventType }))
 
 const { limit, status, created_from, created_to, external_id } = listQuery(DELIVERY_STATUSES).shape
-const ID = must('be a UUID')
-const uuid = z.string(ID).refine(isUuid, ID)
-const ENDPOINT = must(
+const UUID_RULE = must('be a UUID')
+const uuid = z.string(UUID_RULE).refine(isUuid, UUID_RULE)
+const ENDPOINT_RULE = must(
   `be the id of an endpoint, or "${NO_ENDPOINT}" for deliveries to a webhook_url`,
 )
 const endpoint_id = z
-  .string(ENDPOINT)
-  .refine(value => value === NO_ENDPOINT || isUuid(value), ENDPOINT)
+  .string(ENDPOINT_RULE)
+  .refine(value => value === NO_ENDPOINT || isUuid(value), ENDPOINT_RULE)
   .optional()
 const typeFilter = z
   .enum(EVENT_TYPE_FILTERS, must(`be one of ${EVENT_TYPE_FILTERS.join(', ')}`))
@@ -117,35 +117,38 @@ const reference = external_id.meta(
     'Only deliveries of this transaction or withdrawal: its id, its external_id, or the id of an event.',
   ),
 )
-const CURSOR = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const CURSOR_PATTERN = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export const deliveriesQuery = z.object({
   ...{ limit, status, created_from, created_to, endpoint_id, reference },
   type: typeFilter,
-  cursor: z.string().regex(CURSOR, must('be the next_cursor of a previous page')).optional(),
+  cursor: z
+    .string()
+    .regex(CURSOR_PATTERN, must('be the next_cursor of a previous page'))
+    .optional(),
   subject_id: uuid.optional(),
 })
 export type DeliveriesQuery = z.infer<typeof deliveriesQuery>
 
-const moment = created_from.unwrap()
+const timeFilter = created_from.unwrap()
 
 /** Failed deliveries of a period: the body of a resend request, and the query that counts them. */
 export const failedQuery = z
   .object({
-    from: moment,
-    to: moment.optional(),
+    from: timeFilter,
+    to: timeFilter.optional(),
     ...{ endpoint_id, reference },
     type: typeFilter,
     status: z.enum(['exhausted', 'stopped'], must('be exhausted or stopped')).optional(),
   })
   .superRefine(({ from, to }, context) => {
     const days = ((to ? Date.parse(to) : Date.now()) - Date.parse(from)) / 86_400_000
-    const refuse = (field: string, message: string) =>
+    const addProblem = (field: string, message: string) =>
       context.addIssue({ code: 'custom', path: [field], message })
-    if (days <= 0) refuse(to ? 'to' : 'from', to ? 'must be after from' : 'must be in the past')
+    if (days <= 0) addProblem(to ? 'to' : 'from', to ? 'must be after from' : 'must be in the past')
     if (days <= RESEND_DAYS_MAX) return
     const rule = `must be at most ${RESEND_DAYS_MAX} days before to, or before now if to is absent`
-    refuse('from', rule)
+    addProblem('from', rule)
   })
 export const resendRequest = forBothModes(failedQuery)
 export type ResendRequest = z.infer<typeof resendRequest.test>
@@ -154,12 +157,12 @@ function forBothModes<Shape extends z.ZodType>(shape: Shape) {
   return { test: shape, live: shape }
 }
 
-const AFTER = 'be a sequence number: 0 or the next_after of a previous response'
+const AFTER_RULE = 'be a sequence number: 0 or the next_after of a previous response'
 
 export const eventsQuery = z.object({
   after: z
     .string()
-    .regex(/^\d{1,15}$/, must(AFTER))
+    .regex(/^\d{1,15}$/, must(AFTER_RULE))
     .transform(Number)
     .default(0)
     .meta({

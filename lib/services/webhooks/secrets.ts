@@ -15,7 +15,7 @@ const SECRET_BYTES = 32
 /** Overlap of a rotation: time to install the new secret at every receiver. */
 const RETIRES_AFTER = Prisma.sql`interval '24 hours'`
 /** Maximum active secrets: each one adds a signature to every request header. */
-const SIGNING_MAX = 10
+const SIGNING_SECRETS_MAX = 10
 
 /**
  * Holder of secrets: an endpoint or, if `endpointId` is null, the webhooks of an account's charges
@@ -116,7 +116,7 @@ export async function rotateSecret(
       UPDATE webhook_secrets s
       SET retires_at = COALESCE(s.retires_at, clock_timestamp() + ${RETIRES_AFTER})
       WHERE ${holderCondition(holder)}`
-    if (activeCount >= SIGNING_MAX) throw tooManySecrets()
+    if (activeCount >= SIGNING_SECRETS_MAX) throw tooManySecrets()
     await addSecret(tx, holder, id)
     const [action, target] = endpointId
       ? ['webhook_endpoint.secret_rotated', endpointId]
@@ -138,6 +138,6 @@ function holderCondition({ accountId, mode, endpointId }: SecretHolder): Prisma.
 }
 
 function tooManySecrets(): TrocoError {
-  const message = `The limit of ${SIGNING_MAX} active secrets is reached: wait until the oldest expires`
+  const message = `The limit of ${SIGNING_SECRETS_MAX} active secrets is reached: wait until the oldest expires`
   return refuse('limit_reached', message)
 }

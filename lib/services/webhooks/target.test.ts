@@ -10,7 +10,7 @@ import type { ResolveName } from '#lib/services/webhooks/resolve-name.ts'
 import { findTarget } from '#lib/services/webhooks/target.ts'
 import { type Canaries, openCanaries } from '#lib/testing/listeners.ts'
 
-const PUBLIC = '8.8.8.8'
+const PUBLIC_ADDRESS = '8.8.8.8'
 const PRODUCTION = {
   TROCO_ENV: 'production',
   PUBLIC_URL: 'https://pay.example.com',
@@ -39,24 +39,24 @@ const NAMES: Record<string, string[]> = {
   'mapped-public.example': ['::ffff:8.8.8.8'],
   'compatible.example': ['::127.0.0.1'],
   'nat64.example': ['64:ff9b::127.0.0.1'],
-  'mixed.example': [PUBLIC, '127.0.0.1'],
-  'mixed-six.example': [PUBLIC, '::1'],
-  'mixed-first.example': ['10.0.0.1', PUBLIC],
-  'last-of-many.example': [...Array(40).fill(PUBLIC), '127.0.0.1'],
+  'mixed.example': [PUBLIC_ADDRESS, '127.0.0.1'],
+  'mixed-six.example': [PUBLIC_ADDRESS, '::1'],
+  'mixed-first.example': ['10.0.0.1', PUBLIC_ADDRESS],
+  'last-of-many.example': [...Array(40).fill(PUBLIC_ADDRESS), '127.0.0.1'],
   // A CNAME to an internal name resolves to the address of that name.
   'alias.example': ['172.16.9.9'],
   'empty.example': [],
   'nonsense.example': ['not an address'],
-  'good.example': [PUBLIC],
+  'good.example': [PUBLIC_ADDRESS],
   'pay.example.com': ['8.8.4.4', '2001:4860:4860::8844'],
   'shared.example': ['8.8.4.4'],
   'xn--pple-43d.com': ['127.0.0.1'],
 }
 
 const resolve: ResolveName = async name => {
-  const found = NAMES[name]
-  if (!found) throw new Error('ENOTFOUND')
-  return found.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
+  const addresses = NAMES[name]
+  if (!addresses) throw new Error('ENOTFOUND')
+  return addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
 }
 
 /** URLs that must be refused. `PORT` is replaced by the port of the canaries. */
@@ -184,8 +184,8 @@ async function post(url: string, names: ResolveName | undefined = resolve) {
 
 /** Returns the target, or the message of the refusal. */
 async function findTargetOrProblem(...args: Parameters<typeof findTarget>) {
-  const found = await findTarget(...args)
-  return 'problem' in found ? { problem: problemText(found.problem) } : found
+  const target = await findTarget(...args)
+  return 'problem' in target ? { problem: problemText(target.problem) } : target
 }
 
 describe('in production no webhook is sent', () => {
@@ -194,13 +194,13 @@ describe('in production no webhook is sent', () => {
     expect(new Set(PROBES).size).toBe(PROBES.length)
     expect(PROBES.length).toBeGreaterThanOrEqual(75)
     const before = canaries.hits()
-    const passed: string[] = []
+    const reachable: string[] = []
     for (const url of PROBES) {
       const { problem, status, address } = await post(url)
-      const refused = /^The (webhook|address|name) .{8,}/.test(problem ?? '')
-      if (!refused || status !== null || address !== null) passed.push(`${url}: ${problem}`)
+      const isRefused = /^The (webhook|address|name) .{8,}/.test(problem ?? '')
+      if (!isRefused || status !== null || address !== null) reachable.push(`${url}: ${problem}`)
     }
-    expect(passed).toEqual([])
+    expect(reachable).toEqual([])
     expect(canaries.hits() - before).toBe(0)
   })
 
@@ -220,7 +220,7 @@ describe('in production no webhook is sent', () => {
       problem: 'The webhook must be an https address in live mode',
     })
     expect(await findTargetOrProblem('https://good.example/', 'live', resolve)).toMatchObject({
-      addresses: [{ address: PUBLIC, family: 4 }],
+      addresses: [{ address: PUBLIC_ADDRESS, family: 4 }],
     })
   })
 })
@@ -268,14 +268,14 @@ describe('an address is denied', () => {
 
   test('but not in public ranges, not even next to a denied range', () => {
     supplyEnv(PRODUCTION)
-    const open = [
+    const publicAddresses = [
       ...['1.0.0.0', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0'],
       ...['126.255.255.255', '128.0.0.0', '169.253.255.255', '169.255.0.0', '172.15.255.255'],
       ...['172.32.0.0', '192.0.1.0', '192.0.3.0', '192.167.255.255', '192.169.0.0'],
       ...['198.17.255.255', '198.20.0.0', '203.0.112.255', '203.0.114.0', '223.255.255.255'],
       ...['2000::1', '2001:200::1', '2001:4860:4860::8888', '2606:4700::1111', '2a00:1450::1'],
     ]
-    expect(open.filter(address => findDeniedClass(address) !== null)).toEqual([])
+    expect(publicAddresses.filter(address => findDeniedClass(address) !== null)).toEqual([])
   })
 })
 
@@ -291,7 +291,7 @@ describe('an address in WEBHOOK_ALLOW_CIDRS', () => {
     // One of the two addresses of localhost is still denied.
     expect((await post('http://localhost:PORT/')).problem).toContain('public addresses only')
     const after = ['127.0.0.1', '127.0.0.2', '::1'].map(canaries.hitsAt)
-    expect(after.map((hits, at) => hits - (before[at] ?? 0))).toEqual([2, 0, 0])
+    expect(after.map((hits, index) => hits - (before[index] ?? 0))).toEqual([2, 0, 0])
   })
 
   test('is still subject to the rules for scheme, port and user name', async () => {
@@ -405,7 +405,9 @@ describe('in a local installation', () => {
 
   test('they reach no other machine of the network', async () => {
     const own = Object.values(networkInterfaces()).flatMap(entries => entries ?? [])
-    const foreign = ['10.0.0.1', '10.0.0.2'].find(address => own.every(o => o.address !== address))
+    const foreign = ['10.0.0.1', '10.0.0.2'].find(address =>
+      own.every(local => local.address !== address),
+    )
     expect(await findTargetOrProblem(`http://${foreign}/`, 'test')).toEqual({
       problem: `The address ${foreign} is private: webhooks go to public addresses only`,
     })
@@ -416,8 +418,8 @@ describe('in a local installation', () => {
   test.each(['localhost', '127.0.0.1', '[::1]', '127.9.9.9', 'loopback.example'])(
     'the gateway does not call itself as %s',
     async host => {
-      const found = await findTargetOrProblem(`http://${host}:3000/api/x`, 'test', resolve)
-      expect(found).toEqual({
+      const target = await findTargetOrProblem(`http://${host}:3000/api/x`, 'test', resolve)
+      expect(target).toEqual({
         problem: 'The webhook leads back to this gateway: give the address of your own server',
       })
       expect(await findTargetOrProblem(`http://${host}:3001/`, 'test', resolve)).toHaveProperty(
@@ -445,8 +447,8 @@ describe('a name', () => {
   test('that is unknown, or cannot be resolved, is reported in words', async () => {
     const message = 'could not be found: check its spelling and its DNS'
     for (const name of ['no-such-name.example', 'empty.example']) {
-      const found = await findTargetOrProblem(`https://${name}/`, 'test', resolve)
-      expect(found).toEqual({ problem: `The name ${name} ${message}` })
+      const target = await findTargetOrProblem(`https://${name}/`, 'test', resolve)
+      expect(target).toEqual({ problem: `The name ${name} ${message}` })
     }
   })
 
@@ -458,11 +460,11 @@ describe('a name', () => {
   })
 
   test('with many addresses uses the first 16', async () => {
-    const many: ResolveName = async () =>
-      Array.from({ length: 40 }, (_, at) => ({ address: `8.8.4.${at}`, family: 4 }))
-    const found = await findTargetOrProblem('https://many.example/', 'test', many)
-    expect('addresses' in found && found.addresses.map(({ address }) => address)).toEqual(
-      Array.from({ length: 16 }, (_, at) => `8.8.4.${at}`),
+    const resolveMany: ResolveName = async () =>
+      Array.from({ length: 40 }, (_, index) => ({ address: `8.8.4.${index}`, family: 4 }))
+    const target = await findTargetOrProblem('https://many.example/', 'test', resolveMany)
+    expect('addresses' in target && target.addresses.map(({ address }) => address)).toEqual(
+      Array.from({ length: 16 }, (_, index) => `8.8.4.${index}`),
     )
   })
 })

@@ -50,27 +50,28 @@ export async function findTarget(
   resolve: ResolveName = resolveName,
 ): Promise<Target | Refusal> {
   const url = URL.parse(text)
-  if (!url) return refuse('not_a_url')
+  if (!url) return createRefusal('not_a_url')
   const problem = findUrlProblem(url, mode)
   if (problem) return { problem }
   const name = hostnameOf(url)
   const isLiteral = isIP(name) !== 0
-  const found = isLiteral ? [{ address: name }] : await resolveInTime(name, resolve)
-  if (found.length === 0) return { problem: { code: 'name_unknown', params: { name } } }
+  const resolved = isLiteral ? [{ address: name }] : await resolveInTime(name, resolve)
+  if (resolved.length === 0) return { problem: { code: 'name_unknown', params: { name } } }
   const allowed = allowedRanges()
-  for (const { address } of found) {
+  for (const { address } of resolved) {
     const range = findDeniedClass(address, allowed)
     if (!range) continue
     return isLiteral
       ? { problem: { code: 'address_denied', params: { address: name, range } } }
       : { problem: { code: 'name_denied', params: { name, range } } }
   }
-  const addresses = found.flatMap(({ address }) => {
+  const addresses = resolved.flatMap(({ address }) => {
     const parsed = parseAddress(address)
     return parsed ? [{ address: parsed.address, family: parsed.family }] : []
   })
-  if (await isOwn(addresses, resolve)) return refuse('leads_back')
-  if (portOf(url) === env().PORT && addresses.some(ownRanges().has)) return refuse('leads_back')
+  if (await isOwn(addresses, resolve)) return createRefusal('leads_back')
+  if (portOf(url) === env().PORT && addresses.some(ownRanges().has))
+    return createRefusal('leads_back')
   return { url, addresses: addresses.slice(0, ADDRESSES_MAX) }
 }
 
@@ -96,7 +97,7 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80
 }
 
-function refuse(code: CodeWithoutParams): Refusal {
+function createRefusal(code: CodeWithoutParams): Refusal {
   return { problem: { code, params: {} } }
 }
 

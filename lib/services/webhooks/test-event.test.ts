@@ -32,8 +32,8 @@ beforeEach(async () => {
 afterEach(() => receiver.close())
 afterAll(() => api.close())
 
-function post(rest: string, body?: object) {
-  return call(api.url, 'POST', `/dashboard/webhooks/endpoints${rest}`, { headers, body })
+function post(pathSuffix: string, body?: object) {
+  return call(api.url, 'POST', `/dashboard/webhooks/endpoints${pathSuffix}`, { headers, body })
 }
 const sendTest = (body?: object) => post(`/${endpoint.id}/test`, body)
 
@@ -121,8 +121,8 @@ test('after a rotation both secrets sign', async () => {
   const { secret } = (await post(`/${endpoint.id}/rotate`)).body.data
   await sendTest()
   const [received] = receiver.calls
-  for (const one of [secret, endpoint.secret]) {
+  for (const signingSecret of [secret, endpoint.secret]) {
     const headers = received?.headers as Record<string, string>
-    expect(new Webhook(one).verify(received?.text ?? '', headers)).toBeTruthy()
+    expect(new Webhook(signingSecret).verify(received?.text ?? '', headers)).toBeTruthy()
   }
 })

@@ -28,7 +28,7 @@ export async function sendTestEvent(
   const endpoint = isUuid(endpointId) ? await db().webhookEndpoint.findFirst({ where }) : null
   if (!endpoint) throw refuse('endpoint_not_found')
   const type = requestedType ?? (endpoint.eventTypes[0] as EventType)
-  const event = testEvent(type, mode, sampleOf(type))
+  const event = buildTestEvent(type, mode, sampleOf(type))
   const body = JSON.stringify(event)
   const secrets = await readSigningSecrets({ accountId, mode, endpointId })
   const headers = {
@@ -52,7 +52,7 @@ export async function sendTestEvent(
 }
 
 /** Builds the event. Its sequence number is 0, which no real event has. */
-function testEvent(type: EventType, mode: Mode, sample: Record<string, unknown>) {
+function buildTestEvent(type: EventType, mode: Mode, sample: Record<string, unknown>) {
   const { transaction, withdrawal, refund } = sample as Record<string, object | undefined>
   const withMode = (resource: object | undefined) => ({ ...resource, mode })
   const serializers = {

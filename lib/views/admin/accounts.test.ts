@@ -19,7 +19,7 @@ import { expectShape, personHeaders, refusal, signInAdmin } from '#lib/testing/m
 import { listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
 import { findMaskedCharge } from '#lib/views/admin/charge.ts'
 import { listTokenLines } from '#lib/views/admin/tokens.ts'
-import { AccountStanding } from '#lib/views/admin/wire.ts'
+import { AccountStatusChange } from '#lib/views/admin/wire.ts'
 
 let api: Api
 let second: ApiProcess
@@ -62,9 +62,9 @@ describe('an account suspended or activated by an admin', () => {
     const token = await makeToken(merchant.id)
     for (const url of [api.url, second.url])
       expect(await callWithToken(url, token)).toEqual([200, ''])
-    const said = await request(`${merchant.id}/suspend`, { reason: 'chargebacks' })
-    expectShape(AccountStanding, said.body)
-    expect(said.body.data).toMatchObject({ status: 'suspended', reason: 'chargebacks' })
+    const response = await request(`${merchant.id}/suspend`, { reason: 'chargebacks' })
+    expectShape(AccountStatusChange, response.body)
+    expect(response.body.data).toMatchObject({ status: 'suspended', reason: 'chargebacks' })
     const refused = [403, '{"error":"Account not active"}']
     for (const url of [second.url, api.url])
       expect(await callWithToken(url, token)).toEqual(refused)
@@ -97,9 +97,9 @@ describe('an account suspended or activated by an admin', () => {
   test.each(['suspend', 'activate', 'tokens/revoke'])(
     '%s returns 404 for an unknown account',
     async action => {
-      const wanted = [404, '{"error":"Account not found"}', 'account_not_found']
+      const expected = [404, '{"error":"Account not found"}', 'account_not_found']
       for (const id of [newId(), 'none']) {
-        expect(refusal(await request(`${id}/${action}`, { reason: 'no such' }))).toEqual(wanted)
+        expect(refusal(await request(`${id}/${action}`, { reason: 'no such' }))).toEqual(expected)
       }
     },
   )
@@ -108,22 +108,26 @@ describe('an account suspended or activated by an admin', () => {
 describe('tokens revoked by an admin', () => {
   test('one: it gets 401 in every process at the next request, and the owner sees who revoked it', async () => {
     const { merchant, owner } = await makeMerchantAndOwner()
-    const [token, other] = [await makeToken(merchant.id), await makeToken(merchant.id)]
+    const [token, otherToken] = [await makeToken(merchant.id), await makeToken(merchant.id)]
     expect(await callWithToken(second.url, token)).toEqual([200, ''])
-    const found = await listTokenLines({ q: token.slice(0, 15) })
-    const id = found.rows.find(row => token.startsWith(row.prefix))?.id ?? ''
+    const page = await listTokenLines({ q: token.slice(0, 15) })
+    const id = page.rows.find(row => token.startsWith(row.prefix))?.id ?? ''
     const path = `${merchant.id}/tokens/${id}/revoke`
     const { body } = await request(path, { reason: 'found on a public site' })
     expect(body.data).toEqual({ id, was_in_force: true })
     expect(await callWithToken(second.url, token)).toEqual([401, '{"error":"Unauthenticated"}'])
-    expect(await callWithToken(second.url, other)).toEqual([200, ''])
+    expect(await callWithToken(second.url, otherToken)).toEqual([200, ''])
     expect((await request(path, { reason: 'once more' })).body.data.was_in_force).toBe(false)
 
-    const shown = (await listTokens(merchant.id, 'test')).find(row => row.id === id)
-    const why = { revoked_by: 'operator', revoker: null, revoked_reason: 'found on a public site' }
-    expect(shown).toMatchObject({ status: 'revoked', ...why })
-    const [mail, ...more] = await listMailsTo(owner)
-    expect([more, mail.text.includes(token)]).toEqual([[], false])
+    const revoked = (await listTokens(merchant.id, 'test')).find(row => row.id === id)
+    const revocation = {
+      revoked_by: 'operator',
+      revoker: null,
+      revoked_reason: 'found on a public site',
+    }
+    expect(revoked).toMatchObject({ status: 'revoked', ...revocation })
+    const [mail, ...others] = await listMailsTo(owner)
+    expect([others, mail.text.includes(token)]).toEqual([[], false])
     expect(mail.text).toContain('found on a public site')
     expect(await listRecords(merchant.id, 'token.revoked')).toMatchObject([{ target: id }])
   })
@@ -160,14 +164,14 @@ describe('tokens revoked by an admin', () => {
   })
 
   test('a token of another account returns 404', async () => {
-    const [merchant, other] = [await makeMerchant(), await makeMerchant()]
-    await makeToken(other.id)
-    const [foreign] = await listTokens(other.id, 'test')
-    const said = await request(`${merchant.id}/tokens/${foreign?.id}/revoke`, {
+    const [merchant, otherMerchant] = [await makeMerchant(), await makeMerchant()]
+    await makeToken(otherMerchant.id)
+    const [otherToken] = await listTokens(otherMerchant.id, 'test')
+    const response = await request(`${merchant.id}/tokens/${otherToken?.id}/revoke`, {
       reason: 'not theirs',
     })
-    expect(refusal(said)).toEqual([404, '{"error":"Token not found"}', 'token_not_found'])
-    expect((await listTokens(other.id, 'test'))[0]?.status).toBe('active')
+    expect(refusal(response)).toEqual([404, '{"error":"Token not found"}', 'token_not_found'])
+    expect((await listTokens(otherMerchant.id, 'test'))[0]?.status).toBe('active')
   })
 
   test('are found by prefix, last four characters or account, and not by a shorter prefix', async () => {
@@ -214,11 +218,11 @@ describe('admins see', () => {
     const newest = await makeMerchant(`${name} 3`)
     await db().account.update({ where: { id: waiting.id }, data: { status: 'pending' } })
     await fundMerchant(merchant, 12_300)
-    const found = async (q: string) => (await listAccountLines({ q })).rows.map(({ id }) => id)
+    const findIds = async (q: string) => (await listAccountLines({ q })).rows.map(({ id }) => id)
     const folded = name.replace('Armazém', 'ARMAZEM')
-    expect(await found(folded)).toEqual([waiting.id, newest.id, merchant.id])
-    expect(await found(owner.slice(0, -4))).toEqual([merchant.id])
-    expect(await found(merchant.id)).toEqual([merchant.id])
+    expect(await findIds(folded)).toEqual([waiting.id, newest.id, merchant.id])
+    expect(await findIds(owner.slice(0, -4))).toEqual([merchant.id])
+    expect(await findIds(merchant.id)).toEqual([merchant.id])
     const next = await listAccountLines({ q: folded, cursor: waiting.id })
     expect(next.rows.map(({ id }) => id)).toEqual([newest.id, merchant.id])
     const [line] = (await listAccountLines({ q: merchant.id })).rows
@@ -227,23 +231,23 @@ describe('admins see', () => {
   })
 
   test("a payer's document masked, until they give a reason, which the account can read", async () => {
-    const [merchant, other] = [await makeMerchant(), await makeMerchant()]
+    const [merchant, otherMerchant] = [await makeMerchant(), await makeMerchant()]
     const { id } = await openCharge(merchant)
-    expect(await findMaskedCharge(other.id, id)).toBeNull()
+    expect(await findMaskedCharge(otherMerchant.id, id)).toBeNull()
     const charge = await findMaskedCharge(merchant.id, id)
     expect(charge).toMatchObject({ id, mode: 'test', status: 'pending', amount: 1_500 })
     expect(charge?.payer).toMatch(/^\*\*\*\.\d{3}\.\d{3}-\*\*$/)
     const reveal = (accountId: string, body: object) =>
       request(`${accountId}/charges/${id}/document`, body)
     expect((await reveal(merchant.id, {})).status).toBe(422)
-    expect((await reveal(other.id, { reason: 'not theirs' })).status).toBe(404)
-    const said = await reveal(merchant.id, { reason: 'ticket 7' })
+    expect((await reveal(otherMerchant.id, { reason: 'not theirs' })).status).toBe(404)
+    const response = await reveal(merchant.id, { reason: 'ticket 7' })
     const { clientDoc } = await db().charge.findFirstOrThrow({ where: { id } })
-    expect(said.body.data).toEqual({ document: clientDoc })
+    expect(response.body.data).toEqual({ document: clientDoc })
     const records = await listRecords(merchant.id, 'charge.document_revealed')
     const after = { mode: 'test' }
     expect(records).toMatchObject([{ target: id, reason: 'ticket 7', before: null, after }])
     expect(JSON.stringify(records)).not.toContain(clientDoc)
-    expect(await listRecords(other.id, 'charge.document_revealed')).toEqual([])
+    expect(await listRecords(otherMerchant.id, 'charge.document_revealed')).toEqual([])
   })
 })

@@ -43,7 +43,7 @@ function ledgerBalances(name: 'available' | 'outbound'): Prisma.Sql {
  */
 export function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine>> {
   const { status, cursor } = query
-  const ofStatus = status ? Prisma.sql`AND a.status = ${status}` : Prisma.empty
+  const statusCondition = status ? Prisma.sql`AND a.status = ${status}` : Prisma.empty
   const after = cursor
     ? Prisma.sql`AND (a.status = 'pending', a.id) <
         (SELECT c.status = 'pending', c.id FROM accounts c WHERE c.id = ${cursor}::uuid)`
@@ -53,7 +53,7 @@ export function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine
       'owner_email', ${ownerEmail}, 'created_at', ${utcText('a.created_at')},
       'balance', ${ledgerBalances('available')}, 'volume', ${volume})::text AS json
     FROM (
-      SELECT a.* FROM accounts a WHERE ${accountSearchCondition(query.q)} ${ofStatus} ${after}
+      SELECT a.* FROM accounts a WHERE ${accountSearchCondition(query.q)} ${statusCondition} ${after}
       ORDER BY a.status = 'pending' DESC, a.id DESC LIMIT ${PAGE_SIZE + 1}
     ) a ORDER BY a.status = 'pending' DESC, a.id DESC`
   return readPage<AccountLine>(rows, PAGE_SIZE)
@@ -79,7 +79,7 @@ export function countPendingAccounts(): Promise<number> {
  * Last change of the status, from the audit log: time, user and reason; else the account's
  * creation.
  */
-const standing = Prisma.sql`COALESCE((
+const statusChange = Prisma.sql`COALESCE((
   SELECT json_build_object('since', ${utcText('r.created_at')}, 'by', (
     SELECT u.name FROM users u WHERE u.id = r.actor_id), 'reason', a.status_reason)
   FROM audit_log r WHERE r.account_id = a.id
@@ -101,12 +101,12 @@ export async function readAccount(id: string): Promise<AccountDetail | null> {
       'balance', ${ledgerBalances('available')}, 'outbound', ${ledgerBalances('outbound')}, 'volume', ${volume},
       'limits', json_build_object('charge_max', a.charge_max, 'withdrawal_max', a.withdrawal_max,
         'night_max', a.night_max),
-      'standing', ${standing}, 'members', ${members})::text AS json
+      'standing', ${statusChange}, 'members', ${members})::text AS json
     FROM accounts a WHERE a.id = ${id}::uuid`)
   return account ?? null
 }
 
-export async function readStanding(id: string) {
+export async function readStatusChange(id: string) {
   const account = await readAccount(id)
   if (!account) throw refuse('account_not_found')
   const { since, reason, by } = account.standing

@@ -72,12 +72,16 @@ export async function examineMigrations(): Promise<Finding> {
   const rows = await db().$queryRaw<{ name: string; isDone: boolean }[]>`
     SELECT migration_name AS name, finished_at IS NOT NULL AS "isDone" FROM _prisma_migrations
     WHERE rolled_back_at IS NULL`
-  const known = listMigrations()
+  const migrations = listMigrations()
   const applied = new Set(rows.filter(({ isDone }) => isDone).map(({ name }) => name))
-  const waiting = known.filter(name => !applied.has(name))
+  const waiting = migrations.filter(name => !applied.has(name))
   const failed = rows.find(({ isDone }) => !isDone)
-  const newer = rows.find(({ name }) => !known.includes(name))
-  const figures = { applied: applied.size, waiting: waiting.length, latest: known.at(-1) ?? '' }
+  const newer = rows.find(({ name }) => !migrations.includes(name))
+  const figures = {
+    applied: applied.size,
+    waiting: waiting.length,
+    latest: migrations.at(-1) ?? '',
+  }
   const withName = (name: string) => ({ ...figures, name })
   if (failed) return { level: 'problem', state: 'migration_failed', figures: withName(failed.name) }
   if (newer) return { level: 'problem', state: 'database_newer', figures: withName(newer.name) }

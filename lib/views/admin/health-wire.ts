@@ -31,9 +31,9 @@ export const requeueRequest = z
     account_id: id,
     id,
   })
-  .superRefine(({ kind, account_id, id: one }, context) => {
-    if (kind === 'mail' || (one === undefined) === (account_id === undefined)) return
-    const path = [one === undefined ? 'id' : 'account_id']
+  .superRefine(({ kind, account_id, id: jobId }, context) => {
+    if (kind === 'mail' || (jobId === undefined) === (account_id === undefined)) return
+    const path = [jobId === undefined ? 'id' : 'account_id']
     context.addIssue({ code: 'custom', path, message: 'is required' })
   })
 export type RequeueRequest = z.infer<typeof requeueRequest>

@@ -4,7 +4,7 @@ import { connect, db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { registerCharges } from '#lib/rooms/charges/register.ts'
+import { indexCharges } from '#lib/rooms/charges/register.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
@@ -28,9 +28,9 @@ import ptBR from '#messages/pt-BR/health.json' with { type: 'json' }
 
 inOwnDatabase()
 
-let shop: Account
+let merchant: Account
 beforeEach(async () => {
-  shop ??= await makeMerchant('Loja Saudável')
+  merchant ??= await makeMerchant('Loja Saudável')
   await setHeartbeat(0)
 })
 
@@ -51,19 +51,19 @@ async function readCheck(name: CheckName, choose?: Parameters<typeof readHealth>
 async function expectFinding(
   name: CheckName,
   expected: [level: string, state: string],
-  make: () => Promise<unknown>,
+  cause: () => Promise<unknown>,
   repair: () => Promise<unknown>,
 ): Promise<void> {
   const before = await readCheck(name)
   expect(before[0]).toBe('ok')
-  await make()
+  await cause()
   expect(await readCheck(name)).toEqual(expected)
   await repair()
   expect(await readCheck(name)).toEqual(before)
 }
 
 test('enabled endpoints whose address is refused are listed, without the path of their URL', async () => {
-  const data = { accountId: shop.id, mode: 'test', eventTypes: ['charge.paid'] }
+  const data = { accountId: merchant.id, mode: 'test', eventTypes: ['charge.paid'] }
   const ids = [newId(), newId(), newId()]
   const urls = ['http://51.15.0.9:8080/secret', 'http://51.15.0.10/', 'http://51.15.0.9/disabled']
   for (const [at, id = ''] of ids.entries()) {
@@ -154,20 +154,20 @@ describe('a stuck queue', () => {
   }
 
   test('of charges is reported by the delay of its oldest row', async () => {
-    const { not, by } = late('charges', (await openCharge(shop)).id)
+    const { not, by } = late('charges', (await openCharge(merchant)).id)
     await not()
     await expectFinding('charges', ['warning', 'queue_waits'], by(2), not)
     await expectFinding('charges', ['problem', 'queue_waits'], by(20), not)
   })
 
   test('of withdrawals is reported', async () => {
-    await fundMerchant(shop, 50_000)
+    await fundMerchant(merchant, 50_000)
     const key = {
       pixKeyType: 'email',
       pixKey: 'hold@x.example',
       dictKey: 'hold@x.example',
     } as const
-    const { id } = await createWithdrawal(shop.id, 'test', { amount: 1_000, ...key })
+    const { id } = await createWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
     const { not, by } = late('withdrawals', id)
     await not()
     await expectFinding('withdrawals', ['warning', 'queue_waits'], by(2), not)
@@ -175,7 +175,7 @@ describe('a stuck queue', () => {
   })
 
   test('of deliveries is reported for any receiver', async () => {
-    await createPaidCharge(shop, 'http://127.0.0.1:9/hook')
+    await createPaidCharge(merchant, 'http://127.0.0.1:9/hook')
     const other = await makeMerchant()
     await createPaidCharge(other, 'http://127.0.0.2:9/hook')
     await db().$executeRaw`UPDATE deliveries SET due_at = NULL`
@@ -194,30 +194,31 @@ describe('a stuck queue', () => {
     await expectFinding('mails', ['warning', 'mails_wait'], by(5), not)
     const set = (failedAt: Date | null) => () =>
       db().mail.updateMany({ where: { id }, data: { failedAt } })
-    const seen: [string, string] = ['warning', 'mails_given_up']
-    await expectFinding('mail_server', seen, set(new Date()), set(null))
+    const expected: [string, string] = ['warning', 'mails_given_up']
+    await expectFinding('mail_server', expected, set(new Date()), set(null))
     await db().mail.deleteMany()
   })
 
   test('of the search index is reported', async () => {
-    await registerCharges(Date.now() + 60_000)
+    await indexCharges(Date.now() + 60_000)
     const id = newId(new Date(Date.now() - 3_000_000))
-    const mine = { accountId: shop.id, mode: 'test' } as const
+    const scope = { accountId: merchant.id, mode: 'test' } as const
     const expiresAt = new Date(Date.now() + 60_000)
     const { client_name: clientName, client_email: clientEmail, client_doc: clientDoc } = CHARGE
     const terms = { amount: 500, externalId: id, txid: id, brCode: 'x', status: 'pending' }
     const payer = { clientName, clientEmail, clientDoc }
     const createdAt = new Date(Date.now() - 3_000_000)
-    await db().chargeSearchMark.deleteMany({ where: mine })
-    await db().charge.create({ data: { ...mine, id, ...terms, ...payer, expiresAt, createdAt } })
+    await db().chargeSearchMark.deleteMany({ where: scope })
+    await db().charge.create({ data: { ...scope, id, ...terms, ...payer, expiresAt, createdAt } })
     expect(await readCheck('search')).toEqual(['problem', 'search_waits'])
-    await registerCharges(Date.now() + 60_000)
+    await indexCharges(Date.now() + 60_000)
     expect(await readCheck('search')).toEqual(['ok', 'queue_empty'])
   })
 })
 
 test('receivers are a warning if most deliveries fail, and not if few do', async () => {
-  for (let count = 0; count < 10; count++) await createPaidCharge(shop, 'http://127.0.0.1:9/hook')
+  for (let count = 0; count < 10; count++)
+    await createPaidCharge(merchant, 'http://127.0.0.1:9/hook')
   await deliverDue()
   expect(await readCheck('receivers')).toEqual(['warning', 'receivers_fail'])
   await db().$executeRaw`UPDATE delivery_attempts
@@ -233,12 +234,12 @@ test('a gateway that is down, fails or is slow is reported', async () => {
   const call = (outcome: string | null, tookMs: number) => db().$executeRaw`
     INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
       outcome, created_at, finished_at)
-    SELECT ${shop.id}::uuid, gen_random_uuid(), 'test', ${bank.name}, 'sendPayout',
+    SELECT ${merchant.id}::uuid, gen_random_uuid(), 'test', ${bank.name}, 'sendPayout',
       gen_random_uuid(), '{}', ${outcome}, now() - interval '1 minute', CASE
         WHEN ${outcome}::text IS NOT NULL THEN
           now() - interval '1 minute' + make_interval(secs => ${tookMs}::float8 / 1000) END
     FROM generate_series(1, 10)`
-  const forget = () => db().gatewayCall.deleteMany()
+  const deleteCalls = () => db().gatewayCall.deleteMany()
   expect(await readCheck('gateway')).toEqual(['ok', 'gateway_simulated'])
   expect(await readCheck('gateway', choose)).toEqual(['ok', 'gateway_quiet'])
   await call('ok', 300)
@@ -248,14 +249,14 @@ test('a gateway that is down, fails or is slow is reported', async () => {
     figures: { name: bank.name, calls: 10, failed: 0, p50_ms: 300, p95_ms: 300 },
   })
   for (const outcome of ['unknown', 'retryable', null]) {
-    await forget()
+    await deleteCalls()
     await call(outcome, 10)
     expect(await readCheck('gateway', choose)).toEqual(['warning', 'gateway_fails'])
   }
-  await forget()
+  await deleteCalls()
   await call('ok', 9_000)
   expect(await readCheck('gateway', choose)).toEqual(['warning', 'gateway_slow'])
-  await forget()
+  await deleteCalls()
   bank.checkHealth = async () => ({ outcome: 'unknown', reason: 'down' })
   expect(await readCheck('gateway', choose)).toEqual(['problem', 'gateway_down'])
   bank.checkHealth = () => new Promise(() => {})
@@ -264,18 +265,23 @@ test('a gateway that is down, fails or is slow is reported', async () => {
 
 test('wrong balances are reported by account, and so are accounts not checked for hours', async () => {
   await checkLedgers()
-  const mark = (wrong: string | null) => () =>
-    db().ledgerCheck.updateMany({ where: { accountId: shop.id }, data: { wrong } })
-  await expectFinding('ledger', ['problem', 'books_wrong'], mark('x: y'), mark(null))
-  await mark('x: y')()
+  const setWrong = (wrong: string | null) => () =>
+    db().ledgerCheck.updateMany({ where: { accountId: merchant.id }, data: { wrong } })
+  await expectFinding('ledger', ['problem', 'books_wrong'], setWrong('x: y'), setWrong(null))
+  await setWrong('x: y')()
   const { checks } = await readHealth()
   const { figures } = checks.find(({ name }) => name === 'ledger') ?? {}
-  expect(figures).toMatchObject({ wrong: 1, names: `Loja Saudável (${shop.id})` })
-  await mark(null)()
-  const look = (checkedAt: Date) => () =>
-    db().ledgerCheck.updateMany({ where: { accountId: shop.id }, data: { checkedAt } })
+  expect(figures).toMatchObject({ wrong: 1, names: `Loja Saudável (${merchant.id})` })
+  await setWrong(null)()
+  const setCheckedAt = (checkedAt: Date) => () =>
+    db().ledgerCheck.updateMany({ where: { accountId: merchant.id }, data: { checkedAt } })
   const old = new Date(Date.now() - 3 * 3_600_000)
-  await expectFinding('ledger', ['warning', 'books_unchecked'], look(old), look(new Date()))
+  await expectFinding(
+    'ledger',
+    ['warning', 'books_unchecked'],
+    setCheckedAt(old),
+    setCheckedAt(new Date()),
+  )
 })
 
 test('a waiting, failed or unknown migration is reported', async () => {
@@ -285,12 +291,12 @@ test('a waiting, failed or unknown migration is reported', async () => {
     db().$executeRaw`
     UPDATE _prisma_migrations SET finished_at = CASE WHEN ${finished} THEN now() END,
       rolled_back_at = CASE WHEN ${back} THEN now() END WHERE id = ${last?.id}`
-  const well = set(true, false)
-  const seen = (state: string): [string, string] => ['problem', state]
-  await expectFinding('migrations', seen('migrations_wait'), set(true, true), well)
-  await expectFinding('migrations', seen('migration_failed'), set(false, false), well)
+  const applied = set(true, false)
+  const problem = (state: string): [string, string] => ['problem', state]
+  await expectFinding('migrations', problem('migrations_wait'), set(true, true), applied)
+  await expectFinding('migrations', problem('migration_failed'), set(false, false), applied)
   await expectFinding(
-    ...(['migrations', seen('database_newer')] as const),
+    ...(['migrations', problem('database_newer')] as const),
     () => db().$executeRaw`
       INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
       VALUES ('newer', 'x', '29990101000000_newer', now())`,
@@ -299,27 +305,27 @@ test('a waiting, failed or unknown migration is reported', async () => {
 })
 
 test('a database without durable commits is a problem', () => {
-  const well = {
+  const settings = {
     versionNumber: 180_000,
     fsync: 'on',
     fullPageWrites: 'on',
     synchronousCommit: 'on',
   }
-  expect(assessDurability(well)).toMatchObject({ level: 'ok', state: 'durable' })
+  expect(assessDurability(settings)).toMatchObject({ level: 'ok', state: 'durable' })
   for (const name of ['fsync', 'fullPageWrites', 'synchronousCommit'] as const) {
-    const { level, state } = assessDurability({ ...well, [name]: 'off' })
+    const { level, state } = assessDurability({ ...settings, [name]: 'off' })
     expect([level, state], name).toEqual(['problem', 'not_durable'])
   }
 })
 
 test('a long transaction is reported with its age', async () => {
-  const other = connect({ poolMax: 1 })
+  const otherClient = connect({ poolMax: 1 })
   let end = () => {}
   const begun = new Promise<void>(resolve => {
     const ended = new Promise<void>(resolveEnd => {
       end = resolveEnd
     })
-    other
+    otherClient
       .$transaction(
         async tx => {
           await tx.$executeRaw`SELECT 1`
@@ -338,7 +344,7 @@ test('a long transaction is reported with its age', async () => {
   await expect.poll(age, { timeout: 5_000 }).toBeGreaterThanOrEqual(1)
   end()
   await expect.poll(age, { timeout: 5_000 }).toBe(0)
-  await other.$disconnect()
+  await otherClient.$disconnect()
 })
 
 describe('in production', () => {
@@ -370,10 +376,10 @@ describe('in production', () => {
 })
 
 test('tokens above the present role of their issuer are a warning that names them', async () => {
-  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
-  const request = { accountId: shop.id, mode: 'test' as const, permissions: [...PERMISSIONS] }
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: merchant.id } })
+  const request = { accountId: merchant.id, mode: 'test' as const, permissions: [...PERMISSIONS] }
   const setRole = (role: string) =>
-    db().membership.updateMany({ where: { accountId: shop.id }, data: { role } })
+    db().membership.updateMany({ where: { accountId: merchant.id }, data: { role } })
   await issueToken({ ...request, name: 'Da equipe' }, { type: 'system' })
   await issueToken({ ...request, name: 'ERP' }, { type: 'user', id: userId })
   await expectFinding(
@@ -400,23 +406,23 @@ test('a check that cannot be read does not hide the others', async () => {
 
 test('losing the database during the checks causes no unhandled rejection', async () => {
   const DATABASE_URL = env().DATABASE_URL ?? ''
-  const goes = () => {
+  const loseDatabase = () => {
     const later = performance.now() + 60_000
     vi.spyOn(performance, 'now').mockReturnValue(later)
     supplyEnv({ DATABASE_URL: 'postgres://127.0.0.1:1/none' })
     void disconnect()
     return new StubBank()
   }
-  const fallen: unknown[] = []
-  const fall = (reason: unknown) => fallen.push(reason)
-  process.on('unhandledRejection', fall)
+  const rejections: unknown[] = []
+  const recordRejection = (reason: unknown) => rejections.push(reason)
+  process.on('unhandledRejection', recordRejection)
   try {
-    const { checks } = await readHealth(goes)
+    const { checks } = await readHealth(loseDatabase)
     expect(checks.find(({ name }) => name === 'connections')?.state).toBe('unreadable')
     await new Promise(resolve => setTimeout(resolve, 50))
-    expect(fallen).toEqual([])
+    expect(rejections).toEqual([])
   } finally {
-    process.off('unhandledRejection', fall)
+    process.off('unhandledRejection', recordRejection)
     vi.restoreAllMocks()
     await disconnect()
     supplyEnv({ DATABASE_URL })

@@ -48,10 +48,10 @@ export async function readHealth(
   const began = performance.now()
   const runCheck = async (name: CheckName, examine: () => Promise<Finding | Finding[]>) => {
     const isTooLate = performance.now() - began > CHECKS_TIMEOUT_MS
-    const found = isTooLate
+    const findings = isTooLate
       ? UNREADABLE
       : await examine().catch(error => logUnreadable(error, name))
-    checks.push(...[found].flat().map(finding => ({ name, ...finding })))
+    checks.push(...[findings].flat().map(finding => ({ name, ...finding })))
   }
   const workers = await listWorkers().catch(error => {
     if (isDatabaseUnavailable(error)) throw error
@@ -114,7 +114,7 @@ interface LedgerFigures {
 }
 
 async function examineLedger(): Promise<Finding> {
-  const [books] = await queryRows<LedgerFigures>(Prisma.sql`
+  const [ledgerRow] = await queryRows<LedgerFigures>(Prisma.sql`
     SELECT json_build_object('accounts', count(*), 'wrong', count(k.wrong),
       'names', (SELECT string_agg(w.name || ' (' || w.id || ')', ', ') FROM (
         SELECT b.name, b.id FROM ledger_checks c JOIN accounts b ON b.id = c.account_id
@@ -123,7 +123,7 @@ async function examineLedger(): Promise<Finding> {
       'waits_s', max(extract(epoch FROM now() - COALESCE(k.checked_at, a.created_at)))::int)::text
       AS json
     FROM accounts a LEFT JOIN ledger_checks k ON k.account_id = a.id`)
-  const { accounts, wrong, names, latest_s, waits_s } = books as LedgerFigures
+  const { accounts, wrong, names, latest_s, waits_s } = ledgerRow as LedgerFigures
   const figures = {
     ...{ accounts, wrong, names: names ?? '' },
     ...{ latest_s: latest_s ?? waits_s ?? 0, waits_s: waits_s ?? 0 },

@@ -22,7 +22,7 @@ const OVERDUE_LIMITS_S: Record<QueueName, [warning: number, problem: number]> = 
  * Age from which a charge must be indexed for search: the worker may still be indexing newer
  * charges.
  */
-const REGISTERED_AFTER_MS = 10_000
+const INDEXED_AFTER_MS = 10_000
 
 interface QueueFigures {
   due: number
@@ -47,7 +47,7 @@ export async function examineQueue(name: QueueName): Promise<Finding> {
 
 function dueSql(name: QueueName): Prisma.Sql {
   if (name === 'deliveries') return dueDeliveries
-  if (name === 'search') return unregisteredCharges()
+  if (name === 'search') return unindexedCharges()
   const rows = Prisma.raw(name)
   return Prisma.sql`
     SELECT json_build_object('due', count(*),
@@ -76,8 +76,8 @@ const dueDeliveries = Prisma.sql`
 /**
  * Counts the accounts and modes with a charge after their search mark, by the first such charge.
  */
-function unregisteredCharges(): Prisma.Sql {
-  const settled = firstIdAt(Date.now() - REGISTERED_AFTER_MS)
+function unindexedCharges(): Prisma.Sql {
+  const endId = firstIdAt(Date.now() - INDEXED_AFTER_MS)
   return Prisma.sql`
     SELECT json_build_object('due', count(*),
       'oldestS', extract(epoch FROM now() - min(n.created_at)))::text AS json
@@ -86,6 +86,6 @@ function unregisteredCharges(): Prisma.Sql {
     CROSS JOIN LATERAL (
       SELECT c.created_at FROM charges c
       WHERE c.account_id = a.id AND c.mode = w.mode AND c.status <> 'opening'
-        AND c.id > COALESCE(m.id, ${firstIdAt(0)}::uuid) AND c.id < ${settled}::uuid
+        AND c.id > COALESCE(m.id, ${firstIdAt(0)}::uuid) AND c.id < ${endId}::uuid
       ORDER BY c.id LIMIT 1) n`
 }

@@ -13,7 +13,7 @@ import { call } from '#lib/testing/call.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import {
   type Api,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   inOwnDatabase,
   makeMerchant,
@@ -27,12 +27,12 @@ import type { StuckJob } from '#lib/views/admin/schema.ts'
 inOwnDatabase()
 
 let api: Api
-let shop: Account
+let merchant: Account
 let headers: Record<string, string>
 beforeAll(async () => {
   api = await startApi()
-  shop = await makeMerchant('Loja Parada')
-  await fundMerchant(shop, 1_000_000)
+  merchant = await makeMerchant('Loja Parada')
+  await fundMerchant(merchant, 1_000_000)
   headers = personHeaders(await signInAdmin())
 })
 afterAll(() => api.close())
@@ -48,7 +48,7 @@ const listRequeueRecords = (id: string) =>
 
 async function withdraw(): Promise<string> {
   const key = { pixKeyType: 'email', pixKey: 'ana@x.example', dictKey: 'ana@x.example' } as const
-  return (await createWithdrawal(shop.id, 'test', { amount: 1_000, ...key })).id
+  return (await createWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })).id
 }
 
 const makeStuck = (id: string) => db().$executeRaw`
@@ -67,14 +67,14 @@ describe('a withdrawal without a result', () => {
     expect(await findStuckJob(id)).toBeUndefined()
     await makeStuck(id)
     expect(await findStuckJob(id)).toMatchObject({
-      ...{ kind: 'withdrawal', account: { id: shop.id, name: 'Loja Parada' }, attempts: 1 },
+      ...{ kind: 'withdrawal', account: { id: merchant.id, name: 'Loja Parada' }, attempts: 1 },
       ...{ is_held: false, can_run: true, problem: 'the connection broke' },
       ...{ problem_code: 'call_reason', problem_params: { text: 'the connection broke' } },
     })
     bank.isQuick = true
-    await requeue({ kind: 'withdrawal', account_id: shop.id, id })
+    await requeue({ kind: 'withdrawal', account_id: merchant.id, id })
     await sendUntilNothingIsDue(bank)
-    await requeue({ kind: 'withdrawal', account_id: shop.id, id })
+    await requeue({ kind: 'withdrawal', account_id: merchant.id, id })
     await sendUntilNothingIsDue(bank)
     expect(await findStuckJob(id)).toBeUndefined()
   })
@@ -85,13 +85,13 @@ describe('a withdrawal without a result', () => {
       UPDATE withdrawals SET attempts = 7, due_at = now() + interval '5 minutes'
       WHERE id = ${id}::uuid`
     const before = await rowOf(id)
-    const { status, body } = await requeue({ kind: 'withdrawal', account_id: shop.id, id })
+    const { status, body } = await requeue({ kind: 'withdrawal', account_id: merchant.id, id })
     expect([status, body]).toEqual([200, { data: { requeued: 1 } }])
     const { dueAt, ...after } = await rowOf(id)
     expect(after).toEqual({ ...before, dueAt: undefined, updatedAt: after.updatedAt })
     expect(dueAt?.getTime()).toBeLessThanOrEqual(Date.now())
     expect(await listRequeueRecords(id)).toMatchObject([
-      { accountId: shop.id, actorType: 'user', after: { kind: 'withdrawal', attempts: 7 } },
+      { accountId: merchant.id, actorType: 'user', after: { kind: 'withdrawal', attempts: 7 } },
     ])
     await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE id = ${id}::uuid`
   })
@@ -102,25 +102,25 @@ describe('a withdrawal without a result', () => {
     bank.setScript(removeHyphens(id), { sends: ['lost after'] })
     await sendUntilNothingIsDue(bank)
     for (let round = 0; round < 5; round++) {
-      const wishes = Array.from({ length: 8 }, () =>
-        requeue({ kind: 'withdrawal', account_id: shop.id, id }),
+      const requests = Array.from({ length: 8 }, () =>
+        requeue({ kind: 'withdrawal', account_id: merchant.id, id }),
       )
       const workers = Array.from({ length: 4 }, () => sendDueWithdrawals(() => bank))
-      const answers = await Promise.all(wishes)
+      const responses = await Promise.all(requests)
       await Promise.all(workers)
-      for (const { status } of answers) expect([200, 404, 409]).toContain(status)
+      for (const { status } of responses) expect([200, 404, 409]).toContain(status)
     }
     bank.settle()
     await expect
       .poll(async () => {
-        await requeue({ kind: 'withdrawal', account_id: shop.id, id })
+        await requeue({ kind: 'withdrawal', account_id: merchant.id, id })
         await sendDueWithdrawals(() => bank)
         return (await rowOf(id)).status
       })
       .toBe('approved')
-    expect(bank.sent.map(order => order.id)).toEqual([removeHyphens(id)])
+    expect(bank.sentOrders.map(order => order.id)).toEqual([removeHyphens(id)])
     expect(bank.countDebits(removeHyphens(id))).toBe(1)
-    await expectBalancedBooks(shop.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('is refused while a worker holds its lease', async () => {
@@ -129,34 +129,34 @@ describe('a withdrawal without a result', () => {
       db().withdrawal.updateMany({ where: { id }, data: { lease: newId(), dueAt, attempts: 5 } })
     await hold(new Date(Date.now() + 20_000))
     const held = await rowOf(id)
-    const { status, headers: said } = await requeue({
-      ...{ kind: 'withdrawal', account_id: shop.id, id },
+    const { status, headers: responseHeaders } = await requeue({
+      ...{ kind: 'withdrawal', account_id: merchant.id, id },
     })
-    expect([status, said.get('x-error-code')]).toEqual([409, 'under_way'])
+    expect([status, responseHeaders.get('x-error-code')]).toEqual([409, 'under_way'])
     expect(await rowOf(id)).toEqual(held)
     expect(await findStuckJob(id)).toMatchObject({ is_held: true })
     expect((await requeue({ kind: 'withdrawal' })).body.data.requeued).toBe(0)
     await hold(new Date(Date.now() - 1_000))
-    expect((await requeue({ kind: 'withdrawal', account_id: shop.id, id })).status).toBe(200)
+    expect((await requeue({ kind: 'withdrawal', account_id: merchant.id, id })).status).toBe(200)
     expect((await rowOf(id)).lease).toBeNull()
     await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE id = ${id}::uuid`
   })
 
   test('is requeued with all stuck withdrawals, with one record each; others do not change', async () => {
-    const [one, other, fresh] = [await withdraw(), await withdraw(), await withdraw()]
-    await makeStuck(one)
-    await makeStuck(other)
+    const [first, second, fresh] = [await withdraw(), await withdraw(), await withdraw()]
+    await makeStuck(first)
+    await makeStuck(second)
     const { body } = await requeue({ kind: 'withdrawal' })
     expect(body.data.requeued).toBe(2)
-    expect(await listRequeueRecords(one)).toHaveLength(1)
-    expect(await listRequeueRecords(other)).toHaveLength(1)
+    expect(await listRequeueRecords(first)).toHaveLength(1)
+    expect(await listRequeueRecords(second)).toHaveLength(1)
     expect(await listRequeueRecords(fresh)).toHaveLength(0)
   })
 })
 
 test('a refund without a result is requeued and sent to the bank once', async () => {
-  const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
-  const { id } = await createRefund(shop.id, 'test', charge.id, { amount: 700 })
+  const charge = await db().charge.findFirstOrThrow({ where: { accountId: merchant.id } })
+  const { id } = await createRefund(merchant.id, 'test', charge.id, { amount: 700 })
   const bank = new StubBank()
   bank.setScript(removeHyphens(id), { sends: ['throws after'] })
   const send = () => sendDueRefunds(chargeColumns, () => bank)
@@ -166,17 +166,17 @@ test('a refund without a result is requeued and sent to the bank once', async ()
   expect(await findStuckJob(id)).toMatchObject({ kind: 'refund', problem: 'ECONNRESET' })
   bank.settle()
   for (let count = 0; count < 3; count++) {
-    await requeue({ kind: 'refund', account_id: shop.id, id })
+    await requeue({ kind: 'refund', account_id: merchant.id, id })
     await send()
   }
-  expect(bank.sent).toHaveLength(1)
+  expect(bank.sentOrders).toHaveLength(1)
   expect((await db().refund.findFirstOrThrow({ where: { id } })).status).toBe('completed')
-  expect((await requeue({ kind: 'refund', account_id: shop.id, id })).status).toBe(404)
-  await expectBalancedBooks(shop.id)
+  expect((await requeue({ kind: 'refund', account_id: merchant.id, id })).status).toBe(404)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a charge claimed again and again is reported as stuck and can be requeued', async () => {
-  const { id } = await openCharge(shop)
+  const { id } = await openCharge(merchant)
   const set = (attempts: number) => db().$executeRaw`
     UPDATE charges SET attempts = ${attempts}::int, due_at = now() - interval '1 minute'
     WHERE id = ${id}::uuid`
@@ -189,24 +189,26 @@ test('a charge claimed again and again is reported as stuck and can be requeued'
 })
 
 test('a charge that a request is opening at the bank cannot be requeued', async () => {
-  const [{ id: like }, id] = [await openCharge(shop), newId()]
+  const [{ id: templateId }, id] = [await openCharge(merchant), newId()]
   await db().$executeRaw`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, client_name,
       client_email, client_doc, expires_at, due_at)
     SELECT account_id, ${id}::uuid, mode, 'opening', amount, ${id}, ${removeHyphens(id)}, client_name,
       client_email, client_doc, expires_at, now() + interval '60 seconds'
-    FROM charges WHERE id = ${like}::uuid`
-  const run = () => requeue({ kind: 'charge', account_id: shop.id, id })
+    FROM charges WHERE id = ${templateId}::uuid`
+  const run = () => requeue({ kind: 'charge', account_id: merchant.id, id })
   expect((await run()).status).toBe(409)
   await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
   expect((await run()).status).toBe(200)
-  await db().charge.deleteMany({ where: { accountId: shop.id, id } })
+  await db().charge.deleteMany({ where: { accountId: merchant.id, id } })
 })
 
 test('an exhausted delivery is retried from the start, unless its endpoint is disabled', async () => {
-  const endpoint = await addEndpoint(shop, 'http://127.0.0.1:9/hook')
-  await createPaidCharge(shop)
-  const [row] = (await deliveriesOf(shop)).filter(({ endpointId }) => endpointId === endpoint.id)
+  const endpoint = await addEndpoint(merchant, 'http://127.0.0.1:9/hook')
+  await createPaidCharge(merchant)
+  const [row] = (await deliveriesOf(merchant)).filter(
+    ({ endpointId }) => endpointId === endpoint.id,
+  )
   const id = row?.id ?? ''
   await db().delivery.updateMany({
     where: { id },
@@ -217,11 +219,11 @@ test('an exhausted delivery is retried from the start, unless its endpoint is di
     db().webhookEndpoint.updateMany({ where: { id: endpoint.id }, data: { disabledAt } })
   await disable(new Date())
   expect(await findStuckJob(id)).toMatchObject({ can_run: false })
-  expect((await requeue({ kind: 'delivery', account_id: shop.id, id })).status).toBe(409)
+  expect((await requeue({ kind: 'delivery', account_id: merchant.id, id })).status).toBe(409)
   await disable(null)
   expect((await requeue({ kind: 'delivery' })).body.data.requeued).toBe(1)
-  const [again] = (await deliveriesOf(shop)).filter(delivery => delivery.id === id)
-  expect(again).toMatchObject({ status: 'pending', attemptsBefore: 4, dueAt: expect.any(Date) })
+  const [requeued] = (await deliveriesOf(merchant)).filter(delivery => delivery.id === id)
+  expect(requeued).toMatchObject({ status: 'pending', attemptsBefore: 4, dueAt: expect.any(Date) })
   expect(await listRequeueRecords(id)).toHaveLength(1)
 })
 
@@ -251,15 +253,15 @@ test.each([
   [{ kind: 'withdrawal', id: 'x', account_id: newId() }, ['id']],
   [{ kind: 'withdrawal', account_id: newId() }, ['id']],
 ])('an invalid request is refused with the field: %o', async (body, fields) => {
-  const answer = await requeue(body)
-  expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([422, fields])
+  const response = await requeue(body)
+  expect([response.status, Object.keys(response.body.errors ?? {})]).toEqual([422, fields])
 })
 
 test.each(['withdrawal', 'refund', 'charge', 'delivery'])(
   'a %s that is unknown or of another account returns 404',
   async kind => {
     const id = await withdraw()
-    for (const account_id of [newId(), shop.id]) {
+    for (const account_id of [newId(), merchant.id]) {
       const { status } = await requeue({ kind, account_id, id: newId() })
       expect(status).toBe(404)
     }

@@ -34,14 +34,14 @@ export async function requeueJobs(
   for (const job of await listStuckJobsOfKind(kind, JOBS_MAX)) {
     if (!job.can_run || job.is_held) continue
     // A job that ended or was claimed meanwhile needs no requeue.
-    const isDone = await requeueOne(kind, job.account?.id ?? null, job.id, actor).then(
+    const isRequeued = await requeueOne(kind, job.account?.id ?? null, job.id, actor).then(
       () => true,
       error => {
         if (isTrocoError(error)) return false
         throw error
       },
     )
-    if (isDone) requeued += 1
+    if (isRequeued) requeued += 1
   }
   return requeued
 }
@@ -62,13 +62,13 @@ async function requeueOne(
   if (kind === 'delivery') return requeueDelivery(accountId, id, actor)
   const table = TABLES[kind]
   await transaction(async tx => {
-    const which = Prisma.sql`account_id = ${accountId}::uuid AND id = ${id}::uuid`
+    const rowCondition = Prisma.sql`account_id = ${accountId}::uuid AND id = ${id}::uuid`
     const [job] = await tx.$queryRaw<{ attempts: number; isHeld: boolean }[]>`
       SELECT attempts, due_at > now() AND (lease IS NOT NULL OR status = 'opening') AS "isHeld"
-      FROM ${Prisma.raw(table)} WHERE ${which} AND due_at IS NOT NULL FOR UPDATE`
+      FROM ${Prisma.raw(table)} WHERE ${rowCondition} AND due_at IS NOT NULL FOR UPDATE`
     requireUnclaimed(job)
     await tx.$executeRaw`
-      UPDATE ${Prisma.raw(table)} SET due_at = now(), lease = NULL WHERE ${which}`
+      UPDATE ${Prisma.raw(table)} SET due_at = now(), lease = NULL WHERE ${rowCondition}`
     await recordRequeue(tx, { kind, accountId, id, attempts: job?.attempts ?? 0 }, actor)
   })
   wake(table satisfies Topic)

@@ -37,7 +37,7 @@ export function listStuckJobsOfKind(kind: JobKind, limit: number): Promise<Stuck
 const heldCondition = Prisma.sql`j.lease IS NOT NULL AND j.due_at > now()`
 
 /** Reads rows by due time: only unsettled rows have one, so the index is small. */
-function unsettled(table: 'withdrawals' | 'refunds'): Prisma.Sql {
+function unsettledSql(table: 'withdrawals' | 'refunds'): Prisma.Sql {
   return Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
       true AS can_run
@@ -49,8 +49,8 @@ function unsettled(table: 'withdrawals' | 'refunds'): Prisma.Sql {
 }
 
 const stuckSql: Record<JobKind, Prisma.Sql> = {
-  withdrawal: unsettled('withdrawals'),
-  refund: unsettled('refunds'),
+  withdrawal: unsettledSql('withdrawals'),
+  refund: unsettledSql('refunds'),
   charge: Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
       true AS can_run

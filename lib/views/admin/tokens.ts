@@ -10,8 +10,8 @@ import type { Finding, TOKEN_FILTERS, TokenLine } from '#lib/views/admin/schema.
 const PAGE_SIZE = 25
 /** Length of the stored prefix. */
 const PREFIX_MAX = 20
-const PREFIX = /^troco_(test|live)_[0-9A-Za-z]{4,}$/
-const LAST_FOUR = /^[0-9A-Za-z]{4}$/
+const PREFIX_FORMAT = /^troco_(test|live)_[0-9A-Za-z]{4,}$/
+const LAST_FOUR_FORMAT = /^[0-9A-Za-z]{4}$/
 
 export interface TokensQuery {
   q?: string
@@ -45,14 +45,14 @@ async function readTokenLines(conditionSql: Prisma.Sql): Promise<TokenLine[]> {
     SELECT json_build_object('token', ${tokenAsJson}, 'mode', t.mode, 'account_id', t.account_id,
       'account_name', a.name)::text AS json
     FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE ${conditionSql}`)
-  return rows.map(({ token, ...whose }) => ({ ...token, ...whose }))
+  return rows.map(({ token, ...account }) => ({ ...token, ...account }))
 }
 
 /** Matches a token by its first or last characters, or by its account. */
 function tokenSearchCondition(q: string | undefined): Prisma.Sql {
   if (!q) return Prisma.sql`true`
-  if (PREFIX.test(q)) return Prisma.sql`starts_with(t.prefix, ${q.slice(0, PREFIX_MAX)})`
-  const lastFour = LAST_FOUR.test(q) ? q : null
+  if (PREFIX_FORMAT.test(q)) return Prisma.sql`starts_with(t.prefix, ${q.slice(0, PREFIX_MAX)})`
+  const lastFour = LAST_FOUR_FORMAT.test(q) ? q : null
   return Prisma.sql`(t.last_four = ${lastFour} OR ${accountSearchCondition(q)})`
 }
 

@@ -26,9 +26,9 @@ export async function exportAudit(
   userId: string,
   { locale, ...filters }: StaffAuditFilters & { locale: Locale },
 ) {
-  const ofAccount = reader.staff ? filters.account : reader.accountId
+  const accountId = reader.staff ? filters.account : reader.accountId
   const timeZone = reader.staff ? STAFF_TIME_ZONE : await readTimeZone(reader.accountId)
-  await recordExport('audit.exported', userId, ofAccount, filters)
+  await recordExport('audit.exported', userId, accountId, filters)
   const name = `${MESSAGES[locale].audit.file}-${dayOf(new Date(), timeZone)}`
   return {
     headers: {
@@ -54,11 +54,11 @@ async function* writeCsv(
   for await (const rows of pages) {
     count += rows.length
     const lines = rows.map(row => {
-      const word = actionMessageKey(row.action)
+      const messageKey = actionMessageKey(row.action)
       const { kind, name, email } = row.actor
       return csvLine(
         [
-          ...[time(row.created_at), word ? auditAction[word] : row.action],
+          ...[time(row.created_at), messageKey ? auditAction[messageKey] : row.action],
           ...[
             toOneLine(name ?? auditActor[kind]),
             toOneLine(email),

@@ -43,20 +43,20 @@ export const BankRead = z.object({
 export async function readCode(accountId: string, pasted: string): Promise<BankReading> {
   const text = pasted.trim().replace(/\s*[\r\n]+\s*/g, '')
   // Checked before the checksum, which would report a URL or a word as a mistyped code.
-  if (!text.startsWith('000201')) return refuse('no_code')
+  if (!text.startsWith('000201')) return problemReading('no_code')
   const reading = parseBrCode(text)
-  if (!reading.ok) return refuse(reading.error)
+  if (!reading.ok) return problemReading(reading.error)
   const { code } = reading
   if (code.kind === 'static' || !code.location.startsWith(SIMULATED_CODE_LOCATION))
-    return refuse('real')
+    return problemReading('real')
   const charge = await findByTxid(accountId, code.location.slice(SIMULATED_CODE_LOCATION.length))
-  return charge?.br_code === text ? readCharge(charge) : refuse('foreign')
+  return charge?.br_code === text ? readCharge(charge) : problemReading('foreign')
 }
 
 /** Returns the data that a bank shows for a charge whose code is known to be valid. */
 export function readCharge(charge: ChargeRow): BankReading {
   const reading = parseBrCode(charge.br_code)
-  if (!reading.ok) return refuse(reading.error)
+  if (!reading.ok) return problemReading(reading.error)
   const { id, br_code, amount, status, external_id, expires_at } = charge
   return {
     problem: null,
@@ -71,6 +71,6 @@ function findByTxid(accountId: string, txid: string): Promise<ChargeRow | null> 
   return parts.length > 0 ? findCharge(accountId, 'test', parts.join('-')) : null
 }
 
-function refuse(problem: BankProblem): BankReading {
+function problemReading(problem: BankProblem): BankReading {
   return { problem, receiver: null, city: null, charge: null }
 }

@@ -57,9 +57,9 @@ async function findSubjectIds(accountId: string, mode: Mode, reference: string):
     })
     return [event?.subjectId ?? reference]
   }
-  const found = await Promise.all([
+  const resources = await Promise.all([
     findCharge(accountId, mode, reference),
     findWithdrawal(accountId, mode, reference),
   ])
-  return found.flatMap(one => (one ? [one.id] : []))
+  return resources.flatMap(resource => (resource ? [resource.id] : []))
 }

@@ -93,12 +93,13 @@ test('nothing of another account or mode is found', async () => {
 
 test('GET find returns its declared shape, 422 without a text, and 403 for a token', async () => {
   const headers = pageHeaders(await signIn(world.merchant, 'viewer'), world.merchant.id)
-  const ask = (query: string) => call(api.url, 'GET', `/dashboard/find${query}`, { headers })
-  const { status, body } = await ask(`?q=${world.charge}`)
+  const requestFind = (query: string) =>
+    call(api.url, 'GET', `/dashboard/find${query}`, { headers })
+  const { status, body } = await requestFind(`?q=${world.charge}`)
   expect(status).toBe(200)
   expectShape(HitList, body)
-  expect((await ask('')).body).toEqual({ errors: { q: ['q is required'] } })
-  expect((await ask(`?q=${'x'.repeat(601)}`)).status).toBe(422)
+  expect((await requestFind('')).body).toEqual({ errors: { q: ['q is required'] } })
+  expect((await requestFind(`?q=${'x'.repeat(601)}`)).status).toBe(422)
   const token = await makeToken(world.merchant.id)
   expect((await call(api.url, 'GET', '/dashboard/find?q=x', { token })).status).toBe(403)
 })

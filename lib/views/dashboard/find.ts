@@ -42,15 +42,15 @@ export const HitList = z.object({
 
 /** Finds the records of one account and mode that match a text, exact matches first. */
 export async function findHits(accountId: string, mode: Mode, text: string): Promise<Hit[]> {
-  const names = parseSearchTerms(text.trim())
+  const terms = parseSearchTerms(text.trim())
   const found = await Promise.all(
-    names.map(async name => {
-      const query = { q: name.slice(0, REFERENCE_MAX), limit: HITS_MAX }
+    terms.map(async term => {
+      const query = { q: term.slice(0, REFERENCE_MAX), limit: HITS_MAX }
       const [{ rows }, others] = await Promise.all([
         listCharges(accountId, mode, query),
-        findOtherHits(accountId, mode, name),
+        findOtherHits(accountId, mode, term),
       ])
-      return [...rows.map(row => chargeHit(row, name)), ...others]
+      return [...rows.map(row => chargeHit(row, term)), ...others]
     }),
   )
   const hits = [...new Map(found.flat().map(hit => [hit.id, hit])).values()]
@@ -64,10 +64,10 @@ export async function findHits(accountId: string, mode: Mode, text: string): Pro
 function parseSearchTerms(text: string): string[] {
   const reading = parseBrCode(text)
   const code = reading.ok ? reading.code : null
-  const place = code?.kind === 'dynamic' ? code.location.split('/').at(-1) : null
-  const name = code?.txid ?? place ?? text
-  const id = toUuid(name)
-  return id && id !== name.toLowerCase() ? [id, name] : [id ?? name]
+  const codeId = code?.kind === 'dynamic' ? code.location.split('/').at(-1) : null
+  const term = code?.txid ?? codeId ?? text
+  const id = toUuid(term)
+  return id && id !== term.toLowerCase() ? [id, term] : [id ?? term]
 }
 
 function toUuid(text: string): string | null {
@@ -101,12 +101,12 @@ async function findOtherHits(accountId: string, mode: Mode, text: string): Promi
   }
   const basePath = `/${mode}`
   const parts = isUuid(text)
-    ? byId(scopeCondition, text, basePath)
+    ? selectById(scopeCondition, text, basePath)
     : [
-        withdrawals(scopeCondition, Prisma.sql`w.external_id = ${text}`, basePath),
-        withdrawals(scopeCondition, Prisma.sql`w.end_to_end_id = ${text}`, basePath),
-        refunds(scopeCondition, Prisma.sql`r.return_id = ${text}`, basePath),
-        ...(/^troco_(test|live)_/.test(text) ? [tokens(scopeCondition, text, basePath)] : []),
+        selectWithdrawals(scopeCondition, Prisma.sql`w.external_id = ${text}`, basePath),
+        selectWithdrawals(scopeCondition, Prisma.sql`w.end_to_end_id = ${text}`, basePath),
+        selectRefunds(scopeCondition, Prisma.sql`r.return_id = ${text}`, basePath),
+        ...(/^troco_(test|live)_/.test(text) ? [selectTokens(scopeCondition, text, basePath)] : []),
       ]
   const union = Prisma.join(
     parts.map(part => Prisma.sql`(${part})`),
@@ -124,11 +124,11 @@ type ScopeSql = (alias: string) => Prisma.Sql
  * Searches by id. An event and its delivery to the resource's own URL share an id; only the
  * delivery is returned, because it shows more.
  */
-function byId(scopeCondition: ScopeSql, id: string, basePath: string): Prisma.Sql[] {
+function selectById(scopeCondition: ScopeSql, id: string, basePath: string): Prisma.Sql[] {
   return [
-    withdrawals(scopeCondition, Prisma.sql`w.id = ${id}::uuid`, basePath),
-    refunds(scopeCondition, Prisma.sql`r.id = ${id}::uuid`, basePath),
-    deliveries(scopeCondition, Prisma.sql`d.id = ${id}::uuid`, basePath),
+    selectWithdrawals(scopeCondition, Prisma.sql`w.id = ${id}::uuid`, basePath),
+    selectRefunds(scopeCondition, Prisma.sql`r.id = ${id}::uuid`, basePath),
+    selectDeliveries(scopeCondition, Prisma.sql`d.id = ${id}::uuid`, basePath),
     Prisma.sql`
       SELECT 'event', e.id, e.type, e.sequence::text, 'event', NULL::bigint,
         ${basePath}::text || CASE WHEN e.type LIKE 'withdrawal%' THEN '/withdrawals/' ELSE '/charges/' END
@@ -138,7 +138,7 @@ function byId(scopeCondition: ScopeSql, id: string, basePath: string): Prisma.Sq
   ]
 }
 
-function withdrawals(
+function selectWithdrawals(
   scopeCondition: ScopeSql,
   condition: Prisma.Sql,
   basePath: string,
@@ -149,7 +149,11 @@ function withdrawals(
     FROM withdrawals w WHERE ${scopeCondition('w')} AND ${condition}`
 }
 
-function refunds(scopeCondition: ScopeSql, condition: Prisma.Sql, basePath: string): Prisma.Sql {
+function selectRefunds(
+  scopeCondition: ScopeSql,
+  condition: Prisma.Sql,
+  basePath: string,
+): Prisma.Sql {
   return Prisma.sql`
     SELECT 'refund' AS kind, r.id, c.client_name AS label, c.external_id AS detail, r.status,
       r.amount, ${basePath}::text || '/charges/' || r.charge_id AS href
@@ -157,7 +161,11 @@ function refunds(scopeCondition: ScopeSql, condition: Prisma.Sql, basePath: stri
     WHERE ${scopeCondition('r')} AND ${condition}`
 }
 
-function deliveries(scopeCondition: ScopeSql, condition: Prisma.Sql, basePath: string): Prisma.Sql {
+function selectDeliveries(
+  scopeCondition: ScopeSql,
+  condition: Prisma.Sql,
+  basePath: string,
+): Prisma.Sql {
   return Prisma.sql`
     SELECT 'delivery' AS kind, d.id, e.type AS label, d.url AS detail, d.status,
       NULL::bigint AS amount, ${basePath}::text || '/webhooks/deliveries/' || d.id AS href
@@ -166,7 +174,7 @@ function deliveries(scopeCondition: ScopeSql, condition: Prisma.Sql, basePath: s
 }
 
 /** Scans the account's tokens: there are few, and the primary key begins with the account. */
-function tokens(scopeCondition: ScopeSql, text: string, basePath: string): Prisma.Sql {
+function selectTokens(scopeCondition: ScopeSql, text: string, basePath: string): Prisma.Sql {
   return Prisma.sql`
     SELECT 'token' AS kind, t.id, t.name AS label, t.prefix AS detail,
       CASE WHEN ${activeTokenCondition} THEN 'active' ELSE ${tokenStatusSql} END AS status,

@@ -65,8 +65,8 @@ async function sumBoth(
   const isWithin = spans.flat().every(day => longer.includes(day))
   if (!isWithin) return Promise.all([sumDays(account, mode, first), sumDays(account, mode, second)])
   const sums = await sumDays(account, mode, longer)
-  const found = new Map(sums.map(sum => [sum.day, sum]))
-  const pick = (days: string[]) => days.flatMap(day => found.get(day) ?? [])
+  const sumByDay = new Map(sums.map(sum => [sum.day, sum]))
+  const pick = (days: string[]) => days.flatMap(day => sumByDay.get(day) ?? [])
   return [pick(first), pick(second)]
 }
 
@@ -74,7 +74,7 @@ async function sumDays(account: HomeAccount, mode: Mode, days: string[]): Promis
   const after = addDays(days.at(-1) ?? '', 1)
   const moments = [...days, after].map(day => midnight(day, account.timeZone))
   const sums = await sumPaid(account.id, mode, moments)
-  return days.map((day, at) => ({ day, ...(sums[at] ?? { amount: 0, count: 0 }) }))
+  return days.map((day, index) => ({ day, ...(sums[index] ?? { amount: 0, count: 0 }) }))
 }
 
 function sumReceived(days: DayReceived[]): Received {
@@ -106,20 +106,20 @@ async function readCurrentFigures(
       WHERE o.account_id = ${accountId}::uuid AND o.mode = ${mode}
       ORDER BY o.id DESC LIMIT ${ORDERS_READ_MAX}) o
     WHERE o.status = 'pending')`
-  const [found] = await queryRows<CurrentFigures>(Prisma.sql`
+  const [figures] = await queryRows<CurrentFigures>(Prisma.sql`
     SELECT json_build_object('available', ${balance('available')}, 'outbound', ${balance('outbound')},
       'withdrawals', ${pending(Prisma.sql`withdrawals`)}, 'refunds', ${pending(Prisma.sql`refunds`)},
       'books', (SELECT row_to_json(k) FROM (
         SELECT ${utc('k.checked_at')}, k.wrong FROM ledger_checks k
         WHERE k.account_id = ${accountId}::uuid) k))::text AS json`)
-  if (!found)
+  if (!figures)
     throw new Invariant(`PostgreSQL returned no row for the balance of account ${accountId}`)
-  const { withdrawals, refunds, books } = found
-  const outbound = cents(found.outbound ?? 0)
+  const { withdrawals, refunds, books } = figures
+  const outbound = cents(figures.outbound ?? 0)
   const isAll = cents(withdrawals.amount) + cents(refunds.amount) === outbound
   const held = isAll ? { withdrawals: withdrawals.count, refunds: refunds.count } : null
   return {
-    balance: { available: cents(found.available ?? 0), outbound, held },
+    balance: { available: cents(figures.available ?? 0), outbound, held },
     books: books && { checked_at: books.checked_at, is_right: books.wrong === null },
   }
 }

@@ -52,19 +52,19 @@ async function listen(id: string) {
     })
   return { response, heard, hangUp, reading, isOver: () => isOver }
 }
-const statuses = (heard: { status: string }[]) => heard.map(one => one.status)
+const statuses = (heard: { status: string }[]) => heard.map(event => event.status)
 
 /**
  * Returns the median of three measurements: a busy machine may delay one, and regular polling may
  * shorten one.
  */
-async function middleMs(once: () => Promise<number>): Promise<number> {
-  const tookMs = [await once(), await once(), await once()]
+async function medianMs(measure: () => Promise<number>): Promise<number> {
+  const tookMs = [await measure(), await measure(), await measure()]
   return tookMs.toSorted((one, other) => one - other)[1] as number
 }
 
 test('a live charge sends its status, and the status paid within a second of the payment', async () => {
-  const tookMs = await middleMs(async () => {
+  const tookMs = await medianMs(async () => {
     const { id } = await openCharge(merchant)
     const { response, heard, hangUp, reading } = await listen(id)
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -81,13 +81,13 @@ test('a live charge sends its status, and the status paid within a second of the
 
 test('a live charge receives changes of other processes through NOTIFY', async () => {
   const url = env().DATABASE_URL ?? ''
-  const ears = `SELECT 1 FROM pg_stat_activity
+  const listenersSql = `SELECT 1 FROM pg_stat_activity
     WHERE application_name = 'troco listener' AND datname = current_database() AND state = 'idle'`
-  const tookMs = await middleMs(async () => {
+  const tookMs = await medianMs(async () => {
     const { id } = await openCharge(merchant)
     const { heard, hangUp, reading } = await listen(id)
     await expect.poll(() => statuses(heard)).toEqual(['pending'])
-    await expect.poll(async () => (await query(url, ears)).length).toBeGreaterThan(0)
+    await expect.poll(async () => (await query(url, listenersSql)).length).toBeGreaterThan(0)
     // Waits for the read that follows the first event, so that only the notification causes the
     // next.
     await sleep(600)
@@ -114,40 +114,40 @@ test('a live charge detects changes without a notification within seconds', asyn
 }, 15_000)
 
 test('a live charge sends only events of its own charge', async () => {
-  const [one, other] = [await openCharge(merchant), await openCharge(merchant)]
-  const ears = [await listen(one.id), await listen(other.id)]
-  for (const { heard } of ears) await expect.poll(() => heard.length).toBe(1)
-  await simulateCharge(merchant.id, one.id, 'paid')
-  await expect.poll(() => statuses(ears[0]?.heard ?? [])).toContain('paid')
+  const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
+  const listeners = [await listen(first.id), await listen(second.id)]
+  for (const { heard } of listeners) await expect.poll(() => heard.length).toBe(1)
+  await simulateCharge(merchant.id, first.id, 'paid')
+  await expect.poll(() => statuses(listeners[0]?.heard ?? [])).toContain('paid')
   await sleep(500)
-  expect(statuses(ears[1]?.heard ?? [])).toEqual(['pending'])
-  for (const { hangUp } of ears) hangUp.abort()
+  expect(statuses(listeners[1]?.heard ?? [])).toEqual(['pending'])
+  for (const { hangUp } of listeners) hangUp.abort()
 })
 
 test('a live charge is unsubscribed at once when a client disconnects', async () => {
   const { id } = await openCharge(merchant)
-  const ears = [await listen(id), await listen(id)]
+  const listeners = [await listen(id), await listen(id)]
   await expect.poll(() => countWatchers(merchant.id)).toBe(2)
-  ears[0]?.hangUp.abort()
+  listeners[0]?.hangUp.abort()
   await expect.poll(() => countWatchers(merchant.id)).toBe(1)
-  ears[1]?.hangUp.abort()
+  listeners[1]?.hangUp.abort()
   await expect.poll(() => countWatchers(merchant.id)).toBe(0)
 })
 
 test('an account may have at most twenty live charges open; other accounts are not affected', async () => {
   const { id } = await openCharge(merchant)
-  const ears = await Promise.all(Array.from({ length: 20 }, () => listen(id)))
+  const listeners = await Promise.all(Array.from({ length: 20 }, () => listen(id)))
   await expect.poll(() => countWatchers(merchant.id)).toBe(20)
   const refused = await request(id)
   expect([refused.status, refused.headers.get('x-error-code')]).toEqual([409, 'limit_reached'])
-  const [mine, mySecret] = [merchant, secret]
+  const [ownMerchant, ownSecret] = [merchant, secret]
   merchant = await makeMerchant()
   secret = await signIn(merchant, 'owner')
-  const other = await listen((await openCharge(merchant)).id)
-  expect(other.response.status).toBe(200)
-  other.hangUp.abort()
-  ;[merchant, secret] = [mine, mySecret]
-  for (const { hangUp } of ears) hangUp.abort()
+  const otherListener = await listen((await openCharge(merchant)).id)
+  expect(otherListener.response.status).toBe(200)
+  otherListener.hangUp.abort()
+  ;[merchant, secret] = [ownMerchant, ownSecret]
+  for (const { hangUp } of listeners) hangUp.abort()
   await expect.poll(() => countWatchers(merchant.id)).toBe(0)
 })
 
@@ -174,8 +174,8 @@ test('a live charge ends after the member has signed out', async () => {
 }, 30_000)
 
 test('a live charge returns 404 for other accounts and keeps no subscription for HEAD', async () => {
-  const theirs = (await openCharge(await makeMerchant())).id
-  for (const id of [newId(), 'x', "'%00", theirs].map(encodeURIComponent)) {
+  const foreignId = (await openCharge(await makeMerchant())).id
+  for (const id of [newId(), 'x', "'%00", foreignId].map(encodeURIComponent)) {
     expect(refusal(await request(id)), id).toEqual(NOT_FOUND)
   }
   const id = await createPaidCharge(merchant)

@@ -32,16 +32,16 @@ interface ChargeMark {
   mark: string
 }
 
-const HOLDER = Symbol.for('troco.live')
-const holder = globalThis as typeof globalThis & { [HOLDER]?: Hub }
+const HUB_KEY = Symbol.for('troco.live')
+const globals = globalThis as typeof globalThis & { [HUB_KEY]?: Hub }
 
 /**
  * Returns the hub of this process. It is on globalThis, because Next bundles its own copy of this
  * module.
  */
 function hub(): Hub {
-  holder[HOLDER] ??= new Hub()
-  return holder[HOLDER]
+  globals[HUB_KEY] ??= new Hub()
+  return globals[HUB_KEY]
 }
 
 /** Reports changes of a charge until the returned function is called. */
@@ -77,7 +77,7 @@ class Hub {
   }
 
   count(accountId: string): number {
-    return [...this.#watchers.keys()].filter(one => one.accountId === accountId).length
+    return [...this.#watchers.keys()].filter(watcher => watcher.accountId === accountId).length
   }
 
   #begin(): void {
@@ -95,7 +95,7 @@ class Hub {
   }
 
   #stop(): void {
-    for (const off of this.#unsubscribes.splice(0)) off()
+    for (const unsubscribe of this.#unsubscribes.splice(0)) unsubscribe()
     clearTimeout(this.#timer ?? undefined)
     this.#timer = null
   }
@@ -126,7 +126,7 @@ class Hub {
   }
 
   #notify(marks: ChargeMark[]): void {
-    const byKey = new Map(marks.map(one => [`${one.account_id} ${one.id}`, one]))
+    const byKey = new Map(marks.map(mark => [`${mark.account_id} ${mark.id}`, mark]))
     for (const [watcher, mark] of [...this.#watchers]) {
       const current = byKey.get(`${watcher.accountId} ${watcher.chargeId}`)
       if (!current || current.mark === mark || !this.#watchers.has(watcher)) continue

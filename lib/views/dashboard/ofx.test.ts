@@ -33,14 +33,15 @@ test('a file contains each movement once, with closed elements and the final bal
     pix_key_type: 'email',
     dict_key: 'ana@example.com',
   }
-  const book = {
+  const statement = {
     accountId: '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c42',
     mode: 'test' as const,
     timeZone: 'America/Sao_Paulo',
     last: MOMENT,
     closing: 5,
   }
-  const text = ofxHead(book) + ofxLine(row, 'Saque - payout-1', book.timeZone) + ofxEnd(book)
+  const text =
+    ofxHead(statement) + ofxLine(row, 'Saque - payout-1', statement.timeZone) + ofxEnd(statement)
   expect(text).toMatch(/^OFXHEADER:100\r\nDATA:OFXSGML\r\nVERSION:102\r\n/)
   expect(text).toContain(
     '<STMTTRN><TRNTYPE>DEBIT</TRNTYPE><DTPOSTED>20261120233005[-3:BRT]</DTPOSTED>' +

@@ -85,7 +85,7 @@ export function ofxTime(moment: Date, timeZone: string): string {
     ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
     ...{ hourCycle: 'h23', timeZoneName: 'longOffset', timeZone },
   }).formatToParts(moment)
-  const part = (type: string) => parts.find(one => one.type === type)?.value ?? ''
+  const part = (type: string) => parts.find(item => item.type === type)?.value ?? ''
   const digits = ['year', 'month', 'day', 'hour', 'minute', 'second'].map(part).join('')
   const [, sign = '+', hours = '0', minutes = '00'] =
     /([+-])(\d\d):(\d\d)/.exec(part('timeZoneName')) ?? []

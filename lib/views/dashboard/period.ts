@@ -73,10 +73,10 @@ export function midnight(day: string, timeZone: string): Date {
   const utc = Date.parse(`${day}T00:00:00Z`)
   // The offset may change near midnight: the second guess uses the offset in effect at the first
   // guess.
-  const guess = utc - offsetMs(new Date(utc), timeZone)
-  const better = utc - offsetMs(new Date(guess), timeZone)
-  const first = new Date(Math.min(guess, better))
-  return dayOf(first, timeZone) === day ? first : new Date(Math.max(guess, better))
+  const firstGuess = utc - offsetMs(new Date(utc), timeZone)
+  const secondGuess = utc - offsetMs(new Date(firstGuess), timeZone)
+  const first = new Date(Math.min(firstGuess, secondGuess))
+  return dayOf(first, timeZone) === day ? first : new Date(Math.max(firstGuess, secondGuess))
 }
 
 function readDay(value: SearchParams[string]): string | null {
@@ -96,7 +96,7 @@ function offsetMs(moment: Date, timeZone: string): number {
     minute: '2-digit',
     second: '2-digit',
   }).formatToParts(moment)
-  const part = (type: string) => parts.find(one => one.type === type)?.value ?? '0'
+  const part = (type: string) => parts.find(item => item.type === type)?.value ?? '0'
   const local = `${part('year')}-${part('month')}-${part('day')}T${part('hour')}:${part('minute')}:${part('second')}Z`
   return Date.parse(local) - Math.floor(moment.getTime() / 1_000) * 1_000
 }

@@ -7,12 +7,12 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { findStatementRange, totalStatement } from '#lib/services/ledger/statement.ts'
-import { expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 import { listStatement, statementSpan, walkStatement } from '#lib/views/dashboard/statement.ts'
 
-const HISTORIES = 50
+const HISTORY_COUNT = 50
 
 type Action = { action: 'pay' | 'withdraw' | 'approve' | 'reject' | 'refund'; amount: number }
 
@@ -34,8 +34,10 @@ async function makeHistory(actions: Action[]): Promise<Account> {
       await simulateCharge(accountId, id, 'paid')
       paid.push(id)
     } else if (action === 'withdraw') {
-      const made = await createWithdrawal(accountId, 'test', { ...key, amount }).catch(refused)
-      if (made) pending.push(made.id)
+      const withdrawal = await createWithdrawal(accountId, 'test', { ...key, amount }).catch(
+        refused,
+      )
+      if (withdrawal) pending.push(withdrawal.id)
     } else if (action === 'refund') {
       const chargeId = paid.at(-1)
       if (chargeId) await createRefund(accountId, 'test', chargeId, { amount: 100 }).catch(refused)
@@ -84,10 +86,10 @@ test('statements add up for any history and any division into periods', async ()
         .map(cut => new Date(start + Math.round(cut * (end - start))))
         .sort((one, other) => one.getTime() - other.getTime())
       const bounds = [undefined, ...moments, undefined]
-      const seen: number[] = []
+      const versions: number[] = []
       let balance = 0
-      for (let at = 0; at + 1 < bounds.length; at++) {
-        const [from, to] = [bounds[at], bounds[at + 1]]
+      for (let index = 0; index + 1 < bounds.length; index++) {
+        const [from, to] = [bounds[index], bounds[index + 1]]
         const { range, rows, totals } = await readAll(merchant, { from, to })
         // Computed from the rows, independently of `totalStatement`.
         const sum = (side: 1 | -1) =>
@@ -105,13 +107,13 @@ test('statements add up for any history and any division into periods', async ()
           if (to) expect(time.getTime()).toBeLessThan(to.getTime())
         }
         expect(range.closing).toBe(balance)
-        seen.push(...rows.map(({ version }) => version))
+        versions.push(...rows.map(({ version }) => version))
       }
-      expect(seen).toEqual(whole.rows.map(({ version }) => version))
-      await expectBalancedBooks(merchant.id)
+      expect(versions).toEqual(whole.rows.map(({ version }) => version))
+      await expectBalancedLedger(merchant.id)
     },
   )
-  await fc.assert(property, { numRuns: HISTORIES })
+  await fc.assert(property, { numRuns: HISTORY_COUNT })
 }, 120_000)
 
 describe('pages of a statement', () => {
@@ -121,13 +123,13 @@ describe('pages of a statement', () => {
     const range = await findStatementRange(merchant.id, 'test', {})
     const first = await listStatement(merchant.id, 'test', range)
     expect(first.rows.map(({ version }) => version)).toEqual(
-      Array.from({ length: 50 }, (_, at) => 60 - at),
+      Array.from({ length: 50 }, (_, index) => 60 - index),
     )
     const { id } = await openCharge(merchant, 1_000)
     await simulateCharge(merchant.id, id, 'paid')
     const second = await listStatement(merchant.id, 'test', range, Number(first.nextCursor))
     expect(second.rows.map(({ version }) => version)).toEqual(
-      Array.from({ length: 10 }, (_, at) => 10 - at),
+      Array.from({ length: 10 }, (_, index) => 10 - index),
     )
     expect(second.nextCursor).toBeNull()
     for (const cursor of [0, -5, 10_000]) {
@@ -159,10 +161,10 @@ describe('pages of a statement', () => {
 
 test('a statement contains nothing of another mode or merchant', async () => {
   const merchant = await makeHistory([{ action: 'pay', amount: 5_000 }])
-  const nothing = { first: 1, end: 1, opening: 0, closing: 0 }
-  expect(await findStatementRange(merchant.id, 'live', {})).toEqual(nothing)
-  const other = await makeMerchant()
-  expect(await findStatementRange(other.id, 'test', {})).toEqual(nothing)
+  const emptyRange = { first: 1, end: 1, opening: 0, closing: 0 }
+  expect(await findStatementRange(merchant.id, 'live', {})).toEqual(emptyRange)
+  const otherMerchant = await makeMerchant()
+  expect(await findStatementRange(otherMerchant.id, 'test', {})).toEqual(emptyRange)
 })
 
 test('a period that ends before it begins is empty and still adds up', async () => {

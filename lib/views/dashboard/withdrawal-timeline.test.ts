@@ -10,7 +10,7 @@ import { simulator } from '#lib/services/gateway/simulator.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   startApi,
@@ -44,8 +44,8 @@ beforeEach(async () => {
 })
 afterAll(() => api.close())
 
-const requestTimeline = (which: string) =>
-  call(api.url, 'GET', `/dashboard/withdrawals/${which}/timeline`, {
+const requestTimeline = (withdrawalId: string) =>
+  call(api.url, 'GET', `/dashboard/withdrawals/${withdrawalId}/timeline`, {
     headers: pageHeaders(secret, merchant.id),
   })
 const listSteps = ({ steps }: WithdrawalTimelineData) => steps.map(({ what }) => what)
@@ -66,12 +66,12 @@ test('a rejected withdrawal shows its hold and return with the balance after eac
     { reason: 'closed', at: data.withdrawal.rejected_at },
     { balance_after: 10_000 },
   ])
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test("a rejection has a code with parameters, or the bank's own text", async () => {
-  const rejectionOf = async (which: string) => {
-    const { steps } = await readWithdrawalTimeline(merchant.id, 'test', which)
+  const rejectionOf = async (withdrawalId: string) => {
+    const { steps } = await readWithdrawalTimeline(merchant.id, 'test', withdrawalId)
     return steps.find(({ what }) => what === 'rejected')
   }
   await simulateWithdrawal(merchant.id, id, { outcome: 'rejected' })
@@ -80,17 +80,22 @@ test("a rejection has a code with parameters, or the bank's own text", async () 
     rejection_code: 'simulated',
     rejection_params: {},
   })
-  const other = await createWithdrawal(merchant.id, 'test', { ...KEY, amount: 1_000 })
-  await simulateWithdrawal(merchant.id, other.id, { outcome: 'rejected', reason: 'closed' })
-  expect(await rejectionOf(other.id)).toMatchObject({
+  const otherWithdrawal = await createWithdrawal(merchant.id, 'test', { ...KEY, amount: 1_000 })
+  await simulateWithdrawal(merchant.id, otherWithdrawal.id, {
+    outcome: 'rejected',
+    reason: 'closed',
+  })
+  expect(await rejectionOf(otherWithdrawal.id)).toMatchObject({
     reason: 'closed',
     rejection_code: 'other',
     rejection_params: { text: 'closed' },
   })
   const old = { rejectionCode: null, rejectionParams: Prisma.DbNull }
-  const where = { accountId_id: { accountId: merchant.id, id: other.id } }
+  const where = { accountId_id: { accountId: merchant.id, id: otherWithdrawal.id } }
   await db().withdrawal.update({ where, data: old })
-  expect(await rejectionOf(other.id)).toMatchObject({ rejection_params: { text: 'closed' } })
+  expect(await rejectionOf(otherWithdrawal.id)).toMatchObject({
+    rejection_params: { text: 'closed' },
+  })
 })
 
 test("webhook attempts are listed with status or problem, and without the URL's secrets", async () => {
@@ -128,23 +133,23 @@ test("webhook attempts are listed with status or problem, and without the URL's 
     { problem_code: null, problem_params: null },
   ])
   expect(JSON.stringify(body)).not.toContain('hidden')
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('calls to a real bank come from the journal, and repeated results are one entry', async () => {
-  const said: GatewayResult<OrderState>[] = [
+  const results: GatewayResult<OrderState>[] = [
     { outcome: 'unknown', reason: 'no response in time' },
     { outcome: 'ok', value: { state: 'taken' } },
     { outcome: 'ok', value: { state: 'taken' } },
     { outcome: 'ok', value: { state: 'done', endToEndId: `E${'0'.repeat(31)}` } },
   ]
-  const answer = async () => said.shift() as GatewayResult<OrderState>
+  const nextResult = async () => results.shift() as GatewayResult<OrderState>
   const bank: Gateway = {
     ...simulator,
     name: 'bank',
-    remote: true,
-    sendPayout: answer,
-    getPayout: answer,
+    isRemote: true,
+    sendPayout: nextResult,
+    getPayout: nextResult,
   }
   const calls = withJournal(bank, [{ accountId: merchant.id, id, mode: 'test' }])
   const order = { id: removeHyphens(id), amount: 3_000, dictKey: KEY.dictKey }
@@ -163,8 +168,8 @@ test('calls to a real bank come from the journal, and repeated results are one e
     { what: 'call', operation: 'getPayout', outcome: 'ok', said: 'taken', times: 2 },
     { what: 'call', operation: 'getPayout', outcome: 'ok', said: 'done', times: 1 },
   ])
-  const [, run] = body.data.steps.slice(2)
-  expect(run.last_at > run.at).toBe(true)
+  const [, mergedCall] = body.data.steps.slice(2)
+  expect(mergedCall.last_at > mergedCall.at).toBe(true)
 })
 
 test('with the simulator the number of repeated queries is shown', async () => {
@@ -172,8 +177,8 @@ test('with the simulator the number of repeated queries is shown', async () => {
     where: { accountId_id: { accountId: merchant.id, id } },
     data: { attempts: 4, dueAt: null },
   })
-  const story = await readWithdrawalTimeline(merchant.id, 'test', 'payout-1')
-  expect(story.steps.at(-1)).toEqual({ what: 'asked_again', at: null, times: 3 })
+  const timeline = await readWithdrawalTimeline(merchant.id, 'test', 'payout-1')
+  expect(timeline.steps.at(-1)).toEqual({ what: 'asked_again', at: null, times: 3 })
 })
 
 test.each(['live', 'another merchant', 'nothing'])(
@@ -182,7 +187,7 @@ test.each(['live', 'another merchant', 'nothing'])(
     const missing = { code: 'withdrawal_not_found' }
     const mode = whose === 'live' ? 'live' : 'test'
     const account = whose === 'another merchant' ? (await makeMerchant()).id : merchant.id
-    const which = whose === 'nothing' ? newId() : id
-    await expect(readWithdrawalTimeline(account, mode, which)).rejects.toMatchObject(missing)
+    const withdrawalId = whose === 'nothing' ? newId() : id
+    await expect(readWithdrawalTimeline(account, mode, withdrawalId)).rejects.toMatchObject(missing)
   },
 )

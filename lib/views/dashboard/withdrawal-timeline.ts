@@ -80,15 +80,15 @@ function buildRejectedStep(at: string, reason: string, history: RejectionFields)
 
 /** Merges consecutive calls with equal operation and outcome into one. */
 function mergeRepeatedCalls(calls: WithdrawalHistory['calls']): Call[] {
-  const runs: Call[] = []
+  const merged: Call[] = []
   for (const call of calls) {
-    const last = runs.at(-1)
+    const last = merged.at(-1)
     const isSame =
       last?.operation === call.operation && last.outcome === call.outcome && last.said === call.said
     if (isSame) Object.assign(last, { times: last.times + 1, last_at: call.at })
-    else runs.push({ what: 'call', ...call, times: 1, last_at: call.at })
+    else merged.push({ what: 'call', ...call, times: 1, last_at: call.at })
   }
-  return runs
+  return merged
 }
 
 async function readHistory(accountId: string, id: string): Promise<WithdrawalHistory | null> {

@@ -17,7 +17,7 @@ const LATE_S = 600
 const LATE_POLL_S = 15
 const LATE_REFRESH_S = 30
 /** Length from which an amount (ten million and more) needs a smaller font on small phones. */
-const LONG_MIN = 10
+const LONG_AMOUNT_MIN = 10
 
 /**
  * Returns the state that the payer sees: expired as soon as the time is up, even before the worker
@@ -62,7 +62,7 @@ function renderHead(
   const { t, money, moneyText } = texts
   const { whole, rest } = money(amount)
   const amountText = moneyText(amount)
-  const isLong = whole.length >= LONG_MIN
+  const isLong = whole.length >= LONG_AMOUNT_MIN
   return html`<div class="head"><p class="name">${merchant}</p>
 <p class="sum${isLong ? ' long' : ''}" aria-hidden="true"><i>R$</i>${whole}<sup>${rest}</sup></p>
 ${state === 'pending' ? html`<h1 class="sr">${t('pay', { merchant, amount: amountText })}</h1>` : html`<p class="sr">${amountText}</p>`}
@@ -129,7 +129,7 @@ function listFacts(
   { t, moneyText, timeText }: PayerTexts,
 ): Fact[] {
   const { amount, merchant, reference, refunded_amount, time_zone } = charge
-  const known: (Fact | null)[] = [
+  const facts: (Fact | null)[] = [
     [t('to'), merchant],
     [t('amount'), moneyText(amount)],
     refunded_amount > 0 ? [t('back'), moneyText(refunded_amount)] : null,
@@ -138,5 +138,5 @@ function listFacts(
     reference !== null ? [t('reference'), reference] : null,
     charge.end_to_end_id ? [t('endToEnd'), charge.end_to_end_id, 'id'] : null,
   ]
-  return known.filter(fact => fact !== null)
+  return facts.filter(fact => fact !== null)
 }

@@ -23,7 +23,7 @@ export function renderDocument(
   const { title, main, isTest, refreshS, hasScript } = content
   const refresh = refreshS > 0 && html`<meta http-equiv="refresh" content="${refreshS}">`
   const next = nextLocale(locale)
-  const other = languageOf(next)
+  const otherLanguage = languageOf(next)
   return html`<!doctype html>
 <html lang="${locale}">
 <head>
@@ -39,7 +39,7 @@ ${hasScript ? html`<noscript><style nonce="${nonce}">${PLAIN_STYLES}</style>${re
 <body>
 ${isTest && html`<aside class="r" data-testid="test-ribbon"><b>${icon('test')}${t('test')}</b>${t('testText')}</aside>`}
 ${main}
-<footer><a href="?lang=${other}" lang="${other}" hreflang="${other}">${LANGUAGE_NAMES[next]}</a></footer>
+<footer><a href="?lang=${otherLanguage}" lang="${otherLanguage}" hreflang="${otherLanguage}">${LANGUAGE_NAMES[next]}</a></footer>
 ${
   hasScript &&
   html`<p id="said" class="sr" role="status"></p>

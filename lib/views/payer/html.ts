@@ -11,7 +11,7 @@ type Part = Html | string | number | null | false | Part[]
 /** Builds HTML; values that are not `Html` are escaped. */
 export function html(pieces: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(
-    pieces.reduce((text, piece, at) => text + renderPart(parts[at - 1] ?? '') + piece),
+    pieces.reduce((text, piece, index) => text + renderPart(parts[index - 1] ?? '') + piece),
   )
 }
 

@@ -2,7 +2,7 @@ import { encode } from 'uqr'
 import { Html } from '#lib/views/payer/html.ts'
 
 /** Width of the quiet zone that the QR standard requires, in modules. */
-const QUIET = 4
+const QUIET_ZONE = 4
 /**
  * Maximum cached codes: drawing a code takes a few milliseconds, and a page is requested
  * repeatedly.
@@ -22,7 +22,7 @@ export function renderQrCode(text: string): Html {
 }
 
 function drawCode(text: string): Html {
-  const { data, size } = encode(text, { ecc: 'M', border: QUIET })
+  const { data, size } = encode(text, { ecc: 'M', border: QUIET_ZONE })
   const lines = data.map((row, y) => drawRow(row, y)).join('')
   return new Html(
     `<svg class="qr" role="img" aria-label="QR code" data-testid="qr-code" viewBox="0 0 ${size} ${size}"` +
@@ -39,11 +39,11 @@ function drawRow(row: boolean[], y: number): string {
       .join('')
       .matchAll(/1+/g),
   ]
-  let at = 0
+  let penX = 0
   return runs
-    .map(({ index, 0: run }, nth) => {
-      const go = nth === 0 ? `M${index} ${y}.5` : `m${index - at} 0`
-      at = index + run.length
+    .map(({ index, 0: run }, runIndex) => {
+      const go = runIndex === 0 ? `M${index} ${y}.5` : `m${index - penX} 0`
+      penX = index + run.length
       return `${go}h${run.length}`
     })
     .join('')

@@ -6,7 +6,7 @@ import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
 import { type Api, makeMerchant, openCharge, startApi } from '#lib/testing/fixtures.ts'
 
 const { DATABASE_URL = '' } = env()
-const OFF = { RATE_IP_PER_SECOND: '0', RATE_IP_BURST: '0' }
+const NO_RATE_LIMIT = { RATE_IP_PER_SECOND: '0', RATE_IP_BURST: '0' }
 
 let api: Api
 let address: string
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   await disconnect()
-  supplyEnv({ DATABASE_URL, ...OFF })
+  supplyEnv({ DATABASE_URL, ...NO_RATE_LIMIT })
   closeRateLimits()
 })
 afterAll(() => api.close())
@@ -31,8 +31,8 @@ describe('a payer page that reloads itself', () => {
   test("is returned when the client's network exceeds the rate limit", async () => {
     supplyEnv({ RATE_IP_PER_SECOND: '2', RATE_IP_BURST: '2' })
     closeRateLimits()
-    const answers = await Promise.all(Array.from({ length: 6 }, () => requestPage()))
-    const refused = answers.filter(({ status }) => status === 429)
+    const responses = await Promise.all(Array.from({ length: 6 }, () => requestPage()))
+    const refused = responses.filter(({ status }) => status === 429)
     expect(refused.length).toBeGreaterThanOrEqual(2)
     for (const { headers, text } of refused) {
       expect(headers.get('retry-after')).toBe('1')
@@ -61,8 +61,8 @@ describe('a payer page that reloads itself', () => {
 test('two hundred payers behind one IP address may poll every three seconds', async () => {
   supplyEnv({ RATE_IP_PER_SECOND: '200', RATE_IP_BURST: '400' })
   closeRateLimits()
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 200 }, () => requestPage(`${address}?state`)),
   )
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
 })

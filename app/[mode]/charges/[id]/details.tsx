@@ -41,7 +41,7 @@ function Items({ items }: { items: Record<string, unknown>[] }) {
   const locale = useLocale()
   return (
     <ul>
-      {items.map(({ name, quantity, price }, nth) => {
+      {items.map(({ name, quantity, price }, index) => {
         const itemName = typeof name === 'string' && name.trim() ? name : t('itemUnnamed')
         const line = quantity
           ? t('itemLine', { quantity: String(quantity), name: itemName })
@@ -49,7 +49,7 @@ function Items({ items }: { items: Record<string, unknown>[] }) {
         const cents = Math.round(Number(String(price ?? '').replace(',', '.')))
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: items have no id and never change
-          <li key={nth}>
+          <li key={index}>
             {line}
             {price && Number.isFinite(cents) ? (
               <span className="text-muted"> · {moneyText(cents, locale)}</span>

@@ -88,9 +88,9 @@ export default async function ChargePage({ params }: PageProps) {
 }
 
 /** Size in CSS pixels: cameras read smaller codes badly from a screen. */
-const SIZE_MIN = 240
+const QR_SIZE_PX = 240
 /** Margin around the QR code in modules, as ISO/IEC 18004 requires. */
-const QUIET_ZONE = 4
+const QUIET_ZONE_MODULES = 4
 
 /**
  * Rendered on the server. Dark on white in both themes: some cameras cannot read inverted codes.
@@ -105,8 +105,8 @@ function ChargeQr({ code }: { code: string }) {
         data-testid="qr-code"
         value={code}
         level="M"
-        size={SIZE_MIN}
-        marginSize={QUIET_ZONE}
+        size={QR_SIZE_PX}
+        marginSize={QUIET_ZONE_MODULES}
         fgColor="#17211D"
         bgColor="#FFFFFF"
         className="mx-auto block h-auto w-full min-w-[240px] max-w-[360px]"

@@ -27,27 +27,27 @@ interface StepText {
   tone: Tone
   icon: LucideIcon
   title: string
-  more?: ReactNode
+  detail?: ReactNode
 }
 
 interface ChargeTimelineStepProps {
   step: ChargeStep
-  created: string
+  createdAt: string
 }
 
-export function ChargeTimelineStep({ step, created }: ChargeTimelineStepProps) {
+export function ChargeTimelineStep({ step, createdAt }: ChargeTimelineStepProps) {
   const t = useTranslations('chargeTimeline')
-  const stepText = useStepText(created)
-  const { tone, icon, title, more } = stepText(step)
+  const stepText = useStepText(createdAt)
+  const { tone, icon, title, detail } = stepText(step)
   const aside = step.at === null ? t('now') : <ExactTime at={step.at} format="millisecond" />
   return (
     <TimelineStep tone={tone} icon={icon} title={title} aside={aside}>
-      {more}
+      {detail}
     </TimelineStep>
   )
 }
 
-function useStepText(created: string): (step: ChargeStep) => StepText {
+function useStepText(createdAt: string): (step: ChargeStep) => StepText {
   const t = useTranslations('chargeTimeline')
   const locale = useLocale()
   const durationText = useDurationText()
@@ -57,8 +57,8 @@ function useStepText(created: string): (step: ChargeStep) => StepText {
   return step => {
     switch (step.what) {
       case 'created': {
-        const more = step.ip ? t('from', { ip: step.ip }) : null
-        return { tone: 'ok', icon: Plus, title: t('created'), more }
+        const detail = step.ip ? t('from', { ip: step.ip }) : null
+        return { tone: 'ok', icon: Plus, title: t('created'), detail }
       }
       case 'viewed':
         return { tone: 'ok', icon: Eye, title: t('viewed') }
@@ -67,13 +67,13 @@ function useStepText(created: string): (step: ChargeStep) => StepText {
       case 'failed':
         return { tone: 'bad', icon: X, title: t('failed') }
       case 'paid': {
-        const more = (
+        const detail = (
           <>
-            {durationText(created, step.at)} ·{' '}
+            {durationText(createdAt, step.at)} ·{' '}
             <span className="break-all">{step.end_to_end_id}</span>
           </>
         )
-        return { tone: 'ok', icon: Check, title: t('paid'), more }
+        return { tone: 'ok', icon: Check, title: t('paid'), detail }
       }
       case 'entry': {
         const isCredit = step.amount > 0
@@ -81,7 +81,7 @@ function useStepText(created: string): (step: ChargeStep) => StepText {
           tone: isCredit ? 'ok' : 'off',
           icon: isCredit ? ArrowDownLeft : Landmark,
           title: t(`entry.${step.kind}`, { amount: money(step.amount) }),
-          more: t('balance', { amount: money(step.balance_after) }),
+          detail: t('balance', { amount: money(step.balance_after) }),
         }
       }
       case 'told': {
@@ -96,7 +96,7 @@ function useStepText(created: string): (step: ChargeStep) => StepText {
           tone: isDelivered ? 'ok' : 'bad',
           icon: Webhook,
           title: isDelivered ? t('delivered') : t('undelivered'),
-          more: parts.filter(Boolean).join(' · '),
+          detail: parts.filter(Boolean).join(' · '),
         }
       }
       case 'refund': {
@@ -106,14 +106,14 @@ function useStepText(created: string): (step: ChargeStep) => StepText {
           rejected: { tone: 'bad', icon: X },
         } as const
         const title = t(`refund.${step.status}`, { amount: money(step.amount) })
-        return { ...styles[step.status], title, more: rejectionText(step) ?? step.reason }
+        return { ...styles[step.status], title, detail: rejectionText(step) ?? step.reason }
       }
       case 'next_try':
         return {
           tone: 'wait',
           icon: step.at ? Clock : Send,
           title: step.at ? t('nextTry') : t('trying'),
-          more: t('try', { host: step.host, number: step.number }),
+          detail: t('try', { host: step.host, number: step.number }),
         }
     }
   }

@@ -27,12 +27,12 @@ export function ChargeTimeline() {
         ) : null}
       </div>
       <Timeline label={t('charge.timeline')}>
-        {steps.map((step, nth) => (
+        {steps.map((step, index) => (
           <ChargeTimelineStep
             // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id and are only appended
-            key={`${step.what} ${step.at} ${nth}`}
+            key={`${step.what} ${step.at} ${index}`}
             step={step}
-            created={charge.created_at}
+            createdAt={charge.created_at}
           />
         ))}
         {charge.status === 'pending' ? <AwaitingPayment webhookUrl={charge.webhook_url} /> : null}

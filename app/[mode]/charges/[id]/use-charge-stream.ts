@@ -25,46 +25,49 @@ export function useChargeStream({
   onChange,
   setStreaming,
 }: ChargeStreamOptions): void {
-  const { open } = useApi()
+  const { fetchRaw } = useApi()
   const latestOnChange = useRef(onChange)
   useEffect(() => {
     latestOnChange.current = onChange
   })
   useEffect(() => {
     if (!isEnabled) return
-    const unmount = new AbortController()
+    const unmountController = new AbortController()
     let timer = setTimeout(listen, OPEN_AFTER_MS)
     async function listen() {
-      const isClosedNormally = await readStream(open, path, unmount.signal, () => {
+      const isClosedNormally = await readStream(fetchRaw, path, unmountController.signal, () => {
         setStreaming(true)
         latestOnChange.current()
       }).catch(() => false)
-      if (unmount.signal.aborted) return
+      if (unmountController.signal.aborted) return
       setStreaming(false)
       timer = setTimeout(listen, isClosedNormally ? OPEN_AFTER_MS : RETRY_AFTER_MS)
     }
     return () => {
       clearTimeout(timer)
-      unmount.abort()
+      unmountController.abort()
       setStreaming(false)
     }
-  }, [open, path, isEnabled, setStreaming])
+  }, [fetchRaw, path, isEnabled, setStreaming])
 }
 
-type OpenStream = ReturnType<typeof useApi>['open']
+type FetchRaw = ReturnType<typeof useApi>['fetchRaw']
 
 /** Reads the stream until it ends. Returns whether the server closed it normally. */
 async function readStream(
-  open: OpenStream,
+  fetchRaw: FetchRaw,
   path: string,
   unmountSignal: AbortSignal,
   onChange: () => void,
 ): Promise<boolean> {
-  const silent = new AbortController()
-  const abortOnSilence = () => silent.abort()
+  const silenceController = new AbortController()
+  const abortOnSilence = () => silenceController.abort()
   let silenceTimer = setTimeout(abortOnSilence, SILENT_MAX_MS)
   try {
-    const { body } = await open(path, AbortSignal.any([unmountSignal, silent.signal]))
+    const { body } = await fetchRaw(
+      path,
+      AbortSignal.any([unmountSignal, silenceController.signal]),
+    )
     const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
     for (let rest = ''; reader; ) {
       const { done, value } = await reader.read()

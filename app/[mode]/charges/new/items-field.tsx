@@ -29,16 +29,16 @@ export function ItemsField({ amountText, onRowsChange, problem }: ItemsFieldProp
   return (
     <fieldset name="items" tabIndex={-1} onInput={onInput} className="grid gap-2.5">
       <legend className="mb-1.5 font-semibold text-small">{t('items')}</legend>
-      {ids.map((id, nth) => (
+      {ids.map((id, index) => (
         <ItemRow
           key={id}
           id={id}
-          number={nth + 1}
+          number={index + 1}
           onRemove={form => {
             remove(id)
             updateSum(
               form,
-              ids.filter(one => one !== id),
+              ids.filter(otherId => otherId !== id),
             )
           }}
         />

@@ -16,8 +16,8 @@ export function MetadataField({ onRowsChange, problem }: MetadataFieldProps) {
   return (
     <fieldset name="metadata" tabIndex={-1} className="grid gap-2.5">
       <legend className="mb-1.5 font-semibold text-small">{t('metadata')}</legend>
-      {ids.map((id, nth) => {
-        const number = nth + 1
+      {ids.map((id, index) => {
+        const number = index + 1
         return (
           <div key={id} className="grid grid-cols-[minmax(0,1fr)_minmax(0,1.6fr)_auto] gap-2">
             <RowInput

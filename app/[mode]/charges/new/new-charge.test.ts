@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { readCharge, sumItems, toLargestUnit } from '#app/[mode]/charges/new/new-charge.ts'
 import { chargeRequest } from '#lib/rooms/charges/schema.ts'
 
-const BASE = {
+const MINIMAL_FORM = {
   amount: '1.234,56',
   client_name: ' Ana Beatriz Rocha ',
   client_email: 'ana@example.com',
@@ -15,7 +15,8 @@ const BASE = {
 
 function fillForm(overrides: Record<string, string> = {}): FormData {
   const data = new FormData()
-  for (const [name, value] of Object.entries({ ...BASE, ...overrides })) data.set(name, value)
+  for (const [name, value] of Object.entries({ ...MINIMAL_FORM, ...overrides }))
+    data.set(name, value)
   return data
 }
 

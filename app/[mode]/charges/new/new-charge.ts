@@ -10,8 +10,8 @@ export const EXPIRY_CHOICES = [900, 3_600, 86_400, 604_800, 2_592_000]
 /** Expresses seconds in the largest unit that divides them. */
 export function toLargestUnit(seconds: number): { count: number; unit: Unit | 'seconds' } {
   const units = Object.entries(UNIT_SECONDS).reverse() as [Unit, number][]
-  const found = units.find(([, length]) => seconds % length === 0)
-  return found ? { unit: found[0], count: seconds / found[1] } : { unit: 'seconds', count: seconds }
+  const match = units.find(([, length]) => seconds % length === 0)
+  return match ? { unit: match[0], count: seconds / match[1] } : { unit: 'seconds', count: seconds }
 }
 
 /** Returns the name of an input in a row, such as `items.1.price`. */
@@ -21,42 +21,44 @@ export function rowFieldName(list: 'items' | 'metadata', id: number, part: strin
 
 /** Builds the request body from the form; an empty field is undefined. */
 export function readCharge(data: FormData, itemIds: number[], metadataIds: number[]) {
-  const text = (name: string) => String(data.get(name) ?? '').trim() || undefined
-  const amount = text('amount')
+  const readField = (name: string) => String(data.get(name) ?? '').trim() || undefined
+  const amount = readField('amount')
   return {
     amount: amount && (parseReais(amount) ?? amount),
-    client_name: text('client_name'),
-    client_email: text('client_email'),
-    client_doc: text('client_doc'),
-    client_phone: text('client_phone'),
-    external_id: text('external_id'),
-    expires_in: readExpiry(text),
-    webhook_url: text('webhook_url'),
-    items: readItems(text, itemIds),
-    metadata: readMetadata(text, metadataIds),
+    client_name: readField('client_name'),
+    client_email: readField('client_email'),
+    client_doc: readField('client_doc'),
+    client_phone: readField('client_phone'),
+    external_id: readField('external_id'),
+    expires_in: readExpiry(readField),
+    webhook_url: readField('webhook_url'),
+    items: readItems(readField, itemIds),
+    metadata: readMetadata(readField, metadataIds),
   }
 }
 
 type ReadField = (name: string) => string | undefined
 
-function readExpiry(text: ReadField): number | undefined {
-  const chosen = text('expires_in')
+function readExpiry(readField: ReadField): number | undefined {
+  const chosen = readField('expires_in')
   if (chosen !== 'custom') return Number(chosen)
-  const length = UNIT_SECONDS[(text('expiry_unit') ?? 'minutes') as Unit]
+  const length = UNIT_SECONDS[(readField('expiry_unit') ?? 'minutes') as Unit]
   // An invalid number becomes 0, which the schema refuses as too short.
-  return Math.round(Number(text('expiry_count')?.replace(',', '.') ?? 0) * length) || 0
+  return Math.round(Number(readField('expiry_count')?.replace(',', '.') ?? 0) * length) || 0
 }
 
-function readItems(text: ReadField, ids: number[]): Record<string, unknown>[] | undefined {
+function readItems(readField: ReadField, ids: number[]): Record<string, unknown>[] | undefined {
   const items = ids.flatMap(id => {
-    const part = (name: string) => text(rowFieldName('items', id, name))
-    const [name, quantity, price] = [part('name'), part('quantity'), part('price')]
+    const readPart = (name: string) => readField(rowFieldName('items', id, name))
+    const [name, quantity, price] = [readPart('name'), readPart('quantity'), readPart('price')]
     if (!name && !price) return []
-    const count = Number(quantity?.replace(',', '.'))
+    const quantityNumber = Number(quantity?.replace(',', '.'))
     return [
       {
         ...(name ? { name } : {}),
-        ...(quantity ? { quantity: Number.isFinite(count) ? count : quantity } : {}),
+        ...(quantity
+          ? { quantity: Number.isFinite(quantityNumber) ? quantityNumber : quantity }
+          : {}),
         ...(price ? { price: parseReais(price) ?? `? ${price}` } : {}),
       },
     ]
@@ -65,9 +67,12 @@ function readItems(text: ReadField, ids: number[]): Record<string, unknown>[] | 
 }
 
 /** Returns a string, which the schema refuses, if a key is missing or repeated. */
-function readMetadata(text: ReadField, ids: number[]): Record<string, string> | string | undefined {
+function readMetadata(
+  readField: ReadField,
+  ids: number[],
+): Record<string, string> | string | undefined {
   const entries = ids.flatMap(id => {
-    const [key, value] = ['key', 'value'].map(part => text(rowFieldName('metadata', id, part)))
+    const [key, value] = ['key', 'value'].map(part => readField(rowFieldName('metadata', id, part)))
     return key || value ? [[key ?? '', value ?? ''] as const] : []
   })
   if (entries.length === 0) return undefined
@@ -78,11 +83,11 @@ function readMetadata(text: ReadField, ids: number[]): Record<string, string> | 
 
 /** Returns the sum of the items in cents; null if no item has a valid price. */
 export function sumItems(data: FormData, ids: number[]): number | null {
-  const parts = ids.flatMap(id => {
+  const subtotals = ids.flatMap(id => {
     const price = parseReais(String(data.get(rowFieldName('items', id, 'price')) ?? ''))
     const quantity = String(data.get(rowFieldName('items', id, 'quantity')) ?? '').trim() || '1'
     return price === null ? [] : [price * Number(quantity.replace(',', '.'))]
   })
-  const sum = Math.round(parts.reduce((total, part) => total + part, 0))
-  return parts.length > 0 && Number.isFinite(sum) ? sum : null
+  const sum = Math.round(subtotals.reduce((total, subtotal) => total + subtotal, 0))
+  return subtotals.length > 0 && Number.isFinite(sum) ? sum : null
 }

@@ -46,14 +46,14 @@ export function AddRow({ label, onClick }: { label: string; onClick: () => void 
 export function useRows(onRowsChange: (ids: number[]) => void) {
   const [ids, setIds] = useState<number[]>([])
   const lastId = useRef(0)
-  const updateIds = (next: number[]) => {
-    setIds(next)
-    onRowsChange(next)
+  const updateIds = (nextIds: number[]) => {
+    setIds(nextIds)
+    onRowsChange(nextIds)
   }
   const add = () => {
     lastId.current += 1
     updateIds([...ids, lastId.current])
   }
-  const remove = (id: number) => updateIds(ids.filter(one => one !== id))
+  const remove = (id: number) => updateIds(ids.filter(otherId => otherId !== id))
   return { ids, add, remove }
 }

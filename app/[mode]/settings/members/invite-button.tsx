@@ -9,7 +9,7 @@ import { useApi } from '#components/form/api.ts'
 import { Button } from '#components/ui/button.tsx'
 
 const InviteDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/invite-dialog.tsx').then(found => found.InviteDialog),
+  import('#app/[mode]/settings/members/invite-dialog.tsx').then(module => module.InviteDialog),
 )
 
 export function InviteButton() {

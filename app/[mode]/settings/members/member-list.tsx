@@ -16,16 +16,16 @@ import type {
 } from '#lib/rooms/accounts/schema.ts'
 
 const RoleDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/role-dialog.tsx').then(found => found.RoleDialog),
+  import('#app/[mode]/settings/members/role-dialog.tsx').then(module => module.RoleDialog),
 )
 const LeaveDialog = dynamic(() =>
   import('#app/[mode]/settings/members/leave-dialog.tsx').then(found => found.LeaveDialog),
 )
 const RemoveDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/remove-dialog.tsx').then(found => found.RemoveDialog),
+  import('#app/[mode]/settings/members/remove-dialog.tsx').then(module => module.RemoveDialog),
 )
 const InviteDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/invite-dialog.tsx').then(found => found.InviteDialog),
+  import('#app/[mode]/settings/members/invite-dialog.tsx').then(module => module.InviteDialog),
 )
 
 export interface MembersAndInvitations {
@@ -102,11 +102,11 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
           </h2>
           <Sheet>
             <ul aria-labelledby="invitations">
-              {data.invitations.map(one => (
+              {data.invitations.map(invitation => (
                 <InvitationRow
-                  key={one.id}
-                  invitation={one}
-                  onResend={canWrite ? () => setOpenDialog({ again: one }) : undefined}
+                  key={invitation.id}
+                  invitation={invitation}
+                  onResend={canWrite ? () => setOpenDialog({ again: invitation }) : undefined}
                   onDone={refresh}
                 />
               ))}

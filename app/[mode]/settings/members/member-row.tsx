@@ -13,7 +13,7 @@ interface MemberRowProps {
 export function MemberRow({ member, isMe, children }: MemberRowProps) {
   const t = useTranslations('members')
   const { user_id, full_name, email, role, joined_at, last_used_at, has_second_factor } = member
-  const Shield = has_second_factor ? ShieldCheck : ShieldOff
+  const FactorIcon = has_second_factor ? ShieldCheck : ShieldOff
   return (
     <li
       data-testid="member-row"
@@ -35,7 +35,7 @@ export function MemberRow({ member, isMe, children }: MemberRowProps) {
           {t(`role.${role}`)}
         </p>
         <p className="mt-0.5 flex items-center gap-1.5 text-muted text-small">
-          <Shield size={14} aria-hidden className={has_second_factor ? 'text-ok' : ''} />
+          <FactorIcon size={14} aria-hidden className={has_second_factor ? 'text-ok' : ''} />
           {has_second_factor ? t('twoSteps') : t('oneStep')}
         </p>
       </div>

@@ -10,7 +10,7 @@ import { RelativeTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import type { Device } from '#lib/services/people/schema.ts'
 
-const PATH = '/person/sessions'
+const SESSIONS_PATH = '/person/sessions'
 
 export function Devices({ devices: initialData }: { devices: Device[] }) {
   const t = useTranslations('devices')
@@ -18,19 +18,19 @@ export function Devices({ devices: initialData }: { devices: Device[] }) {
   const queryClient = useQueryClient()
   const [isBusy, setBusy] = useState(false)
   const [failure, setFailure] = useState<unknown>(null)
-  const [ended, setEnded] = useState(0)
+  const [endedCount, setEndedCount] = useState(0)
   const queryKey = ['devices']
   const { data } = useQuery({
     queryKey,
     initialData,
-    queryFn: async ({ signal }) => (await api.get<{ data: Device[] }>(PATH, signal)).data,
+    queryFn: async ({ signal }) => (await api.get<{ data: Device[] }>(SESSIONS_PATH, signal)).data,
   })
   async function endSessions(path: string) {
     setBusy(true)
     setFailure(null)
     try {
       const { data: result } = await api.send<{ data: { ended?: number } }>('DELETE', path)
-      setEnded(result.ended ?? 1)
+      setEndedCount(result.ended ?? 1)
     } catch (error) {
       setFailure(error)
     } finally {
@@ -47,25 +47,29 @@ export function Devices({ devices: initialData }: { devices: Device[] }) {
             key={device.id}
             device={device}
             isBusy={isBusy}
-            onEnd={() => endSessions(`${PATH}/${device.id}`)}
+            onEnd={() => endSessions(`${SESSIONS_PATH}/${device.id}`)}
           />
         ))}
       </ul>
       <div className="flex flex-wrap items-center gap-x-3.5 gap-y-2">
         {data.length > 1 ? (
-          <Button variant="quiet" disabled={isBusy} onClick={() => endSessions(PATH)}>
+          <Button variant="quiet" disabled={isBusy} onClick={() => endSessions(SESSIONS_PATH)}>
             {t('endOthers')}
           </Button>
         ) : null}
         <p role="status" className="font-medium text-muted text-small">
-          {ended > 0 ? t('ended', { count: ended }) : data.length > 1 ? '' : t('onlyHere')}
+          {endedCount > 0
+            ? t('ended', { count: endedCount })
+            : data.length > 1
+              ? ''
+              : t('onlyHere')}
         </p>
       </div>
     </div>
   )
 }
 
-const HANDHELD = ['iPhone', 'iPad', 'Android']
+const HANDHELD_SYSTEMS = ['iPhone', 'iPad', 'Android']
 
 interface DeviceRowProps {
   device: Device
@@ -76,8 +80,8 @@ interface DeviceRowProps {
 function DeviceRow({ device, isBusy, onEnd }: DeviceRowProps) {
   const t = useTranslations('devices')
   const { id, browser, system, ip, is_this } = device
-  const Icon = HANDHELD.includes(system ?? '') ? Smartphone : Monitor
-  const name = [browser, system].filter(known => known !== null).join(' · ')
+  const Icon = HANDHELD_SYSTEMS.includes(system ?? '') ? Smartphone : Monitor
+  const name = [browser, system].filter(part => part !== null).join(' · ')
   return (
     <li
       data-testid="device-row"

@@ -23,7 +23,7 @@ export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormPr
   const api = useApi()
   const queryClient = useQueryClient()
   const [hasPassword, setHasPassword] = useState(hadPassword)
-  const [changes, setChanges] = useState(0)
+  const [changeCount, setChangeCount] = useState(0)
   const { problems, failure, isBusy, props } = useForm({
     schema: hasPassword ? passwordChange.required({ current: true }) : passwordChange,
     read: data => ({
@@ -33,7 +33,7 @@ export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormPr
     send: async body => {
       await api.send('POST', '/person/password', { body })
       setHasPassword(true)
-      setChanges(changes + 1)
+      setChangeCount(changeCount + 1)
       await queryClient.invalidateQueries({ queryKey: ['devices'] })
     },
   })
@@ -41,7 +41,7 @@ export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormPr
     <form {...props} method="post" className="grid gap-5">
       <Problem error={failure} />
       {/* A new key after each change empties the fields. */}
-      <Fragment key={changes}>
+      <Fragment key={changeCount}>
         <input type="email" autoComplete="username" value={email} readOnly hidden />
         {hasPassword ? (
           <Field
@@ -59,7 +59,7 @@ export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormPr
           {isBusy ? t('busy') : hasPassword ? t('change') : t('set')}
         </Button>
         <p role="status" className="flex items-center gap-1.5 font-medium text-ok text-small">
-          {changes > 0 ? (
+          {changeCount > 0 ? (
             <>
               <Check size={16} aria-hidden className="shrink-0" />
               {t('changed')}

@@ -75,8 +75,8 @@ const CHARGE_BODY =
 /** Returns an example command that the token may run: a read, else creating a charge, else null. */
 function exampleCommand(token: string, permissions: Permission[], origin: string): string | null {
   const header = `-H "Authorization: Bearer ${token}"`
-  const read = READ_PATHS.find(([name]) => permissions.includes(name))
-  if (read) return `curl ${origin}/api${read[1]} \\\n  ${header}`
+  const allowedRead = READ_PATHS.find(([name]) => permissions.includes(name))
+  if (allowedRead) return `curl ${origin}/api${allowedRead[1]} \\\n  ${header}`
   if (!permissions.includes('transactions:write')) return null
   return `curl ${origin}/api/transactions \\\n  ${header} \\\n  -H "Content-Type: application/json" \\\n  -d '${CHARGE_BODY}'`
 }

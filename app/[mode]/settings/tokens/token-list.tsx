@@ -18,10 +18,10 @@ const AdoptDialog = dynamic(() =>
   import('#app/[mode]/settings/tokens/adopt-dialog.tsx').then(found => found.AdoptDialog),
 )
 const RevokeDialog = dynamic(() =>
-  import('#app/[mode]/settings/tokens/revoke-dialog.tsx').then(found => found.RevokeDialog),
+  import('#app/[mode]/settings/tokens/revoke-dialog.tsx').then(module => module.RevokeDialog),
 )
 const RotateDialog = dynamic(() =>
-  import('#app/[mode]/settings/tokens/rotate-dialog.tsx').then(found => found.RotateDialog),
+  import('#app/[mode]/settings/tokens/rotate-dialog.tsx').then(module => module.RotateDialog),
 )
 
 interface TokenListProps {

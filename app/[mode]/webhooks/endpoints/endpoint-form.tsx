@@ -52,7 +52,7 @@ export function EndpointForm({ endpoint, isLoopbackAllowed }: EndpointFormProps)
   })
   if (created) return <NewEndpoint id={created.id} secret={created.secret} />
   const { url, event_types } = form.problems
-  const hint = mode === 'live' ? 'live' : isLoopbackAllowed ? 'local' : 'test'
+  const hintKey = mode === 'live' ? 'live' : isLoopbackAllowed ? 'local' : 'test'
   return (
     <form
       {...form.props}
@@ -72,7 +72,7 @@ export function EndpointForm({ endpoint, isLoopbackAllowed }: EndpointFormProps)
         maxLength={2048}
         defaultValue={endpoint?.url}
         placeholder="https://"
-        hint={t(`endpoints.urlHint.${hint}`)}
+        hint={t(`endpoints.urlHint.${hintKey}`)}
         problem={url && t(`endpoints.urlProblem.${url === 'required' ? url : mode}`)}
       />
       <EventChoice

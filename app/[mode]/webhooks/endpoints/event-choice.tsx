@@ -14,7 +14,7 @@ interface EventChoiceProps {
   problem?: string | undefined
 }
 
-const BOX = 'mt-0.5 size-[18px] shrink-0 accent-accent'
+const CHECKBOX_CLASS = 'mt-0.5 size-[18px] shrink-0 accent-accent'
 
 /** Selects the event types that an endpoint receives. */
 export function EventChoice({ chosen: initialChoice, problem: formProblem }: EventChoiceProps) {
@@ -34,7 +34,7 @@ export function EventChoice({ chosen: initialChoice, problem: formProblem }: Eve
       <label className="flex min-h-9 items-start gap-2.5 py-1.5 font-medium">
         <input
           type="checkbox"
-          className={BOX}
+          className={CHECKBOX_CLASS}
           checked={isAll}
           ref={box => {
             if (box) box.indeterminate = !isAll && chosen.size > 0
@@ -55,7 +55,7 @@ export function EventChoice({ chosen: initialChoice, problem: formProblem }: Eve
                   type="checkbox"
                   name="event_types"
                   value={type}
-                  className={BOX}
+                  className={CHECKBOX_CLASS}
                   checked={chosen.has(type)}
                   onChange={() => toggle(type)}
                 />

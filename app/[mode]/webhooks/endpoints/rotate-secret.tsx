@@ -23,32 +23,32 @@ export function RotateSecret({ path, revealPath }: RotateSecretProps) {
   const t = useTranslations('endpoints')
   const api = useApi()
   const [isConfirming, setConfirming] = useState(false)
-  const [shown, setShown] = useState<ShownSecret | null>(null)
+  const [shownSecret, setShownSecret] = useState<ShownSecret | null>(null)
   const reveal = useMutation({
-    mutationFn: (from: string) => api.get<{ data: ShownSecret }>(from),
-    onSuccess: ({ data }) => setShown(data),
+    mutationFn: (sourcePath: string) => api.get<{ data: ShownSecret }>(sourcePath),
+    onSuccess: ({ data }) => setShownSecret(data),
   })
   const rotate = useMutation({
     mutationFn: (idempotencyKey: string) =>
       api.send<{ data: ShownSecret }>('POST', path, { idempotencyKey }),
     onSuccess: ({ data }) => {
-      setShown(data)
+      setShownSecret(data)
       setConfirming(false)
     },
   })
   return (
     <div className="grid gap-3">
-      {shown ? <SecretValue secret={shown.secret} /> : null}
-      {shown?.previous_retires_at ? (
+      {shownSecret ? <SecretValue secret={shownSecret.secret} /> : null}
+      {shownSecret?.previous_retires_at ? (
         <p role="status" className="font-medium text-small text-wait">
           {t.rich('bothSign', {
-            until: () => <ExactTime at={shown.previous_retires_at ?? ''} format="second" />,
+            until: () => <ExactTime at={shownSecret.previous_retires_at ?? ''} format="second" />,
           })}
         </p>
       ) : null}
       <WebhookProblem error={reveal.error} />
       <div className="flex flex-wrap gap-2">
-        {revealPath && !shown ? (
+        {revealPath && !shownSecret ? (
           <Button
             variant="quiet"
             disabled={reveal.isPending}

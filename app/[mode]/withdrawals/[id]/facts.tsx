@@ -9,12 +9,12 @@ import { formatPixKey } from '#lib/base/pix/format-key.ts'
 import { maskPixKey } from '#lib/base/pix/pix-key.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 
-interface FactsProps {
+interface WithdrawalFactsProps {
   withdrawal: WithdrawalRow
   dictKey: string
 }
 
-export function WithdrawalFacts({ withdrawal, dictKey }: FactsProps) {
+export function WithdrawalFacts({ withdrawal, dictKey }: WithdrawalFactsProps) {
   const t = useTranslations('withdrawals')
   return (
     <Facts>
@@ -42,7 +42,7 @@ export function WithdrawalFacts({ withdrawal, dictKey }: FactsProps) {
   )
 }
 
-function PixKey({ withdrawal: { pix_key_type: type }, dictKey }: FactsProps) {
+function PixKey({ withdrawal: { pix_key_type: type }, dictKey }: WithdrawalFactsProps) {
   const t = useTranslations()
   const [isShown, setShown] = useState(false)
   return (

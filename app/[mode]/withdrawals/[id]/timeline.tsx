@@ -30,9 +30,9 @@ export function WithdrawalTimeline({ timeline }: { timeline: WithdrawalTimelineD
     <>
       <h2 className="mb-5 text-title">{t('history')}</h2>
       <Timeline label={t('history')}>
-        {steps.map((step, at) => (
+        {steps.map((step, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: steps are only ever added at the end
-          <WithdrawalTimelineStep key={at} step={step} amount={withdrawal.amount} />
+          <WithdrawalTimelineStep key={index} step={step} amount={withdrawal.amount} />
         ))}
         {withdrawal.status === 'pending' ? (
           <TimelineStep tone="wait" icon={ClockIcon} title={t('waiting')} aside={t('now')}>

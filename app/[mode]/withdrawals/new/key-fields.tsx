@@ -25,8 +25,8 @@ export function KeyFields({ mode, problems, isTypeMissing }: KeyFieldsProps) {
   const [key, setKey] = useState('')
   const [chosen, setChosen] = useState<PixKeyType | ''>('')
   const isAmbiguous = isAmbiguousKey(key)
-  const read = isAmbiguous ? null : readPixKey(mode, { pix_key: key })
-  const inferredType = read?.ok ? read.type : ''
+  const parsed = isAmbiguous ? null : readPixKey(mode, { pix_key: key })
+  const inferredType = parsed?.ok ? parsed.type : ''
   const type = chosen || inferredType
   const problem = isTypeMissing
     ? t('withdrawalRequest.typeMissing')
@@ -89,9 +89,9 @@ function useKeyProblem(
   if (!problem) return null
   if (problem === 'required') return t('ui.required')
   if (!type) return t('withdrawalRequest.keyUnknown')
-  const read = normalizePixKey(type, key, mode === 'live' ? 'dict' : 'form')
-  if (read.ok || read.reason === 'form') return t(`withdrawalRequest.form.${type}`)
-  return t(`withdrawalRequest.keyProblem.${read.reason}`)
+  const normalized = normalizePixKey(type, key, mode === 'live' ? 'dict' : 'form')
+  if (normalized.ok || normalized.reason === 'form') return t(`withdrawalRequest.form.${type}`)
+  return t(`withdrawalRequest.keyProblem.${normalized.reason}`)
 }
 
 /**
@@ -99,6 +99,6 @@ function useKeyProblem(
  * stranger.
  */
 export function isAmbiguousKey(key: string): boolean {
-  const read = inferPixKeyType(key, 'dict')
-  return !read.ok && read.reason === 'ambiguous'
+  const inferred = inferPixKeyType(key, 'dict')
+  return !inferred.ok && inferred.reason === 'ambiguous'
 }

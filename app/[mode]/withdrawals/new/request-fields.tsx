@@ -90,7 +90,7 @@ function AmountField({ form, available, amount }: RequestFieldsProps) {
   const problem = form.problems.amount
   const isBalanceTooLow = errorCodeOf(form.failure) === 'insufficient_balance'
   const typed = wrapper.current?.querySelector('input')?.value ?? ''
-  const text = isBalanceTooLow
+  const problemText = isBalanceTooLow
     ? t('withdrawalRequest.insufficient', { amount: moneyText(available, locale) })
     : problem === 'required'
       ? t('ui.required')
@@ -105,7 +105,7 @@ function AmountField({ form, available, amount }: RequestFieldsProps) {
         name="amount"
         label={t('withdrawals.amount')}
         required
-        problem={text}
+        problem={problemText}
         className="pr-28 text-[20px]!"
       />
       <button

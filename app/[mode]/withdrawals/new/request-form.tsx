@@ -28,7 +28,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
   const t = useTranslations('withdrawalRequest')
   const api = useApi()
   const router = useRouter()
-  const element = useRef<HTMLFormElement>(null)
+  const formElement = useRef<HTMLFormElement>(null)
   const [reviewed, setReviewed] = useState<WithdrawalRequest | null>(null)
   const [amount, setAmount] = useState<number | null>(null)
   const [isTypeMissing, setTypeMissing] = useState(false)
@@ -69,7 +69,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
     focusField(name)
   }
   function focusField(name: string) {
-    const field = element.current?.elements.namedItem(name)
+    const field = formElement.current?.elements.namedItem(name)
     if (field instanceof HTMLElement) field.focus()
   }
 
@@ -83,7 +83,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
 
   return (
     <form
-      ref={element}
+      ref={formElement}
       {...form.props}
       onInput={onInput}
       className="grid items-start gap-6 md:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]"

@@ -20,8 +20,8 @@ export function Review({ mode, body, available, isBusy, onBack }: ReviewProps) {
   const t = useTranslations()
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => title.current?.focus(), [])
-  const read = readPixKey(mode, body)
-  if (!read.ok) return null
+  const parsed = readPixKey(mode, body)
+  if (!parsed.ok) return null
   return (
     <section aria-labelledby="review" className="grid grid-cols-[minmax(0,1fr)] gap-5">
       <h2 id="review" ref={title} tabIndex={-1} className="text-title outline-none">
@@ -35,9 +35,9 @@ export function Review({ mode, body, available, isBusy, onBack }: ReviewProps) {
         </DetailRow>
         <DetailRow name={t('withdrawalRequest.keyAsRead')}>
           <span className="block break-all font-semibold text-[19px] leading-snug">
-            {formatPixKey(read.type, read.dictKey)}
+            {formatPixKey(parsed.type, parsed.dictKey)}
           </span>
-          <span className="text-muted text-small">{t(`pixKey.${read.type}`)}</span>
+          <span className="text-muted text-small">{t(`pixKey.${parsed.type}`)}</span>
         </DetailRow>
         {body.external_id ? (
           <DetailRow name={t('withdrawals.reference')}>

@@ -8,7 +8,7 @@ import { Button } from '#components/ui/button.tsx'
 import type { AccountDetail } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>
-  import('#app/admin/reason-dialog.tsx').then(found => found.ReasonDialog),
+  import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
 )
 
 type StatusAction = 'activate' | 'suspend'

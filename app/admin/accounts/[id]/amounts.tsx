@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import { Money } from '#components/format/format.tsx'
 import type { AccountDetail } from '#lib/views/admin/schema.ts'
 
-const NAMES = ['balance', 'outbound', 'volume'] as const
+const AMOUNT_NAMES = ['balance', 'outbound', 'volume'] as const
 
 export function Amounts({ account }: { account: AccountDetail }) {
   const t = useTranslations('adminAccount')
@@ -20,7 +20,7 @@ export function Amounts({ account }: { account: AccountDetail }) {
         </tr>
       </thead>
       <tbody>
-        {NAMES.map(name => (
+        {AMOUNT_NAMES.map(name => (
           <tr key={name} className="border-line border-t text-right">
             <th scope="row" className="py-2.5 pr-3 text-left font-normal text-small">
               {t(`amount.${name}`)}

@@ -13,7 +13,7 @@ import { formatTaxId } from '#lib/base/pix/tax-id.ts'
 import type { MaskedCharge } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>
-  import('#app/admin/reason-dialog.tsx').then(found => found.ReasonDialog),
+  import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
 )
 
 interface FindChargeProps {

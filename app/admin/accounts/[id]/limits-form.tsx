@@ -64,11 +64,11 @@ export function LimitsForm({ accountId, limits }: LimitsFormProps) {
 
 /** Reads the limits; an invalid amount becomes NaN, which the schema refuses. */
 function readLimits(data: FormData): Record<(typeof LIMIT_NAMES)[number], number | null> {
-  const limit = (name: string) => {
+  const readLimit = (name: string) => {
     const text = String(data.get(name) ?? '').trim()
     return text === '' ? null : (parseReais(text) ?? Number.NaN)
   }
-  const [charge_max, withdrawal_max, night_max] = LIMIT_NAMES.map(limit)
+  const [charge_max, withdrawal_max, night_max] = LIMIT_NAMES.map(readLimit)
   return {
     charge_max: charge_max ?? null,
     withdrawal_max: withdrawal_max ?? null,

@@ -12,7 +12,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import {
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeMerchant,
   openCharge,
@@ -52,22 +52,26 @@ async function rowsOf(merchant: Account): Promise<unknown> {
   ])
 }
 
-function onceOf(merchant: Account, key = newId()): IdempotentRequest {
+function makeIdempotentRequest(merchant: Account, key = newId()): IdempotentRequest {
   return {
     accountId: merchant.id,
     mode: 'test',
     path: '/api/transactions/x/refunds',
     key,
     requestHash: new Uint8Array(32),
-    keptS: 3_600,
+    retentionS: 3_600,
     id: newId(),
-    resumed: false,
+    isResumed: false,
   }
 }
 
-async function runConcurrently(times: number, work: (nth: number) => Promise<unknown>) {
-  const outcomes = await Promise.allSettled(Array.from({ length: times }, (_, nth) => work(nth)))
-  const refusals = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
+async function runConcurrently(times: number, work: (index: number) => Promise<unknown>) {
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: times }, (_, index) => work(index)),
+  )
+  const refusals = outcomes.flatMap(outcome =>
+    outcome.status === 'rejected' ? [outcome.reason.code] : [],
+  )
   return { won: times - refusals.length, refusals: new Set(refusals) }
 }
 
@@ -88,15 +92,15 @@ test('a refund holds its amount in the balance and in the charge', async () => {
     rejected_at: null,
     updated_at: expect.stringMatching(/\.\d{6}Z$/),
   })
-  const kept = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
-  expect(kept).toMatchObject({ id: row.id, chargeId, sentAt: null, lease: null, attempts: 0 })
-  expect(kept.dueAt).not.toBeNull()
+  const stored = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
+  expect(stored).toMatchObject({ id: row.id, chargeId, sentAt: null, lease: null, attempts: 0 })
+  expect(stored.dueAt).not.toBeNull()
   expect(await readRefundTotals(merchant, chargeId)).toEqual({
     refundedAmount: 0n,
     refundHeldAmount: 4_000n,
   })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('without an amount the rest of the charge is refunded', async () => {
@@ -104,7 +108,7 @@ test('without an amount the rest of the charge is refunded', async () => {
   expect(await refund(merchant, chargeId, 1)).toMatchObject({ amount: 1, reason: null })
   expect(await refund(merchant, chargeId)).toMatchObject({ amount: 999 })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 1_000 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a charge is found by id or reference; a text in UUID format is always an id', async () => {
@@ -112,16 +116,16 @@ test('a charge is found by id or reference; a text in UUID format is always an i
   const request = { ...CHARGE, amount: 1_000, external_id: 'order 7/ç' }
   const { id } = await createCharge(merchant, 'test', request, null)
   await simulateCharge(merchant.id, id, 'paid')
-  const named = [id, id.toUpperCase(), 'order 7/ç']
-  for (const name of named) {
-    expect(await refund(merchant, name, 100)).toMatchObject({ transaction_id: id })
+  const references = [id, id.toUpperCase(), 'order 7/ç']
+  for (const reference of references) {
+    expect(await refund(merchant, reference, 100)).toMatchObject({ transaction_id: id })
   }
   // The default reference is the id without hyphens.
   const bare = await openCharge(merchant, 1_000)
   await simulateCharge(merchant.id, bare.id, 'paid')
   const row = await refund(merchant, bare.id.replaceAll('-', ''), 100)
   expect(row.transaction_id).toBe(bare.id)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 describe('refused without any write:', () => {
@@ -133,12 +137,12 @@ describe('refused without any write:', () => {
     mode: 'test' | 'live' = 'test',
   ): Promise<void> {
     const before = await rowsOf(merchant)
-    for (const once of [undefined, onceOf(merchant)]) {
+    for (const once of [undefined, makeIdempotentRequest(merchant)]) {
       const work = createRefund(merchant.id, mode, chargeId, { amount }, once)
       await expect(work).rejects.toMatchObject(refusal)
     }
     expect(await rowsOf(merchant)).toEqual(before)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   }
   const UNKNOWN = { code: 'transaction_not_found', message: 'Transaction not found' }
   const NOT_PAID = { code: 'not_paid', message: 'Transaction is not paid' }
@@ -146,8 +150,8 @@ describe('refused without any write:', () => {
   test('a charge that is unknown, of another account or mode, or still opening', async () => {
     const { merchant, chargeId } = await makePaidMerchant(1_000)
     const other = await makePaidMerchant(1_000)
-    for (const name of [newId(), 'nobody', '', other.chargeId, '%']) {
-      await expectRefused(merchant, name, 100, UNKNOWN)
+    for (const reference of [newId(), 'nobody', '', other.chargeId, '%']) {
+      await expectRefused(merchant, reference, 100, UNKNOWN)
     }
     await expectRefused(merchant, chargeId, 100, UNKNOWN, 'live')
     const opening = await openCharge(merchant)
@@ -158,7 +162,7 @@ describe('refused without any write:', () => {
       VALUES (${merchant.id}::uuid, ${opening.id}::uuid, 'test', 'opening', 1000, 'opening',
         ${opening.id}, '-', '-', '-', now())`
     await expectRefused(merchant, opening.id, 100, UNKNOWN)
-    await expectBalancedBooks(other.merchant.id)
+    await expectBalancedLedger(other.merchant.id)
   })
 
   test.each<ChargeOutcome | 'pending'>(['pending', 'expired', 'failed'])(
@@ -184,7 +188,7 @@ describe('refused without any write:', () => {
     })
     await paidAgo('89 days 23:59:50')
     expect(await refund(merchant, chargeId, 100)).toMatchObject({ status: 'pending' })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test("an amount above the rest of the charge, whatever the merchant's balance", async () => {
@@ -199,22 +203,25 @@ describe('refused without any write:', () => {
     await expectRefused(merchant, chargeId, 401, atMost(400))
     await expectRefused(merchant, chargeId, 999_999_999_999, atMost(400))
     await refund(merchant, chargeId, 400)
-    const nothing = {
+    const nothingLeft = {
       code: 'invalid_input',
       fields: { amount: ['amount cannot be refunded: refunds already cover the whole charge'] },
     }
-    await expectRefused(merchant, chargeId, 1, nothing)
-    await expectRefused(merchant, chargeId, undefined, nothing)
+    await expectRefused(merchant, chargeId, 1, nothingLeft)
+    await expectRefused(merchant, chargeId, undefined, nothingLeft)
   })
 
   test('an amount above the balance, even if the charge has it left', async () => {
     const { merchant, chargeId } = await makePaidMerchant(10_000)
     await createWithdrawal(merchant.id, 'test', { amount: 9_500, ...KEY })
-    const poor = { code: 'insufficient_balance', fields: { amount: ['Insufficient balance'] } }
-    await expectRefused(merchant, chargeId, 501, poor)
-    await expectRefused(merchant, chargeId, undefined, poor)
+    const insufficient = {
+      code: 'insufficient_balance',
+      fields: { amount: ['Insufficient balance'] },
+    }
+    await expectRefused(merchant, chargeId, 501, insufficient)
+    await expectRefused(merchant, chargeId, undefined, insufficient)
     expect(await refund(merchant, chargeId, 500)).toMatchObject({ amount: 500 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })
 
@@ -227,7 +234,7 @@ describe('concurrently', () => {
     expect(await refundsOf(merchant)).toBe(10)
     expect((await readRefundTotals(merchant, chargeId)).refundHeldAmount).toBe(1_000n)
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 50_050, outbound: 1_000 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('of 20 refunds of the whole charge, one succeeds', async () => {
@@ -236,19 +243,19 @@ describe('concurrently', () => {
     const outcome = await runConcurrently(20, () => refund(merchant, chargeId))
     expect(outcome).toEqual({ won: 1, refusals: new Set(['invalid_input']) })
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 5_000 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('20 refunds of different amounts never exceed the paid amount', async () => {
     const { merchant, chargeId } = await makePaidMerchant(1_000)
     await fundMerchant(merchant, 10_000)
-    await runConcurrently(20, nth => refund(merchant, chargeId, 37 + nth * 11))
+    await runConcurrently(20, index => refund(merchant, chargeId, 37 + index * 11))
     const held = Number((await readRefundTotals(merchant, chargeId)).refundHeldAmount)
     expect(held).toBeLessThanOrEqual(1_000)
     expect(held).toBeGreaterThan(1_000 - 37 - 19 * 11)
     const sum = await db().refund.aggregate({ where: { chargeId }, _sum: { amount: true } })
     expect(Number(sum._sum.amount)).toBe(held)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('refunds and withdrawals never spend the same money twice', async () => {
@@ -261,28 +268,28 @@ describe('concurrently', () => {
       }),
     )
     // Each kind alone could spend all 20,000 cents.
-    const { won, refusals } = await runConcurrently(40, nth =>
-      nth % 2
+    const { won, refusals } = await runConcurrently(40, index =>
+      index % 2
         ? createWithdrawal(merchant.id, 'test', { amount: 1_000, ...KEY })
-        : refund(merchant, charges[(nth / 2) % 10] ?? '', 1_000),
+        : refund(merchant, charges[(index / 2) % 10] ?? '', 1_000),
     )
     expect(won).toBe(20)
     expect(refusals).toEqual(new Set(['insufficient_balance']))
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 20_000 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('of a refund and a withdrawal of the whole balance, one succeeds', async () => {
     for (let round = 0; round < 10; round++) {
       const { merchant, chargeId } = await makePaidMerchant(5_000)
-      const { won, refusals } = await runConcurrently(2, nth =>
-        nth === round % 2
+      const { won, refusals } = await runConcurrently(2, index =>
+        index === round % 2
           ? refund(merchant, chargeId)
           : createWithdrawal(merchant.id, 'test', { amount: 5_000, ...KEY }),
       )
       expect({ won, refusals }).toEqual({ won: 1, refusals: new Set(['insufficient_balance']) })
       expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 5_000 })
-      await expectBalancedBooks(merchant.id)
+      await expectBalancedLedger(merchant.id)
     }
   })
 
@@ -301,24 +308,24 @@ describe('concurrently', () => {
         available: refused ? 1_000 : 0,
         outbound: refused ? 0 : 1_000,
       })
-      await expectBalancedBooks(merchant.id)
+      await expectBalancedLedger(merchant.id)
     }
   })
 
   test('ten requests with one idempotency key make one refund', async () => {
     const { merchant, chargeId } = await makePaidMerchant(10_000)
-    const once = onceOf(merchant)
+    const once = makeIdempotentRequest(merchant)
     const outcomes = await Promise.allSettled(
       Array.from({ length: 10 }, () =>
         createRefund(merchant.id, 'test', chargeId, { amount: 100 }, { ...once, id: newId() }),
       ),
     )
-    expect(outcomes.filter(one => one.status === 'fulfilled')).toHaveLength(1)
+    expect(outcomes.filter(outcome => outcome.status === 'fulfilled')).toHaveLength(1)
     expect(await refundsOf(merchant)).toBe(1)
-    const kept = await db().idempotencyKey.findFirstOrThrow({ where: { key: once.key } })
+    const storedKey = await db().idempotencyKey.findFirstOrThrow({ where: { key: once.key } })
     const row = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
-    expect(kept.resourceId).toBe(row.id)
+    expect(storedKey.resourceId).toBe(row.id)
     expect(await findCharge(merchant.id, 'test', chargeId)).toMatchObject({ refunded_amount: 0 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })

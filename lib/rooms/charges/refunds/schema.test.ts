@@ -7,10 +7,10 @@ import { parseFields } from '#lib/edge/http/body.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { refundRequest, refundsQuery } from '#lib/rooms/charges/refunds/schema.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { expectBalancedBooks, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 describe('a request', () => {
-  const problems = (body: object) => {
+  const findProblems = (body: object) => {
     try {
       parseFields(refundRequest.test, { ...body })
       return null
@@ -20,8 +20,8 @@ describe('a request', () => {
   }
 
   test('may be empty: it refunds the rest of the charge', () => {
-    for (const nothing of [{}, { amount: null, reason: null }, { amount: '', reason: '' }]) {
-      expect(parseFields(refundRequest.test, nothing)).toEqual({})
+    for (const emptyBody of [{}, { amount: null, reason: null }, { amount: '', reason: '' }]) {
+      expect(parseFields(refundRequest.test, emptyBody)).toEqual({})
     }
   })
 
@@ -35,7 +35,7 @@ describe('a request', () => {
   test.each([0, -1, 1.5, AMOUNT_MAX + 1, Number.NaN, '100', true, [100], {}])(
     'with the amount %j is refused with the allowed range',
     amount => {
-      expect(problems({ amount })).toEqual({
+      expect(findProblems({ amount })).toEqual({
         amount: [`amount must be a whole number of cents from 1 to ${AMOUNT_MAX}`],
       })
     },
@@ -43,9 +43,9 @@ describe('a request', () => {
 
   test('with a reason that is not text, blank or too long is refused, together with other errors', () => {
     const lengths = ['reason must have 1 to 255 characters']
-    expect(problems({ reason: '   ' })).toEqual({ reason: lengths })
-    expect(problems({ reason: 'x'.repeat(256) })).toEqual({ reason: lengths })
-    expect(problems({ reason: 7, amount: 0 })).toEqual({
+    expect(findProblems({ reason: '   ' })).toEqual({ reason: lengths })
+    expect(findProblems({ reason: 'x'.repeat(256) })).toEqual({ reason: lengths })
+    expect(findProblems({ reason: 7, amount: 0 })).toEqual({
       amount: [`amount must be a whole number of cents from 1 to ${AMOUNT_MAX}`],
       reason: ['reason must be a string'],
     })
@@ -54,8 +54,8 @@ describe('a request', () => {
 
 test('the list accepts filters by state and time and ignores those that refunds do not have', () => {
   const query = { status: 'rejected', limit: '5', created_from: '2026-11-21' }
-  const kept = { status: 'rejected', limit: 5, created_from: '2026-11-21' }
-  expect(parseFields(refundsQuery, { ...query, external_id: 'x', q: 'y' })).toEqual(kept)
+  const parsed = { status: 'rejected', limit: 5, created_from: '2026-11-21' }
+  expect(parseFields(refundsQuery, { ...query, external_id: 'x', q: 'y' })).toEqual(parsed)
   expect(() => parseFields(refundsQuery, { status: 'paid' })).toThrow()
 })
 
@@ -71,7 +71,7 @@ describe('the database', () => {
     await simulateCharge(merchant.id, chargeId, 'paid')
   })
   afterAll(async () => {
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
     await client.end()
   })
 
@@ -83,7 +83,7 @@ describe('the database', () => {
   const UNSET = { completed_at: 'NULL', rejected_at: 'NULL', rejection_reason: 'NULL' }
 
   /** Inserts a row, applies a change and rolls both back; returns the violated constraint. */
-  async function refusalOf(
+  async function findBrokenConstraint(
     columns: Record<string, string>,
     change: Record<string, string> = {},
   ): Promise<string | undefined> {
@@ -123,7 +123,7 @@ describe('the database', () => {
     'allows only the defined state changes, even by hand: $from to $to',
     async ({ from, to }) => {
       const rule = from === 'pending' ? undefined : 'refunds_state_moves'
-      expect(await refusalOf(STATES[from] ?? {}, { ...UNSET, ...STATES[to] })).toBe(rule)
+      expect(await findBrokenConstraint(STATES[from] ?? {}, { ...UNSET, ...STATES[to] })).toBe(rule)
     },
   )
 
@@ -135,20 +135,28 @@ describe('the database', () => {
       account_id: `'${newId()}'`,
     }
     for (const [column, value] of Object.entries(changes)) {
-      expect(await refusalOf({}, { [column]: value })).toBe('refunds_terms_fixed')
+      expect(await findBrokenConstraint({}, { [column]: value })).toBe('refunds_terms_fixed')
     }
-    expect(await refusalOf({}, { charge_id: `'${newId()}'` })).toBe('refunds_charge_fixed')
-    expect(await refusalOf({}, { charge_id: `'${chargeId}'` })).toBeUndefined()
+    expect(await findBrokenConstraint({}, { charge_id: `'${newId()}'` })).toBe(
+      'refunds_charge_fixed',
+    )
+    expect(await findBrokenConstraint({}, { charge_id: `'${chargeId}'` })).toBeUndefined()
   })
 
   test('refuses a row with an invalid amount, mode, state, charge or timestamp', async () => {
-    expect(await refusalOf({})).toBeUndefined()
-    expect(await refusalOf({ amount: '0' })).toBe('refunds_amount_positive')
-    expect(await refusalOf({ mode: `'demo'` })).toBe('refunds_mode_known')
-    expect(await refusalOf({ status: `'lost'` })).toBe('refunds_status_known')
-    expect(await refusalOf({ charge_id: `'${newId()}'` })).toBe('refunds_account_id_charge_id_fkey')
-    expect(await refusalOf({}, { completed_at: 'now()' })).toBe('refunds_completed_has_time')
-    expect(await refusalOf({}, { rejection_reason: `'no'` })).toBe('refunds_rejected_has_reason')
+    expect(await findBrokenConstraint({})).toBeUndefined()
+    expect(await findBrokenConstraint({ amount: '0' })).toBe('refunds_amount_positive')
+    expect(await findBrokenConstraint({ mode: `'demo'` })).toBe('refunds_mode_known')
+    expect(await findBrokenConstraint({ status: `'lost'` })).toBe('refunds_status_known')
+    expect(await findBrokenConstraint({ charge_id: `'${newId()}'` })).toBe(
+      'refunds_account_id_charge_id_fkey',
+    )
+    expect(await findBrokenConstraint({}, { completed_at: 'now()' })).toBe(
+      'refunds_completed_has_time',
+    )
+    expect(await findBrokenConstraint({}, { rejection_reason: `'no'` })).toBe(
+      'refunds_rejected_has_reason',
+    )
   })
 
   test('refuses a refund with a constraint name that the code can read', async () => {

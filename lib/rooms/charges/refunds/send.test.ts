@@ -19,7 +19,7 @@ import { simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {
-  expectBalancedBooks,
+  expectBalancedLedger,
   inOwnDatabase,
   makeMerchant,
   openCharge,
@@ -66,30 +66,34 @@ const ACCEPTED: GatewayResult<OrderState> = { outcome: 'ok', value: { state: 'ta
 
 interface BankScript {
   /** Responses to the first orders. Null, and every later order, uses the simulator. */
-  sent?: (GatewayResult<OrderState> | null)[]
+  orderResponses?: (GatewayResult<OrderState> | null)[]
   /** Responses to the first queries; later queries use the simulator. */
-  asked?: GatewayResult<OrderState | null>[]
+  queryResponses?: GatewayResult<OrderState | null>[]
   /** Whether orders reach the bank; true by default. */
-  arrives?: boolean
+  reachesBank?: boolean
 }
 
-function scriptedBank({ sent = [], asked = [], arrives = true }: BankScript = {}) {
+function scriptedBank({
+  orderResponses = [],
+  queryResponses = [],
+  reachesBank = true,
+}: BankScript = {}) {
   const orders: RefundOrder[] = []
-  const questions: string[] = []
+  const queriedIds: string[] = []
   const gateway: Gateway = {
     ...simulator,
     async refundCharge(order) {
       orders.push(order)
-      const planned = sent.shift()
-      const real = arrives || !planned ? await simulator.refundCharge(order) : null
+      const planned = orderResponses.shift()
+      const real = reachesBank || !planned ? await simulator.refundCharge(order) : null
       return planned ?? real ?? LOST
     },
     async getRefund(id) {
-      questions.push(id)
-      return asked.shift() ?? simulator.getRefund(id)
+      queriedIds.push(id)
+      return queryResponses.shift() ?? simulator.getRefund(id)
     },
   }
-  return { gateway, orders, questions }
+  return { gateway, orders, queriedIds }
 }
 
 async function makeDueAndSend(gateway: Gateway): Promise<void> {
@@ -111,22 +115,22 @@ test('a due refund is sent once under its own id and completed when the bank has
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
   await makeDue()
   expect(await send()).toBe(0)
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test("the bank receives the payment's end-to-end id, the amount and the id without hyphens", async () => {
   const refund = await openRefund()
-  const { gateway, orders, questions } = scriptedBank()
+  const { gateway, orders, queriedIds } = scriptedBank()
   await makeDueAndSend(gateway)
   expect(orders).toEqual([
     { id: removeHyphens(refund.id), endToEndId: refund.endToEndId, amount: 3_000 },
   ])
-  expect(questions).toEqual([])
+  expect(queriedIds).toEqual([])
 })
 
 test('a refund accepted by the bank is queried after growing pauses, and not sent again', async () => {
   const refund = await openRefund()
-  const { gateway, orders, questions } = scriptedBank({ asked: [ACCEPTED, ACCEPTED] })
+  const { gateway, orders, queriedIds } = scriptedBank({ queryResponses: [ACCEPTED, ACCEPTED] })
   for (const pauseS of [1, 2, 4]) {
     const began = await databaseTime()
     await makeDueAndSend(gateway)
@@ -137,22 +141,22 @@ test('a refund accepted by the bank is queried after growing pauses, and not sen
     expect(row).toEqual({ waits: true, lease: null })
   }
   expect(orders).toHaveLength(1)
-  expect(questions).toEqual([removeHyphens(refund.id), removeHyphens(refund.id)])
+  expect(queriedIds).toEqual([removeHyphens(refund.id), removeHyphens(refund.id)])
   expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 describe('a lost response', () => {
   test('to an order that the bank has: the order is queried and never sent again', async () => {
     const refund = await openRefund()
-    const { gateway, orders } = scriptedBank({ sent: [LOST] })
+    const { gateway, orders } = scriptedBank({ orderResponses: [LOST] })
     await makeDueAndSend(gateway)
     expect(await stateOf(refund)).toMatchObject({ status: 'pending', rejection_reason: null })
     await settleAtBank()
     await makeDueAndSend(gateway)
     expect(orders).toHaveLength(1)
     expect(await stateOf(refund)).toMatchObject({ status: 'completed' })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test.each([
@@ -160,9 +164,12 @@ describe('a lost response', () => {
     ['down', DOWN],
   ])(
     'to an order that the bank does not have (%s): it is sent again with the same id',
-    async (_, answer) => {
+    async (_, response) => {
       const refund = await openRefund()
-      const { gateway, orders } = scriptedBank({ sent: [answer, answer], arrives: false })
+      const { gateway, orders } = scriptedBank({
+        orderResponses: [response, response],
+        reachesBank: false,
+      })
       for (let count = 0; count < 3; count++) await makeDueAndSend(gateway)
       expect(orders.map(order => order.id)).toEqual(Array(3).fill(removeHyphens(refund.id)))
       await settleAtBank()
@@ -170,7 +177,7 @@ describe('a lost response', () => {
       expect(orders).toHaveLength(3)
       expect(await stateOf(refund)).toMatchObject({ status: 'completed' })
       expect(await ordersOf(refund.id)).toHaveLength(1)
-      await expectBalancedBooks(merchant.id)
+      await expectBalancedLedger(merchant.id)
     },
   )
 
@@ -178,35 +185,41 @@ describe('a lost response', () => {
     ['lost', LOST],
     ['down', DOWN],
     ['turned down', REJECTED],
-  ])('to a query (%s) rejects nothing and sends nothing', async (_, answer) => {
+  ])('to a query (%s) rejects nothing and sends nothing', async (_, response) => {
     const refund = await openRefund()
-    const { gateway, orders } = scriptedBank({ sent: [LOST], asked: Array(5).fill(answer) })
+    const { gateway, orders } = scriptedBank({
+      orderResponses: [LOST],
+      queryResponses: Array(5).fill(response),
+    })
     for (let count = 0; count < 6; count++) await makeDueAndSend(gateway)
     expect(orders).toHaveLength(1)
     expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('repeated 30 times keeps the refund pending and the money held', async () => {
     const refund = await openRefund()
-    const { gateway, orders } = scriptedBank({ sent: Array(30).fill(LOST), arrives: false })
+    const { gateway, orders } = scriptedBank({
+      orderResponses: Array(30).fill(LOST),
+      reachesBank: false,
+    })
     for (let count = 0; count < 30; count++) await makeDueAndSend(gateway)
     expect(new Set(orders.map(order => order.id))).toEqual(new Set([removeHyphens(refund.id)]))
     expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })
 
 describe('a refused refund', () => {
   test('is rejected with the reason, and the money returns to the merchant', async () => {
     const refund = await openRefund()
-    const { gateway } = scriptedBank({ sent: [REJECTED], arrives: false })
+    const { gateway } = scriptedBank({ orderResponses: [REJECTED], reachesBank: false })
     await makeDueAndSend(gateway)
     const rejected = { status: 'rejected', rejection_reason: 'The account was closed' }
     expect(await stateOf(refund)).toMatchObject(rejected)
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('is rejected also if the simulator refuses it after accepting it', async () => {
@@ -217,31 +230,31 @@ describe('a refused refund', () => {
     expect(await send()).toBe(1)
     const rejected = { status: 'rejected', rejection_reason: 'Past the limit' }
     expect(await stateOf(refund)).toMatchObject(rejected)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 })
 
 describe('a crash', () => {
   test('after the bank call and before the write finds the same order again', async () => {
     const refund = await openRefund()
-    const [held] = await claim('refunds', 1)
+    const [claimed] = await claim('refunds', 1)
     await simulator.refundCharge({ id: removeHyphens(refund.id), endToEndId: '-', amount: 3_000 })
     await settleAtBank()
-    expect(held?.attempts).toBe(1)
+    expect(claimed?.attempts).toBe(1)
     const { gateway, orders } = scriptedBank()
     await makeDueAndSend(gateway)
     expect(orders).toEqual([])
     expect(await stateOf(refund)).toMatchObject({ status: 'completed' })
     expect(await ordersOf(refund.id)).toHaveLength(1)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('before the bank call leaves the order to the next worker', async () => {
     const refund = await openRefund()
     await claim('refunds', 1)
-    const { gateway, orders, questions } = scriptedBank()
+    const { gateway, orders, queriedIds } = scriptedBank()
     await makeDueAndSend(gateway)
-    expect(questions).toEqual([removeHyphens(refund.id)])
+    expect(queriedIds).toEqual([removeHyphens(refund.id)])
     expect(orders).toHaveLength(1)
   })
 
@@ -253,9 +266,9 @@ describe('a crash', () => {
     expect(await send()).toBe(2)
     expect(await ordersOf(fine.id)).toHaveLength(1)
     expect(await ordersOf(broken.id)).toEqual([])
-    const kept = await db().refund.findFirstOrThrow({ where: { id: broken.id } })
-    expect(kept).toMatchObject({ status: 'pending', lease: expect.any(String) })
-    await expectBalancedBooks(merchant.id)
+    const stored = await db().refund.findFirstOrThrow({ where: { id: broken.id } })
+    expect(stored).toMatchObject({ status: 'pending', lease: expect.any(String) })
+    await expectBalancedLedger(merchant.id)
   })
 })
 
@@ -268,7 +281,7 @@ describe('a worker that lost its lease', () => {
     const where = { subjectId: refund.chargeId, type: { startsWith: 'transaction.refund' } }
     expect(await db().event.count({ where })).toBe(1)
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   }
 
   test('rejects nothing that the new holder has sent, whatever the bank returns', async () => {
@@ -304,7 +317,7 @@ describe('a worker that lost its lease', () => {
     await makeDueAndSend(stub)
     stub.stall('after', () => makeDueAndSend(stub))
     await makeDueAndSend(stub)
-    expect(stub.sent).toHaveLength(2)
+    expect(stub.sentOrders).toHaveLength(2)
     await expectCompletedOnce(refund, stub)
   })
 })
@@ -317,8 +330,8 @@ test('four concurrent workers send and complete each of 60 refunds once', async 
   )
   const where = { accountId: merchant.id, status: 'completed' }
   for (let round = 0; round < 2; round++) {
-    const taken = await Promise.all(Array.from({ length: 4 }, send))
-    expect(taken.reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(60)
+    const counts = await Promise.all(Array.from({ length: 4 }, send))
+    expect(counts.reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(60)
     await settleAtBank()
     await makeDue()
   }
@@ -327,7 +340,7 @@ test('four concurrent workers send and complete each of 60 refunds once', async 
   expect(await db().simulatorOrder.count({ where: { id: { in: ids } } })).toBe(60)
   expect(await db().event.count({ where: { subjectId: chargeId } })).toBe(61)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 test('the running worker completes a refund within seconds', async () => {
@@ -339,5 +352,5 @@ test('the running worker completes a refund within seconds', async () => {
   expect(await findCharge(merchant.id, 'test', refund.chargeId)).toMatchObject({
     refunded_amount: 3_000,
   })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })

@@ -16,7 +16,7 @@ export function sendDueRefunds(
   chargeColumns: Prisma.Sql,
   chooseGateway = gatewayOf,
 ): Promise<number> {
-  return sendDueOrders('refund', held => sendRefund(held, chargeColumns, chooseGateway))
+  return sendDueOrders('refund', claim => sendRefund(claim, chargeColumns, chooseGateway))
 }
 
 async function sendRefund(

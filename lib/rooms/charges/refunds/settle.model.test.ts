@@ -12,25 +12,25 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import {
-  expectBalancedBooks,
+  expectBalancedLedger,
   makeDatabase,
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 
-const RUNS = 60
-const CHARGES = 3
+const RUN_COUNT = 60
+const CHARGE_COUNT = 3
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
 // A database of its own: a worker of another test would send the due refunds.
-const shared = env().DATABASE_URL ?? ''
+const sharedUrl = env().DATABASE_URL ?? ''
 beforeAll(async () => {
   supplyEnv({ DATABASE_URL: await makeDatabase() })
 })
 afterAll(async () => {
   await disconnect()
-  supplyEnv({ DATABASE_URL: shared })
+  supplyEnv({ DATABASE_URL: sharedUrl })
 })
 
 /** `which` selects a charge, or one of the existing refunds or withdrawals. */
@@ -86,7 +86,7 @@ interface Outgoing {
 interface Charge {
   id: string
   amount: number
-  paid: boolean
+  isPaid: boolean
   refunds: Outgoing[]
 }
 
@@ -95,7 +95,7 @@ class Model {
   readonly withdrawals: Outgoing[] = []
 
   constructor(charges: { id: string; amount: number }[]) {
-    this.charges = charges.map(charge => ({ ...charge, paid: false, refunds: [] }))
+    this.charges = charges.map(charge => ({ ...charge, isPaid: false, refunds: [] }))
   }
 
   get refunds(): Outgoing[] {
@@ -103,14 +103,14 @@ class Model {
   }
 
   charge(which: number): Charge {
-    return this.charges[which % CHARGES] as Charge
+    return this.charges[which % CHARGE_COUNT] as Charge
   }
 
   /**
    * Returns the refund or withdrawal that a step selects; three times in four, a pending one if
    * any.
    */
-  meant(step: Step & { which: number }): Outgoing | undefined {
+  findTarget(step: Step & { which: number }): Outgoing | undefined {
     const all = /complete|reject/.test(step.do) ? this.refunds : this.withdrawals
     const pending = all.filter(one => one.state === 'pending')
     const list = step.which % 4 && pending.length > 0 ? pending : all
@@ -119,32 +119,32 @@ class Model {
 
   get balances() {
     const outgoing = [...this.refunds, ...this.withdrawals]
-    const received = total(this.charges.filter(charge => charge.paid))
+    const received = total(this.charges.filter(charge => charge.isPaid))
     const gone = total(outgoing.filter(one => one.state !== 'returned'))
     const outbound = total(outgoing.filter(one => one.state === 'pending'))
     return { available: received - gone, outbound }
   }
 
-  left(charge: Charge): number {
+  refundable(charge: Charge): number {
     return charge.amount - total(charge.refunds.filter(one => one.state !== 'returned'))
   }
 
-  foresee(step: Step): Outcome {
+  predict(step: Step): Outcome {
     const { available } = this.balances
     switch (step.do) {
       case 'pay':
-        return this.charge(step.which).paid ? 'already_final' : 'done'
+        return this.charge(step.which).isPaid ? 'already_final' : 'done'
       case 'withdraw':
         return step.amount > available ? 'insufficient_balance' : 'done'
       case 'refund': {
         const charge = this.charge(step.which)
-        const left = this.left(charge)
-        if (!charge.paid) return 'not_paid'
-        if ((step.amount ?? 1) > left) return 'invalid_input'
-        return (step.amount ?? left) > available ? 'insufficient_balance' : 'done'
+        const refundable = this.refundable(charge)
+        if (!charge.isPaid) return 'not_paid'
+        if ((step.amount ?? 1) > refundable) return 'invalid_input'
+        return (step.amount ?? refundable) > available ? 'insufficient_balance' : 'done'
       }
       default:
-        return this.meant(step)?.state === 'pending' ? 'done' : 'nothing'
+        return this.findTarget(step)?.state === 'pending' ? 'done' : 'nothing'
     }
   }
 }
@@ -159,7 +159,7 @@ async function applyStep(step: Step, merchant: Account, model: Model): Promise<O
     case 'pay': {
       const charge = model.charge(step.which)
       await simulateCharge(accountId, charge.id, 'paid')
-      charge.paid = true
+      charge.isPaid = true
       return 'done'
     }
     case 'refund': {
@@ -174,18 +174,22 @@ async function applyStep(step: Step, merchant: Account, model: Model): Promise<O
       return 'done'
     }
     default: {
-      const meant = model.meant(step)
-      const settled = meant && (await settle(step.do, accountId, meant.id))
-      if (settled) meant.state = /complete|approve/.test(step.do) ? 'sent' : 'returned'
+      const target = model.findTarget(step)
+      const settled = target && (await settle(step.do, accountId, target.id))
+      if (settled) target.state = /complete|approve/.test(step.do) ? 'sent' : 'returned'
       return settled ? 'done' : 'nothing'
     }
   }
 }
 
-function settle(how: 'complete' | 'reject' | 'approve' | 'return', accountId: string, id: string) {
+function settle(
+  action: 'complete' | 'reject' | 'approve' | 'return',
+  accountId: string,
+  id: string,
+) {
   const refund = { accountId, refundId: id, chargeColumns }
   const withdrawal = { accountId, withdrawalId: id }
-  switch (how) {
+  switch (action) {
     case 'complete':
       return completeRefund({ ...refund, returnId: `D${newId()}` })
     case 'reject':
@@ -205,21 +209,21 @@ function codeOf(error: unknown): Outcome {
 async function expectModelMatches(merchant: Account, model: Model): Promise<void> {
   expect(await readBalances(merchant.id, 'test')).toEqual(model.balances)
   const rows = await db().charge.findMany({ where: { accountId: merchant.id } })
-  for (const { id, amount, paid, refunds } of model.charges) {
+  for (const { id, amount, isPaid, refunds } of model.charges) {
     const row = rows.find(one => one.id === id)
-    expect(row?.status).toBe(paid ? 'paid' : 'pending')
+    expect(row?.status).toBe(isPaid ? 'paid' : 'pending')
     expect(Number(row?.refundedAmount)).toBe(total(refunds.filter(one => one.state === 'sent')))
     expect(Number(row?.refundHeldAmount)).toBe(
       total(refunds.filter(one => one.state === 'pending')),
     )
-    const given = total(refunds.filter(one => one.state !== 'returned'))
-    expect(given).toBeLessThanOrEqual(paid ? amount : 0)
+    const refundedOrHeld = total(refunds.filter(one => one.state !== 'returned'))
+    expect(refundedOrHeld).toBeLessThanOrEqual(isPaid ? amount : 0)
   }
 }
 
 test('balances and refunds match a plain model after any sequence of payments and refunds', async () => {
-  const met = new Map<string, number>()
-  async function holds(history: Step[][]): Promise<void> {
+  const occurrences = new Map<string, number>()
+  async function checkHistory(history: Step[][]): Promise<void> {
     const merchant = await makeMerchant()
     const opened = [500, 1_500, 4_000].map(async amount => {
       const { id } = await openCharge(merchant, amount)
@@ -228,33 +232,36 @@ test('balances and refunds match a plain model after any sequence of payments an
     const model = new Model(await Promise.all(opened))
     await applyStep({ do: 'pay', which: 2 }, merchant, model)
     for (const group of history) {
-      const [alone] = group.length === 1 ? group : []
-      const foreseen = alone && model.foresee(alone)
+      const [onlyStep] = group.length === 1 ? group : []
+      const predicted = onlyStep && model.predict(onlyStep)
       const outcomes = await Promise.all(
         group.map(one => applyStep(one, merchant, model).catch(codeOf)),
       )
-      if (foreseen) expect(outcomes).toEqual([foreseen])
-      for (const [nth, outcome] of outcomes.entries()) {
-        const name = `${group[nth]?.do} ${outcome}`
-        met.set(name, (met.get(name) ?? 0) + 1)
+      if (predicted) expect(outcomes).toEqual([predicted])
+      for (const [index, outcome] of outcomes.entries()) {
+        const result = `${group[index]?.do} ${outcome}`
+        occurrences.set(result, (occurrences.get(result) ?? 0) + 1)
       }
       await expectModelMatches(merchant, model)
     }
-    const told = await db().event.findMany({
+    const events = await db().event.findMany({
       where: { accountId: merchant.id },
       orderBy: { sequence: 'asc' },
     })
     const ended = [...model.refunds, ...model.withdrawals].filter(one => one.state !== 'pending')
-    const paid = model.charges.filter(charge => charge.paid)
-    expect(told.map(event => Number(event.sequence))).toEqual(
-      Array.from({ length: paid.length + ended.length }, (_, nth) => nth + 1),
+    const paid = model.charges.filter(charge => charge.isPaid)
+    expect(events.map(event => Number(event.sequence))).toEqual(
+      Array.from({ length: paid.length + ended.length }, (_, index) => index + 1),
     )
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   }
-  await fc.assert(fc.asyncProperty(groups, holds), { numRuns: RUNS, endOnFailure: true })
+  await fc.assert(fc.asyncProperty(groups, checkHistory), {
+    numRuns: RUN_COUNT,
+    endOnFailure: true,
+  })
 
   // Every kind of result must have occurred, or the test proves nothing about that kind.
-  expect([...met.keys()].sort()).toEqual(
+  expect([...occurrences.keys()].sort()).toEqual(
     [
       'approve done',
       'approve nothing',

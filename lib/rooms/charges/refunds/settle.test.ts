@@ -18,7 +18,7 @@ import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/sett
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import {
   CHARGE,
-  expectBalancedBooks,
+  expectBalancedLedger,
   fundMerchant,
   makeDatabase,
   makeMerchant,
@@ -28,13 +28,13 @@ import {
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
 // A database of its own: deadlocks are counted, and triggers make tables fail.
-const shared = env().DATABASE_URL ?? ''
+const sharedUrl = env().DATABASE_URL ?? ''
 beforeAll(async () => {
   supplyEnv({ DATABASE_URL: await makeDatabase() })
 })
 afterAll(async () => {
   await disconnect()
-  supplyEnv({ DATABASE_URL: shared })
+  supplyEnv({ DATABASE_URL: sharedUrl })
 })
 
 const returnId = () => `D${newId().replaceAll('-', '').slice(0, 31)}`
@@ -76,13 +76,13 @@ function withNumbers(row: object): object {
 
 test('a completed refund debits the held amount, and the charge counts it as refunded', async () => {
   const { merchant, chargeId, settlement } = await openRefund()
-  const sentAs = returnId()
-  const row = await completeRefund({ ...settlement, returnId: sentAs })
+  const bankReturnId = returnId()
+  const row = await completeRefund({ ...settlement, returnId: bankReturnId })
   expect(row).toMatchObject({
     id: settlement.refundId,
     transaction_id: chargeId,
     status: 'completed',
-    return_id: sentAs,
+    return_id: bankReturnId,
     completed_at: expect.stringMatching(/\.\d{6}Z$/),
     rejected_at: null,
     rejection_reason: null,
@@ -94,9 +94,9 @@ test('a completed refund debits the held amount, and the charge counts it as ref
     refunded_amount: 3_000,
   })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
-  const kept = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
-  expect(kept).toMatchObject({ dueAt: null, lease: null })
-  await expectBalancedBooks(merchant.id)
+  const stored = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
+  expect(stored).toMatchObject({ dueAt: null, lease: null })
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a rejected refund returns the held amount, which can be refunded again', async () => {
@@ -109,13 +109,13 @@ test('a rejected refund returns the held amount, which can be refunded again', a
     completed_at: null,
     return_id: null,
   })
-  const kept = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
+  const stored = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
   const params = { text: 'The account was closed' }
-  expect(kept).toMatchObject({ rejectionCode: 'other', rejectionParams: params })
+  expect(stored).toMatchObject({ rejectionCode: 'other', rejectionParams: params })
   expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 0, held: 0 })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
   expect(await createRefund(merchant.id, 'test', chargeId, {})).toMatchObject({ amount: 10_000 })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })
 
 describe('the event', () => {
@@ -130,8 +130,8 @@ describe('the event', () => {
         outcome === 'completed'
           ? await completeRefund({ ...settlement, returnId: returnId() })
           : await rejectRefund({ ...settlement, reason: 'no' })
-      const [event, ...more] = await eventsOf(merchant)
-      expect(more).toEqual([])
+      const [event, ...others] = await eventsOf(merchant)
+      expect(others).toEqual([])
       const type = outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed'
       expect(event).toMatchObject({ type, sequence: 2n, mode: 'test', subjectId: chargeId })
       const charge = await findCharge(merchant.id, 'test', chargeId)
@@ -139,19 +139,19 @@ describe('the event', () => {
       const resource = { ...withNumbers(charge ?? {}), refund }
       expect(event?.resource).toEqual(resource)
       expect(resource).toMatchObject({ refunded_amount: outcome === 'completed' ? 3_000 : 0 })
-      const told = event?.resource as { refund: object } | undefined
-      expect(Object.keys(told?.refund ?? {})).toEqual(Object.keys(refund ?? {}))
+      const eventResource = event?.resource as { refund: object } | undefined
+      expect(Object.keys(eventResource?.refund ?? {})).toEqual(Object.keys(refund ?? {}))
     },
   )
 
   test("contains the merchant's own fields byte for byte", async () => {
     const { merchant, settlement } = await openRefund(request)
     await completeRefund({ ...settlement, returnId: returnId() })
-    const [kept] = await db().$queryRaw<{ text: string }[]>`
+    const [stored] = await db().$queryRaw<{ text: string }[]>`
       SELECT resource::text AS text FROM events
       WHERE account_id = ${merchant.id}::uuid AND type = 'transaction.refunded'`
-    expect(kept?.text).toContain(`"items":${JSON.stringify(items)}`)
-    expect(kept?.text).toContain('"metadata":{"b":1,"a":2}')
+    expect(stored?.text).toContain(`"items":${JSON.stringify(items)}`)
+    expect(stored?.text).toContain('"metadata":{"b":1,"a":2}')
   })
 
   test("is delivered to the charge's webhook_url, after the event of the payment", async () => {
@@ -161,10 +161,10 @@ describe('the event', () => {
       where: { accountId: merchant.id },
       orderBy: { sequence: 'asc' },
     })
-    const about = { subjectId: chargeId, url: request.webhook_url, status: 'pending' }
+    const expected = { subjectId: chargeId, url: request.webhook_url, status: 'pending' }
     expect(deliveries).toMatchObject([
-      { sequence: 1n, ...about },
-      { sequence: 2n, ...about },
+      { sequence: 1n, ...expected },
+      { sequence: 2n, ...expected },
     ])
   })
 })
@@ -172,29 +172,29 @@ describe('the event', () => {
 describe('concurrently', () => {
   test('20 completions move the money once and record one event', async () => {
     const { merchant, chargeId, settlement } = await openRefund()
-    const sentAs = returnId()
+    const bankReturnId = returnId()
     const outcomes = await Promise.all(
-      Array.from({ length: 20 }, () => completeRefund({ ...settlement, returnId: sentAs })),
+      Array.from({ length: 20 }, () => completeRefund({ ...settlement, returnId: bankReturnId })),
     )
     expect(outcomes.filter(row => row !== null)).toHaveLength(1)
     expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 3_000, held: 0 })
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
     expect(await eventsOf(merchant)).toHaveLength(1)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test('of completions and rejections one wins, in row, ledger and event', async () => {
     for (let round = 0; round < 5; round++) {
       const { merchant, chargeId, settlement } = await openRefund()
       const outcomes = await Promise.all(
-        Array.from({ length: 10 }, (_, nth) =>
-          nth % 2
+        Array.from({ length: 10 }, (_, index) =>
+          index % 2
             ? completeRefund({ ...settlement, returnId: returnId() })
             : rejectRefund({ ...settlement, reason: 'no' }),
         ),
       )
-      const [won, ...more] = outcomes.filter(row => row !== null)
-      expect(more).toEqual([])
+      const [won, ...others] = outcomes.filter(row => row !== null)
+      expect(others).toEqual([])
       const refunded = won?.status === 'completed' ? 3_000 : 0
       expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded, held: 0 })
       expect(await readBalances(merchant.id, 'test')).toEqual({
@@ -203,7 +203,7 @@ describe('concurrently', () => {
       })
       const type = refunded ? 'transaction.refunded' : 'transaction.refund_failed'
       expect(await eventsOf(merchant)).toMatchObject([{ type }])
-      await expectBalancedBooks(merchant.id)
+      await expectBalancedLedger(merchant.id)
     }
   })
 
@@ -223,18 +223,18 @@ describe('concurrently', () => {
     const charges = await Promise.all(refunds.map(() => openCharge(merchant, 1_000)))
     const deadlocksBefore = await countDeadlocks()
     const outcomes = await Promise.allSettled(
-      refunds.flatMap(({ id }, nth) => {
+      refunds.flatMap(({ id }, index) => {
         const settlement = { accountId: merchant.id, refundId: id, chargeColumns }
-        const withdrawal = { accountId: merchant.id, withdrawalId: withdrawals[nth]?.id ?? '' }
+        const withdrawal = { accountId: merchant.id, withdrawalId: withdrawals[index]?.id ?? '' }
         return [
           createRefund(merchant.id, 'test', chargeId, order),
-          nth % 2
+          index % 2
             ? completeRefund({ ...settlement, returnId: returnId() })
             : rejectRefund({ ...settlement, reason: 'no' }),
-          nth % 3
+          index % 3
             ? approveWithdrawal({ ...withdrawal, endToEndId: `E${newId()}` })
             : rejectWithdrawal({ ...withdrawal, reason: 'no' }),
-          simulateCharge(merchant.id, charges[nth]?.id ?? '', 'paid'),
+          simulateCharge(merchant.id, charges[index]?.id ?? '', 'paid'),
         ]
       }),
     )
@@ -249,8 +249,8 @@ describe('concurrently', () => {
       where: { accountId: merchant.id },
       orderBy: { sequence: 'asc' },
     })
-    expect(events.map(event => Number(event.sequence))).toEqual(events.map((_, nth) => nth + 1))
-    await expectBalancedBooks(merchant.id)
+    expect(events.map(event => Number(event.sequence))).toEqual(events.map((_, index) => index + 1))
+    await expectBalancedLedger(merchant.id)
   }, 30_000)
 })
 
@@ -277,35 +277,35 @@ test('a final state does not change: a later result returns null and moves nothi
   ]) {
     expect(await readBalances(merchant.id, 'test')).toEqual({ available, outbound: 0 })
     expect(await eventsOf(merchant)).toHaveLength(1)
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   }
 })
 
 test('an unknown refund, or one of another merchant, is not settled', async () => {
   const { merchant, settlement } = await openRefund()
-  const other = await makeMerchant()
-  const foreign = { ...settlement, accountId: other.id }
+  const otherMerchant = await makeMerchant()
+  const foreign = { ...settlement, accountId: otherMerchant.id }
   expect(await completeRefund({ ...foreign, returnId: returnId() })).toBeNull()
   expect(await rejectRefund({ ...foreign, reason: 'no' })).toBeNull()
   const missing = { ...settlement, refundId: newId() }
   expect(await rejectRefund({ ...missing, reason: 'no' })).toBeNull()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
-  await expectBalancedBooks(merchant.id)
-  await expectBalancedBooks(other.id)
+  await expectBalancedLedger(merchant.id)
+  await expectBalancedLedger(otherMerchant.id)
 })
 
 test('a return id proves one refund; using it for a second one is refused without any write', async () => {
   const [first, second] = [await openRefund(), await openRefund()]
-  const sentAs = returnId()
-  await completeRefund({ ...first.settlement, returnId: sentAs })
-  await expect(completeRefund({ ...second.settlement, returnId: sentAs })).rejects.toThrow()
+  const bankReturnId = returnId()
+  await completeRefund({ ...first.settlement, returnId: bankReturnId })
+  await expect(completeRefund({ ...second.settlement, returnId: bankReturnId })).rejects.toThrow()
   expect(await readRefundTotals(second.merchant, second.chargeId)).toEqual({
     refunded: 0,
     held: 3_000,
   })
   expect(await eventsOf(second.merchant)).toEqual([])
-  await expectBalancedBooks(first.merchant.id)
-  await expectBalancedBooks(second.merchant.id)
+  await expectBalancedLedger(first.merchant.id)
+  await expectBalancedLedger(second.merchant.id)
 })
 
 describe('a settlement that fails at any table writes nothing', () => {
@@ -333,7 +333,7 @@ describe('a settlement that fails at any table writes nothing', () => {
   }
 
   /** Makes a table refuse writes during the work; returns whether the work failed. */
-  async function breaksAt(table: string, work: () => Promise<unknown>): Promise<boolean> {
+  async function failsIfRefused(table: string, work: () => Promise<unknown>): Promise<boolean> {
     const name = Prisma.raw(table)
     await db().$executeRaw`
       CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON ${name}
@@ -360,16 +360,16 @@ describe('a settlement that fails at any table writes nothing', () => {
       path: '/x',
       key: newId(),
       requestHash: new Uint8Array(32),
-      keptS: 60,
+      retentionS: 60,
       id: newId(),
-      resumed: false,
+      isResumed: false,
     }
     const before = await rowsOf(merchant)
     const work = () => createRefund(merchant.id, 'test', chargeId, { amount: 100 }, once)
-    expect(await breaksAt(table, work)).toBe(true)
+    expect(await failsIfRefused(table, work)).toBe(true)
     expect(await rowsOf(merchant)).toEqual(before)
     expect(await work()).toMatchObject({ id: once.id })
-    await expectBalancedBooks(merchant.id)
+    await expectBalancedLedger(merchant.id)
   })
 
   test.each(SETTLED)('completing and rejecting a refund: %s', async table => {
@@ -383,22 +383,22 @@ describe('a settlement that fails at any table writes nothing', () => {
       { ...rejected, work: () => rejectRefund({ ...rejected.settlement, reason: 'no' }) },
     ]) {
       const before = await rowsOf(merchant)
-      expect(await breaksAt(table, work)).toBe(true)
+      expect(await failsIfRefused(table, work)).toBe(true)
       expect(await rowsOf(merchant)).toEqual(before)
       expect(await work()).not.toBeNull()
-      await expectBalancedBooks(merchant.id)
+      await expectBalancedLedger(merchant.id)
     }
   })
 })
 
 async function countWakes(topic: Topic, work: () => Promise<unknown>): Promise<number> {
-  let times = 0
-  const stop = onWake(topic, () => {
-    times++
+  let count = 0
+  const unsubscribe = onWake(topic, () => {
+    count++
   })
   await work()
-  stop()
-  return times
+  unsubscribe()
+  return count
 }
 
 test('creating a refund wakes its worker; settling it wakes the delivery worker once', async () => {
@@ -422,5 +422,5 @@ test('a stale lease settles nothing', async () => {
   expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 0, held: 3_000 })
   const completed = { ...settlement, lease, returnId: returnId() }
   expect(await completeRefund(completed)).toMatchObject({ status: 'completed' })
-  await expectBalancedBooks(merchant.id)
+  await expectBalancedLedger(merchant.id)
 })

@@ -3,17 +3,17 @@ import { instant, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { REFUND_STATUSES } from '#lib/rooms/charges/refunds/states.ts'
 
-const STATUS =
+const STATUS_DESCRIPTION =
   '`pending`: the amount is held. `completed`: the payer has received it. `rejected`: it has returned to the balance.'
-const RETURN_ID = 'Return id of the central bank, 32 characters, or null.'
+const RETURN_ID_DESCRIPTION = 'Return id of the central bank, 32 characters, or null.'
 
-const created = {
+const createdFields = {
   id: z.uuid().meta(openApiMeta('Id of the refund.', '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60')),
   transaction_id: z
     .uuid()
     .meta(openApiMeta('Id of the refunded charge.', '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa')),
   amount: z.int().meta(openApiMeta('Amount, in cents.', 500)),
-  status: z.enum(REFUND_STATUSES).meta(openApiMeta(STATUS, 'pending')),
+  status: z.enum(REFUND_STATUSES).meta(openApiMeta(STATUS_DESCRIPTION, 'pending')),
   reason: z
     .string()
     .nullable()
@@ -21,12 +21,14 @@ const created = {
   created_at: instant.meta(openApiMeta('Time of creation.', '2026-11-21T01:36:09.427318Z')),
 }
 
-export const RefundCreated = z.object({ data: z.object(created) }).meta({ id: 'RefundCreated' })
+export const RefundCreated = z
+  .object({ data: z.object(createdFields) })
+  .meta({ id: 'RefundCreated' })
 
 export const RefundDetail = z
   .object({
-    ...created,
-    status: created.status.meta(openApiMeta(STATUS, 'completed')),
+    ...createdFields,
+    status: createdFields.status.meta(openApiMeta(STATUS_DESCRIPTION, 'completed')),
     mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
     rejection_reason: z
       .string()
@@ -35,7 +37,7 @@ export const RefundDetail = z
     return_id: z
       .string()
       .nullable()
-      .meta(openApiMeta(RETURN_ID, 'D00000000202611210136f0e1d2c3b4a')),
+      .meta(openApiMeta(RETURN_ID_DESCRIPTION, 'D00000000202611210136f0e1d2c3b4a')),
     completed_at: instant
       .nullable()
       .meta(openApiMeta('Time of completion, or null.', '2026-11-21T01:36:10.611204Z')),
@@ -53,5 +55,5 @@ export const RefundRead = z.object({ data: RefundDetail }).meta({ id: 'RefundRea
 export const RefundPage = pageOf(RefundDetail).meta({ id: 'RefundPage' })
 
 export function createdRefundToWire(refund: RefundRow) {
-  return pickFields(created, refund)
+  return pickFields(createdFields, refund)
 }

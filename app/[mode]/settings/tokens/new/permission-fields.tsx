@@ -6,7 +6,7 @@ import { makePresets, messageKeyOf } from '#app/[mode]/settings/tokens/permissio
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
-const NAMES = ['all', 'charges', 'read'] as const
+const PRESET_NAMES = ['all', 'charges', 'read'] as const
 
 /** Offers the permissions of the member's role, all selected at first. */
 export function PermissionFields({ isWrong }: { isWrong: boolean }) {
@@ -16,8 +16,12 @@ export function PermissionFields({ isWrong }: { isWrong: boolean }) {
   const [selected, setSelected] = useState<readonly Permission[]>(grantable)
   const isSelected = (preset: readonly Permission[]) =>
     preset.length === selected.length && preset.every(name => selected.includes(name))
-  const select = (name: Permission, isOn: boolean) =>
-    setSelected(grantable.filter(one => (one === name ? isOn : selected.includes(one))))
+  const select = (name: Permission, isChecked: boolean) =>
+    setSelected(
+      grantable.filter(permission =>
+        permission === name ? isChecked : selected.includes(permission),
+      ),
+    )
   return (
     <fieldset aria-describedby="permissions-note">
       <legend className="mb-1.5 font-semibold text-small">{t('new.permissions')}</legend>
@@ -28,7 +32,7 @@ export function PermissionFields({ isWrong }: { isWrong: boolean }) {
         {isWrong ? t('new.permissionsProblem') : t('new.advice')}
       </p>
       <div className="my-3.5 flex flex-wrap gap-2">
-        {NAMES.map(name => (
+        {PRESET_NAMES.map(name => (
           <button
             key={name}
             type="button"

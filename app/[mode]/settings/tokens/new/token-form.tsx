@@ -36,7 +36,7 @@ export function TokenForm({ origin }: { origin: string }) {
     },
   })
   const { mode } = api.scope
-  const list = `/${mode}/settings/tokens`
+  const listPath = `/${mode}/settings/tokens`
   if (issued) {
     return (
       <Sheet className="max-w-[720px] px-4 py-6 md:px-7">
@@ -44,7 +44,7 @@ export function TokenForm({ origin }: { origin: string }) {
           {t('shown.title')}
         </h2>
         <IssuedToken issued={issued} origin={origin}>
-          <Link href={list} prefetch={false} className={buttonClass('quiet')}>
+          <Link href={listPath} prefetch={false} className={buttonClass('quiet')}>
             {issued.token ? t('shown.done') : t('shown.back')}
           </Link>
         </IssuedToken>

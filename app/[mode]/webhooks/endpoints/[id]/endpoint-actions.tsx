@@ -14,12 +14,12 @@ import type { Endpoint } from '#lib/services/webhooks/schema.ts'
 interface EndpointActionsProps {
   endpoint: Endpoint
   /** Number of deliveries that wait because the endpoint is disabled. */
-  missed: number
+  missedCount: number
 }
 
 type EndpointAction = 'enable' | 'enableWithout' | 'disable' | 'delete'
 
-export function EndpointActions({ endpoint, missed }: EndpointActionsProps) {
+export function EndpointActions({ endpoint, missedCount }: EndpointActionsProps) {
   const t = useTranslations('endpoints')
   const api = useApi()
   const router = useRouter()
@@ -62,12 +62,12 @@ export function EndpointActions({ endpoint, missed }: EndpointActionsProps) {
         isOpen={confirming !== null}
         onClose={() => setConfirming(null)}
         title={confirming ? t(`${confirming}Title`) : ''}
-        description={confirming ? t(`${confirming}Text`, { count: missed }) : ''}
+        description={confirming ? t(`${confirming}Text`, { count: missedCount }) : ''}
       >
         <div className="grid gap-4">
           <WebhookProblem error={change.error} />
           <div className="flex flex-wrap justify-end gap-2">
-            {confirming === 'enable' && missed > 0 ? (
+            {confirming === 'enable' && missedCount > 0 ? (
               <Button
                 variant="quiet"
                 disabled={change.isPending}
@@ -86,8 +86,8 @@ export function EndpointActions({ endpoint, missed }: EndpointActionsProps) {
                 disabled={change.isPending}
                 onClick={() => change.mutate(confirming)}
               >
-                {confirming === 'enable' && missed > 0
-                  ? t('enableSending', { count: missed })
+                {confirming === 'enable' && missedCount > 0
+                  ? t('enableSending', { count: missedCount })
                   : t(confirming)}
               </Button>
             ) : null}

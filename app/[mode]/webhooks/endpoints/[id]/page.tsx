@@ -40,7 +40,7 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
   const { id } = await params
   const endpoint = await findEndpoint(account.id, mode, id)
   const isDisabled = endpoint.status === 'disabled'
-  const [t, missed] = await Promise.all([
+  const [t, missedCount] = await Promise.all([
     getTranslations('endpoints'),
     isDisabled ? countMissed(account.id, mode, id) : 0,
   ])
@@ -63,7 +63,7 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
                 </Fact>
               ) : null}
               {isDisabled ? (
-                <Fact name={t('waiting')}>{t('missed', { count: missed })}</Fact>
+                <Fact name={t('waiting')}>{t('missed', { count: missedCount })}</Fact>
               ) : null}
               <Fact name={t('lastDay')}>
                 <EndpointHealth health={endpoint.health} />
@@ -83,7 +83,7 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
             </Facts>
             <IfAllowed permission="webhooks:write">
               <div className="mt-5">
-                <EndpointActions endpoint={endpoint} missed={missed} />
+                <EndpointActions endpoint={endpoint} missedCount={missedCount} />
               </div>
             </IfAllowed>
           </Section>

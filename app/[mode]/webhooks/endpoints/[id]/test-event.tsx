@@ -34,10 +34,12 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
           label={t('testType')}
           name="type"
           value={type}
-          onChange={event => setType(EVENT_TYPES.find(one => one === event.currentTarget.value))}
+          onChange={event =>
+            setType(EVENT_TYPES.find(eventType => eventType === event.currentTarget.value))
+          }
         >
-          {EVENT_TYPES.map(one => (
-            <option key={one}>{one}</option>
+          {EVENT_TYPES.map(eventType => (
+            <option key={eventType}>{eventType}</option>
           ))}
         </Select>
         <Button

@@ -1,19 +1,19 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
-import { readStanding } from '#lib/views/admin/accounts.ts'
+import { readStatusChange } from '#lib/views/admin/accounts.ts'
 import { reasonRequest } from '#lib/views/admin/schema.ts'
-import { AccountStanding } from '#lib/views/admin/wire.ts'
+import { AccountStatusChange } from '#lib/views/admin/wire.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',
   summary: 'Suspend an account',
   body: reasonRequest,
-  response: AccountStanding,
+  response: AccountStatusChange,
   errorCodes: ['account_not_found'],
   proof: 'required',
   async handle({ user, body, params: { id = '' } }) {
     await suspendAccount(id, body.reason, requireActor(user.id))
-    return { data: await readStanding(id) }
+    return { data: await readStatusChange(id) }
   },
 })

@@ -8,6 +8,6 @@ export const GET = endpoint({
   allow: 'dashboard:read',
   response: z.string(),
   errorCodes: ['transaction_not_found', 'limit_reached'],
-  handle: ({ account, mode, params, reauthorize: proveAgain }) =>
-    streamCharge({ accountId: account.id, mode, reauthorize: proveAgain }, params.id ?? ''),
+  handle: ({ account, mode, params, reauthorize }) =>
+    streamCharge({ accountId: account.id, mode, reauthorize }, params.id ?? ''),
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { requireActor } from '#lib/base/audit/note.ts'
 import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
-import { readStanding } from '#lib/views/admin/accounts.ts'
+import { readStatusChange } from '#lib/views/admin/accounts.ts'
 import { reasonRequest } from '#lib/views/admin/schema.ts'
 
 export const POST = adminEndpoint({
@@ -13,7 +13,7 @@ export const POST = adminEndpoint({
   errorCodes: ['account_not_found'],
   proof: 'required',
   async handle({ user, body, params: { id = '' } }) {
-    await readStanding(id)
+    await readStatusChange(id)
     return { data: { revoked: await revokeAccountTokens(id, body.reason, requireActor(user.id)) } }
   },
 })
