@@ -1,74 +1,20 @@
-'use client'
+import { getLocale, getTranslations } from 'next-intl/server'
+import { LanguageSwitch, ThemeSwitch } from '#components/nav/theme-and-language.tsx'
+import { LANGUAGE_NAMES, nextLocale } from '#lib/base/locale.ts'
+import { readTheme } from '#lib/edge/session/preferences.ts'
 
-import { Languages, Monitor, Moon, Sun } from 'lucide-react'
-import { useRouter } from 'next/navigation'
-import { useId, useSyncExternalStore } from 'react'
-import { useOptionalApi } from '#components/form/api.ts'
-import { currentTheme, setLocale, setTheme, watchTheme } from '#components/format/preferences.ts'
-import { Button } from '#components/ui/button.tsx'
-import type { Locale } from '#lib/base/locale.ts'
-import type { Theme } from '#lib/edge/session/schema.ts'
-
-const ICONS = { light: Sun, dark: Moon, system: Monitor }
-
-interface ThemeSwitchProps {
-  label: string
-  names: Record<Theme, string>
-  theme: Theme
-  /** Shows names beside the icons. */
-  isWide?: boolean
-}
-
-export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
-  const api = useOptionalApi()
-  const group = useId()
-  const shownTheme = useSyncExternalStore(watchTheme, currentTheme, () => theme)
-  const sizeClass = isWide ? 'h-9 gap-2 px-3 font-medium text-small' : 'size-8 justify-center'
+export async function PreferenceSwitches() {
+  const [t, locale, theme] = await Promise.all([
+    getTranslations('preferences'),
+    getLocale(),
+    readTheme(),
+  ])
+  const otherLocale = nextLocale(locale)
+  const names = { light: t('light'), dark: t('dark'), system: t('system') }
   return (
-    <fieldset className="inline-flex rounded-control bg-sunk p-[3px]">
-      <legend className="sr-only">{label}</legend>
-      {(['light', 'dark', 'system'] as const).map(value => {
-        const Icon = ICONS[value]
-        return (
-          <label
-            key={value}
-            title={isWide ? undefined : names[value]}
-            className={`flex items-center rounded-[8px] text-muted transition-colors duration-150 hover:text-ink has-checked:bg-surface has-checked:text-ink has-checked:shadow-sheet ${sizeClass}`}
-          >
-            <input
-              type="radio"
-              name={`theme-${group}`}
-              className="sr-only"
-              checked={value === shownTheme}
-              onChange={() => setTheme(value, api)}
-            />
-            <Icon size={16} aria-hidden />
-            <span className={isWide ? '' : 'sr-only'}>{names[value]}</span>
-          </label>
-        )
-      })}
-    </fieldset>
-  )
-}
-
-interface LanguageSwitchProps {
-  /** Language to switch to. */
-  otherLocale: Locale
-  /** Name of that language, in the language itself. */
-  name: string
-}
-
-export function LanguageSwitch({ otherLocale, name }: LanguageSwitchProps) {
-  const router = useRouter()
-  const api = useOptionalApi()
-  function choose() {
-    setLocale(otherLocale, api)
-    router.refresh()
-  }
-  return (
-    <Button variant="plain" onClick={choose} lang={otherLocale}>
-      <Languages size={16} aria-hidden />
-      {name}
-    </Button>
+    <div className="flex items-center justify-between gap-2">
+      <LanguageSwitch otherLocale={otherLocale} name={LANGUAGE_NAMES[otherLocale]} />
+      <ThemeSwitch label={t('theme')} names={names} theme={theme} />
+    </div>
   )
 }

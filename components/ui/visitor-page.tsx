@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { PreferenceSwitches } from '#components/nav/switches.tsx'
+import { PreferenceSwitches } from '#components/nav/preference-switches.tsx'
 import { Logo } from '#components/ui/logo.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 

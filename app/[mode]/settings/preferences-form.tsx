@@ -5,7 +5,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { setLocale } from '#components/format/preferences.ts'
-import { ThemeSwitch } from '#components/nav/preference-switches.tsx'
+import { ThemeSwitch } from '#components/nav/theme-and-language.tsx'
 import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/base/locale.ts'
 import type { Theme } from '#lib/edge/session/schema.ts'
 

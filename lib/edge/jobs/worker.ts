@@ -17,9 +17,9 @@ import {
   pruneSignInAttempts,
 } from '#lib/edge/jobs/prune.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
+import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import { chargeColumns, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
-import { indexCharges, indexLateCharges } from '#lib/rooms/charges/register.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
