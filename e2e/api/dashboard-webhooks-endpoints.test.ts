@@ -191,7 +191,7 @@ describe('PATCH endpoints/{id}', () => {
     expect((await listAuditRecords()).at(-1)).toMatchObject({
       action: 'webhook_endpoint.edited',
       before: { url: SHOP_URL },
-      // The user name in a URL is a credential of the receiver.
+      // The audit log omits the user name of the URL, because it is a credential.
       after: { url: 'https://new.shop.example:8443/hooks' },
     })
   })

@@ -212,7 +212,7 @@ async function makePageCallers([nobody, bad, revoked, cookie, inactive, tenant]:
   ]
 }
 
-/** Creates an endpoint whose URL webhooks may not call. */
+/** Creates an endpoint whose URL contains MARKER. No process listens on its port. */
 async function makeEndpoint(): Promise<string> {
   const headers = pageHeaders(await signIn(owner.merchant, 'owner'), owner.merchant.id)
   const body = { url: `http://127.0.0.1:9/${MARKER}`, event_types: '*' }

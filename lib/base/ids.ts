@@ -16,17 +16,17 @@ export function newId(at?: Date): string {
 export const CLOCK_SKEW_MS = 3_600_000
 
 /** Returns the lower bound of the ids of rows created at this time or later. */
-export function earliestIdAt(ms: number): string {
-  return firstIdAt(ms - CLOCK_SKEW_MS)
+export function idLowerBoundAt(ms: number): string {
+  return smallestIdAt(ms - CLOCK_SKEW_MS)
 }
 
 /** Returns the upper bound of the ids of rows created before this time. */
-export function latestIdAt(ms: number): string {
-  return firstIdAt(ms + CLOCK_SKEW_MS)
+export function idUpperBoundAt(ms: number): string {
+  return smallestIdAt(ms + CLOCK_SKEW_MS)
 }
 
 /** Returns the smallest UUIDv7 of this millisecond. */
-export function firstIdAt(ms: number): string {
+export function smallestIdAt(ms: number): string {
   const time = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`
 }

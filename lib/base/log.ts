@@ -20,7 +20,8 @@ const REDACTED_FIELDS = [
 ]
 
 /**
- * Returns the logger of the process. The native modules and their copies in Next's bundle share it.
+ * Returns the logger of the process. It is on globalThis, because Next bundles its own copy of this
+ * module.
  */
 export function log(): pino.Logger {
   holder[LOGGER_KEY] ??= createLogger()

@@ -27,8 +27,8 @@ const POOL_KEY = Symbol.for('troco.db.pool')
 const holder = globalThis as typeof globalThis & { [DATABASE_KEY]?: Database; [POOL_KEY]?: Pool }
 
 /**
- * Returns the Prisma client of the process. The native modules and their copies in Next's bundle
- * share it.
+ * Returns the Prisma client of the process. It is on globalThis, because Next bundles its own copy of
+ * this module.
  */
 export function db(): Database {
   if (!holder[DATABASE_KEY]) openPool()

@@ -65,7 +65,7 @@ function tryLock(lock: DatabaseSync): boolean {
 /**
  * Registers this process as a user of PostgreSQL. This function and those below require `withLock`.
  */
-export function addUser(dataFolder: string): string {
+export function registerProcess(dataFolder: string): string {
   const folder = usersFolder(dataFolder)
   mkdirSync(folder, { recursive: true })
   const name = `${process.pid}.${randomUUID()}`
@@ -73,17 +73,17 @@ export function addUser(dataFolder: string): string {
   return name
 }
 
-export function removeUser(dataFolder: string, name: string): void {
+export function unregisterProcess(dataFolder: string, name: string): void {
   rmSync(join(usersFolder(dataFolder), name), { force: true })
 }
 
-export function countUsers(dataFolder: string): number {
+export function countRegisteredProcesses(dataFolder: string): number {
   const folder = usersFolder(dataFolder)
   mkdirSync(folder, { recursive: true })
   return readdirSync(folder).filter(name => {
     const identity = readProcessIdentity(Number.parseInt(name, 10))
     const isAlive = identity !== null && identity === readFileSync(join(folder, name), 'utf8')
-    if (!isAlive) removeUser(dataFolder, name)
+    if (!isAlive) unregisterProcess(dataFolder, name)
     return isAlive
   }).length
 }

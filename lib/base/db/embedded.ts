@@ -11,7 +11,12 @@ import {
   stopPostmaster,
   waitUntilReady,
 } from './embedded-server.ts'
-import { addUser, countUsers, removeUser, withLock } from './embedded-users.ts'
+import {
+  countRegisteredProcesses,
+  registerProcess,
+  unregisterProcess,
+  withLock,
+} from './embedded-users.ts'
 
 export interface Embedded {
   url: string
@@ -43,7 +48,7 @@ export async function openEmbedded(options: Options): Promise<Embedded> {
       const directory = chooseDataDirectory(dataFolder)
       try {
         const { postmaster, isAdopted } = await ensureRunning(dataFolder, directory, options)
-        const name = addUser(dataFolder)
+        const name = registerProcess(dataFolder)
         const encodedPassword = encodeURIComponent(options.password)
         return {
           url: `postgresql://troco:${encodedPassword}@127.0.0.1:${postmaster.port}/troco`,
@@ -62,13 +67,13 @@ export async function openEmbedded(options: Options): Promise<Embedded> {
 
 async function release(dataFolder: string, location: string, name: string): Promise<void> {
   await withLock(dataFolder, async () => {
-    removeUser(dataFolder, name)
+    unregisterProcess(dataFolder, name)
     await stopIfUnused(dataFolder, location)
   })
 }
 
 async function stopIfUnused(dataFolder: string, location: string): Promise<void> {
-  const postmaster = countUsers(dataFolder) === 0 ? findPostmaster(location) : null
+  const postmaster = countRegisteredProcesses(dataFolder) === 0 ? findPostmaster(location) : null
   if (postmaster) await stopPostmaster(postmaster.pid)
 }
 

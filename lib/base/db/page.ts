@@ -1,7 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
-import { earliestIdAt, latestIdAt } from '#lib/base/ids.ts'
+import { idLowerBoundAt, idUpperBoundAt } from '#lib/base/ids.ts'
 
 /**
  * Returns the conditions, order and limit of a list of `alias` rows, newest first. Reads one row
@@ -20,8 +20,8 @@ export function pageSql(alias: string, query: ListQuery): Prisma.Sql {
 export function filterSql(alias: string, query: Omit<ListQuery, 'limit'>): Prisma.Sql {
   const { status, external_id, created_from: from, created_to: to, cursor } = query
   const row = Prisma.raw(alias)
-  const after = from && earliestIdAt(Date.parse(from))
-  const before = to && latestIdAt(Date.parse(to))
+  const after = from && idLowerBoundAt(Date.parse(from))
+  const before = to && idUpperBoundAt(Date.parse(to))
   return Prisma.sql`
     ${sqlIfDefined(status, Prisma.sql`AND ${row}.status = ${status}`)}
     ${sqlIfDefined(external_id, Prisma.sql`AND ${row}.external_id = ${external_id}`)}

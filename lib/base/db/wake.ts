@@ -34,7 +34,8 @@ const BUS_KEY = Symbol.for('troco.wake')
 const holder = globalThis as typeof globalThis & { [BUS_KEY]?: Bus }
 
 /**
- * Returns the bus of the process. The native modules and their copies in Next's bundle share it.
+ * Returns the bus of the process. It is on globalThis, because Next bundles its own copy of this
+ * module.
  */
 function bus(): Bus {
   holder[BUS_KEY] ??= {

@@ -19,7 +19,7 @@ async function makeUser() {
   return { id, email }
 }
 
-/** Changes a session in SQL, because the database's clock decides. */
+/** Changes a session in SQL: sessions expire by the database's clock, which a test cannot set. */
 function updateSession(secret: string, assignment: Prisma.Sql) {
   return db().$executeRaw`
     UPDATE user_sessions SET ${assignment} WHERE secret_hash = ${hashSecret(secret)}`

@@ -14,12 +14,12 @@ interface Person {
   email: string
 }
 
-interface Joined {
+interface JoinedAccount {
   id: string
   role: string
 }
 
-export function joinAccount(secret: string, person: Person): Promise<Joined> {
+export function joinAccount(secret: string, person: Person): Promise<JoinedAccount> {
   return transaction(tx => addMember(tx, secret, person))
 }
 
@@ -39,7 +39,11 @@ export async function joinAsNewUser({ secret, full_name: name, password }: Newco
   return { ...joined, email }
 }
 
-async function addMember(tx: Tx, secret: string, { id: userId, email }: Person): Promise<Joined> {
+async function addMember(
+  tx: Tx,
+  secret: string,
+  { id: userId, email }: Person,
+): Promise<JoinedAccount> {
   const { accountId, role } = await acceptInvitation(tx, secret, email)
   if (accountId === null) throw invitationEnded()
   const member = { accountId, userId, role }

@@ -1,5 +1,5 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { earliestIdAt, firstIdAt } from '#lib/base/ids.ts'
+import { idLowerBoundAt, smallestIdAt } from '#lib/base/ids.ts'
 import { docSql, wordsSql } from '#lib/rooms/charges/search.ts'
 
 /** Minimum age of a charge to index: by then its INSERT has committed or was abandoned. */
@@ -40,7 +40,7 @@ export async function indexCharges(now = Date.now() - COMMITTED_AFTER_MS): Promi
     )
     SELECT count(*)::int AS count, min(id::text) AS reached FROM due`
   const { count = 0, reached } = written ?? {}
-  return reached && reached < firstIdAt(Date.now() - BACKLOG_MAX_MS) ? count : 0
+  return reached && reached < smallestIdAt(Date.now() - BACKLOG_MAX_MS) ? count : 0
 }
 
 function unindexedSql(
@@ -51,7 +51,7 @@ function unindexedSql(
 ): Prisma.Sql {
   return Prisma.sql`FROM charges c
     WHERE c.account_id = ${account} AND c.mode = ${mode} AND c.status <> 'opening'
-      AND c.id > COALESCE(${mark}, ${firstIdAt(0)}::uuid) AND c.id < ${firstIdAt(now)}::uuid`
+      AND c.id > COALESCE(${mark}, ${smallestIdAt(0)}::uuid) AND c.id < ${smallestIdAt(now)}::uuid`
 }
 
 /** Indexes charges with an id behind the mark, because of a slow clock or a slow bank. */
@@ -60,7 +60,7 @@ export function indexLateCharges(): Promise<number> {
     INSERT INTO charge_searches (account_id, id, mode, words, doc)
     SELECT ${indexColumns} FROM charge_search_marks m JOIN charges c
       ON c.account_id = m.account_id AND c.mode = m.mode AND c.id <= m.id
-    WHERE c.status <> 'opening' AND c.id >= ${earliestIdAt(Date.now())}::uuid
+    WHERE c.status <> 'opening' AND c.id >= ${idLowerBoundAt(Date.now())}::uuid
       AND NOT EXISTS (SELECT FROM charge_searches s WHERE s.account_id = c.account_id AND s.id = c.id)
     LIMIT ${ROWS_MAX}
     ON CONFLICT DO NOTHING`

@@ -60,9 +60,9 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
  * limits, and a bank call follows anyway.
  */
 async function refuseOverLimit(accountId: string, amount: number): Promise<void> {
-  const [account] = await db().$queryRaw<{ most: bigint | null }[]>`
-    SELECT charge_max AS most FROM accounts WHERE id = ${accountId}::uuid`
-  const chargeMax = account?.most
+  const [account] = await db().$queryRaw<{ chargeMax: bigint | null }[]>`
+    SELECT charge_max AS "chargeMax" FROM accounts WHERE id = ${accountId}::uuid`
+  const chargeMax = account?.chargeMax
   if (chargeMax === null || chargeMax === undefined || amount <= cents(chargeMax)) return
   const limit = `R$ ${formatReais(cents(chargeMax), 'en')}`
   throw invalidInput('amount', `must be at most ${limit}, this account's limit per charge`)

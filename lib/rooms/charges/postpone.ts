@@ -15,9 +15,8 @@ export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<
 }
 
 /**
- * Returns SQL for the next time to query the bank about charge `c`; null if not before the expiry.
- * `queryAgesMs` count from the charge's creation; after the last age, queries repeat at its
- * multiples.
+ * Returns SQL for the next time to query the bank about charge `c`; null without `queryAgesMs`.
+ * Ages count from the charge's creation; after the last one, queries repeat at its multiples.
  */
 export function nextQueryAt(queryAgesMs: readonly number[] = []): Prisma.Sql {
   const last = Prisma.sql`${queryAgesMs.at(-1) ?? null}::float8`

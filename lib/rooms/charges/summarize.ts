@@ -1,6 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { firstIdAt } from '#lib/base/ids.ts'
+import { smallestIdAt } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 
@@ -49,7 +49,7 @@ export async function summarizeCharges(
           FROM charges c WHERE ${scope} AND c.paid_at >= ${since}::timestamptz) AS seconds
       FROM charges c
       WHERE ${scope} AND c.status IN ('paid', 'expired', 'failed')
-        AND c.id >= ${firstIdAt(since.getTime())}::uuid) found`,
+        AND c.id >= ${smallestIdAt(since.getTime())}::uuid) found`,
   )
   const { paid = 0, decided = 0, seconds = null } = found ?? {}
   return {

@@ -14,7 +14,7 @@ import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 const ID = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
 const BR_CODE =
   '00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/01a1fbb6bf1b7d409b0e5f0f2d1c88aa520400005303986540515.005802BR5911Loja Aurora6009Sao Paulo62070503***6304FD02'
-const END_TO_END_ID = 'E00000000202611210128a1b2c3d4e5f'
+const END_TO_END_ID_EXAMPLE = 'E00000000202611210128a1b2c3d4e5f'
 const PAYMENT_URL = 'https://pix.shop.example/pay/bXkQ0m1xZ0F5c2VjcmV0IQ'
 const STATUS_DESCRIPTION =
   'A charge is created `pending`. `paid` is final: the amount is in the balance.'
@@ -85,7 +85,9 @@ export const ChargeDetail = z
     end_to_end_id: z
       .string()
       .nullable()
-      .meta(openApiMeta('End-to-end id of the payment, 32 characters, or null.', END_TO_END_ID)),
+      .meta(
+        openApiMeta('End-to-end id of the payment, 32 characters, or null.', END_TO_END_ID_EXAMPLE),
+      ),
     refunded_amount: z.int().meta(openApiMeta('Refunded amount, in cents.', 0)),
     payment_url: z
       .string()

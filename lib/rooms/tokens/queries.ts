@@ -68,13 +68,15 @@ export async function resolveExpiry(
 ): Promise<Date | undefined> {
   if (days !== undefined) return new Date(Date.now() + days * 86_400_000)
   if (day === undefined) return undefined
-  const [expiry] = await db().$queryRaw<{ at: Date; isNear: boolean; isAhead: boolean }[]>`
+  const [expiry] = await db().$queryRaw<
+    { at: Date; isWithinLifetime: boolean; isAhead: boolean }[]
+  >`
     SELECT e.at, e.at > now() AS "isAhead",
-      e.at < now() + make_interval(years => ${LIFETIME_YEARS_MAX}::int) AS "isNear"
+      e.at < now() + make_interval(years => ${LIFETIME_YEARS_MAX}::int) AS "isWithinLifetime"
     FROM accounts a
     CROSS JOIN LATERAL (SELECT (${day}::date + 1)::timestamp AT TIME ZONE a.time_zone AS at) e
     WHERE a.id = ${accountId}::uuid`
   if (!expiry?.isAhead) throw invalidInput('expires_on', 'must be today or later')
-  if (!expiry.isNear) throw invalidInput('expires_on', 'must be within ten years')
+  if (!expiry.isWithinLifetime) throw invalidInput('expires_on', 'must be within ten years')
   return expiry.at
 }

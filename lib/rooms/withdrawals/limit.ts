@@ -1,6 +1,6 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { invalidInput } from '#lib/base/errors.ts'
-import { earliestIdAt } from '#lib/base/ids.ts'
+import { idLowerBoundAt } from '#lib/base/ids.ts'
 import { cents, formatReais } from '#lib/base/money.ts'
 
 interface Limits {
@@ -41,7 +41,7 @@ export async function requireWithinLimits(
   const [night] = await tx.$queryRaw<{ total: bigint }[]>`
     SELECT COALESCE(sum(amount), 0)::bigint AS total FROM withdrawals
     WHERE account_id = ${accountId}::uuid AND mode = 'live' AND status <> 'rejected'
-      AND id >= ${earliestIdAt(began.getTime())}::uuid
+      AND id >= ${idLowerBoundAt(began.getTime())}::uuid
       AND created_at >= ${began}::timestamptz AND created_at < ${ends}::timestamptz`
   if (cents(night?.total ?? 0) > cents(nightMax)) {
     const rule = `would bring the withdrawals from 20:00 to 06:00 above ${reais(nightMax)}, this account's limit`

@@ -10,7 +10,7 @@ import fc from '#lib/testing/property.ts'
 
 /** Number of random histories; `npm run torture` runs 1,000. */
 const RUN_COUNT = Number(process.env.MODEL_RUNS || 200)
-/** A book is an account in one mode: two accounts in both modes. */
+/** Number of books. A book is one account in one mode; the two accounts have both modes. */
 const BOOK_COUNT = 4
 /** Few subjects, so that movements often repeat a subject. */
 const SUBJECT_COUNT = 12

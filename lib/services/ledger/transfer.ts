@@ -8,7 +8,7 @@ export type TransferColumn = 'account_id' | 'mode' | 'id' | 'amount' | 'booked_a
 /**
  * Builds the CTEs that write balances, transfers and entries for all rows of `source`; no other
  * code writes them. Locks the ledger rows in a fixed order first. A CHECK rejects a negative
- * balance and rolls back the statement; a condition here could leave half of it written.
+ * balance and rolls back the statement; a WHERE condition would skip only one of its two balances.
  */
 export function transferCtes(movement: Movement, source: string): Prisma.Sql {
   const { debit, credit } = MOVEMENTS[movement]

@@ -9,7 +9,7 @@ const SALT_BYTES = 16
 const CONCURRENCY_MAX = 2
 
 const QUEUE_KEY = Symbol.for('troco.hashing')
-/** Queue of the process. The native modules and their copies in Next's bundle share it. */
+/** Holds the queue of the process, because Next bundles its own copy of this module. */
 const holder = globalThis as typeof globalThis & {
   [QUEUE_KEY]?: { running: number; waiting: (() => void)[] }
 }

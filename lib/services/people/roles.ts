@@ -1,7 +1,7 @@
 export const ROLES = ['owner', 'finance', 'developer', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Permissions of tokens. A new token has all of them. */
+/** Permissions that a token can have. */
 export const PERMISSIONS = [
   'account:read',
   'transactions:read',

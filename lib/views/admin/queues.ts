@@ -1,6 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { firstIdAt } from '#lib/base/ids.ts'
+import { smallestIdAt } from '#lib/base/ids.ts'
 import type { Finding, QueueName } from '#lib/views/admin/schema.ts'
 
 /** Maximum rows counted; more would not change the finding. */
@@ -77,7 +77,7 @@ const dueDeliveries = Prisma.sql`
  * Counts the accounts and modes with a charge after their search mark, by the first such charge.
  */
 function unindexedCharges(): Prisma.Sql {
-  const endId = firstIdAt(Date.now() - INDEXED_AFTER_MS)
+  const endId = smallestIdAt(Date.now() - INDEXED_AFTER_MS)
   return Prisma.sql`
     SELECT json_build_object('due', count(*),
       'oldestS', extract(epoch FROM now() - min(n.created_at)))::text AS json
@@ -86,6 +86,6 @@ function unindexedCharges(): Prisma.Sql {
     CROSS JOIN LATERAL (
       SELECT c.created_at FROM charges c
       WHERE c.account_id = a.id AND c.mode = w.mode AND c.status <> 'opening'
-        AND c.id > COALESCE(m.id, ${firstIdAt(0)}::uuid) AND c.id < ${endId}::uuid
+        AND c.id > COALESCE(m.id, ${smallestIdAt(0)}::uuid) AND c.id < ${endId}::uuid
       ORDER BY c.id LIMIT 1) n`
 }

@@ -27,8 +27,8 @@ interface WithdrawalHistory extends RejectionFields {
   calls: Omit<Call, 'what' | 'times' | 'last_at'>[]
   told: Omit<AttemptStep, 'what'>[]
   /**
-   * Time at which the simulated bank processed the withdrawal; calls to the simulator are not
-   * journaled.
+   * Time at which the simulated bank received the order, shown as the step `sent`: calls to the
+   * simulator are not journaled.
    */
   taken_at: string | null
 }

@@ -33,7 +33,9 @@ export interface MembersAndInvitations {
   invitations: Invitation[]
 }
 
-type OpenDialog = { deed: 'role' | 'remove' | 'leave'; member: Member } | { again: Invitation }
+type OpenDialog =
+  | { kind: 'role' | 'remove' | 'leave'; member: Member }
+  | { kind: 'resend'; invitation: Invitation }
 
 interface MemberListProps {
   people: MembersAndInvitations
@@ -67,8 +69,8 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
         <ul aria-label={t('title')}>
           {data.members.map(member => {
             const isMe = member.user_id === currentUserId
-            const showDialog = (deed: 'role' | 'remove' | 'leave') => () =>
-              setOpenDialog({ deed, member })
+            const showDialog = (kind: 'role' | 'remove' | 'leave') => () =>
+              setOpenDialog({ kind, member })
             const buttonProps = {
               variant: 'plain',
               'aria-describedby': `member-${member.user_id}`,
@@ -106,7 +108,9 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
                 <InvitationRow
                   key={invitation.id}
                   invitation={invitation}
-                  onResend={canWrite ? () => setOpenDialog({ again: invitation }) : undefined}
+                  onResend={
+                    canWrite ? () => setOpenDialog({ kind: 'resend', invitation }) : undefined
+                  }
                   onDone={refresh}
                 />
               ))}
@@ -114,10 +118,10 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
           </Sheet>
         </section>
       ) : null}
-      {openDialog && 'again' in openDialog ? (
-        <InviteDialog invitationToResend={openDialog.again} onClose={close} onDone={refresh} />
+      {openDialog?.kind === 'resend' ? (
+        <InviteDialog invitationToResend={openDialog.invitation} onClose={close} onDone={refresh} />
       ) : null}
-      {openDialog && 'deed' in openDialog && openDialog.deed === 'role' ? (
+      {openDialog?.kind === 'role' ? (
         <RoleDialog
           member={openDialog.member}
           currentUserId={currentUserId}
@@ -125,10 +129,10 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
           onDone={refresh}
         />
       ) : null}
-      {openDialog && 'deed' in openDialog && openDialog.deed === 'remove' ? (
+      {openDialog?.kind === 'remove' ? (
         <RemoveDialog member={openDialog.member} onClose={close} onDone={refresh} />
       ) : null}
-      {openDialog && 'deed' in openDialog && openDialog.deed === 'leave' ? (
+      {openDialog?.kind === 'leave' ? (
         <LeaveDialog name={openDialog.member.full_name} onClose={close} />
       ) : null}
     </>
