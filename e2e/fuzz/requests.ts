@@ -84,13 +84,18 @@ export function makeRequest(
   }
 }
 
-/** Omits endless responses, because they would block a connection. */
+/**
+ * Lists DELETE last, so that the other methods still find their resources. Omits endless responses,
+ * because they would block a connection.
+ */
 function listRouteMethods(routes: Routes): [route: Routes[number], method: string][] {
-  return routes
+  const all = routes
     .filter(({ segments }) => !STREAMING_PATHS.has(`/${segments.join('/')}`))
     .flatMap(route =>
       [...route.handlers.keys()].map((method): [typeof route, string] => [route, method]),
     )
+  const isDelete = ([, method]: (typeof all)[number]) => method === 'DELETE'
+  return [...all.filter(entry => !isDelete(entry)), ...all.filter(isDelete)]
 }
 
 const STREAMING_PATHS = new Set(

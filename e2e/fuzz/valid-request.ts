@@ -40,7 +40,7 @@ const ID_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   tokens: ({ random, world }) => [random.pick(world.spareTokens)],
   endpoints: ({ random, world }) => [random.pick(world.endpoints)],
   deliveries: ({ random, world }) => [random.pick(world.deliveries)],
-  // The third account, because no other operation uses it.
+  // The suspended account: activating it does not affect the merchants of the other requests.
   accounts: ({ world }) => [world.accounts[2] ?? ''],
 }
 
@@ -97,6 +97,8 @@ const BODY_BUILDERS: Record<string, (context: RequestContext) => JsonFields> = {
   'POST /withdrawals': withdrawalFields,
   'PATCH /dashboard/members/[id]': ({ random }) =>
     toFields({ role: random.pick(['finance', 'developer', 'viewer']) }),
+  // Members of the fuzzer have issued no tokens to decide about.
+  'DELETE /dashboard/members/[id]': () => toFields({}),
   'POST /dashboard/invitations': ({ random }) =>
     toFields({
       email: `Invited-${random.between(1, 20)}@troco.example`,
@@ -152,6 +154,8 @@ const QUERY_BUILDERS: Record<string, (context: RequestContext) => Query> = {
   ],
   'GET /dashboard/audit': ({ random }) => auditQuery(random),
   'GET /admin/audit': ({ random }) => auditQuery(random),
+  'GET /dashboard/audit/export': ({ random }) => [['locale', 'en'], ...auditQuery(random)],
+  'GET /admin/audit/export': ({ random }) => [['locale', 'pt-BR'], ...auditQuery(random)],
 }
 
 type Handler = Endpoint | AccountlessEndpoint

@@ -154,7 +154,7 @@ async function copyHistory(): Promise<string> {
 test('a valid history has no findings, and the checked rows are counted', async () => {
   const all = await runVerification(template)
   expect(all.findings).toEqual(
-    Object.values(INVARIANTS).map(invariant => ({ promise: invariant, wrong: null })),
+    Object.values(INVARIANTS).map(invariant => ({ invariant, violation: null })),
   )
   expect(all).toMatchObject({ transfers: 24, entries: 48, ledgers: 12 })
   const ofAccount = await runVerification(template, ACCOUNT)
