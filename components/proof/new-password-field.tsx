@@ -21,7 +21,7 @@ export function NewPasswordField({ label, problem }: NewPasswordFieldProps) {
   const missing = PASSWORD_MIN - length
   const hint =
     length === 0 ? t('hint') : missing > 0 ? t('missing', { missing }) : t('length', { length })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the value when it was refused
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs only when `problem` changes, to store the refused value
   useEffect(() => {
     if (problem === 'invalid' && isPasswordLength(value)) setRefusedValue(value)
   }, [problem])

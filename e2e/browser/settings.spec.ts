@@ -107,7 +107,7 @@ test.describe('in English, on a phone', () => {
     await page.goto('/test/settings')
     await expect(page.getByLabel('Account name')).toBeDisabled()
     await page.goto('/test/settings/tokens')
-    await expect(page.getByText('Only the account')).toBeVisible()
+    await expect(page.getByText('Only owners and developers')).toBeVisible()
     await expect(page.getByTestId('token-row').getByRole('button')).toHaveCount(0)
   })
 })

@@ -36,7 +36,7 @@ function createLogger(): pino.Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: label => ({ level: label }) },
     mixin: () => {
-      const { ip: _ip, turn: _turn, ...logged } = currentLogContext()
+      const { ip: _ip, tokenPrefix: _tokenPrefix, ...logged } = currentLogContext()
       return logged
     },
     redact: { paths: REDACTED_FIELDS.flatMap(name => [name, `*.${name}`]), censor: '[hidden]' },
@@ -60,8 +60,8 @@ export interface LogContext {
   accountId?: string
   /** Client address. It is stored in the audit log and omitted from log lines. */
   ip?: string | null
-  /** Beginning of the token: takes turns in lib/base/db/fair-pool.ts until the account is known. Not logged. */
-  turn?: string
+  /** Identifies the caller to lib/base/db/fair-pool.ts until the account is known. Not logged. */
+  tokenPrefix?: string
 }
 
 const CONTEXT_STORAGE_KEY = Symbol.for('troco.log.contexts')

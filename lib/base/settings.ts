@@ -1,4 +1,4 @@
-// Over the house budget: one list has every variable with its rule, message and documentation.
+// Over the line limit: one list has every variable with its rule, message and documentation.
 
 import { isIP } from 'node:net'
 import * as z from 'zod'

@@ -23,7 +23,7 @@ const NON_VERB_FILES =
 const VAGUE_NAME = /^(index|utils?|helpers?|types|service|manager|constants|misc|common)\.(ts|tsx)$/
 const PAGE_FILE = /^(page|layout|loading|error|global-error|not-found)\.tsx$/
 /** Beginning of the comment in which a file over its line budget states the reason. */
-const EXCEPTION_PREFIX = 'Over the house budget:'
+const EXCEPTION_PREFIX = 'Over the line limit:'
 
 const ALL_SOURCES = /^(app|bench|bin|components|e2e|lib|prisma)\//
 

@@ -19,7 +19,7 @@ import { listEndpoints } from '#lib/services/webhooks/queries.ts'
 import { countFailed } from '#lib/services/webhooks/resend.ts'
 import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
 import {
-  listDeliveriesOf,
+  listDeliveriesByReference,
   readDeliveriesQuery,
   resolveReference,
 } from '#lib/views/dashboard/deliveries.ts'
@@ -40,7 +40,7 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
   const query = readDeliveriesQuery(await searchParams, account.timeZone)
   const [t, page, endpoints, resendable, delivery] = await Promise.all([
     getTranslations('webhooks'),
-    listDeliveriesOf(account.id, mode, query),
+    listDeliveriesByReference(account.id, mode, query),
     listEndpoints(account.id, mode),
     countResendable(account.id, mode, query),
     id ? findDelivery(account, mode, id) : undefined,

@@ -55,8 +55,8 @@ export class FairPool extends Pool {
   }
 
   #wait(callback: Callback): void {
-    const { accountId, turn, ip } = currentLogContext()
-    const account = accountId ?? turn ?? ip ?? ''
+    const { accountId, tokenPrefix, ip } = currentLogContext()
+    const account = accountId ?? tokenPrefix ?? ip ?? ''
     const waiting = this.#queues.get(account) ?? new Set()
     this.#queues.set(account, waiting)
     const began = performance.now()

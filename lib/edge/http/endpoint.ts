@@ -84,8 +84,8 @@ export function respondTo(
   respond: (state: RequestState) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   const { requestId, ip, method } = incoming
-  const turn = readTokenPrefix(incoming)
-  return withLogContext({ requestId, ip, turn }, async logContext => {
+  const tokenPrefix = readTokenPrefix(incoming)
+  return withLogContext({ requestId, ip, tokenPrefix }, async logContext => {
     const began = performance.now()
     const state: RequestState = { incoming, logContext, allowances: [], places: new Places() }
     const response = await respond(state).catch(error => errorResponse(error, errorFormat))

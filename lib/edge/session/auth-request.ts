@@ -18,7 +18,10 @@ export function refuseAuthRequest(request: NextRequest, segments: string[]): Res
   return Response.json({ error: 'Malformed request' }, { status: 400 })
 }
 
-/** Returns where to go after signing in: a URL of this server. next-auth's own throws on others. */
+/**
+ * Returns the requested URL if it belongs to this server, else the server's root. next-auth's default
+ * callback throws on a text that is no URL.
+ */
 export function ownUrl(requested: unknown, baseUrl: string): string {
   const url = typeof requested === 'string' ? URL.parse(requested, baseUrl) : null
   return url?.origin === baseUrl ? url.href : baseUrl

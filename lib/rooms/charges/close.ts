@@ -1,4 +1,4 @@
-// Over the house budget: all ways to end a charge without money share one statement.
+// Over the line limit: all ways to end a charge without money share one statement.
 
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
@@ -28,7 +28,7 @@ export async function closeCharges(
   closings: Closing[],
   outcome: 'expired' | 'failed',
 ): Promise<{ id: string }[]> {
-  const rows = await close<{ id: string }>(closings, outcome, ID)
+  const rows = await close<{ id: string }>(closings, outcome, idAsJson)
   if (rows.length > 0) wake('deliveries')
   return rows
 }
@@ -41,13 +41,13 @@ export function closeUnreported(
   closings: Omit<Closing, 'lease'>[],
   unreported: Prisma.Sql,
 ): Promise<{ id: string }[]> {
-  return close(closings, 'expired', ID, {
+  return close(closings, 'expired', idAsJson, {
     further: Prisma.sql`AND c.due_at <= now() AND (${unreported})`,
     locking: Prisma.sql`SKIP LOCKED`,
   })
 }
 
-const ID = Prisma.sql`json_build_object('id', c.id)`
+const idAsJson = Prisma.sql`json_build_object('id', c.id)`
 
 function close<Row>(
   closings: Closing[],

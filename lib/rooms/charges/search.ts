@@ -1,4 +1,4 @@
-// Over the house budget: the condition on rows and the condition on the index must match the same
+// Over the line limit: the condition on rows and the condition on the index must match the same
 // charges, so both are here.
 
 import { Prisma } from '#lib/base/db/client.ts'

@@ -34,9 +34,9 @@ export async function listIssuedTokens({ accountId, userId }: Issuer): Promise<I
 }
 
 /**
- * Returns a function that adopts or revokes the active tokens that exceed the present role of their
- * issuer, as decided. It refuses unless exactly these are decided, and to adopt what the actor does not
- * hold. It runs in the transaction that has changed the role, under the account's lock.
+ * Returns a function that adopts or revokes the issuer's active tokens that exceed the issuer's new
+ * role. It refuses if `decisions` do not name exactly these tokens, or if the actor lacks a permission of
+ * an adopted one. Call it in the transaction that changes the role, under the account's lock.
  */
 export function createTokenSettlement(
   issuer: Issuer,

@@ -2,7 +2,7 @@ import http, { type ClientRequest } from 'node:http'
 import https from 'node:https'
 import type { Address } from '#lib/services/webhooks/address.ts'
 import { buildPinnedOptions } from '#lib/services/webhooks/connection.ts'
-import { stoppedBy } from '#lib/services/webhooks/failure.ts'
+import { exchangeError } from '#lib/services/webhooks/failure.ts'
 import { readResponse, type WebhookResponse } from '#lib/services/webhooks/response.ts'
 import type { Target } from '#lib/services/webhooks/target.ts'
 
@@ -45,7 +45,7 @@ export function exchange(
   const result = { ...INITIAL }
   return new Promise(resolve => {
     const request = openRequest(call, address, isPooled)
-    const timer = setTimeout(() => fail(stoppedBy('connect_timeout')), connectMs)
+    const timer = setTimeout(() => fail(exchangeError('connect_timeout')), connectMs)
     const interrupt = () => fail(signal.reason)
     const seen = watchHead(request, fail)
     signal.addEventListener('abort', interrupt)
@@ -59,7 +59,7 @@ export function exchange(
       end()
     })
     request.on('error', fail)
-    request.once('close', () => fail(stoppedBy('closed')))
+    request.once('close', () => fail(exchangeError('closed')))
     if (signal.aborted) interrupt()
     else request.end(call.body)
 
@@ -69,8 +69,8 @@ export function exchange(
     }
 
     /**
-     * Ends the exchange with an error. Ignored after the header: the body received until then
-     * counts.
+     * Ends the exchange with an error. After the response headers, the error is ignored and the part
+     * of the body received so far is used.
      */
     function fail(error: unknown) {
       if (seen.head || result.error) return
@@ -107,7 +107,7 @@ function watchHead(request: ClientRequest, fail: (error: Error) => void) {
   const seen = { head: false, bytes: 0 }
   const count = (chunk: Buffer) => {
     seen.bytes += chunk.length
-    if (seen.bytes > BEFORE_HEAD_BYTES_MAX) fail(stoppedBy('no_answer'))
+    if (seen.bytes > BEFORE_HEAD_BYTES_MAX) fail(exchangeError('no_answer'))
   }
   request.once('socket', socket => {
     socket.on('data', count)
@@ -115,7 +115,7 @@ function watchHead(request: ClientRequest, fail: (error: Error) => void) {
   })
   request.once('upgrade', (_response, socket) => {
     socket.destroy()
-    fail(stoppedBy('other_protocol'))
+    fail(exchangeError('other_protocol'))
   })
   return seen
 }

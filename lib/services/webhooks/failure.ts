@@ -1,7 +1,7 @@
 import type { CodeWithoutParams, Problem } from '#lib/services/webhooks/problem.ts'
 
-export class Stopped extends Error {
-  override readonly name = 'Stopped'
+export class ExchangeError extends Error {
+  override readonly name = 'ExchangeError'
   readonly problem: Problem
 
   constructor(problem: Problem) {
@@ -10,8 +10,8 @@ export class Stopped extends Error {
   }
 }
 
-export function stoppedBy(code: CodeWithoutParams): Stopped {
-  return new Stopped({ code, params: {} })
+export function exchangeError(code: CodeWithoutParams): ExchangeError {
+  return new ExchangeError({ code, params: {} })
 }
 
 /** Maps error codes of Node, OpenSSL and the HTTP parser to problems. */
@@ -31,8 +31,8 @@ const ERROR_PATTERNS: [RegExp, CodeWithoutParams][] = [
 
 export function errorToProblem(error: unknown, hostname: string): Problem {
   // Compares names, not classes: a process can load this module twice.
-  const { name: kind, problem, code = '' } = error as Stopped & NodeJS.ErrnoException
-  if (kind === 'Stopped') return problem
+  const { name: kind, problem, code = '' } = error as ExchangeError & NodeJS.ErrnoException
+  if (kind === 'ExchangeError') return problem
   if (/^ERR_TLS_CERT_ALTNAME/.test(code))
     return { code: 'certificate_name', params: { name: hostname } }
   const match = ERROR_PATTERNS.find(([pattern]) => pattern.test(code))

@@ -2,7 +2,7 @@ import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { orderAddresses } from '#lib/services/webhooks/connection.ts'
 import { type Call, type Exchange, exchange } from '#lib/services/webhooks/exchange.ts'
-import { errorToProblem, Stopped, stoppedBy } from '#lib/services/webhooks/failure.ts'
+import { ExchangeError, errorToProblem, exchangeError } from '#lib/services/webhooks/failure.ts'
 import type { Problem } from '#lib/services/webhooks/problem.ts'
 import type { ResolveName } from '#lib/services/webhooks/resolve-name.ts'
 import { parseRetryAfter, responseToProblem } from '#lib/services/webhooks/response.ts'
@@ -49,8 +49,8 @@ export async function postWebhook(
   const { connectMs = CONNECT_MS, totalMs = TOTAL_MS } = options
   const startedAt = performance.now()
   const controller = new AbortController()
-  const interrupt = () => controller.abort(stoppedBy('interrupted'))
-  const timeout = new Stopped({ code: 'timeout', params: { seconds: totalMs / 1_000 } })
+  const interrupt = () => controller.abort(exchangeError('interrupted'))
+  const timeout = new ExchangeError({ code: 'timeout', params: { seconds: totalMs / 1_000 } })
   const timer = setTimeout(() => controller.abort(timeout), totalMs)
   options.signal?.addEventListener('abort', interrupt)
   if (options.signal?.aborted) interrupt()

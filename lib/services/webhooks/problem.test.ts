@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { errorToProblem, Stopped } from '#lib/services/webhooks/failure.ts'
+import { ExchangeError, errorToProblem } from '#lib/services/webhooks/failure.ts'
 import { responseToProblem } from '#lib/services/webhooks/response.ts'
 
 test.each([
@@ -20,7 +20,7 @@ test.each([
 
 test('timeouts and unsuccessful statuses are reported by their code', () => {
   const late = { code: 'timeout', params: { seconds: 15 } } as const
-  expect(errorToProblem(new Stopped(late), 'shop.example')).toEqual(late)
+  expect(errorToProblem(new ExchangeError(late), 'shop.example')).toEqual(late)
   const response = { headers: {}, body: '' }
   const codeOf = (status: number) => responseToProblem({ ...response, status })?.code
   expect([500, 404, 302, 101, 410].map(codeOf)).toEqual([

@@ -31,7 +31,7 @@ export function readDeliveriesQuery(params: SearchParams, timeZone: string): Del
   return deliveriesQuery.parse({ ...query, limit: `${PAGE_SIZE}` })
 }
 
-export async function listDeliveriesOf(
+export async function listDeliveriesByReference(
   accountId: string,
   mode: Mode,
   query: DeliveriesQuery,

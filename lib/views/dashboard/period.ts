@@ -1,7 +1,7 @@
 import { PERIODS, type Period, type SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const DAYS: Partial<Record<Period, number>> = { today: 1, '7d': 7, '30d': 30, '90d': 90 }
-/** Dates from the year 2000 on: the first years have no time zone data, and PIX is younger. */
+/** Dates from 2000 on: PIX began in 2020, and PostgreSQL has no time zone data for very early years. */
 const DATE = /^2\d{3}-\d\d-\d\d$/
 
 /** Time from the first midnight to the midnight after the last day, in the merchant's time zone. */

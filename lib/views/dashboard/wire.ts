@@ -25,7 +25,8 @@ const Home = z.object({
   /** Median time from creation to payment of charges paid in the last 30 days. */
   median_seconds: z.number().min(0).nullable(),
   /**
-   * Latest deliveries of the last week that were delivered or attempted; null if there are none.
+   * Share delivered and mean duration of the latest attempted deliveries of the last week, without
+   * stopped ones; null if there are none.
    */
   webhooks: z
     .object({ delivered: z.number().min(0).max(1), mean_ms: z.int().nullable() })

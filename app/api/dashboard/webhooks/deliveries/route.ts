@@ -2,7 +2,7 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { pageResult } from '#lib/edge/http/page.ts'
 import { deliveriesQuery } from '#lib/services/webhooks/schema.ts'
 import { DeliveryPage } from '#lib/services/webhooks/wire.ts'
-import { listDeliveriesOf } from '#lib/views/dashboard/deliveries.ts'
+import { listDeliveriesByReference } from '#lib/views/dashboard/deliveries.ts'
 
 export const GET = endpoint({
   method: 'GET',
@@ -11,6 +11,6 @@ export const GET = endpoint({
   query: deliveriesQuery,
   response: DeliveryPage,
   async handle({ account, mode, query }) {
-    return pageResult(await listDeliveriesOf(account.id, mode, query))
+    return pageResult(await listDeliveriesByReference(account.id, mode, query))
   },
 })
