@@ -42,7 +42,7 @@ export function TokenRow({ token, onRevoke, onRotate, onAdopt }: TokenRowProps) 
       </div>
       <Times token={token} />
       {!isActiveStatus(status) || !onRevoke ? null : (
-        <div className="flex gap-1 max-md:-ml-2.5 md:-mt-2 md:justify-end">
+        <div className="flex flex-wrap gap-1 max-md:-ml-2.5 md:-mt-2 md:justify-end">
           {onAdopt ? (
             <Button variant="plain" aria-describedby={`token-${id}`} onClick={onAdopt}>
               {t('adopt')}
