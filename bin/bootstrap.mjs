@@ -1,4 +1,4 @@
-// Entry point of every npm script. Runs on the installed Node (20 or newer) and starts the pinned one.
+// Entry point of all npm scripts. Runs on the installed Node (20 or newer), starts the pinned one.
 import { spawn } from 'node:child_process'
 import { delimiter, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,9 +10,7 @@ const parent = process.ppid
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 const [command = 'start', ...rest] = process.argv.slice(2)
 const commandArgs = command === 'troco' ? rest : [command, ...rest]
-/**
- * Interval for checking the parent process. If the parent has exited, the child receives SIGTERM.
- */
+/** Poll interval: if the parent process has exited, the child receives SIGTERM. */
 const ORPHAN_CHECK_MS = 100
 const isTestCommand = ['test', 'verify', 'torture'].includes(command)
 /** Development commands, which bin/troco.ts does not contain. */
@@ -32,10 +30,7 @@ try {
 }
 runPinnedNode(findNode(), [PROGRAMS[command] ?? 'bin/troco.ts', ...commandArgs])
 
-/**
- * Runs the program with the pinned Node and exits with its status. If this process is killed, the open
- * IPC channel closes and the child shuts down by itself, the database last.
- */
+/** Exits with the child's status. If this process dies, the closed IPC channel stops the child. */
 function runPinnedNode(node, args) {
   const path = resolve('node_modules/.bin') + delimiter + (process.env.PATH ?? '')
   const flags = ['--disable-warning=ExperimentalWarning']

@@ -2,7 +2,6 @@ import { openRuntime, type Runtime } from '#bin/runtime.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 
-/** Runs a command with settings and a migrated database, and closes both afterwards. */
 export async function withRuntime(
   work: (runtime: Runtime) => Promise<void>,
   options: { isSupervised?: boolean } = {},

@@ -25,8 +25,7 @@ export type Secrets = z.infer<typeof Secrets>
 export function openDataFolder(path: string): { folder: string; secrets: Secrets } {
   const folder = resolve(path)
   try {
-    // 0711: started by root, PostgreSQL runs as another user, who must enter the folder but not
-    // list it.
+    // 0711: started by root, PostgreSQL runs as another user, who must enter but not list it.
     if (!statSync(folder, { throwIfNoEntry: false }))
       mkdirSync(folder, { recursive: true, mode: 0o711 })
     const file = join(folder, 'secrets.json')

@@ -8,9 +8,7 @@ import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { createDemoData, DEMO_ADMIN, DEMO_MERCHANT } from '#prisma/seed.ts'
 
-/**
- * Id of the advisory lock: servers that start at once on one database create the demo data once.
- */
+/** Advisory lock id: servers that start at once on one database create the demo data once. */
 const LOCK_ID = 72_707_370
 
 export interface Demo {

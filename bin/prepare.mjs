@@ -1,5 +1,4 @@
-// Updates packages, the pinned Node, the Prisma client and the build, each only if its inputs have
-// changed. Runs on the installed Node, before any package is there.
+// Updates packages, Node, Prisma client and build. Runs on the installed Node without packages.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -16,18 +15,13 @@ import { join, resolve } from 'node:path'
 
 /** First version with type stripping, argon2 and WebAssembly module imports. */
 const NODE_MIN = [24, 7]
-/** Interval of progress messages, so that a long step does not look as if it hangs. */
 const PROGRESS_INTERVAL_MS = 10_000
 const BUILDS_MAX = 2
-/** Folders inside the sources that are not part of a build. */
 const FOLDERS_NOT_BUILT = ['lib/base/db/generated', 'lib/testing']
 const LOCK_TOUCH_INTERVAL_MS = 500
 const LOCK_STALE_MS = 5_000
 
-/**
- * Runs the outdated steps: packages, database client and, if `pages` is true, the build. Takes no
- * lock if all steps are up to date.
- */
+/** Runs the outdated steps, the build only if `pages`. Takes no lock if all are up to date. */
 export async function prepare({ pages }) {
   mkdirSync('.cache', { recursive: true })
   // Next rewrites the tsconfig that it reads, so it gets a copy.
@@ -95,7 +89,6 @@ function removeOldBuilds() {
   }
 }
 
-/** Hashes the names and contents of all files that a step depends on. */
 function fingerprint(paths) {
   const hash = createHash('sha256').update(`${process.platform} ${process.arch}`)
   const add = path => {
@@ -157,10 +150,7 @@ function runStep({ title, command, env = () => ({}), after = () => {} }) {
   })
 }
 
-/**
- * Runs work while holding the checkout's lock file. The holder touches the file regularly; a file
- * not touched for LOCK_STALE_MS belongs to a dead process.
- */
+/** The holder touches the lock file; after LOCK_STALE_MS without a touch, the holder is dead. */
 async function withLock(work) {
   const lock = '.cache/bootstrap.lock'
   while (!tryLock(lock)) {

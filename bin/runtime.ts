@@ -19,10 +19,7 @@ interface Options {
   isSupervised?: boolean
 }
 
-/**
- * Loads settings and secrets, opens the database and migrates it. An embedded PostgreSQL is shared
- * between processes and stops with the last one.
- */
+/** Opens and migrates the database. An embedded PostgreSQL is shared; its last user stops it. */
 export async function openRuntime(options: Options = {}): Promise<Runtime> {
   loadEnvFile('.env')
   const { TROCO_ENV, TROCO_DATA, DATABASE_URL, TROCO_SECRET, DEMO_PASSWORD, PUBLIC_URL } = env()

@@ -4,10 +4,7 @@ import { log } from '#lib/base/log.ts'
 
 const CHECK_MS = 500
 
-/**
- * Restarts the embedded PostgreSQL when it dies. If the port is the same, connections recover; if
- * not, this process stops, so that its supervisor restarts it.
- */
+/** Restarts PostgreSQL when it dies. If the port changes, this process stops, to be restarted. */
 export function supervisePostgres(
   first: Embedded,
   open: () => Promise<Embedded>,

@@ -24,7 +24,7 @@ const HELP = `Usage: npm run -s troco -- <command>
                                        print the secret that signs webhooks of charges and withdrawals
 `
 
-/** Prints the help to standard output if requested; after an unknown command, to standard error with exit code 1. */
+/** Prints to standard output if requested; after an unknown command to standard error, exit 1. */
 export function showHelp(args: string[]): void {
   const isRequested = args.length === 0 || args[0] === 'help' || args[0] === '--help'
   if (isRequested) {

@@ -59,10 +59,7 @@ function openDemoIfLocal(runtime: Runtime): Promise<Demo> | null {
   return env().TROCO_ENV === 'local' && runtime.folder ? openDemo(runtime.folder) : null
 }
 
-/**
- * Checks the port before starting the database, so that a second `npm start` fails early. Waits up
- * to 3 s for a Troco server that is still shutting down.
- */
+/** Called before the database starts: a second `npm start` fails early. Waits for a shutdown. */
 async function requireFreePort(port: number, host: string): Promise<void> {
   const deadline = Date.now() + PORT_WAIT_MS
   for (;;) {
