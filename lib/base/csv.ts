@@ -1,20 +1,14 @@
 /** Byte order mark: without it, Excel reads UTF-8 as Windows-1252. */
 export const CSV_BOM = '\uFEFF'
 
-/**
- * Content of a cell. An amount in cents is an object, so that a plain number is never formatted as
- * money.
- */
+/** An amount in cents is an object, so that a plain number is never formatted as money. */
 export type CsvCell = string | number | { amount: number } | null
 
 /** Text that a spreadsheet would evaluate as a formula, including full-width signs. */
 const FORMULA = /^\s*[=+\-@＝＋－＠\t\r]|^[\t\r]/
 const NEEDS_QUOTES = /[",;\t\r\n]|^\s|\s$/
 
-/**
- * Serializes a row for spreadsheets of the locale: `;` and a decimal comma in Portuguese, `,` and a
- * decimal point elsewhere. Text that looks like a formula gets an apostrophe in front.
- */
+/** Uses `;` and a decimal comma in Portuguese. Text like a formula gets an apostrophe in front. */
 export function csvLine(cells: CsvCell[], locale: string): string {
   const isPortuguese = locale.startsWith('pt')
   const formatted = cells.map(cell => {
@@ -27,10 +21,7 @@ export function csvLine(cells: CsvCell[], locale: string): string {
   return `${formatted.join(isPortuguese ? ';' : ',')}\r\n`
 }
 
-/**
- * Returns a formatter of times that spreadsheets can parse: 21/11/2026 09:05:03, in English
- * 2026-11-21 09:05:03.
- */
+/** Formats times that spreadsheets parse: 21/11/2026 09:05:03, in English 2026-11-21 09:05:03. */
 export function csvTimeFormatter(locale: string, timeZone: string): (at: string) => string {
   const format = new Intl.DateTimeFormat(locale === 'en' ? 'sv-SE' : locale, {
     ...{ year: 'numeric', month: '2-digit', day: '2-digit' },

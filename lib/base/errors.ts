@@ -41,10 +41,7 @@ export function refuse<Code extends ErrorCode>(
   return new TrocoError(code, text, { ...(field && { fields: { [field]: [text] } }), ...details })
 }
 
-/**
- * Returns the error for one field. `rule` follows the field's name in the message, as in `must be a
- * number`.
- */
+/** `rule` follows the field's name in the message, as in `must be a number`. */
 export function invalidInput(field: string, rule: string): TrocoError {
   const message = `${field} ${rule}`
   return refuse('invalid_input', { message, fields: { [field]: [message] } })
@@ -54,10 +51,7 @@ export function isTrocoError(error: unknown): error is TrocoError {
   return error instanceof Error && error.name === 'TrocoError'
 }
 
-/**
- * Codes of PostgreSQL, the socket and Prisma for a database that is temporarily unreachable or cannot
- * write. 53…: disk, memory or connections exhausted; 58030: I/O error; 25006: read-only.
- */
+/** Database unreachable or read-only (25006), resources exhausted (53…), I/O error (58030). */
 const UNAVAILABLE_CODES =
   /^(08...|57P0[1-3]|57014|53...|58030|25006|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024|P2028)$/
 
@@ -74,10 +68,7 @@ interface DatabaseErrorInfo {
   table: string | undefined
 }
 
-/**
- * Extracts code, constraint and table from a database error. Its message and `detail` can contain
- * whole rows, including payers' documents, so they must not be logged.
- */
+/** The message and `detail` can contain whole rows with payers' documents: never log them. */
 export function parseDatabaseError(error: unknown): DatabaseErrorInfo {
   const info: DatabaseErrorInfo = { code: undefined, constraint: undefined, table: undefined }
   let current: unknown = error
@@ -119,8 +110,7 @@ function constraintOf(layer: Record<string, unknown>): string | undefined {
   if (typeof constraint === 'object' && constraint !== null) {
     return nonEmptyString((constraint as Record<string, unknown>).index)
   }
-  // The adapter reports a CHECK's name only in the message: the last quoted word, in every
-  // language.
+  // A CHECK's name is only in the adapter's message: the last quoted word, in every language.
   if (layer.originalCode !== '23514' || typeof originalMessage !== 'string') return undefined
   return [...originalMessage.matchAll(/["«»„“”]\s?([a-z0-9_]+)\s?["«»“”]/g)].at(-1)?.[1]
 }

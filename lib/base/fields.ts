@@ -1,10 +1,7 @@
 import * as z from 'zod'
 import { isUuid } from '#lib/base/ids.ts'
 
-/**
- * Returns zod options with the message of a field: `is required` if it is missing, else `must …`.
- * lib/edge prepends the field's name.
- */
+/** `is required` if the field is missing, else `must …`; lib/edge prepends the field's name. */
 export function must(rule: string) {
   return {
     error: (issue: { input?: unknown }) =>
@@ -12,10 +9,7 @@ export function must(rule: string) {
   }
 }
 
-/**
- * Returns OpenAPI metadata of a field. If a zod schema has no equivalent in JSON Schema, its
- * metadata has, under `like`, another zod schema for the same values.
- */
+/** Where JSON Schema has no equivalent, `like` in the metadata is a schema of the same values. */
 export function openApiMeta(description: string, ...examples: unknown[]) {
   return examples.length > 0 ? { description, examples } : { description }
 }
@@ -81,10 +75,7 @@ export function pickFields<Shape extends z.ZodRawShape>(
 
 export const anyObject = z.record(z.string(), z.unknown())
 
-/**
- * Returns the schema of an object with any keys. Not z.record, which would drop a key named
- * `__proto__`.
- */
+/** Not z.record, which would drop a key named `__proto__`. */
 export function freeObject(bytesMax: number, keysMax?: number) {
   return z
     .custom<Record<string, unknown>>(isObject, must('be an object'))
@@ -122,7 +113,7 @@ const timeFilter = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })], must(TIME_RULE))
   .refine(isParsableTime, must(TIME_RULE))
 
-/** Accepts times that PostgreSQL parses (UTC offsets below 16 hours) and that are not before 1970. */
+/** Accepts times since 1970 that PostgreSQL parses (UTC offsets below 16 hours). */
 function isParsableTime(value: string): boolean {
   return (
     value.length <= TIME_LENGTH_MAX &&

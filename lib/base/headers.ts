@@ -1,12 +1,7 @@
 /** Header with the client's IP address. The front sets it and discards a value from the client. */
 export const ADDRESS_HEADER = 'x-troco-address'
-/**
- * Header with the request id: a well-formed value from the client, otherwise a new one from the
- * front.
- */
+/** Request id: a well-formed value from the client, otherwise a new one from the front. */
 export const REQUEST_ID_HEADER = 'x-request-id'
 
-/**
- * Header with the path of the request. The front sets it because Next does not pass it to pages.
- */
+/** Path of the request. The front sets it because Next does not pass it to pages. */
 export const PATH_HEADER = 'x-troco-path'

@@ -2,17 +2,13 @@ import { v7 } from 'uuid'
 
 /**
  * Returns a UUIDv7, which sorts by creation time. Generated before the first write, so that a call
- * with an unknown outcome can be retried with the same id. `at` is a past time for demo data.
+ * with an unknown outcome can be retried with the same id.
  */
 export function newId(at?: Date): string {
   return at ? v7({ msecs: at.getTime() }) : v7()
 }
 
-/**
- * Maximum difference between the clock of the process, which sets ids, and the clock of the
- * database, which sets `created_at`. One hour tolerates a machine with the wrong daylight saving
- * time.
- */
+/** Clock of process (ids) against database (`created_at`): one hour for wrong daylight saving. */
 export const CLOCK_SKEW_MS = 3_600_000
 
 /** Returns the lower bound of the ids of rows created at this time or later. */
@@ -25,7 +21,6 @@ export function idUpperBoundAt(ms: number): string {
   return smallestIdAt(ms + CLOCK_SKEW_MS)
 }
 
-/** Returns the smallest UUIDv7 of this millisecond. */
 export function smallestIdAt(ms: number): string {
   const time = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`

@@ -39,7 +39,7 @@ export function deriveKey(purpose: Purpose, secret = env().TROCO_SECRET): KeyObj
   return key
 }
 
-/** Returns a fingerprint of the key that encrypts webhook secrets; it reveals nothing of the key. */
+/** Fingerprint of the key that encrypts webhook secrets; it reveals nothing of the key. */
 export function keyId(): string {
   return createHash('sha256')
     .update(deriveKey('webhook-secrets').export())
@@ -51,10 +51,7 @@ export function hmac(purpose: Purpose, text: string, secret?: string): Buffer {
   return createHmac('sha256', deriveKey(purpose, secret)).update(text).digest()
 }
 
-/**
- * Encrypts with AES-256-GCM. `context` names the row; the result cannot be decrypted in another
- * row.
- */
+/** AES-256-GCM. `context` names the row; the result cannot be decrypted in another row. */
 export function seal(
   text: string,
   context: string,

@@ -1,7 +1,6 @@
 export const LOCALES = ['pt-BR', 'en'] as const
 export type Locale = (typeof LOCALES)[number]
 
-/** Name of each language in that language. */
 export const LANGUAGE_NAMES: Record<Locale, string> = { 'pt-BR': 'Português', en: 'English' }
 
 /** Returns the language of a locale without its region: `pt` for `pt-BR`. */
@@ -9,7 +8,6 @@ export function languageOf(locale: string): string {
   return locale.split('-')[0] ?? locale
 }
 
-/** Returns the locale after this one in the list, and after the last the first. */
 export function nextLocale(locale: Locale): Locale {
   return LOCALES[(LOCALES.indexOf(locale) + 1) % LOCALES.length] ?? locale
 }

@@ -19,10 +19,7 @@ const REDACTED_FIELDS = [
   'pix_key',
 ]
 
-/**
- * Returns the logger of the process. It is on globalThis, because Next bundles its own copy of this
- * module.
- */
+/** On globalThis, because Next bundles its own copy of this module. */
 export function log(): pino.Logger {
   holder[LOGGER_KEY] ??= createLogger()
   return holder[LOGGER_KEY]
@@ -95,8 +92,7 @@ export function describeError(error: unknown): Record<string, unknown> {
   const fault = parseDatabaseError(error)
   if (fault.code !== undefined) return { ...fault }
   if (!(error instanceof Error)) return { kind: typeof error }
-  // Messages of TypeError and ReferenceError contain no stored data; messages of an Invariant must
-  // not.
+  // Messages of type and reference errors contain no stored data; an Invariant's must not.
   const isSafe = isInvariant(error) || /^(Type|Reference)Error$/.test(error.name)
   const message = isSafe ? { message: error.message } : {}
   const frames = error.stack?.split('\n').filter(line => /^\s+at /.test(line)) ?? []

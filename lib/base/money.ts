@@ -14,11 +14,7 @@ export function cents(value: bigint | number | string): number {
 const UNGROUPED = /^\d+$/
 const GROUPED = /^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/
 
-/**
- * Parses an amount in reais to cents, Brazilian or English: `15`, `15,00`, `1.234,56`, `1,234.56`.
- * A separator before the last one or two digits is the decimal separator. Null if invalid or
- * ambiguous.
- */
+/** A separator before the last one or two digits is decimal. Null if invalid or ambiguous. */
 export function parseReais(text: string): number | null {
   const bare = text.replace(/^\s*R\$/, '').replace(/[\s\u00a0]/g, '')
   const [, whole = '', decimal = '', fraction = ''] = /^(.*?)(?:([.,])(\d{1,2}))?$/.exec(bare) ?? []

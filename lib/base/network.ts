@@ -1,9 +1,6 @@
 import { isIPv6, SocketAddress } from 'node:net'
 
-/**
- * Returns the /64 network of an IPv6 address, because a client can use all its addresses. Returns
- * an IPv4 address unchanged.
- */
+/** Returns the /64 of an IPv6 address, because a client can use all of it; IPv4 unchanged. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const short = new SocketAddress({ address, family: 'ipv6' }).address

@@ -26,7 +26,6 @@ export type ReasonParams = Record<string, ReasonParam>
 
 export const reasonParams = z.record(z.string(), z.union([z.string(), z.number()]))
 
-/** Returns the English sentence of a reason, with its parameters filled in. */
 export function formatReason(
   templates: MessageTemplates,
   { code, params }: { code: string; params: ReasonParams },

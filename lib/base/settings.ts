@@ -194,9 +194,7 @@ export function describeVariables(): { name: string; meaning: string; fallback: 
   })
 }
 
-/**
- * Reads the variables; a blank value counts as unset. Throws one error that lists every problem.
- */
+/** A blank value counts as unset. Throws one error that lists every problem. */
 export function readEnv(source: Record<string, string | undefined>): Env {
   const filled = Object.fromEntries(
     Object.keys(schema.shape).map(name => [name, source[name]?.trim() || undefined]),

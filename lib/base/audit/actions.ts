@@ -1,4 +1,4 @@
-/** Every action that is audited. A test fails if the code records an action that is missing here. */
+/** Audited actions. A test fails if the code records an action that is missing here. */
 export const ACTIONS = [
   'account.activated',
   'account.created',
@@ -56,10 +56,7 @@ export const ACTION_GROUPS = [
   ...new Set(ACTIONS.map(action => action.split('.')[0] as ActionGroup)),
 ]
 
-/**
- * Returns the actions that match a filter: a single action, or a group such as `token.*`. Null if
- * none match.
- */
+/** Returns the actions of a filter: one action or a group such as `token.*`. Null if none match. */
 export function matchActions(filter: string): Action[] | null {
   const group = /^(\w+)\.\*$/.exec(filter)?.[1]
   const matches = ACTIONS.filter(action =>
@@ -74,7 +71,7 @@ type DotToUnderscore<Text> = Text extends `${infer Group}.${infer Name}`
   : never
 export type ActionMessageKey = DotToUnderscore<Action>
 
-/** Returns the translation key of an action; null for an action that this version does not know. */
+/** Returns the translation key; null for an action that this version does not know. */
 export function actionMessageKey(action: string): ActionMessageKey | null {
   const known = ACTIONS.find(candidate => candidate === action)
   return known ? (known.replace('.', '_') as ActionMessageKey) : null

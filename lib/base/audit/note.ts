@@ -8,9 +8,7 @@ export function requireActor(userId: string | null) {
   return { type: 'user', id: userId } as const
 }
 
-/**
- * Returns a function that audits a member's actions in an account; services receive it as `note`.
- */
+/** Returns the `note` function of services, which audits a member's actions in an account. */
 export function createAuditNote(accountId: string, userId: string | null) {
   const actor = requireActor(userId)
   return (

@@ -6,10 +6,7 @@ import { filterSql, type Page, readPage } from '#lib/base/db/page.ts'
 import { asJson } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 
-/**
- * Reader of the audit log. Staff of the operator read all rows, members only those of their
- * account.
- */
+/** Staff of the operator read all rows, members only those of their account. */
 export type AuditReader = { staff: true } | { staff: false; accountId: string }
 
 export type AuditQuery = StaffAuditFilters & { cursor?: string; limit: number }
@@ -19,10 +16,7 @@ const isOperator = Prisma.sql`(
   EXISTS (SELECT FROM users o WHERE o.id = r.actor_id AND o.is_admin) AND NOT EXISTS (
     SELECT FROM memberships m WHERE m.account_id = r.account_id AND m.user_id = r.actor_id))`
 
-/**
- * Returns the matching actions, newest first. The filters account, action, actor and period use
- * indexes; target, address and request id are checked while scanning from the newest row.
- */
+/** Account, action, actor and period use indexes; other filters scan from the newest row. */
 export function listAudit(reader: AuditReader, query: AuditQuery): Promise<Page<AuditLine>> {
   const { limit, cursor, created_from, created_to, action } = query
   const orderAndLimit = Prisma.sql`ORDER BY r.id DESC LIMIT ${limit + 1}`
@@ -42,7 +36,6 @@ export function listAudit(reader: AuditReader, query: AuditQuery): Promise<Page<
   return readPage<AuditLine>(rows, limit)
 }
 
-/** Yields all matching actions page by page, for the CSV export. */
 export async function* walkAudit(
   reader: AuditReader,
   filters: StaffAuditFilters,
@@ -70,9 +63,7 @@ function columnsFor(reader: AuditReader): Prisma.Sql {
     CASE WHEN a.id IS NOT NULL THEN json_build_object('id', a.id, 'name', a.name) END AS account`
 }
 
-/**
- * Builds the WHERE conditions. A merchant cannot filter by values that the list hides from them.
- */
+/** A merchant cannot filter by values that the list hides from them. */
 function buildConditions(
   reader: AuditReader,
   { account, actor, target, q }: AuditQuery,

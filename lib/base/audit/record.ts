@@ -38,10 +38,7 @@ export interface MemberAction {
   by: string | null | undefined
 }
 
-/**
- * Returns the INSERT that audits a member's action, as a part of the statement that performs it:
- * one record per row of the CTE `source`. Null without a member: nothing is audited then.
- */
+/** Returns the INSERT that audits each row of the CTE `source`; null without a member. */
 export function recordAction({ action, by }: MemberAction, source: string): Prisma.Sql | null {
   if (!by) return null
   const { ip = null, requestId = null } = currentLogContext()

@@ -27,9 +27,7 @@ interface BatchOptions<Item, Result> {
   run: (items: Item[]) => Promise<Result[]>
   /** Batches of one queue run one after another; different queues run concurrently. */
   queueOf: (item: Item) => string
-  /**
-   * Two items with the same key never share a batch: the later must see the writes of the earlier.
-   */
+  /** Items with one key never share a batch: the later must see the writes of the earlier. */
   keyOf: (item: Item) => string
   batchMax: number
 }
@@ -39,10 +37,7 @@ interface QueuedItem<Item, Result> {
   resolve: (outcome: Outcome<Result>) => void
 }
 
-/**
- * Batches writes to contended rows: items that arrive while a statement runs are collected for the
- * next statement. Each caller gets its own result or error.
- */
+/** Batches writes to contended rows: items that arrive during a statement join the next one. */
 export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>) {
   const { run, queueOf } = options
   const queues = new Map<string, QueuedItem<Item, Result>[]>()
@@ -74,10 +69,7 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
   }
 }
 
-/**
- * Removes the next batch from the queue, oldest first. An item with a repeated key waits for a
- * later batch.
- */
+/** Removes the next batch, oldest first. An item with a repeated key waits for a later batch. */
 function takeNextBatch<Item, Result>(
   queue: QueuedItem<Item, Result>[],
   { keyOf, batchMax }: BatchOptions<Item, Result>,

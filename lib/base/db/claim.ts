@@ -22,10 +22,7 @@ export function leaseMs(): number {
   return env().WORKER_LEASE_SECONDS * 1_000
 }
 
-/**
- * Claims up to `limit` due rows for this caller. The row is the job: its `due_at` moves to the end of
- * the lease, so a crash needs no cleanup.
- */
+/** The row is the job: `due_at` moves to the end of the lease, so a crash needs no cleanup. */
 export function claim(table: JobTable, limit: number, durationMs = leaseMs()): Promise<Claim[]> {
   const rows = Prisma.raw(table)
   const lease = randomUUID()
@@ -44,10 +41,7 @@ export function claim(table: JobTable, limit: number, durationMs = leaseMs()): P
   )
 }
 
-/**
- * Releases a claimed row, which becomes due again in `dueInMs`. Returns false if another worker has
- * claimed it since.
- */
+/** Makes the row due in `dueInMs`. Returns false if another worker has claimed it since. */
 export async function postpone(table: JobTable, claimed: Claim, dueInMs: number): Promise<boolean> {
   const rows = Prisma.raw(table)
   const changed = await db().$executeRaw`
@@ -102,10 +96,7 @@ export function renewLease(table: JobTable, lease: string): () => void {
   return stopRenewal
 }
 
-/**
- * Returns whether this process still renews the lease. Reads memory, not the database. Checked
- * before each call of the bank.
- */
+/** Reads memory, not the database. Checked before each call of the bank. */
 export function isLeaseHeld(claimed: Claim): boolean {
   return heldLeases.has(claimed.lease)
 }

@@ -12,24 +12,16 @@ export type Tx = Prisma.TransactionClient
 
 /** Time limit for getting a connection, counted from the last statement that finished. */
 const CONNECT_TIMEOUT_MS = 2_000
-/**
- * Time limit of a request for a result. If the database does not respond, the response is 503 within
- * 5 s, the wait for a connection included.
- */
+/** Time limit of a result: with the wait for a connection, a 503 takes 5 s at most. */
 const QUERY_TIMEOUT_MS = 2_800
-/**
- * Limit on the server, shorter than QUERY_TIMEOUT_MS, so that no statement outlives its request.
- */
+/** Limit on the server, below QUERY_TIMEOUT_MS, so that no statement outlives its request. */
 const STATEMENT_TIMEOUT_MS = 2_600
 
 const DATABASE_KEY = Symbol.for('troco.db')
 const POOL_KEY = Symbol.for('troco.db.pool')
 const holder = globalThis as typeof globalThis & { [DATABASE_KEY]?: Database; [POOL_KEY]?: Pool }
 
-/**
- * Returns the Prisma client of the process. It is on globalThis, because Next bundles its own copy of
- * this module.
- */
+/** On globalThis, because Next bundles its own copy of this module. */
 export function db(): Database {
   if (!holder[DATABASE_KEY]) openPool()
   return holder[DATABASE_KEY] as Database
@@ -105,10 +97,7 @@ function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string {
   return `-c timezone=UTC${limit}`
 }
 
-/**
- * Returns the name of a prepared statement, a hash of its text: a name reused for other SQL would
- * run the old statement.
- */
+/** A hash of the SQL: a name reused for other SQL would run the old statement. */
 export function statementName(sql: string): string | undefined {
   return env().PG_NAMED_STATEMENTS ? deriveStatementName(sql) : undefined
 }

@@ -9,10 +9,7 @@ export function utcText(column: string): Prisma.Sql {
   return Prisma.raw(`to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`)
 }
 
-/**
- * Account of a statement: its id, or the id with a proof. `proof` is SQL that returns the id, or
- * fails the statement if the caller is invalid.
- */
+/** `proof` is SQL that returns the id, or fails the statement if the caller is invalid. */
 export type AccountRef = string | { id: string; proof: Prisma.Sql }
 
 export function accountSql(account: AccountRef): Prisma.Sql {
@@ -30,10 +27,7 @@ export function accountCondition(alias: string, account: AccountRef): Prisma.Sql
     : Prisma.sql`${account.proof} IS NOT NULL AND ${row}.account_id = ${account.id}::uuid`
 }
 
-/**
- * Selects code and parameters of a reason from `<name>_code` and `<name>_params` of row `alias`.
- * Rows of older versions have only a sentence, in the column `text`; they get the code `other`.
- */
+/** Rows of older versions have only a sentence, in the column `text`; their code is `other`. */
 export function reasonColumns(
   alias: string,
   name: string,

@@ -20,10 +20,7 @@ import type { DataDirectory } from './embedded-location.ts'
 import { type Postmaster, plainEnv } from './embedded-server.ts'
 import { readProcessIdentity } from './process.ts'
 
-/**
- * Runs initdb in a temporary folder and renames the folder when complete: a data directory is never
- * half created.
- */
+/** Runs initdb in a temporary folder, then renames it: a data directory is never half created. */
 export async function createData(
   directory: DataDirectory,
   bin: string,
@@ -94,7 +91,7 @@ function syncFolder(folder: string): void {
   closeSync(handle)
 }
 
-/** Creates the role and database if missing. Idempotent. Returns false if PostgreSQL exited meanwhile. */
+/** Creates the role and database if missing. Returns false if PostgreSQL exited meanwhile. */
 export async function ensureDatabase(
   postmaster: Postmaster,
   password: string,
@@ -126,10 +123,7 @@ async function createRole(client: pg.Client, password: string): Promise<void> {
   if (!databases.rowCount) await client.query('CREATE DATABASE troco OWNER troco')
 }
 
-/**
- * Connects and runs `work`. Returns the error code, or null on success. Retries for 10 s while
- * PostgreSQL refuses connections.
- */
+/** Returns the error code, or null on success. Retries for 10 s while connections are refused. */
 async function runWithRetry(
   { pid, port }: Postmaster,
   credentials: { user: string; database: string; password: string },

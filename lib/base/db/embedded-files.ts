@@ -38,10 +38,7 @@ export function findPostgresPackage(): PostgresPackage {
   }
 }
 
-/**
- * Returns the folder of the PostgreSQL programs. Copies the package if it lacks links or
- * permissions.
- */
+/** Returns the programs' folder: a copy of the package if it lacks links or permissions. */
 export function prepareBinaries(
   { native, version }: PostgresPackage,
   user: PostgresUser | null,
@@ -67,10 +64,7 @@ function isReadableFor(native: string, user: PostgresUser): boolean {
   })
 }
 
-/**
- * Creates the symbolic links of the package's install script, which npm does not run. Returns false
- * on failure.
- */
+/** Creates the links of the package's install script, which npm does not run. False on failure. */
 function addMissingLinks(native: string): boolean {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return true
@@ -88,10 +82,7 @@ function addMissingLinks(native: string): boolean {
   return true
 }
 
-/**
- * Copies to a temporary folder, then renames it. Of two concurrent processes the first rename wins;
- * both copies are complete.
- */
+/** Copies, then renames. Of two processes the first rename wins; both copies are complete. */
 function copyComplete(native: string, target: string): void {
   const parent = mkdtempSync(`${target}.new-`)
   try {
@@ -120,10 +111,7 @@ function executableBits(path: string): number {
   return dirname(path).endsWith('bin') ? 0o111 : 0
 }
 
-/**
- * Returns whether the folder contains PostgreSQL data. Throws for another major version and for a
- * folder of other files.
- */
+/** Throws for data of another major version and for a folder of other files. */
 export function hasData(location: string, major: string): boolean {
   const entries = existsSync(location) ? readdirSync(location) : []
   if (entries.length === 0) return false

@@ -9,17 +9,12 @@ export interface PostgresUser {
   gid: number
 }
 
-/**
- * Folder for data and programs if the user postgres cannot reach the data folder. Only root uses
- * it.
- */
+/** Folder for data and programs, for root only, if user postgres cannot reach the data folder. */
 export const SHARED_FOLDER = '/var/lib/troco'
 
 export interface DataDirectory {
   location: string
-  /**
-   * User that PostgreSQL runs as if this process is root, which PostgreSQL refuses; otherwise null.
-   */
+  /** User that runs PostgreSQL if this process is root, which PostgreSQL refuses; else null. */
   user: PostgresUser | null
 }
 
@@ -47,10 +42,7 @@ export function makeSharedFolder(folder: string): void {
   chmodSync(folder, 0o755)
 }
 
-/**
- * Writes the location of data outside the data folder to a file, for later starts and for
- * operators.
- */
+/** Records a location outside the data folder, for later starts and for operators. */
 export function writePointer(dataFolder: string, location: string): void {
   const pointer = pointerPath(dataFolder)
   if (dirname(location) !== dataFolder && !existsSync(pointer)) {
@@ -77,8 +69,7 @@ function isDataDirectory(location: string): boolean {
   try {
     return statSync(join(location, 'PG_VERSION')).isFile()
   } catch (error) {
-    // EACCES: the folder belongs to another user. `ownerOf` then throws an error that names the
-    // user.
+    // EACCES: the folder belongs to another user, whom the error of `ownerOf` names.
     return (error as NodeJS.ErrnoException).code === 'EACCES'
   }
 }

@@ -1,10 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/**
- * Returns the last fatal log line of a start. `startLog` has the output before PostgreSQL's own log
- * files.
- */
+/** `startLog` has the output before PostgreSQL's own log files. */
 export function findLastFatalLine(location: string, startLog: string): string {
   const [collected = '', early = ''] = logFiles(location, startLog).map(readText)
   const sinceStart = collected.slice(collected.lastIndexOf('starting PostgreSQL'))

@@ -62,9 +62,7 @@ export function findPostmaster(location: string): Postmaster | null {
   return isRunning ? { pid, port } : null
 }
 
-/**
- * Starts PostgreSQL. Null if its port or data is in use: the caller then looks for a server again.
- */
+/** Returns null if the port or data is in use: the caller then looks for a server again. */
 export async function startPostmaster(
   { location, user }: DataDirectory,
   bin: string,
@@ -197,9 +195,7 @@ async function waitUntil(condition: () => boolean, waitMs: number): Promise<bool
   return true
 }
 
-/**
- * Returns an environment without PGPORT and secrets. Undefined on Windows, to inherit everything.
- */
+/** Environment without PGPORT and secrets; undefined on Windows, to inherit everything. */
 export function plainEnv(): NodeJS.ProcessEnv | undefined {
   if (process.platform === 'win32') return undefined
   return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const

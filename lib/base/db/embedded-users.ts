@@ -17,16 +17,10 @@ import { readProcessIdentity } from './process.ts'
 /** Maximum wait for the lock: longer than a first start on a slow disk or a recovery takes. */
 const LOCK_WAIT_MAX_MS = 120_000
 
-/**
- * References to open locks: the garbage collector may free a suspended function, and release its
- * lock.
- */
+/** Keeps references: the garbage collector could free a suspended function and its lock. */
 const openLocks = new Set<DatabaseSync>()
 
-/**
- * Runs `work` exclusively in this data folder. SQLite locks the file through the kernel, which
- * releases the lock when the process dies, so no lock is ever stale. The file stays empty.
- */
+/** The kernel releases SQLite's file lock when the process dies, so no lock is ever stale. */
 export async function withLock<T>(dataFolder: string, work: () => Promise<T>): Promise<T> {
   const path = join(dataFolder, 'postgres-lock')
   const lock = new DatabaseSync(path)
@@ -62,9 +56,7 @@ function tryLock(lock: DatabaseSync): boolean {
   }
 }
 
-/**
- * Registers this process as a user of PostgreSQL. This function and those below require `withLock`.
- */
+/** Requires `withLock`, like the functions below. */
 export function registerProcess(dataFolder: string): string {
   const folder = usersFolder(dataFolder)
   mkdirSync(folder, { recursive: true })

@@ -35,10 +35,7 @@ interface Options {
   settings?: Record<string, string>
 }
 
-/**
- * Maximum start attempts: another program can take the port, or another process start PostgreSQL
- * first.
- */
+/** Another program can take the port, or another process start PostgreSQL first. */
 const ATTEMPTS_MAX = 5
 
 export async function openEmbedded(options: Options): Promise<Embedded> {

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import type { Client } from 'pg'
 import { refuse } from '#lib/base/errors.ts'
 
-/** A database function. The file of the same name in prisma/functions defines it. */
+/** Defined by the file of the same name in prisma/functions. */
 export interface DatabaseFunction {
   name: string
   /** Increases with each change; only a higher version replaces the function in the database. */
@@ -34,10 +34,7 @@ function parseFunction(file: string, text: string): DatabaseFunction {
   return { name, version: Number(version), checksum, statement }
 }
 
-/**
- * Creates or replaces outdated functions, each in a transaction, under the migrator's lock. The
- * version is stored as COMMENT ON FUNCTION ("version 1, sha256 …"), so a dump or DROP includes it.
- */
+/** Requires the migrator's lock. COMMENT ON FUNCTION has the version: dump and DROP include it. */
 export async function applyFunctions(client: Client, folder: string): Promise<string[]> {
   const functions = readFunctions(folder)
   if (functions.length === 0) return []
@@ -57,10 +54,7 @@ async function readInstalledVersions(client: Client): Promise<Map<string, string
   return new Map(rows.map(({ name, comment }) => [name, comment]))
 }
 
-/**
- * Returns whether the file replaces the installed function. A higher installed version stays: a
- * newer Troco installed it, and older calls still work.
- */
+/** A higher installed version stays: a newer Troco installed it, and older calls still work. */
 function isNewer({ name, version, checksum }: DatabaseFunction, comment?: string | null): boolean {
   const [, installedVersion, installedChecksum] =
     /^version (\d+), sha256 (\w+)$/.exec(comment ?? '') ?? []

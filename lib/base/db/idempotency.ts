@@ -19,9 +19,8 @@ export interface IdempotentRequest {
 }
 
 /**
- * Returns SQL that stores the key in the statement that writes the row. A concurrent request with
- * the key waits at the unique index. `hasFollowUp`: work follows the statement, so the key stays
- * locked. Null if there is nothing to store.
+ * Stores the key in the statement that writes the row; a concurrent request with the key waits at
+ * the unique index. `hasFollowUp`: work follows the statement, so the key stays locked.
  */
 export function storeKeySql(
   once: IdempotentRequest | undefined,

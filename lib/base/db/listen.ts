@@ -15,10 +15,7 @@ interface SharedListener {
 const LISTENER_KEY = Symbol.for('troco.listener')
 const holder = globalThis as typeof globalThis & { [LISTENER_KEY]?: SharedListener }
 
-/**
- * Receives wake-ups of other processes until aborted. All listeners of a process share one separate
- * connection. While it is lost, or if a pooler refuses it, jobs start by polling.
- */
+/** Listeners share one connection. While it is lost or a pooler refuses it, jobs only poll. */
 export async function listenForWakeUps(stopSignal: AbortSignal): Promise<void> {
   if (stopSignal.aborted) return
   holder[LISTENER_KEY] ??= openSharedListener()

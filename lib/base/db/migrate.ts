@@ -7,12 +7,11 @@ import { applyFunctions } from '#lib/base/db/functions.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
 import { refuse } from '#lib/base/errors.ts'
 
-/** Prisma's advisory lock id, so that `prisma migrate deploy` and this migrator exclude each other. */
+/** Prisma's advisory lock id: `prisma migrate deploy` and this migrator exclude each other. */
 const LOCK_ID = 72_707_369
 const FOLDER = 'prisma/migrations'
-/** Maximum wait for a table lock: statements of other processes queue behind a waiting migration. */
+/** Maximum wait for a table lock: other statements queue behind a waiting migration. */
 const LOCK_WAIT_MS = 2_000
-/** Maximum attempts to get the table locks of a migration. */
 const LOCK_ATTEMPTS_MAX = 60
 /** Pause between two attempts, in which the queued statements run. */
 const LOCK_REST_MS = 1_000
@@ -31,11 +30,7 @@ interface RecordedMigration {
   finished_at: Date | null
 }
 
-/**
- * Applies pending migrations in order under one lock, each in its own transaction, and records them
- * as Prisma does. Then applies the functions of the neighbouring folder. Returns the names of all
- * applied.
- */
+/** Applies migrations like Prisma, under one lock, each in a transaction; then the functions. */
 export async function migrate(url: string, folder = FOLDER): Promise<string[]> {
   return withClient(url, async client => {
     await requireDurableServer(client)
@@ -69,8 +64,7 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
   }
 }
 
-// An unescaped / ? or # in a password ends the host early; the message would then show a part of
-// the password.
+// With an unescaped / ? or # in a password, the message would show a part of the password.
 function describeTarget(url: string): string {
   const parsed = URL.parse(url)
   const isWhole = parsed && !`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')

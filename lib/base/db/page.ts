@@ -3,20 +3,14 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
 import { idLowerBoundAt, idUpperBoundAt } from '#lib/base/ids.ts'
 
-/**
- * Returns the conditions, order and limit of a list of `alias` rows, newest first. Reads one row
- * more than the limit, to know whether there is a next page.
- */
+/** Reads one row more than the limit, to know whether there is a next page. */
 export function pageSql(alias: string, query: ListQuery): Prisma.Sql {
   return Prisma.sql`
     ${filterSql(alias, query)}
     ORDER BY ${Prisma.raw(alias)}.id DESC LIMIT ${query.limit + 1}`
 }
 
-/**
- * Returns the WHERE conditions of a list. A period is a range of ids, which sort by time, refined
- * by `created_at`.
- */
+/** A period is a range of ids, which sort by time, refined by `created_at`. */
 export function filterSql(alias: string, query: Omit<ListQuery, 'limit'>): Prisma.Sql {
   const { status, external_id, created_from: from, created_to: to, cursor } = query
   const row = Prisma.raw(alias)
@@ -34,10 +28,7 @@ export function sqlIfDefined(value: unknown, sql: Prisma.Sql): Prisma.Sql {
   return value === undefined ? Prisma.empty : sql
 }
 
-/**
- * Maximum size of the rows of a page as JSON. A charge has up to 64 KiB, so that 100 of them, read by
- * a few hundred clients at once, would fill the memory of the process.
- */
+/** Bytes of JSON: hundreds of clients with 100 charges of 64 KiB each would fill the memory. */
 export const PAGE_BYTES_MAX = 1024 * 1024
 
 export interface Page<Row, Cursor = string> {
@@ -68,10 +59,7 @@ export async function readPage<Row>(
   return toPage(await queryRows<Row | null>(fitBytes(rows)), limit, cursorOf)
 }
 
-/**
- * Returns the rows of a statement with `json` replaced by NULL after the first PAGE_BYTES_MAX bytes,
- * so that the database does not send what the page omits. The first row is always kept.
- */
+/** Nulls `json` after PAGE_BYTES_MAX bytes, which the page omits. Always keeps the first row. */
 export function fitBytes(rows: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     SELECT CASE WHEN row_number() OVER w = 1 OR sum(octet_length(p.json)) OVER w <= ${PAGE_BYTES_MAX}::int

@@ -1,10 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/**
- * Returns an identity that changes when a pid is reused (except on Windows). Null for a dead or
- * zombie process.
- */
+/** Identity that changes if a pid is reused (not on Windows); null for a dead or zombie process. */
 export function readProcessIdentity(pid: number): string | null {
   if (process.platform === 'linux') {
     const stat = readStat(pid)
@@ -23,10 +20,7 @@ export function hasArgument(pid: number, argument: string): boolean {
   return process.platform === 'win32' || runPs(pid, 'command=').includes(argument)
 }
 
-/**
- * Lists processes by name and working directory. Linux only; processes of other users may be
- * hidden.
- */
+/** Lists processes by name and working directory. Linux only; other users' may be hidden. */
 export function listProcessesIn(folder: string, name: string): number[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc')
@@ -37,11 +31,10 @@ export function listProcessesIn(folder: string, name: string): number[] {
     })
 }
 
-/** Counts the processes attached to a System V shared memory segment, as PostgreSQL does at start. */
+/** Counts the processes attached to a System V segment, as PostgreSQL does at start. */
 export function countAttachedProcesses(key: string, id: string): number {
   if (process.platform !== 'linux' || !/^\d+$/.test(key)) return 0
-  // The kernel prints the key as a signed number. The id alone is not enough: it is reused after a
-  // reboot.
+  // The kernel prints the key as a signed number; the id alone is reused after a reboot.
   const signed = `${BigInt.asIntN(32, BigInt(key))}`
   const rows = readText('/proc/sysvipc/shm').split('\n')
   const row = rows
@@ -58,10 +51,7 @@ function readStat(pid: number) {
   return { name: match[1], startedAt: fields[19] }
 }
 
-/**
- * Runs `ps` with a fixed locale and time zone. One -o per column: BSD reads all text after `=` as a
- * title.
- */
+/** Fixes locale and time zone. One -o per column: BSD reads all text after `=` as a title. */
 function runPs(pid: number, ...columns: string[]): string {
   const args = [...columns.flatMap(column => ['-o', column]), '-p', `${pid}`]
   const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const

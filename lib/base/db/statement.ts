@@ -3,10 +3,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 /** Common table expressions by name, in order. Entries that are null are omitted. */
 export type Ctes = Record<string, Prisma.Sql | null>
 
-/**
- * Rows that the later parts of a statement read. Columns are typed keys: a part does not compile if
- * it needs a column that is not selected.
- */
+/** Columns are typed keys: a part that needs a column that is not selected does not compile. */
 export interface Source<Column extends string> {
   from: Prisma.Sql
   columns: Record<Column, Prisma.Sql>

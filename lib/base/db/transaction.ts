@@ -8,10 +8,7 @@ const PAUSE_BASE_MS = 5
 /** Serialization failure and deadlock: nothing was written, so a retry is safe. */
 const RETRYABLE_CODES = new Set(['40001', '40P01', 'P2034'])
 
-/**
- * Retries a statement or transaction after a conflict. Never after a lost connection: the commit may
- * have happened.
- */
+/** Retries after a conflict, never after a lost connection: the commit may have happened. */
 export async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -12,10 +12,7 @@ const SHUTDOWN_TOPIC = 'leaving'
 
 /** NOTIFY channel between processes. Payload: sender id, a space, topics separated by commas. */
 export const CHANNEL = 'troco'
-/**
- * Interval between notifications. NOTIFY in each transaction that moves money would halve the
- * commit rate.
- */
+/** NOTIFY in each transaction that moves money would halve the commit rate. */
 const NOTIFY_EVERY_MS = 20
 
 interface Bus {
@@ -23,9 +20,7 @@ interface Bus {
   senderId: string
   emitter: EventEmitter
   pendingTopics: Set<Topic>
-  /**
-   * Pool of the last call of `wake`: `pool()` in the timer could open a new pool after shutdown.
-   */
+  /** Pool of the last `wake`: `pool()` in the timer could open a new pool after shutdown. */
   notifyPool: Pool | null
   timer: NodeJS.Timeout | null
 }
@@ -33,10 +28,7 @@ interface Bus {
 const BUS_KEY = Symbol.for('troco.wake')
 const holder = globalThis as typeof globalThis & { [BUS_KEY]?: Bus }
 
-/**
- * Returns the bus of the process. It is on globalThis, because Next bundles its own copy of this
- * module.
- */
+/** On globalThis, because Next bundles its own copy of this module. */
 function bus(): Bus {
   holder[BUS_KEY] ??= {
     senderId: randomUUID(),
@@ -48,10 +40,7 @@ function bus(): Bus {
   return holder[BUS_KEY]
 }
 
-/**
- * Signals new work, to this process at once and to other processes within 20 ms. Call it after the
- * commit. A lost signal is harmless, because workers also poll.
- */
+/** Call after the commit. The signal reaches other processes in 20 ms; if lost, workers poll. */
 export function wake(topic: Topic): void {
   wakeLocal(topic)
   const { pendingTopics } = bus()

@@ -175,7 +175,7 @@ function readTarget(fields: Fields): Target | BrCodeError {
   return isLocation(location) ? { kind: 'dynamic', location, ...shared } : 'location'
 }
 
-/** Returns the Pix templates; null if one cannot be parsed. Templates of other schemes are ignored. */
+/** Returns the Pix templates, ignoring other schemes; null if one cannot be parsed. */
 function findPixTemplates(fields: Fields, first: number, last: number): Fields[] | null {
   const templates: Fields[] = []
   for (const [id, value] of fields) {
@@ -187,7 +187,7 @@ function findPixTemplates(fields: Fields, first: number, last: number): Fields[]
   return templates
 }
 
-/** Parses cents. Null if the payer types the amount (absent, or 0 for Pix Saque); undefined if invalid. */
+/** Null if the payer types the amount (absent, or 0 for Pix Saque); undefined if invalid. */
 function readAmount(text: string | undefined): number | null | undefined {
   if (text === undefined) return null
   const [, whole, decimals = ''] = /^(\d+)(?:\.(\d{0,2}))?$/.exec(text) ?? []

@@ -19,8 +19,7 @@ const KEY_MAX = 77
 /** The 67 area codes in use (Anatel). */
 const AREA_CODE = /^(?:[14689][1-9]|2[12478]|3[1-578]|5[1345]|7[134579])$/
 
-// DICT's pattern plus a mandatory dot in the domain: live mode accepts no key that test mode
-// refuses.
+// DICT's pattern plus a dot in the domain: live mode accepts no key that test mode refuses.
 const DICT_EMAIL =
   /^[a-z0-9.!#$&'*+/=?^_{|}~`-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/
 
@@ -40,10 +39,7 @@ export function normalizePixKey(
   return READERS[type](raw.trim(), strictness)
 }
 
-/**
- * Infers the type of a key. Live mode refuses ambiguous keys: a mobile number can also be a valid
- * CPF, and the money would go to a stranger.
- */
+/** Live mode refuses ambiguous keys: a mobile number can be the valid CPF of a stranger. */
 export function inferPixKeyType(raw: string, strictness: PixKeyStrictness): PixKeyInference {
   const [type, ...others] = matchingTypes(raw, 'dict')
   if (type && others.length === 0) return { ok: true, type }
@@ -93,10 +89,7 @@ function readEmail(text: string, strictness: PixKeyStrictness): PixKeyReading {
   return pattern.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
 }
 
-/**
- * Reads a phone number. A foreign number needs `+`: without it, a mistyped Brazilian number looks
- * the same.
- */
+/** A foreign number needs `+`: without it, a mistyped Brazilian number looks the same. */
 function readPhone(text: string): PixKeyReading {
   const dialled = stripPhone(text)
   // Prefixes: 0 or 00 before the area code, 00 before 55. Never 14 digits, the length of a CNPJ.
@@ -109,10 +102,7 @@ function readPhone(text: string): PixKeyReading {
   return { ok: false, reason: 'form' }
 }
 
-/**
- * Reads a phone number in test mode: also landlines, unknown area codes and foreign numbers without
- * `+`.
- */
+/** Test mode: also landlines, unknown area codes and foreign numbers without `+`. */
 function readPhoneLeniently(text: string): PixKeyReading {
   const strict = readPhone(text)
   if (strict.ok) return strict
@@ -134,10 +124,7 @@ function readRandom(text: string): PixKeyReading {
   return /^[0-9a-f-]{36}$/.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
 }
 
-/**
- * Lower-cases ASCII only: otherwise the Kelvin sign becomes `k`, and the key that of another
- * person.
- */
+/** ASCII only: otherwise the Kelvin sign becomes `k`, and the key that of another person. */
 function lowerCase(text: string): string {
   return text.replace(/[A-Z]/g, letter => letter.toLowerCase())
 }

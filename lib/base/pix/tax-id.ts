@@ -39,8 +39,7 @@ export function maskTaxId(text: string): string {
   return '***'
 }
 
-// Refuses one repeated character: the check digits of 00000000000000 are valid, but it is never
-// issued.
+// Refuses one repeated character: 00000000000000 has valid check digits but is never issued.
 function hasCheckDigits(bare: string, weightMax: number): boolean {
   if (/^(.)\1*$/.test(bare)) return false
   const first = checkDigit(bare.slice(0, -2), weightMax)
