@@ -41,7 +41,6 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
   )
 }
 
-/** Explains why an account is read-only, what still works, and whom to contact. */
 function AccountNotice({
   account: { status, statusReason: reason },
 }: {

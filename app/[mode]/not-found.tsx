@@ -3,7 +3,6 @@ import { useTranslations } from 'next-intl'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
-/** Shown for a record that does not exist in this account and mode. */
 export default function RecordNotFound() {
   const t = useTranslations('notFound')
   return (

@@ -14,7 +14,6 @@ interface ReasonDialogProps {
   action: string
   path: string
   isOptional?: boolean
-  /** Shows the button in red, for destructive actions. */
   isDestructive?: boolean
   onClose: () => void
   onDone?: (response: unknown) => void

@@ -25,7 +25,6 @@ interface ReferenceLabels {
   failed: string
 }
 
-/** Renders the API document with Scalar, whose script this server hosts. */
 export function Reference({ script, document: url, labels }: ReferenceProps) {
   const host = useRef<HTMLDivElement>(null)
   const [state, setState] = useState<'loading' | 'there' | 'failed'>('loading')
@@ -111,9 +110,7 @@ function loadScalar(src: string): Promise<Scalar> {
   })
 }
 
-/**
- * Sets the class from which Scalar reads the theme, and updates it when the page's theme changes.
- */
+/** Keeps the class from which Scalar reads the theme equal to the page's theme. */
 function followTheme(): () => void {
   const { documentElement: root, body } = document
   const system = matchMedia('(prefers-color-scheme: dark)')

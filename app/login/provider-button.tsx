@@ -13,9 +13,7 @@ interface ProviderButtonProps {
   next: string
 }
 
-/**
- * Signs in through a provider by script, because the CSP forbids forms that lead to other sites.
- */
+/** Signs in by script, because the CSP forbids forms that lead to other sites. */
 export function ProviderButton({ provider, label, failedLabel, next }: ProviderButtonProps) {
   const [state, setState] = useState<'waiting' | 'ready' | 'busy' | 'failed'>('waiting')
   useEffect(() => setState('ready'), [])

@@ -34,7 +34,6 @@ interface SecondStepProps {
   onCode: (code: string) => Promise<void>
   /** Null if no passkey is registered or the browser does not support passkeys. */
   onPasskey: (() => Promise<void>) | null
-  /** Clears the error of the previous method. */
   onSwitch: () => void
   onBack: () => void
 }

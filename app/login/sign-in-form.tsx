@@ -24,14 +24,12 @@ interface SignInFormProps {
     step: SecondStepLabels
   }
   problems: Record<Exclude<SignInOutcome, 'ok'> | 'passkey', string>
-  /** Path to open after signing in. */
   next: string
   /** Second step that is still required after returning from a provider. */
   initialStep: PendingSecondStep | null
   children: ReactNode
 }
 
-/** Asks for the password or a passkey, then for a second factor if one is required. */
 export function SignInForm({ labels, problems, next, initialStep, children }: SignInFormProps) {
   const [problem, setProblem] = useState<keyof typeof problems | null>(null)
   const [step, setStep] = useState<PendingSecondStep | null>(initialStep)

@@ -16,7 +16,6 @@ interface BankProps {
   code: string
 }
 
-/** A simulated bank in three steps: the PIX code, the payment to confirm, and its outcome. */
 export function Bank({ reading: initialReading, code }: BankProps) {
   const api = useApi()
   const queryClient = useQueryClient()

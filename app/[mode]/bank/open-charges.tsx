@@ -22,7 +22,6 @@ interface OpenChargesProps {
   chosenId: string | undefined
 }
 
-/** Lists the latest pending charges; choosing one replaces pasting a code. */
 export function OpenCharges({ charges, limit, chosenId }: OpenChargesProps) {
   const t = useTranslations('bank')
   const api = useApi()

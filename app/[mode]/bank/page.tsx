@@ -10,7 +10,6 @@ import { findCharge, listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { readCharge, readCode } from '#lib/views/dashboard/bank.ts'
 import type { BankReading, SearchParams } from '#lib/views/dashboard/schema.ts'
 
-/** Maximum pending charges in the list, newest first. */
 const PENDING_CHARGES_MAX = 8
 
 interface BankPageProps {

@@ -110,9 +110,7 @@ function AmountRangeForm({ from, to, onChoose }: AmountRangeFormProps) {
   )
 }
 
-/**
- * Parses an amount in cents; null if it is absent or invalid. The server ignores such values too.
- */
+/** Parses an amount in cents; null if absent or invalid, which the server ignores too. */
 function parseCents(text: string): number | null {
   return /^\d{1,12}$/.test(text) ? Number(text) : null
 }

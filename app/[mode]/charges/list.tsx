@@ -22,14 +22,12 @@ import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 const REFRESH_MS = 4_000
 
 interface ChargeListProps {
-  /** API parameters of this page. */
   apiParams: Record<string, string>
   /** API parameters without limit and cursor. */
   filters: Record<string, string>
   initialData: ListPage<ListedCharge>
 }
 
-/** Lists the charges that match the filters. Refetches while a listed charge is pending. */
 export function ChargeList({ apiParams, filters, initialData }: ChargeListProps) {
   const t = useTranslations('charges')
   const urlFilters = useFilters()
@@ -78,7 +76,6 @@ function NoCharges({ clear }: { clear: (() => void) | null }) {
   )
 }
 
-/** Changes that clear every filter of the list. */
 const CLEARED_FILTERS = Object.fromEntries(
   ['status', 'q', 'period', 'from', 'to', 'amount_from', 'amount_to'].map(name => [name, null]),
 )

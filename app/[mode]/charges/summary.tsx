@@ -16,7 +16,6 @@ interface ChargeSummaryProps {
   clear: () => void
 }
 
-/** Totals of the charges that match the filters, and the number of active filters. */
 export function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
   const t = useTranslations()
   const count = countFilters(filters)

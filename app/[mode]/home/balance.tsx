@@ -78,7 +78,6 @@ function HeldAmount({ outbound, held }: Home['balance']) {
 /** Minimum interval between announcements: the balance of a busy merchant changes constantly. */
 const ANNOUNCE_INTERVAL_MIN_MS = 30_000
 
-/** Announces a changed balance to screen readers. */
 function BalanceAnnouncement({ available }: { available: number }) {
   const t = useTranslations('balance')
   const locale = useLocale()

@@ -11,7 +11,6 @@ const Chart = dynamic(() => import('#app/[mode]/home/chart.tsx').then(module => 
   ssr: false,
 })
 
-/** The amount paid per day, as a chart and, for screen readers, as a table. */
 export function ChartCard({ days }: { days: DayReceived[] }) {
   const t = useTranslations('chart')
   const filters = useFilters()
@@ -127,7 +126,6 @@ function useDayText(): (day: string) => string {
   return day => format.dateTime(new Date(day), options).replace(' de ', ' ').replace('.', '')
 }
 
-/** Describes the days shown: their number, or the date range if the user chose one. */
 function useRangeText(days: DayReceived[], isChosen: boolean): string {
   const t = useTranslations('chart')
   const locale = useLocale()

@@ -9,7 +9,6 @@ import type { DayReceived } from '#lib/views/dashboard/schema.ts'
 const BAR_COLOR = 'color-mix(in srgb, var(--accent) 32%, var(--surface))'
 const HIGHLIGHT_COLOR = 'var(--accent)'
 
-/** One bar per day, the highest highlighted. Pointer and arrow keys show the values of each day. */
 export function Chart({ days }: { days: DayReceived[] }) {
   const t = useTranslations('chart')
   const best = Math.max(...days.map(({ amount }) => amount))

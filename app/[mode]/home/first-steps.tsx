@@ -11,7 +11,6 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { FIRST_STEPS, FIRST_STEPS_COOKIE, type Steps } from '#lib/views/dashboard/schema.ts'
 
 const REFRESH_MS = 3_000
-/** Time for which the finished list stays visible. */
 const DONE_SHOWN_MS = 4_000
 
 interface FirstStepsProps {
@@ -23,7 +22,6 @@ interface FirstStepsProps {
 
 const isAllDone = (steps: Steps) => FIRST_STEPS.every(step => steps[step])
 
-/** Steps from an empty account to a working integration. Each is marked as done automatically. */
 export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
   const t = useTranslations('steps')
   const api = useApi()

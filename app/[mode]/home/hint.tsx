@@ -10,7 +10,6 @@ interface HintProps {
   children: ReactNode
 }
 
-/** Shows an explanation of its content on hover, tap and keyboard focus. */
 export function Hint({ text, side = 'start', isPlain = false, children }: HintProps) {
   const id = useId()
   const underlineClass = isPlain

@@ -27,7 +27,6 @@ export function LedgerCheck({ books }: Pick<Home, 'books'>) {
   )
 }
 
-/** Warns at the top of the page when the ledger does not balance. */
 export function LedgerWarning({ books }: Pick<Home, 'books'>) {
   const t = useTranslations('books')
   if (!books || books.is_right) return null

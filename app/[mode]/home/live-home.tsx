@@ -25,11 +25,9 @@ interface LiveHomeProps {
   initialData: Home
   /** API query parameters that select the days of the chart. */
   query: string
-  /** Shown between the balance and the payments received. */
   children: ReactNode
 }
 
-/** The home page, refetched every few seconds while it is visible. */
 export function LiveHome({ initialData, query, children }: LiveHomeProps) {
   const api = useApi()
   const { mode, accountId } = api.scope

@@ -103,7 +103,6 @@ async function AccountHome({ account, mode, name, search }: AccountHomeProps) {
   )
 }
 
-/** Returns the API query parameters that select the days of the chart. */
 function chartQuery(search: SearchParams): string {
   const chartParams = ['period', 'from', 'to'].flatMap(name => {
     const value = search[name]
@@ -141,7 +140,6 @@ async function NoAccount() {
   )
 }
 
-/** Greets by the hour in the merchant's time zone. */
 function Greeting({ name }: { name: string }) {
   const t = useTranslations('greeting')
   const format = new Intl.DateTimeFormat('en', {

@@ -5,7 +5,6 @@ import { Dialog } from 'radix-ui'
 import { Search } from '#app/[mode]/palette/search.tsx'
 import { PALETTE_MESSAGES } from '#app/[mode]/palette/targets.ts'
 
-/** Opens pages, runs actions and finds records. Loads its own messages. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const locale = useLocale()
   const messages = { ...useMessages(), ...PALETTE_MESSAGES[locale] }

@@ -8,7 +8,6 @@ interface SearchStatusProps {
   hitCount: number
   targetCount: number
   error: Error | null
-  /** Whether the search field contains text. */
   hasQuery: boolean
 }
 

@@ -38,7 +38,6 @@ export interface Target {
   icon: LucideIcon
   /** Page to open. If absent, `action` is run. */
   href?: string
-  /** Permission required to see this target. */
   needs?: AnyPermission
   action?: TargetAction
 }

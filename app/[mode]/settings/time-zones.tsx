@@ -25,7 +25,6 @@ interface TimeZoneOptionsProps {
   worldLabel: string
 }
 
-/** Options of all time zones, the Brazilian zones first. */
 export function TimeZoneOptions({ brazilLabel, worldLabel }: TimeZoneOptionsProps) {
   const locale = useLocale()
   const supportedZones = Intl.supportedValuesOf('timeZone')

@@ -14,7 +14,6 @@ interface StatementFiltersProps {
 export function StatementFilters({ defaultPeriod, children }: StatementFiltersProps) {
   const { get, set, isPending } = useFilters()
   const router = useRouter()
-  // Refreshes when the user returns to the browser tab.
   useEffect(() => {
     const refresh = () => document.visibilityState === 'visible' && router.refresh()
     document.addEventListener('visibilitychange', refresh)

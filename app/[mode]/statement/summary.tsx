@@ -7,7 +7,6 @@ import { Sheet, Skeleton } from '#components/ui/sheet.tsx'
 interface StatementSummaryProps {
   opening: number
   closing: number
-  /** Sums of credits and debits, shown between the two balances. */
   children: ReactNode
 }
 

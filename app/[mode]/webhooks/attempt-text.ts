@@ -4,7 +4,6 @@ import type { Attempt } from '#lib/services/webhooks/schema.ts'
 
 type AttemptResult = Pick<Attempt, 'response_status' | 'problem_code' | 'problem_params'>
 
-/** Returns functions that describe an attempt: HTTP status or failure, duration, explanation. */
 export function useAttemptText() {
   const problem = useDeliveryProblem()
   const { callDuration } = useDurations()

@@ -10,12 +10,10 @@ import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 
 interface AttemptTimelineProps {
   delivery: DeliveryDetail
-  /** Number of the selected attempt. */
   shownNumber: number | null
   onChoose: (number: number) => void
 }
 
-/** Past attempts in order, then the planned attempts. */
 export function AttemptTimeline({ delivery, shownNumber, onChoose }: AttemptTimelineProps) {
   const t = useTranslations('deliveries')
   const { brief } = useAttemptText()

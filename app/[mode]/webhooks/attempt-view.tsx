@@ -15,7 +15,6 @@ import type { Attempt, DeliveryDetail } from '#lib/services/webhooks/schema.ts'
 interface AttemptViewProps {
   delivery: DeliveryDetail
   attempt: Attempt
-  /** Previous attempt, for the comparison. */
   previous: Attempt | undefined
 }
 

@@ -9,7 +9,6 @@ interface CodeBlockProps {
   lines?: DiffLine[]
 }
 
-/** Shows text unchanged; long content scrolls inside the box. */
 export function CodeBlock({ label, text, lines }: CodeBlockProps) {
   return (
     <section

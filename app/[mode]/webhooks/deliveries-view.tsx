@@ -30,10 +30,7 @@ export interface DeliveriesViewProps {
   searchParams: Promise<SearchParams>
 }
 
-/**
- * The list of deliveries and, if the URL has an id, that delivery: beside the list, on phones
- * instead of the list.
- */
+/** Shows the list and the delivery in the URL: beside the list, on phones instead of the list. */
 export async function DeliveriesView({ params, searchParams }: DeliveriesViewProps) {
   const { account, mode } = await requireMember(params)
   const { id } = await params

@@ -26,7 +26,6 @@ interface DeliveriesProps {
   page: DeliveryPage
   resendable: { filter: ResendFilter; count: number } | null
   endpoints: Pick<Endpoint, 'id' | 'url'>[]
-  /** Id of the delivery shown beside the list, on phones instead of the list. */
   selectedId?: string
   children?: ReactNode
 }

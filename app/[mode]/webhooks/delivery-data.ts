@@ -41,7 +41,6 @@ export function useDeliveries(query: DeliveriesQuery, initialData: DeliveryPage)
   })
 }
 
-/** Reads a delivery with its attempts. Refetches while the delivery is pending. */
 export function useDelivery(initialDelivery: DeliveryDetail) {
   const api = useApi()
   return useQuery({

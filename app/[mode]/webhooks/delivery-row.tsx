@@ -6,7 +6,6 @@ import { RelativeTime } from '#components/format/format.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { Delivery } from '#lib/services/webhooks/schema.ts'
 
-/** Grid columns of the list in wide windows. */
 export const COLUMNS_CLASS = 'md:grid-cols-[minmax(0,1fr)_196px_116px]'
 
 interface DeliveryRowProps {
@@ -64,7 +63,6 @@ function lastAttemptOf(delivery: Delivery) {
   }
 }
 
-/** Returns host and path, without scheme and query. */
 export function hostAndPathOf(url: string): string {
   return url.replace(/^https?:\/\//, '').replace(/[?#].*$/, '')
 }

@@ -17,13 +17,9 @@ const RECOUNT_MS = 15_000
 
 interface ResendFailedProps {
   filter: ResendFilter
-  /** Number of failed deliveries when the page was rendered. */
   initialCount: number
 }
 
-/**
- * Resends all failed deliveries that match the filter, after confirming their number and period.
- */
 export function ResendFailed({ filter, initialCount }: ResendFailedProps) {
   const t = useTranslations('deliveries')
   const api = useApi()

@@ -11,9 +11,7 @@ export type ResendFilter = Pick<DeliveriesQuery, 'type' | 'endpoint_id' | 'refer
   status: 'exhausted' | 'stopped'
 }
 
-/**
- * Returns the filter of a list's failed deliveries that can still be resent; null if none can be.
- */
+/** Returns the filter of the failed deliveries that can still be resent; null if none can be. */
 export function resendFilterOf(query: DeliveriesQuery, now = Date.now()): ResendFilter | null {
   const { type, endpoint_id, reference, status = 'exhausted', created_from, created_to: to } = query
   if (status !== 'exhausted' && status !== 'stopped') return null

@@ -15,9 +15,7 @@ export function diffResponses(before: string, after: string): DiffLine[] {
   return lines.some(({ sign }) => sign !== ' ') ? lines : []
 }
 
-/**
- * At [i][j]: length of the longest common subsequence of the old lines from i and the new from j.
- */
+/** At [i][j]: length of the longest common subsequence of old lines from i and new from j. */
 function commonLengths(oldLines: string[], newLines: string[]): number[][] {
   const lengths = Array.from({ length: oldLines.length + 1 }, () =>
     Array(newLines.length + 1).fill(0),

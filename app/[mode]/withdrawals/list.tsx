@@ -25,12 +25,10 @@ const REFRESH_MS = 2_000
 const CLEARED_FILTERS = { status: null, period: null, from: null, to: null, q: null }
 
 interface WithdrawalListProps {
-  /** API path with the filters of the page. */
   path: string
   initialData: ListPage<WithdrawalRow>
 }
 
-/** Lists the withdrawals that match the filters. Refetches while a listed withdrawal is pending. */
 export function WithdrawalList({ path, initialData }: WithdrawalListProps) {
   const filters = useFilters()
   const { data, error } = useLivePage(path, initialData, REFRESH_MS)

@@ -16,14 +16,12 @@ const DUE_SOON_MS = 30_000
 
 interface LiveChargeValue {
   timeline: ChargeTimelineData
-  /** Whether the status has changed since the page was opened. */
   hasStatusChanged: boolean
   refresh: () => void
 }
 
 const LiveChargeContext = createContext<LiveChargeValue | null>(null)
 
-/** Returns the charge of the page, kept up to date. */
 export function useLiveCharge(): LiveChargeValue {
   const live = use(LiveChargeContext)
   if (!live) throw new Error('useLiveCharge() is called outside <LiveCharge>')

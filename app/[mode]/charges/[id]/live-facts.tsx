@@ -62,9 +62,7 @@ function CopyValue({ name, value }: CopyValueProps) {
   )
 }
 
-/**
- * The payer's document, masked until a permitted member reveals it. The server audits each reveal.
- */
+/** The payer's document, masked until a permitted member reveals it; each reveal is audited. */
 export function PayerDocument() {
   const t = useTranslations('charge')
   const problemText = useProblemText()

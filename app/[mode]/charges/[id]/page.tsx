@@ -92,9 +92,7 @@ const QR_SIZE_PX = 240
 /** Margin around the QR code in modules, as ISO/IEC 18004 requires. */
 const QUIET_ZONE_MODULES = 4
 
-/**
- * Rendered on the server. Dark on white in both themes: some cameras cannot read inverted codes.
- */
+/** Dark on white in both themes: some cameras cannot read inverted codes. */
 function ChargeQr({ code }: { code: string }) {
   const t = useTranslations('charge')
   return (

@@ -10,7 +10,6 @@ import { moneyText } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
-/** Shows the QR code while the charge is pending, then the outcome. */
 export function PayPanel({ qr }: { qr: ReactNode }) {
   const { status } = useLiveCharge().timeline.charge
   return (
@@ -65,9 +64,7 @@ const STATUS_STYLES: Record<FinalStatus, { icon: LucideIcon; tone: string }> = {
   failed: { icon: X, tone: 'bg-bad-soft text-bad' },
 }
 
-/**
- * Fades in at the size of the QR code that the outcome replaces, so that the layout does not shift.
- */
+/** Fades in at the size of the replaced QR code, so that the layout does not shift. */
 const OUTCOME_TRANSITION =
   'aspect-square transition-[opacity,scale] duration-200 starting:scale-95 starting:opacity-0 motion-reduce:transition-none'
 

@@ -22,7 +22,6 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
   const [amount, setAmount] = useState<number | null>(refundable)
   const form = useForm({
     schema: refundRequest[api.scope.mode],
-    // An invalid amount becomes zero, which the schema refuses.
     read: data => ({
       amount: zeroIfInvalid(parseReais(String(data.get('amount'))), refundable),
       reason: String(data.get('reason')).trim() || undefined,

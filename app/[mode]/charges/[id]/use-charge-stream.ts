@@ -14,7 +14,6 @@ interface ChargeStreamOptions {
   path: string
   isEnabled: boolean
   onChange: () => void
-  /** Reports whether the stream is open, so that polling can stop. */
   setStreaming: (isStreaming: boolean) => void
 }
 

@@ -8,7 +8,6 @@ import { moneyText } from '#components/format/format.tsx'
 import { formatReais, parseReais } from '#lib/base/money.ts'
 
 interface ItemsFieldProps {
-  /** The text of the amount field. */
   amountText: string
   onRowsChange: (ids: number[]) => void
   problem: string | null

@@ -9,7 +9,6 @@ interface MetadataFieldProps {
   problem: string | null
 }
 
-/** The merchant's own keys and values, stored with the charge. */
 export function MetadataField({ onRowsChange, problem }: MetadataFieldProps) {
   const t = useTranslations('newCharge')
   const { ids, add, remove } = useRows(onRowsChange)

@@ -18,13 +18,11 @@ const OPTIONAL_FIELDS = ['external_id', 'expires_in', 'webhook_url', 'items', 'm
 interface MoreOptionsProps {
   expiresIn: number
   problemFor: ProblemFor
-  /** Whether the reference already belongs to another charge. */
   isReferenceTaken: boolean
   problems: Record<string, unknown>
   children: ReactNode
 }
 
-/** Optional fields, collapsed until the user opens them or one is invalid. */
 export function MoreOptions({
   expiresIn,
   problemFor,
@@ -100,7 +98,6 @@ interface ExpiryFieldProps {
   problem: string | null
 }
 
-/** Time until the charge expires: a preset, the account's default, or a custom value. */
 function ExpiryField({ expiresIn, problem }: ExpiryFieldProps) {
   const t = useTranslations('newCharge')
   const [isCustom, setCustom] = useState(false)

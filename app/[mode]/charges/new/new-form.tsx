@@ -26,7 +26,6 @@ interface NewChargeFormProps {
   expiresIn: number
 }
 
-/** Validates with the API's schema. Preserves the input if the request fails. */
 export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
   const t = useTranslations()
   const api = useApi()

@@ -5,7 +5,6 @@ import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 
-/** Lets a member leave the account. */
 export function LeaveDialog({ name, onClose }: { name: string; onClose: () => void }) {
   const t = useTranslations('members')
   const api = useApi()

@@ -39,7 +39,6 @@ type OpenDialog =
 
 interface MemberListProps {
   people: MembersAndInvitations
-  /** Id of the signed-in user. */
   currentUserId: string
 }
 

@@ -18,7 +18,6 @@ interface RemoveDialogProps {
   onDone: () => void
 }
 
-/** Removes a member, after a decision about each of their tokens. */
 export function RemoveDialog({ member, onClose, onDone }: RemoveDialogProps) {
   const t = useTranslations('members')
   const api = useApi()

@@ -8,7 +8,6 @@ import type { MemberRow, Role } from '#lib/rooms/accounts/schema.ts'
 import type { IssuedTokenRow } from '#lib/rooms/tokens/schema.ts'
 import { hasPermission } from '#lib/services/people/roles.ts'
 
-/** Reads the active tokens that a member issued. */
 export function useIssuedTokens({ user_id: id }: MemberRow) {
   const api = useApi()
   return useQuery({
@@ -38,11 +37,9 @@ interface TokenDecisionsProps {
   /** Members cannot adopt what their own new role may not grant. */
   canAdopt: boolean
   isWrong: boolean
-  /** Failure to read the tokens. */
   failure: unknown
 }
 
-/** Asks for each token whether the acting member takes it over or revokes it. */
 export function TokenDecisions({ name, tokens, canAdopt, isWrong, failure }: TokenDecisionsProps) {
   const t = useTranslations('members')
   if (failure) return <Problem error={failure} />

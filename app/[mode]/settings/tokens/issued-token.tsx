@@ -72,7 +72,6 @@ const READ_PATHS: [Permission, string][] = [
 const CHARGE_BODY =
   '{"amount":1500,"client_name":"Ana Rocha","client_email":"ana@example.com","client_doc":"529.982.247-25"}'
 
-/** Returns an example command that the token may run: a read, else creating a charge, else null. */
 function exampleCommand(token: string, permissions: Permission[], origin: string): string | null {
   const header = `-H "Authorization: Bearer ${token}"`
   const allowedRead = READ_PATHS.find(([name]) => permissions.includes(name))

@@ -9,7 +9,6 @@ export function messageKeyOf<Name extends Permission>(name: Name): MessageKey<Na
   return name.replace(':', '_') as MessageKey<Name>
 }
 
-/** Returns the choices of permissions among those that a member may grant. */
 export function makePresets(grantable: Permission[]) {
   return {
     all: grantable,

@@ -9,9 +9,8 @@ import { isActiveStatus } from '#lib/rooms/tokens/states.ts'
 
 interface TokenRowProps {
   token: Token
-  /** Absent for members who may only read. */
+  /** onRevoke and onRotate are absent for members who may only read. */
   onRevoke?: () => void
-  /** Absent for members who may only read. */
   onRotate?: () => void
   /** Present for owners, if the token exceeds the role of its issuer. */
   onAdopt?: () => void

@@ -8,7 +8,6 @@ const REFRESH_MS = 15_000
 const IDLE_MAX_MS = 5 * 60_000
 const INPUT_EVENTS = ['pointermove', 'pointerdown', 'keydown', 'scroll'] as const
 
-/** Refreshes states and counts while the page is visible and in use. */
 export function AutoRefresh() {
   const router = useRouter()
   useEffect(() => {

@@ -17,9 +17,7 @@ import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 const ENDPOINTS_PATH = '/dashboard/webhooks/endpoints'
 
 interface EndpointFormProps {
-  /** The endpoint to edit; absent to create one. */
   endpoint?: Endpoint
-  /** Whether webhooks may be sent to loopback addresses. */
   isLoopbackAllowed: boolean
 }
 

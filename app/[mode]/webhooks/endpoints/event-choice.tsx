@@ -16,7 +16,6 @@ interface EventChoiceProps {
 
 const CHECKBOX_CLASS = 'mt-0.5 size-[18px] shrink-0 accent-accent'
 
-/** Selects the event types that an endpoint receives. */
 export function EventChoice({ chosen: initialChoice, problem: formProblem }: EventChoiceProps) {
   const t = useTranslations('endpoints')
   const [chosen, setChosen] = useState(new Set(initialChoice))

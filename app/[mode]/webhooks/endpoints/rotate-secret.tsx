@@ -13,7 +13,6 @@ import { Dialog } from '#components/ui/dialog.tsx'
 import type { ShownSecret } from '#lib/services/webhooks/schema.ts'
 
 interface RotateSecretProps {
-  /** Route that rotates the secret. */
   path: string
   /** Route that reveals the active secret; absent for secrets that are shown only once. */
   revealPath?: string

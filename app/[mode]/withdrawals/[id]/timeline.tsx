@@ -20,9 +20,7 @@ import type { Tone } from '#components/ui/chip.tsx'
 import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
 import type { WithdrawalStep, WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
 
-/**
- * Past steps, oldest first; for a pending withdrawal, a last step shows that the bank must decide.
- */
+/** Past steps, oldest first; while the withdrawal is pending, a last step awaits the bank. */
 export function WithdrawalTimeline({ timeline }: { timeline: WithdrawalTimelineData }) {
   const t = useTranslations('withdrawal')
   const { withdrawal, steps } = timeline
@@ -87,7 +85,6 @@ const OUTCOME_TONES: Record<NonNullable<BankCall['outcome']>, Tone> = {
   unknown: 'wait',
 }
 
-/** One call to the bank, from the gateway's journal. */
 function CallStep({ step }: { step: BankCall }) {
   const t = useTranslations('withdrawal')
   const { operation, outcome, said, said_code, times } = step

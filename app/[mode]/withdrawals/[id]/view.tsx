@@ -85,7 +85,6 @@ function isDeliveryAwaited(timeline: WithdrawalTimelineData | undefined): boolea
   )
 }
 
-/** Announces the outcome to screen readers. */
 function Announcement({ status }: { status: WithdrawalStatus }) {
   const t = useTranslations('withdrawal')
   const previousStatus = useRef(status)

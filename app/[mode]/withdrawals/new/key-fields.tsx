@@ -94,10 +94,7 @@ function useKeyProblem(
   return t(`withdrawalRequest.keyProblem.${normalized.reason}`)
 }
 
-/**
- * Returns whether 11 digits are both a valid CPF and a mobile number. A wrong guess would pay a
- * stranger.
- */
+/** Whether 11 digits are both a valid CPF and a mobile number: a wrong guess pays a stranger. */
 export function isAmbiguousKey(key: string): boolean {
   const inferred = inferPixKeyType(key, 'dict')
   return !inferred.ok && inferred.reason === 'ambiguous'

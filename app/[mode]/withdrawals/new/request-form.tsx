@@ -23,7 +23,6 @@ interface RequestFormProps {
   available: number
 }
 
-/** Requests a withdrawal in two steps: the fields, then a review of the order. */
 export function RequestForm({ mode, available }: RequestFormProps) {
   const t = useTranslations('withdrawalRequest')
   const api = useApi()

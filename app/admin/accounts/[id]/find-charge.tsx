@@ -20,7 +20,6 @@ interface FindChargeProps {
   accountId: string
   /** Charge id from the URL; may be empty. */
   chargeId: string
-  /** The charge with this id; null if there is none. */
   charge: MaskedCharge | null
 }
 

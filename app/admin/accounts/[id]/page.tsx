@@ -120,7 +120,6 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
   )
 }
 
-/** Explains why the account is not active. */
 async function AccountStatusNotice({ account }: { account: AccountDetail }) {
   const t = await getTranslations('adminAccount')
   const { status, standing } = account

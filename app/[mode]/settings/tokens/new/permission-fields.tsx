@@ -8,7 +8,6 @@ import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
 const PRESET_NAMES = ['all', 'charges', 'read'] as const
 
-/** Offers the permissions of the member's role, all selected at first. */
 export function PermissionFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
   const grantable = PERMISSIONS.filter(useHasPermission())

@@ -14,7 +14,6 @@ import { Field, Select } from '#components/ui/field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
 
-/** Creates a token, then shows it in place of the form. */
 export function TokenForm({ origin }: { origin: string }) {
   const t = useTranslations('tokens')
   const api = useApi()
@@ -90,7 +89,6 @@ function readFields(data: FormData) {
 
 const EXPIRY_CHOICES = ['never', '30', '90', '365', 'date'] as const
 
-/** Expiry of a token: never, after a preset number of days, or on a chosen date. */
 function ExpiryFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
   const [expiry, setExpiry] = useState<string>('never')
