@@ -16,7 +16,6 @@ interface DetailsProps {
   line: AuditLine
   isStaff: boolean
   onClose: () => void
-  /** Filters the list by one user, account or target. */
   onFilter: (changes: Record<string, string>) => void
 }
 
@@ -108,7 +107,6 @@ function FilterButton({ onPress, children }: { onPress: () => void; children: Re
   )
 }
 
-/** Returns the path of the page that shows the target of an action; null if there is none. */
 function targetPathOf(line: AuditLine, currentMode: Mode, isStaff: boolean): string | null {
   const { action, account, target, before, after } = line
   const group = action.split('.')[0]

@@ -18,7 +18,6 @@ const EXACT_FILTERS = {
 } as const
 type ExactFilter = keyof typeof EXACT_FILTERS
 
-/** Changes that clear every filter of the list. */
 export const CLEARED_FILTERS = Object.fromEntries(
   [...Object.keys(EXACT_FILTERS), 'action', 'q', 'period', 'from', 'to'].map(name => [name, null]),
 )

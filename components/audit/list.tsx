@@ -18,7 +18,6 @@ import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface AuditListProps {
   isStaff: boolean
-  /** API parameters, read from the URL of the page. */
   apiParams: Record<string, string>
   isFiltered: boolean
   initialData: ListPage<AuditLine>

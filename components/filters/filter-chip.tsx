@@ -88,9 +88,7 @@ interface ClearOnlyFilterProps {
   onClear: () => void
 }
 
-/**
- * Chip of a filter that is set elsewhere, such as by a link. The chip can only clear the filter.
- */
+/** A filter set elsewhere, such as by a link: the chip can only clear the filter. */
 export function ClearOnlyFilter({ label, value, onClear }: ClearOnlyFilterProps) {
   const t = useTranslations('ui')
   return (

@@ -9,7 +9,6 @@ import { Problem } from '#components/form/problem.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 
-/** Links to older rows and back to the newest. Each page has its own URL. */
 export function Pager({ nextCursor }: { nextCursor: string | null }) {
   const t = useTranslations('ui')
   const path = usePathname()
@@ -71,7 +70,6 @@ interface NoMatchesProps {
   clear: () => void
 }
 
-/** Empty state of a list without rows that match the filters. */
 export function NoMatches({ title, text, clear }: NoMatchesProps) {
   const t = useTranslations('ui')
   return (

@@ -3,7 +3,7 @@
 import { usePathname, useRouter, useSearchParams } from 'next/navigation'
 import { useTransition } from 'react'
 
-/** Reads and sets the filters of a list. The URL contains them, so that it can be shared. */
+/** Stores the filters of a list in the URL, so that a filtered list can be shared. */
 export function useFilters() {
   const router = useRouter()
   const path = usePathname()

@@ -5,7 +5,6 @@ import type { Api } from '#lib/edge/client/api.ts'
 
 export const ApiContext = createContext<Api | null>(null)
 
-/** Returns the API client for the account and mode of this page. */
 export function useApi(): Api {
   const api = use(ApiContext)
   if (!api) throw new Error('useApi() is called outside <ApiProvider>')

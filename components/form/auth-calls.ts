@@ -6,11 +6,8 @@ export interface PendingSecondStep {
   methods: Factor[]
 }
 
-/**
- * wrong: wrong e-mail or password, or unknown passkey. wrong_code: another attempt is allowed.
- * challenge_ended: expired, or too many attempts. cookies: the browser stored no cookie, or opened
- * Troco at another origin.
- */
+// wrong: e-mail or password, or unknown passkey. wrong_code: another attempt is allowed.
+// challenge_ended: expired or too many attempts. cookies: none stored, or Troco at another origin.
 export type SignInOutcome =
   | 'ok'
   | 'wrong'
@@ -20,10 +17,7 @@ export type SignInOutcome =
   | 'cookies'
   | 'failed'
 
-/**
- * Signs in; the server sets an HTTP-only session cookie. Returns a PendingSecondStep if a second
- * factor is required.
- */
+/** Signs in; the server sets an HTTP-only cookie. Returns the second step if one is required. */
 export async function signIn(
   fields: Record<string, string>,
 ): Promise<SignInOutcome | PendingSecondStep> {

@@ -4,7 +4,6 @@ import { type FocusEvent, type InputEvent, type SubmitEvent, useRef, useState } 
 import type { ZodType } from 'zod'
 import { ApiError } from '#lib/edge/client/api.ts'
 
-/** required: the field is empty. invalid: its value is not allowed. */
 export type FieldProblem = 'required' | 'invalid'
 
 interface FormOptions<Wire> {

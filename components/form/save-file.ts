@@ -1,4 +1,3 @@
-/** Returns the file name in the content-disposition header, or the default. */
 export function fileNameOf(response: Response, defaultName: string): string {
   const header = response.headers.get('content-disposition') ?? ''
   return /filename="([^"]+)"/.exec(header)?.[1] ?? defaultName

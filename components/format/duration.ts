@@ -74,7 +74,6 @@ export function clockText(seconds: number): string {
 
 const TICK_MS = 1_000
 
-/** Returns the seconds until a moment, counting down while the page is open. */
 export function useSecondsTo(at: string): number {
   const now = useNow({ updateInterval: TICK_MS })
   return (Date.parse(at) - now.getTime()) / 1_000

@@ -1,6 +1,5 @@
 import { useLocale, useNow, useTimeZone } from 'next-intl'
 
-/** The exact time in full, for tooltips. */
 export const FULL_FORMAT = { dateStyle: 'long', timeStyle: 'medium' } as const
 export const DATED_FORMAT = { dateStyle: 'medium', timeStyle: 'medium' } as const
 

@@ -32,9 +32,7 @@ export function Money({ cents }: MoneyProps) {
   return <span className="whitespace-nowrap">{moneyText(cents, useLocale())}</span>
 }
 
-/**
- * Maximum length of the integer part at full size: `10.000.000` (10) is wider than a small phone.
- */
+/** Longest integer part at full size: `10.000.000` (10) is wider than a small phone. */
 const FULL_SIZE_LENGTH_MAX = 9
 
 /** The main amount of a page, in large type; screen readers get it as plain text. */

@@ -16,7 +16,6 @@ interface SignUpFormProps {
   invitation?: { secret: string; email: string }
 }
 
-/** Creates a user with a first account. */
 export function SignUpForm({ invitation }: SignUpFormProps) {
   const t = useTranslations('signUp')
   const [isEmailTaken, setEmailTaken] = useState(false)
@@ -87,7 +86,6 @@ export function SignUpForm({ invitation }: SignUpFormProps) {
   )
 }
 
-/** Creates another account for the signed-in user. */
 export function OpenAccountForm({ secret }: { secret?: string }) {
   const t = useTranslations('signUp')
   const { problems, failure, isBusy, props } = useForm({

@@ -21,7 +21,6 @@ interface AccountMenuProps {
   places: Place[]
 }
 
-/** Menu of the signed-in user. The browser's popover API opens and closes it. */
 export function AccountMenu({ user, account, name, mode, places }: AccountMenuProps) {
   const t = useTranslations('nav')
   return (

@@ -28,7 +28,6 @@ interface ApiProviderProps {
   children: ReactNode
 }
 
-/** Provides the API client of one account and mode, and a query cache, to its children. */
 export function ApiProvider({ mode, account, children }: ApiProviderProps) {
   const accountId = account?.id ?? null
   const [resolveProof, setResolveProof] = useState<((isProved: boolean) => void) | null>(null)

@@ -9,7 +9,6 @@ import { ApiError } from '#lib/edge/client/api.ts'
 
 const RECHECK_MS = 3_000
 
-/** Shows a notice while the server is unreachable, and refetches all data once it responds. */
 export function ConnectionNotice() {
   const t = useTranslations('connection')
   const queryClient = useQueryClient()

@@ -6,7 +6,6 @@ import { type AnyPermission, hasPermissionNow } from '#lib/services/people/roles
 
 export const MemberContext = createContext<Pick<SessionAccount, 'role' | 'status'> | null>(null)
 
-/** Returns a function that checks a permission of the member, to hide forbidden actions. */
 export function useHasPermission(): (permission: AnyPermission) => boolean {
   const member = use(MemberContext)
   return permission => member !== null && hasPermissionNow(member, permission)

@@ -31,16 +31,12 @@ export interface Place {
   name: PlaceName
   href: string
   icon: LucideIcon
-  /** Path prefix of the place, if it differs from `href`. */
   pathPrefix?: string
-  /** Path below that prefix that is another place. */
   excludedPath?: string
 }
 
 interface Places {
-  /** Places of daily use. */
   main: Place[]
-  /** Places for configuration and reference. */
   more: Place[]
   /** Places in the bottom bar on phones. The last button of the bar opens the rest. */
   phone: Place[]

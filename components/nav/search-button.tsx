@@ -4,7 +4,6 @@ import { Search } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useSyncExternalStore } from 'react'
 
-/** A button that looks like a search field and opens the palette. Ctrl or ⌘ K opens it, too. */
 export function SearchButton() {
   const t = useTranslations('nav')
   const isApple = useSyncExternalStore(

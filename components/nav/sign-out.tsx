@@ -9,7 +9,6 @@ interface SignOutButtonProps {
   label: string
   /** Replaces the label when the server could not be reached. */
   retryLabel: string
-  /** Path to open after signing out. */
   to?: string
 }
 

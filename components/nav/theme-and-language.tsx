@@ -52,9 +52,8 @@ export function ThemeSwitch({ label, names, theme, isWide }: ThemeSwitchProps) {
 }
 
 interface LanguageSwitchProps {
-  /** Language to switch to. */
   otherLocale: Locale
-  /** Name of that language, in the language itself. */
+  /** Name of `otherLocale` in that language itself. */
   name: string
 }
 

@@ -11,9 +11,7 @@ export interface PasskeyChallenge<Options> {
   options: Options
 }
 
-/**
- * Requests a passkey from the browser. Returns null if the user cancels or the request times out.
- */
+/** Asks the browser for a passkey. Returns null if the user cancels or the request times out. */
 export async function requestPasskey({
   challenge,
   options,

@@ -16,7 +16,6 @@ import { type ProofMethod, type ProofRequest, passwordProof } from '#lib/service
 
 const PROOF_PATH = '/person/proof'
 
-/** Requires the signed-in user to authenticate again before an action continues. */
 export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
   const t = useTranslations('proof')
   const api = useApi()

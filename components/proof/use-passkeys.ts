@@ -2,9 +2,7 @@
 
 import { useEffect, useState } from 'react'
 
-/**
- * Returns whether passkeys work here; null until known. Passkeys require a host name, not an IP.
- */
+/** Whether passkeys work here (they require a host name, not an IP); null until known. */
 export function usePasskeySupport(): boolean | null {
   const [isSupported, setSupported] = useState<boolean | null>(null)
   useEffect(() => {

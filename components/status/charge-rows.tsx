@@ -10,7 +10,6 @@ import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 
 interface ChargeRowsProps {
   label: string
-  /** Heading of the time column. */
   createdLabel: string
   charges: ListedCharge[]
 }

@@ -2,7 +2,6 @@ import { useLocale, useTranslations } from 'next-intl'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 
-/** Actions that differ between roles, each with the permission it requires. */
 export const ROLE_ACTIONS = [
   { name: 'see', needs: 'dashboard:read' },
   { name: 'charge', needs: 'transactions:write' },

@@ -6,7 +6,6 @@ const VARIANTS = {
   plain: 'px-2.5 text-muted hover:bg-sunk hover:text-ink',
 }
 
-/** Returns the classes of a button, also for links that look like one. */
 export function buttonClass(variant: keyof typeof VARIANTS): string {
   return `inline-flex min-h-10 items-center gap-2 rounded-control font-semibold text-body transition-[background-color,filter] duration-150 ${VARIANTS[variant]}`
 }

@@ -35,9 +35,7 @@ export function CopyButton({ text, label, variant = 'quiet', className = '' }: C
   )
 }
 
-/**
- * Uses execCommand without the clipboard API, which is absent on plain http except on localhost.
- */
+/** Falls back to execCommand: plain http has no clipboard API, except on localhost. */
 export async function writeToClipboard(text: string): Promise<boolean> {
   if (navigator.clipboard) {
     return navigator.clipboard.writeText(text).then(

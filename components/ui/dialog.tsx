@@ -50,11 +50,9 @@ export function Dialog({ isOpen, onClose, title, description, children }: Dialog
 interface DialogActionsProps {
   /** Label of the confirming button: a verb. */
   action: string
-  /** Label of the confirming button while busy. */
   busy: string
   isBusy: boolean
   failure: unknown
-  /** Shows the confirming button in red, for destructive actions. */
   isDestructive?: boolean
   onCancel: () => void
   /** Called by the confirming button. If absent, the button submits the form. */

@@ -10,15 +10,11 @@ const CONTROL_CLASS =
 interface FieldTexts {
   label: string
   name: string
-  /**
-   * Id of the input, by default its name. Required in dialogs if the page below has a field of the
-   * same name.
-   */
+  /** By default the name. Required in dialogs if the page below has a field of the same name. */
   id?: string
   hint?: ReactNode
   /** Error message. Also marks the input as invalid. */
   problem?: string | null
-  /** Text beside the label, such as "optional". */
   note?: string
 }
 
@@ -52,9 +48,7 @@ function FieldLayout({
   )
 }
 
-/**
- * Splits the props of a field into its texts and its control, and links the two for screen readers.
- */
+/** Splits the props into texts and control, and links the two for screen readers. */
 function splitFieldProps<Props extends FieldTexts & { className?: string }>(
   props: Props,
   sizeClass: string,

@@ -1,7 +1,6 @@
 import localFont from 'next/font/local'
 
-// Next's compiler reads these calls, so their arguments must be literals. Letters beyond Latin-1
-// are in app/fonts.css.
+// Next's compiler requires literal arguments. Letters beyond Latin-1 are in app/fonts.css.
 
 const text = localFont({
   src: '../../node_modules/@fontsource-variable/hanken-grotesk/files/hanken-grotesk-latin-wght-normal.woff2',

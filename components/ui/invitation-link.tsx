@@ -12,7 +12,6 @@ interface InvitationLinkProps {
   children: ReactNode
 }
 
-/** The link of an invitation, shown only once. */
 export function InvitationLink({ link, email, children }: InvitationLinkProps) {
   const t = useTranslations('invitationLink')
   return (

@@ -5,12 +5,9 @@ import { SearchButton } from '#components/nav/search-button.tsx'
 
 interface PageHeadProps {
   title: ReactNode
-  /** The parent page, linked above the title. */
   parent?: { href: string; label: string }
-  /** Content beside the link to the parent page: a reference or a chip. */
   beside?: ReactNode
   children?: ReactNode
-  /** Hides the title on phones. */
   isTitleDesktopOnly?: boolean
   /** Hides the search button, for the operator's pages, which have no account. */
   isStaffPage?: boolean

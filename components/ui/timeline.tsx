@@ -10,7 +10,6 @@ interface TimelineStepProps {
   tone: Tone
   icon: LucideIcon
   title: ReactNode
-  /** Time or count, at the right edge. */
   aside?: ReactNode
   children?: ReactNode
 }

@@ -6,13 +6,10 @@ import { Sheet } from '#components/ui/sheet.tsx'
 interface VisitorPageProps {
   title: string
   subtitle: ReactNode
-  /** Content of the sheet. */
   children: ReactNode
-  /** Content below the sheet. */
   below?: ReactNode
 }
 
-/** A page for visitors without a session, without the navigation of the frame. */
 export function VisitorPage({ title, subtitle, children, below }: VisitorPageProps) {
   return (
     <div className="mx-auto flex min-h-dvh max-w-[420px] flex-col px-4 py-6">
