@@ -20,10 +20,7 @@ export interface AccountsQuery {
 const ownerEmail = Prisma.sql`(SELECT u.email FROM memberships m JOIN users u ON u.id = m.user_id
   WHERE m.account_id = a.id AND m.role = 'owner' ORDER BY m.created_at, u.id LIMIT 1)`
 
-/**
- * Sums the paid charges of each mode. Runs only for the accounts of one page, as an index-only
- * scan.
- */
+/** Sums the paid charges of each mode. Runs only for the accounts of one page (index-only scan). */
 const volume = Prisma.sql`(SELECT json_build_object(
     'test', COALESCE(sum(c.amount) FILTER (WHERE c.mode = 'test'), 0),
     'live', COALESCE(sum(c.amount) FILTER (WHERE c.mode = 'live'), 0))
@@ -38,9 +35,7 @@ function ledgerBalances(name: 'available' | 'outbound'): Prisma.Sql {
       AND l.ledger = ${name})`
 }
 
-/**
- * Lists accounts, pending ones first, then the newest. A page starts after the account `cursor`.
- */
+/** Lists accounts, pending ones first, then the newest, after the account `cursor`. */
 export function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine>> {
   const { status, cursor } = query
   const statusCondition = status ? Prisma.sql`AND a.status = ${status}` : Prisma.empty
@@ -59,10 +54,7 @@ export function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine
   return readPage<AccountLine>(rows, PAGE_SIZE)
 }
 
-/**
- * Matches account `a` by id, name or an owner's e-mail, ignoring case and accents
- * (prisma/functions/troco_fold.sql).
- */
+/** Matches account `a` by id, name or owner's e-mail, ignoring case and accents (troco_fold). */
 export function accountSearchCondition(q: string | undefined): Prisma.Sql {
   if (!q) return Prisma.sql`true`
   if (isUuid(q)) return Prisma.sql`a.id = ${q}::uuid`
@@ -75,10 +67,7 @@ export function countPendingAccounts(): Promise<number> {
   return db().account.count({ where: { status: 'pending' } })
 }
 
-/**
- * Last change of the status, from the audit log: time, user and reason; else the account's
- * creation.
- */
+/** Last change of the status, from the audit log; else the account's creation. */
 const statusChange = Prisma.sql`COALESCE((
   SELECT json_build_object('since', ${utcText('r.created_at')}, 'by', (
     SELECT u.name FROM users u WHERE u.id = r.actor_id), 'reason', a.status_reason)

@@ -21,10 +21,7 @@ export const HealthRead = z.object({
 
 const id = z.string(must('be a UUID')).refine(isUuid, must('be a UUID')).optional()
 
-/**
- * Request to run stuck jobs: without an id, all jobs of the kind in every account. A mail belongs
- * to no account.
- */
+/** Without an id: all jobs of the kind in every account. A mail belongs to no account. */
 export const requeueRequest = z
   .object({
     kind: z.enum(JOB_KINDS, must(`be one of ${JOB_KINDS.join(', ')}`)),

@@ -32,15 +32,10 @@ const DEAD_AFTER_S = 60
 const UNCHECKED_AFTER_S = 2 * 3_600
 
 const STUCK_MAX = 25
-/**
- * Time limit for all checks: if the database responds too slowly, the remaining checks are skipped.
- */
+/** Time limit for all checks: if the database is too slow, the remaining checks are skipped. */
 const CHECKS_TIMEOUT_MS = 6_000
 
-/**
- * Checks the whole system. The checks run one after the other to use few connections; a failed
- * check is a finding and does not hide the others.
- */
+/** Runs the checks one after the other to use few connections; a failed check is a finding. */
 export async function readHealth(
   chooseGateway?: Parameters<typeof examineGateways>[0],
 ): Promise<Health> {
@@ -107,7 +102,6 @@ interface LedgerFigures {
   accounts: number
   wrong: number
   names: string | null
-  /** Seconds since the latest check of any account. */
   latest_s: number | null
   /** Seconds since the last check of the account that has waited longest. */
   waits_s: number | null

@@ -14,10 +14,7 @@ export function readListFilters<const Status extends string>(
   }
 }
 
-/**
- * Returns whether a value can be searched for: PostgreSQL stores neither NUL nor unpaired
- * surrogates.
- */
+/** PostgreSQL stores neither NUL nor unpaired surrogates. */
 function isText(value: unknown): value is string {
   return (
     typeof value === 'string' &&

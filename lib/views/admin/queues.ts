@@ -18,10 +18,7 @@ const OVERDUE_LIMITS_S: Record<QueueName, [warning: number, problem: number]> = 
   search: [120, 1_800],
 }
 
-/**
- * Age from which a charge must be indexed for search: the worker may still be indexing newer
- * charges.
- */
+/** Age from which a charge must be indexed: the worker may still be indexing newer charges. */
 const INDEXED_AFTER_MS = 10_000
 
 interface QueueFigures {
@@ -73,9 +70,7 @@ const dueDeliveries = Prisma.sql`
     WHERE d.account_id = r.account_id AND d.host = r.host AND d.due_at <= now()
     ORDER BY d.due_at, d.sequence LIMIT ${DUE_PER_RECEIVER_MAX}) w`
 
-/**
- * Counts the accounts and modes with a charge after their search mark, by the first such charge.
- */
+/** Counts accounts and modes with a charge after their search mark, by the first such charge. */
 function unindexedCharges(): Prisma.Sql {
   const endId = smallestIdAt(Date.now() - INDEXED_AFTER_MS)
   return Prisma.sql`

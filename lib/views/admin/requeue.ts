@@ -9,19 +9,13 @@ import type { RequeueRequest } from '#lib/views/admin/health-wire.ts'
 import type { JobKind } from '#lib/views/admin/schema.ts'
 import { listStuckJobsOfKind } from '#lib/views/admin/stuck.ts'
 
-/**
- * Maximum jobs per request: more would exceed its time limit. The operator can repeat the request.
- */
+/** Maximum jobs per request: more would exceed its time limit; the operator can repeat it. */
 const JOBS_MAX = 200
 
 const TABLES = { withdrawal: 'withdrawals', refund: 'refunds', charge: 'charges' } as const
-/**
- * Claiming a mail moves its due time this far ahead (LEASE in lib/services/mail/send.ts), so a mail
- * due within it may be in progress.
- */
+/** A claim postpones a mail by this (LEASE in mail/send.ts): mails due sooner may be claimed. */
 const MAIL_LEASE = Prisma.sql`interval '2 minutes'`
 
-/** Runs one stuck job now, or all of a kind; returns their number. */
 export async function requeueJobs(
   { kind, account_id, id }: RequeueRequest,
   actor: Actor,

@@ -7,7 +7,6 @@ import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
 import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 
-/** Reason for an action of the operator, shown to the affected members. */
 export const reasonRequest = z.object({
   reason: text(3, 200).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
 })
@@ -42,7 +41,6 @@ export interface AccountDetail extends AccountLine {
   outbound: PerMode
   limits: AccountLimits
   members: AccountMember[]
-  /** Last change of the status. */
   standing: { since: string; reason: string | null; by: string | null }
 }
 
@@ -54,7 +52,7 @@ export interface TokenLine extends TokenRow {
 
 export const TOKEN_FILTERS = ['in_force', 'revoked', 'expired'] as const
 
-/** Charge found for a merchant. The masked document is the only data of the payer. */
+/** The masked document is the only data of the payer. */
 export interface MaskedCharge
   extends Pick<ListedCharge, 'id' | 'status' | 'amount' | 'created_at'> {
   mode: Mode
@@ -101,7 +99,7 @@ export const FINDING_STATES = {
 export type GoodState = (typeof FINDING_STATES.ok)[number]
 export type BadState = (typeof FINDING_STATES.bad)[number]
 
-/** Result of a check. Figures ending in `_s` are seconds, in `_bytes` sizes. */
+/** Figures ending in `_s` are seconds, in `_bytes` sizes. */
 export type Finding = { figures: Record<string, number | string> } & (
   | { level: 'ok'; state: GoodState }
   | { level: 'warning' | 'problem'; state: BadState }
@@ -134,7 +132,6 @@ export const StuckJob = z.object({
   created_at: instant,
   /** Null: no attempt is scheduled. */
   due_at: instant.nullable(),
-  /** True while a worker holds the job's lease. */
   is_held: z.boolean(),
   can_run: z.boolean(),
   /** Outcome of the last attempt, in the words of the bank or receiver. */

@@ -11,7 +11,6 @@ const EXHAUSTED_WITHIN = Prisma.sql`interval '7 days'`
 /** Maximum due rows read; further rows are found after these have ended. */
 const ROWS_READ_MAX = 2_000
 
-/** Lists stuck jobs by kind, the oldest of each kind first. */
 export async function listStuckJobs(limit: number): Promise<StuckJob[]> {
   const jobs: StuckJob[] = []
   for (const kind of JOB_KINDS) {
@@ -60,8 +59,7 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
       (SELECT * FROM charges WHERE lease IS NOT NULL AND due_at > now()
         LIMIT ${ROWS_READ_MAX})) j
     WHERE j.attempts >= ${STUCK_ATTEMPTS_MIN} ORDER BY j.created_at`,
-  // Steps from account to account by the index of undelivered rows, and reads the latest rows of
-  // each.
+  // Steps from account to account by the index of undelivered rows; reads the latest of each.
   delivery: Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, false AS is_held,
       j.can_run
@@ -93,7 +91,6 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
     ORDER BY j.created_at`,
 }
 
-/** Reads the last call to the bank: its outcome and the bank's reason, from the journal. */
 const lastCall = Prisma.sql`
   SELECT COALESCE(g.response ->> 'reason', g.outcome, 'no answer yet') AS problem,
     CASE WHEN g.response ->> 'code' = 'timeout' THEN 'call_timeout'

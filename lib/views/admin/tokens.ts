@@ -32,7 +32,6 @@ export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine
 }
 
 const SHOWN_MAX = 100
-/** Maximum tokens that a finding names. */
 const NAMED_MAX = 5
 
 export function listTokensOf(accountId: string): Promise<TokenLine[]> {

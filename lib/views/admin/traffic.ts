@@ -15,10 +15,7 @@ const CALLS_MIN = 5
 const SLOW_MS = 5_000
 const HEALTH_TIMEOUT_MS = 2_000
 
-/**
- * Judges receivers by first attempts, because a dead receiver is retried again and again. First
- * attempts are those with a stored body, which an index orders by time.
- */
+/** Judges by first attempts (stored body, indexed by time): dead receivers are retried often. */
 export async function examineReceivers(): Promise<Finding> {
   const [figures] = await queryRows<Record<'tried' | 'failed' | 'failed5' | 'span_s', number>>(
     Prisma.sql`

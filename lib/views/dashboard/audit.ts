@@ -10,10 +10,7 @@ import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 const MEMBER_FILTERS = ['action', 'actor', 'target', 'q'] as const
 const STAFF_FILTERS = [...MEMBER_FILTERS, 'account'] as const
 
-/**
- * Audit log request read from a page's URL. `apiParams`: API parameters. `filters`: the same
- * without limit and cursor. `query`: parsed.
- */
+/** `apiParams`: API parameters. `filters`: the same without limit and cursor. `query`: parsed. */
 export interface ParsedAuditFilters {
   apiParams: Record<string, string>
   filters: Record<string, string>

@@ -9,10 +9,7 @@ export interface ParsedChargeFilters {
   query: ChargesQuery
 }
 
-/**
- * Reads the list's filters from a page's URL, with days in the merchant's time zone. Drops invalid
- * values.
- */
+/** Reads the filters of a page's URL, with days in the merchant's zone. Drops invalid values. */
 export function readChargeFilters(
   params: SearchParams,
   timeZone: string,

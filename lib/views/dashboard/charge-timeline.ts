@@ -31,10 +31,8 @@ interface ChargeHistory {
   next: StepData<'next_try'>[]
 }
 
-/** Maximum refunds or attempts shown. */
 const ROWS_MAX = 200
 
-/** Reads a charge by id or reference, with every recorded step of its history. */
 export async function readChargeTimeline(
   accountId: string,
   mode: Mode,
@@ -85,9 +83,7 @@ function compareTexts(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1
 }
 
-/**
- * Builds the steps of an unpaid end. Events are pruned; without them, the row still has the end.
- */
+/** Events are pruned; without them, the row still has the end. */
 function buildEndSteps(
   { status, updated_at }: ChargeRow,
   ends: ChargeHistory['ends'],

@@ -14,7 +14,6 @@ import { HIT_KINDS, type Hit } from '#lib/views/dashboard/schema.ts'
 const HITS_MAX = 8
 /** Maximum input: a PIX code has at most 512 characters. */
 const TEXT_MAX = 600
-/** Maximum search text of a list. */
 const REFERENCE_MAX = 255
 
 export const FindQuery = z.object({
@@ -57,10 +56,7 @@ export async function findHits(accountId: string, mode: Mode, text: string): Pro
   return hits.sort((one, other) => Number(other.isExact) - Number(one.isExact)).slice(0, HITS_MAX)
 }
 
-/**
- * Returns the texts to search for. A PIX code contains the charge's id without hyphens; the same
- * text may also be a merchant's reference.
- */
+/** A PIX code contains the charge's id without hyphens, but may also be a merchant's reference. */
 function parseSearchTerms(text: string): string[] {
   const reading = parseBrCode(text)
   const code = reading.ok ? reading.code : null
@@ -120,10 +116,7 @@ async function findOtherHits(accountId: string, mode: Mode, text: string): Promi
 
 type ScopeSql = (alias: string) => Prisma.Sql
 
-/**
- * Searches by id. An event and its delivery to the resource's own URL share an id; only the
- * delivery is returned, because it shows more.
- */
+/** An event and its delivery to the resource's own URL share an id: returns only the delivery. */
 function selectById(scopeCondition: ScopeSql, id: string, basePath: string): Prisma.Sql[] {
   return [
     selectWithdrawals(scopeCondition, Prisma.sql`w.id = ${id}::uuid`, basePath),

@@ -55,10 +55,7 @@ export async function streamCharge(
   return { headers: HEADERS, chunks }
 }
 
-/**
- * Stream of text chunks. Starts at the first read and stops as soon as the reader disconnects; an
- * async generator would notice that only at its next value.
- */
+/** Starts at the first read and stops at a disconnect; a generator would stop at its next value. */
 class ChunkStream implements AsyncIterableIterator<string> {
   readonly #begin: (outlet: ChunkStream) => () => void
   #stop: (() => void) | null = null

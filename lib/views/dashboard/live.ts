@@ -5,22 +5,17 @@ import { onShutdown, onWake, type Topic } from '#lib/base/db/wake.ts'
 import { log } from '#lib/base/log.ts'
 import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
 
-/** Notifications that may concern a charge's page. */
 const WATCHED_TOPICS: Topic[] = ['charges', 'deliveries', 'refunds']
 /** Minimum interval between reads of all watched charges, however many notifications arrive. */
 const READ_INTERVAL_MIN_MS = 250
-/**
- * Interval of reads without a notification: notifications may be lost, and minor changes send none.
- */
+/** Interval of reads without a notification: some are lost, and minor changes send none. */
 const POLL_MS = 5_000
 const WATCHERS_MAX = 20
 
 export interface Watcher {
   accountId: string
   chargeId: string
-  /** Called after the first read and after each change. */
   onStatus: (status: ChargeStatus) => void
-  /** Called when no more changes will be reported. */
   onEnd: () => void
 }
 
@@ -35,10 +30,7 @@ interface ChargeMark {
 const HUB_KEY = Symbol.for('troco.live')
 const globals = globalThis as typeof globalThis & { [HUB_KEY]?: Hub }
 
-/**
- * Returns the hub of this process. It is on globalThis, because Next bundles its own copy of this
- * module.
- */
+/** On globalThis, because Next bundles its own copy of this module. */
 function hub(): Hub {
   globals[HUB_KEY] ??= new Hub()
   return globals[HUB_KEY]
@@ -136,10 +128,7 @@ class Hub {
   }
 }
 
-/**
- * Reads the mark of each watched charge. It changes with the charge's row (also for refunds) and
- * with attempts and results of its deliveries.
- */
+/** A mark changes with the charge's row (also for refunds), delivery attempts and their results. */
 async function readMarks(watchers: Watcher[]): Promise<ChargeMark[]> {
   if (watchers.length === 0) return []
   const accounts = watchers.map(({ accountId }) => accountId)

@@ -4,16 +4,14 @@ import { foldText } from '#lib/base/pix/br-code.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 
 /**
- * Statement for a file in OFX 1.0.2, which Brazilian banks export and accounting programs import.
- * The file closes every element, as SGML allows, and all text is ASCII, so that the assumed
- * encoding does not matter.
+ * OFX 1.0.2, which Brazilian banks export and accounting programs import. Closes every element, as
+ * SGML allows; all text is ASCII, so that the assumed encoding does not matter.
  */
 interface OfxStatement {
   accountId: string
   mode: Mode
   timeZone: string
   from?: Date
-  /** Last moment that the file covers. */
   last: Date
   closing: number
 }

@@ -1,7 +1,7 @@
 import { PERIODS, type Period, type SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const DAYS: Partial<Record<Period, number>> = { today: 1, '7d': 7, '30d': 30, '90d': 90 }
-/** Dates from 2000 on: PIX began in 2020, and PostgreSQL has no time zone data for very early years. */
+/** Dates from 2000 on: PIX began in 2020; PostgreSQL lacks time zone data for very early years. */
 const DATE = /^2\d{3}-\d\d-\d\d$/
 
 /** Time from the first midnight to the midnight after the last day, in the merchant's time zone. */
@@ -10,7 +10,6 @@ export interface Span {
   to?: Date
 }
 
-/** Reads `period`, `from` and `to` of a page's URL, in this time zone. */
 export function readSpan(params: SearchParams, timeZone: string, now = new Date()): Span {
   const period = PERIODS.find(known => known === params.period)
   if (!period) return {}
@@ -33,7 +32,6 @@ export function readSpan(params: SearchParams, timeZone: string, now = new Date(
 const CHART_DAYS_MAX = 366
 const CHART_DAYS = 30
 
-/** Returns the days of a chart: the last 30 by default, at most a year. */
 export function chartDays(params: SearchParams, today: string): string[] {
   const period = PERIODS.find(known => known === params.period)
   const [first, last] = period === 'custom' ? [params.from, params.to].map(readDay) : []
@@ -65,14 +63,10 @@ export function addDays(day: string, days: number): string {
   return date.toISOString().slice(0, 10)
 }
 
-/**
- * Returns the start of a day in a time zone: midnight, or the first moment of the day if a clock
- * change skips midnight.
- */
+/** Midnight of the day, or its first moment if a clock change skips midnight. */
 export function midnight(day: string, timeZone: string): Date {
   const utc = Date.parse(`${day}T00:00:00Z`)
-  // The offset may change near midnight: the second guess uses the offset in effect at the first
-  // guess.
+  // Near a change of the offset, the second guess uses the offset in effect at the first.
   const firstGuess = utc - offsetMs(new Date(utc), timeZone)
   const secondGuess = utc - offsetMs(new Date(firstGuess), timeZone)
   const first = new Date(Math.min(firstGuess, secondGuess))

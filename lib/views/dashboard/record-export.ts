@@ -3,9 +3,7 @@ import { requireActor } from '#lib/base/audit/note.ts'
 import { recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 
-/**
- * Filters that the audit log stores. Others, such as the search text, may contain a payer's data.
- */
+/** Other filters are not stored: some, such as the search text, may contain a payer's data. */
 const STORED_FILTERS = [
   ...['status', 'amount_from', 'amount_to', 'created_from', 'created_to', 'action'],
   ...['period', 'from', 'to', 'format', 'mode'],

@@ -14,7 +14,6 @@ export type Period = (typeof PERIODS)[number]
 
 export type SearchParams = Record<string, string | string[] | undefined>
 
-/** Movement of the available balance, with its subject. */
 export interface StatementRow {
   /** Position in the ledger, without gaps. */
   version: number
@@ -78,7 +77,6 @@ export interface WithdrawalTimelineData {
 export const FIRST_STEPS = ['token', 'payment', 'webhook'] as const
 export type FirstStepName = (typeof FIRST_STEPS)[number]
 
-/** Cookie that is set when the user hides the first steps. */
 export const FIRST_STEPS_COOKIE = 'troco-first-steps'
 
 export const HIT_KINDS = ['charge', 'withdrawal', 'refund', 'delivery', 'event', 'token'] as const
@@ -86,9 +84,7 @@ export const HIT_KINDS = ['charge', 'withdrawal', 'refund', 'delivery', 'event',
 export interface Hit {
   kind: (typeof HIT_KINDS)[number]
   id: string
-  /** Name of the result. */
   label: string
-  /** Text that distinguishes the result from similar ones. */
   detail: string | null
   status: string
   amount: number | null
@@ -115,7 +111,6 @@ export type ChargeStep =
       at: string
       status: 'pending' | 'completed' | 'rejected'
       amount: number
-      /** Reason of the request, or of the bank's refusal. */
       reason: string | null
     } & RejectionFields)
   /** Webhook attempt that is in progress (`at` is null) or scheduled. */
@@ -134,15 +129,10 @@ export interface ChargeStatusUpdate {
   status: ChargeDetail['status']
 }
 
-/**
- * Marks the end of an exported file, before the row count: a file without the mark is incomplete.
- */
+/** Marks the end of an exported file, before the row count; a file without it is incomplete. */
 export const EXPORT_END = '\u001e'
 
-/**
- * Reason why the simulated bank cannot pay a text: no code, an invalid code, or a code that the
- * simulator did not issue to this account.
- */
+/** Why the simulated bank cannot pay a text: no code, invalid, or not issued to this account. */
 export type BankProblem = BrCodeError | 'no_code' | 'real' | 'foreign'
 type CodeFields = 'id' | 'br_code' | 'amount' | 'status' | 'external_id' | 'expires_at'
 

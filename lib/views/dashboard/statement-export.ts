@@ -94,7 +94,6 @@ async function* writeOfx(
   yield ofxEnd(statement)
 }
 
-/** Returns the other party of a movement, with a PIX key masked. */
 function counterparty({ client_name, pix_key_type, dict_key }: StatementRow): string {
   return client_name ?? (pix_key_type && dict_key ? maskPixKey(pix_key_type, dict_key) : '')
 }

@@ -16,15 +16,12 @@ export function statementSpan(params: SearchParams, timeZone: string): Span {
 
 export interface StatementPage {
   rows: StatementRow[]
-  /** Cursor of the older rows; null at the end. */
   nextCursor: string | null
 }
 
 const PAGE_SIZE = 50
 
-/**
- * Lists one page of a period, newest first: the rows before version `cursor`, or the latest rows.
- */
+/** Newest first: the rows before version `cursor`, or the latest rows. */
 export async function listStatement(
   accountId: string,
   mode: Mode,
@@ -39,7 +36,6 @@ export async function listStatement(
 
 const BATCH_MAX = 1_000
 
-/** Reads a whole period in chunks, oldest first. */
 export async function* walkStatement(
   accountId: string,
   mode: Mode,

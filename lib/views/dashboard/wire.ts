@@ -24,10 +24,7 @@ const Home = z.object({
   conversion: z.number().min(0).max(1).nullable(),
   /** Median time from creation to payment of charges paid in the last 30 days. */
   median_seconds: z.number().min(0).nullable(),
-  /**
-   * Share delivered and mean duration of the latest attempted deliveries of the last week, without
-   * stopped ones; null if there are none.
-   */
+  /** The last week's latest attempted deliveries, without stopped ones; null if there are none. */
   webhooks: z
     .object({ delivered: z.number().min(0).max(1), mean_ms: z.int().nullable() })
     .nullable(),

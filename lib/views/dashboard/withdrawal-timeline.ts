@@ -26,17 +26,13 @@ interface WithdrawalHistory extends RejectionFields {
   entries: (Omit<Entry, 'what'> & { kind: string })[]
   calls: Omit<Call, 'what' | 'times' | 'last_at'>[]
   told: Omit<AttemptStep, 'what'>[]
-  /**
-   * Time at which the simulated bank received the order, shown as the step `sent`: calls to the
-   * simulator are not journaled.
-   */
+  /** When the simulator got the order (step `sent`): calls to it are not journaled. */
   taken_at: string | null
 }
 
 /** Maximum rows shown: more calls than a working bank ever receives. */
 const ROWS_MAX = 200
 
-/** Reads a withdrawal by id or reference, with every recorded step of its history. */
 export async function readWithdrawalTimeline(
   accountId: string,
   mode: Mode,
@@ -78,7 +74,6 @@ function buildRejectedStep(at: string, reason: string, history: RejectionFields)
   return { what: 'rejected', at, reason, rejection_code, rejection_params }
 }
 
-/** Merges consecutive calls with equal operation and outcome into one. */
 function mergeRepeatedCalls(calls: WithdrawalHistory['calls']): Call[] {
   const merged: Call[] = []
   for (const call of calls) {

@@ -9,20 +9,14 @@ type State = 'pending' | 'paid' | 'partly' | 'refunded' | 'expired' | 'failed'
 
 const POLL_S = 3
 const REFRESH_S = 15
-/**
- * Time after the expiry during which the page still polls, slowly: a bank may report a late
- * payment.
- */
+/** After the expiry the page still polls, slowly: a bank may report a late payment. */
 const LATE_S = 600
 const LATE_POLL_S = 15
 const LATE_REFRESH_S = 30
 /** Length from which an amount (ten million and more) needs a smaller font on small phones. */
 const LONG_AMOUNT_MIN = 10
 
-/**
- * Returns the state that the payer sees: expired as soon as the time is up, even before the worker
- * changes the status.
- */
+/** Expired as soon as the time is up, even before the worker changes the status. */
 function stateOf({ status, seconds_left, refunded_amount, amount }: PayableCharge): State {
   if (status === 'paid' && refunded_amount > 0) {
     return refunded_amount < amount ? 'partly' : 'refunded'
@@ -30,7 +24,6 @@ function stateOf({ status, seconds_left, refunded_amount, amount }: PayableCharg
   return status === 'pending' && seconds_left <= 0 ? 'expired' : status
 }
 
-/** Returns a key that changes with the content of the page. */
 export function stateKey(charge: PayableCharge): string {
   return `${stateOf(charge)}.${charge.refunded_amount}`
 }

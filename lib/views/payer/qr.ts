@@ -3,10 +3,7 @@ import { Html } from '#lib/views/payer/html.ts'
 
 /** Width of the quiet zone that the QR standard requires, in modules. */
 const QUIET_ZONE = 4
-/**
- * Maximum cached codes: drawing a code takes a few milliseconds, and a page is requested
- * repeatedly.
- */
+/** Maximum cached codes: drawing one takes milliseconds, and a page is requested repeatedly. */
 const CACHED_MAX = 256
 const cachedCodes = new Map<string, Html>()
 

@@ -24,10 +24,7 @@ export interface PayableCharge {
   time_zone: string
 }
 
-/**
- * The merchant's reference; null if it was generated or contains the payer's e-mail, name, document
- * or phone.
- */
+/** Null if generated or if it contains the payer's e-mail, name, document or phone. */
 const REFERENCE = Prisma.sql`
   CASE WHEN c.external_id = c.txid OR strpos(c.external_id, '@') > 0
     OR strpos(lower(c.external_id), lower(c.client_name)) > 0

@@ -1,9 +1,6 @@
 import { Html } from '#lib/views/payer/html.ts'
 
-/**
- * Script of the payer's page: copy button, countdown, and a poll every few seconds. When the
- * charge's state differs from the one shown, it replaces the page's content.
- */
+/** Copies the code, counts down, and polls; a changed state of the charge replaces the content. */
 export const SCRIPT = new Html(`
 (() => {
   const by = id => document.getElementById(id)

@@ -1,8 +1,6 @@
 import { Html } from '#lib/views/payer/html.ts'
 
-/**
- * Styles of the payer's page: the dashboard's colours and proportions, in CSS for old phones too.
- */
+/** The dashboard's colours and proportions, in CSS for old phones too. */
 export const STYLES = new Html(`
 :root{color-scheme:light dark;--paper:#f7f5f0;--surface:#fff;--sunk:#f0ede6;--ink:#17211d;--muted:#5d6862;--line:#e3dfd5;--accent:#0a6a57;--on:#fff;--ok:#18734b;--ok-soft:#ddf0e4;--bad:#a8321f;--bad-soft:#f8dfd9;--off:#59635d;--off-soft:#e9e6de;--test:#ae4512;--test-soft:#fbe6d8;--lift:0 1px 2px rgba(23,33,29,.06),0 4px 12px rgba(23,33,29,.06)}
 @media(prefers-color-scheme:dark){:root{--paper:#0f1513;--surface:#161e1b;--sunk:#1c2622;--ink:#e8eeea;--muted:#a0ada6;--line:#26312c;--accent:#4cc9a4;--on:#06231b;--ok:#5bd39a;--ok-soft:#12301f;--bad:#f08a76;--bad-soft:#3a1812;--off:#a0ada6;--off-soft:#232d29;--test:#f39a63;--test-soft:#3a2112;--lift:none}}
@@ -55,9 +53,7 @@ footer a{color:var(--muted);display:inline-block;padding:6px 10px}
 @media(prefers-reduced-motion:no-preference){.badge{animation:in .18s ease-out}@keyframes in{from{transform:scale(.8);opacity:0}}}
 `)
 
-/**
- * Styles without scripts: hides elements that need a script and shows the whole code for selection.
- */
+/** For browsers without scripts: shows the whole code for selection. */
 export const PLAIN_STYLES = new Html(
   '.js{display:none!important}.code{white-space:normal;word-break:break-all}',
 )
