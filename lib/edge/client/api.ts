@@ -6,9 +6,7 @@ export interface ApiScope {
   accountId: string | null
 }
 
-/**
- * Failed API call. `code` is the X-Error-Code of the response, or `network` if no response arrived.
- */
+/** `code` is the X-Error-Code of the response, or `network` if no response arrived. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -41,7 +39,6 @@ export interface Api {
     path: string,
     options?: RequestOptions,
   ) => Promise<Data>
-  /** Returns the raw response, for streams. */
   fetchRaw: (path: string, signal?: AbortSignal) => Promise<Response>
 }
 

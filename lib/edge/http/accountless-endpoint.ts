@@ -22,7 +22,6 @@ import { type ProofRule, requireProof } from '#lib/edge/session/proof.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
 
-/** Callers of an endpoint that belongs to no account. */
 export type Audience = 'visitor' | 'person' | 'admin'
 
 interface Call<Body, Query, User> {

@@ -55,8 +55,7 @@ function requireJsonType({ header }: HttpRequest): void {
 
 async function readText(incoming: HttpRequest): Promise<string> {
   if (Number(incoming.header('content-length') ?? 0) > BYTES_MAX) throw tooLarge()
-  // Reading fails if the caller disconnects. Responds 400, because a 500 would count as a server
-  // fault.
+  // Reading fails if the caller disconnects: 400, because a 500 would count as a server fault.
   const bytes = await incoming.readBody(BYTES_MAX).catch(() => {
     throw malformed()
   })
@@ -87,10 +86,7 @@ function markInexactIntegers(_key: string, value: unknown, context?: { source?: 
   return isExact || !/^-?\d+$/.test(context?.source ?? '') ? value : INEXACT_INTEGER
 }
 
-/**
- * Refuses values that cannot be stored: NUL or unpaired surrogates in a text or key, numbers that a
- * double cannot represent, and deep nesting.
- */
+/** Refuses what cannot be stored: NUL, unpaired surrogates, inexact numbers, deep nesting. */
 function refuseUnstorable(value: unknown, depth: number, field = 'body'): void {
   if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
   if (typeof value === 'string') {

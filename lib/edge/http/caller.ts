@@ -24,10 +24,7 @@ import {
 
 export interface CallingAccount {
   id: string
-  /**
-   * Account reference for SQL statements. For a remembered caller it contains the proof, which the
-   * first statement checks.
-   */
+  /** Account in SQL. For a remembered caller: with the proof, which the first statement checks. */
   ref: AccountRef
   name: string
   city: string
@@ -42,7 +39,6 @@ export interface Caller {
   mode: Mode
   permissions: readonly string[]
   account: CallingAccount
-  /** Null for a token. */
   user: SessionUser | null
   /** Rate limit key of the token; null for a session, which is limited by address only. */
   key: string | null
@@ -66,10 +62,7 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
   throw unauthenticated()
 }
 
-/**
- * Returns the remembered caller of a token. The first statement that uses `ref` fails if the
- * caller's proof is outdated.
- */
+/** The first statement that uses `ref` fails if the caller's proof is outdated. */
 export function readRememberedCaller({ header }: HttpRequest): Caller | null {
   const token = bearerOf(header('authorization'))
   const rememberedCaller = token === null ? null : findRememberedCaller(token)
@@ -114,10 +107,7 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   return { kind: 'session', mode, permissions, account, user, key: null }
 }
 
-/**
- * Returns the signed-in user. Reads do not extend the session, because open pages poll in the
- * background.
- */
+/** Reads do not extend the session, because open pages poll in the background. */
 export async function readSignedInUser({
   method,
   header,
@@ -130,9 +120,7 @@ export function isWriteMethod(method: string): boolean {
   return !['GET', 'HEAD'].includes(method)
 }
 
-/**
- * Refuses a write sent by a page of another site. Checks Origin and, if present, Sec-Fetch-Site.
- */
+/** Refuses a write from a page of another site, by Origin and, if present, Sec-Fetch-Site. */
 export function requireSameOrigin({ header }: Pick<HttpRequest, 'header'>): void {
   const site = header('sec-fetch-site') ?? 'same-origin'
   if (site === 'same-origin' && isOwnOrigin(header('origin'))) return
@@ -145,10 +133,7 @@ function findSessionSecret(cookies: string): string | null {
   return pairs.find(([name]) => name === session)?.[1] ?? null
 }
 
-/**
- * Refuses a call that the account's status, the mode or the permissions do not allow. For a
- * session, also checks the origin of a write and the proof of identity.
- */
+/** Checks status, mode and permissions; for a session also a write's origin and the proof. */
 export function authorize(
   caller: Caller,
   incoming: HttpRequest,
@@ -184,9 +169,7 @@ export function unauthenticated(): TrocoError {
   return refuse('unauthenticated')
 }
 
-/**
- * Returns whether the origin is that of PUBLIC_URL. Request headers such as Host have no effect.
- */
+/** The origin must be that of PUBLIC_URL. Request headers such as Host have no effect. */
 function isOwnOrigin(origin: string | null): boolean {
   const originUrl = URL.parse(origin ?? '')
   const publicUrl = new URL(env().PUBLIC_URL)

@@ -16,15 +16,11 @@ interface Call<Body, Query> {
   query: Query
   params: Record<string, string>
   ip: string | null
-  /** Null for a token. */
   userId: string | null
   user: SessionUser | null
   /** Throws if the caller has lost access meanwhile. For responses that stream for a long time. */
   reauthorize: () => Promise<void>
-  /**
-   * Set if the request has an Idempotency-Key. The verb stores the key and creates its row with
-   * `once.id`.
-   */
+  /** Set with an Idempotency-Key: the verb stores the key and creates its row with `once.id`. */
   once: IdempotentRequest | undefined
 }
 
@@ -47,10 +43,7 @@ interface Details<Body, Query> {
   errorCodes?: ErrorCode[]
   /** How a response is stored under an Idempotency-Key. Set for every POST. */
   idempotency?: IdempotencyRule
-  /**
-   * Allows a remembered caller. The first statement of `handle` must use `account.ref`, which
-   * proves the caller.
-   */
+  /** Allows a remembered caller: `handle`'s first statement must use `account.ref`, its proof. */
   allowsRememberedCaller?: boolean
   handle: (call: Call<Body, Query>) => Promise<unknown>
 }

@@ -44,10 +44,7 @@ export function createRouteHandler(serve: RouteHandler['serve']): RouteHandler {
   return Object.assign(handler, { serve })
 }
 
-/**
- * State of one request. If the checks run twice, the stored promises prevent that limits are
- * counted, or the body is read, twice.
- */
+/** Stored promises keep repeated checks from counting limits, or reading the body, twice. */
 export interface RequestState {
   incoming: HttpRequest
   logContext: LogContext
@@ -112,10 +109,7 @@ async function serveEndpoint(
   return runEndpoint(state, declared, caller)
 }
 
-/**
- * Serves the request with a remembered caller. Returns null if the request is refused, because the
- * reason may be outdated data: the request then runs again with the usual checks.
- */
+/** Returns null if refused: the caller's data may be outdated, so the usual checks run again. */
 async function tryRememberedCaller(
   state: RequestState,
   declared: Declaration<unknown, unknown>,

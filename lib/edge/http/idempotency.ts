@@ -42,10 +42,7 @@ export function readIdempotencyKey({ header }: HttpRequest): string | null {
   throw invalidInput('Idempotency-Key', `must have 1 to ${KEY_MAX} characters`)
 }
 
-/**
- * Runs `handler` once per key and replays the first response. Refusals are not stored, because a
- * refused request has no effect: the same key may succeed later.
- */
+/** Runs `handler` once per key, then replays. Refusals, which have no effect, are not stored. */
 export async function runOnce(
   scope: Scope,
   content: Record<string, unknown>,
@@ -77,10 +74,7 @@ export async function runOnce(
   }
 }
 
-/**
- * Running requests of this process. A request with the same key waits for the first one here,
- * without a database connection.
- */
+/** A request with the same key waits here for the first one, without a database connection. */
 const runningRequests = new Map<string, Promise<{ requestHash: Uint8Array; text: string } | null>>()
 
 async function runUntilResponse(
@@ -106,10 +100,7 @@ function replayResponse(text: string): HttpResponse {
   return jsonText(200, text, { 'idempotent-replayed': 'true' })
 }
 
-/**
- * Runs the handler, or replays or resumes a stored request. Returns null if another request is
- * running under the key or has just released it.
- */
+/** Runs, replays or resumes. Null: another request is running under the key or just released it. */
 async function tryRun(
   once: IdempotentRequest,
   rule: IdempotencyRule,
@@ -124,8 +115,7 @@ async function tryRun(
     if (!isDuplicate && !isTrocoError(error)) throw error
     // The bank is unavailable: respond 503 now. A later request may retry with this key.
     if (isTrocoError(error) && error.code === 'service_unavailable') throw error
-    // Any other refusal may result from a first request that succeeded: look for its stored
-    // response.
+    // Any other refusal may result from a first request that succeeded: look for its response.
     const stored = await findStoredKey(once)
     if (stored) return replayOrResume(stored, once, rule, handler)
     if (isDuplicate) return null
@@ -193,9 +183,7 @@ async function reclaimKey(once: IdempotentRequest): Promise<boolean> {
   return updated === 1
 }
 
-/**
- * Hashes the fields in sorted order, so that equal content in another order is the same request.
- */
+/** Sorts the fields first: equal content in another order is the same request. */
 function hashContent(content: Record<string, unknown>): Uint8Array<ArrayBuffer> {
   const text = JSON.stringify(content, (_key, value) =>
     isObject(value)

@@ -83,7 +83,6 @@ function descriptionOf({ description, allow, idempotency }: Declared): string {
   ].join('\n\n')
 }
 
-/** Returns the path in OpenAPI syntax: /transactions/{id}. */
 export function pathOf(segments: string[]): string {
   return `/${segments.map(part => (isParameter(part) ? `{${part.slice(1, -1)}}` : part)).join('/')}`
 }

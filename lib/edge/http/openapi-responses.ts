@@ -22,10 +22,7 @@ const COMMON_RESPONSES: Record<number, string> = {
   503: 'ServiceUnavailable',
 }
 
-/**
- * Describes the error responses of an endpoint by status. Adds those common to all endpoints to
- * `shared`.
- */
+/** Groups the error responses by status; adds those common to all endpoints to `shared`. */
 export function describeErrorResponses(declared: Declared, isWrite: boolean, shared: Json): Json {
   const byStatus = new Map<number, PublicErrorCode[]>()
   for (const code of listErrorCodes(declared, isWrite)) {

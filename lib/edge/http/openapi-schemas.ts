@@ -7,10 +7,7 @@ export type Json = Record<string, unknown>
 export const SCHEMAS_PATH = '#/components/schemas/'
 const COMPOSITION_KEYWORDS = ['anyOf', 'oneOf', 'allOf']
 const INT32_MAX = 2 ** 31 - 1
-/**
- * Maximum length of a pattern in the document. Longer patterns are unreadable and are omitted if
- * the schema has a format.
- */
+/** Longer patterns are unreadable, and are omitted if the schema has a format. */
 const PATTERN_MAX = 60
 
 /** Converts the endpoints' schemas to JSON Schema. A named schema is defined once. */
@@ -42,7 +39,6 @@ export class Shapes {
     return this.shared[String(shape.$ref).slice(SCHEMAS_PATH.length)] ?? shape
   }
 
-  /** Builds an example value from the examples of its parts. */
   exampleOf(shape: Json, fields: 'all' | 'required' = 'all'): unknown {
     const { examples, $ref, const: constant, enum: choices, items, allOf } = shape
     if (Array.isArray(examples)) return examples[0]
@@ -103,7 +99,6 @@ function annotationsOf({ description, examples }: Json): Json {
   return { ...(description ? { description } : {}), ...(examples ? { examples } : {}) }
 }
 
-/** Rewrites a generated schema in the form of a hand-written document. */
 function simplify(generated: Json): Json {
   const { propertyNames: _, ...shape } = mergeNull(generated)
   const { additionalProperties: additional, format, pattern, minimum, maximum } = shape

@@ -1,10 +1,7 @@
 import { PAGE_BYTES_MAX, type Page } from '#lib/base/db/page.ts'
 import type { SerializedResult } from '#lib/edge/http/response.ts'
 
-/**
- * Serializes a page as the result of an endpoint. Each row becomes JSON once and is measured there;
- * rows beyond PAGE_BYTES_MAX are left to the next page. `cursorName` is the field of the cursor.
- */
+/** Serializes each row once and measures it; rows beyond PAGE_BYTES_MAX go to the next page. */
 export function pageResult<Row, Cursor extends string | number>(
   { rows, nextCursor, cursorOf }: Page<Row, Cursor>,
   serialize: (row: Row) => unknown = row => row,

@@ -22,9 +22,7 @@ const RETRY_AFTER_S = 5
 /** User agents that fetch a link for a preview or an index, before the payer opens it. */
 const PREVIEW_AGENTS = /bot\b|crawl|spider|preview|whatsapp|facebookexternalhit|slack|telegram/i
 
-/**
- * Serves the payer's page, or with `?state` only the charge's state, which the page's script polls.
- */
+/** With `?state`, responds only with the charge's state, which the page's script polls. */
 export function servePaymentPage(incoming: HttpRequest): Promise<HttpResponse> {
   const { url, requestId } = incoming
   const query = new URLSearchParams(url.split('?')[1])

@@ -36,16 +36,13 @@ interface Limits {
 
 /** Share that bursts may add to the sustained rate: 5 %. */
 const BURST_SHARE = 1 / 20
-/** Longest burst window, whatever the settings. */
 const BURST_WINDOW_MAX_S = 3_600
 const MINUTE_S = 60
 
 const LIMITS_KEY = Symbol.for('troco.rate-limits')
 const globals = globalThis as typeof globalThis & { [LIMITS_KEY]?: Limits }
 
-/**
- * Counts one request. Throws `too_many_requests` above the limit. Returns null if the limit is off.
- */
+/** Throws `too_many_requests` above the limit. Returns null if the limit is off. */
 export async function consumeAllowance(
   policy: 'ip' | 'token',
   key: string,
@@ -68,10 +65,7 @@ export function exhaustedAllowance(policy: 'ip' | 'token', resetS: number): Allo
   return rate && { policy, quota: rate.quota, windowS: rate.windowS, remaining: 0, resetS }
 }
 
-/**
- * Counts an invalid bearer token. Throws `too_many_requests` above the limit per network and
- * minute.
- */
+/** Throws `too_many_requests` above the limit per network and minute. */
 export async function countFailedBearer(ip: string): Promise<void> {
   const limiter = limits().bearer
   if (limiter) await consumeOne(limiter, networkOf(ip))
@@ -93,10 +87,7 @@ export function closeRateLimits(): void {
   delete globals[LIMITS_KEY]
 }
 
-/**
- * Returns the limits of this process. They are on globalThis, because Next bundles its own copy of
- * this module.
- */
+/** On globalThis, because Next bundles its own copy of this module. */
 function limits(): Limits {
   globals[LIMITS_KEY] ??= makeLimits()
   return globals[LIMITS_KEY]

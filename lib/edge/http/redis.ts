@@ -4,18 +4,12 @@ import { log } from '#lib/base/log.ts'
 type Client = ReturnType<typeof createClient>
 type Script = { keys: string[]; arguments: string[] }
 
-/**
- * Maximum wait for a response of Redis, far above the usual time. A hanging Redis delays requests
- * only once, because its client is then dropped.
- */
+/** Far above the usual time. A hanging Redis delays requests once: its client is then dropped. */
 const RESPONSE_TIMEOUT_MS = 500
 const CONNECT_TIMEOUT_MS = 2_000
 const RETRY_MS = 1_000
 
-/**
- * Redis client for the limiters. A client is dropped at its first error and replaced later, so that
- * no request waits for a dead connection; meanwhile `isReady` is false.
- */
+/** Replaces its client after the first error: no request waits for a dead connection. */
 export class RedisLink {
   readonly #url: string
   #client: Client | undefined
@@ -55,15 +49,13 @@ export class RedisLink {
   async #connect(): Promise<void> {
     let client: Client | undefined
     try {
-      // Imported only if Redis is used: loading the client takes longer than the rest of this
-      // module.
+      // Imported only if Redis is used: the client loads more slowly than the rest of this module.
       const { createClient } = await import('@redis/client')
       if (this.#isClosed) return
       client = createClient({
         url: this.#url,
         disableOfflineQueue: true,
-        // The client's own reconnecting would prevent process exit, and its connect timeout no
-        // longer applies once a command is sent.
+        // The client's reconnecting would prevent exit; its connect timeout ends with a command.
         socket: { reconnectStrategy: false, connectTimeout: CONNECT_TIMEOUT_MS / 2 },
         commandOptions: { timeout: undefined },
         maintNotifications: 'disabled',

@@ -3,7 +3,6 @@ import { log } from '#lib/base/log.ts'
 import { INTERNAL_ERROR, REFUSALS } from '#lib/base/refusals.ts'
 import type { HttpResponse } from '#lib/edge/http/exchange.ts'
 
-/** Formats of a 422 body: the first message only, or the messages of every field. */
 export type ErrorFormat = 'first_message' | 'field_messages'
 
 const JSON_HEADERS = {
@@ -19,7 +18,6 @@ export function json(
   return jsonText(status, JSON.stringify(body), headers)
 }
 
-/** Builds a response from text that already is JSON. */
 export function jsonText(
   status: number,
   text: string,
@@ -34,12 +32,10 @@ export interface StreamedResult {
   chunks: AsyncIterable<string>
 }
 
-/** Result of an endpoint that is JSON text already. */
 export interface SerializedResult {
   serialized: string
 }
 
-/** Builds the 200 response of what an endpoint returned. */
 export function resultResponse(result: unknown): HttpResponse {
   if (typeof result === 'object' && result !== null) {
     if ('chunks' in result) return stream(result as StreamedResult)
@@ -52,10 +48,7 @@ function stream({ headers, chunks }: StreamedResult): HttpResponse {
   return { status: 200, text: '', chunks, headers: { ...JSON_HEADERS, ...headers } }
 }
 
-/**
- * Builds the response to an error. An unexpected error is logged, and the response does not contain
- * its reason.
- */
+/** An unexpected error is logged, and the response does not contain its reason. */
 export function errorResponse(error: unknown, format: ErrorFormat): HttpResponse {
   if (isDatabaseUnavailable(error)) {
     log().error({ err: error }, 'database unavailable')
@@ -87,10 +80,7 @@ function errorsBody(error: TrocoError, format: ErrorFormat): { errors: unknown }
 
 const FIELD_NAME = /^\w{1,64}$/
 
-/**
- * Builds the header with the names of the invalid fields, because the body has only the first
- * message.
- */
+/** Names the invalid fields, because the body has only the first message. */
 function fieldsHeader({ fields = {} }: TrocoError): Record<string, string> {
   const names = Object.keys(fields).filter(name => FIELD_NAME.test(name))
   return names.length > 0 ? { 'x-error-fields': names.join(' ') } : {}

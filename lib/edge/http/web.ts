@@ -3,9 +3,7 @@ import { isWriteMethod, requireSameOrigin } from '#lib/edge/http/caller.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { errorResponse } from '#lib/edge/http/response.ts'
 
-/**
- * Converts a request of Next. The front has set the client's address and the request id as headers.
- */
+/** The front has set the client's address and the request id as headers. */
 export function fromRequest(request: Request, params: Record<string, string>): HttpRequest {
   const { headers, method, url } = request
   const { pathname, search } = new URL(url)
@@ -24,10 +22,7 @@ export function fromRequest(request: Request, params: Record<string, string>): H
   }
 }
 
-/**
- * Refuses a cross-site write to next-auth; returns null if allowed. next-auth only compares a token
- * with a cookie, which another application on this host could set.
- */
+/** next-auth only compares a token with a cookie, which other applications of this host can set. */
 export function refuseCrossSite({ method, headers }: Request): Response | null {
   try {
     if (isWriteMethod(method)) requireSameOrigin({ header: name => headers.get(name) })

@@ -54,10 +54,7 @@ export function pruneAttemptBodies(): Promise<number> {
       LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-/**
- * Deletes the oldest events of each account and mode, with their deliveries. Deletes in order, so
- * that the sequence numbers have no gap.
- */
+/** Deletes in order per account and mode, so that the sequence numbers have no gap. */
 export function pruneEvents(): Promise<number> {
   return transaction(async tx => {
     const old = await tx.$queryRaw<{ account: string; id: string }[]>`

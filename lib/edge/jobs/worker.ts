@@ -41,18 +41,12 @@ interface Job {
 
 /** Polling interval, because a wake-up may be lost. */
 const POLL_MS = 1_000
-/**
- * Interval for indexing new charges for search. Longer than POLL_MS, because indexing slows the
- * creation of charges; a search also scans charges not indexed yet.
- */
+/** Longer than POLL_MS: indexing slows creating charges; a search also scans unindexed ones. */
 const INDEX_INTERVAL_MS = 2_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const HEARTBEAT_MS = 10_000
-/**
- * Pause per unit of work: a shorter pause makes requests wait, a longer one makes a sweep take too
- * long.
- */
+/** Pause per unit of work: shorter makes requests wait, longer makes a sweep take too long. */
 const REST_RATIO = 1.1
 /** Time for running work to finish at shutdown; then it is aborted and its leases released. */
 const SHUTDOWN_TIMEOUT_MS = 5_000
@@ -94,8 +88,7 @@ function listJobs(deliver: () => Promise<number>): Job[] {
   const refund = () => sendDueRefunds(chargeColumns)
   const withdraw = () => sendDueWithdrawals()
   const expire: Job['run'] = rest => expireDueCharges(gatewayOf, rest)
-  // 0 makes the job sleep until the next minute: `checkLedgers` limits itself to a share of each
-  // minute.
+  // 0 makes the job sleep until the next minute: `checkLedgers` limits itself to a share of each.
   const runLedgerChecks = () => checkLedgers().then(() => 0)
   return [
     { name: 'expire charges', run: expire, wakesOn: 'charges', shouldYield: true, ...polled },

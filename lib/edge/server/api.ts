@@ -12,10 +12,7 @@ import type { Match } from '#lib/edge/server/routes.ts'
 /** Time for a caller that is still sending to read the response before the connection is cut. */
 const CLOSE_DELAY_MS = 500
 
-/**
- * Serves an API request without Request and Response objects. Responses equal those sent through
- * Next.
- */
+/** Works without Request and Response objects. Responses equal those sent through Next. */
 export async function serveApi(
   message: IncomingMessage,
   response: ServerResponse,

@@ -1,9 +1,6 @@
 import { log } from '#lib/base/log.ts'
 
-/**
- * Redirects the console output of libraries to the log, which removes stored data from errors. Next
- * and other libraries print a database error with the affected row.
- */
+/** The log removes stored data: Next and other libraries print a database error with its row. */
 export function redirectConsole(): void {
   console.error = (...args) => log().error({ err: findError(args) }, 'library error')
   console.warn = (...args) => log().warn({ err: findError(args) }, 'library warning')

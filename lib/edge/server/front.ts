@@ -35,10 +35,7 @@ const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 32 * 1024
 const CLOSE_DELAY_MS = 500
 
-/**
- * Creates the server of the only port. Serves /api and /pay with the exports of the route modules.
- * Passes other paths to Next, whose route handlers cost about 20 times as much.
- */
+/** Serves /api and /pay itself; Next, which gets the other paths, costs about 20 times as much. */
 export async function createFront(
   nextHandler: NextHandler,
   isDevelopment = false,
@@ -100,8 +97,7 @@ export async function createFront(
   ): Promise<void> {
     setCommonHeaders(response, sender)
     setTrustedHeaders(request, sender, publicUrl, kind !== 'page')
-    // Next does not replace a header that is already set, but the payer's page has a stricter
-    // policy.
+    // Next keeps a header that is already set, but the payer's page has a stricter policy.
     if (kind === 'payer') response.removeHeader('referrer-policy')
     if (kind === 'page') {
       response.setHeader('content-security-policy', addContentPolicy(request, isDevelopment))

@@ -34,7 +34,6 @@ export async function refuseBusyAddress(address: string): Promise<PageRefusal | 
   }
 }
 
-/** Returns the refusal of a request for a page or a sign-in; null if the request may proceed. */
 export function refusePageRequest(request: IncomingMessage, path: string): PageRefusal | null {
   const { method = '', headers } = request
   // Next resolves dot segments, so such a path would reach the API without the front's checks.
@@ -83,7 +82,6 @@ const routerState: z.ZodType = z.tuple([
   z.string().optional(),
 ])
 
-/** Returns whether Next can parse the state of its client-side router, if the request has one. */
 export function hasValidRouterState(headers: IncomingHttpHeaders): boolean {
   const text = headers[ROUTER_STATE]
   if (text === undefined) return true

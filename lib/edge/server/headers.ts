@@ -10,14 +10,9 @@ import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER } from '#lib/base/header
  */
 const RESERVED_HEADERS =
   /^(range$|if-range$|x-troco-|x-forwarded-|x-real-ip$|forwarded$|x-middleware-|x-nonce$|content-security-policy$)/
-/**
- * Headers that pages send to Next. They are removed from API requests, which Next would redirect.
- */
+/** Pages send these to Next. They are removed from API requests, which Next would redirect. */
 const PAGE_HEADERS = /^(rsc$|next-|x-next)/
-/**
- * Maximum length of the User-Agent header passed to Next. Next's crawler detection takes quadratic time:
- * 11 s for 30,000 characters. Browsers send a few hundred.
- */
+/** Next's crawler detection is quadratic: 11 s for 30,000 characters. Browsers send hundreds. */
 const USER_AGENT_MAX = 1_000
 const SAFE_ID = /^[\w.:-]{1,64}$/
 
@@ -54,10 +49,7 @@ export function setTrustedHeaders(
   syncRawHeaders(request)
 }
 
-/**
- * Adds a policy with a nonce to a page's request and returns the policy. Next puts the nonce on its
- * scripts.
- */
+/** Adds a policy with a nonce, which Next puts on its scripts, to the request, and returns it. */
 export function addContentPolicy(request: IncomingMessage, isDevelopment: boolean): string {
   const nonce = randomBytes(16).toString('base64')
   const script = `'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? " 'unsafe-eval'" : ''}`
@@ -87,9 +79,7 @@ const SECURITY_HEADERS: Record<string, string> = {
     'publickey-credentials-create=(self), publickey-credentials-get=(self)',
   ].join(', '),
 }
-/**
- * HSTS for two years, the value that hstspreload.org recommends; without `preload` and subdomains.
- */
+/** HSTS for two years, as hstspreload.org recommends; without `preload` and subdomains. */
 const TLS_SECURITY_HEADERS = {
   ...SECURITY_HEADERS,
   'strict-transport-security': 'max-age=63072000',

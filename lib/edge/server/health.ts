@@ -9,9 +9,7 @@ interface Health {
   body: { status: 'ok' } | { status: 'unavailable'; reason: string }
 }
 
-/**
- * Returns 200 if this instance can serve requests: database reachable and migrated, a worker alive.
- */
+/** 200: this instance can serve requests (database reachable and migrated, a worker alive). */
 export async function checkReadiness(): Promise<Health> {
   const reason = await findUnreadyReason().catch(describeFault)
   if (reason === null) return { status: 200, body: { status: 'ok' } }

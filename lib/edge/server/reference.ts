@@ -14,7 +14,6 @@ type FileHandler = (request: IncomingMessage, response: ServerResponse) => Promi
 const CACHE_YEAR = 'public, max-age=31536000, immutable'
 const CACHE_MINUTE = 'public, max-age=60'
 
-/** Serves the OpenAPI document and the script that renders it, by path. */
 export function serveReference(routes: ServedRoute[], publicUrl: string): Map<string, FileHandler> {
   const document = JSON.stringify(buildDocument(routes, publicUrl))
   const documentFile = buildFile(

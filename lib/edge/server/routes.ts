@@ -45,7 +45,6 @@ export function loadPayerRoutes(): Promise<Route<RouteHandler>[]> {
   return loadFrom('app/pay')
 }
 
-/** Imports every route module below a folder. */
 async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('route.ts') && !file.includes(CATCH_ALL))

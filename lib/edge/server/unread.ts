@@ -14,9 +14,8 @@ interface Progress {
 }
 
 /**
- * Closes connections on which nothing could be sent for `timeoutMs` although data waits. A connection
- * without waiting data is never closed here: live streams between heartbeats, slow statements. Node's
- * `socket.setTimeout` does not suit, because it counts received bytes as progress.
+ * Closes connections on which nothing could be sent for `timeoutMs` although data waits: never idle
+ * live streams or slow statements. `socket.setTimeout` would count received bytes as progress.
  */
 export function cutUnreadResponses(server: Server, timeoutMs = UNREAD_TIMEOUT_MS): void {
   const connections = new Map<Socket, Progress>()

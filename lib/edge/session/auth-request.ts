@@ -18,10 +18,7 @@ export function refuseAuthRequest(request: NextRequest, segments: string[]): Res
   return Response.json({ error: 'Malformed request' }, { status: 400 })
 }
 
-/**
- * Returns the requested URL if it belongs to this server, else the server's root. next-auth's default
- * callback throws on a text that is no URL.
- */
+/** Returns the server's root for foreign URLs. next-auth's default callback throws on non-URLs. */
 export function ownUrl(requested: unknown, baseUrl: string): string {
   const url = typeof requested === 'string' ? URL.parse(requested, baseUrl) : null
   return url?.origin === baseUrl ? url.href : baseUrl

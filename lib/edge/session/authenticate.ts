@@ -20,10 +20,7 @@ export interface AuthenticatedUser {
   name: string
 }
 
-/**
- * Returns the user with this e-mail and password. An unknown e-mail, a wrong password and a
- * disabled user get the same response after the same time.
- */
+/** Unknown e-mail, wrong password and disabled user get the same response after the same time. */
 export async function authenticateByPassword(
   attempt: SignInAttempt,
   password: string,
@@ -41,10 +38,7 @@ export async function authenticateByPassword(
   }
 }
 
-/**
- * Maps a failed sign-in of next-auth to a status: 401, 429 after too many attempts, or 503 for a
- * failure of the server.
- */
+/** Maps a failed sign-in: 401, 429 after too many attempts, or 503 for a failure of the server. */
 export function signInFailureInit(
   text: string,
   headers: Headers,

@@ -1,9 +1,6 @@
 import { env } from '#lib/base/env.ts'
 
-/**
- * Names the cookies. `__Host-` binds a cookie to this host over HTTPS; browsers drop it on plain
- * HTTP, so local use goes without.
- */
+/** `__Host-` binds a cookie to this host over HTTPS; browsers drop it on plain HTTP (local use). */
 export function cookieNames() {
   const secure = env().PUBLIC_URL.startsWith('https:')
   const prefix = secure ? '__Host-' : ''
@@ -12,8 +9,7 @@ export function cookieNames() {
     session: `${prefix}troco-session`,
     csrf: `${prefix}troco-csrf`,
     callback: `${prefix}troco-callback`,
-    // next-auth treats a cookie whose name begins with the session cookie's name as a part of that
-    // cookie.
+    // next-auth treats a cookie whose name begins with the session cookie's as a part of it.
     openid: `${prefix}troco-openid`,
     step: `${prefix}troco-step`,
   }

@@ -30,10 +30,7 @@ export interface Member {
   mode: Mode
 }
 
-/**
- * Guards the pages below /test and /live. Without an account, or if the mode is closed, redirects
- * to Home, which explains the reason.
- */
+/** Guards /test and /live: without an account or an open mode, redirects to Home. */
 export async function requireMember(params: Promise<{ mode: string }>): Promise<Member> {
   const mode = requireMode((await params).mode)
   const user = await requireUser()
@@ -55,10 +52,7 @@ export function requireMode(value: string): Mode {
   return MODES.find(known => known === value) ?? notFound()
 }
 
-/**
- * Guards the operator's pages. Other users get a 404; staff without a required second factor are
- * redirected to set one up.
- */
+/** Other users get a 404; staff without a required second factor are redirected to set one up. */
 export async function requireAdmin(): Promise<SessionUser> {
   const user = await requireUser()
   if (!user.isAdmin) return notFound()

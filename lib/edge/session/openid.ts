@@ -66,9 +66,7 @@ export function openidCallbacks(): Pick<CallbacksOptions, 'signIn' | 'jwt'> {
   }
 }
 
-/**
- * Returns the user, or the path of a page that explains the refusal or requires the second factor.
- */
+/** Returns the user, or the path of a page for the refusal or the second factor. */
 async function resolveSignIn(claims: Claims): Promise<{ userId?: string; path?: string }> {
   const isFromIssuer =
     typeof claims.iss === 'string' &&
@@ -97,7 +95,6 @@ async function storeStep(step: SecondStep): Promise<string> {
   return `/login?next=${encodeURIComponent(target ? target.pathname + target.search : '/')}`
 }
 
-/** Returns the second step that is pending in this browser after the provider's redirect. */
 export async function readPendingStep(): Promise<SecondStep | null> {
   const text = (await cookies()).get(cookieNames().step)?.value
   if (!text) return null

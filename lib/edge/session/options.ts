@@ -76,10 +76,7 @@ function credentialsProvider(details: SignInDetails) {
   })
 }
 
-/**
- * Opens a session at sign-in and ends the previous session of this browser. Later calls return the
- * same secret.
- */
+/** Ends this browser's previous session. Later calls return the same secret. */
 async function ensureSession(token: JWT | undefined, beganAt: Date): Promise<string> {
   if (token?.secret) return token.secret
   if (!token?.sub) throw new Invariant('a session needs a user')

@@ -3,10 +3,7 @@ import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 
-/**
- * Whether a signed-in user needs a proof of identity not older than PROOF_SECONDS, or the reason why not.
- * API tokens never need one.
- */
+/** Requires a proof not older than PROOF_SECONDS from users, or says why not; never from tokens. */
 export type ProofRule = 'required' | { notRequired: string }
 
 /** Validity of a proof of identity. Afterwards, a sensitive action requires a new proof. */

@@ -7,9 +7,8 @@ import { activeSessionCondition } from '#lib/services/people/sessions.ts'
 const SECRET_FORMAT = /^[A-Za-z0-9_-]{43}$/
 
 /**
- * Returns the user of an active session; null if the session is unknown, ended, expired or idle for
- * too long, or the user is disabled. Stores the time of use at most once a minute, unless
- * `recordsUse` is false, as for background reads of a page.
+ * Null if unknown, ended, expired or idle for too long, or if the user is disabled. Stores the time
+ * of use at most once a minute, unless `recordsUse` is false, as for background reads.
  */
 export async function readSession(secret: string, recordsUse = true): Promise<SessionUser | null> {
   if (!SECRET_FORMAT.test(secret)) return null

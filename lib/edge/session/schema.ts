@@ -13,7 +13,6 @@ export interface SessionAccount {
 
 export interface SessionUser {
   id: string
-  /** The current session, one of several that a user may have. */
   sessionId: string
   /** Seconds since the last proof of identity, by sign-in or on request. */
   provedAgoS: number

@@ -23,9 +23,7 @@ export interface SecondStep {
   methods: Factor[]
 }
 
-/**
- * Results that next-auth could return only in a URL; they go elsewhere, because URLs are logged.
- */
+/** Results that next-auth could return only in a URL, which would be logged. */
 export interface SignInDetails {
   step?: SecondStep | null
   refusal?: 'wrong_code' | 'challenge_ended'
@@ -38,10 +36,7 @@ export type SignInCredentials = Partial<
 
 type AttemptKeys = Parameters<typeof countAttempt>[0]
 
-/**
- * Returns the user after all required factors. Otherwise null, with the pending step or the refusal
- * in `details`.
- */
+/** Returns null while a required factor is missing: `details` has the pending step or refusal. */
 export async function signIn(
   credentials: SignInCredentials,
   address: string | null,
