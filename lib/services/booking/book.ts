@@ -17,7 +17,6 @@ interface Booking<Column extends string> {
   movement: Movement
   /** Audited action. Its `by` is null if an API token requested it. */
   audit?: MemberAction
-  /** One JSON value per row that `source` selects from. */
   returning: Prisma.Sql
 }
 
@@ -44,7 +43,6 @@ export function bookMovement(booking: BookingWithEvent | BookingWithoutEvent): P
   })
 }
 
-/** Builds the statement of a change without a movement: the rows and their events. */
 export function recordEvent(event: {
   ctes: Ctes
   source: Source<EventColumn>

@@ -1,45 +1,30 @@
 import type { Prisma } from '#lib/base/db/client.ts'
 import type { BankReason } from '#lib/services/gateway/rejection.ts'
 
-/**
- * A bank, or the simulator. Troco sets the id of every order before the first call, so that a
- * repeated call never moves money twice.
- */
+/** A bank, or the simulator. Troco sets order ids: a repeated call never moves money twice. */
 export interface Gateway {
   readonly name: string
-  /**
-   * Whether calls leave this process. Such calls are journaled, and their outcome may remain
-   * unknown.
-   */
+  /** Whether calls leave this process: they are journaled, and their outcome may stay unknown. */
   readonly isRemote: boolean
   /**
-   * Ages at which an open charge is queried, for a bank without payment notifications; after the
-   * last age, at each of its multiples. Unset: a charge is queried only when it expires.
+   * For a bank without payment notifications: ages at which an open charge is queried, then
+   * multiples of the last age. Unset: a charge is queried only when it expires.
    */
   readonly queryAgesMs?: readonly number[]
 
-  /**
-   * Builds the BR Code of a charge without calling the bank, so that one statement stores the
-   * charge. Returns null if this charge needs `createCharge`.
-   */
+  /** Builds the BR Code without calling the bank. Null if this charge needs `createCharge`. */
   buildBrCode?(order: ChargeOrder): GatewayResult<OpenedCharge> | null
   createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCharge>>
   /** Returns the states of many charges in one call; charges unknown to the bank are absent. */
   getCharges(txids: string[]): Promise<GatewayResult<Map<string, ChargeState>>>
-  /**
-   * Returns the SQL condition that this gateway has reported no state for a charge. Only for a
-   * gateway in Troco's database: the statement that expires charges then needs no call.
-   */
+  /** SQL condition that a charge has no reported state; only for gateways in Troco's database. */
   noStateReportedSql?(chargeId: Prisma.Sql): Prisma.Sql
   cancelCharge(txid: string): Promise<GatewayResult<ChargeState>>
 
   /** Returns whether the bank is known to be unavailable. Checked before the amount is held. */
   isDownFor?(dictKey: string): boolean
   sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>>
-  /**
-   * Returns null if the bank never accepted this payout: sending it again under the same id is
-   * safe.
-   */
+  /** Returns null if the bank never accepted the payout: resending under the same id is safe. */
   getPayout(id: string): Promise<GatewayResult<OrderState | null>>
 
   refundCharge(order: RefundOrder): Promise<GatewayResult<OrderState>>

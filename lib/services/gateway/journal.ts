@@ -10,14 +10,12 @@ import { rejectionText } from '#lib/services/gateway/rejection.ts'
 /** Time limit of a call: above any normal response time. After it, the outcome is queried later. */
 const CALL_TIMEOUT_MS = 10_000
 
-/** A charge, withdrawal or refund that a call to the bank concerns. */
 export interface Subject {
   accountId: string
   id: string
   mode: Mode
 }
 
-/** The calls of a gateway that are journaled. */
 export type GatewayCalls = Pick<
   Gateway,
   | 'createCharge'
@@ -41,17 +39,15 @@ interface Call<Value> {
   hidden?: Record<string, string>
 }
 
-/**
- * Journaled fields of requests and responses. None has payer data; the PIX key is masked before.
- */
+/** Journaled fields. None has payer data; the PIX key is masked before. */
 const JOURNALED_FIELDS = [
   ...['id', 'txid', 'amount', 'dictKey', 'endToEndId', 'expiresInSeconds'],
   ...['state', 'paidAt', 'brCode', 'newsInMs', 'reason', 'code'],
 ]
 
 /**
- * Returns the gateway with a journal: each call of a remote gateway is stored before it starts, and
- * its outcome when it ends. Errors and timeouts become the outcome `unknown`, never an exception.
+ * Journals each call of a remote gateway before it starts, and its outcome when it ends. Errors and
+ * timeouts become the outcome `unknown`, never an exception.
  */
 export function withJournal(
   gateway: Gateway,
@@ -105,9 +101,7 @@ export function withJournal(
   }
 }
 
-/**
- * Replaces the reason of a refused order, a code or a text of the bank, with an English sentence.
- */
+/** Replaces a refusal's reason, a code or a text of the bank, with an English sentence. */
 function withReasonText(order: OrderState | null): unknown {
   return order?.state === 'refused' ? { ...order, reason: rejectionText(order.reason) } : order
 }

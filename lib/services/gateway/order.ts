@@ -15,7 +15,6 @@ export function orderRetryPauseMs(attempts: number): number {
   return Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, attempts - 1))
 }
 
-/** Claims due orders and sends them independently of each other. Returns the number claimed. */
 export function sendDueOrders(
   kind: 'withdrawal' | 'refund',
   send: (claim: Claim) => Promise<unknown>,
@@ -37,9 +36,8 @@ interface OrderCalls {
 }
 
 /**
- * Returns the state of a claimed order at the bank; null if not known yet. From the second attempt
- * on, queries the bank first and sends, under the same id, only if the bank does not have the
- * order.
+ * Returns the order's state at the bank, or null if unknown. From the second attempt on, queries
+ * first and sends, under the same id, only if the bank does not have the order.
  */
 export async function placeOrder(
   claim: Claim,

@@ -1,10 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { formatReason, type ReasonOf } from '#lib/base/reason.ts'
 
-/**
- * Reasons why a withdrawal or a refund was rejected, by code. A CHECK on withdrawals, refunds and
- * simulator_orders lists the same codes; `other` quotes the text of the bank.
- */
+/** CHECKs on withdrawals, refunds, simulator_orders list these codes; `other` quotes the bank. */
 export const REJECTIONS = {
   key_refused: 'The receiving bank refused the key',
   simulated: 'Rejected at the simulated bank',
@@ -27,7 +24,6 @@ export function rejectionAssignments(reason: BankReason): Prisma.Sql {
     rejection_reason = ${rejectionText(rejection)}`
 }
 
-/** Returns the English sentence of a reason, for the API and the journal of gateway calls. */
 export function rejectionText(reason: BankReason): string {
   return formatReason(REJECTIONS, toRejection(reason))
 }

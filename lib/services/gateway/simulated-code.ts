@@ -5,10 +5,7 @@ const DEFAULT_MERCHANT_NAME = 'RECEBEDOR'
 /** Start of the location in a simulated code; the txid follows. The host does not exist. */
 export const SIMULATED_CODE_LOCATION = 'pix.example.test/qr/v2/'
 
-/**
- * Builds a valid dynamic BR Code from the order alone: equal orders get equal codes. Its location
- * does not exist.
- */
+/** Builds a valid dynamic BR Code from the order alone: equal orders get equal codes. */
 export function buildSimulatedCode(
   order: Pick<ChargeOrder, 'txid' | 'amount' | 'merchantName' | 'merchantCity'>,
 ): string {

@@ -19,10 +19,7 @@ const SETTLES_AFTER_MS = 1_000
 /** Bank number (ISPB) in end-to-end ids of the simulator. */
 const ISPB = '00000000'
 
-/**
- * Reason codes that the simulator sets itself. A user who rejects a payout can enter a text
- * instead.
- */
+/** Reason codes that the simulator sets itself; a user who rejects a payout can enter a text. */
 type SimulatorReason = Exclude<RejectionCode, 'other'>
 
 interface Refusal {
@@ -187,7 +184,6 @@ async function getOrder(id: string, kind: string): Promise<GatewayResult<OrderSt
   return ok({ state: 'done', endToEndId: row.end_to_end_id ?? '' })
 }
 
-/** Returns the reason of a refusal: its code, or the text in a row without a code. */
 function reasonOf({ reason, reason_code: code }: Refusal): BankReason {
   return code === null && reason !== null ? reason : { code: code ?? 'unspecified', params: {} }
 }

@@ -6,7 +6,6 @@ import { cents } from '#lib/base/money.ts'
 
 const LEDGERS = ['available', 'outbound', 'external']
 
-/** Creates a merchant's ledger accounts, with zero balances, in both modes. */
 export async function openLedger(tx: Tx, accountId: string): Promise<void> {
   const data = MODES.flatMap(mode => LEDGERS.map(ledger => ({ accountId, mode, ledger })))
   await tx.ledgerAccount.createMany({ data })

@@ -2,19 +2,12 @@ import { connect, type Database, db } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
 import { listFindings, withSnapshot } from '#lib/services/ledger/verify.ts'
 
-/** Interval after which an account's ledger is verified again. */
 const CHECK_INTERVAL = '1 hour'
-/**
- * Time limit of a run. A run starts each minute; the accounts that remain wait for the next run.
- */
+/** Time limit of a run. A run starts each minute; remaining accounts wait for the next. */
 const RUN_MAX_MS = 3_000
-/** Maximum ledgers that a run reads from the queue. */
 const DUE_MAX = 200
 
-/**
- * Verifies due ledgers until the time limit, the longest unverified first. Returns their number.
- * Uses a separate connection: reading a large ledger takes longer than a request may.
- */
+/** Uses its own connection: reading a large ledger takes longer than a request may. */
 export async function checkLedgers(timeLimitMs = RUN_MAX_MS): Promise<number> {
   const due = await db().$queryRaw<{ id: string }[]>`
     SELECT a.id FROM accounts a LEFT JOIN ledger_checks k ON k.account_id = a.id
@@ -27,7 +20,6 @@ export async function checkLedgers(timeLimitMs = RUN_MAX_MS): Promise<number> {
     let checked = 0
     for (const { id } of due) {
       if (performance.now() - startedAt >= timeLimitMs) break
-      // A failure for one account must not prevent the check of other accounts.
       const isChecked = await checkLedger(database, id).catch(error => {
         log().error({ err: error, accountId: id }, 'ledger check failed')
         return false

@@ -1,7 +1,7 @@
 /**
- * All movements of money. Each debits one ledger and credits another, once per charge, withdrawal
- * or refund. `external`: received through the bank, negative. `available`: can be withdrawn or
- * refunded. `outbound`: held until the bank reports a result. The balances sum to zero.
+ * All movements of money, each once per charge, withdrawal or refund. `external`: received through
+ * the bank, negative. `available`: can be withdrawn or refunded. `outbound`: held until the bank
+ * reports a result. The balances sum to zero.
  */
 export const MOVEMENTS = {
   charge_paid: { debit: 'external', credit: 'available' },

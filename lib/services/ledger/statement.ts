@@ -4,10 +4,7 @@ import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 
-/**
- * A period of the available balance as entry versions: `first` inclusive, `end` exclusive. Entries
- * never change, so the same bounds always read the same data.
- */
+/** Entry versions, `end` exclusive. Entries never change: the same bounds read the same data. */
 export interface StatementRange {
   first: number
   end: number
@@ -21,9 +18,8 @@ interface Period {
 }
 
 /**
- * Finds the bounds of a period by binary search, because versions grow with time: about 20 primary
- * key reads in a million entries. Adjacent periods share a bound, so that closing and opening
- * balances agree even if a clock was changed.
+ * Binary search, because versions grow with time: about 20 key reads in a million entries. Adjacent
+ * periods share a bound: closing and opening balances agree even if a clock was changed.
  */
 export async function findStatementRange(
   accountId: string,
@@ -64,7 +60,6 @@ export async function findStatementRange(
 }
 
 export interface StatementTotals {
-  /** Sum of the credits. */
   in: number
   /** Sum of the debits, as a positive number. */
   out: number

@@ -6,9 +6,9 @@ import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
 export type TransferColumn = 'account_id' | 'mode' | 'id' | 'amount' | 'booked_at'
 
 /**
- * Builds the CTEs that write balances, transfers and entries for all rows of `source`; no other
- * code writes them. Locks the ledger rows in a fixed order first. A CHECK rejects a negative
- * balance and rolls back the statement; a WHERE condition would skip only one of its two balances.
+ * Builds the CTEs that write balances, transfers and entries; no other code writes them. Locks
+ * ledger rows in a fixed order. A CHECK rejects a negative balance and rolls back the statement: a
+ * WHERE condition would skip only one of its two balances.
  */
 export function transferCtes(movement: Movement, source: string): Prisma.Sql {
   const { debit, credit } = MOVEMENTS[movement]
@@ -55,10 +55,7 @@ export function transferCtes(movement: Movement, source: string): Prisma.Sql {
     )`
 }
 
-/**
- * Throws `insufficient_balance` if the database refused a negative available balance, otherwise the
- * error itself.
- */
+/** Throws `insufficient_balance` if the CHECK on the available balance failed, else the error. */
 export function refuseOverdraft(error: unknown): never {
   if (parseDatabaseError(error).constraint === 'ledger_accounts_available_not_negative') {
     throw refuse('insufficient_balance')

@@ -1,9 +1,7 @@
 import { type Database, Prisma, type Tx } from '#lib/base/db/client.ts'
 
-/** An invariant of the ledger, and a query for the first row that violates it. */
 interface Check {
   invariant: string
-  /** Builds the query for at most one violating row, as account, mode and place. */
   violationSql: (accountCondition: Prisma.Sql) => Prisma.Sql
 }
 
@@ -146,15 +144,11 @@ function wrongOutgoingSql(
       AND t.kind IN (${`${family}_held`}, ${`${family}_sent`}, ${`${family}_returned`})`
 }
 
-/**
- * Verifies all ledgers, or the ledgers of one account, in one snapshot. Only reads, so it can run
- * beside a server.
- */
+/** Verifies all ledgers, or one account's, in one snapshot. Only reads: safe beside a server. */
 export function verifyLedger(database: Database, accountId?: string): Promise<Verification> {
   return withSnapshot(database, tx => verifyAll(tx, accountId))
 }
 
-/** Runs `read` in one transaction that sees a single snapshot of the database. */
 export function withSnapshot<T>(database: Database, read: (tx: Tx) => Promise<T>): Promise<T> {
   return database.$transaction(read, { isolationLevel: 'RepeatableRead', timeout: 3_600_000 })
 }

@@ -2,7 +2,6 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import type { Message } from '#lib/services/mail/write.ts'
 
-/** Queues a mail to every active owner of an account, each in the language of that owner. */
 export async function queueMailToOwners(
   tx: Tx,
   accountId: string,

@@ -4,10 +4,7 @@ import { newId } from '#lib/base/ids.ts'
 import { seal } from '#lib/base/keys.ts'
 import { type Message, type Recipient, writeMail } from '#lib/services/mail/write.ts'
 
-/**
- * Queues a mail in the transaction of the change that it reports: it is sent only after the commit.
- * The mail is stored encrypted, because a link in it may give access like a password.
- */
+/** Sent only after the commit. Stored encrypted: a link in it may give access like a password. */
 export async function queueMail(tx: Tx, to: Recipient, message: Message): Promise<void> {
   const id = newId()
   const sealed = seal(JSON.stringify(writeMail(to, message)), id, 'mails')

@@ -6,10 +6,7 @@ import { log } from '#lib/base/log.ts'
 import type { Mail } from '#lib/services/mail/write.ts'
 
 const BATCH_MAX = 5
-/**
- * Lease duration: longer than all timeouts of a mail together, so that no other worker sends it as
- * well.
- */
+/** Longer than all timeouts of a mail together, so that no other worker sends it as well. */
 const LEASE = '2 minutes'
 /** Time limit for the connection, for the greeting, and for a socket without activity. */
 const TIMEOUT_MS = 15_000
@@ -24,10 +21,7 @@ interface DueMail {
 
 let cachedTransport: { url: string; transport: Transporter } | undefined
 
-/**
- * Sends due mails at least once: a worker that dies between send and delete causes a second send.
- * Returns the number of mails claimed.
- */
+/** Sends at least once: a worker that dies between send and delete causes a second send. */
 export async function sendDueMails(): Promise<number> {
   const due = await db().$queryRaw<DueMail[]>`
     UPDATE mails SET due_at = now() + ${LEASE}::interval, attempts = attempts + 1

@@ -41,7 +41,6 @@ export interface Mail {
 
 const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = { passwordChanged: '/reset' }
 
-/** Writes a mail in the language of its recipient; in pt-BR if that is not known. */
 export function writeMail({ email, locale }: Recipient, message: Message): Mail {
   const language = LOCALES.find(candidate => candidate === locale) ?? 'pt-BR'
   const texts = MAIL_WORDS[language]

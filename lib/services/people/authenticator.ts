@@ -23,10 +23,7 @@ export async function beginAuthenticator({ id, email }: FactorOwner) {
   throw refuse('limit_reached', 'An authenticator app is already set up: remove it first')
 }
 
-/**
- * Activates the app with its first valid code. Returns new recovery codes; null if the user has
- * some.
- */
+/** Activates the app by its first valid code. Returns recovery codes; null if the user has some. */
 export async function confirmAuthenticator(owner: FactorOwner, code: string) {
   await requireWithinLimit([['second_factor', owner.id]])
   const change = { action: 'user.authenticator_added', mail: 'authenticatorOn' } as const
@@ -47,11 +44,7 @@ export async function removeAuthenticator(owner: FactorOwner): Promise<void> {
   })
 }
 
-/**
- * Consumes a code of the app. Returns false if the code is wrong or was used before. One statement
- * stores the code's counter, which prevents reuse, and encrypts the secret under the current server
- * key.
- */
+/** Consumes a code. One statement stores its counter, against reuse, and re-encrypts the secret. */
 export async function consumeAppCode(
   tx: Tx,
   userId: string,
@@ -72,7 +65,6 @@ export async function consumeAppCode(
   return updated === 1
 }
 
-/** Returns the 30-second period of a code; null if the code matches no period of the window. */
 function findCounter(secret: string, code: string): number | null {
   const timestamp = Date.now()
   const delta = createTotp(secret).validate({ token: code, timestamp, window: WINDOW })

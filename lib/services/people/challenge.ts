@@ -1,7 +1,6 @@
 import { db, type Tx } from '#lib/base/db/client.ts'
 import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 
-/** Lifetime in seconds and maximum attempts of each kind of challenge. */
 const KINDS = {
   second_factor: { lifetimeS: 300, attemptsMax: 5 },
   passkey: { lifetimeS: 300, attemptsMax: 1 },
@@ -29,8 +28,8 @@ export async function openChallenge(
 }
 
 /**
- * Counts an attempt before its response is checked, so that concurrent attempts cannot exceed the
- * limit. Returns null if the challenge is unknown, expired or has no attempts left.
+ * Counts an attempt before its response is checked: concurrent attempts cannot exceed the limit.
+ * Returns null if the challenge is unknown, expired or has no attempts left.
  */
 export async function attemptChallenge(kind: Kind, secret: string): Promise<Challenge | null> {
   const [challenge] = await db().$queryRaw<Challenge[]>`

@@ -18,10 +18,7 @@ interface PasswordOwner {
   sessionId: string
 }
 
-/**
- * Replaces the password of a user after verifying the current password. Ends the user's other
- * sessions.
- */
+/** Verifies the current password, and ends the user's other sessions. */
 export async function changePassword(user: PasswordOwner, change: PasswordChange): Promise<void> {
   // Throttle first: estimating the strength of a password blocks the event loop.
   await requireWithinLimit([['person', user.id]])
@@ -46,9 +43,7 @@ export async function changePassword(user: PasswordOwner, change: PasswordChange
   })
 }
 
-/**
- * Ends pending sign-ins and resets after a password change, audits the change and mails the user.
- */
+/** Ends pending sign-ins and resets, audits the change and mails the user. */
 export async function finishPasswordChange(tx: Tx, userId: string, action: string): Promise<void> {
   await closeChallengesOf(tx, userId)
   await recordAudit(tx, { actor: { type: 'user', id: userId }, action, target: userId })

@@ -3,8 +3,8 @@ import { invalidInput } from '#lib/base/errors.ts'
 import { isPasswordLength, PASSWORD_MAX, PASSWORD_MIN } from '#lib/services/people/schema.ts'
 
 /**
- * Minimum estimated guesses: the limit of 10 failures per 15 minutes allows 350,000 a year online.
- * Offline, 100 million guesses at 40 ms each take 46 days of one core.
+ * Minimum estimated guesses. Online, 10 failures per 15 minutes allow 350,000 a year; offline, 100
+ * million guesses at 40 ms each take 46 days of one core.
  */
 const GUESSES_MIN = 1e8
 /** Maximum characters that are estimated: more take longer and add no information. */
@@ -17,7 +17,6 @@ const BRAZILIAN_WORDS =
   'senha mudar mudei brasil flamengo corinthians palmeiras saopaulo gremio internacional cruzeiro santos vasco botafogo minha nova teste usuario acesso entrar sistema empresa admin deus jesus amor familia teamo felicidade vitoria saudade dinheiro banco cobranca pagamento pix troco'.split(
     ' ',
   )
-/** Words that add no strength to a password, in addition to words about its user. */
 const WEAK_WORDS = ['troco', 'senha', 'password', 'pix', 'admin', 'mudar']
 
 const EASY_MESSAGE =
@@ -28,7 +27,6 @@ interface PasswordOwner {
   name?: string
 }
 
-/** Rejects a password that has the wrong length or is easy to guess. */
 export async function requireGoodPassword(password: string, owner: PasswordOwner): Promise<void> {
   if (!isPasswordLength(password)) {
     throw invalidInput('password', `must have ${PASSWORD_MIN} to ${PASSWORD_MAX} characters`)
@@ -57,7 +55,6 @@ async function loadEstimator(): Promise<ZxcvbnFactory> {
   return new ZxcvbnFactory({ graphs, dictionary: { ...dictionary, here: BRAZILIAN_WORDS } })
 }
 
-/** Returns the weak words and the words of a name and an e-mail, without accents, longest first. */
 function listWeakWords({ email, name = '' }: PasswordOwner): string[] {
   const parts = foldAccents(`${email} ${name}`).split(/[^a-z0-9]+/)
   const words = [...WEAK_WORDS, ...parts.filter(part => part.length > 2)]

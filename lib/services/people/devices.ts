@@ -14,9 +14,7 @@ interface SessionOwner {
   sessionId: string
 }
 
-/**
- * Returns the active sessions of a user: the session of the request first, the others by last use.
- */
+/** Returns a user's active sessions: the one of the request first, the others by last use. */
 export async function listDevices({ id, sessionId }: SessionOwner): Promise<Device[]> {
   const columns = Prisma.sql`s.id, s.ip, s.user_agent, ${utc('s.created_at')},
     ${utc('s.last_used_at')}, s.id = ${sessionId}::uuid AS is_this`

@@ -33,9 +33,7 @@ const hasPasskey = Prisma.sql`EXISTS (SELECT FROM passkeys p WHERE p.user_id = u
 /** SQL condition on a row `u` of users: signing in requires a second factor. */
 export const hasSecondFactor = Prisma.sql`(${hasApp} OR ${hasPasskey})`
 
-/**
- * Returns whether the user is an admin who must add a second factor to use the operator's pages.
- */
+/** Admins without a second factor cannot use the operator's pages. */
 export function isSecondFactorMissing(user: {
   isAdmin: boolean
   hasSecondFactor: boolean
@@ -43,12 +41,10 @@ export function isSecondFactorMissing(user: {
   return user.isAdmin && isStaffFactorRequired() && !user.hasSecondFactor
 }
 
-/** Returns whether admins must have a second factor, which is the case in production only. */
 export function isStaffFactorRequired(): boolean {
   return env().TROCO_ENV === 'production'
 }
 
-/** Counts the active admins, and the active admins without a second factor. */
 export async function countStaff(
   database: Pick<Database, '$queryRaw'> = db(),
 ): Promise<{ staff: number; unguarded: number }> {
@@ -58,7 +54,6 @@ export async function countStaff(
   return counts ?? { staff: 0, unguarded: 0 }
 }
 
-/** Returns the second factors of a user; empty if the password alone is enough. */
 export async function listFactors(
   userId: string,
   database: Pick<Tx, '$queryRaw'> = db(),
@@ -90,8 +85,8 @@ export async function readFactors(userId: string): Promise<Factors> {
 }
 
 /**
- * Changes the second factors of a user, ends the user's other sessions and sends a mail. Returns
- * new recovery codes with the first factor; removing the last factor deletes the codes.
+ * Changes second factors, ends the user's other sessions and sends a mail. Returns new recovery
+ * codes with the first factor; removing the last factor deletes the codes.
  */
 export function changeFactor(
   owner: FactorOwner,

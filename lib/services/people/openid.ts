@@ -18,9 +18,8 @@ export type OpenidOutcome = { userId: string } | { refusal: 'unknown' | 'unverif
 const UNKNOWN_USER = { refusal: 'unknown' } as const
 
 /**
- * Finds the user linked to this subject, or links the user with the verified e-mail. Creates no
- * user. Linking removes the password and ends all sessions: someone else may have registered the
- * e-mail.
+ * Finds the user linked to this subject, or links the user with the verified e-mail; creates none.
+ * Linking removes the password and all sessions: someone else may have registered the e-mail.
  */
 export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<OpenidOutcome> {
   if (typeof iss !== 'string' || typeof sub !== 'string' || sub === '') return UNKNOWN_USER

@@ -10,7 +10,6 @@ import type { NewPasskey, PasskeyProof } from '#lib/services/people/schema.ts'
 const RESPONSE_TIMEOUT_MS = 300_000
 const PASSKEYS_MAX = 20
 
-/** Stored value of a passkey challenge: the bytes to sign, and the origin of the page. */
 interface StoredChallenge {
   challenge: string
   origin: string
@@ -79,10 +78,7 @@ export async function beginPasskeyAuthentication(origin: string, userId: string 
   return { challenge: await openChallenge('passkey', { userId, value }), options }
 }
 
-/**
- * Returns the id of the user whose passkey signed the challenge; null if unknown or invalid. The
- * device verified its owner (fingerprint or PIN), so a passkey counts as both factors.
- */
+/** Returns null if invalid. The device checks finger or PIN: a passkey counts as both factors. */
 export async function findByPasskey(proof: PasskeyProof): Promise<string | null> {
   const stored = await attemptChallenge('passkey', proof.challenge)
   const credentialId = proof.passkey.id
@@ -100,8 +96,7 @@ export async function findByPasskey(proof: PasskeyProof): Promise<string | null>
   }).catch(() => null)
   if (!verification?.verified) return null
   const counter = verification.authenticationInfo.newCounter
-  // Many devices always report 0. On other devices, a counter that does not increase reveals a
-  // copied passkey.
+  // Many devices always report 0. On others, a counter that does not rise reveals a copied passkey.
   const updated = await db().$executeRaw`
     UPDATE passkeys SET counter = ${counter}, last_used_at = now()
     WHERE id = ${key.id}::uuid AND (counter < ${counter} OR (counter = 0 AND ${counter} = 0))`

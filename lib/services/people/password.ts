@@ -31,10 +31,7 @@ export async function hashPassword(password: string): Promise<string> {
 
 const ENCODED_HASH = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/
 
-/**
- * Verifies a password. Without a hash this takes as long as with one, so that the response time
- * does not reveal whether an e-mail is registered.
- */
+/** Without a hash, takes as long as with one: the time must not reveal a registered e-mail. */
 export async function verifyPassword(password: string, encoded: string | null): Promise<boolean> {
   const parts = ENCODED_HASH.exec(encoded ?? '')
   const [, memory, passes, parallelism, salt = '', tag = ''] = parts ?? []
@@ -50,16 +47,12 @@ export async function verifyPassword(password: string, encoded: string | null): 
   return parts !== null && actual.length === expected.length && timingSafeEqual(actual, expected)
 }
 
-/** Returns whether a hash has other costs than new hashes have. */
 export function isHashOutdated(encoded: string): boolean {
   const { memory, passes, parallelism } = COST
   return !encoded.startsWith(`$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`)
 }
 
-/**
- * Hashes at most two passwords at a time: many guesses must not occupy all threads, nor 46 MiB
- * each.
- */
+/** Two at a time: many guesses must not occupy all threads, nor 46 MiB each. */
 async function derive(parameters: Parameters<typeof deriveNow>[1]): Promise<Buffer> {
   holder[QUEUE_KEY] ??= { running: 0, waiting: [] }
   const queue = holder[QUEUE_KEY]

@@ -8,10 +8,7 @@ const CODE_COUNT = 10
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
 const CODE_LENGTH = 10
 
-/**
- * Replaces all recovery codes of a user. Returns the codes in readable form; only hashes are
- * stored.
- */
+/** Replaces all recovery codes of a user. Only hashes are stored. */
 export async function makeRecoveryCodes(tx: Tx, userId: string): Promise<string[]> {
   const codes = Array.from({ length: CODE_COUNT }, makeCode)
   await tx.recoveryCode.deleteMany({ where: { userId } })

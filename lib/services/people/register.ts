@@ -13,7 +13,6 @@ interface NewUser {
   isAdmin: boolean
 }
 
-/** Registers a user. Fails if the e-mail is taken. */
 export function registerUser(newUser: NewUser, actor: Actor): Promise<User> {
   return transaction(tx => addUser(tx, newUser, actor))
 }
@@ -30,10 +29,7 @@ export async function addUser(tx: Tx, newUser: NewUser, actor: Actor): Promise<U
   return { id }
 }
 
-/**
- * Returns the user with this e-mail, or registers a user with this e-mail and password. Changes no
- * existing user.
- */
+/** Registers a user if the e-mail is unknown. Changes no existing user. */
 export async function findOrRegister(
   tx: Tx,
   newUser: { email: string; passwordHash?: string },

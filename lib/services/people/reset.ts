@@ -17,16 +17,10 @@ import { type ResetConfirmation, requireEmail } from '#lib/services/people/schem
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 import { countAttempt, requireWithinLimit } from '#lib/services/people/throttle.ts'
 
-/**
- * Minimum response time: longer than the work, so that the time does not reveal a registered
- * e-mail.
- */
+/** Minimum response time, longer than the work: time must not reveal a registered e-mail. */
 const RESPONSE_MIN_MS = 300
 
-/**
- * Mails a reset link to the user with this e-mail. Without such a user, response and time are the
- * same; only too many requests from one IP address fail.
- */
+/** An unknown e-mail gets the same response and time; only too many requests from one IP fail. */
 export async function requestReset(text: string, address: string): Promise<void> {
   const email = requireEmail(text)
   await requireWithinLimit([['reset_address', address]])
@@ -42,10 +36,7 @@ async function sendResetLink(email: string): Promise<void> {
   await transaction(tx => queueMail(tx, user, { kind: 'passwordReset', path }))
 }
 
-/**
- * Returns the path of a reset link for the operator to pass on. The audit log records who created
- * it.
- */
+/** Returns the path of a link for the operator to pass on. The audit log records the creator. */
 export async function createResetLink(text: string, actor: Actor): Promise<string> {
   const user = await db().user.findUnique({ where: { email: requireEmail(text) } })
   if (!user) throw invalidInput('email', 'does not belong to a user')

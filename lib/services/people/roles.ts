@@ -1,7 +1,6 @@
 export const ROLES = ['owner', 'finance', 'developer', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Permissions that a token can have. */
 export const PERMISSIONS = [
   'account:read',
   'transactions:read',
@@ -67,12 +66,10 @@ export function hasPermission(role: Role, permission: AnyPermission): boolean {
   return ROLES_BY_PERMISSION[permission].includes(role)
 }
 
-/** Returns whether a permission works in an inactive account: only reading and leaving it do. */
 export function isAllowedInactive(permission: AnyPermission): boolean {
   return permission.endsWith(':read') || isWriteAllowedInactive(permission)
 }
 
-/** Returns whether a request that changes data may use this permission in an inactive account. */
 export function isWriteAllowedInactive(permission: AnyPermission): boolean {
   return permission === 'members:leave'
 }
@@ -98,7 +95,6 @@ export function canSeeSentBodies(role: Role | null): boolean {
   return role !== null && hasPermission(role, 'webhooks:write')
 }
 
-/** Returns whether a page should offer an action to a member, given role and account status. */
 export function hasPermissionNow(
   member: { role: Role; status: string },
   permission: AnyPermission,

@@ -6,7 +6,6 @@ import { LOCALES } from '#lib/base/locale.ts'
 // ASCII only: a look-alike of a registered e-mail must not become a second user.
 const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/
 
-/** Returns the stored spelling of an e-mail address; null if it is invalid. */
 export function normalizeEmail(text: string): string | null {
   const email = text.normalize('NFKC').trim().toLowerCase()
   return email.length <= 254 && EMAIL.test(email) ? email : null
@@ -55,7 +54,6 @@ const credential = {
   clientExtensionResults: z.unknown().transform(() => ({})),
 }
 
-/** Secret of a passkey challenge, and the browser's response to it. */
 export const passkeyProof = z.object({
   challenge: base64url,
   passkey: z.object(

@@ -6,11 +6,7 @@ import { consumeRecoveryCode, makeRecoveryCodes } from '#lib/services/people/rec
 
 export type CodeKind = 'code' | 'recovery_code'
 
-/**
- * Consumes a code of the app or a recovery code, and mails the user about a recovery code. Returns
- * the kind of the code; null if it is wrong or was used before. The caller must have counted the
- * attempt.
- */
+/** Consumes an app or recovery code; null if wrong or used. The caller counts the attempt first. */
 export function consumeCode(userId: string, text: string): Promise<CodeKind | null> {
   return transaction(async tx => {
     const code = text.replace(/\s/g, '')

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto'
 
 const SECRET_BYTES = 32
 
-/** Makes a secret for a session cookie or a challenge: 256 random bits. */
 export function newSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')
 }

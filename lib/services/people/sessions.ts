@@ -6,7 +6,6 @@ import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 /** Maximum age of a session, even one in use. */
 export const SESSION_SECONDS_MAX = 30 * 86_400
 
-/** Maximum time between two requests of a session. */
 const IDLE_MAX_HOURS = 12
 
 const USER_AGENT_MAX = 512
@@ -16,7 +15,6 @@ interface Caller {
   userAgent: string | null
 }
 
-/** Returns the SQL condition that a row of user_sessions is active. */
 export function activeSessionCondition(alias: string): Prisma.Sql {
   const row = Prisma.raw(alias)
   return Prisma.sql`${row}.revoked_at IS NULL AND ${row}.expires_at > now()
@@ -24,8 +22,8 @@ export function activeSessionCondition(alias: string): Prisma.Sql {
 }
 
 /**
- * Opens a session. Returns its secret; the database has only a hash. Fails if the user is disabled,
- * or has changed the password or added a factor after `provedAt`, the time of the proof.
+ * Returns the secret; only its hash is stored. Fails if the user is disabled, or changed the
+ * password or added a factor after `provedAt`, the time of the proof.
  */
 export async function openSession(
   userId: string,
@@ -42,8 +40,7 @@ export async function openSession(
     expiresAt: new Date(Date.now() + SESSION_SECONDS_MAX * 1000),
   }
   await transaction(async tx => {
-    // Waits for a concurrent change of password or factors, which locks this row: that change could
-    // not end a session that is not committed yet.
+    // Waits for a concurrent password or factor change, which cannot end an uncommitted session.
     await tx.$queryRaw`SELECT FROM users WHERE id = ${userId}::uuid FOR SHARE`
     if (!(await isUnchanged(tx, userId, provedAt))) throw new Error('Sign in again')
     await tx.userSession.create({ data })
@@ -69,7 +66,6 @@ export async function endSession(secret: string): Promise<void> {
   })
 }
 
-/** Ends all sessions of a user except `exceptId`. Returns the number ended. */
 export async function endSessionsOf(tx: Tx, userId: string, exceptId?: string): Promise<number> {
   const { count } = await tx.userSession.updateMany({
     where: { userId, revokedAt: null, id: exceptId && { not: exceptId } },
@@ -78,7 +74,6 @@ export async function endSessionsOf(tx: Tx, userId: string, exceptId?: string): 
   return count
 }
 
-/** Records that the user confirmed their identity now. */
 export async function recordProof(sessionId: string): Promise<void> {
   await db().$executeRaw`UPDATE user_sessions SET proved_at = now() WHERE id = ${sessionId}::uuid`
 }

@@ -21,10 +21,7 @@ export interface SignInAttempt {
   address: string | null
 }
 
-/**
- * Counts a sign-in attempt before its password is checked, so that concurrent attempts cannot exceed
- * the limit. Returns the seconds to wait; null if the attempt is allowed.
- */
+/** Counts before the password is checked: concurrent attempts cannot exceed the limit. */
 export function countSignInAttempt(attempt: SignInAttempt): Promise<number | null> {
   return countAttempt(signInKeys(attempt))
 }
@@ -50,7 +47,6 @@ export async function countAttempt(keys: ScopedKey[]): Promise<number | null> {
   return null
 }
 
-/** Removes an attempt from the count in each scope, after it succeeded. */
 export async function uncountAttempt(keys: ScopedKey[]): Promise<void> {
   for (const [scope, subject] of keys) {
     await db().$executeRaw`
@@ -59,25 +55,19 @@ export async function uncountAttempt(keys: ScopedKey[]): Promise<void> {
   }
 }
 
-/** Counts an attempt, and throws `too_many_requests` if it exceeds a limit. */
 export async function requireWithinLimit(keys: ScopedKey[]): Promise<void> {
   const retryAfterS = await countAttempt(keys)
   if (retryAfterS === null) return
   throw refuse('too_many_requests', { retryAfterS })
 }
 
-/**
- * Returns the keys of an attempt, the address first: a blocked client cannot use up a user's limit.
- */
+/** Returns the address first: a blocked client cannot use up a user's limit. */
 function signInKeys({ email, address }: SignInAttempt): ScopedKey[] {
   const person: ScopedKey = ['person', email]
   return address === null ? [person] : [['address', address], person]
 }
 
-/**
- * Returns the stored key, hashed except in the scope `address`: a user may type a password into the
- * e-mail field.
- */
+/** Hashes all but addresses: a user may type a password into the e-mail field. */
 function keyOf(scope: Scope, subject: string): string {
   const networkKey = networkOf(subject)
   return scope === 'address' ? networkKey : hmac('sign-in', networkKey).toString('base64url')

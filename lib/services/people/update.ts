@@ -2,7 +2,6 @@ import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import type { ProfileChange } from '#lib/services/people/schema.ts'
 
-/** Updates a user's own profile, which all their accounts share. */
 export function updateProfile(
   actor: Actor & { type: 'user' },
   { full_name, locale, theme }: ProfileChange,

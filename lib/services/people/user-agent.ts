@@ -20,7 +20,6 @@ const SYSTEMS: [RegExp, string][] = [
   [/\bLinux\b|\bX11\b/, 'Linux'],
 ]
 
-/** Returns the names of browser and system in a User-Agent header; null if not recognized. */
 export function readUserAgent(text: string | null) {
   const find = (names: [RegExp, string][]) =>
     names.find(([pattern]) => pattern.test(text ?? ''))?.[1] ?? null

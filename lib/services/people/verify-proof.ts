@@ -14,10 +14,7 @@ interface SignedInUser {
   sessionId: string
 }
 
-/**
- * Returns the methods by which a signed-in user can confirm their identity. If empty, only a new
- * sign-in is possible.
- */
+/** Returns how a user can confirm their identity. Empty: only a new sign-in is possible. */
 export async function listProofMethods(userId: string): Promise<ProofMethod[]> {
   const factors = await listFactors(userId)
   if (factors.length > 0) return factors
@@ -41,7 +38,6 @@ export async function verifyProof(user: SignedInUser, proof: ProofRequest): Prom
   await recordProof(user.sessionId)
 }
 
-/** Confirms the identity of a signed-in user by a second factor only. */
 export async function verifyFactorProof(user: SignedInUser, proof: FactorProof): Promise<void> {
   const { code, challenge, passkey } = proof
   if (code !== undefined) {

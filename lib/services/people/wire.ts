@@ -10,7 +10,6 @@ export const Profile = z.object({
   }),
 })
 
-/** Options for the browser's WebAuthn call, and the secret of the challenge. */
 export const PasskeyOptions = z.object({
   data: z.object({ challenge: z.string(), options: z.looseObject({ challenge: z.string() }) }),
 })

@@ -7,10 +7,7 @@ export interface Address {
   family: 4 | 6
 }
 
-/**
- * Denied address ranges by class, from IANA's special-purpose registries (RFC 6890 and its
- * updates). Merchants see only the class, never the range.
- */
+/** From IANA's special-purpose registries (RFC 6890 and updates). Merchants see only the class. */
 const DENIED = {
   loopback: ['127.0.0.0/8', '::1/128'],
   'link-local': ['169.254.0.0/16', 'fe80::/10'],
@@ -43,8 +40,7 @@ export function parseAddress(text: string): (Address & { isMapped: boolean }) | 
   const family = isIP(text)
   if (family === 4) return { address: text, family, isMapped: false }
   if (family !== 6) return null
-  // Removes the zone, a local interface that the URL parser rejects. The parser normalizes the
-  // rest.
+  // Removes the zone, which the URL parser rejects. The parser normalizes the rest.
   const plain = URL.parse(`http://[${text.replace(/%.*$/, '')}]`)?.hostname.slice(1, -1)
   if (!plain) return null
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(plain) ?? []
@@ -80,12 +76,10 @@ export function allowedRanges(): RangeList {
 const CACHE_MS = 5_000
 let cachedRanges: { key: string; until: number; ranges: RangeList } | undefined
 
-/** Returns the ranges that reach this machine. */
 export function ownRanges(): RangeList {
   return createRangeList([...DENIED.loopback, '0.0.0.0/8', '::/128', ...listInterfaceRanges()])
 }
 
-/** Lists the addresses of this machine's network interfaces. */
 export function listInterfaceRanges(): string[] {
   const interfaces = Object.values(networkInterfaces()).flatMap(entries => entries ?? [])
   // Some systems append the zone to a link-local address.
@@ -97,10 +91,7 @@ export interface RangeList {
   has(address: Address): boolean
 }
 
-/**
- * Creates a range list with one BlockList per family: in a single list, `::/0` would match all
- * IPv4.
- */
+/** Uses one BlockList per family: in a single list, `::/0` would match all IPv4. */
 export function createRangeList(ranges: string[]): RangeList {
   const lists = { 4: new BlockList(), 6: new BlockList() }
   for (const range of ranges) {

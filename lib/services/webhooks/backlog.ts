@@ -8,10 +8,7 @@ export function endpointCondition(accountId: string, id: string): Prisma.Sql {
   return Prisma.sql`d.account_id = ${accountId}::uuid AND d.endpoint_id = ${id}::uuid`
 }
 
-/**
- * Clears the due time of waiting deliveries. A delivery in progress is paused when its attempt
- * ends. Returns the number changed.
- */
+/** Clears due times. A delivery in progress is paused when its attempt ends. */
 export function pauseDeliveries(accountId: string, endpointId: string): Promise<number> {
   return updateDeliveries(
     Prisma.sql`${endpointCondition(accountId, endpointId)} AND d.status = 'pending'
@@ -20,10 +17,7 @@ export function pauseDeliveries(accountId: string, endpointId: string): Promise<
   )
 }
 
-/**
- * Changes every matching delivery `d` at most once, in event order. Each batch commits separately.
- * Returns the number changed.
- */
+/** Changes each matching delivery `d` once, in event order. Each batch commits separately. */
 export async function updateDeliveries(
   condition: Prisma.Sql,
   assignments: Prisma.Sql,

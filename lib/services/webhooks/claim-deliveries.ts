@@ -5,13 +5,9 @@ import { newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { EventRow } from '#lib/services/webhooks/schema.ts'
 
-/**
- * Maximum concurrent calls per account over all workers, so that no account uses up the capacity.
- */
+/** Maximum concurrent calls per account over all workers: no account uses up the capacity. */
 const PER_ACCOUNT_MAX = 64
-/** Maximum concurrent calls per host, over all workers. */
 const PER_HOST_MAX = 16
-/** Maximum concurrent calls per URL, over all workers. */
 const PER_URL_MAX = 4
 
 export interface DueDelivery {
@@ -30,10 +26,7 @@ export interface DueDelivery {
   secrets: { id: string; sealed: string }[] | null
 }
 
-/**
- * Claims due deliveries under one lease, respecting the concurrency limit of each receiver. The
- * statement is prisma/functions/troco_claim_deliveries.sql.
- */
+/** Respects each receiver's concurrency limit: prisma/functions/troco_claim_deliveries.sql. */
 export function claimDueDeliveries(limit: number): Promise<DueDelivery[]> {
   return queryRows<DueDelivery>(Prisma.sql`
     SELECT json FROM troco_claim_deliveries(

@@ -6,12 +6,8 @@ import { Invariant } from '#lib/base/invariant.ts'
 import type { Address } from '#lib/services/webhooks/address.ts'
 import { hostnameOf, portOf, type Target } from '#lib/services/webhooks/target.ts'
 
-/**
- * Idle timeout of a pooled connection: long enough for a busy receiver's next event, short enough
- * that few connections are dead.
- */
+/** Long enough for a busy receiver's next event, short enough that few connections are dead. */
 const IDLE_MS = 5_000
-/** Maximum idle connections. */
 const IDLE_MAX = { perAddress: 4, total: 64 }
 /** Maximum response header. Set here, because a command line flag can raise Node's default. */
 const HEAD_BYTES_MAX = 16 * 1024
@@ -19,17 +15,13 @@ const HEAD_BYTES_MAX = 16 * 1024
 const agents = { http: new http.Agent(agentOptions()), https: new https.Agent(agentOptions()) }
 for (const agent of [agents.http, agents.https]) {
   const { getName, keepSocketAlive } = Object.getPrototypeOf(agent) as http.Agent
-  // The connection's host is the IP address. Adding the host name to the pool key prevents
-  // receivers that share an address from sharing a connection.
+  // The connection's host is an IP address: receivers that share it must not share a connection.
   agent.getName = options => `${getName.call(agent, options)}|${hostHeader(options)}`
   agent.keepSocketAlive = (socket: Duplex) =>
     countIdle() < IDLE_MAX.total && keepSocketAlive.call(agent, socket)
 }
 
-/**
- * Returns request options that connect only to this address, while Host, SNI and the certificate
- * check use the URL's name. Without `isPooled`, each call opens its own connection.
- */
+/** Connects only to this address; Host, SNI and the certificate check use the URL's name. */
 export function buildPinnedOptions(target: Target, { address }: Address, isPooled: boolean) {
   const name = hostnameOf(target.url)
   const isSecure = target.url.protocol === 'https:'
@@ -39,8 +31,7 @@ export function buildPinnedOptions(target: Target, { address }: Address, isPoole
     // An IP address needs no lookup; a call to this function means that the pin is broken.
     lookup: refuseLookup,
     agent: isPooled && (isSecure ? agents.https : agents.http),
-    // Empty for an IP address, which has no SNI; the certificate is then checked against the
-    // address.
+    // Empty for an IP address, which has no SNI: the certificate must then match the address.
     servername: isIP(name) ? '' : name,
     minVersion: 'TLSv1.2' as const,
     rejectUnauthorized: true,
@@ -62,7 +53,6 @@ export function orderAddresses(target: Target): Address[] {
   )
 }
 
-/** Closes all pooled connections, at process shutdown. */
 export function closeConnections(): void {
   agents.http.destroy()
   agents.https.destroy()

@@ -20,10 +20,7 @@ export interface Deliverer {
   /** Claims and starts due deliveries without awaiting responses. Returns the number started. */
   run: () => Promise<number>
   idle: () => Promise<void>
-  /**
-   * Aborts the calls in progress, which then do not count as attempts. The worker releases the
-   * leases.
-   */
+  /** Aborts calls in progress, which do not count as attempts. The worker releases the leases. */
   abort: () => void
 }
 
@@ -36,10 +33,7 @@ export function createDeliverer(
   const abortController = new AbortController()
   let signalTimer: NodeJS.Timeout | undefined
 
-  /**
-   * Signals freed capacity. While other calls run it is delayed, because a claim costs about as
-   * much as a quick call.
-   */
+  /** Delayed while other calls run, because a claim costs about as much as a quick call. */
   function signalCapacity(): void {
     clearTimeout(signalTimer)
     signalTimer = undefined

@@ -18,10 +18,7 @@ const CLOCK_SKEW = Prisma.sql`make_interval(secs => ${CLOCK_SKEW_MS / 1_000}::in
 const statusSql = Prisma.sql`
   (CASE WHEN d.status = 'pending' AND d.due_at IS NULL THEN 'paused' ELSE d.status END)`
 
-/**
- * Matches deliveries `d` in these states. Excludes delivered rows explicitly, as the index on the
- * state does.
- */
+/** Matches deliveries `d`. Excludes delivered rows explicitly, as the index on the state does. */
 export function statusCondition(...states: Exclude<DeliveryStatus, 'delivered'>[]): Prisma.Sql {
   return Prisma.sql`d.status <> 'delivered' AND ${statusSql} IN (${Prisma.join(states)})`
 }
@@ -107,8 +104,8 @@ export function endpointAndSubjectSql(
 }
 
 /**
- * Translates a period into a sequence range, because the list is read by sequence. Events get their
- * time under the lock of the sequence, so both have the same order unless the clock was changed.
+ * Translates a period into a sequence range. Events get their time under the sequence's lock, so
+ * both have the same order unless the clock was changed.
  */
 function periodSql(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma.Sql {
   const { created_from: from, created_to: to } = query
@@ -126,10 +123,7 @@ function periodSql(accountId: string, mode: Mode, query: DeliveriesQuery): Prism
     ${sqlIfDefined(to, Prisma.sql`AND d.created_at < ${to}::timestamptz`)}`
 }
 
-/**
- * Reads a delivery with tax ids masked, for roles that do not manage webhooks. Other roles see the
- * exact bytes, because the signature matches only the exact bytes.
- */
+/** Masks tax ids for roles that do not manage webhooks. Others need the exact, signed bytes. */
 export async function readDeliveryMasked(accountId: string, mode: Mode, id: string) {
   const delivery = await readDelivery(accountId, mode, id)
   const attempts = delivery.attempts.map(attempt => ({
@@ -144,10 +138,7 @@ function maskDocuments(body: string): string {
   return body.replace(/("(?:client_)?doc":")([^"]+)/g, (_, name, doc) => name + maskTaxId(doc))
 }
 
-/**
- * Reads a delivery with all attempts. Every attempt sent the same body, which is stored with the
- * first.
- */
+/** Reads a delivery with all attempts. All sent the same body, stored with the first attempt. */
 export async function readDelivery(
   accountId: string,
   mode: Mode,

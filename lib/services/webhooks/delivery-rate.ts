@@ -6,10 +6,7 @@ import type { Mode } from '#lib/base/mode.ts'
 const SAMPLE_MAX = 1_000
 const SAMPLE_AGE_MAX = '7 days'
 
-/**
- * Returns the share of the latest attempted deliveries that succeeded and their mean duration; null
- * without attempted deliveries. Stopped deliveries are excluded.
- */
+/** Success share and mean duration; null without attempts. Excludes stopped deliveries. */
 export async function readDeliveryRate(
   accountId: string,
   mode: Mode,

@@ -29,9 +29,8 @@ export async function pauseEndpoint(owner: Owner, id: string): Promise<void> {
 }
 
 /**
- * Enables an endpoint, then sends or stops the deliveries missed since it began to fail, in event
- * order. Returns their number. Safe to repeat after a crash: no delivery is sent before the
- * endpoint is enabled.
+ * Enables an endpoint, then sends or stops the deliveries missed since it began to fail, in order.
+ * Safe to repeat after a crash: no delivery is sent before the endpoint is enabled.
  */
 export async function enableEndpoint(
   owner: Owner,
@@ -64,10 +63,7 @@ export async function enableEndpoint(
   return due
 }
 
-/**
- * Counts the deliveries that are paused, or were exhausted or stopped since the endpoint began to
- * fail.
- */
+/** Counts deliveries paused, or exhausted or stopped since the endpoint began to fail. */
 export async function countMissed(accountId: string, mode: Mode, id: string): Promise<number> {
   const condition = Prisma.sql`${endpointCondition(accountId, id)} AND d.mode = ${mode}`
   const [{ missed } = { missed: 0n }] = await db().$queryRaw<{ missed: bigint }[]>`
@@ -82,7 +78,6 @@ function failingSinceSql(accountId: string, id: string): Prisma.Sql {
     WHERE p.account_id = ${accountId}::uuid AND p.id = ${id}::uuid)`
 }
 
-/** Sets deliveries to pending that were exhausted or stopped since the endpoint began to fail. */
 async function requeueFailed(accountId: string, id: string): Promise<void> {
   await updateDeliveries(
     Prisma.sql`${endpointCondition(accountId, id)} AND ${statusCondition('exhausted', 'stopped')}

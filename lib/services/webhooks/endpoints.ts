@@ -22,10 +22,7 @@ import {
 import { addSecret } from '#lib/services/webhooks/secrets.ts'
 import { hostnameOf, isOwn } from '#lib/services/webhooks/target.ts'
 
-/**
- * Creates an endpoint and its secret. The secret has the endpoint's id, so that a repeated request
- * can return the same secret.
- */
+/** The secret has the endpoint's id, so that a repeated request can return the same secret. */
 export async function createEndpoint(
   { accountId, mode, note }: Owner,
   { url, event_types }: EndpointRequest,
@@ -80,10 +77,7 @@ export async function editEndpoint(
   )
 }
 
-/**
- * Deletes an endpoint. The row remains for its deliveries and is also disabled, so that a delivery
- * enqueued concurrently is not sent.
- */
+/** Keeps the row for its deliveries, disabled: a delivery enqueued concurrently is not sent. */
 export async function deleteEndpoint(owner: Owner, id: string): Promise<void> {
   const { accountId, note } = owner
   await transaction(async tx => {
@@ -107,7 +101,6 @@ function redactUrl(url: string): string {
   return `${origin}${pathname}${search ? '?…' : ''}`
 }
 
-/** Locks an endpoint against concurrent changes until the transaction ends. */
 export async function lockEndpoint(tx: Tx, { accountId, mode }: Owner, id: string) {
   if (isUuid(id)) {
     await tx.$queryRaw`
@@ -120,10 +113,7 @@ export async function lockEndpoint(tx: Tx, { accountId, mode }: Owner, id: strin
   throw refuse('endpoint_not_found')
 }
 
-/**
- * Rejects a private IP address in live mode. In test mode the operator may have allowed its range;
- * each delivery checks the address.
- */
+/** In test mode the operator may have allowed a private range; each delivery checks the address. */
 async function requirePublicAddress(url: string, mode: Mode): Promise<void> {
   const name = hostnameOf(new URL(url))
   const deniedClass = mode === 'live' && isIP(name) ? findDeniedClass(name) : null
@@ -146,10 +136,7 @@ export async function disableEndpoint(
   await pauseDeliveries(accountId, id)
 }
 
-/**
- * Makes deliveries due that were enqueued as paused although their endpoint is enabled: the
- * statement that enqueued them still saw the endpoint as disabled. Returns the number changed.
- */
+/** Resumes deliveries enqueued by a statement that still saw their endpoint as disabled. */
 export function resumeDeliveries(): Promise<number> {
   return db().$executeRaw`
     UPDATE deliveries SET due_at = now() WHERE (account_id, id) IN (

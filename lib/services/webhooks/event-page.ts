@@ -34,7 +34,6 @@ const MEANINGS: Record<EventType, [says: string, resource: object, refund?: obje
 type Shapes = Record<'transaction' | 'refund' | 'withdrawal', z.ZodType>
 type EventShape = ReturnType<typeof eventSchema>
 
-/** Builds the response schema of GET /events from the rooms' schemas. */
 export function eventPageSchema(shapes: Shapes) {
   const events = EVENT_TYPES.map(type => eventSchema(type, shapes))
   const Event = z.discriminatedUnion('type', events as [EventShape, ...EventShape[]]).meta({
@@ -53,10 +52,7 @@ export function eventPageSchema(shapes: Shapes) {
     .meta({ id: 'EventPage' })
 }
 
-/**
- * Builds the schema of an event type. The metadata `webhook` is the key under `webhooks` in the
- * OpenAPI document.
- */
+/** The metadata `webhook` is the key under `webhooks` in the OpenAPI document. */
 function eventSchema(type: EventType, shapes: Shapes) {
   const [subject, eventName] = type.split('.') as [keyof ResourceSerializers, string]
   const [description, sample, refundSample] = MEANINGS[type]

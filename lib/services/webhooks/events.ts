@@ -17,14 +17,12 @@ interface EventOptions {
 }
 
 /**
- * Builds CTEs that record the events of `source` and enqueue their deliveries in the same
- * statement. Sequences have no gap: a rollback returns the numbers. Deliveries to a disabled
- * endpoint get no due time. Host: prisma/functions/troco_host_of.sql.
+ * Records the events of `source` and enqueues their deliveries in one statement. Sequences have no
+ * gap: a rollback returns the numbers. Deliveries to a disabled endpoint get no due time.
  */
 export function eventCtes(type: EventType, source: string, options: EventOptions = {}): Prisma.Sql {
   const from = Prisma.raw(source)
-  // count(*) reads every row of the CTE. EXISTS would stop at the first row, and the remaining
-  // locks would be taken after the lock of the sequence row.
+  // count(*) takes every lock of the CTE first. EXISTS would take some after the sequence row's.
   const condition = options.after
     ? Prisma.sql`WHERE (SELECT count(*) FROM ${Prisma.raw(options.after)}) > 0`
     : Prisma.empty

@@ -68,10 +68,7 @@ export function exchange(
       result.isConnected = true
     }
 
-    /**
-     * Ends the exchange with an error. After the response headers, the error is ignored and the part
-     * of the body received so far is used.
-     */
+    /** After the response headers, the error is ignored and the body received so far is used. */
     function fail(error: unknown) {
       if (seen.head || result.error) return
       result.error = error
@@ -82,8 +79,7 @@ export function exchange(
     function end() {
       clearTimeout(timer)
       signal.removeEventListener('abort', interrupt)
-      // A receiver that responds without reading the request would hold the connection open
-      // forever.
+      // A receiver that responds without reading the request would keep the connection open.
       if (!result.response || !request.writableFinished) request.destroy()
       resolve(result)
     }

@@ -13,16 +13,10 @@ const BATCH_MAX = 100
 
 /** Minimum time without a success before an endpoint is disabled. */
 const GIVEN_UP_AFTER = Prisma.sql`interval '5 days'`
-/**
- * Minimum exhausted deliveries before an endpoint is disabled; the time above must also have
- * passed.
- */
+/** Minimum exhausted deliveries before an endpoint is disabled, in addition to the time above. */
 const GIVEN_UP_EXHAUSTED_MIN = 10
 
-/**
- * One attempt: the delivery, the request (the body is stored once, with the first attempt) and its
- * outcome.
- */
+/** The body of the request is stored once, with the first attempt. */
 interface FinishedAttempt {
   due: DueDelivery
   sent: { headers: Record<string, string>; body: string }
@@ -30,9 +24,8 @@ interface FinishedAttempt {
 }
 
 /**
- * Stores an attempt and sets its delivery to delivered, pending (for a retry), exhausted or
- * stopped. Unless a retry follows, the resource's next event becomes due. If the lease was lost,
- * only the attempt is stored.
+ * Stores an attempt and its delivery's new state. Unless a retry follows, the resource's next event
+ * becomes due. If the lease was lost, only the attempt is stored.
  */
 export async function finishDelivery(attempt: FinishedAttempt): Promise<void> {
   const { accountId, endpointId } = attempt.due
@@ -100,10 +93,7 @@ async function finishAll(attempts: FinishedAttempt[]): Promise<boolean[]> {
   return attempts.map(({ due }) => givenUp.some(({ id }) => id === due.endpointId))
 }
 
-/**
- * Returns the attempts as rows of one JSON parameter: with arrays, PostgreSQL would plan the
- * statement again for each array length.
- */
+/** One JSON parameter: with arrays, PostgreSQL would plan the statement again for each length. */
 function attemptRows(attempts: FinishedAttempt[]): Prisma.Sql {
   const rows = attempts.map(attempt => {
     const { due, sent, outcome } = attempt

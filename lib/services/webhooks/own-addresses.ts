@@ -20,10 +20,7 @@ interface Cached {
 }
 const cache = new WeakMap<ResolveName, Cached>()
 
-/**
- * Returns the addresses of this installation, which no webhook may reach in production: those of
- * the host's interfaces, of PUBLIC_URL and in OWN_ADDRESSES. Locally the list is empty.
- */
+/** In production no webhook may reach these addresses: interfaces, PUBLIC_URL, OWN_ADDRESSES. */
 export function findOwnAddresses(publicName: string, resolve: ResolveName): Promise<RangeList> {
   const { TROCO_ENV, OWN_ADDRESSES = '' } = env()
   if (TROCO_ENV !== 'production') return Promise.resolve(createRangeList([]))

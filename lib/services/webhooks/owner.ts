@@ -18,10 +18,7 @@ export interface Owner {
   note: AuditNote
 }
 
-/**
- * Locks an account, so that its endpoints and secrets can be counted or replaced without a race.
- * Rows that reference the account can still be inserted.
- */
+/** Locks an account to count or replace its endpoints and secrets. Rows can still reference it. */
 export async function lockAccount(tx: Tx, accountId: string): Promise<void> {
   await tx.$queryRaw`
     SELECT a.id FROM accounts a WHERE a.id = ${accountId}::uuid FOR NO KEY UPDATE`

@@ -39,8 +39,7 @@ const ADDRESS_CONNECT_MS_MIN = 1_000
 
 /**
  * Sends one POST to a checked address. Never throws, follows no redirect, limits the time and
- * stores at most 8 KiB of the response body. Only the status decides the outcome; a body that fails
- * or stalls changes nothing.
+ * stores at most 8 KiB of the body. Only the status decides the outcome.
  */
 export async function postWebhook(
   request: WebhookRequest,
@@ -100,9 +99,7 @@ async function attemptPost(
   }
 }
 
-/**
- * Tries the addresses in turn. Tries the next only if the receiver cannot have received anything.
- */
+/** Tries the next address only if the receiver cannot have received anything. */
 async function tryAddresses(call: Call, connectMs: number): Promise<Exchange> {
   const endsAt = performance.now() + connectMs
   const addresses = orderAddresses(call.target)

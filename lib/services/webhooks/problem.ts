@@ -1,9 +1,6 @@
 import { type CodeWithoutParamsOf, formatReason, type ReasonOf } from '#lib/base/reason.ts'
 
-/**
- * Reasons why an attempt failed. The codes match the CHECK on delivery_attempts.problem_code; the
- * message contains the remedy. `other` quotes a message stored before codes existed.
- */
+/** The CHECK on problem_code lists these codes. `other` quotes a message older than all codes. */
 export const PROBLEMS = {
   status: 'The receiver answered {status}: a webhook is received with a status from 200 to 299',
   redirect: 'The receiver redirects to another address ({status}): give the final address',

@@ -32,10 +32,7 @@ export async function listEvents(
   return { ...page, nextCursor: last ? page.cursorOf(last) : after }
 }
 
-/**
- * Returns the oldest stored sequence number (without events: last + 1) and the last assigned one
- * (or 0).
- */
+/** Returns the oldest stored sequence number (or last + 1) and the last assigned one (or 0). */
 export async function readEventRange(
   accountId: string,
   mode: Mode,
@@ -49,10 +46,7 @@ export async function readEventRange(
   return { oldest: Number(range?.oldest ?? last + 1), last }
 }
 
-/**
- * Maximum deliveries read for the health of an endpoint, so that the cost does not grow with
- * traffic.
- */
+/** Maximum deliveries read for an endpoint's health: the cost must not grow with traffic. */
 const HEALTH_DELIVERIES_MAX = 1_000
 
 const health = Prisma.sql`(
@@ -68,10 +62,7 @@ const health = Prisma.sql`(
     WHERE d.updated_at > now() - interval '24 hours' AND a.created_at > now() - interval '24 hours'
   ) t) AS health`
 
-/**
- * Code of the reason, or `other` if code and message differ: an older process changes only the
- * message.
- */
+/** `other` if code and message differ: an older process changes only the message. */
 const disabledCode = Prisma.sql`
   (CASE WHEN p.disabled_reason = (${JSON.stringify(DISABLED_REASONS)}::json ->> p.disabled_code)
     THEN p.disabled_code ELSE 'other' END)`
@@ -97,10 +88,7 @@ export async function readEndpoint(accountId: string, mode: Mode, id: string): P
   return endpoint
 }
 
-/**
- * Returns an endpoint for a repeated creation request: in its current state, even if deleted, and
- * with its first secret.
- */
+/** For a repeated request: the endpoint as it is now, even deleted, with its first secret. */
 export async function readCreatedEndpoint(accountId: string, mode: Mode, id: string) {
   const endpoint = await findEndpoint(accountId, mode, id, true)
   if (!endpoint) throw new Invariant(`webhook endpoint ${id} was acknowledged but is missing`)

@@ -65,10 +65,7 @@ function requireSendable({ isDeleted, isDisabled, isUnderWay }: Omit<ResendState
 /** Resend request, with the subject ids that its reference resolves to. */
 export type FailedDeliveriesFilter = ResendRequest & { subject_ids?: string[] }
 
-/**
- * Resends failed deliveries of a period, oldest first, except those of disabled or deleted
- * endpoints. `more`: the limit per request was reached, so more may remain.
- */
+/** Skips disabled and deleted endpoints. `more`: the limit was reached, so more may remain. */
 export async function resendFailed(
   { accountId, mode, note }: Owner,
   filter: FailedDeliveriesFilter,
@@ -89,7 +86,6 @@ export async function resendFailed(
   return { resent, more: resent >= RESEND_MAX }
 }
 
-/** Counts the deliveries that one request would resend. */
 export async function countFailed(
   accountId: string,
   mode: Mode,
@@ -101,7 +97,6 @@ export async function countFailed(
   return Number(failed)
 }
 
-/** Matches exhausted or stopped deliveries `d` whose endpoint is not disabled. */
 function failedCondition(
   accountId: string,
   mode: Mode,

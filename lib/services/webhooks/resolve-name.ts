@@ -5,13 +5,11 @@ export type ResolveName = (hostname: string) => Promise<{ address: string; famil
 const RESOLVE_MS = 5_000
 /** Two attempts of 2 s fit within the 5 s limit of a name resolution. */
 const defaultResolver = new Resolver({ timeout: 2_000, tries: 2 })
-/** Error codes for a name that does not exist or has no address. */
 const UNKNOWN_NAME_CODES = /^(ENOTFOUND|ENODATA)$/
 
 /**
- * Resolves a name by querying DNS servers directly: the system resolver blocks a thread per query,
- * so two slow names could delay all webhooks. Names unknown to DNS may be in the hosts file and go
- * to the system resolver.
+ * Queries DNS servers directly: the system resolver blocks a thread per query, so two slow names
+ * could delay all webhooks. Names unknown to DNS (the hosts file) go to the system resolver.
  */
 export async function resolveName(
   hostname: string,

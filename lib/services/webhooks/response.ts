@@ -15,10 +15,7 @@ const RETRY_AFTER_MS_MAX = 60 * 60_000
 /** Control characters: PostgreSQL rejects NUL, and terminals interpret others. */
 const CONTROL_CHARACTERS = /\p{Cc}/gu
 
-/**
- * Reads at most 8 KiB of body for at most 2 s, and then closes the connection. How the body ends
- * does not change the outcome.
- */
+/** Reads at most 8 KiB of body for at most 2 s, then closes the connection. */
 export async function readResponse(
   response: IncomingMessage,
   signal: AbortSignal,
@@ -51,9 +48,7 @@ function readBody(response: IncomingMessage, signal: AbortSignal): Promise<Buffe
   })
 }
 
-/**
- * Decodes UTF-8 and cuts the text to the limit, because replacement characters take 3 bytes each.
- */
+/** Cuts the decoded text to the limit again: replacement characters take 3 bytes each. */
 function toText(bytes: Uint8Array, bytesMax: number): string {
   // Stream mode drops a character cut off at the end instead of replacing it.
   const text = new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', '')

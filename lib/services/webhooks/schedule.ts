@@ -2,9 +2,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** Pauses before the second and later attempts of a delivery to a webhook_url. */
 const RESOURCE_PAUSES_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR]
-/** Pauses before the second and later attempts of a delivery to an endpoint. */
 const ENDPOINT_PAUSES_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE]
 
 /** Jitter: receivers that failed together must not be retried together. */
@@ -12,9 +10,7 @@ const JITTER = 0.2
 
 type Target = 'resource' | 'endpoint'
 
-/**
- * Returns the pauses in seconds, without jitter, after attempt number `attempt` and each later one.
- */
+/** Returns the pauses in seconds, without jitter, after attempt `attempt` and each later one. */
 export function pausesAfterS(target: Target, attempt: number): number[] {
   return pausesOf(target)
     .slice(attempt - 1)
@@ -25,10 +21,7 @@ function pausesOf(target: Target): number[] {
   return target === 'endpoint' ? ENDPOINT_PAUSES_MS : RESOURCE_PAUSES_MS
 }
 
-/**
- * Returns the pause after a failed attempt (the first is 1), or null after the last attempt. A
- * longer pause requested by the receiver takes precedence.
- */
+/** Null after the last attempt; the first is 1. A longer pause set by the receiver is used. */
 export function nextPauseMs(
   target: Target,
   attempt: number,

@@ -94,9 +94,7 @@ export const enableRequest = forBothModes(
 )
 
 const eventType = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).optional()
-/**
- * Request of a test event. Without a type, the first type that the endpoint subscribes to is sent.
- */
+/** Request of a test event. The default is the first type that the endpoint subscribes to. */
 export const testRequest = forBothModes(z.object({ type: eventType }))
 
 const { limit, status, created_from, created_to, external_id } = listQuery(DELIVERY_STATUSES).shape
@@ -132,7 +130,6 @@ export type DeliveriesQuery = z.infer<typeof deliveriesQuery>
 
 const timeFilter = created_from.unwrap()
 
-/** Failed deliveries of a period: the body of a resend request, and the query that counts them. */
 export const failedQuery = z
   .object({
     from: timeFilter,

@@ -17,10 +17,7 @@ const RETIRES_AFTER = Prisma.sql`interval '24 hours'`
 /** Maximum active secrets: each one adds a signature to every request header. */
 const SIGNING_SECRETS_MAX = 10
 
-/**
- * Holder of secrets: an endpoint or, if `endpointId` is null, the webhooks of an account's charges
- * and withdrawals.
- */
+/** An endpoint or, if `endpointId` is null, the webhooks of all charges and withdrawals. */
 export interface SecretHolder {
   accountId: string
   mode: Mode
@@ -39,7 +36,6 @@ export async function openWebhooks(tx: Tx, accountId: string): Promise<void> {
   for (const mode of MODES) await addSecret(tx, { accountId, mode, endpointId: null }, newId())
 }
 
-/** Creates a secret with this id. Only the encrypted secret is stored. */
 export async function addSecret(tx: Tx, holder: SecretHolder, id: string): Promise<void> {
   const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
   await tx.webhookSecret.create({
@@ -47,7 +43,6 @@ export async function addSecret(tx: Tx, holder: SecretHolder, id: string): Promi
   })
 }
 
-/** Returns the current secret for webhooks of charges and withdrawals. */
 export async function readResourceSecret(accountId: string, mode: Mode): Promise<string | null> {
   const row = await db().webhookSecret.findFirst({
     where: { accountId, mode, endpointId: null, retiresAt: null },
@@ -95,8 +90,8 @@ async function readSecret(condition: Prisma.Sql): Promise<ShownSecret> {
 }
 
 /**
- * Replaces the current secret; the previous secret signs for 24 h more. Concurrent calls run one
- * after another: each returns a secret that signs, and the secret of the last call is current.
+ * Replaces the current secret; the previous one signs for 24 h more. Concurrent calls run in turn:
+ * each returns a secret that signs, and the last call's secret is current.
  */
 export async function rotateSecret(
   owner: Owner,

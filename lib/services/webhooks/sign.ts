@@ -3,8 +3,8 @@ import { createHmac } from 'node:crypto'
 const SECRET_PREFIX = 'whsec_'
 
 /**
- * Returns the headers of Standard Webhooks 1.0: the id is the same for every attempt, the timestamp
- * is now. All active secrets sign, so that receivers can switch to a new secret gradually.
+ * Headers of Standard Webhooks 1.0: the id is the same for every attempt, the timestamp is now. All
+ * active secrets sign, so that receivers can switch gradually.
  */
 export function signatureHeaders(
   eventId: string,

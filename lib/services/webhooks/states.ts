@@ -10,8 +10,8 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number]
 
 /**
- * pending: waiting for its due time, or being sent. paused: its endpoint is disabled. delivered:
- * received. exhausted: all attempts failed. stopped: will not be sent.
+ * pending: waiting for its due time, or being sent. paused: its endpoint is disabled. exhausted:
+ * all attempts failed. stopped: will not be sent.
  */
 export const DELIVERY_STATUSES = ['pending', 'paused', 'delivered', 'exhausted', 'stopped'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]

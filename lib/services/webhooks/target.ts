@@ -27,13 +27,9 @@ interface Refusal {
 }
 
 /** Maximum addresses: they share the connect timeout, and more would get no time. */
-
 const ADDRESSES_MAX = 16
 
-/**
- * Ports of databases, caches, queues and control planes, which often need no password. Excludes
- * ports also common for other programs (9000, 9090).
- */
+/** Ports of internal services, often without password. 9000 and 9090 are too common elsewhere. */
 const INTERNAL_PORTS = new Set([
   ...[1433, 1521, 3306, 5432, 5433, 6432, 26_257, 27_017, 27_018, 27_019],
   ...[5984, 9042, 9200, 9300, 6379, 6380, 11_211, 26_379, 2181, 5672, 9092, 15_672],
@@ -41,8 +37,8 @@ const INTERNAL_PORTS = new Set([
 ])
 
 /**
- * Parses the URL, resolves its name once for both check and connection, and requires that every
- * address is allowed. A refusal has a remedy and reveals only the class of an address.
+ * Resolves the name once for both check and connection; every address must be allowed. A refusal
+ * reveals only the class of an address.
  */
 export async function findTarget(
   text: string,
@@ -113,10 +109,7 @@ function findUrlProblem(url: URL, mode: Mode): Problem | null {
   return isGateway(url) ? { code: 'leads_back', params: {} } : null
 }
 
-/**
- * Returns whether the URL leads to this gateway. Without explicit ports, 80 and 443 count as equal:
- * a proxy serves the gateway on both.
- */
+/** Without explicit ports, 80 and 443 count as equal: a proxy serves the gateway on both. */
 function isGateway(url: URL): boolean {
   const own = new URL(env().PUBLIC_URL)
   if (hostnameOf(own) !== hostnameOf(url)) return false

@@ -13,10 +13,7 @@ import type { TestResult } from '#lib/services/webhooks/wire.ts'
 /** Returns an example resource. Passed in, because services do not import rooms. */
 type SampleOf = (type: EventType) => Record<string, unknown>
 
-/**
- * Sends one sample event to an endpoint immediately, without retries, and returns the outcome.
- * Stores nothing. Also calls a disabled endpoint, to test whether it works again.
- */
+/** Sends at once, without retries; stores nothing. Also calls a disabled endpoint, to test it. */
 export async function sendTestEvent(
   accountId: string,
   mode: Mode,

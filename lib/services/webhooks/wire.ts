@@ -89,8 +89,7 @@ export type TestResult = z.infer<typeof TestResult>
 export const TestRead = z.object({ data: TestResult })
 
 export const Delivery = z.object({
-  // Not `z.uuid()`: the id of a delivery to an endpoint is an MD5 of two ids and has no UUID
-  // version.
+  // Not `z.uuid()`: an endpoint's delivery id is an MD5 of two ids, without UUID version.
   id: z.guid(),
   event_id: z.uuid().meta(openApiMeta('The `webhook-id` of every attempt.')),
   type: z.enum(EVENT_TYPES),
