@@ -9,10 +9,7 @@ export function activateAccount(accountId: string, reason: string | undefined, a
   return setAccountStatus(accountId, ['pending', 'suspended'], 'active', reason, actor)
 }
 
-/**
- * Suspends an account: its tokens are refused from the next request on. Returns null if the status
- * does not change.
- */
+/** Tokens are refused from the next request on. Returns null if the status does not change. */
 export function suspendAccount(accountId: string, reason: string, actor: Actor) {
   return setAccountStatus(accountId, ['active', 'pending'], 'suspended', reason, actor)
 }

@@ -14,8 +14,8 @@ import { queueMail } from '#lib/services/mail/queue.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
 /**
- * Changes a role and ends the member's sessions, because open pages still show data that only the
- * old role may see. Refuses to change the last owner. `settleTokens` runs after the change, in its transaction.
+ * Ends the member's sessions, because open pages still show data that only the old role may see.
+ * Refuses to change the last owner. `settleTokens` runs in the transaction, after the change.
  */
 export function assignRole(
   { accountId, userId, role }: { accountId: string; userId: string; role: Role },

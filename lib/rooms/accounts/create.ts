@@ -17,10 +17,7 @@ interface NewAccount {
 
 export type OpenedAccount = Account & { isOwnerNew: boolean }
 
-/**
- * Opens an account with ledger, event sequences and owner in one transaction. An existing user with
- * the e-mail becomes owner with an unchanged password; otherwise a user is registered.
- */
+/** Opens an account in one transaction. An existing user becomes owner and keeps their password. */
 export function createAccount(newAccount: NewAccount, actor: Actor): Promise<OpenedAccount> {
   const name = newAccount.name.trim()
   if (!/^[^\p{Cc}]{1,255}$/u.test(name)) {
@@ -37,7 +34,6 @@ export function createAccount(newAccount: NewAccount, actor: Actor): Promise<Ope
   })
 }
 
-/** Opens an account for an existing user, within the caller's transaction. */
 export async function addAccount(
   tx: Tx,
   { name, status }: Pick<Account, 'name' | 'status'>,

@@ -53,10 +53,7 @@ export async function acceptInvitation(tx: Tx, secret: string, email: string) {
   throw refuse('account_not_active')
 }
 
-/**
- * Refuses unless the secret belongs to an invitation for this e-mail. Comes before other checks, so
- * that a caller without an invitation learns nothing about the e-mail.
- */
+/** Comes before other checks: a caller without invitation must learn nothing about the e-mail. */
 export async function requireRecipient(secret: string, email: string): Promise<void> {
   const invitation = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
   if (!invitation) throw invitationEnded()

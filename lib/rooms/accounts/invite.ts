@@ -33,8 +33,7 @@ export function inviteMember(
     await refuseTooMany(tx, accountId, email)
     const row = { id: once?.id ?? newId(), accountId, email, role, invitedBy: actor.id }
     const path = await replaceInvitation(tx, row)
-    // Checked after `replaceInvitation`, which waits for a concurrent acceptance of the previous
-    // invitation.
+    // Checked after `replaceInvitation`, which waits for a concurrent acceptance.
     if ((await tx.membership.count({ where: { accountId, user: { email } } })) > 0) {
       throw refuse('member_already')
     }
@@ -47,7 +46,6 @@ export function inviteMember(
   })
 }
 
-/** Invites a merchant, as the operator, to open an account. */
 export async function inviteMerchant(email: string, actor: Inviter): Promise<CreatedInvitation> {
   if (env().SIGNUPS === 'closed') {
     throw refuse('sign_up_closed', 'New accounts are disabled: SIGNUPS is closed')
@@ -64,10 +62,7 @@ export async function inviteMerchant(email: string, actor: Inviter): Promise<Cre
   })
 }
 
-/**
- * Refuses if the account has too many open invitations or created too many today. An open
- * invitation for the same e-mail does not count, because it is replaced.
- */
+/** Does not count an open invitation for the same e-mail, because it is replaced. */
 async function refuseTooMany(tx: Tx, accountId: string, email: string): Promise<void> {
   const open = { accountId, acceptedAt: null, revokedAt: null, email: { not: email } }
   const recent = { accountId, createdAt: { gt: new Date(Date.now() - DAY_MS) } }

@@ -4,10 +4,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import { cents } from '#lib/base/money.ts'
 import { type AccountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
 
-/**
- * Sets the live-mode limits, effective from the next request. Audits only the limits that changed.
- * Returns null if the account does not exist.
- */
+/** Effective from the next request. Audits only changed limits. Null: no such account. */
 export async function limitAccount(
   accountId: string,
   limits: AccountLimits,

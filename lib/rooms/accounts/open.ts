@@ -15,7 +15,6 @@ interface Person {
   email: string
 }
 
-/** Registers a user and opens their account in one transaction. */
 export async function signUp(request: SignUpRequest): Promise<Account> {
   requireSignUpAllowed(request)
   const { full_name: name, email, password, secret } = request
@@ -35,9 +34,7 @@ export async function openAccount(request: AccountRequest, person: Person): Prom
   return transaction(tx => openAccountFor(tx, person, request))
 }
 
-/**
- * Opens the account. It is active at once with an operator's invitation, else as NEW_ACCOUNTS says.
- */
+/** The account is active at once with an operator's invitation, else as NEW_ACCOUNTS says. */
 async function openAccountFor(
   tx: Tx,
   { id, email }: Person,

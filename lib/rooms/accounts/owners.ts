@@ -3,10 +3,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { type AnyPermission, hasPermission, type Role } from '#lib/services/people/roles.ts'
 
-/**
- * Locks the account's members until the transaction ends, so that the count of owners stays
- * correct. Returns the account's name.
- */
+/** Locks the members, so that the count of owners stays correct. Returns the account's name. */
 export async function lockMembers(tx: Tx, accountId: string): Promise<string> {
   const [account] = await tx.$queryRaw<{ name: string }[]>`
     SELECT name FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`

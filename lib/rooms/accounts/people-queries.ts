@@ -39,7 +39,6 @@ export interface InvitationDetails {
   inviter: string | null
   /** inactive: the invitation is valid, but its account is not active. */
   state: 'open' | 'expired' | 'used' | 'revoked' | 'inactive'
-  /** True if a user with this e-mail exists. */
   isKnown: boolean
 }
 

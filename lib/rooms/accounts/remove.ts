@@ -14,10 +14,7 @@ import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
 type UserActor = { type: 'user'; id: string }
 
-/**
- * Removes a member and ends their sessions at once. `settleTokens` runs after the removal, in its
- * transaction.
- */
+/** Ends the member's sessions at once. `settleTokens` runs after that, in the transaction. */
 export function removeMember(
   { accountId, userId }: { accountId: string; userId: string },
   actor: UserActor,

@@ -5,10 +5,7 @@ import { foldText } from '#lib/base/pix/br-code.ts'
 import { ROLES, type Role } from '#lib/services/people/roles.ts'
 import { newPassword, normalizeEmail, tokenDecisions } from '#lib/services/people/schema.ts'
 
-/**
- * active: everything works. pending: waits for an admin. suspended: tokens are refused and members
- * may only read; payments in progress still complete.
- */
+/** suspended: tokens are refused and members only read; payments in progress still complete. */
 export const ACCOUNT_STATUSES = ['active', 'pending', 'suspended'] as const
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
 
@@ -66,9 +63,7 @@ function isTimeZone(name: string): boolean {
   return name === 'UTC' || Intl.supportedValuesOf('timeZone').includes(name)
 }
 
-/** Lifetime of an invitation. */
 export const INVITATION_DAYS = 7
-/** Maximum open invitations per account. */
 export const INVITATIONS_MAX = 50
 
 export const Member = z.object({
@@ -119,12 +114,10 @@ export const roleChange = { test: RoleChange, live: RoleChange }
 const MemberRemoval = z.object({ tokens: tokenDecisions })
 export const memberRemoval = { test: MemberRemoval, live: MemberRemoval }
 
-/** Operator's invitation to open an account. */
 export const openingRequest = z.object({ email: personEmail })
 
 export const joinRequest = z.object({ secret })
 
-/** Acceptance of an invitation by a new user, with the e-mail of the invitation. */
 export const newcomerRequest = z.object({ secret, full_name: personName, password: newPassword })
 export type NewcomerRequest = z.infer<typeof newcomerRequest>
 

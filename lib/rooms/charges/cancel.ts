@@ -6,9 +6,7 @@ import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 
-/**
- * Cancels an unfinished opening at the bank and deletes it. Returns false if it must be retried.
- */
+/** Cancels an unfinished opening and deletes it. Returns false if it must be retried. */
 export async function cancelOpening(gateway: Gateway, claim: Claim): Promise<boolean> {
   const result = await withJournal(gateway, [claim]).cancelCharge(removeHyphens(claim.id))
   if (result.outcome === 'retryable' || result.outcome === 'unknown') return false

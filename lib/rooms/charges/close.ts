@@ -12,17 +12,15 @@ import { recordEvent } from '#lib/services/booking/book.ts'
 export interface Closing {
   accountId: string
   chargeId: string
-  /**
-   * Closes the charge only if it has expired by the database's clock: the bank reported no result.
-   */
+  /** Closes only if expired by the database's clock: the bank reported no result. */
   ifTimeUp?: boolean
   /** Lease of the job that closes the charge. A job that has lost the lease writes nothing. */
   lease?: string
 }
 
 /**
- * Ends pending charges without money and records their events in one statement. Returns the ids of
- * the closed charges; the others had ended, had lost their lease or had not expired yet.
+ * Ends pending charges without money and records their events in one statement. Returns the ids
+ * closed; the others had ended, had lost their lease or had not expired yet.
  */
 export async function closeCharges(
   closings: Closing[],
@@ -33,10 +31,7 @@ export async function closeCharges(
   return rows
 }
 
-/**
- * Expires due, unclaimed charges that match `unreported`, a condition on `c`. Skips locked rows. The
- * caller must wake the deliveries.
- */
+/** Expires due, unclaimed charges `c` that match `unreported`. The caller wakes deliveries. */
 export function closeUnreported(
   closings: Omit<Closing, 'lease'>[],
   unreported: Prisma.Sql,

@@ -19,7 +19,7 @@ interface Merchant {
 
 /**
  * Opens a charge. If the gateway derives the code from the charge alone, one INSERT is enough: a
- * refusal or crash before the INSERT leaves nothing behind, and an acknowledged charge is durable.
+ * refusal or crash before it leaves nothing behind, and an acknowledged charge is durable.
  */
 export async function createCharge(
   merchant: Merchant,

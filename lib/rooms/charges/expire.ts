@@ -13,8 +13,8 @@ const DUE_READ_MAX = 1_000
 const BATCH_MAX = 20
 
 /**
- * Ends due charges. Queries the bank first, so that a payment without a notification is credited.
- * Calls `rest` between statements. Returns the number of due charges processed.
+ * Queries the bank first, so that a payment without a notification is credited. Calls `rest`
+ * between statements. Returns the number of due charges processed.
  */
 export async function expireDueCharges(
   chooseGateway = gatewayOf,
@@ -24,10 +24,7 @@ export async function expireDueCharges(
   return due === ended ? ended : ended + (await verifyDueCharges(chooseGateway))
 }
 
-/**
- * Expires charges of gateways that store their state in this database: the same statement checks
- * that the bank has reported nothing.
- */
+/** For gateways in this database: the statement itself checks that nothing was reported. */
 async function expireUnreported(chooseGateway: typeof gatewayOf, rest: () => Promise<void>) {
   const conditions = MODES.filter(isModeOpen).flatMap(mode => {
     const { isRemote, noStateReportedSql } = chooseGateway(mode)

@@ -12,9 +12,8 @@ const ROWS_MAX = 2_000
 const indexColumns = Prisma.sql`c.account_id, c.id, c.mode, ${wordsSql('c')} AS words, ${docSql('c')} AS doc`
 
 /**
- * Adds new charges to the search index, the account furthest behind first, and advances the
- * account's mark in the same statement. Safe to run concurrently. Returns the number of charges if
- * the backlog needs another run at once, otherwise 0.
+ * Indexes new charges and advances the account's mark in one statement. Safe to run concurrently.
+ * Returns 0 unless the backlog needs another run at once.
  */
 export async function indexCharges(now = Date.now() - COMMITTED_AFTER_MS): Promise<number> {
   const [written] = await db().$queryRaw<{ count: number; reached: string | null }[]>`

@@ -14,9 +14,7 @@ import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
 /** Age at which the worker cancels an opening that never finished. */
 const OPENING_TIMEOUT_S = 60
 
-/**
- * A charge before the bank is called. Its ids are fixed, so that a retry creates no second charge.
- */
+/** A charge before the bank is called. Its ids are fixed: a retry creates no second charge. */
 export interface NewCharge {
   accountId: string
   /** Account for the first statement, which may have to verify the caller (`proof`). */
@@ -55,10 +53,7 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
   await retryOnConflict(() => queryRows(statement)).catch(refuseDuplicateReference)
 }
 
-/**
- * Refuses an amount above the account's limit. A separate query is acceptable: only live mode has
- * limits, and a bank call follows anyway.
- */
+/** A separate query is acceptable: only live mode has limits, and a bank call follows anyway. */
 async function refuseOverLimit(accountId: string, amount: number): Promise<void> {
   const [account] = await db().$queryRaw<{ chargeMax: bigint | null }[]>`
     SELECT charge_max AS "chargeMax" FROM accounts WHERE id = ${accountId}::uuid`

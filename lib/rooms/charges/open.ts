@@ -31,8 +31,7 @@ const RETRY_PAUSES_MS = [100, 400]
  */
 export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<CreatedCharge> {
   await insertCharge(charge, null).catch(error => {
-    // The row exists if the first process died and the caller retried with the same idempotency
-    // key.
+    // The row exists if the first process died and the caller repeated the idempotency key.
     if (!charge.once || parseDatabaseError(error).constraint !== 'charges_pkey') throw error
   })
   const result = await createUntilKnown(withJournal(gateway, [charge]), charge.order)

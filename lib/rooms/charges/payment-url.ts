@@ -7,19 +7,13 @@ const CIPHER = 'aes-256-ecb'
 /** One AES block in base64url: the last character carries only two bits. */
 const PAGE_NAME = /^[\w-]{21}[AQgw]$/
 
-/**
- * Returns the URL of the payer's page. Its last segment, the encrypted charge id, is unguessable
- * and not stored.
- */
+/** The last segment of the URL, the encrypted charge id, is unguessable and not stored. */
 export function paymentUrl(chargeId: string): string {
   const block = pageCipher().update(Buffer.from(removeHyphens(chargeId), 'hex'))
   return `${env().PUBLIC_URL}/pay/${block.toString('base64url')}`
 }
 
-/**
- * Decrypts the name of a page to txids, one per server key; an empty list if malformed. Any 22
- * valid characters decrypt to a txid: only the database knows whether the charge exists.
- */
+/** Returns one txid per server key. Any 22 valid characters decrypt: the charge may not exist. */
 export function txidsOfPage(name: string): string[] {
   if (!PAGE_NAME.test(name)) return []
   const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()

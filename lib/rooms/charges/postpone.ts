@@ -14,10 +14,7 @@ export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<
   )
 }
 
-/**
- * Returns SQL for the next time to query the bank about charge `c`; null without `queryAgesMs`.
- * Ages count from the charge's creation; after the last one, queries repeat at its multiples.
- */
+/** Null without ages. Ages count from the creation; queries repeat at multiples of the last. */
 export function nextQueryAt(queryAgesMs: readonly number[] = []): Prisma.Sql {
   const last = Prisma.sql`${queryAgesMs.at(-1) ?? null}::float8`
   const age = Prisma.sql`extract(epoch FROM now() - c.created_at) * 1000`

@@ -56,7 +56,6 @@ export function serializeMaskedCharge(charge: ChargeRow): ChargeDetail {
   return { ...serializeCharge(charge), client_doc: maskTaxId(charge.client_doc) }
 }
 
-/** Returns the serializer: API tokens receive the payer's document, users see it masked. */
 export function chargeSerializerFor(user: unknown): (charge: ChargeRow) => ChargeDetail {
   return user ? serializeMaskedCharge : serializeCharge
 }
@@ -116,10 +115,7 @@ export async function readCharges<Row extends { id: string }>(
   return readPage<Row>(Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM ${rows}`, limit)
 }
 
-/**
- * Returns whether a filter has no index in list order. An index-only scan then finds the ids first,
- * because matches may be far from the newest row.
- */
+/** Without an index in list order, an index-only scan finds the ids: matches may be old. */
 function needsIdScan({ status, amount_from, amount_to }: ChargesQuery): boolean {
   return status === 'pending' || amount_from !== undefined || amount_to !== undefined
 }
@@ -130,10 +126,7 @@ function idsOf(where: Prisma.Sql): Prisma.Sql {
 
 const NEWEST_MAX = 2_000
 
-/**
- * Searches the newest rows first, which finds common texts. Uses the search index only if they have
- * too few matches, because all matches of the index must be read before sorting.
- */
+/** Searches the newest rows first: the search index must read all matches before sorting. */
 async function searchCharges<Row extends { id: string }>(
   columns: Prisma.Sql,
   account: AccountRef,

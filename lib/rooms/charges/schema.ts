@@ -140,10 +140,7 @@ const ChargeRequest = z
   .meta({ id: 'ChargeRequest' })
 export type ChargeRequest = z.infer<typeof ChargeRequest>
 
-/**
- * Request schema of each mode. Live mode verifies check digits, as the bank does, and requires
- * https.
- */
+/** Live mode verifies check digits, as the bank does, and requires https. */
 export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
   test: ChargeRequest,
   live: ChargeRequest.extend({

@@ -12,7 +12,6 @@ import type { ChargeFilters } from '#lib/rooms/charges/wire.ts'
 
 const ZERO_ID = '00000000-0000-0000-0000-000000000000'
 
-/** Returns the condition for listed charges `c` that match the filters, except `q`. */
 export function chargesWhere(
   account: AccountRef,
   mode: Mode,
@@ -26,17 +25,13 @@ export function chargesWhere(
     ${sqlIfDefined(to, Prisma.sql`AND c.amount <= ${to}::bigint`)}`
 }
 
-/**
- * Joins each (account_id, id) of `keys` to its charge `c` by primary key before other conditions
- * apply: with stale statistics, the planner would fold the words of all rows for each key.
- */
+/** Joins by primary key first: with stale statistics, PostgreSQL would fold all rows per key. */
 export function joinCharges(keys: string): Prisma.Sql {
   const keysSql = Prisma.raw(keys)
   return Prisma.sql`${keysSql} CROSS JOIN LATERAL (SELECT * FROM charges c
     WHERE c.account_id = ${keysSql}.account_id AND c.id = ${keysSql}.id OFFSET 0) c`
 }
 
-/** Returns the condition that a charge's own row matches the search. */
 export function searchCondition(alias: string, q: string): Prisma.Sql {
   const c = Prisma.raw(alias)
   const id = isUuid(q) ? q : null
@@ -58,26 +53,17 @@ function docOf(q: string): string | null {
   return taxIdKind(q) ? normalizeTaxId(q) : null
 }
 
-/**
- * Escapes after folding, because folding turns a full-width % into a plain one. A subquery, so that
- * PostgreSQL evaluates the pattern once per statement.
- */
+/** Escapes after folding, which turns a full-width % into %. A subquery is evaluated once. */
 function patternSql(q: string): Prisma.Sql {
   return Prisma.sql`(SELECT '%' || regexp_replace(troco_fold(${q}), '([\\\\%_])', '\\\\\\1', 'g') || '%')`
 }
 
-/**
- * Returns the words to compare. A text without three letters in a row has no trigram: `|| ''` then
- * prevents the use of the trigram index, which would be slower.
- */
+/** A text without three letters in a row has no trigram: `|| ''` then avoids the slower index. */
 function indexedWords(q: string): Prisma.Sql {
   return /[\p{L}\p{N}]{3}/u.test(q) ? Prisma.sql`c.words` : Prisma.sql`(c.words || '')`
 }
 
-/**
- * Builds a CTE `found` (account_id, id): exact matches, matches in the search index, and matching
- * charges that are not in the search index yet. The partial index needs `mode IN`.
- */
+/** CTE `found`: exact, indexed and not yet indexed matches. The partial index needs `mode IN`. */
 export function searchCte(account: AccountRef, mode: Mode, q: string): Prisma.Sql {
   const scope = Prisma.sql`${accountCondition('c', account)} AND c.mode = ${mode}`
   const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${scope} AND c.status <> 'opening'`

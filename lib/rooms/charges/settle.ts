@@ -71,10 +71,7 @@ export async function settleInOrder(payments: Payment[]): Promise<(ChargeRow | n
   return payments.map(({ chargeId }) => rows.get(chargeId) ?? null)
 }
 
-/**
- * Settles one payment in a batch with others of its account, because all of them update the same
- * balance row.
- */
+/** Batches payments of an account, because all of them update the same balance row. */
 export const settleCharge = createBatcher({
   run: settleInOrder,
   queueOf: ({ accountId }: Payment) => accountId,

@@ -7,10 +7,7 @@ import { settleCharge } from '#lib/rooms/charges/settle.ts'
 import type { ChargeState } from '#lib/services/gateway/gateway.ts'
 import { decideCharge } from '#lib/services/gateway/simulator.ts'
 
-/**
- * Applies a payer's action at the simulated bank. The bank's state is stored first: after a crash,
- * the worker ends the charge when it is due.
- */
+/** The simulated bank's state is stored first: after a crash, the worker ends the due charge. */
 export async function simulateCharge(
   accountId: string,
   idOrReference: string,

@@ -9,10 +9,7 @@ interface Sum {
   count: number
 }
 
-/**
- * Sums the payments between consecutive moments, refunds not deducted. The moments are the
- * merchant's midnights, so a day with a clock change has its real length.
- */
+/** Ignores refunds. Moments are the merchant's midnights, so days of a clock change are exact. */
 export async function sumPaid(accountId: string, mode: Mode, moments: Date[]): Promise<Sum[]> {
   const [first, last] = [moments[0], moments.at(-1)]
   const rows = await queryRows<Sum & { nth: number }>(Prisma.sql`
@@ -30,9 +27,8 @@ export async function sumPaid(accountId: string, mode: Mode, moments: Date[]): P
 }
 
 /**
- * Returns the paid share of ended charges created since `since`, and the median seconds from
- * creation to payment of charges paid since then; null if there are none. Both scans are
- * index-only.
+ * Returns the paid share of ended charges created since `since`, and the median seconds to payment
+ * of charges paid since then; null if none. Both scans are index-only.
  */
 export async function summarizeCharges(
   accountId: string,

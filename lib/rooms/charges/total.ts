@@ -6,7 +6,6 @@ import type { ChargeTotals } from '#lib/rooms/charges/schema.ts'
 import { chargesWhere, joinCharges, searchCte } from '#lib/rooms/charges/search.ts'
 import type { ChargeFilters } from '#lib/rooms/charges/wire.ts'
 
-/** Maximum rows counted. If there are more, `is_exact` is false. */
 const COUNTED_MAX = 100_000
 
 export async function totalCharges(

@@ -18,10 +18,7 @@ const CONCURRENCY_MAX = 8
 /** Pause before retrying a bank that could not report the state of a charge. */
 const RETRY_PAUSE_MS = 15_000
 
-/**
- * Claims due charges and queries the bank: settles, closes or postpones each charge. Cancels
- * openings that never finished.
- */
+/** Settles, closes or postpones each due charge as the bank reports; cancels stuck openings. */
 export function verifyDueCharges(chooseGateway: typeof gatewayOf): Promise<number> {
   return withLease('charges', BATCH_MAX, async due => {
     for (const mode of MODES) {
@@ -71,10 +68,7 @@ function toClosing({ accountId, id, lease }: Claim) {
   return { accountId, chargeId: id, lease }
 }
 
-/**
- * Ends charges in a batch. Returns the claims that succeeded; a claim that failed keeps its lease
- * until the lease expires.
- */
+/** Returns the claims that succeeded; a claim that failed keeps its lease until it expires. */
 async function endCharges<Item extends Claim>(
   due: Item[],
   end: (due: Item[]) => Promise<unknown[]>,

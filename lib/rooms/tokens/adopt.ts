@@ -6,9 +6,7 @@ import { assignIssuer, canAdopt, requireAuthority } from '#lib/rooms/tokens/auth
 import { lockActiveToken } from '#lib/rooms/tokens/lock.ts'
 import { lockAccount } from '#lib/services/webhooks/owner.ts'
 
-/**
- * Makes an owner the issuer of a token, which may then be rotated again. A second call changes nothing.
- */
+/** Makes an owner the issuer of a token, which may then be rotated again. Idempotent. */
 export function adoptToken(
   token: { accountId: string; mode: Mode; id: string },
   actor: Actor,

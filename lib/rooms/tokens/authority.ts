@@ -14,18 +14,15 @@ function sqlArray(role: Role): string {
   return `ARRAY[${held.map(name => `'${name}'`).join(',')}]::text[]`
 }
 
-/**
- * Condition that a token `t` has a permission that its issuer's present role lacks. A former member
- * holds nothing. False for tokens of the operator, who may grant everything.
- */
+/** A former member has no permission. False for the operator's tokens, which may have any. */
 export const exceedsIssuerCondition = Prisma.sql`
   (t.issued_by IS NOT NULL AND NOT t.permissions <@ COALESCE((
     SELECT ${heldPermissions} FROM memberships m
     WHERE m.account_id = t.account_id AND m.user_id = t.issued_by), '{}'::text[]))`
 
 /**
- * Refuses a member whose present role lacks one of the permissions; the operator lacks none. Call it
- * under `lockAccount`, which keeps the role until the transaction ends. `advice` ends the message.
+ * Refuses a member whose present role lacks a permission; the operator lacks none. Call it under
+ * `lockAccount`, which keeps the role until commit. `advice` ends the message.
  */
 export async function requireAuthority(
   tx: Tx,

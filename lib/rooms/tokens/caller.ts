@@ -17,10 +17,7 @@ export interface CallerRow {
   status: string
 }
 
-/**
- * SQL columns and types of a caller, from tokens `t` and accounts `a`: one list for the lookup and
- * for the proof of a remembered caller.
- */
+/** Columns of tokens `t` and accounts `a`, for the lookup and the proof of a remembered caller. */
 export const CALLER_COLUMNS: Record<keyof CallerRow, { column: string; type: string }> = {
   accountId: { column: 'a.id', type: 'uuid' },
   mode: { column: 't.mode', type: 'text' },

@@ -24,10 +24,7 @@ export interface NewToken {
 
 const LEAVE_OUT = 'leave it out of permissions or ask an owner to create this token'
 
-/**
- * Issues a token and returns it only this once: only its HMAC, its start and its end are stored.
- * Refuses a member whose role lacks one of the permissions.
- */
+/** Returns the token only this once: only its HMAC, its start and its end are stored. */
 export function issueToken(
   newToken: NewToken,
   actor: Actor,
@@ -66,10 +63,7 @@ export async function insertToken(tx: Tx, newToken: NewToken, actor: Actor, id =
   return { id, token }
 }
 
-/**
- * Refuses if the limit of active tokens is reached. A replaced token does not count, because its
- * successor does.
- */
+/** Limits active tokens. A replaced token does not count, because its successor does. */
 async function refuseTooMany(tx: Tx, { accountId, mode }: NewToken): Promise<void> {
   const [found] = await tx.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM tokens t

@@ -16,7 +16,6 @@ interface LockedToken {
   nextExpiry: Date | null
 }
 
-/** Locks an active token of the account until the transaction ends. */
 export async function lockActiveToken(
   tx: Tx,
   { accountId, mode, id }: { accountId: string; mode: Mode; id: string },

@@ -12,10 +12,7 @@ import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.t
 const ENDED_MAX = 50
 const LIFETIME_YEARS_MAX = 10
 
-/**
- * SQL for the user who issued or revoked a token `t`. Staff who are also members of the account count
- * as members.
- */
+/** User who issued or revoked a token `t`. Staff who are also members count as members. */
 const actorOf = (column: 'issued_by' | 'revoked_by') => Prisma.sql`FROM users u
   LEFT JOIN memberships m ON m.account_id = t.account_id AND m.user_id = u.id
   WHERE u.id = t.${Prisma.raw(column)}`

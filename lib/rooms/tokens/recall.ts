@@ -9,9 +9,7 @@ import {
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
-/**
- * Lifetime of a remembered caller. The lookup after its expiry also records the token's last use.
- */
+/** The lookup after the expiry also records the token's last use. */
 const REMEMBERED_MS = 60_000
 const REMEMBERED_MAX = 10_000
 

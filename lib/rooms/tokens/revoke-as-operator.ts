@@ -7,10 +7,7 @@ import { revokeTokens } from '#lib/rooms/tokens/revoke.ts'
 import { queueMailToOwners } from '#lib/services/mail/owners.ts'
 import { lockAccount } from '#lib/services/webhooks/owner.ts'
 
-/**
- * Revokes a token as the operator and mails the reason to the owners. Returns null if the token was
- * already revoked.
- */
+/** Mails the reason to the owners. Returns null if the token was already revoked. */
 export async function revokeTokenAsOperator(
   { accountId, id }: { accountId: string; id: string },
   reason: string,

@@ -8,10 +8,7 @@ import { hashToken } from '#lib/rooms/tokens/issue.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
-/**
- * Revokes a token, effective from the next request in every process. Returns null if the token was
- * already revoked.
- */
+/** Effective from the next request in every process. Returns null if already revoked. */
 export async function revokeToken(
   identifier: string,
   reason: string,
@@ -42,10 +39,7 @@ async function revokeOne(
   return revoked ? { id: revoked.id } : null
 }
 
-/**
- * Revokes the token `id`, expired or not; without `id`, all active tokens. Returns the tokens that
- * this call revoked.
- */
+/** Revokes the token `id`, expired or not; without `id`, all active ones. Returns those revoked. */
 export async function revokeTokens(
   tx: Tx,
   filter: { accountId: string; id?: string },

@@ -17,9 +17,8 @@ interface Rotation {
 
 /**
  * Issues a successor with the same permissions. The old token expires after the overlap or at its
- * own time, whichever is sooner. A token has one successor: the first rotation wins. Refuses a member
- * whose role lacks one of the permissions. An owner who rotates a token that exceeds the role of its
- * issuer confirms it; others are refused.
+ * own time, whichever is sooner. The first rotation wins. An owner who rotates a token that exceeds
+ * its issuer's role confirms it; others are refused, as is a member who lacks a permission.
  */
 export function rotateToken(
   { accountId, mode, id, overlapHours }: Rotation,

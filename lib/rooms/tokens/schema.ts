@@ -39,9 +39,7 @@ export type IssuedTokenRow = z.infer<typeof IssuedToken>
 /** Maximum active tokens per account and mode: with more, some are probably unused. */
 export const TOKENS_MAX = 100
 const LIFETIME_DAYS_MAX = 3_650
-/**
- * Choices for the overlap of a replaced token: the time for every program to switch to the new one.
- */
+/** Choices for the overlap, in which every program switches to the new token. */
 export const OVERLAP_HOURS = [0, 1, 24, 168] as const
 
 const PERMISSIONS_RULE = `be a list of one or more of: ${PERMISSIONS.join(', ')}`

@@ -34,9 +34,9 @@ export async function listIssuedTokens({ accountId, userId }: Issuer): Promise<I
 }
 
 /**
- * Returns a function that adopts or revokes the issuer's active tokens that exceed the issuer's new
- * role. It refuses if `decisions` do not name exactly these tokens, or if the actor lacks a permission of
- * an adopted one. Call it in the transaction that changes the role, under the account's lock.
+ * Returns a function that adopts or revokes the tokens that exceed the issuer's new role. Refuses
+ * unless `decisions` name exactly these, or if the actor lacks a permission of an adopted one. Call
+ * it in the transaction that changes the role, under the account's lock.
  */
 export function createTokenSettlement(
   issuer: Issuer,

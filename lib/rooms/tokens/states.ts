@@ -1,7 +1,4 @@
-/**
- * active: accepted. expiring: accepted for at most another week. replaced: accepted until its
- * overlap with the successor ends. expired, revoked: refused.
- */
+/** expiring: accepted for at most another week. replaced: accepted until its overlap ends. */
 export const TOKEN_STATUSES = ['active', 'expiring', 'replaced', 'expired', 'revoked'] as const
 export type TokenStatus = (typeof TOKEN_STATUSES)[number]
 

@@ -12,10 +12,7 @@ interface Row extends CallerRow {
   stale: boolean
 }
 
-/**
- * Returns the caller of a token; null if the token is unknown, revoked or expired. Queries the
- * database each time, so that a revocation applies from the next request in every process.
- */
+/** Queries the database each time: a revocation applies to the next request in every process. */
 export async function verifyToken(token: string): Promise<IdentifiedCaller | null> {
   if (!isTokenText(token)) return null
   const hash = hashToken(token)
@@ -28,10 +25,7 @@ export async function verifyToken(token: string): Promise<IdentifiedCaller | nul
   return rememberCaller(caller, token, hash)
 }
 
-/**
- * Replaces a hash under the previous server key with the current one. Returns whether the token
- * exists.
- */
+/** Rehashes a token of the previous server key with the current one. Returns whether it exists. */
 async function rehash(token: string, hash: Uint8Array): Promise<boolean> {
   const previousSecret = env().TROCO_SECRET_BEFORE
   if (!previousSecret) return false

@@ -13,8 +13,8 @@ interface Limits {
 }
 
 /**
- * Refuses a withdrawal over a live-mode limit, which rolls back the caller's transaction. The
- * transaction holds the lock on the balance, so no other withdrawal of the account can intervene.
+ * Refuses over a live-mode limit, rolling back the caller's transaction. The caller holds the lock
+ * on the balance, so no other withdrawal of the account can intervene.
  */
 export async function requireWithinLimits(
   tx: Tx,

@@ -35,10 +35,7 @@ export async function findWithdrawal(
   return row ?? null
 }
 
-/**
- * Returns the order for the bank; `mayBeSent` is false if the account is not active. Returns null
- * if the lease was lost or the withdrawal has ended.
- */
+/** Null if the lease was lost or the withdrawal ended. `mayBeSent`: the account is active. */
 export async function findPayoutOrder({
   accountId,
   id,
@@ -54,7 +51,6 @@ export async function findPayoutOrder({
   return { order, mayBeSent: row.mayBeSent }
 }
 
-/** Serializes the withdrawal that an event stores. */
 export function serializeWithdrawalEvent(resource: unknown): { withdrawal: WithdrawalDetail } {
   return { withdrawal: withdrawalToWire(resource as WithdrawalRow) }
 }

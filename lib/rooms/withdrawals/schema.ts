@@ -60,10 +60,7 @@ export const withdrawalRequest: Record<Mode, z.ZodType<WithdrawalRequest>> = {
 
 const STRICTNESS = { test: 'form', live: 'dict' } as const
 
-/**
- * Returns the type of a PIX key and its form in the bank's directory, or the field and the rule
- * that it breaks.
- */
+/** Returns a key's type and its form in the bank's directory, or the field and the broken rule. */
 export function readPixKey(
   mode: Mode,
   { pix_key: text, pix_key_type: givenType }: Pick<WithdrawalRequest, 'pix_key' | 'pix_key_type'>,

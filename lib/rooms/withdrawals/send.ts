@@ -8,15 +8,12 @@ import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { orderRetryPauseMs, placeOrder, sendDueOrders } from '#lib/services/gateway/order.ts'
 
-/**
- * Retry interval for withdrawals of an inactive account: they are sent at most this long after its
- * activation.
- */
+/** Withdrawals of an inactive account are sent at most this long after its activation. */
 const INACTIVE_RETRY_S = 15
 
 /**
- * Sends due withdrawals, each under its own id, and queries withdrawals that the bank has not
- * settled. A lost response never rejects a withdrawal. Returns how many were due.
+ * Sends due withdrawals, each under its own id, and queries those that the bank has not settled. A
+ * lost response never rejects a withdrawal. Returns how many were due.
  */
 export function sendDueWithdrawals(chooseGateway = gatewayOf): Promise<number> {
   return sendDueOrders('withdrawal', claim => sendWithdrawal(claim, chooseGateway))
@@ -44,10 +41,7 @@ function callBank(claim: Claim, gateway: Gateway): Promise<OrderState | null> {
   })
 }
 
-/**
- * Postpones a withdrawal without counting an attempt, so that retries stay frequent after the
- * activation.
- */
+/** Counts no attempt, so that retries stay frequent after the activation. */
 async function postponeUntilActive({ accountId, id, lease }: Claim): Promise<void> {
   await db().$executeRaw`
     UPDATE withdrawals SET due_at = now() + make_interval(secs => ${INACTIVE_RETRY_S}::int), lease = NULL,

@@ -5,10 +5,7 @@ import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/sche
 import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
 import { decidePayout } from '#lib/services/gateway/simulator.ts'
 
-/**
- * Decides a payout at the simulated bank, whose first decision is final and is stored before the
- * withdrawal changes: after a crash, the worker settles the withdrawal on its next query.
- */
+/** The first decision is final, and stored first: after a crash, the worker settles the payout. */
 export async function simulateWithdrawal(
   accountId: string,
   idOrReference: string,

@@ -34,8 +34,8 @@ export function rejectRefund(
 }
 
 /**
- * Settles a refund in one statement with the lock order of all refunds: charge, refund, ledger,
- * event sequence. The event's subject is the charge, so it is delivered after the payment event.
+ * One statement with the lock order of all refunds: charge, refund, ledger, event sequence. The
+ * event's subject is the charge, so it is delivered after the payment event.
  */
 async function settle(
   { accountId, refundId, chargeColumns, lease = '' }: Settlement,
