@@ -29,7 +29,7 @@ export async function updateAccount(id: string, change: AccountChange, actor: Ac
   })
 }
 
-/** Asks PostgreSQL, which computes days and months and may know fewer zones than Node. */
+/** Checks in PostgreSQL, which computes days and months and may know fewer zones than Node. */
 async function requireKnownZone(name: string): Promise<void> {
   await db().$queryRaw`SELECT now() AT TIME ZONE ${name}::text`.catch(error => {
     if (parseDatabaseError(error).code !== '22023') throw error
