@@ -4,7 +4,7 @@ import { log } from '#lib/base/log.ts'
 
 const CHECK_MS = 500
 
-/** Restarts PostgreSQL when it dies. If the port changes, this process stops, to be restarted. */
+/** Restarts PostgreSQL when it dies. Ends this process if the URL changes, which it still uses. */
 export function supervisePostgres(
   first: Embedded,
   open: () => Promise<Embedded>,

@@ -12,7 +12,7 @@ import type { BenchEnvironment, Section } from './section.ts'
 const MERCHANT_COUNT = 20
 /** Time limit for a sweep of 100,000 charges; the limit for fewer charges is proportional. */
 const SECONDS_MAX = 30
-const SECONDS_MAX_CHARGES = 100_000
+const REFERENCE_CHARGE_COUNT = 100_000
 const SLOWDOWN_MAX = 2
 /**
  * Request rate of the API load. It leaves capacity on two cores; on a saturated server any other
@@ -88,7 +88,7 @@ export async function measureSweep(environment: BenchEnvironment): Promise<Secti
 }
 
 function secondsMax({ options }: BenchEnvironment): number {
-  return (SECONDS_MAX * options.dueCharges) / SECONDS_MAX_CHARGES
+  return (SECONDS_MAX * options.dueCharges) / REFERENCE_CHARGE_COUNT
 }
 
 /** Starts a server without a worker; `slice` returns the p99 of the responses over a period. */

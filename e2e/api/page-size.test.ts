@@ -10,7 +10,7 @@ import { LISTS } from '#lib/testing/lists.ts'
 
 const ROWS = 100
 /** The largest rows that the API stores: about 58 KB as JSON, with two bytes per character. */
-const FAT = {
+const LARGE_CHARGE_FIELDS = {
   metadata: { note: 'é'.repeat(8_000) },
   utms: { utm_campaign: 'é'.repeat(8_000) },
   items: [{ name: 'ç'.repeat(13_000) }],
@@ -25,7 +25,10 @@ const ids: string[] = []
 beforeAll(async () => {
   ;({ api, merchant, token } = await startApiWithMerchant())
   for (let nth = 0; nth < ROWS; nth++) {
-    const row = await LISTS[0]?.insert(merchant.id, { ...FAT, clientName: 'Zélia Gorda' })
+    const row = await LISTS[0]?.insert(merchant.id, {
+      ...LARGE_CHARGE_FIELDS,
+      clientName: 'Zélia Gorda',
+    })
     ids.unshift(row?.id ?? '')
   }
 })
@@ -57,7 +60,7 @@ describe('a page is at most 1 MiB', () => {
     const { sizes, rows } = await walk(`/transactions?limit=100${filter}`, 'cursor', 'next_cursor')
     expect(rows.map(({ id }) => id)).toEqual(ids)
     expect(Math.max(...sizes)).toBeLessThanOrEqual(PAGE_BYTES_MAX + ENVELOPE_BYTES)
-    // Pages are filled: as few as the size allows.
+    // Each page is filled up to the limit.
     const total = sizes.reduce((sum, size) => sum + size, 0)
     expect(total).toBeGreaterThan(5_500_000)
     expect(sizes.length).toBeLessThanOrEqual(Math.ceil(total / PAGE_BYTES_MAX) + 1)

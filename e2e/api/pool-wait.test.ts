@@ -7,7 +7,7 @@ import { LISTS } from '#lib/testing/lists.ts'
 
 /** So small that the requests wait longer than the 2 s after which a stalled database is given up. */
 const POOL_MAX = 2
-const FAT = { items: [{ name: 'é'.repeat(28_000) }] }
+const LARGE_CHARGE_FIELDS = { items: [{ name: 'é'.repeat(28_000) }] }
 /** Requests of each account. */
 const COUNTS = [130, 120, 10]
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   tokens = await Promise.all(
     COUNTS.map(async () => {
       const { id } = await makeMerchant()
-      for (let nth = 0; nth < 100; nth++) await LISTS[0]?.insert(id, FAT)
+      for (let nth = 0; nth < 100; nth++) await LISTS[0]?.insert(id, LARGE_CHARGE_FIELDS)
       return makeToken(id)
     }),
   )

@@ -101,5 +101,5 @@ export const FRAGMENT_LINES_MIN = 25
 /** Folders in which each file is one use case, however short. */
 export const VERB_FOLDERS = ['lib/rooms/', 'lib/services/people/']
 
-/** Short files with a single user that stay, each with its reason. */
+/** Short files with a single importer that stay, each with its reason. */
 export const ALLOWED_FRAGMENTS: Record<string, string> = {}

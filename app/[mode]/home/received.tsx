@@ -8,15 +8,9 @@ import { HeroMoney, Money } from '#components/format/format.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { Home } from '#lib/views/dashboard/schema.ts'
 
-type ReceivedFigures = 'received' | 'conversion' | 'median_seconds' | 'webhooks'
+type ReceivedField = 'received' | 'conversion' | 'median_seconds' | 'webhooks'
 
-export function ReceivedPayments({
-  home,
-  mode,
-}: {
-  home: Pick<Home, ReceivedFigures>
-  mode: Mode
-}) {
+export function ReceivedPayments({ home, mode }: { home: Pick<Home, ReceivedField>; mode: Mode }) {
   const t = useTranslations('home')
   const { duration } = useDurations()
   const { today, week, month } = home.received

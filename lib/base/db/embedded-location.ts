@@ -69,7 +69,7 @@ function isDataDirectory(location: string): boolean {
   try {
     return statSync(join(location, 'PG_VERSION')).isFile()
   } catch (error) {
-    // EACCES: the folder belongs to another user, whom the error of `ownerOf` names.
+    // EACCES counts as data of another user, whom the error of `ownerOf` names.
     return (error as NodeJS.ErrnoException).code === 'EACCES'
   }
 }

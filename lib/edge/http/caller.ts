@@ -62,7 +62,7 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
   throw unauthenticated()
 }
 
-/** The first statement that uses `ref` fails if the caller's proof is outdated. */
+/** Needs no query: SQL that uses `account.ref` fails if the token is no longer valid. */
 export function readRememberedCaller({ header }: HttpRequest): Caller | null {
   const token = bearerOf(header('authorization'))
   const rememberedCaller = token === null ? null : findRememberedCaller(token)

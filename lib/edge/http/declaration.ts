@@ -24,7 +24,7 @@ interface Call<Body, Query> {
   once: IdempotentRequest | undefined
 }
 
-/** A write must state its rule; a read may require a proof, such as one that shows a secret. */
+/** A write states whether it requires a proof; a read that shows a secret may require one. */
 export type MethodAndProof =
   | { method: 'GET'; proof?: 'required' }
   | { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; proof: ProofRule }

@@ -17,10 +17,7 @@ const RETRY_AFTER_S = 1
 const HOLDER = Symbol.for('troco.in-flight')
 const holder = globalThis as typeof globalThis & { [HOLDER]?: Map<string, Gate> }
 
-/**
- * Places of one request among those that its token and its address may have in flight, in this
- * process. They are taken until the response has left the process or the client has disconnected.
- */
+/** The places of one request within the limits of its token and address, in this process. */
 export class Places {
   #held: { name: string; max: number }[] = []
   #deadline = Infinity

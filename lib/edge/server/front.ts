@@ -71,7 +71,7 @@ export async function createFront(
       const { status, body } = await checkReadiness()
       return sendResponse(response, json(status, body), sender)
     }
-    const isFree = serveFile !== undefined || isPayerPath(path) || isFreePath(path)
+    const isFree = serveFile !== undefined || isPayerPath(path) || isFilePath(path)
     const refusal =
       (isFree ? null : await refuseBusyAddress(sender.address)) ??
       (isDevelopment && !serveFile ? null : refusePageRequest(request, path))
@@ -162,7 +162,7 @@ function isApiPath(path: string): boolean {
 }
 
 /** Paths of files, which cost Next no rendering; a page loads dozens of them at once. */
-function isFreePath(path: string): boolean {
+function isFilePath(path: string): boolean {
   return path.startsWith('/_next/static/') || PUBLIC_FILES.has(path)
 }
 

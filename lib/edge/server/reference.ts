@@ -10,7 +10,7 @@ interface StaticFile {
 
 type FileHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** Cache-Control of the script, whose URL contains the version of Troco. */
+/** Cache-Control of the script, whose URL contains the version of Scalar. */
 const CACHE_YEAR = 'public, max-age=31536000, immutable'
 const CACHE_MINUTE = 'public, max-age=60'
 

@@ -14,8 +14,8 @@ interface Progress {
 }
 
 /**
- * Closes connections on which nothing could be sent for `timeoutMs` although data waits: never idle
- * live streams or slow statements. `socket.setTimeout` would count received bytes as progress.
+ * Closes connections that accept no bytes for `timeoutMs` although data waits to be sent. Idle live
+ * streams have no waiting data. `socket.setTimeout` would count received bytes as progress.
  */
 export function cutUnreadResponses(server: Server, timeoutMs = UNREAD_TIMEOUT_MS): void {
   const connections = new Map<Socket, Progress>()

@@ -11,7 +11,7 @@ import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts
 
 export { currentUser }
 
-/** Guards every page: a visitor signs in first and then returns to the page. */
+/** Guards pages of signed-in users: a visitor signs in first and then returns to the page. */
 export async function requireUser(): Promise<SessionUser> {
   const user = await currentUser()
   if (user) return user

@@ -76,7 +76,7 @@ function credentialsProvider(details: SignInDetails) {
   })
 }
 
-/** Ends this browser's previous session. Later calls return the same secret. */
+/** Returns the token's session secret; if absent, replaces this browser's session by a new one. */
 async function ensureSession(token: JWT | undefined, beganAt: Date): Promise<string> {
   if (token?.secret) return token.secret
   if (!token?.sub) throw new Invariant('a session needs a user')

@@ -4,7 +4,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 import { hasPermission, ROLES, type Role } from '#lib/services/people/roles.ts'
 
-/** Array of the token permissions that the role of a membership `m` holds; null without one. */
+/** SQL array of the token permissions of membership `m`'s role; null for an absent row. */
 const heldPermissions = Prisma.raw(
   `CASE m.role ${ROLES.map(role => `WHEN '${role}' THEN ${sqlArray(role)}`).join(' ')} END`,
 )

@@ -33,7 +33,7 @@ const hasPasskey = Prisma.sql`EXISTS (SELECT FROM passkeys p WHERE p.user_id = u
 /** SQL condition on a row `u` of users: signing in requires a second factor. */
 export const hasSecondFactor = Prisma.sql`(${hasApp} OR ${hasPasskey})`
 
-/** Admins without a second factor cannot use the operator's pages. */
+/** In production, admins without a second factor cannot use the operator's pages. */
 export function isSecondFactorMissing(user: {
   isAdmin: boolean
   hasSecondFactor: boolean

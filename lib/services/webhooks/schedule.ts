@@ -21,7 +21,7 @@ function pausesOf(target: Target): number[] {
   return target === 'endpoint' ? ENDPOINT_PAUSES_MS : RESOURCE_PAUSES_MS
 }
 
-/** Null after the last attempt; the first is 1. A longer pause set by the receiver is used. */
+/** Attempts count from 1; null after the last. A longer Retry-After of the receiver wins. */
 export function nextPauseMs(
   target: Target,
   attempt: number,

@@ -59,7 +59,7 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
       (SELECT * FROM charges WHERE lease IS NOT NULL AND due_at > now()
         LIMIT ${ROWS_READ_MAX})) j
     WHERE j.attempts >= ${STUCK_ATTEMPTS_MIN} ORDER BY j.created_at`,
-  // Steps from account to account by the index of undelivered rows; reads the latest of each.
+  // Loose index scan over accounts with undelivered rows; reads the latest 5 of each.
   delivery: Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, false AS is_held,
       j.can_run

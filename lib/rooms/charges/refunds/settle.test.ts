@@ -37,7 +37,7 @@ afterAll(async () => {
   supplyEnv({ DATABASE_URL: sharedUrl })
 })
 
-const returnId = () => `D${newId().replaceAll('-', '').slice(0, 31)}`
+const makeReturnId = () => `D${newId().replaceAll('-', '').slice(0, 31)}`
 
 async function payCharge(merchant: Account, request: object = {}): Promise<string> {
   const { id } = await createCharge(merchant, 'test', { ...CHARGE, ...request }, null)
@@ -76,7 +76,7 @@ function withNumbers(row: object): object {
 
 test('a completed refund debits the held amount, and the charge counts it as refunded', async () => {
   const { merchant, chargeId, settlement } = await openRefund()
-  const bankReturnId = returnId()
+  const bankReturnId = makeReturnId()
   const row = await completeRefund({ ...settlement, returnId: bankReturnId })
   expect(row).toMatchObject({
     id: settlement.refundId,
@@ -128,7 +128,7 @@ describe('the event', () => {
       const { merchant, chargeId, settlement } = await openRefund(request)
       const row =
         outcome === 'completed'
-          ? await completeRefund({ ...settlement, returnId: returnId() })
+          ? await completeRefund({ ...settlement, returnId: makeReturnId() })
           : await rejectRefund({ ...settlement, reason: 'no' })
       const [event, ...others] = await eventsOf(merchant)
       expect(others).toEqual([])
@@ -146,7 +146,7 @@ describe('the event', () => {
 
   test("contains the merchant's own fields byte for byte", async () => {
     const { merchant, settlement } = await openRefund(request)
-    await completeRefund({ ...settlement, returnId: returnId() })
+    await completeRefund({ ...settlement, returnId: makeReturnId() })
     const [stored] = await db().$queryRaw<{ text: string }[]>`
       SELECT resource::text AS text FROM events
       WHERE account_id = ${merchant.id}::uuid AND type = 'transaction.refunded'`
@@ -156,7 +156,7 @@ describe('the event', () => {
 
   test("is delivered to the charge's webhook_url, after the event of the payment", async () => {
     const { merchant, chargeId, settlement } = await openRefund(request)
-    await completeRefund({ ...settlement, returnId: returnId() })
+    await completeRefund({ ...settlement, returnId: makeReturnId() })
     const deliveries = await db().delivery.findMany({
       where: { accountId: merchant.id },
       orderBy: { sequence: 'asc' },
@@ -172,7 +172,7 @@ describe('the event', () => {
 describe('concurrently', () => {
   test('20 completions move the money once and record one event', async () => {
     const { merchant, chargeId, settlement } = await openRefund()
-    const bankReturnId = returnId()
+    const bankReturnId = makeReturnId()
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, () => completeRefund({ ...settlement, returnId: bankReturnId })),
     )
@@ -189,7 +189,7 @@ describe('concurrently', () => {
       const outcomes = await Promise.all(
         Array.from({ length: 10 }, (_, index) =>
           index % 2
-            ? completeRefund({ ...settlement, returnId: returnId() })
+            ? completeRefund({ ...settlement, returnId: makeReturnId() })
             : rejectRefund({ ...settlement, reason: 'no' }),
         ),
       )
@@ -229,7 +229,7 @@ describe('concurrently', () => {
         return [
           createRefund(merchant.id, 'test', chargeId, order),
           index % 2
-            ? completeRefund({ ...settlement, returnId: returnId() })
+            ? completeRefund({ ...settlement, returnId: makeReturnId() })
             : rejectRefund({ ...settlement, reason: 'no' }),
           index % 3
             ? approveWithdrawal({ ...withdrawal, endToEndId: `E${newId()}` })
@@ -266,11 +266,11 @@ async function countDeadlocks(): Promise<number> {
 
 test('a final state does not change: a later result returns null and moves nothing', async () => {
   const completed = await openRefund()
-  await completeRefund({ ...completed.settlement, returnId: returnId() })
+  await completeRefund({ ...completed.settlement, returnId: makeReturnId() })
   expect(await rejectRefund({ ...completed.settlement, reason: 'late' })).toBeNull()
   const rejected = await openRefund()
   await rejectRefund({ ...rejected.settlement, reason: 'no' })
-  expect(await completeRefund({ ...rejected.settlement, returnId: returnId() })).toBeNull()
+  expect(await completeRefund({ ...rejected.settlement, returnId: makeReturnId() })).toBeNull()
   for (const { merchant, available } of [
     { ...completed, available: 7_000 },
     { ...rejected, available: 10_000 },
@@ -285,7 +285,7 @@ test('an unknown refund, or one of another merchant, is not settled', async () =
   const { merchant, settlement } = await openRefund()
   const otherMerchant = await makeMerchant()
   const foreign = { ...settlement, accountId: otherMerchant.id }
-  expect(await completeRefund({ ...foreign, returnId: returnId() })).toBeNull()
+  expect(await completeRefund({ ...foreign, returnId: makeReturnId() })).toBeNull()
   expect(await rejectRefund({ ...foreign, reason: 'no' })).toBeNull()
   const missing = { ...settlement, refundId: newId() }
   expect(await rejectRefund({ ...missing, reason: 'no' })).toBeNull()
@@ -296,7 +296,7 @@ test('an unknown refund, or one of another merchant, is not settled', async () =
 
 test('a return id proves one refund; using it for a second one is refused without any write', async () => {
   const [first, second] = [await openRefund(), await openRefund()]
-  const bankReturnId = returnId()
+  const bankReturnId = makeReturnId()
   await completeRefund({ ...first.settlement, returnId: bankReturnId })
   await expect(completeRefund({ ...second.settlement, returnId: bankReturnId })).rejects.toThrow()
   expect(await readRefundTotals(second.merchant, second.chargeId)).toEqual({
@@ -378,7 +378,7 @@ describe('a settlement that fails at any table writes nothing', () => {
     for (const { merchant, work } of [
       {
         ...completed,
-        work: () => completeRefund({ ...completed.settlement, returnId: returnId() }),
+        work: () => completeRefund({ ...completed.settlement, returnId: makeReturnId() }),
       },
       { ...rejected, work: () => rejectRefund({ ...rejected.settlement, reason: 'no' }) },
     ]) {
@@ -418,9 +418,9 @@ test('a stale lease settles nothing', async () => {
   const stale = { ...settlement, lease: newId() }
   await db().refund.updateMany({ where: { accountId: merchant.id }, data: { lease } })
   expect(await rejectRefund({ ...stale, reason: 'no' })).toBeNull()
-  expect(await completeRefund({ ...stale, returnId: returnId() })).toBeNull()
+  expect(await completeRefund({ ...stale, returnId: makeReturnId() })).toBeNull()
   expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 0, held: 3_000 })
-  const completed = { ...settlement, lease, returnId: returnId() }
+  const completed = { ...settlement, lease, returnId: makeReturnId() }
   expect(await completeRefund(completed)).toMatchObject({ status: 'completed' })
   await expectBalancedLedger(merchant.id)
 })
