@@ -18,7 +18,8 @@ interface EventOptions {
 
 /**
  * Records the events of `source` and enqueues their deliveries in one statement. Sequences have no
- * gap: a rollback returns the numbers. Deliveries to a disabled endpoint get no due time.
+ * gap: a rollback returns the numbers. Deliveries to a disabled endpoint get no due time. Host:
+ * prisma/functions/troco_host_of.sql.
  */
 export function eventCtes(type: EventType, source: string, options: EventOptions = {}): Prisma.Sql {
   const from = Prisma.raw(source)

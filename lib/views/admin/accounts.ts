@@ -54,7 +54,7 @@ export function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine
   return readPage<AccountLine>(rows, PAGE_SIZE)
 }
 
-/** Matches account `a` by id, name or owner's e-mail, ignoring case and accents (troco_fold). */
+/** Ignores case and accents of name and owner's e-mail (prisma/functions/troco_fold.sql). */
 export function accountSearchCondition(q: string | undefined): Prisma.Sql {
   if (!q) return Prisma.sql`true`
   if (isUuid(q)) return Prisma.sql`a.id = ${q}::uuid`
