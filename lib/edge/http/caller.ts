@@ -7,7 +7,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 import type { HttpRequest } from '#lib/edge/http/exchange.ts'
 import { countFailedBearer } from '#lib/edge/http/rate-limit.ts'
-import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { cookieNames, readCookie } from '#lib/edge/session/cookie.ts'
 import { type ProofRule, requireProof } from '#lib/edge/session/proof.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
@@ -112,7 +112,7 @@ export async function readSignedInUser({
   method,
   header,
 }: HttpRequest): Promise<SessionUser | null> {
-  const secret = findSessionSecret(header('cookie') ?? '')
+  const secret = readCookie(header('cookie') ?? '', cookieNames().session)
   return secret === null ? null : readSession(secret, isWriteMethod(method))
 }
 
@@ -125,12 +125,6 @@ export function requireSameOrigin({ header }: Pick<HttpRequest, 'header'>): void
   const site = header('sec-fetch-site') ?? 'same-origin'
   if (site === 'same-origin' && isOwnOrigin(header('origin'))) return
   throw refuse('cross_origin')
-}
-
-function findSessionSecret(cookies: string): string | null {
-  const { session } = cookieNames()
-  const pairs = cookies.split(';').map(pair => pair.trim().split('='))
-  return pairs.find(([name]) => name === session)?.[1] ?? null
 }
 
 /** Checks status, mode and permissions; for a session also a write's origin and the proof. */

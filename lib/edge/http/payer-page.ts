@@ -5,8 +5,8 @@ import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { Places } from '#lib/edge/http/in-flight.ts'
 import {
   allowanceHeaders,
+  busyAddressHeaders,
   consumeAllowance,
-  exhaustedAllowance,
 } from '#lib/edge/http/rate-limit.ts'
 import { json } from '#lib/edge/http/response.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
@@ -77,11 +77,8 @@ function isOpenedByPayer({ method, header }: HttpRequest): boolean {
 function errorPage(error: unknown, texts: PayerTexts): HttpResponse {
   if (isTrocoError(error) && error.code === 'too_many_requests') {
     const retryAfterS = error.retryAfterS ?? 1
-    const headers = allowanceHeaders([exhaustedAllowance('ip', retryAfterS)])
-    return pageResponse(429, renderErrorPage('busy', texts, retryAfterS), texts, {
-      ...headers,
-      'retry-after': String(retryAfterS),
-    })
+    const headers = busyAddressHeaders(retryAfterS)
+    return pageResponse(429, renderErrorPage('busy', texts, retryAfterS), texts, headers)
   }
   const isDatabaseDown = isDatabaseUnavailable(error)
   log().error({ err: error }, isDatabaseDown ? 'database unavailable' : 'payment page failed')

@@ -81,6 +81,12 @@ export function allowanceHeaders(allowances: (Allowance | null)[]): Record<strin
   }
 }
 
+/** Headers of a page that is refused because its address has used up the limit. */
+export function busyAddressHeaders(retryAfterS: number): Record<string, string> {
+  const allowance = exhaustedAllowance('ip', retryAfterS)
+  return { ...allowanceHeaders([allowance]), 'retry-after': String(retryAfterS) }
+}
+
 /** Closes Redis and drops all counts; the next use reads the settings again. */
 export function closeRateLimits(): void {
   globals[LIMITS_KEY]?.link?.close()

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { LOCALES, preferredLocale } from '#lib/base/locale.ts'
 import type { HttpResponse } from '#lib/edge/http/exchange.ts'
 import { json } from '#lib/edge/http/response.ts'
+import { readCookie } from '#lib/edge/session/cookie.ts'
 import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
 import { Html, html } from '#lib/views/payer/html.ts'
 import { REFUSAL_WORDS } from '#messages/words.ts'
@@ -36,7 +37,7 @@ const PAGE_HEADERS = {
 export function buildPageRefusal(refusal: PageRefusal, request: IncomingHttpHeaders): HttpResponse {
   const { status, error, reason, headers } = refusal
   if (!reason || !request.accept?.includes('text/html')) return json(status, { error }, headers)
-  const chosen = new RegExp(`(?:^|; *)${LOCALE_COOKIE}=([^;]*)`).exec(request.cookie ?? '')?.[1]
+  const chosen = readCookie(request.cookie ?? '', LOCALE_COOKIE)
   const locale =
     LOCALES.find(known => known === chosen) ?? preferredLocale(request['accept-language'] ?? '')
   const words = REFUSAL_WORDS[locale].refusal

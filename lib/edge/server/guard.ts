@@ -1,11 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import * as z from 'zod'
 import { isTrocoError } from '#lib/base/errors.ts'
-import {
-  allowanceHeaders,
-  consumeAllowance,
-  exhaustedAllowance,
-} from '#lib/edge/http/rate-limit.ts'
+import { busyAddressHeaders, consumeAllowance } from '#lib/edge/http/rate-limit.ts'
 import type { PageRefusal } from '#lib/edge/http/refusal-page.ts'
 import { decodePath } from '#lib/edge/server/routes.ts'
 
@@ -23,14 +19,8 @@ export async function refuseBusyAddress(address: string): Promise<PageRefusal | 
     return null
   } catch (error) {
     if (!isTrocoError(error) || error.code !== 'too_many_requests') throw error
-    const retryAfterS = error.retryAfterS ?? 1
-    const headers = allowanceHeaders([exhaustedAllowance('ip', retryAfterS)])
-    return {
-      status: 429,
-      error: error.message,
-      reason: 'busy',
-      headers: { ...headers, 'retry-after': String(retryAfterS) },
-    }
+    const headers = busyAddressHeaders(error.retryAfterS ?? 1)
+    return { status: 429, error: error.message, reason: 'busy', headers }
   }
 }
 

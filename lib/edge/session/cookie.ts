@@ -14,3 +14,9 @@ export function cookieNames() {
     step: `${prefix}troco-step`,
   }
 }
+
+/** Returns the value of a cookie in a Cookie header. */
+export function readCookie(header: string, name: string): string | null {
+  const pairs = header.split(';').map(pair => pair.trim().split('='))
+  return pairs.find(([key]) => key === name)?.[1] ?? null
+}
