@@ -56,7 +56,9 @@ function gates(): Map<string, Gate> {
 }
 
 function gateOf(name: string): Gate {
-  const gate = gates().get(name) ?? { inFlight: 0, waiting: new Set() }
+  const known = gates().get(name)
+  if (known) return known
+  const gate = { inFlight: 0, waiting: new Set<() => void>() }
   gates().set(name, gate)
   return gate
 }

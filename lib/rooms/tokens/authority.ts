@@ -41,8 +41,9 @@ export async function requireAuthority(
 
 /** Returns whether the actor may confirm tokens that exceed the role of their issuer. */
 export async function canAdopt(tx: Tx, accountId: string, actor: Actor): Promise<boolean> {
-  const role = actor.type === 'user' ? await readRole(tx, accountId, actor.id) : null
-  return actor.type !== 'user' || (role !== null && hasPermission(role, 'tokens:adopt'))
+  if (actor.type !== 'user') return true
+  const role = await readRole(tx, accountId, actor.id)
+  return role !== null && hasPermission(role, 'tokens:adopt')
 }
 
 async function readRole(tx: Tx, accountId: string, userId: string): Promise<Role | null> {
