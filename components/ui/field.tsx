@@ -10,7 +10,7 @@ const CONTROL_CLASS =
 interface FieldTexts {
   label: string
   name: string
-  /** By default the name. Required in dialogs if the page below has a field of the same name. */
+  /** Defaults to the name. Set it in a dialog above a page that has a field of the same name. */
   id?: string
   hint?: ReactNode
   /** Error message. Also marks the input as invalid. */

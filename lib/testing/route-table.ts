@@ -150,7 +150,7 @@ interface DescribedOperation<Method, Allow> {
   method: Method
   /** Folder below app/api. */
   path: string
-  /** Required permission, or permissions of which one is enough. */
+  /** Required permission; of a list, any one is sufficient. */
   allow: Allow
   /** A valid body, if the route declares one. */
   body?: object

@@ -27,7 +27,7 @@ export class FairPool extends Pool {
     this.#max = config.max
     this.#stallMs = config.connectionTimeoutMillis
     this.on('release', (error, client) => {
-      // The pool also releases connections that nobody waited for any more.
+      // The pool also releases connections whose request has timed out; those are not counted.
       if (this.#lent.delete(client)) this.#handleEnd(error)
     })
   }

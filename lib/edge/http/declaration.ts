@@ -32,7 +32,7 @@ export type MethodAndProof =
 interface Details<Body, Query> {
   summary: string
   description?: string
-  /** Required permission, or a list of permissions of which one is enough. */
+  /** Required permission; of a list, any one is sufficient. */
   allow: AnyPermission | AnyPermission[]
   /** Schema of the body in each mode; without a schema, the body is not read. */
   body?: Record<Mode, z.ZodType<Body>>

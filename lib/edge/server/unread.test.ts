@@ -38,7 +38,7 @@ afterAll(async () => {
   await disconnect()
 })
 
-/** Sends requests on one connection, of which nothing is read before `socket.resume()`. */
+/** Sends requests on one connection and reads no response until `socket.resume()`. */
 function send(path: string, count = 1): Socket {
   const socket = connect((front.address() as AddressInfo).port, '127.0.0.1')
   socket.on('error', () => {})

@@ -187,7 +187,7 @@ export type Device = z.infer<typeof Device>
 const TOKEN_ACTION = 'be adopt or revoke'
 const DECISIONS = 'be a list of tokens, each with its id and the action adopt or revoke'
 
-/** What happens to the tokens that a member issued, when that member loses the authority for them. */
+/** Decisions about tokens whose issuer loses a role or the membership: adopt or revoke each. */
 export const tokenDecisions = z
   .array(
     z.object({
