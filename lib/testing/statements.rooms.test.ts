@@ -122,7 +122,7 @@ const VERBS: Record<string, Calls> = {
       () => verifyDueCharges(() => silentBank),
     ],
   },
-  'charges/register': {
+  'charges/index-charges': {
     'new charges': () => indexCharges(),
     'charges behind the mark': () => indexLateCharges(),
   },
