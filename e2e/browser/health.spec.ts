@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
-import { openShop, signInAs } from '#e2e/browser/merchant.ts'
+import { openShop, signInAs, signOut } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 
@@ -12,7 +12,7 @@ const PHONE = { width: 390, height: 844 }
 async function signInAsStaff(context: BrowserContext): Promise<string> {
   const email = `staff-${newId()}@troco.example`
   await db().user.create({ data: { id: newId(), email, name: 'Rita da Operação', isAdmin: true } })
-  await context.clearCookies()
+  await signOut(context)
   await signInAs(context, email)
   return email
 }
@@ -85,7 +85,7 @@ test('an owner sees that the operator acted, but neither the name nor the IP add
       after: { charge_max: 100_000 },
     },
   })
-  await context.clearCookies()
+  await signOut(context)
   await signInAs(context, owner.user.email)
   await page.goto('/test/settings/audit')
   const row = page.getByTestId('audit-row').filter({ visible: true, hasText: 'Limites da conta' })

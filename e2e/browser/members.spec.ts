@@ -160,6 +160,7 @@ test.describe('a new user, in English and on a phone', () => {
     await page.goto('/test/settings/members')
     await expect(page.getByTestId('member-row')).toContainText('Ann Baker')
     await expectAccessible(page)
+    await page.goto('about:blank')
     await page.context().clearCookies({ name: 'troco-session' })
     await page.goto('/signup')
     await signUp()

@@ -82,3 +82,9 @@ export async function signInAs(context: BrowserContext, email: string): Promise<
     { name: 'troco-session', value, url: readSetting('BASE_URL'), httpOnly: true, sameSite: 'Lax' },
   ])
 }
+
+/** Leaves the open pages first: their next request would be refused. */
+export async function signOut(context: BrowserContext): Promise<void> {
+  await Promise.all(context.pages().map(page => page.goto('about:blank')))
+  await context.clearCookies()
+}

@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
-import { openShop, type Shop } from '#e2e/browser/merchant.ts'
+import { openShop, type Shop, signOut } from '#e2e/browser/merchant.ts'
 
 const PAYER = {
   client_name: 'Canária da Silva',
@@ -27,7 +27,7 @@ async function callApi(shop: Shop, method: string, path: string, body?: object) 
 /** Creates a shop and signs its owner out, because payers have no session. */
 async function openShopSignedOut(context: BrowserContext, name?: string): Promise<Shop> {
   const shop = await openShop(context, name)
-  await context.clearCookies()
+  await signOut(context)
   return shop
 }
 

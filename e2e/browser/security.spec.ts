@@ -1,5 +1,6 @@
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, fillSignIn, readSetting, test } from '#e2e/browser/app.ts'
+import { signOut } from '#e2e/browser/merchant.ts'
 import { openPerson } from '#e2e/browser/person.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -55,7 +56,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(page.getByText('Sobram 10')).toBeVisible()
     await expectAccessible(page)
 
-    await context.clearCookies()
+    await signOut(context)
     const cookie = { name: 'troco-session', value: FORGED_SECRET, url: readSetting('BASE_URL') }
     await context.addCookies([cookie])
     await fillSignIn(page, email, password)
@@ -92,12 +93,12 @@ test.describe('on a desktop, in Portuguese', () => {
     await page.getByRole('button', { name: 'Já guardei' }).click()
     await expect(page.getByText('ainda sem uso')).toBeVisible()
 
-    await context.clearCookies()
+    await signOut(context)
     await page.goto('/login')
     await page.getByRole('button', { name: 'Entrar com chave de acesso' }).click()
     await page.waitForURL('/test/home')
 
-    await context.clearCookies()
+    await signOut(context)
     await fillSignIn(page, email, password)
     await page.getByRole('button', { name: 'Usar a chave de acesso' }).click()
     await page.waitForURL('/test/home')
@@ -108,7 +109,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await page.getByRole('button', { name: 'Remover Notebook da loja' }).click()
     await page.getByRole('button', { name: 'Remover', exact: true }).click()
     await expect(page.getByText('Notebook da loja')).toHaveCount(0)
-    await context.clearCookies()
+    await signOut(context)
     await page.goto('/login')
     await page.getByRole('button', { name: 'Entrar com chave de acesso' }).click()
     await expect(errorAlert(page)).toContainText('Não reconhecemos')
@@ -135,7 +136,7 @@ test.describe('on a phone, in English', () => {
     const [firstCode = ''] = (await confirmAuthenticator(owner, generateTotp(secret))) ?? []
     // Stores that only an old code was used, so that the current code is unused.
     await db().authenticator.update({ where: { userId: id }, data: { lastCounter: 0 } })
-    await context.clearCookies()
+    await signOut(context)
     const signInWithCode = async (code: string) => {
       await fillSignIn(page, email, password)
       await page.getByRole('button', { name: 'Use a recovery code' }).click()
@@ -155,7 +156,7 @@ test.describe('on a phone, in English', () => {
     await page.getByRole('button', { name: 'I have kept them' }).click()
     await expect(page.getByText('10 left')).toBeVisible()
 
-    await context.clearCookies()
+    await signOut(context)
     await signInWithCode(firstCode)
     for (let attempt = 1; attempt < 5; attempt++) {
       await expect(errorAlert(page)).toContainText('not right')

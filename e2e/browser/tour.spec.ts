@@ -9,7 +9,7 @@ import {
   signInAsDemo,
   test,
 } from '#e2e/browser/app.ts'
-import { findShopAccount } from '#e2e/browser/merchant.ts'
+import { findShopAccount, signOut } from '#e2e/browser/merchant.ts'
 
 /** Pages that need no session. */
 const PUBLIC_PAGES = [
@@ -127,7 +127,7 @@ test('no page exceeds its budget for scripts', async ({ page }) => {
 })
 
 async function switchToAdmin(page: Page): Promise<void> {
-  await page.context().clearCookies()
+  await signOut(page.context())
   await signInAsAdmin(page)
 }
 
