@@ -135,6 +135,11 @@ const schema = z.object({
     .describe(
       'requests of one token in progress at the same time in each process; further ones wait up to 2 s; 0 disables the limit',
     ),
+  RATE_TOKEN_BYTES_PER_SECOND: wholeNumber(0, 10_000_000_000)
+    .default(20_000_000)
+    .describe(
+      'bytes of responses per second of one token in each process, averaged over 10 s; 0 disables the limit',
+    ),
   RATE_IP_IN_FLIGHT: limit
     .default(600)
     .describe(

@@ -21,6 +21,7 @@ import {
   exhaustedAllowance,
 } from '#lib/edge/http/rate-limit.ts'
 import { type ErrorFormat, errorResponse, json, resultResponse } from '#lib/edge/http/response.ts'
+import { awaitThroughput, countBytes } from '#lib/edge/http/throughput.ts'
 import { fromRequest, toResponse } from '#lib/edge/http/web.ts'
 
 interface RouteContext {
@@ -50,6 +51,8 @@ export interface RequestState {
   logContext: LogContext
   allowances: (Allowance | null)[]
   places: Places
+  /** Rate limit key of the token; null until it is known, and for a session. */
+  tokenKey: string | null
   addressLimit?: Promise<void>
   tokenLimit?: Promise<void>
   content?: Promise<Record<string, unknown>>
@@ -84,9 +87,11 @@ export function respondTo(
   const tokenPrefix = readTokenPrefix(incoming)
   return withLogContext({ requestId, ip, tokenPrefix }, async logContext => {
     const began = performance.now()
-    const state: RequestState = { incoming, logContext, allowances: [], places: new Places() }
+    const places = new Places()
+    const state: RequestState = { incoming, logContext, allowances: [], places, tokenKey: null }
     const response = await respond(state).catch(error => errorResponse(error, errorFormat))
     incoming.onEnd(() => state.places.release())
+    if (state.tokenKey !== null) countBytes(state.tokenKey, Buffer.byteLength(response.text))
     Object.assign(response.headers, allowanceHeaders(state.allowances))
     const tookMs = Math.round(performance.now() - began)
     log().debug({ method, status: response.status, tookMs }, 'request completed')
@@ -145,8 +150,14 @@ export function limitByAddress(state: RequestState): Promise<void> {
 }
 
 function limitByToken(state: RequestState, { key }: Caller): Promise<void> | undefined {
-  if (key !== null) state.tokenLimit ??= limitBy(state, 'token', key)
+  if (key !== null) state.tokenLimit ??= limitByKey(state, key)
   return state.tokenLimit
+}
+
+async function limitByKey(state: RequestState, key: string): Promise<void> {
+  state.tokenKey = key
+  await limitBy(state, 'token', key)
+  await awaitThroughput(key)
 }
 
 async function limitBy(state: RequestState, policy: 'ip' | 'token', key: string): Promise<void> {
