@@ -4,7 +4,14 @@ import { VARIANTS, type Variant } from './servers.ts'
 export const OPERATION_NAMES = ['create', 'read', 'account', 'withdraw', 'small', 'large'] as const
 export type OperationName = (typeof OPERATION_NAMES)[number]
 
-export const AFTER_NAMES = ['webhooks', 'deliveries', 'sweep', 'hot', 'pages'] as const
+export const AFTER_NAMES = [
+  'webhooks',
+  'deliveries',
+  'sweep',
+  'hot',
+  'pages',
+  'neighbours',
+] as const
 export type AfterName = (typeof AFTER_NAMES)[number]
 
 export interface Options {
@@ -19,6 +26,9 @@ export interface Options {
   sliceMs: number
   hotCharges: number
   pgbenchSeconds: number
+  neighboursMs: number
+  dueReceivers: number
+  pendingDeliveries: number
   rounds: number
   rampMs: number
   measureMs: number
@@ -33,11 +43,13 @@ const FULL = {
   ...{ rampMs: 250, measureMs: 1_500, warmUpMs: 2_000, smallList: 100_000, largeList: 1_000_000 },
   ...{ paymentsMs: 10_000, deliveries: 5_000, dueCharges: 100_000, sliceMs: 1_000 },
   ...{ hotCharges: 6_000, pgbenchSeconds: 2 },
+  ...{ neighboursMs: 30_000, dueReceivers: 100_000, pendingDeliveries: 1_000_000 },
 }
 const QUICK: typeof FULL = {
   ...{ rampMs: 200, measureMs: 600, warmUpMs: 700, smallList: 10_000, largeList: 100_000 },
   ...{ paymentsMs: 3_000, deliveries: 1_000, dueCharges: 20_000, sliceMs: 500 },
   ...{ hotCharges: 2_000, pgbenchSeconds: 1 },
+  ...{ neighboursMs: 10_000, dueReceivers: 10_000, pendingDeliveries: 100_000 },
 }
 
 /** Minimum number of rounds for a median. */

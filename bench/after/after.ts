@@ -4,6 +4,7 @@ import type { AfterName, Options } from '../options.ts'
 import { measureDeliveries } from './deliveries.ts'
 import { seedHistory } from './history.ts'
 import { measureHotAccount } from './hot.ts'
+import { measureNeighbours } from './neighbours.ts'
 import { measurePages } from './pages.ts'
 import type { BenchEnvironment, Section } from './section.ts'
 import { measureSweep } from './sweep.ts'
@@ -17,6 +18,7 @@ const MEASUREMENTS: Record<AfterName, (environment: BenchEnvironment) => Promise
   sweep: measureSweep,
   hot: measureHotAccount,
   pages: measurePages,
+  neighbours: measureNeighbours,
 }
 
 /** Runs each measurement in its own copy of a database that already has data. */

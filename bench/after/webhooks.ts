@@ -22,7 +22,7 @@ const RATE_SHARE_MIN = 0.95
  * Events after the warm-up. `created_at` is set inside the statement, shortly before the commit, so
  * the measured latencies are slightly too long.
  */
-const READ_PAID_EVENTS = `
+export const READ_PAID_EVENTS = `
   SELECT id, extract(epoch FROM created_at)::float8 * 1000 AS at FROM events
   WHERE account_id = ANY ($1) AND created_at >=
     (SELECT min(created_at) FROM events WHERE account_id = ANY ($1))
@@ -89,7 +89,7 @@ function buildPaymentRequests(charges: WrittenCharge[], merchants: Merchant[]): 
 }
 
 /** Returns latencies in ms, ascending; an event without a call counts as infinite. */
-function computeLatencies(events: { id: string; at: number }[], calls: Call[]): number[] {
+export function computeLatencies(events: { id: string; at: number }[], calls: Call[]): number[] {
   const firstCalls = new Map<string, number>()
   for (const { eventId, at } of calls) if (!firstCalls.has(eventId)) firstCalls.set(eventId, at)
   return events
@@ -97,7 +97,7 @@ function computeLatencies(events: { id: string; at: number }[], calls: Call[]): 
     .toSorted((a, b) => a - b)
 }
 
-function quantile(sorted: number[], share: number): number {
+export function quantile(sorted: number[], share: number): number {
   return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
 }
 
