@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { withRuntime } from '#bin/command-line.ts'
+import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { connect, type Database } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
@@ -36,6 +37,9 @@ export async function checkInstallation(): Promise<void> {
       const broken = findings.filter(finding => finding.violation)
       report(broken.length === 0, `ledger verified, ${transfers} transfers`)
       for (const { invariant, violation } of broken) report(false, `${invariant}: ${violation}`)
+      const changes = await verifyAuditLog(database)
+      report(changes.length === 0, 'audit log unchanged')
+      for (const change of changes) report(false, `audit log: ${change}`)
     } finally {
       await database.$disconnect()
     }

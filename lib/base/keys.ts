@@ -21,6 +21,7 @@ type Purpose =
   | 'second-factors'
   | 'recovery-codes'
   | 'mails'
+  | 'audit-links'
 type SealPurpose = Extract<Purpose, 'webhook-secrets' | 'second-factors' | 'mails'>
 
 const NONCE_BYTES = 12

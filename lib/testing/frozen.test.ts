@@ -7,7 +7,9 @@ import pg from 'pg'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACTIONS } from '#lib/base/audit/actions.ts'
-import { disconnect } from '#lib/base/db/client.ts'
+import { verifyAuditLog } from '#lib/base/audit/check.ts'
+import { linkAuditRecords } from '#lib/base/audit/link.ts'
+import { db, disconnect } from '#lib/base/db/client.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { deriveKey, hmac, keyId, unseal } from '#lib/base/keys.ts'
@@ -164,6 +166,13 @@ test('constraints, indexes and triggers keep their names unless a newer migratio
   expect(catalog.names.filter(name => !existingNames.has(name) && !dropped.includes(name))).toEqual(
     [],
   )
+})
+
+test('audit records from before the update are linked and unchanged', async () => {
+  expect(await db().auditRecord.count()).toBeGreaterThan(0)
+  while ((await linkAuditRecords()) > 0);
+  expect(await db().auditLink.count()).toBe(await db().auditRecord.count())
+  expect(await verifyAuditLog(db())).toEqual([])
 })
 
 describe('data made with a server key stays readable', () => {

@@ -72,6 +72,9 @@ export const TABLE_OWNERS: Record<string, string> = {
   simulator_orders: 'services/gateway',
   idempotency_keys: 'base/db',
   audit_log: 'base/audit',
+  audit_chains: 'base/audit',
+  audit_links: 'base/audit',
+  audit_unlinked: 'base/audit',
   worker_heartbeats: 'edge/jobs',
 }
 

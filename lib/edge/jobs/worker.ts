@@ -1,5 +1,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { checkAuditLog } from '#lib/base/audit/check.ts'
+import { linkAuditRecords } from '#lib/base/audit/link.ts'
 import { releaseLeases } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { listenForWakeUps } from '#lib/base/db/listen.ts'
@@ -88,8 +90,9 @@ function listJobs(deliver: () => Promise<number>): Job[] {
   const refund = () => sendDueRefunds(chargeColumns)
   const withdraw = () => sendDueWithdrawals()
   const expire: Job['run'] = rest => expireDueCharges(gatewayOf, rest)
-  // 0 makes the job sleep until the next minute: `checkLedgers` limits itself to a share of each.
+  // 0 makes the job sleep until the next minute: the checks limit themselves to a share of each.
   const runLedgerChecks = () => checkLedgers().then(() => 0)
+  const runAuditChecks = () => checkAuditLog().then(() => 0)
   return [
     { name: 'expire charges', run: expire, wakesOn: 'charges', shouldYield: true, ...polled },
     { name: 'send withdrawals', run: withdraw, wakesOn: 'withdrawals', ...polled },
@@ -113,6 +116,8 @@ function listJobs(deliver: () => Promise<number>): Job[] {
     { name: 'prune events', run: pruneEvents, idleMs: HOUR_MS },
     { name: 'prune gateway calls', run: pruneGatewayCalls, idleMs: HOUR_MS },
     { name: 'check ledgers', run: runLedgerChecks, idleMs: MINUTE_MS },
+    { name: 'link audit log', run: linkAuditRecords, ...polled },
+    { name: 'check audit log', run: runAuditChecks, idleMs: MINUTE_MS },
   ]
 }
 

@@ -94,7 +94,7 @@ test('a healthy system reports every check as ok', async () => {
   await checkLedgers()
   const { checks, jobs, workers } = await readHealth()
   expect(checks.filter(({ level }) => level !== 'ok')).toEqual([])
-  expect(checks).toHaveLength(20)
+  expect(checks).toHaveLength(21)
   expect(jobs).toEqual([])
   expect(workers).toMatchObject([{ host: 'here', pid: 1 }])
 })

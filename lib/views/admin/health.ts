@@ -5,6 +5,7 @@ import { env } from '#lib/base/env.ts'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
+import { examineAuditLog } from '#lib/views/admin/audit-log.ts'
 import {
   examineDatabase,
   examineDurability,
@@ -67,6 +68,7 @@ export async function readHealth(
   await runCheck('durability', examineDurability)
   await runCheck('migrations', examineMigrations)
   await runCheck('ledger', examineLedger)
+  await runCheck('audit_log', examineAuditLog)
   await runCheck('address', async () => examineAddress())
   await runCheck('staff', examineStaff)
   await runCheck('tokens', examineTokens)

@@ -1,0 +1,236 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { checkAuditLog, verifyAuditLog } from '#lib/base/audit/check.ts'
+import { linkAuditRecords } from '#lib/base/audit/link.ts'
+import { OPERATOR_CHAIN } from '#lib/base/audit/links.ts'
+import { recordAudit } from '#lib/base/audit/record.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+
+inOwnDatabase()
+
+const RECORD_COUNT = 4
+let chain: string
+let ids: string[]
+beforeEach(async () => {
+  ;({ id: chain } = await makeMerchant())
+  for (let nth = 0; nth < RECORD_COUNT; nth++) await record(chain, nth)
+  await linkAll()
+  ids = (await readLinks(chain)).map(({ recordId }) => recordId)
+})
+
+function record(accountId: string | undefined, nth: number): Promise<void> {
+  const actor = { type: 'user', id: newId() } as const
+  const values = { before: { name: `Loja ${nth}` }, after: { name: `Loja ${nth + 1}` } }
+  const rest = { action: 'account.updated', target: `target ${nth}`, reason: 'asked', ...values }
+  return transaction(tx => recordAudit(tx, { actor, accountId, ...rest }))
+}
+
+async function linkAll(): Promise<void> {
+  while ((await linkAuditRecords()) > 0);
+}
+
+function readLinks(of: string) {
+  return db().auditLink.findMany({ where: { chain: of }, orderBy: { position: 'asc' } })
+}
+
+const GUARDED_TABLES = ['audit_log', 'audit_links', 'audit_chains']
+
+/** Acts as the owner of the tables, who can disable their triggers. */
+function asOwner(...statements: Prisma.Sql[]): Promise<void> {
+  return transaction(async tx => {
+    const setTriggers = async (state: 'DISABLE' | 'ENABLE') => {
+      for (const table of GUARDED_TABLES)
+        await tx.$executeRaw`${Prisma.raw(`ALTER TABLE ${table} ${state} TRIGGER USER`)}`
+    }
+    await setTriggers('DISABLE')
+    for (const statement of statements) await tx.$executeRaw(statement)
+    await setTriggers('ENABLE')
+  })
+}
+
+const verify = () => verifyAuditLog(db())
+
+test('records of accounts and of the operator are linked without gaps, and nothing is wrong', async () => {
+  await record(undefined, 0)
+  await linkAll()
+  for (const of of [chain, OPERATOR_CHAIN]) {
+    const links = await readLinks(of)
+    expect(links.length).toBeGreaterThan(0)
+    expect(links.map(({ position }) => Number(position))).toEqual(links.map((_, at) => at + 1))
+  }
+  expect(await db().auditUnlinked.count()).toBe(0)
+  expect(await verify()).toEqual([])
+})
+
+test('links cannot be changed or removed without the rights of the owner', async () => {
+  for (const statement of [
+    Prisma.sql`DELETE FROM audit_links`,
+    Prisma.sql`UPDATE audit_links SET hash = ''`,
+    Prisma.sql`DELETE FROM audit_chains`,
+  ])
+    await expect(db().$executeRaw(statement)).rejects.toThrow('is append-only')
+})
+
+describe('a changed record is named', () => {
+  test.each([
+    ['actor_type', `'system'`, 'was changed'],
+    ['actor_id', 'gen_random_uuid()', 'was changed'],
+    ['actor_id', 'NULL', 'was changed'],
+    ['action', `'token.revoked'`, 'was changed'],
+    ['request_id', `'another'`, 'was changed'],
+    ['created_at', `created_at + interval '1 microsecond'`, 'was changed'],
+    ['account_id', 'NULL', 'was changed'],
+    ['target', `'another'`, 'was changed: target'],
+    ['target', 'NULL', 'was changed: target'],
+    ['before', `'{"name":"Loja 9"}'`, 'was changed: before'],
+    ['after', 'NULL', 'was changed: after'],
+    ['reason', `''`, 'was changed: reason'],
+    ['ip', `'203.0.113.1'`, 'was changed: ip'],
+  ])('%s set to %s', async (column, value, change) => {
+    const id = ids[1] ?? ''
+    const assignment = Prisma.raw(`${column} = ${value}`)
+    await asOwner(Prisma.sql`UPDATE audit_log SET ${assignment} WHERE id = ${id}::uuid`)
+    expect(await verify()).toEqual([`record ${id} ${change}`])
+    await asOwner(Prisma.sql`DELETE FROM audit_log WHERE id = ${id}::uuid`)
+    expect(await verify()).toEqual([`record ${id} was removed`])
+    await removeChain()
+  })
+})
+
+/** Removes everything of the chain, as if its account had none: later tests verify all chains. */
+function removeChain(): Promise<void> {
+  return asOwner(
+    Prisma.sql`DELETE FROM audit_links WHERE chain = ${chain}::uuid`,
+    Prisma.sql`DELETE FROM audit_log WHERE id = ANY(${ids}::uuid[])`,
+    Prisma.sql`DELETE FROM audit_chains WHERE chain = ${chain}::uuid`,
+  )
+}
+
+describe('is noticed', () => {
+  const removeRecord = (at: number) =>
+    Prisma.sql`DELETE FROM audit_log WHERE id = ${ids.at(at)}::uuid`
+  const removeLink = (at: number) =>
+    Prisma.sql`DELETE FROM audit_links WHERE record_id = ${ids.at(at)}::uuid`
+
+  test.each([
+    [
+      'the removal of a record and its link',
+      () => [removeRecord(1), removeLink(1)],
+      () => `the link before that of record ${ids[2]} was removed`,
+    ],
+    [
+      'the removal of the last record and its link',
+      () => [removeRecord(-1), removeLink(-1)],
+      () => `the last records of chain ${chain} were removed`,
+    ],
+    [
+      'a shorter end that is not signed',
+      () => [
+        ...[removeRecord(-1), removeLink(-1)],
+        Prisma.sql`UPDATE audit_chains k SET length = 3, hash = l.hash FROM audit_links l
+          WHERE k.chain = ${chain}::uuid AND l.chain = k.chain AND l.position = 3`,
+      ],
+      () => `the end of chain ${chain} was changed`,
+    ],
+    [
+      'the removal of the signed end',
+      () => [Prisma.sql`DELETE FROM audit_chains WHERE chain = ${chain}::uuid`],
+      () => `the end of chain ${chain} was removed`,
+    ],
+    [
+      'two records in each other’s place',
+      () => [
+        Prisma.sql`UPDATE audit_links SET record_id = gen_random_uuid() WHERE record_id = ${ids[1]}::uuid`,
+        Prisma.sql`UPDATE audit_links SET record_id = ${ids[1]}::uuid WHERE record_id = ${ids[2]}::uuid`,
+        Prisma.sql`UPDATE audit_links SET record_id = ${ids[2]}::uuid
+          WHERE chain = ${chain}::uuid AND position = 2`,
+      ],
+      () => `record ${ids[2]} was changed`,
+    ],
+    [
+      'a link with another signature',
+      () => [
+        Prisma.sql`UPDATE audit_links SET mac = sha256(mac) WHERE record_id = ${ids[0]}::uuid`,
+      ],
+      () => `the link of record ${ids[0]} was changed`,
+    ],
+  ])('%s', async (_, attack, expected) => {
+    const wrong = expected()
+    await asOwner(...attack())
+    expect(await verify()).toEqual([wrong])
+    await removeChain()
+  })
+
+  test('a record without a link', async () => {
+    const id = newId()
+    await asOwner(Prisma.sql`
+      INSERT INTO audit_log (id, account_id, actor_type, action, created_at)
+      VALUES (${id}::uuid, ${chain}::uuid, 'system', 'account.updated', now() - interval '11 minutes')`)
+    expect(await verify()).toEqual([`record ${id} has no link`])
+    ids.push(id)
+    await removeChain()
+  })
+})
+
+test('erased personal fields leave the chain valid, also without the salt; new ones do not', async () => {
+  const id = ids[1] ?? ''
+  await asOwner(
+    Prisma.sql`UPDATE audit_log SET target = NULL, before = NULL, after = NULL, reason = NULL, ip = NULL
+      WHERE id = ${id}::uuid`,
+    Prisma.sql`UPDATE audit_links SET salt = NULL WHERE record_id = ${id}::uuid`,
+  )
+  expect(await verify()).toEqual([])
+  await asOwner(Prisma.sql`UPDATE audit_log SET reason = 'never asked' WHERE id = ${id}::uuid`)
+  expect(await verify()).toEqual([`record ${id} was changed: reason`])
+  await removeChain()
+})
+
+test('several workers link every record once and without a gap', async () => {
+  const others = await Promise.all([1, 2, 3].map(() => makeMerchant()))
+  for (let nth = 0; nth < 200; nth++) await record(others[nth % 3]?.id, nth)
+  await Promise.all([1, 2, 3, 4].map(linkAll))
+  for (const { id } of others) {
+    const positions = (await readLinks(id)).map(({ position }) => Number(position))
+    expect(positions.length).toBeGreaterThanOrEqual(66)
+    expect(positions).toEqual(positions.map((_, at) => at + 1))
+  }
+  expect(await verify()).toEqual([])
+})
+
+test('links move to a new TROCO_SECRET when they are checked', async () => {
+  const TROCO_SECRET = env().TROCO_SECRET ?? ''
+  try {
+    supplyEnv({ TROCO_SECRET: 'x'.repeat(40), TROCO_SECRET_BEFORE: TROCO_SECRET })
+    expect(await verify()).toEqual([])
+    supplyEnv({ TROCO_SECRET_BEFORE: '' })
+    expect(await verify()).toEqual([])
+    supplyEnv({ TROCO_SECRET: 'y'.repeat(40) })
+    expect(await verify()).not.toEqual([])
+    supplyEnv({ TROCO_SECRET, TROCO_SECRET_BEFORE: 'x'.repeat(40) })
+    expect(await verify()).toEqual([])
+  } finally {
+    supplyEnv({ TROCO_SECRET, TROCO_SECRET_BEFORE: '' })
+  }
+})
+
+test('the daily check stores what is wrong, continues after its time limit, and clears it', async () => {
+  const stored = () => db().auditChain.findUniqueOrThrow({ where: { chain } })
+  while ((await checkAuditLog()) > 0);
+  expect(await stored()).toMatchObject({ wrong: null, checkedAt: expect.any(Date) })
+  expect(await checkAuditLog()).toBe(0)
+  await db().$executeRaw`UPDATE audit_chains SET checked_at = NULL WHERE chain = ${chain}::uuid`
+  expect(await checkAuditLog(-1)).toBe(0)
+  expect((await stored()).checkedAt).toBeNull()
+  await db().$executeRaw`UPDATE audit_chains SET checked_position = 2 WHERE chain = ${chain}::uuid`
+  const signature = Prisma.sql`mac = substr(sha256(mac), 1, 31) || '\\x00'::bytea`
+  await asOwner(Prisma.sql`UPDATE audit_links SET ${signature} WHERE record_id = ${ids[2]}::uuid`)
+  expect(await checkAuditLog()).toBe(1)
+  expect(await stored()).toMatchObject({
+    wrong: `the link of record ${ids[2]} was changed`,
+    checkedPosition: 0n,
+  })
+  await removeChain()
+})

@@ -1,0 +1,182 @@
+import {
+  findChange,
+  headText,
+  type Link,
+  type LinkedRecord,
+  linkedColumns,
+  OPERATOR_CHAIN,
+  sign,
+  signatureAge,
+} from '#lib/base/audit/links.ts'
+import { type Database, db, Prisma } from '#lib/base/db/client.ts'
+import { log } from '#lib/base/log.ts'
+
+const CHECK_INTERVAL = '1 day'
+const CHAINS_MAX = 200
+const PAGE_SIZE = 1_000
+/** Time limit of a run. A run starts each minute and continues where the last one stopped. */
+const RUN_MAX_MS = 3_000
+/** Age at which a record must have been linked. */
+const LINKED_WITHIN = '10 minutes'
+
+interface Head {
+  length: number
+  hash: string
+  mac: string
+}
+
+type LinkRow = Link & { record_id: string; record: LinkedRecord | null }
+
+/** Checks the chains whose last check is a day ago, within a time limit. */
+export async function checkAuditLog(timeLimitMs = RUN_MAX_MS): Promise<number> {
+  const deadline = performance.now() + timeLimitMs
+  const due = await db().$queryRaw<{ chain: string; position: number }[]>`
+    SELECT a.id AS chain, COALESCE(k.checked_position, 0)::float8 AS position
+    FROM ${allChains} a LEFT JOIN audit_chains k ON k.chain = a.id
+    WHERE k.checked_at IS NULL OR k.checked_at < now() - ${CHECK_INTERVAL}::interval
+    ORDER BY k.checked_at NULLS FIRST, a.id LIMIT ${CHAINS_MAX}`
+  let checked = 0
+  for (const { chain, position } of due) {
+    const result = await checkChain(db(), chain, { position, deadline })
+    if ('stoppedAt' in result) {
+      await db().$executeRaw`
+        UPDATE audit_chains SET checked_position = ${result.stoppedAt}::bigint
+        WHERE chain = ${chain}::uuid`
+      break
+    }
+    await storeResult(chain, result.wrong)
+    checked += 1
+  }
+  return checked
+}
+
+/** Checks all chains now. Returns a sentence for the first wrong record of each. */
+export async function verifyAuditLog(database: Database): Promise<string[]> {
+  const chains = await database.$queryRaw<{ id: string }[]>`SELECT a.id FROM ${allChains} a`
+  const wrong: string[] = []
+  for (const { id } of chains) {
+    const result = await checkChain(database, id, { position: 0, deadline: Infinity })
+    if ('wrong' in result && result.wrong !== null) wrong.push(result.wrong)
+  }
+  return wrong
+}
+
+/** Also accounts without records, so that a chain that was removed whole is examined. */
+const allChains = Prisma.sql`
+  (SELECT id FROM accounts UNION SELECT ${OPERATOR_CHAIN}::uuid UNION SELECT chain FROM audit_chains)`
+
+type Result = { wrong: string | null } | { stoppedAt: number }
+
+/** Walks the links after `position`; stops at the first that is wrong, or at the deadline. */
+async function checkChain(
+  database: Database,
+  chain: string,
+  start: { position: number; deadline: number },
+): Promise<Result> {
+  const head = await readHead(database, chain)
+  let { position } = start
+  let hash = await readHash(database, chain, position)
+  for (let isLast = false; !isLast; ) {
+    if (performance.now() > start.deadline) return { stoppedAt: position }
+    const links = await readLinks(database, chain, position)
+    for (const link of links) {
+      const wrong = examineLink(link, position + 1, hash)
+      if (wrong) return { wrong }
+      ;({ position, hash } = link)
+    }
+    await renewSignatures(database, chain, links)
+    isLast = links.length < PAGE_SIZE
+  }
+  const wrong =
+    (await examineHead(database, chain, head, position)) ?? (await findUnlinked(database, chain))
+  return { wrong }
+}
+
+function examineLink(link: LinkRow, position: number, previousHash: string): string | null {
+  const { record_id: id, record } = link
+  if (link.position !== position) return `the link before that of record ${id} was removed`
+  if (!record) return `record ${id} was removed`
+  const change = findChange(record, link, previousHash)
+  if (change) return `record ${id} ${change}`
+  return signatureAge(link.hash, link.mac) ? null : `the link of record ${id} was changed`
+}
+
+/** `head` was read before the links: since then, the chain may only have grown. */
+async function examineHead(
+  database: Database,
+  chain: string,
+  head: Head | null,
+  position: number,
+): Promise<string | null> {
+  if (!head) {
+    const isNew = position === 0 || (await readHead(database, chain)) !== null
+    return isNew ? null : `the end of chain ${chain} was removed`
+  }
+  const { length, hash, mac } = head
+  if (position < length) return `the last records of chain ${chain} were removed`
+  const age = signatureAge(headText(chain, length, hash), mac)
+  if (age === null || (await readHash(database, chain, length)) !== hash)
+    return `the end of chain ${chain} was changed`
+  if (age === 'former')
+    await database.$executeRaw`
+      UPDATE audit_chains SET mac = decode(${sign(headText(chain, length, hash))}, 'hex')
+      WHERE chain = ${chain}::uuid AND length = ${length}::bigint`
+  return null
+}
+
+async function findUnlinked(database: Database, chain: string): Promise<string | null> {
+  const accountCondition =
+    chain === OPERATOR_CHAIN
+      ? Prisma.sql`r.account_id IS NULL`
+      : Prisma.sql`r.account_id = ${chain}::uuid`
+  const [unlinked] = await database.$queryRaw<{ id: string }[]>`
+    SELECT r.id FROM audit_log r
+    WHERE ${accountCondition} AND r.created_at < now() - ${LINKED_WITHIN}::interval
+      AND NOT EXISTS (SELECT FROM audit_links l WHERE l.record_id = r.id)
+      AND NOT EXISTS (SELECT FROM audit_unlinked q WHERE q.record_id = r.id)
+    LIMIT 1`
+  return unlinked ? `record ${unlinked.id} has no link` : null
+}
+
+/** Signs links of TROCO_SECRET_BEFORE with the current key; `hash`, and so the chain, stays. */
+async function renewSignatures(database: Database, chain: string, links: LinkRow[]): Promise<void> {
+  for (const { hash, mac, position } of links) {
+    if (signatureAge(hash, mac) === 'current') continue
+    await database.$executeRaw`
+      UPDATE audit_links SET mac = decode(${sign(hash)}, 'hex')
+      WHERE chain = ${chain}::uuid AND position = ${position}::bigint`
+  }
+}
+
+async function storeResult(chain: string, wrong: string | null): Promise<void> {
+  if (wrong) log().error({ chain, wrong }, 'audit log was changed')
+  await db().$executeRaw`
+    INSERT INTO audit_chains AS k (chain, checked_at, wrong)
+    VALUES (${chain}::uuid, now(), ${wrong})
+    ON CONFLICT (chain) DO UPDATE SET checked_at = now(), checked_position = 0, wrong = ${wrong}`
+}
+
+async function readHead(database: Database, chain: string): Promise<Head | null> {
+  const [head] = await database.$queryRaw<Head[]>`
+    SELECT length::float8 AS length, encode(hash, 'hex') AS hash, encode(mac, 'hex') AS mac
+    FROM audit_chains WHERE chain = ${chain}::uuid AND length > 0`
+  return head ?? null
+}
+
+async function readHash(database: Database, chain: string, position: number): Promise<string> {
+  const [link] = await database.$queryRaw<{ hash: string }[]>`
+    SELECT encode(hash, 'hex') AS hash FROM audit_links
+    WHERE chain = ${chain}::uuid AND position = ${position}::bigint`
+  return link?.hash ?? ''
+}
+
+async function readLinks(database: Database, chain: string, after: number): Promise<LinkRow[]> {
+  const rows = await database.$queryRaw<(Link & LinkedRecord & { record_id: string })[]>`
+    SELECT l.record_id, l.position::float8 AS position, encode(l.salt, 'hex') AS salt,
+      encode(l.digests, 'hex') AS digests, encode(l.hash, 'hex') AS hash, encode(l.mac, 'hex') AS mac,
+      ${linkedColumns}
+    FROM audit_links l LEFT JOIN audit_log r ON r.id = l.record_id
+    WHERE l.chain = ${chain}::uuid AND l.position > ${after}::bigint
+    ORDER BY l.position LIMIT ${PAGE_SIZE}`
+  return rows.map(row => ({ ...row, record: row.id === null ? null : row }))
+}
