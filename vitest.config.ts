@@ -21,10 +21,10 @@ export default defineConfig({
     globalSetup: ['lib/testing/setup.ts'],
     // Money tests use a whole connection pool each; more workers only wait for each other.
     maxWorkers: 3,
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     // Generous, because a busy machine is slow.
     expect: { poll: { timeout: 10_000 } },
-    hookTimeout: 60_000,
+    hookTimeout: 180_000,
     projects: [
       { extends: true, test: { name: 'shared', include: sharedFiles, isolate: false } },
       { extends: true, test: { name: 'alone', include: TESTS, exclude: sharedFiles } },
