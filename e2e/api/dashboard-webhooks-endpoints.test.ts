@@ -209,7 +209,7 @@ describe('PATCH endpoints/{id}', () => {
     expectNotFound('PATCH', '', { url: SHOP_URL }))
 
   test.each([
-    [{}, { body: ['body must contain url, event_types or both'] }],
+    [{}, { body: ['body must contain url, event_types or full_documents'] }],
     [{ url: 'x' }, { url: ['url must be an http or https address'] }],
   ])('422 names the invalid field in %j', async (body, errors) => {
     const { id } = await create()

@@ -50,7 +50,9 @@ export async function addEndpoint(
 ): Promise<{ id: string; secret: string }> {
   const [id, secretId] = [newId(), newId()]
   const owner = { accountId: merchant.id, mode: 'test' }
-  await db().webhookEndpoint.create({ data: { ...owner, id, url, eventTypes: [...EVENT_TYPES] } })
+  await db().webhookEndpoint.create({
+    data: { ...owner, id, url, eventTypes: [...EVENT_TYPES], fullDocuments: true },
+  })
   const secret = `whsec_${randomBytes(32).toString('base64')}`
   const sealed = { sealed: seal(secret, secretId), keyId: keyId() }
   await db().webhookSecret.create({ data: { ...owner, id: secretId, endpointId: id, ...sealed } })

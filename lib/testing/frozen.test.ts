@@ -232,6 +232,7 @@ describe('on the wire', () => {
     const { body } = expectSuccess(await callAsPage('/dashboard/webhooks/endpoints'))
     const fixed = body.data.map(({ health, ...rest }: { health: object }) => rest)
     expect(fixed).toMatchObject(frozen.endpoints)
+    for (const one of fixed) expect(one).toMatchObject({ full_documents: true })
   })
 
   test('a stored idempotency key replays its first response', async () => {

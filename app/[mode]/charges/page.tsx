@@ -9,6 +9,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import { listChargeRows } from '#lib/rooms/charges/queries.ts'
+import { hasPermission } from '#lib/services/people/roles.ts'
 import { readChargeFilters } from '#lib/views/dashboard/charge-filters.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
@@ -27,7 +28,9 @@ export default async function ChargesPage({ params, searchParams }: ChargesPageP
   const { account, mode } = await requireMember(params)
   const [t, search] = await Promise.all([getTranslations('charges'), searchParams])
   const { apiParams, query } = readChargeFilters(search, account.timeZone, PAGE_SIZE)
-  const { rows, nextCursor } = await listChargeRows(account.id, mode, query)
+  const matchesDocuments = hasPermission(account.role, 'payers:read')
+  const filtered = { ...query, matchesDocuments }
+  const { rows, nextCursor } = await listChargeRows(account.id, mode, filtered)
   const { limit, cursor, ...filters } = apiParams
   return (
     <ClientMessages namespaces={['charges', 'chargeStatus']}>

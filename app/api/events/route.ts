@@ -1,20 +1,22 @@
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { pageResult } from '#lib/edge/http/page.ts'
-import { chargeEventSerializerFor } from '#lib/rooms/charges/queries.ts'
+import { serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
 import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
 import { listEvents, readEventRange } from '#lib/services/webhooks/queries.ts'
-import { eventsQuery, eventToWire } from '#lib/services/webhooks/schema.ts'
+import { type EventRow, eventsQuery, eventToWire } from '#lib/services/webhooks/schema.ts'
 
 const subjectSchemas = {
   transaction: ChargeDetail,
   refund: RefundDetail,
   withdrawal: WithdrawalDetail,
 }
+
+const serializers = { transaction: serializeChargeEvent, withdrawal: serializeWithdrawalEvent }
 
 export const GET = endpoint({
   method: 'GET',
@@ -24,14 +26,11 @@ export const GET = endpoint({
   query: eventsQuery,
   response: eventPageSchema(subjectSchemas),
   errorCodes: ['events_gone'],
-  async handle({ account, mode, query: { after, limit }, user }) {
+  async handle({ account, mode, query: { after, limit }, showsDocuments }) {
     const { oldest, last } = await readEventRange(account.id, mode)
     if (after + 1 < oldest && after < last) throw refuse('events_gone', { oldest })
     const page = await listEvents(account.id, mode, after, limit)
-    const serializers = {
-      transaction: chargeEventSerializerFor(user),
-      withdrawal: serializeWithdrawalEvent,
-    }
-    return pageResult(page, event => eventToWire(event, serializers), 'next_after')
+    const toWire = (event: EventRow) => eventToWire(event, serializers, showsDocuments)
+    return pageResult(page, toWire, 'next_after')
   },
 })

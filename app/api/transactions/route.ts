@@ -27,8 +27,9 @@ export const POST = endpoint({
     rebuild: async ({ account, mode }, id) =>
       createdResponse(await readCreatedCharge(account, mode, id)),
   },
-  async handle({ account, mode, body, ip, once }) {
-    return createdResponse(await createCharge(account, mode, body, ip, once))
+  async handle({ account, mode, body, ip, once, readsPayers }) {
+    const creator = { ...account, webhookMasked: !readsPayers }
+    return createdResponse(await createCharge(creator, mode, body, ip, once))
   },
 })
 
@@ -44,7 +45,9 @@ export const GET = endpoint({
   query: chargesQuery,
   response: ChargePage,
   allowsRememberedCaller: true,
-  async handle({ account, mode, query, user }) {
-    return pageResult(await listCharges(account.ref, mode, query), chargeSerializerFor(user))
+  async handle({ account, mode, query, readsPayers, showsDocuments }) {
+    const search = { ...query, matchesDocuments: readsPayers }
+    const page = await listCharges(account.ref, mode, search)
+    return pageResult(page, chargeSerializerFor(showsDocuments))
   },
 })

@@ -30,8 +30,12 @@ export function formatTaxId(text: string): string {
   return text
 }
 
-/** Masks a document for lists and logs, so that only its owner can recognize it. */
+/**
+ * Masks a document for lists and logs, so that only its owner can recognize it. Returns a masked
+ * document unchanged.
+ */
 export function maskTaxId(text: string): string {
+  if (/^\*{2,3}\./.test(text)) return text
   const bare = normalizeTaxId(text)
   const kind = taxIdKind(bare)
   if (kind === 'cpf') return `***.${bare.slice(3, 6)}.${bare.slice(6, 9)}-**`

@@ -18,6 +18,10 @@ interface Call<Body, Query> {
   ip: string | null
   userId: string | null
   user: SessionUser | null
+  /** Whether the caller may read payers' documents (`payers:read`), members after an audited request. */
+  readsPayers: boolean
+  /** Whether responses contain documents in full: for tokens only. */
+  showsDocuments: boolean
   /** Throws if the caller has lost access meanwhile. For responses that stream for a long time. */
   reauthorize: () => Promise<void>
   /** Set with an Idempotency-Key: the verb stores the key and creates its row with `once.id`. */

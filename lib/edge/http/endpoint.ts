@@ -12,7 +12,7 @@ import {
 } from '#lib/edge/http/caller.ts'
 import type { Declaration } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
-import { readIdempotencyKey, runOnce } from '#lib/edge/http/idempotency.ts'
+import { type IdempotencyRule, readIdempotencyKey, runOnce } from '#lib/edge/http/idempotency.ts'
 import { Places } from '#lib/edge/http/in-flight.ts'
 import {
   type Allowance,
@@ -173,21 +173,30 @@ async function limitBy(state: RequestState, policy: 'ip' | 'token', key: string)
 async function runEndpoint(
   state: RequestState,
   declared: Declaration<unknown, unknown>,
-  { account, mode, user }: Caller,
+  { account, mode, user, permissions }: Caller,
 ): Promise<HttpResponse> {
   const { incoming } = state
   const { body: schema, query: querySchema, idempotency: rule } = declared
   if (schema) state.content ??= readObject(incoming)
   const content = await (state.content ?? {})
+  const readsPayers = permissions.includes('payers:read')
+  const showsDocuments = readsPayers && user === null
   const handle = async (once?: IdempotentRequest) => {
     const body = schema && parseFields(schema[mode], content)
     const query = querySchema && parseFields(querySchema, readQuery(incoming.url))
     const { params, ip } = incoming
-    const call = { account, mode, body, query, params, ip, user, userId: user?.id ?? null, once }
+    const caller = { user, userId: user?.id ?? null, readsPayers, showsDocuments }
+    const call = { account, mode, body, query, params, ip, once, ...caller }
     return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
   }
   const key = rule ? readIdempotencyKey(incoming) : null
   if (!rule || key === null) return resultResponse(await handle())
   const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
-  return runOnce({ accountId: account.id, mode, path, key }, content, rule, handle)
+  const response = await runOnce({ accountId: account.id, mode, path, key }, content, rule, handle)
+  return showsDocuments ? response : maskStored(response, rule)
+}
+
+function maskStored(response: HttpResponse, { mask }: IdempotencyRule): HttpResponse {
+  if (!mask) return response
+  return { ...response, text: JSON.stringify(mask(JSON.parse(response.text) as never)) }
 }

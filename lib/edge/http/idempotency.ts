@@ -24,6 +24,8 @@ export interface IdempotencyRule {
   retentionS: number
   /** Rebuilds the first response from the row that the verb stored with the key. */
   rebuild?: (call: { account: string; mode: Mode }, id: string) => Promise<unknown>
+  /** Masks documents in a stored response, which a caller with more permissions may have received. */
+  mask?: (response: never) => unknown
 }
 
 type Handler = (once: IdempotentRequest) => Promise<unknown>

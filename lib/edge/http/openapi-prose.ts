@@ -14,6 +14,8 @@ logs.
 
 The permissions are ${PERMISSIONS.map(name => `\`${name}\``).join(', ')}. Each operation states the
 permission that it requires. If it is missing, the response is 403 and \`X-Required-Permission\` names it.
+\`payers:read\` is different: no operation requires it. Without it, \`client_doc\` is masked in responses and
+in the events of charges that the token creates, and a search does not match documents.
 
 ## Test and live mode
 

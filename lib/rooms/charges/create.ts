@@ -15,6 +15,8 @@ interface Merchant {
   name: string
   city: string
   expiresIn: number
+  /** Whether the creator may not read documents, so that `webhook_url` receives them masked. */
+  webhookMasked?: boolean
 }
 
 /**
@@ -47,6 +49,7 @@ export async function createCharge(
     id,
     mode,
     request,
+    webhookMasked: merchant.webhookMasked ?? false,
     ip: request.ip ?? callerIp,
     order,
     once,

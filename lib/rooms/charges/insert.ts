@@ -22,6 +22,7 @@ export interface NewCharge {
   id: string
   mode: Mode
   request: ChargeRequest
+  webhookMasked?: boolean
   ip: string | null
   order: ChargeOrder
   once: IdempotentRequest | undefined
@@ -37,13 +38,14 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
   const insert = Prisma.sql`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
       client_name, client_email, client_doc, client_phone, webhook_url, ip,
-      metadata, utms, items, expires_at, due_at)
+      metadata, utms, items, webhook_masked, expires_at, due_at)
     VALUES (${accountSql(charge.account)}, ${charge.id}::uuid, ${charge.mode},
       ${brCode === null ? 'opening' : 'pending'}, ${request.amount}::bigint,
       ${request.external_id ?? order.txid}, ${order.txid}, ${brCode},
       ${request.client_name}, ${request.client_email}, ${request.client_doc},
       ${request.client_phone ?? null}, ${request.webhook_url ?? null}, ${charge.ip},
       ${json(request.metadata)}::json, ${json(request.utms)}::json, ${json(request.items)}::json,
+      ${charge.webhookMasked ?? false},
       now() + make_interval(secs => ${lifetimeS}::float8),
       now() + make_interval(secs => ${dueInS}::float8))`
   const keySql = storeKeySql(once, brCode === null)

@@ -9,15 +9,23 @@ import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
 import type { ChargeRow, CreatedCharge, ListedCharge } from '#lib/rooms/charges/schema.ts'
-import { chargesWhere, joinCharges, searchCondition, searchCte } from '#lib/rooms/charges/search.ts'
+import {
+  chargesWhere,
+  joinCharges,
+  type SearchScope,
+  searchCondition,
+  searchCte,
+} from '#lib/rooms/charges/search.ts'
 import { type ChargeDetail, type ChargesQuery, chargeToWire } from '#lib/rooms/charges/wire.ts'
+
+type ChargesSearch = ChargesQuery & SearchScope
 
 /** Columns of a ChargeRow, from a table or CTE named `c`. */
 export const chargeColumns = Prisma.sql`
   c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata, c.client_name,
   c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms, c.webhook_url,
   ${utc('c.expires_at')}, ${utc('c.paid_at')}, c.end_to_end_id, c.refunded_amount,
-  ${utc('c.created_at')}, ${utc('c.updated_at')}`
+  ${utc('c.created_at')}, ${utc('c.updated_at')}, c.webhook_masked`
 
 export const chargeAsJson = asJson(chargeColumns)
 
@@ -51,23 +59,27 @@ export function serializeCharge(charge: ChargeRow): ChargeDetail {
   return chargeToWire(charge, paymentUrl(charge.id))
 }
 
-/** Masks the payer's document: users see it only after an audited request. */
-export function serializeMaskedCharge(charge: ChargeRow): ChargeDetail {
-  return { ...serializeCharge(charge), client_doc: maskTaxId(charge.client_doc) }
+/** Masks the payer's document: docs/decisions/023. */
+export function maskCharge(charge: ChargeDetail): ChargeDetail {
+  return { ...charge, client_doc: maskTaxId(charge.client_doc) }
 }
 
-export function chargeSerializerFor(user: unknown): (charge: ChargeRow) => ChargeDetail {
-  return user ? serializeMaskedCharge : serializeCharge
+export function serializeMaskedCharge(charge: ChargeRow): ChargeDetail {
+  return maskCharge(serializeCharge(charge))
+}
+
+export function chargeSerializerFor(showsDocuments: boolean): (charge: ChargeRow) => ChargeDetail {
+  return showsDocuments ? serializeCharge : serializeMaskedCharge
 }
 
 /** Serializes the charge that an event stores, with the refund of a refund event. */
-export const serializeChargeEvent = chargeEventSerializerFor(null)
-
-export function chargeEventSerializerFor(user: unknown) {
-  return (resource: unknown): { transaction: ChargeDetail; refund?: unknown } => {
-    const { refund, ...charge } = resource as ChargeRow & { refund?: unknown }
-    return { transaction: chargeSerializerFor(user)(charge), ...(refund ? { refund } : {}) }
-  }
+export function serializeChargeEvent(
+  resource: unknown,
+  showsDocuments: boolean,
+): { transaction: ChargeDetail; refund?: unknown } {
+  const { refund, ...charge } = resource as ChargeRow & { refund?: unknown }
+  const transaction = chargeSerializerFor(showsDocuments)(charge)
+  return { transaction, ...(refund ? { refund } : {}) }
 }
 
 /** Returns the charge as in the response to its creation, regardless of its current status. */
@@ -84,7 +96,7 @@ export async function readCreatedCharge(
 export function listCharges(
   account: AccountRef,
   mode: Mode,
-  query: ChargesQuery,
+  query: ChargesSearch,
 ): Promise<Page<ChargeRow>> {
   return readCharges<ChargeRow>(chargeColumns, account, mode, query)
 }
@@ -93,7 +105,7 @@ export function listCharges(
 export function listChargeRows(
   account: AccountRef,
   mode: Mode,
-  query: ChargesQuery,
+  query: ChargesSearch,
 ): Promise<Page<ListedCharge>> {
   return readCharges<ListedCharge>(listedColumns, account, mode, query)
 }
@@ -103,7 +115,7 @@ export async function readCharges<Row extends { id: string }>(
   columns: Prisma.Sql,
   account: AccountRef,
   mode: Mode,
-  query: ChargesQuery,
+  query: ChargesSearch,
 ): Promise<Page<Row>> {
   const { q, limit } = query
   if (q) return searchCharges(columns, account, mode, { ...query, q })
@@ -131,14 +143,14 @@ async function searchCharges<Row extends { id: string }>(
   columns: Prisma.Sql,
   account: AccountRef,
   mode: Mode,
-  query: ChargesQuery & { q: string },
+  query: ChargesSearch & { q: string },
 ): Promise<Page<Row>> {
-  const { q, limit } = query
+  const { limit } = query
   const where = chargesWhere(account, mode, query)
   const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
   const matches = fitBytes(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM ${joinCharges('newest')}
-    WHERE ${searchCondition('c', q)} ${end}`)
+    WHERE ${searchCondition('c', query)} ${end}`)
   const [newest] = await queryRows<{ seen: number; rows: (Row | null)[] }>(Prisma.sql`
     WITH newest AS MATERIALIZED (${idsOf(where)} ORDER BY c.id DESC LIMIT ${NEWEST_MAX})
     SELECT '{"seen":' || (SELECT count(*) FROM newest) || ',"rows":[' || COALESCE(
@@ -146,7 +158,7 @@ async function searchCharges<Row extends { id: string }>(
   const { seen = 0, rows = [] } = newest ?? {}
   if (rows.length > limit || seen < NEWEST_MAX) return toPage(rows, limit, idOf)
   const found = Prisma.sql`
-    WITH ${searchCte(account, mode, q)}
+    WITH ${searchCte(account, mode, query)}
     SELECT ${asJson(columns)}::text AS json FROM ${joinCharges('found')}
     WHERE ${where} ${end}`
   return readPage<Row>(found, limit)

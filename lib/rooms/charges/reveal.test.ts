@@ -108,7 +108,7 @@ describe("a payer's document", () => {
     expect(body.data.client_doc).toMatch(MASKED)
   })
 
-  test('is masked in delivery requests for roles that do not develop integrations', async () => {
+  test('is masked in delivery requests for all roles but the owner', async () => {
     const otherMerchant = await makeMerchant()
     await addEndpoint(otherMerchant, 'https://erp.example/hooks')
     await fundMerchant(otherMerchant, 1_000)
@@ -116,7 +116,7 @@ describe("a payer's document", () => {
     const { id, eventId } = await db().delivery.findFirstOrThrow({ where })
     const event = await db().event.findFirstOrThrow({ where: { ...where, id: eventId } })
     const row = { ...event, created_at: '2026-11-21T00:00:00Z' } as never
-    const sent = eventToIntegration(row, { transaction: serializeChargeEvent } as never)
+    const sent = eventToIntegration(row, { transaction: serializeChargeEvent } as never, true)
     await db().deliveryAttempt.create({
       data: {
         ...{ ...where, deliveryId: id, number: 1, requestHeaders: {}, durationMs: 1 },
@@ -127,8 +127,8 @@ describe("a payer's document", () => {
       const headers = pageHeaders(await signIn(otherMerchant, role), otherMerchant.id)
       return call(api.url, 'GET', `/dashboard/webhooks/deliveries/${id}`, { headers })
     }
-    expect((await read('developer')).body.data.attempts[0].request_body).toBe(JSON.stringify(sent))
-    for (const role of ['finance', 'viewer'] as const) {
+    expect((await read('owner')).body.data.attempts[0].request_body).toBe(JSON.stringify(sent))
+    for (const role of ['developer', 'finance', 'viewer'] as const) {
       const { status, text } = await read(role)
       expect([status, text.includes(document)], role).toEqual([200, false])
     }

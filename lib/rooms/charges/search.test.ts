@@ -24,7 +24,11 @@ const openChargeWith = (extra: Partial<ChargeRequest>) =>
   createCharge(merchant, 'test', { ...CHARGE, ...extra }, null)
 
 async function findNames(query: Partial<ChargesQuery>): Promise<string[]> {
-  const { rows } = await listCharges(merchant.id, 'test', { limit: 20, ...query })
+  const { rows } = await listCharges(merchant.id, 'test', {
+    limit: 20,
+    ...query,
+    matchesDocuments: true,
+  })
   return rows.map(({ id }) => names.get(id) ?? id)
 }
 
@@ -83,7 +87,14 @@ describe.each([
 
   test.each(CASES)('%j finds %j', async (q, found) => {
     expect(await findNames({ q })).toEqual(found)
-    expect((await totalCharges(merchant.id, 'test', { q })).count).toBe(found.length)
+    const filters = { q, matchesDocuments: true }
+    expect((await totalCharges(merchant.id, 'test', filters)).count).toBe(found.length)
+  })
+
+  test('a document is not found for callers who may not read documents', async () => {
+    const q = '11222333000181'
+    expect((await listCharges(merchant.id, 'test', { limit: 20, q })).rows).toEqual([])
+    expect((await totalCharges(merchant.id, 'test', { q })).count).toBe(0)
   })
 
   test('other filters and the cursor apply within the results', async () => {
@@ -102,8 +113,12 @@ describe.each([
 test('charges of other accounts and modes are never found', async () => {
   const otherMerchant = await makeMerchant()
   for (const q of ['joao', 'Order-1', '11222333000181']) {
-    expect((await listCharges(otherMerchant.id, 'test', { limit: 5, q })).rows).toEqual([])
-    expect((await listCharges(merchant.id, 'live', { limit: 5, q })).rows).toEqual([])
+    expect(
+      (await listCharges(otherMerchant.id, 'test', { limit: 5, q, matchesDocuments: true })).rows,
+    ).toEqual([])
+    expect(
+      (await listCharges(merchant.id, 'live', { limit: 5, q, matchesDocuments: true })).rows,
+    ).toEqual([])
   }
   const [id] = names.keys()
   expect(await findChargeIds(merchant.id, 'test', id ?? '')).toEqual([{ id }])

@@ -32,11 +32,18 @@ export function joinCharges(keys: string): Prisma.Sql {
     WHERE c.account_id = ${keysSql}.account_id AND c.id = ${keysSql}.id OFFSET 0) c`
 }
 
-export function searchCondition(alias: string, q: string): Prisma.Sql {
+/** Whether a search also matches documents. A caller who may not read them could guess them. */
+export interface SearchScope {
+  matchesDocuments?: boolean
+}
+type Search = SearchScope & { q: string }
+
+export function searchCondition(alias: string, search: Search): Prisma.Sql {
+  const { q } = search
   const c = Prisma.raw(alias)
   const id = isUuid(q) ? q : null
   return Prisma.sql`(${c}.id = ${id}::uuid OR ${c}.external_id = ${q} OR ${c}.end_to_end_id = ${q}
-    OR ${docSql(alias)} = ${docOf(q)} OR ${wordsSql(alias)} LIKE ${patternSql(q)})`
+    OR ${docSql(alias)} = ${docOf(search)} OR ${wordsSql(alias)} LIKE ${patternSql(q)})`
 }
 
 /** Computes `charge_searches.words` for a charge: prisma/functions/troco_fold.sql. */
@@ -49,8 +56,8 @@ export function docSql(alias: string): Prisma.Sql {
   return Prisma.sql`upper(translate(${Prisma.raw(alias)}.client_doc, './ -', ''))`
 }
 
-function docOf(q: string): string | null {
-  return taxIdKind(q) ? normalizeTaxId(q) : null
+function docOf({ q, matchesDocuments }: Search): string | null {
+  return matchesDocuments && taxIdKind(q) ? normalizeTaxId(q) : null
 }
 
 /** Escapes after folding, which turns a full-width % into %. A subquery is evaluated once. */
@@ -64,17 +71,18 @@ function indexedWords(q: string): Prisma.Sql {
 }
 
 /** CTE `found`: exact, indexed and not yet indexed matches. The partial index needs `mode IN`. */
-export function searchCte(account: AccountRef, mode: Mode, q: string): Prisma.Sql {
+export function searchCte(account: AccountRef, mode: Mode, search: Search): Prisma.Sql {
+  const { q } = search
   const scope = Prisma.sql`${accountCondition('c', account)} AND c.mode = ${mode}`
   const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${scope} AND c.status <> 'opening'`
   const indexed = Prisma.sql`SELECT c.account_id, c.id FROM charge_searches c WHERE ${scope}`
   return Prisma.sql`found AS MATERIALIZED (
     ${indexed} AND c.mode IN ('test', 'live') AND ${indexedWords(q)} LIKE ${patternSql(q)}
-    UNION ${indexed} AND c.doc = ${docOf(q)}
+    UNION ${indexed} AND c.doc = ${docOf(search)}
     UNION ${exactSql(listed, q)}
     UNION ${listed} AND c.id > COALESCE((
         SELECT m.id FROM charge_search_marks m WHERE ${accountCondition('m', account)} AND m.mode = ${mode}
-      ), ${ZERO_ID}::uuid) AND ${searchCondition('c', q)})`
+      ), ${ZERO_ID}::uuid) AND ${searchCondition('c', search)})`
 }
 
 function exactSql(listed: Prisma.Sql, q: string): Prisma.Sql {

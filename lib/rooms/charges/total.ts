@@ -3,7 +3,12 @@ import type { AccountRef } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { ChargeTotals } from '#lib/rooms/charges/schema.ts'
-import { chargesWhere, joinCharges, searchCte } from '#lib/rooms/charges/search.ts'
+import {
+  chargesWhere,
+  joinCharges,
+  type SearchScope,
+  searchCte,
+} from '#lib/rooms/charges/search.ts'
 import type { ChargeFilters } from '#lib/rooms/charges/wire.ts'
 
 const COUNTED_MAX = 100_000
@@ -11,14 +16,14 @@ const COUNTED_MAX = 100_000
 export async function totalCharges(
   account: AccountRef,
   mode: Mode,
-  filters: ChargeFilters,
+  filters: ChargeFilters & SearchScope,
 ): Promise<ChargeTotals> {
   const { q } = filters
   const rows = Prisma.sql`SELECT c.status, c.amount FROM
     ${q ? joinCharges('found') : Prisma.sql`charges c`}
     WHERE ${chargesWhere(account, mode, filters)} LIMIT ${COUNTED_MAX + 1}`
   const [total] = await queryRows<Omit<ChargeTotals, 'is_exact'>>(Prisma.sql`
-    ${q ? Prisma.sql`WITH ${searchCte(account, mode, q)}` : Prisma.empty}
+    ${q ? Prisma.sql`WITH ${searchCte(account, mode, { ...filters, q })}` : Prisma.empty}
     SELECT json_build_object('count', count(*),
       'amount', LEAST(COALESCE(sum(r.amount), 0), ${Number.MAX_SAFE_INTEGER}::bigint),
       'paid_amount', LEAST(COALESCE(sum(r.amount) FILTER (WHERE r.status = 'paid'), 0),

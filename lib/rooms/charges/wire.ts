@@ -19,6 +19,9 @@ const PAYMENT_URL = 'https://pix.shop.example/pay/bXkQ0m1xZ0F5c2VjcmV0IQ'
 const STATUS_DESCRIPTION =
   'A charge is created `pending`. `paid` is final: the amount is in the balance.'
 
+const DOCUMENT_DESCRIPTION =
+  'CPF or CNPJ of the payer. Masked, as in `***.982.247-**`, for a token without `payers:read`.'
+
 const createdFields = {
   transaction_id: z.uuid().meta(openApiMeta('Id of the charge.', ID)),
   br_code: z
@@ -47,7 +50,7 @@ export const ChargeDetail = z
     mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
     client_name: z.string().meta(openApiMeta('Name of the payer.', 'Ana Beatriz Rocha')),
     client_email: z.string().meta(openApiMeta('E-mail of the payer.', 'ana@example.com')),
-    client_doc: z.string().meta(openApiMeta('CPF or CNPJ of the payer.', '529.982.247-25')),
+    client_doc: z.string().meta(openApiMeta(DOCUMENT_DESCRIPTION, '529.982.247-25')),
     client_phone: z
       .string()
       .nullable()
@@ -111,7 +114,10 @@ export const ListedCharge = ChargeDetail.pick({
 export type ListedCharge = z.infer<typeof ListedCharge>
 
 /** Row as this room's queries select it. `chargeToWire` adds the two fields omitted here. */
-export type ChargeRow = Omit<ChargeDetail, 'transaction_id' | 'payment_url'>
+export type ChargeRow = Omit<ChargeDetail, 'transaction_id' | 'payment_url'> & {
+  /** Whether `webhook_url` receives the document masked. Absent in earlier events: it does not. */
+  webhook_masked?: boolean
+}
 export type CreatedCharge = Pick<ChargeRow, 'id' | 'br_code' | 'amount' | 'status' | 'metadata'>
 
 export const ChargeRead = z
@@ -120,7 +126,7 @@ export const ChargeRead = z
 export const ChargePage = pageOf(ChargeDetail).meta({ id: 'ChargePage' })
 
 const SEARCH_DESCRIPTION =
-  "Search text: part of the payer's name or e-mail, ignoring case and accents, or a complete document, reference, id or end-to-end id."
+  "Search text: part of the payer's name or e-mail, ignoring case and accents, or a complete reference, id, end-to-end id or, with `payers:read`, document."
 const CENTS_RULE = 'be a whole number of cents'
 
 function centsFilter(description: string, example: number) {

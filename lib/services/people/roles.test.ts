@@ -22,13 +22,13 @@ test('the table contains every permission and nothing else', () => {
   )
 })
 
-test('an owner has all permissions; a viewer reads all but the audit log and can leave', () => {
+test('an owner has all permissions; a viewer reads all but the audit log and documents, and can leave', () => {
   const all = Object.keys(ROLES_BY_PERMISSION)
   expect(listPermissions('owner')).toEqual(all)
   expect(listPermissions('viewer')).toEqual(
     all.filter(
       name =>
-        (name.endsWith(':read') && name !== 'audit:read') ||
+        (name.endsWith(':read') && name !== 'audit:read' && name !== 'payers:read') ||
         ['profile:write', 'members:leave'].includes(name),
     ),
   )
@@ -41,6 +41,10 @@ test('developers cannot move money, and finance cannot change tokens or webhooks
   expect(listPermissions('developer')).toEqual(expect.arrayContaining(developerPermissions))
   for (const name of moneyPermissions) expect(listPermissions('developer')).not.toContain(name)
   for (const name of developerPermissions) expect(listPermissions('finance')).not.toContain(name)
+})
+
+test('who may read documents through tokens and endpoints may also reveal them, and nobody else', () => {
+  expect(ROLES_BY_PERMISSION['payers:read']).toEqual(ROLES_BY_PERMISSION['documents:reveal'])
 })
 
 test('only an owner or finance holds a permission that moves money', () => {

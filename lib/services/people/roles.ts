@@ -9,6 +9,7 @@ export const PERMISSIONS = [
   'withdrawals:read',
   'withdrawals:write',
   'events:read',
+  'payers:read',
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
@@ -47,6 +48,7 @@ export const ROLES_BY_PERMISSION: Record<AnyPermission, readonly Role[]> = {
   'withdrawals:read': ALL_ROLES,
   'withdrawals:write': MONEY_ROLES,
   'events:read': ALL_ROLES,
+  'payers:read': MONEY_ROLES,
   'dashboard:read': ALL_ROLES,
   'webhooks:read': ALL_ROLES,
   'webhooks:write': DEVELOPER_ROLES,
@@ -90,9 +92,11 @@ export function isForPagesOnly(permission: AnyPermission): boolean {
   return (PAGE_PERMISSIONS as readonly string[]).includes(permission)
 }
 
-/** Returns whether a role sees delivered bodies unmasked: only roles that manage webhooks do. */
+/** Delivered bodies are unmasked only for roles that manage webhooks and may see documents. */
 export function canSeeSentBodies(role: Role | null): boolean {
-  return role !== null && hasPermission(role, 'webhooks:write')
+  return (
+    role !== null && hasPermission(role, 'webhooks:write') && hasPermission(role, 'payers:read')
+  )
 }
 
 export function hasPermissionNow(

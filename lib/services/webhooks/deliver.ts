@@ -3,6 +3,7 @@ import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
 import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
+import { maskBody, readDocumentRule } from '#lib/services/webhooks/documents.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { type Outcome, postWebhook } from '#lib/services/webhooks/post.ts'
 import {
@@ -46,14 +47,16 @@ export function createDeliverer(
     const claimed = await claimDueDeliveries(capacity)
     const [first] = claimed
     if (!first) return 0
+    // Before the renewal: if this query fails, the leases expire and the deliveries are claimed again.
+    const showsDocuments = await readDocumentRule(claimed)
     const stopRenewal = renewLease('deliveries', first.lease)
-    const calls = claimed.map(due => start(due))
+    const calls = claimed.map(due => start(due, showsDocuments(due)))
     Promise.all(calls).finally(stopRenewal)
     return claimed.length
   }
 
-  function start(due: DueDelivery): Promise<void> {
-    const call = deliver(due, serializers, abortController.signal)
+  function start(due: DueDelivery, showsDocuments: boolean): Promise<void> {
+    const call = deliver(due, serializers, showsDocuments, abortController.signal)
       // A delivery that throws keeps its lease and becomes claimable again when the lease expires.
       .catch(error =>
         log().error({ err: error, deliveryId: due.id }, 'delivery failed with an internal error'),
@@ -82,6 +85,7 @@ export function createDeliverer(
 async function deliver(
   due: DueDelivery,
   serializers: ResourceSerializers,
+  showsDocuments: boolean,
   signal: AbortSignal,
 ): Promise<void> {
   const { event, endpointId, url, mode } = due
@@ -89,7 +93,9 @@ async function deliver(
     unseal(Buffer.from(sealed, 'base64'), id),
   )
   const serialize = endpointId === null ? eventToWire : eventToIntegration
-  const body = due.body ?? JSON.stringify(serialize(event, serializers))
+  const firstBody = due.body ?? JSON.stringify(serialize(event, serializers, showsDocuments))
+  // A first attempt may have sent the document in full to an endpoint that now masks it.
+  const body = showsDocuments ? firstBody : maskBody(firstBody)
   const headers = {
     'content-type': 'application/json',
     ...signatureHeaders(event.id, body, secrets),

@@ -5,7 +5,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { CLOCK_SKEW_MS, isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { maskTaxId } from '#lib/base/pix/tax-id.ts'
+import { maskBody } from '#lib/services/webhooks/documents.ts'
 import { pausesAfterS } from '#lib/services/webhooks/schedule.ts'
 import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
 import { type DeliveryStatus, matchEventTypes, NO_ENDPOINT } from '#lib/services/webhooks/states.ts'
@@ -123,22 +123,17 @@ function periodSql(accountId: string, mode: Mode, query: DeliveriesQuery): Prism
     ${sqlIfDefined(to, Prisma.sql`AND d.created_at < ${to}::timestamptz`)}`
 }
 
-/** Masks tax ids for roles that do not manage webhooks. Others need the exact, signed bytes. */
+/** Masks documents for roles that may not see them. Others get the exact, signed bytes. */
 export async function readDeliveryMasked(accountId: string, mode: Mode, id: string) {
   const delivery = await readDelivery(accountId, mode, id)
   const attempts = delivery.attempts.map(attempt => ({
     ...attempt,
-    request_body: attempt.request_body && maskDocuments(attempt.request_body),
+    request_body: attempt.request_body && maskBody(attempt.request_body),
   }))
   return { ...delivery, attempts }
 }
 
-/** Masks `client_doc`, and `doc` in the `client` object of a delivery to an endpoint. */
-function maskDocuments(body: string): string {
-  return body.replace(/("(?:client_)?doc":")([^"]+)/g, (_, name, doc) => name + maskTaxId(doc))
-}
-
-/** Reads a delivery with all attempts. All sent the same body, stored with the first attempt. */
+/** Reads a delivery with all attempts. An attempt without a stored body sent the one before it. */
 export async function readDelivery(
   accountId: string,
   mode: Mode,
@@ -157,12 +152,11 @@ export async function readDelivery(
   const rows = await queryRows<Attempt & { created_at: string }>(Prisma.sql`
     SELECT ${attemptAsJson}::text AS json FROM delivery_attempts a
     WHERE a.account_id = ${accountId}::uuid AND a.delivery_id = ${id}::uuid ORDER BY a.number`)
-  const storedBody = rows.find(({ request_body }) => request_body !== null)?.request_body ?? null
-  const attempts = rows.map(({ created_at: at, ...attempt }) => ({
-    ...attempt,
-    at,
-    request_body: storedBody,
-  }))
+  let request_body = rows.find(attempt => attempt.request_body !== null)?.request_body ?? null
+  const attempts = rows.map(({ created_at: at, ...attempt }) => {
+    request_body = attempt.request_body ?? request_body
+    return { ...attempt, at, request_body }
+  })
   const target = delivery.endpoint_id === null ? 'resource' : 'endpoint'
   const later_pauses_s = delivery.status === 'pending' ? pausesAfterS(target, tried + 1) : []
   return { ...delivery, attempts, later_pauses_s }

@@ -24,10 +24,11 @@ import { hostnameOf, isOwn } from '#lib/services/webhooks/target.ts'
 
 /** The secret has the endpoint's id, so that a repeated request can return the same secret. */
 export async function createEndpoint(
-  { accountId, mode, note }: Owner,
-  { url, event_types }: EndpointRequest,
+  { accountId, mode, note, readsPayers = false }: Owner,
+  { url, event_types, full_documents = readsPayers }: EndpointRequest,
   once?: IdempotentRequest,
 ): Promise<string> {
+  requireReadsPayers(full_documents, readsPayers)
   await requirePublicAddress(url, mode)
   const id = once?.id ?? newId()
   await transaction(async tx => {
@@ -40,32 +41,51 @@ export async function createEndpoint(
       const message = `The limit of ${ENDPOINTS_MAX} endpoints is reached: edit or delete one`
       throw refuse('limit_reached', message)
     }
-    await tx.webhookEndpoint.create({ data: { accountId, id, mode, url, eventTypes: event_types } })
+    const data = { url, eventTypes: event_types, fullDocuments: full_documents }
+    await tx.webhookEndpoint.create({ data: { accountId, id, mode, ...data } })
     await addSecret(tx, { accountId, mode, endpointId: id }, id)
     await note(tx, 'webhook_endpoint.created', id, {
-      after: { mode, url: redactUrl(url), event_types },
+      after: { mode, url: redactUrl(url), event_types, full_documents },
     })
   })
   return id
 }
 
-/** Changes the URL and event types. Waiting deliveries are sent to the new URL. */
+/**
+ * Changes an endpoint. Waiting deliveries are sent to the new URL. If the actor may not read
+ * documents, an endpoint with a new URL receives them masked.
+ */
 export async function editEndpoint(
   owner: Owner,
   id: string,
-  { url, event_types }: EndpointChange,
+  { url, event_types, full_documents }: EndpointChange,
 ): Promise<void> {
-  const { accountId, mode, note } = owner
+  const { accountId, mode, note, readsPayers = false } = owner
+  requireReadsPayers(full_documents, readsPayers)
   if (url) await requirePublicAddress(url, mode)
   await transaction(async tx => {
-    const { url: before, eventTypes } = await lockEndpoint(tx, owner, id)
-    const after = { url: url ?? before, event_types: event_types ?? eventTypes }
+    const endpoint = await lockEndpoint(tx, owner, id)
+    const before = {
+      url: endpoint.url,
+      event_types: endpoint.eventTypes,
+      full_documents: endpoint.fullDocuments,
+    }
+    const keepsDocuments = before.full_documents && (readsPayers || !url || url === before.url)
+    const after = {
+      url: url ?? before.url,
+      event_types: event_types ?? before.event_types,
+      full_documents: full_documents ?? keepsDocuments,
+    }
     await tx.webhookEndpoint.update({
       where: { accountId_id: { accountId, id } },
-      data: { url: after.url, eventTypes: after.event_types },
+      data: {
+        url: after.url,
+        eventTypes: after.event_types,
+        fullDocuments: after.full_documents,
+      },
     })
     await note(tx, 'webhook_endpoint.edited', id, {
-      before: { url: redactUrl(before), event_types: eventTypes },
+      before: { ...before, url: redactUrl(before.url) },
       after: { ...after, url: redactUrl(after.url) },
     })
   })
@@ -75,6 +95,12 @@ export async function editEndpoint(
     // prisma/functions/troco_host_of.sql
     Prisma.sql`url = ${url}, host = troco_host_of(${url})`,
   )
+}
+
+function requireReadsPayers(full_documents: boolean | undefined, readsPayers: boolean): void {
+  if (!full_documents || readsPayers) return
+  const advice = 'leave full_documents out or ask an owner'
+  throw refuse('permission_not_held', { permission: 'payers:read', advice })
 }
 
 /** Keeps the row for its deliveries, disabled: a delivery enqueued concurrently is not sent. */

@@ -16,7 +16,7 @@ const GIVEN_UP_AFTER = Prisma.sql`interval '5 days'`
 /** Minimum exhausted deliveries before an endpoint is disabled, in addition to the time above. */
 const GIVEN_UP_EXHAUSTED_MIN = 10
 
-/** The body of the request is stored once, with the first attempt. */
+/** The body of the request is stored with the first attempt, and with one that masks it later. */
 interface FinishedAttempt {
   due: DueDelivery
   sent: { headers: Record<string, string>; body: string }
@@ -104,7 +104,7 @@ function attemptRows(attempts: FinishedAttempt[]): Prisma.Sql {
       endpoint_id: due.endpointId,
       ...decideStatus(attempt),
       request_headers: sent.headers,
-      request_body: due.body === null ? sent.body : null,
+      request_body: due.body === sent.body ? null : sent.body,
       address: outcome.address,
       response_status: outcome.status,
       response_headers: outcome.headers,

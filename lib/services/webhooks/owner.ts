@@ -16,6 +16,8 @@ export interface Owner {
   accountId: string
   mode: Mode
   note: AuditNote
+  /** Whether the actor may read payers' documents (`payers:read`). Only then may an endpoint. */
+  readsPayers?: boolean
 }
 
 /** Locks an account to count or replace its endpoints and secrets. Rows can still reference it. */

@@ -68,7 +68,7 @@ const disabledCode = Prisma.sql`
     THEN p.disabled_code ELSE 'other' END)`
 
 const endpointAsJson = asJson(Prisma.sql`
-  p.id, p.url, p.event_types,
+  p.id, p.url, p.event_types, p.full_documents,
   CASE WHEN p.disabled_at IS NULL THEN 'enabled' ELSE 'disabled' END AS status,
   ${utc('p.disabled_at')}, p.disabled_reason,
   CASE WHEN p.disabled_at IS NOT NULL THEN ${disabledCode} END AS disabled_code,

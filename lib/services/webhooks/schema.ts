@@ -33,13 +33,18 @@ export interface EventRow {
   created_at: string
 }
 
+/** `showsDocuments`: whether payers' documents are serialized in full or masked. */
 export type ResourceSerializers = Record<
   'transaction' | 'withdrawal',
-  (resource: unknown) => object
+  (resource: unknown, showsDocuments: boolean) => object
 >
 
 /** Serializes an event for a webhook body and for GET /events. */
-export function eventToWire(event: EventRow, serializers: ResourceSerializers) {
+export function eventToWire(
+  event: EventRow,
+  serializers: ResourceSerializers,
+  showsDocuments: boolean,
+) {
   const [subject, name] = event.type.split('.') as [keyof ResourceSerializers, string]
   return {
     id: event.id,
@@ -48,13 +53,17 @@ export function eventToWire(event: EventRow, serializers: ResourceSerializers) {
     mode: event.mode,
     sequence: Number(event.sequence),
     created_at: event.created_at,
-    ...serializers[subject](event.resource),
+    ...serializers[subject](event.resource, showsDocuments),
   }
 }
 
 /** Serializes an event for an endpoint: as for a webhook_url, with payer, items and UTMs added. */
-export function eventToIntegration(event: EventRow, serializers: ResourceSerializers) {
-  const body: Record<string, unknown> = eventToWire(event, serializers)
+export function eventToIntegration(
+  event: EventRow,
+  serializers: ResourceSerializers,
+  showsDocuments: boolean,
+) {
+  const body: Record<string, unknown> = eventToWire(event, serializers, showsDocuments)
   const { transaction } = body as { transaction?: Record<string, unknown> }
   if (!transaction) return body
   const { client_name, client_email, client_doc, client_phone, items, utms } = transaction
@@ -70,6 +79,15 @@ const eventTypes = z
   // "*" means the types of this version: an endpoint never receives a type introduced later.
   .transform(requested => EVENT_TYPES.filter(type => requested === '*' || requested.includes(type)))
 
+const fullDocuments = z
+  .boolean(must('be true or false'))
+  .optional()
+  .meta(
+    openApiMeta(
+      'Whether events contain payers’ documents in full. Default: as the role of the caller permits.',
+    ),
+  )
+
 export const endpointRequest = { test: endpointSchema(httpUrl), live: endpointSchema(httpsUrl) }
 export type EndpointRequest = z.infer<typeof endpointRequest.test>
 
@@ -80,13 +98,16 @@ export const endpointChange = {
 export type EndpointChange = z.infer<typeof endpointChange.test>
 
 function endpointSchema(url: z.ZodType<string>) {
-  return z.object({ url, event_types: eventTypes })
+  return z.object({ url, event_types: eventTypes, full_documents: fullDocuments })
 }
 
 function endpointChangeSchema(url: z.ZodType<string>) {
   return endpointSchema(url)
     .partial()
-    .refine(({ url, event_types }) => url || event_types, must('contain url, event_types or both'))
+    .refine(
+      ({ url, event_types, full_documents }) => url || event_types || full_documents !== undefined,
+      must('contain url, event_types or full_documents'),
+    )
 }
 
 export const enableRequest = forBothModes(

@@ -58,5 +58,5 @@ function buildTestEvent(type: EventType, mode: Mode, sample: Record<string, unkn
   }
   const created_at = new Date().toISOString().replace('Z', '000Z')
   const row = { id: newId(), type, mode, sequence: 0, resource: null, created_at }
-  return { ...eventToIntegration(row, serializers), id: row.id }
+  return { ...eventToIntegration(row, serializers, true), id: row.id }
 }

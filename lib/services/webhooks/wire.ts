@@ -22,6 +22,9 @@ export const Endpoint = z.object({
   id: z.uuid(),
   url: z.string(),
   event_types: z.array(z.enum(EVENT_TYPES)),
+  full_documents: z
+    .boolean()
+    .meta(openApiMeta('Whether events contain payers’ documents in full.')),
   status: z.enum(['enabled', 'disabled']),
   disabled_at: instant.nullable(),
   disabled_reason: z.string().nullable(),

@@ -9,6 +9,7 @@ import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
 import { readCharges } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
+import type { SearchScope } from '#lib/rooms/charges/search.ts'
 import { type ChargeFilters, chargeFilters } from '#lib/rooms/charges/wire.ts'
 import { dayOf } from '#lib/views/dashboard/period.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
@@ -29,7 +30,7 @@ type Row = Omit<ChargeRow, 'br_code' | 'metadata' | 'items' | 'utms'>
 export async function exportCharges(
   accountId: string,
   mode: Mode,
-  { locale, ...filters }: z.infer<typeof chargesExportQuery>,
+  { locale, ...filters }: z.infer<typeof chargesExportQuery> & SearchScope,
 ) {
   const timeZone = await readTimeZone(accountId)
   const { charges: t } = MESSAGES[locale]
@@ -43,7 +44,7 @@ export async function exportCharges(
   }
 }
 
-async function* walkCharges(accountId: string, mode: Mode, filters: ChargeFilters) {
+async function* walkCharges(accountId: string, mode: Mode, filters: ChargeFilters & SearchScope) {
   let cursor: string | undefined
   do {
     const page = await readCharges<Row>(columns, accountId, mode, {

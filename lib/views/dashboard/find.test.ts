@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-const search = (q: string) => findHits(world.merchant.id, 'test', q)
+const search = (q: string) => findHits(world.merchant.id, 'test', q, true)
 const read = async (path: string) =>
   (await call(api.url, 'GET', resolvePath(world, path), { token: world.token })).body.data
 
@@ -86,8 +86,8 @@ test('nothing of another account or mode is found', async () => {
   const [delivery] = await deliveriesOf(world.merchant)
   const names = [id, external_id, br_code, client_email, world.withdrawal, world.refund]
   for (const name of [...names, world.token.slice(0, 20), delivery?.id ?? newId()]) {
-    expect(await findHits(stranger.id, 'test', name), name).toEqual([])
-    expect(await findHits(world.merchant.id, 'live', name), name).toEqual([])
+    expect(await findHits(stranger.id, 'test', name, true), name).toEqual([])
+    expect(await findHits(world.merchant.id, 'live', name, true), name).toEqual([])
   }
 })
 

@@ -40,11 +40,16 @@ export const HitList = z.object({
 })
 
 /** Finds the records of one account and mode that match a text, exact matches first. */
-export async function findHits(accountId: string, mode: Mode, text: string): Promise<Hit[]> {
+export async function findHits(
+  accountId: string,
+  mode: Mode,
+  text: string,
+  matchesDocuments: boolean,
+): Promise<Hit[]> {
   const terms = parseSearchTerms(text.trim())
   const found = await Promise.all(
     terms.map(async term => {
-      const query = { q: term.slice(0, REFERENCE_MAX), limit: HITS_MAX }
+      const query = { q: term.slice(0, REFERENCE_MAX), limit: HITS_MAX, matchesDocuments }
       const [{ rows }, others] = await Promise.all([
         listCharges(accountId, mode, query),
         findOtherHits(accountId, mode, term),

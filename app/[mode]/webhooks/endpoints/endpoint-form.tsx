@@ -4,11 +4,13 @@ import Link from 'next/link'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
+import { DocumentChoice } from '#app/[mode]/webhooks/endpoints/document-choice.tsx'
 import { EventChoice } from '#app/[mode]/webhooks/endpoints/event-choice.tsx'
 import { SecretValue } from '#app/[mode]/webhooks/endpoints/secret-value.tsx'
 import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { useForm } from '#components/form/form.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
+import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { type Endpoint, endpointRequest } from '#lib/services/webhooks/schema.ts'
@@ -26,6 +28,7 @@ export function EndpointForm({ endpoint, isLoopbackAllowed }: EndpointFormProps)
   const api = useApi()
   const router = useRouter()
   const { mode } = api.scope
+  const mayReadPayers = useHasPermission()('payers:read')
   const [created, setCreated] = useState<(Endpoint & { secret: string }) | null>(null)
   const [isSaved, setSaved] = useState(false)
   const form = useForm({
@@ -35,6 +38,7 @@ export function EndpointForm({ endpoint, isLoopbackAllowed }: EndpointFormProps)
       return {
         url: String(data.get('url') ?? '').trim() || undefined,
         event_types: types.length > 0 ? types : undefined,
+        full_documents: mayReadPayers ? data.has('full_documents') : undefined,
       }
     },
     async send(body, idempotencyKey) {
@@ -77,6 +81,7 @@ export function EndpointForm({ endpoint, isLoopbackAllowed }: EndpointFormProps)
         chosen={endpoint?.event_types ?? EVENT_TYPES}
         problem={event_types && t('endpoints.eventsProblem')}
       />
+      <DocumentChoice endpoint={endpoint} />
       <WebhookProblem error={form.failure} />
       <div className="flex flex-wrap items-center gap-3">
         <Button variant="primary" type="submit" disabled={form.isBusy}>

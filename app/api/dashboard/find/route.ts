@@ -7,7 +7,7 @@ export const GET = endpoint({
   allow: 'dashboard:read',
   query: FindQuery,
   response: HitList,
-  async handle({ account, mode, query }) {
-    return { data: await findHits(account.id, mode, query.q) }
+  async handle({ account, mode, query, readsPayers }) {
+    return { data: await findHits(account.id, mode, query.q, readsPayers) }
   },
 })

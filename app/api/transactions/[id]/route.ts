@@ -11,9 +11,9 @@ export const GET = endpoint({
   response: ChargeRead,
   errorCodes: ['transaction_not_found'],
   allowsRememberedCaller: true,
-  async handle({ account, mode, params, user }) {
+  async handle({ account, mode, params, showsDocuments }) {
     const charge = await findCharge(account.ref, mode, params.id ?? '')
     if (!charge) throw refuse('transaction_not_found')
-    return { status: 'success', data: chargeSerializerFor(user)(charge) }
+    return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
   },
 })

@@ -10,8 +10,8 @@ export const GET = endpoint({
   proof: 'required',
   query: chargesExportQuery,
   response: z.string(),
-  async handle({ account, mode, userId, query }) {
+  async handle({ account, mode, userId, query, readsPayers }) {
     await recordExport('charges.exported', userId, account.id, { ...query, mode })
-    return exportCharges(account.id, mode, query)
+    return exportCharges(account.id, mode, { ...query, matchesDocuments: readsPayers })
   },
 })

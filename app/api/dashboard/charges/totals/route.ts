@@ -8,5 +8,6 @@ export const GET = endpoint({
   allow: 'dashboard:read',
   query: chargeFilters,
   response: ChargesTotal,
-  handle: ({ account, mode, query }) => totalCharges(account.ref, mode, query),
+  handle: ({ account, mode, query, readsPayers }) =>
+    totalCharges(account.ref, mode, { ...query, matchesDocuments: readsPayers }),
 })

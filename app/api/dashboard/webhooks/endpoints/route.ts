@@ -22,7 +22,7 @@ export const POST = endpoint({
   proof: 'required',
   body: endpointRequest,
   response: EndpointCreated,
-  errorCodes: ['limit_reached'],
+  errorCodes: ['limit_reached', 'permission_not_held'],
   // A retry reads the encrypted secret from its row; the idempotency key stores no secret.
   idempotency: {
     retentionS: 86_400,
@@ -30,8 +30,9 @@ export const POST = endpoint({
       data: await readCreatedEndpoint(account, mode, id),
     }),
   },
-  async handle({ account, mode, body, userId, once }) {
-    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
+  async handle({ account, mode, body, userId, once, readsPayers }) {
+    const note = createAuditNote(account.id, userId)
+    const owner = { accountId: account.id, mode, note, readsPayers }
     const id = await createEndpoint(owner, body, once)
     return { data: await readCreatedEndpoint(account.id, mode, id) }
   },

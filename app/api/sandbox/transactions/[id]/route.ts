@@ -1,6 +1,7 @@
+import type * as z from 'zod'
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { chargeSerializerFor } from '#lib/rooms/charges/queries.ts'
+import { chargeSerializerFor, maskCharge } from '#lib/rooms/charges/queries.ts'
 import { OutcomeRequest } from '#lib/rooms/charges/schema.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
@@ -15,10 +16,13 @@ export const POST = endpoint({
   body: { test: OutcomeRequest, live: OutcomeRequest },
   response: ChargeRead,
   errorCodes: ['transaction_not_found', 'already_final', 'not_found'],
-  idempotency: { retentionS: 86_400 },
-  async handle({ account, mode, body, params, user }) {
+  idempotency: {
+    retentionS: 86_400,
+    mask: ({ status, data }: z.infer<typeof ChargeRead>) => ({ status, data: maskCharge(data) }),
+  },
+  async handle({ account, mode, body, params, showsDocuments }) {
     if (mode !== 'test') throw refuse('not_found')
     const charge = await simulateCharge(account.id, params.id ?? '', body.outcome)
-    return { status: 'success', data: chargeSerializerFor(user)(charge) }
+    return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
   },
 })

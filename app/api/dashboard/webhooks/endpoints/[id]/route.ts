@@ -18,14 +18,15 @@ export const GET = endpoint({
 
 export const PATCH = endpoint({
   method: 'PATCH',
-  summary: 'Change the URL or the event types of an endpoint',
+  summary: 'Change the URL, the event types or the documents of an endpoint',
   allow: 'webhooks:write',
   proof: 'required',
   body: endpointChange,
   response: EndpointRead,
-  errorCodes: ['endpoint_not_found'],
-  async handle({ account, mode, body, params: { id = '' }, userId }) {
-    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
+  errorCodes: ['endpoint_not_found', 'permission_not_held'],
+  async handle({ account, mode, body, params: { id = '' }, userId, readsPayers }) {
+    const note = createAuditNote(account.id, userId)
+    const owner = { accountId: account.id, mode, note, readsPayers }
     await editEndpoint(owner, id, body)
     return { data: await readEndpoint(account.id, mode, id) }
   },

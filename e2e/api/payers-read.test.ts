@@ -1,0 +1,285 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
+import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { call } from '#lib/testing/call.ts'
+import { CANARY } from '#lib/testing/canary.ts'
+import {
+  addEndpoint,
+  deliverForMerchant,
+  makeDeliverer,
+  makeRetriesDue,
+} from '#lib/testing/deliveries.ts'
+import {
+  type Api,
+  CHARGE,
+  fundMerchant,
+  makeMerchant,
+  makeToken,
+  startApi,
+} from '#lib/testing/fixtures.ts'
+import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
+import { OPERATIONS, PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
+import { makeWorld, type World } from '#lib/testing/world.ts'
+
+const MASKED = '***.982.247-**'
+const ENDPOINTS = '/dashboard/webhooks/endpoints'
+const WITHOUT = PERMISSIONS.filter(name => name !== 'payers:read')
+
+/** Returns whether a text contains the document, with or without punctuation. */
+const isLeaked = (text: string) =>
+  text.includes(CANARY.document) || text.includes(CANARY.formattedDocument)
+
+let api: Api
+let receiver: Receiver
+beforeAll(async () => {
+  api = await startApi()
+  receiver = await openReceiver()
+})
+afterAll(async () => {
+  await receiver.close()
+  await api.close()
+})
+
+async function actAs(merchant: Account, role: Role) {
+  const headers = pageHeaders(await signIn(merchant, role), merchant.id)
+  return (method: string, path: string, body?: object) =>
+    call(api.url, method, path, { headers, body })
+}
+
+const pay = (token: string, id: string) =>
+  call(api.url, 'POST', `/sandbox/transactions/${id}`, { token, body: { outcome: 'paid' } })
+
+async function openPaidCharge(token: string, extra: object = {}): Promise<string> {
+  const body = { ...CHARGE, ...extra }
+  const { data } = (await call(api.url, 'POST', '/transactions', { token, body })).body
+  await pay(token, data.transaction_id)
+  return data.transaction_id
+}
+
+describe('no operation returns a full document', () => {
+  let world: World
+  let ids: Record<string, string>
+  let maskedToken: string
+  let fullToken: string
+  beforeAll(async () => {
+    world = await makeWorld(api)
+    const { merchant, paid } = world
+    maskedToken = await makeToken(merchant.id, { permissions: WITHOUT })
+    fullToken = await makeToken(merchant.id)
+    await addEndpoint(merchant, receiver.url)
+    await openPaidCharge(world.token)
+    await deliverForMerchant(merchant)
+    const where = { accountId: merchant.id }
+    const owner = await db().membership.findFirst({ where: { ...where, role: 'owner' } })
+    ids = {
+      ...{ charges: paid, transactions: paid, withdrawals: world.withdrawal },
+      refund_id: world.refund,
+      endpoints: (await db().webhookEndpoint.findFirstOrThrow({ where })).id,
+      deliveries: (
+        await db().delivery.findFirstOrThrow({
+          where: { ...where, attempts: { gt: 0 }, NOT: { endpointId: null } },
+        })
+      ).id,
+      tokens: (await db().token.findFirstOrThrow({ where, orderBy: { id: 'asc' } })).id,
+      members: owner?.userId ?? newId(),
+    }
+  })
+
+  const pathOf = (path: string) =>
+    path.replaceAll(
+      /(\w+)\/\[(\w+)\]/g,
+      (_, folder, name) => `${folder}/${ids[name] ?? ids[folder] ?? newId()}`,
+    )
+
+  test.each(OPERATIONS)('$method $path for a token without payers:read', async row => {
+    const { method, path, body, query = '' } = row
+    const target = `${pathOf(path)}${query}`
+    const { status, text } = await call(api.url, method, target, { token: maskedToken, body })
+    expect(status, text).not.toBe(403)
+    expect(isLeaked(text), text).toBe(false)
+  })
+
+  const operations = [...OPERATIONS, ...PAGE_OPERATIONS].filter(
+    ({ isEndless, endsMembership }) => !isEndless && !endsMembership,
+  )
+  test.each(operations)('$method $path for a developer or viewer', async row => {
+    const { method, path, body, query = '' } = row
+    for (const role of ['developer', 'viewer'] as const) {
+      const act = await actAs(world.merchant, role)
+      const { status, text } = await act(method, `${pathOf(path)}${query}`, body)
+      if (method === 'GET') expect([200, 403], text).toContain(status)
+      expect(isLeaked(text), `${role}: ${text}`).toBe(false)
+    }
+  })
+
+  test('a token with payers:read, and the owner at the delivery, get it', async () => {
+    const { merchant } = world
+    const token = fullToken
+    for (const path of [`/transactions/${ids.charges}`, '/transactions', '/events'])
+      expect(isLeaked((await call(api.url, 'GET', path, { token })).text), path).toBe(true)
+    const owner = await actAs(merchant, 'owner')
+    const { text } = await owner('GET', `/dashboard/webhooks/deliveries/${ids.deliveries}`)
+    expect(isLeaked(text)).toBe(true)
+  })
+
+  test('a masked document is a string at the same place', async () => {
+    const read = (path: string) => call(api.url, 'GET', path, { token: maskedToken })
+    expect((await read(`/transactions/${ids.charges}`)).body.data.client_doc).toBe(MASKED)
+    expect((await read('/transactions')).body.data[0].client_doc).toBe(MASKED)
+    expect((await read('/events')).body.data[0].transaction.client_doc).toBe(MASKED)
+  })
+
+  test('a replay of a response that contained it is masked', async () => {
+    const { merchant } = world
+    const token = fullToken
+    const body = { ...CHARGE }
+    const { data } = (await call(api.url, 'POST', '/transactions', { token, body })).body
+    const request = { key: newId(), body: { outcome: 'paid' } }
+    const path = `/sandbox/transactions/${data.transaction_id}`
+    const first = await call(api.url, 'POST', path, { ...request, token })
+    expect([first.status, first.body.data.client_doc]).toEqual([200, CANARY.formattedDocument])
+    const headers = pageHeaders(await signIn(merchant, 'developer'), merchant.id)
+    for (const caller of [{ token: maskedToken }, { headers }]) {
+      const replay = await call(api.url, 'POST', path, { ...request, ...caller })
+      expect(replay.headers.get('idempotent-replayed')).toBe('true')
+      expect(replay.body).toEqual({
+        ...first.body,
+        data: { ...first.body.data, client_doc: MASKED },
+      })
+    }
+  })
+
+  test('a search finds it only for callers who may read it', async () => {
+    const { merchant } = world
+    const token = fullToken
+    const found = async (response: ReturnType<typeof call>) => {
+      const { body } = await response
+      return (body.data ?? body).count ?? body.data.length
+    }
+    for (const text of [CANARY.document, encodeURIComponent(CANARY.formattedDocument)]) {
+      const path = `/transactions?q=${text}`
+      expect(await found(call(api.url, 'GET', path, { token }))).toBeGreaterThan(0)
+      expect(await found(call(api.url, 'GET', path, { token: maskedToken }))).toBe(0)
+      for (const [role, finds] of [
+        ['finance', true],
+        ['developer', false],
+      ] as const) {
+        const act = await actAs(merchant, role)
+        const paths = [path, `/dashboard/find?q=${text}`, `/dashboard/charges/totals?q=${text}`]
+        for (const one of paths) expect((await found(act('GET', one))) > 0, one).toBe(finds)
+        const csv = await act('GET', `/dashboard/charges/export?locale=en&q=${text}`)
+        expect(csv.text.includes('Ana plain'), csv.text).toBe(finds)
+      }
+    }
+  })
+})
+
+describe('a webhook', () => {
+  let merchant: Account
+  let shop: Receiver
+  beforeAll(async () => {
+    merchant = await makeMerchant()
+    shop = await openReceiver()
+  })
+  afterAll(() => shop.close())
+
+  /** Sends the events of a new charge. Returns the bodies that arrive at a URL. */
+  async function collect(path: string, token: string, extra: object = {}) {
+    await openPaidCharge(token, extra)
+    await deliverForMerchant(merchant)
+    const texts = shop.calls.filter(one => one.path === path).map(({ text }) => text)
+    expect(texts).not.toEqual([])
+    return texts.map(text => {
+      const { transaction, client } = JSON.parse(text)
+      return client ? [transaction.client_doc, client.doc] : [transaction.client_doc]
+    })
+  }
+
+  test.each([
+    ['with payers:read', PERMISSIONS, CANARY.formattedDocument],
+    ['without', WITHOUT, MASKED],
+  ])('of a charge created by a token %s', async (name, permissions, shown) => {
+    const token = await makeToken(merchant.id, { permissions: [...permissions] })
+    const path = `/${name.replaceAll(/\W/g, '-')}`
+    expect(await collect(path, token, { webhook_url: `${shop.url}${path}` })).toEqual([[shown]])
+  })
+
+  test.each([
+    ['owner', CANARY.formattedDocument],
+    ['developer', MASKED],
+  ] as const)('of a charge created by the role %s', async (role, shown) => {
+    const act = await actAs(merchant, role)
+    const webhook_url = `${shop.url}/by-${role}`
+    const { data } = (await act('POST', '/transactions', { ...CHARGE, webhook_url })).body
+    await pay(await makeToken(merchant.id), data.transaction_id)
+    await deliverForMerchant(merchant)
+    const [sent] = shop.calls.filter(({ path }) => path === `/by-${role}`)
+    expect(JSON.parse(sent?.text ?? '').transaction.client_doc).toBe(shown)
+  })
+
+  test('to an endpoint is full or masked as the role of its creator permits', async () => {
+    const token = await makeToken(merchant.id)
+    const [owner, developer] = [await actAs(merchant, 'owner'), await actAs(merchant, 'developer')]
+    const request = (path: string) => ({ url: `${shop.url}${path}`, event_types: '*' })
+    const full = (await owner('POST', ENDPOINTS, request('/full'))).body.data
+    const masked = (await developer('POST', ENDPOINTS, request('/masked'))).body.data
+    expect([full.full_documents, masked.full_documents]).toEqual([true, false])
+    const doc = CANARY.formattedDocument
+    expect(await collect('/full', token)).toEqual([[doc, doc]])
+    expect(await collect('/masked', token)).toContainEqual([MASKED, MASKED])
+    expect(shop.calls.filter(({ path, text }) => path === '/masked' && isLeaked(text))).toEqual([])
+
+    const path = `${ENDPOINTS}/${masked.id}`
+    const denied = [
+      403,
+      '{"error":"Your role may not grant payers:read: leave full_documents out or ask an owner"}',
+      'permission_not_held',
+    ]
+    const wish = { full_documents: true }
+    expect(refusal(await developer('PATCH', path, wish))).toEqual(denied)
+    const created = await developer('POST', ENDPOINTS, { ...request('/x'), ...wish })
+    expect(refusal(created)).toEqual(denied)
+    expect((await owner('PATCH', path, wish)).body.data.full_documents).toBe(true)
+    const types = { event_types: ['transaction.paid'], url: `${shop.url}/masked` }
+    const unmoved = await developer('PATCH', path, types)
+    expect(unmoved.body.data.full_documents).toBe(true)
+    await owner('DELETE', path)
+    await owner('DELETE', `${ENDPOINTS}/${full.id}`)
+  })
+
+  test('to an endpoint that a developer moves is masked, also if an attempt sent it in full', async () => {
+    const other = await makeMerchant()
+    const [owner, developer] = [await actAs(other, 'owner'), await actAs(other, 'developer')]
+    const failing = await openReceiver((_, response) => response.writeHead(500).end())
+    const request = { url: failing.url, event_types: '*' }
+    const { id } = (await owner('POST', ENDPOINTS, request)).body.data
+    await fundMerchant(other, 1_500)
+    await deliverForMerchant(other)
+    await failing.close()
+    expect(isLeaked(failing.calls[0]?.text ?? '')).toBe(true)
+    const stolen = await openReceiver()
+    const moved = await developer('PATCH', `${ENDPOINTS}/${id}`, { url: stolen.url })
+    expect(moved.body.data.full_documents).toBe(false)
+    await makeRetriesDue()
+    const deliverer = makeDeliverer()
+    for (; stolen.calls.length === 0; await deliverer.idle()) await deliverer.run()
+    await stolen.close()
+    const [{ text } = { text: '' }] = stolen.calls
+    expect([isLeaked(text), JSON.parse(text).client.doc]).toEqual([false, MASKED])
+    const where = { accountId: other.id }
+    const { id: delivery } = await db().delivery.findFirstOrThrow({ where })
+    const seen = (await owner('GET', `/dashboard/webhooks/deliveries/${delivery}`)).body.data
+    const bodies = seen.attempts.map(({ request_body }: { request_body: string }) => request_body)
+    expect(bodies).toEqual([failing.calls[0]?.text, text])
+    const audited = await db().auditRecord.findFirstOrThrow({
+      where: { ...where, action: 'webhook_endpoint.edited' },
+    })
+    expect([audited.before, audited.after]).toMatchObject([
+      { full_documents: true },
+      { full_documents: false },
+    ])
+  })
+})
