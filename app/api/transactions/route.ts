@@ -12,6 +12,7 @@ import {
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'receiver',
   summary: 'Create a charge',
   description:
     'Returns the `br_code`, which the payer scans as a QR code or copies. Events are sent to `webhook_url` when the charge is paid, expires or fails.',

@@ -18,6 +18,7 @@ import {
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'withdrawal',
   summary: 'Create a withdrawal',
   description:
     'Deducts the amount from the balance and sends it to the key. The amount is held before the bank is called. If the balance is too small, nothing changes.',

@@ -8,7 +8,7 @@ import {
   requireSameOrigin,
   unauthenticated,
 } from '#lib/edge/http/caller.ts'
-import type { MethodAndProof } from '#lib/edge/http/declaration.ts'
+import type { Effect, MethodAndProof } from '#lib/edge/http/declaration.ts'
 import {
   createRouteHandler,
   limitByAddress,
@@ -37,6 +37,8 @@ interface Call<Body, Query, User> {
 
 interface AccountlessDetails<Body, Query, User> {
   summary: string
+  /** Every write needs one. */
+  effect?: Effect
   body?: z.ZodType<Body>
   query?: z.ZodType<Query>
   /** Schema of the 200 response; a stream has none. */
@@ -55,6 +57,7 @@ export interface AccountlessEndpoint extends RouteHandler {
     /** Undefined for visitors. */
     method?: MethodAndProof['method']
     proof?: ProofRule
+    effect?: Effect
     response: z.ZodType
     body?: z.ZodType
     query?: z.ZodType
@@ -125,9 +128,9 @@ function createEndpoint<User extends SessionUser | null>(
     )
   }
   const serve = (incoming: HttpRequest) => respondTo(incoming, 'field_messages', respond)
-  const { method, proof, response, body, query } = declared
+  const { method, proof, effect, response, body, query } = declared
   return Object.assign(createRouteHandler(serve), {
-    accountlessDeclaration: { audience, method, proof, response, body, query },
+    accountlessDeclaration: { audience, method, proof, effect, response, body, query },
   })
 }
 

@@ -28,6 +28,32 @@ interface Call<Body, Query> {
   once: IdempotentRequest | undefined
 }
 
+/**
+ * What an operation lets its caller reach beyond what every member may do. Every write states one;
+ * lib/testing/effects.ts searches for paths to them (docs/decisions/024).
+ */
+export type Effect =
+  | 'none'
+  /** Takes money out of the account. */
+  | 'withdrawal'
+  | 'refund'
+  /** Returns a payer's document in full. */
+  | 'document'
+  /** Makes a token with permissions of the caller's choice. */
+  | 'new_token'
+  /** Returns a token with the permissions of an existing one. */
+  | 'token_value'
+  /** Sends events, which contain documents, to a URL of the caller's choice. */
+  | 'receiver'
+  /** Makes a link that gives a role. */
+  | 'invitation'
+  /** Gives the caller the role of such a link. */
+  | 'joining'
+  /** Changes the role of a member. */
+  | 'role'
+  /** Ends the membership of a member. */
+  | 'removal'
+
 /** A write states whether it requires a proof; a read that shows a secret may require one. */
 export type MethodAndProof =
   | { method: 'GET'; proof?: 'required' }
@@ -36,6 +62,8 @@ export type MethodAndProof =
 interface Details<Body, Query> {
   summary: string
   description?: string
+  /** Every write needs one. */
+  effect?: Effect
   /** Required permission; of a list, any one is sufficient. */
   allow: AnyPermission | AnyPermission[]
   /** Schema of the body in each mode; without a schema, the body is not read. */

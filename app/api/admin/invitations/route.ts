@@ -17,6 +17,7 @@ export const GET = adminEndpoint({
 
 export const POST = adminEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Invite a merchant to open an account and show the link once',
   body: openingRequest,
   response: InvitationCreated,

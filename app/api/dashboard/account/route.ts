@@ -6,6 +6,7 @@ import { AccountSettings } from '#lib/rooms/accounts/wire.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',
+  effect: 'none',
   summary: 'Change the settings of the account',
   allow: 'settings:write',
   proof: 'required',

@@ -7,6 +7,7 @@ import { InvitationCreated } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'invitation',
   summary: 'Invite a member and show the link once',
   allow: 'members:write',
   proof: 'required',

@@ -6,6 +6,7 @@ import { Profile } from '#lib/services/people/wire.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',
+  effect: 'none',
   summary: 'Change the own name, language and theme',
   allow: 'profile:write',
   proof: { notRequired: 'It changes the user’s own name, language and theme, and no access.' },

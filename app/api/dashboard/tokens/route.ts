@@ -17,6 +17,7 @@ export const GET = endpoint({
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'new_token',
   summary: 'Create a token and show it once',
   allow: 'tokens:write',
   proof: 'required',

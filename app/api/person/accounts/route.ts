@@ -8,6 +8,7 @@ import { requireWithinLimit } from '#lib/services/people/throttle.ts'
 
 export const POST = userEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Open another account as the signed-in user',
   body: accountRequest,
   response: AccountOpened,

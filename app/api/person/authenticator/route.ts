@@ -4,6 +4,7 @@ import { AuthenticatorSecret, EmptyResponse } from '#lib/services/people/wire.ts
 
 export const POST = userEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Start to set up an authenticator app and show its secret once',
   response: AuthenticatorSecret,
   errorCodes: ['limit_reached'],
@@ -15,6 +16,7 @@ export const POST = userEndpoint({
 
 export const DELETE = userEndpoint({
   method: 'DELETE',
+  effect: 'none',
   summary: 'Remove the authenticator app',
   response: EmptyResponse,
   errorCodes: ['factor_not_found'],

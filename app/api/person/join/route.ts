@@ -5,6 +5,7 @@ import { Joined } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',
+  effect: 'joining',
   summary: 'Accept an invitation as the signed-in user',
   body: joinRequest,
   response: Joined,

@@ -6,6 +6,7 @@ import { passwordChange } from '#lib/services/people/schema.ts'
 
 export const POST = userEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Change the password',
   body: passwordChange,
   response: z.object({ data: z.object({}) }),

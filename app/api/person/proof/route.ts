@@ -14,6 +14,7 @@ export const GET = userEndpoint({
 
 export const POST = userEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Confirm the identity before a sensitive action',
   body: proofRequest,
   response: EmptyResponse,

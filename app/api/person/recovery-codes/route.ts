@@ -6,6 +6,7 @@ import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Replace the recovery codes, confirmed with a second factor',
   body: factorProof,
   response: FactorAdded,

@@ -14,6 +14,7 @@ export const GET = userEndpoint({
 
 export const DELETE = userEndpoint({
   method: 'DELETE',
+  effect: 'none',
   summary: 'Sign out all other devices',
   response: z.object({ data: z.object({ ended: z.number() }) }),
   proof: {

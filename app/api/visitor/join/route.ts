@@ -5,6 +5,7 @@ import { JoinedAsNew } from '#lib/rooms/accounts/wire.ts'
 import { requireWithinLimit } from '#lib/services/people/throttle.ts'
 
 export const POST = visitorEndpoint({
+  effect: 'joining',
   summary: 'Accept an invitation as a new user',
   body: newcomerRequest,
   response: JoinedAsNew,

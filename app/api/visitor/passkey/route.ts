@@ -5,6 +5,7 @@ import { passkeyOptionsRequest } from '#lib/services/people/schema.ts'
 import { PasskeyOptions } from '#lib/services/people/wire.ts'
 
 export const POST = visitorEndpoint({
+  effect: 'none',
   summary: 'Read the options for signing in with a passkey',
   body: passkeyOptionsRequest,
   response: PasskeyOptions,

@@ -4,6 +4,7 @@ import { requestReset } from '#lib/services/people/reset.ts'
 import { resetRequest } from '#lib/services/people/schema.ts'
 
 export const POST = visitorEndpoint({
+  effect: 'none',
   summary: 'Request a password reset link',
   body: resetRequest,
   response: z.object({ data: z.object({}) }),

@@ -7,6 +7,7 @@ import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { requireWithinLimit } from '#lib/services/people/throttle.ts'
 
 export const POST = visitorEndpoint({
+  effect: 'none',
   summary: 'Open an account as a new user',
   body: signUpRequest,
   response: AccountOpened,

@@ -5,6 +5,7 @@ import { requeueJobs } from '#lib/views/admin/requeue.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Requeue one stuck job, or all of a kind',
   body: requeueRequest,
   response: JobsRequeued,

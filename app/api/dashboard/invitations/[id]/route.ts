@@ -5,6 +5,7 @@ import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
 
 export const DELETE = endpoint({
   method: 'DELETE',
+  effect: 'none',
   summary: 'Revoke an invitation',
   allow: 'members:write',
   proof: 'required',

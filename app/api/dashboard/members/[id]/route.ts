@@ -8,6 +8,7 @@ import { createTokenSettlement } from '#lib/rooms/tokens/settle.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',
+  effect: 'role',
   summary: 'Change the role of a member',
   allow: 'members:write',
   proof: 'required',
@@ -23,6 +24,7 @@ export const PATCH = endpoint({
 
 export const DELETE = endpoint({
   method: 'DELETE',
+  effect: 'removal',
   summary: 'Remove a member',
   allow: 'members:write',
   proof: 'required',

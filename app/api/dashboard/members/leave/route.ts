@@ -5,6 +5,7 @@ import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Leave the account',
   allow: 'members:leave',
   proof: 'required',

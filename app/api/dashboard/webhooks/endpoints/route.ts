@@ -17,6 +17,7 @@ export const GET = endpoint({
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'receiver',
   summary: 'Create an endpoint and show its secret',
   allow: 'webhooks:write',
   proof: 'required',

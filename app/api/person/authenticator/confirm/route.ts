@@ -5,6 +5,7 @@ import { FactorAdded } from '#lib/services/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Activate an authenticator app with its first code',
   body: codeProof,
   response: FactorAdded,

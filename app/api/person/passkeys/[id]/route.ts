@@ -6,6 +6,7 @@ import { EmptyResponse } from '#lib/services/people/wire.ts'
 
 export const DELETE = userEndpoint({
   method: 'DELETE',
+  effect: 'none',
   summary: 'Remove a passkey',
   response: EmptyResponse,
   errorCodes: ['factor_not_found'],

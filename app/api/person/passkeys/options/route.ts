@@ -4,6 +4,7 @@ import { PasskeyOptions } from '#lib/services/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Read the options for creating a passkey',
   response: PasskeyOptions,
   errorCodes: ['limit_reached'],

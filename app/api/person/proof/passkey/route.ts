@@ -4,6 +4,7 @@ import { PasskeyOptions } from '#lib/services/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Read the options for confirming the identity with a passkey',
   response: PasskeyOptions,
   proof: { notRequired: 'This request begins a proof.' },

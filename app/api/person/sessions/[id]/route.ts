@@ -4,6 +4,7 @@ import { endDevice } from '#lib/services/people/devices.ts'
 
 export const DELETE = userEndpoint({
   method: 'DELETE',
+  effect: 'none',
   summary: 'Sign out one device',
   response: z.object({ data: z.object({}) }),
   errorCodes: ['session_not_found'],

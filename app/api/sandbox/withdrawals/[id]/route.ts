@@ -6,6 +6,7 @@ import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Decide a withdrawal at the simulated bank',
   description:
     'Test mode only. Approves or rejects a `pending` withdrawal, such as one to a key that begins with `hold@`.',

@@ -9,6 +9,7 @@ import { createdRefundToWire, RefundCreated, RefundPage } from '#lib/rooms/charg
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'refund',
   summary: 'Refund a charge',
   description:
     'Returns the rest of a paid charge, or a part of it, to the payer, within 90 days of the payment. The amount is held at once. The events `transaction.refunded` and `transaction.refund_failed` report the outcome.',

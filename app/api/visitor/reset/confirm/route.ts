@@ -4,6 +4,7 @@ import { confirmReset } from '#lib/services/people/reset.ts'
 import { resetConfirmation } from '#lib/services/people/schema.ts'
 
 export const POST = visitorEndpoint({
+  effect: 'none',
   summary: 'Set a new password with a reset link',
   body: resetConfirmation,
   response: z.object({ data: z.object({}) }),

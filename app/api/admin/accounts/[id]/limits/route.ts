@@ -7,6 +7,7 @@ import { accountLimits } from '#lib/rooms/accounts/schema.ts'
 
 export const PUT = adminEndpoint({
   method: 'PUT',
+  effect: 'none',
   summary: 'Set the live-mode limits of an account',
   body: accountLimits,
   response: z.object({ data: accountLimits }),

@@ -7,6 +7,7 @@ import { AccountStatusChange } from '#lib/views/admin/wire.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Suspend an account',
   body: reasonRequest,
   response: AccountStatusChange,

@@ -5,6 +5,7 @@ import { DocumentRead } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'document',
   summary: 'Reveal the payer’s document, recorded in the audit log',
   allow: 'documents:reveal',
   proof: 'required',

@@ -6,6 +6,7 @@ import { TokenRead } from '#lib/rooms/tokens/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Confirm a token that exceeds the role of its issuer, and become its issuer',
   allow: 'tokens:adopt',
   proof: 'required',

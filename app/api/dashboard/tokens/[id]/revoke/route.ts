@@ -7,6 +7,7 @@ import { TokenRead } from '#lib/rooms/tokens/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Revoke a token',
   allow: 'tokens:write',
   proof: 'required',

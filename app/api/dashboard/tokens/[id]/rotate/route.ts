@@ -7,6 +7,7 @@ import { TokenIssued } from '#lib/rooms/tokens/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'token_value',
   summary: 'Rotate a token and show the new one once',
   allow: 'tokens:write',
   proof: 'required',

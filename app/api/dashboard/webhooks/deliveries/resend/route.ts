@@ -19,6 +19,7 @@ export const GET = endpoint({
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Resend the failed deliveries of a period',
   allow: 'webhooks:write',
   proof: {

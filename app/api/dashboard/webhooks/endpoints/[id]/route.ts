@@ -18,6 +18,7 @@ export const GET = endpoint({
 
 export const PATCH = endpoint({
   method: 'PATCH',
+  effect: 'receiver',
   summary: 'Change the URL, the event types or the documents of an endpoint',
   allow: 'webhooks:write',
   proof: 'required',
@@ -34,6 +35,7 @@ export const PATCH = endpoint({
 
 export const DELETE = endpoint({
   method: 'DELETE',
+  effect: 'none',
   summary: 'Delete an endpoint',
   allow: 'webhooks:write',
   proof: { notRequired: 'It sends no data anywhere; the events stay readable through the API.' },

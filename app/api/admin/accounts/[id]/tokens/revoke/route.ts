@@ -7,6 +7,7 @@ import { reasonRequest } from '#lib/views/admin/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Revoke all tokens of an account',
   body: reasonRequest,
   response: z.object({ data: z.object({ revoked: z.int() }) }),

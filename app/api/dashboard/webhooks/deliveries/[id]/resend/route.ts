@@ -6,6 +6,7 @@ import { DeliveryResent } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Resend a delivery',
   allow: 'webhooks:write',
   proof: {

@@ -6,6 +6,7 @@ import { EndpointRead } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Disable an endpoint and pause its deliveries',
   allow: 'webhooks:write',
   proof: {

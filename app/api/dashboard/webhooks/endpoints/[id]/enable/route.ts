@@ -7,6 +7,7 @@ import { EndpointEnabled } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Enable an endpoint and, unless declined, send the missed events',
   allow: 'webhooks:write',
   proof: { notRequired: 'It sends events to the stored URL only; a new URL requires a proof.' },

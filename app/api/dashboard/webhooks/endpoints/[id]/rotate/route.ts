@@ -5,6 +5,7 @@ import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Rotate the secret of an endpoint',
   allow: 'webhooks:write',
   proof: 'required',

@@ -18,6 +18,7 @@ const sampleOf = eventSamples(
 
 export const POST = endpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Send a test event to an endpoint and return its response',
   allow: 'webhooks:write',
   proof: { notRequired: 'It sends sample data only, to the stored URL.' },

@@ -6,6 +6,7 @@ import { reasonRequest } from '#lib/views/admin/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',
+  effect: 'document',
   summary: 'Reveal a payer’s document, recorded in the audit log of the account',
   body: reasonRequest,
   response: DocumentRead,

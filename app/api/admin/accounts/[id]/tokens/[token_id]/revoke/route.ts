@@ -6,6 +6,7 @@ import { reasonRequest } from '#lib/views/admin/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',
+  effect: 'none',
   summary: 'Revoke a token',
   body: reasonRequest,
   response: z.object({ data: z.object({ id: z.string(), was_in_force: z.boolean() }) }),

@@ -1,0 +1,214 @@
+import { Invariant } from '#lib/base/invariant.ts'
+import {
+  type AnyPermission,
+  hasPermission,
+  listPermissions,
+  PERMISSIONS,
+  type Permission,
+  ROLES,
+  type Role,
+} from '#lib/services/people/roles.ts'
+import {
+  type Caller,
+  type Choice,
+  choicesOf,
+  isGranted,
+  mayCall,
+  type Operation,
+  RULES,
+  type Rules,
+} from '#lib/testing/effects.ts'
+
+/** What an attacker may hold. A link gives its role; a receiver is a URL to which events are sent. */
+type Item =
+  | `session ${Role}`
+  | `token ${Permission}`
+  | `link ${Role}`
+  | 'full receiver'
+  | 'masked receiver'
+  | 'admin'
+const ITEMS: readonly Item[] = [
+  ...ROLES.map(role => `session ${role}` as const),
+  ...PERMISSIONS.map(name => `token ${name}` as const),
+  ...ROLES.map(role => `link ${role}` as const),
+  ...(['full receiver', 'masked receiver', 'admin'] as const),
+]
+
+/** Something that nobody may reach without a right to it. */
+type Reached = Item | 'withdrawal' | 'refund' | 'document' | 'membership'
+const REACHED: readonly Reached[] = [...ITEMS, 'withdrawal', 'refund', 'document', 'membership']
+const BITS = new Map(REACHED.map((one, index) => [one, 1 << index]))
+
+/** The items held, one bit each. All tokens count as one with all their permissions. */
+type State = number
+
+const bitsOf = (list: readonly Reached[]) =>
+  list.reduce((bits, one) => bits | (BITS.get(one) ?? 0), 0)
+const listOf = (bits: number) => REACHED.filter(one => (bits & bitsOf([one])) !== 0)
+export const stateOf = (...items: Item[]): State => bitsOf(items)
+const holds = (state: State, item: Item) => (state & bitsOf([item])) !== 0
+
+interface Step {
+  name: string
+  next: State
+  /** Bits of what the step reaches. */
+  reached: number
+}
+
+const callers = new Map<State, Caller[]>()
+
+function callersOf(state: State): Caller[] {
+  const known = callers.get(state)
+  if (known) return known
+  const permissions = PERMISSIONS.filter(name => holds(state, `token ${name}`))
+  const roles = ROLES.filter(role => holds(state, `session ${role}`))
+  const found: Caller[] = [
+    ...roles.map(role => ({ kind: 'member' as const, role })),
+    ...(permissions.length > 0 ? [{ kind: 'token' as const, permissions }] : []),
+    { kind: holds(state, 'admin') ? 'admin' : 'person' },
+    { kind: 'visitor' },
+  ]
+  callers.set(state, found)
+  return found
+}
+
+/** Returns what a granted call adds to the state and what it reaches at once. */
+function effectOf(
+  state: State,
+  { effect, returnsCharges }: Operation,
+  caller: Caller,
+  choice: Choice,
+): { gained?: Item; reached?: Reached } {
+  switch (effect) {
+    case 'withdrawal':
+    case 'refund':
+    case 'document':
+      return { reached: effect }
+    case 'new_token':
+    case 'token_value':
+      return { gained: `token ${choice as Permission}` }
+    case 'receiver':
+      return choice === 'full'
+        ? { gained: 'full receiver', reached: 'document' }
+        : { gained: 'masked receiver' }
+    case 'invitation':
+      return { gained: `link ${choice as Role}`, reached: 'membership' }
+    case 'role':
+      return { gained: `session ${choice as Role}`, reached: 'membership' }
+    case 'joining':
+      return holds(state, `link ${choice as Role}`) ? { gained: `session ${choice as Role}` } : {}
+    case 'removal':
+      return { reached: 'membership' }
+    case 'none':
+    case undefined: {
+      const readsFully = caller.kind === 'token' && caller.permissions.includes('payers:read')
+      return returnsCharges && readsFully ? { reached: 'document' } : {}
+    }
+    default:
+      throw new Invariant(`the effect ${effect satisfies never} has no meaning in the graph`)
+  }
+}
+
+function* stepsFrom(state: State, operations: readonly Operation[], rules: Rules): Generator<Step> {
+  for (const operation of operations)
+    for (const caller of callersOf(state)) {
+      if (!mayCall(operation, caller)) continue
+      for (const choice of choicesOf(operation)) {
+        if (!isGranted(operation, caller, choice, rules)) continue
+        const { gained, reached } = effectOf(state, operation, caller, choice)
+        if (!gained && !reached) continue
+        const name = choice ? `${operation.name} (${choice})` : operation.name
+        const gainedBit = gained ? stateOf(gained) : 0
+        const reachedBits = gainedBit | (reached ? bitsOf([reached]) : 0)
+        yield { name, next: state | gainedBit, reached: reachedBits }
+      }
+    }
+}
+
+const rights = new Map<State, number>()
+
+/** Returns the bits of what the items of a state entitle to. */
+function rightsOf(state: State): number {
+  const known = rights.get(state)
+  if (known) return known
+  const roles = ROLES.filter(
+    role => holds(state, `session ${role}`) || holds(state, `link ${role}`),
+  )
+  const tokens = PERMISSIONS.filter(name => holds(state, `token ${name}`))
+  const all = new Set<AnyPermission>([...tokens, ...roles.flatMap(listPermissions)])
+  const isOwner = roles.some(role => hasPermission(role, 'members:write'))
+  const mayRead = all.has('payers:read') || all.has('documents:reveal')
+  const found = bitsOf([
+    ...ITEMS.filter(item => holds(state, item)),
+    ...PERMISSIONS.filter(name => all.has(name)).map(name => `token ${name}` as const),
+    ...roles.map(role => `session ${role}` as const),
+    ...(all.has('webhooks:write') || all.has('transactions:write')
+      ? ['masked receiver' as const]
+      : []),
+    ...(all.has('withdrawals:write') ? ['withdrawal' as const] : []),
+    ...(all.has('refunds:write') ? ['refund' as const] : []),
+    ...(mayRead ? (['document', 'full receiver'] as const) : []),
+    ...(holds(state, 'full receiver') || holds(state, 'admin') ? ['document' as const] : []),
+    ...(isOwner
+      ? (['membership', ...ITEMS.filter(item => /^(link|session)/.test(item))] as const)
+      : []),
+  ])
+  rights.set(state, found)
+  return found
+}
+
+const relevant = (operations: readonly Operation[]) =>
+  operations.filter(({ effect, returnsCharges }) => (effect ?? 'none') !== 'none' || returnsCharges)
+
+/** Returns the shortest path from a state to something that it has no right to, if there is one. */
+export function findPath(
+  start: State,
+  wanted: Reached,
+  operations: readonly Operation[],
+  rules = RULES,
+): string[] | undefined {
+  const table = relevant(operations)
+  const wantedBit = bitsOf([wanted]) & ~rightsOf(start)
+  const paths = new Map<State, string[]>([[start, []]])
+  for (const [state, path] of paths)
+    for (const { name, next, reached } of stepsFrom(state, table, rules)) {
+      if ((reached & wantedBit) !== 0) return [...path, name]
+      if (!paths.has(next)) paths.set(next, [...path, name])
+    }
+  return undefined
+}
+
+/** A role or none, with any tokens, at most one receiver and one link; and an admin. */
+function listStarts(): State[] {
+  const oneOf = (states: State[], items: (Item | null)[]) =>
+    states.flatMap(state => items.map(item => (item ? state | stateOf(item) : state)))
+  const roles = oneOf([0], [null, ...ROLES.map(role => `session ${role}` as const)])
+  const tokens = PERMISSIONS.reduce((states, name) => oneOf(states, [null, `token ${name}`]), roles)
+  const receivers = oneOf(tokens, [null, 'full receiver', 'masked receiver'])
+  return [
+    ...oneOf(receivers, [null, ...ROLES.map(role => `link ${role}` as const)]),
+    stateOf('admin'),
+  ]
+}
+
+/**
+ * Walks all states that the starts reach, each once, and returns the steps that reach something
+ * beyond the rights of their state or add a right. No such step: no path from any state exists.
+ */
+export function walkStates(operations: readonly Operation[], rules = RULES) {
+  const table = relevant(operations)
+  const states = new Set(listStarts())
+  const gains = new Set<string>()
+  let transitions = 0
+  for (const state of states) {
+    // Whoever has every right, as an owner has, can gain nothing.
+    if ((rightsOf(state) | bitsOf(['admin'])) === bitsOf(REACHED)) continue
+    for (const { name, next, reached } of stepsFrom(state, table, rules)) {
+      transitions++
+      states.add(next)
+      const beyond = (reached | rightsOf(next)) & ~rightsOf(state)
+      if (beyond !== 0) for (const one of listOf(beyond)) gains.add(`${name}: ${one}`)
+    }
+  }
+  return { states: states.size, transitions, gains: [...gains] }
+}
