@@ -42,7 +42,7 @@ test('a token is created, shown once, used, revoked and then refused', async ({
 
   await page.getByRole('link', { name: 'Já copiei' }).click()
   const row = page.getByTestId('token-row').filter({ hasText: 'ERP da matriz' })
-  await expect(row).toContainText('3 de 7: ver saldo, ler cobranças, criar cobranças')
+  await expect(row).toContainText('3 de 8: ver saldo, ler cobranças, criar cobranças')
   await expect(row).toContainText(`${token.slice(0, 20)}…${token.slice(-4)}`)
   expect(await page.content()).not.toContain(token)
 
@@ -65,8 +65,9 @@ test('a developer is offered only what the role holds', async ({ page, context }
   await expect(operators.getByRole('button', { name: 'Trocar' })).toHaveCount(0)
   await page.getByRole('link', { name: 'Criar token' }).click()
   await expect(page.getByRole('checkbox')).toHaveCount(5)
-  await expect(page.getByRole('checkbox', { name: /saques: tira dinheiro/ })).toHaveCount(0)
-  await expect(page.getByText('O seu papel não pode devolver nem sacar')).toBeVisible()
+  for (const name of [/saques: tira dinheiro/, /CPF ou CNPJ/])
+    await expect(page.getByRole('checkbox', { name })).toHaveCount(0)
+  await expect(page.getByText('O seu papel não pode devolver, sacar nem ver o CPF')).toBeVisible()
   await page.getByLabel('Nome').fill('Do desenvolvedor')
   await page.getByRole('button', { name: 'Criar token' }).click()
   expect(await fetchStatus(await readShownToken(page))).toBe(200)

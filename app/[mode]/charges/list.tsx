@@ -11,7 +11,7 @@ import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
-import { IfAllowed } from '#components/nav/permissions.tsx'
+import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
 import { ChargeRows } from '#components/status/charge-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
@@ -54,10 +54,11 @@ export function ChargeList({ apiParams, filters, initialData }: ChargeListProps)
 function NoCharges({ clear }: { clear: (() => void) | null }) {
   const t = useTranslations('charges')
   const { scope } = useApi()
+  const hint = useHasPermission()('payers:read') ? 'noneFitText' : 'noneFitMasked'
   return (
     <Sheet>
       {clear ? (
-        <NoMatches title={t('noneFit')} text={t('noneFitText')} clear={clear} />
+        <NoMatches title={t('noneFit')} text={t(hint)} clear={clear} />
       ) : (
         <EmptyState icon={QrCode} title={t('none')} text={t('noneText')}>
           <IfAllowed permission="transactions:write">
@@ -84,9 +85,10 @@ type FiltersProps = Pick<ReturnType<typeof useFilters>, 'get' | 'set'>
 
 function ChargeFilters({ get, set }: FiltersProps) {
   const t = useTranslations('charges')
+  const label = t(useHasPermission()('payers:read') ? 'search' : 'searchMasked')
   return (
     <div className="mb-3 flex flex-wrap items-center gap-2">
-      <SearchFilter label={t('search')} value={get('q')} onSearch={q => set({ q }, true)} />
+      <SearchFilter label={label} value={get('q')} onSearch={q => set({ q }, true)} />
       <PeriodFilter get={get} set={set} />
       <AmountFilter get={get} set={set} />
       <StatusChips chosen={get('status')} onChoose={status => set({ status })} />

@@ -14,7 +14,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
 import { canSeeSentBodies } from '#lib/services/people/roles.ts'
-import { readDelivery, readDeliveryMasked } from '#lib/services/webhooks/delivery-queries.ts'
+import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
 import { listEndpoints } from '#lib/services/webhooks/queries.ts'
 import { countFailed } from '#lib/services/webhooks/resend.ts'
 import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
@@ -79,8 +79,7 @@ async function countResendable(accountId: string, mode: Mode, query: DeliveriesQ
 }
 
 async function findDelivery({ id: accountId, role }: SessionAccount, mode: Mode, id: string) {
-  const read = canSeeSentBodies(role) ? readDelivery : readDeliveryMasked
-  return read(accountId, mode, id).catch(error => {
+  return readDelivery(accountId, mode, id, canSeeSentBodies(role)).catch(error => {
     if (isTrocoError(error) && error.code === 'delivery_not_found') notFound()
     throw error
   })

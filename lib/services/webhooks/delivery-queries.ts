@@ -5,7 +5,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { CLOCK_SKEW_MS, isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { maskBody } from '#lib/services/webhooks/documents.ts'
+import { maskAttempt } from '#lib/services/webhooks/documents.ts'
 import { pausesAfterS } from '#lib/services/webhooks/schedule.ts'
 import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
 import { type DeliveryStatus, matchEventTypes, NO_ENDPOINT } from '#lib/services/webhooks/states.ts'
@@ -32,7 +32,7 @@ const columns = Prisma.sql`
   ${utc('d.created_at')}, ${utc('d.updated_at')}`
 const deliveryAsJson = asJson(columns)
 const deliveryWithAttemptCountAsJson = asJson(
-  Prisma.sql`${columns}, d.attempts - d.attempts_before AS tried`,
+  Prisma.sql`${columns}, d.attempts - d.attempts_before AS tried, d.resource->>'client_doc' AS document`,
 )
 
 const lateralJoins = Prisma.sql`
@@ -123,24 +123,18 @@ function periodSql(accountId: string, mode: Mode, query: DeliveriesQuery): Prism
     ${sqlIfDefined(to, Prisma.sql`AND d.created_at < ${to}::timestamptz`)}`
 }
 
-/** Masks documents for roles that may not see them. Others get the exact, signed bytes. */
-export async function readDeliveryMasked(accountId: string, mode: Mode, id: string) {
-  const delivery = await readDelivery(accountId, mode, id)
-  const attempts = delivery.attempts.map(attempt => ({
-    ...attempt,
-    request_body: attempt.request_body && maskBody(attempt.request_body),
-  }))
-  return { ...delivery, attempts }
-}
-
-/** Reads a delivery with all attempts. An attempt without a stored body sent the one before it. */
+/**
+ * Reads a delivery with all attempts. An attempt without a stored body sent the one before it. Masks
+ * documents for roles that may not see them; others get the exact, signed bytes.
+ */
 export async function readDelivery(
   accountId: string,
   mode: Mode,
   id: string,
+  showsDocuments: boolean,
 ): Promise<Delivery & { attempts: Attempt[]; later_pauses_s: number[] }> {
   const [row] = isUuid(id)
-    ? await queryRows<Delivery & { tried: number }>(Prisma.sql`
+    ? await queryRows<Delivery & { tried: number; document: string | null }>(Prisma.sql`
         SELECT ${deliveryWithAttemptCountAsJson}::text AS json FROM (
           SELECT d.*, e.type, e.resource FROM deliveries d
           JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
@@ -148,14 +142,15 @@ export async function readDelivery(
           ${lateralJoins}`)
     : []
   if (!row) throw refuse('delivery_not_found')
-  const { tried, ...delivery } = row
+  const { tried, document, ...delivery } = row
   const rows = await queryRows<Attempt & { created_at: string }>(Prisma.sql`
     SELECT ${attemptAsJson}::text AS json FROM delivery_attempts a
     WHERE a.account_id = ${accountId}::uuid AND a.delivery_id = ${id}::uuid ORDER BY a.number`)
   let request_body = rows.find(attempt => attempt.request_body !== null)?.request_body ?? null
   const attempts = rows.map(({ created_at: at, ...attempt }) => {
     request_body = attempt.request_body ?? request_body
-    return { ...attempt, at, request_body }
+    const shown = { ...attempt, at, request_body }
+    return showsDocuments ? shown : maskAttempt(shown, document)
   })
   const target = delivery.endpoint_id === null ? 'resource' : 'endpoint'
   const later_pauses_s = delivery.status === 'pending' ? pausesAfterS(target, tried + 1) : []

@@ -1,7 +1,8 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { maskTaxId } from '#lib/base/pix/tax-id.ts'
+import { maskTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
+import type { Attempt } from '#lib/services/webhooks/wire.ts'
 
 type Recipient = Pick<DueDelivery, 'accountId' | 'endpointId' | 'event'>
 
@@ -42,4 +43,21 @@ export function maskBody(text: string): string {
   transaction.client_doc = maskTaxId(transaction.client_doc)
   if (client) client.doc = maskTaxId(client.doc)
   return JSON.stringify(body)
+}
+
+type Attempted = Pick<Attempt, 'request_body' | 'response_body' | 'response_headers'>
+
+/** Masks a document in what an attempt sent and received: a receiver may repeat the request. */
+export function maskAttempt<Row extends Attempted>(attempt: Row, document: string | null): Row {
+  if (document === null) return attempt
+  // Up to four characters between two digits, for punctuation that a receiver escapes, as in `\\/`.
+  const anyNotation = new RegExp([...normalizeTaxId(document)].join('[^0-9A-Za-z]{0,4}'), 'gi')
+  const mask = (text: string) => text.replaceAll(anyNotation, maskTaxId(document))
+  const { request_body, response_body, response_headers } = attempt
+  return {
+    ...attempt,
+    request_body: request_body && mask(request_body),
+    response_body: response_body && mask(response_body),
+    response_headers: response_headers && JSON.parse(mask(JSON.stringify(response_headers))),
+  }
 }

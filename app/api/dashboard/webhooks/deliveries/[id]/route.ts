@@ -1,6 +1,6 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { canSeeSentBodies } from '#lib/services/people/roles.ts'
-import { readDelivery, readDeliveryMasked } from '#lib/services/webhooks/delivery-queries.ts'
+import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
 import { DeliveryRead } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
@@ -10,7 +10,7 @@ export const GET = endpoint({
   response: DeliveryRead,
   errorCodes: ['delivery_not_found'],
   async handle({ account, mode, params: { id = '' } }) {
-    const read = canSeeSentBodies(account.role) ? readDelivery : readDeliveryMasked
-    return { data: await read(account.id, mode, id) }
+    const showsDocuments = canSeeSentBodies(account.role)
+    return { data: await readDelivery(account.id, mode, id, showsDocuments) }
   },
 })
