@@ -57,6 +57,8 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
     challenge_ended: t('problem.challenge_ended'),
     passkey: t('problem.passkey'),
     busy: t('problem.busy'),
+    locked: t('problem.locked', { time: '{time}' }),
+    locked_code: t('problem.locked_code', { time: '{time}' }),
     cookies: t('problem.cookies', { address: env().PUBLIC_URL }),
     failed: t('problem.failed'),
   }

@@ -6,6 +6,7 @@ import { SecondStep, type SecondStepLabels } from '#app/login/second-step.tsx'
 import {
   type PendingSecondStep,
   type SignInOutcome,
+  type SignInWait,
   signIn,
   signInWithPasskey,
 } from '#components/form/auth-calls.ts'
@@ -23,7 +24,8 @@ interface SignInFormProps {
     passkey: string
     step: SecondStepLabels
   }
-  problems: Record<Exclude<SignInOutcome, 'ok'> | 'passkey', string>
+  /** Sentences; `{time}` in those about too many attempts stands for the time to wait. */
+  problems: Record<Exclude<SignInOutcome, 'ok'> | 'passkey' | 'locked' | 'locked_code', string>
   next: string
   /** Second step that is still required after returning from a provider. */
   initialStep: PendingSecondStep | null
@@ -32,6 +34,7 @@ interface SignInFormProps {
 
 export function SignInForm({ labels, problems, next, initialStep, children }: SignInFormProps) {
   const [problem, setProblem] = useState<keyof typeof problems | null>(null)
+  const [waitS, setWaitS] = useState(0)
   const [step, setStep] = useState<PendingSecondStep | null>(initialStep)
   const [email, setEmail] = useState('')
   const [isBusy, setBusy] = useState(false)
@@ -44,7 +47,7 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
   }, [problem])
 
   async function attempt(
-    signInCall: () => Promise<SignInOutcome | PendingSecondStep | null>,
+    signInCall: () => Promise<SignInOutcome | SignInWait | PendingSecondStep | null>,
     isPasskey = false,
   ) {
     setBusy(true)
@@ -52,6 +55,10 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
     // Full page load, because the cached data may belong to another user.
     if (outcome === 'ok') return location.assign(next)
     setBusy(false)
+    if (outcome !== null && typeof outcome === 'object' && 'waitS' in outcome) {
+      setWaitS(outcome.waitS)
+      return setProblem(step ? 'locked_code' : 'locked')
+    }
     if (outcome !== null && typeof outcome === 'object') {
       setProblem(null)
       return setStep(outcome)
@@ -72,7 +79,7 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
 
   const notice = problem ? (
     <Notice tone="bad" icon={CircleAlert} role="alert">
-      {problems[problem]}
+      {problems[problem].replace('{time}', formatWait(waitS))}
     </Notice>
   ) : null
   if (step) {
@@ -143,6 +150,11 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
       {children}
     </>
   )
+}
+
+/** Formats a wait with units that are the same in both languages. */
+function formatWait(seconds: number): string {
+  return seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`
 }
 
 function findPasswordInput(form: HTMLFormElement | null) {

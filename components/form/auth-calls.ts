@@ -7,7 +7,8 @@ export interface PendingSecondStep {
 }
 
 // wrong: e-mail or password, or unknown passkey. wrong_code: another attempt is allowed.
-// challenge_ended: expired or too many attempts. cookies: none stored, or Troco at another origin.
+// challenge_ended: expired or too many attempts. busy: too many sign-ins are being checked.
+// cookies: none stored, or Troco at another origin.
 export type SignInOutcome =
   | 'ok'
   | 'wrong'
@@ -17,10 +18,15 @@ export type SignInOutcome =
   | 'cookies'
   | 'failed'
 
+/** Refusal after too many attempts. */
+export interface SignInWait {
+  waitS: number
+}
+
 /** Signs in; the server sets an HTTP-only cookie. Returns the second step if one is required. */
 export async function signIn(
   fields: Record<string, string>,
-): Promise<SignInOutcome | PendingSecondStep> {
+): Promise<SignInOutcome | SignInWait | PendingSecondStep> {
   try {
     const response = await post('/api/auth/callback/credentials', fields)
     const result = (await response.json()) as Partial<PendingSecondStep> & {
@@ -30,7 +36,8 @@ export async function signIn(
     if (result.challenge) return { challenge: result.challenge, methods: result.methods ?? [] }
     if (result.error === 'wrong_code' || result.error === 'challenge_ended') return result.error
     if (response.status === 401) return 'wrong'
-    if (response.status === 429) return 'busy'
+    if (response.status === 429) return readWait(response)
+    if (response.status === 503 && response.headers.has('retry-after')) return 'busy'
     // The request was refused as cross-origin; the `cookies` message names the address to use.
     if (response.status === 403) return 'cookies'
     if (!response.ok) return 'failed'
@@ -43,12 +50,12 @@ export async function signIn(
 /** Signs in with a passkey. Returns null if the user cancels. */
 export async function signInWithPasskey(
   step: PendingSecondStep | null,
-): Promise<SignInOutcome | PendingSecondStep | null> {
+): Promise<SignInOutcome | SignInWait | PendingSecondStep | null> {
   try {
     const body = JSON.stringify(step ? { challenge: step.challenge } : {})
     const headers = { 'content-type': 'application/json' }
     const response = await fetch('/api/visitor/passkey', { method: 'POST', headers, body })
-    if (!response.ok) return response.status === 429 ? 'busy' : 'failed'
+    if (!response.ok) return response.status === 429 ? readWait(response) : 'failed'
     const { requestPasskey } = await import('#components/proof/passkey-calls.ts')
     const proof = await requestPasskey((await response.json()).data)
     if (!proof) return null
@@ -77,6 +84,10 @@ export async function signOut(): Promise<boolean> {
   } catch {
     return false
   }
+}
+
+function readWait(response: Response): SignInWait {
+  return { waitS: Number(response.headers.get('retry-after') ?? 60) }
 }
 
 async function post(path: string, fields: Record<string, string>): Promise<Response> {

@@ -22,6 +22,7 @@ type Purpose =
   | 'recovery-codes'
   | 'mails'
   | 'audit-links'
+  | 'known-devices'
 type SealPurpose = Extract<Purpose, 'webhook-secrets' | 'second-factors' | 'mails'>
 
 const NONCE_BYTES = 12

@@ -18,6 +18,7 @@ import {
 } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { json, resultResponse } from '#lib/edge/http/response.ts'
+import { deviceCookieHeader } from '#lib/edge/session/device-cookie.ts'
 import { type ProofRule, requireProof } from '#lib/edge/session/proof.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
@@ -33,6 +34,8 @@ interface Call<Body, Query, User> {
   userAgent: string | null
   /** The Origin header, empty if absent. Verified to be this site's own only for writes. */
   origin: string
+  /** Makes this browser a known device of the user, in place of earlier marks of the user. */
+  rememberDevice: (userId: string) => void
 }
 
 interface AccountlessDetails<Body, Query, User> {
@@ -123,9 +126,13 @@ function createEndpoint<User extends SessionUser | null>(
     const { params, ip } = incoming
     const userAgent = incoming.header('user-agent')
     const origin = incoming.header('origin') ?? ''
-    return resultResponse(
-      await declared.handle({ user, body, query, params, ip, userAgent, origin }),
-    )
+    const cookies: Record<string, string> = {}
+    const rememberDevice = (userId: string) => {
+      cookies['set-cookie'] = deviceCookieHeader(userId, incoming.header('cookie') ?? '')
+    }
+    const call = { user, body, query, params, ip, userAgent, origin, rememberDevice }
+    const response = resultResponse(await declared.handle(call))
+    return { ...response, headers: { ...response.headers, ...cookies } }
   }
   const serve = (incoming: HttpRequest) => respondTo(incoming, 'field_messages', respond)
   const { method, proof, effect, response, body, query } = declared

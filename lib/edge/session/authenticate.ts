@@ -1,7 +1,10 @@
 import { db } from '#lib/base/db/client.ts'
+import { isTrocoError, refuse } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { rehashIfOutdated } from '#lib/services/people/change-password.ts'
-import { verifyPassword } from '#lib/services/people/password.ts'
+import { requireHashPlace } from '#lib/services/people/hash-queue.ts'
+import { findKnownDevice } from '#lib/services/people/known-device.ts'
+import { knownCaller, unknownCaller, verifyPassword } from '#lib/services/people/password.ts'
 import { normalizeEmail } from '#lib/services/people/schema.ts'
 import {
   countSignInAttempt,
@@ -11,8 +14,11 @@ import {
 
 /** Error code in next-auth's response for a failure of the server. */
 const UNAVAILABLE = 'Unavailable'
+/** Error code while too many passwords wait for their check. */
+const BUSY = 'Busy'
+const BUSY_RETRY_AFTER_S = '2'
 /** Error code after too many failed sign-ins, followed by the seconds to wait. */
-export const THROTTLED = 'Throttled-'
+const THROTTLED = 'Throttled-'
 
 export interface AuthenticatedUser {
   id: string
@@ -20,22 +26,49 @@ export interface AuthenticatedUser {
   name: string
 }
 
+/** Browser that signs in: its address, null if unknown, and its marks of known devices. */
+export interface SignInCaller {
+  address: string | null
+  marks?: string
+}
+
 /** Unknown e-mail, wrong password and disabled user get the same response after the same time. */
 export async function authenticateByPassword(
-  attempt: SignInAttempt,
+  { email: typedEmail, address, marks = '' }: SignInCaller & { email: string },
   password: string,
 ): Promise<AuthenticatedUser | null> {
   try {
-    const email = normalizeEmail(attempt.email) ?? ''
-    const counted = { ...attempt, email }
-    const waitS = await countSignInAttempt(counted)
-    if (waitS !== null) throw new Error(THROTTLED + waitS)
-    const user = await findUserByPassword(email, password)
-    if (user) await uncountSignInAttempt(counted)
-    return user
+    const email = normalizeEmail(typedEmail) ?? ''
+    const owner = marks === '' ? null : await findUser(email)
+    const device = owner && findKnownDevice(owner, marks)
+    const attempt = { email, address, device }
+    const caller = owner && device ? knownCaller(owner.id) : unknownCaller(address)
+    requireHashPlace(caller)
+    const retryAfterS = await countSignInAttempt(attempt)
+    if (retryAfterS !== null) throw refuse('too_many_requests', { retryAfterS })
+    return await checkPassword(attempt, password, caller)
   } catch (error) {
     throw toSignInError(error)
   }
+}
+
+async function checkPassword(
+  attempt: SignInAttempt,
+  password: string,
+  caller: Parameters<typeof requireHashPlace>[0],
+): Promise<AuthenticatedUser | null> {
+  const user = await findUser(attempt.email)
+  try {
+    const isCorrect = await verifyPassword(password, user?.passwordHash ?? null, caller)
+    if (!user || !isCorrect || user.disabledAt) return null
+  } catch (error) {
+    // Without a place in the queue, no password was checked.
+    await uncountSignInAttempt(attempt)
+    throw error
+  }
+  await uncountSignInAttempt(attempt)
+  await rehashIfOutdated(user, password)
+  return { id: user.id, email: user.email, name: user.name }
 }
 
 /** Maps a failed sign-in: 401, 429 after too many attempts, or 503 for a failure of the server. */
@@ -44,29 +77,27 @@ export function signInFailureInit(
   headers: Headers,
 ): { status: number; headers: Headers } {
   const waitS = text.match(`error=${THROTTLED}(\\d+)`)?.[1]
-  if (waitS) headers.set('retry-after', waitS)
-  return { status: waitS ? 429 : text.includes(`error=${UNAVAILABLE}`) ? 503 : 401, headers }
+  const isBusy = text.includes(`error=${BUSY}`)
+  if (waitS || isBusy) headers.set('retry-after', waitS ?? BUSY_RETRY_AFTER_S)
+  const isFailed = isBusy || text.includes(`error=${UNAVAILABLE}`)
+  return { status: waitS ? 429 : isFailed ? 503 : 401, headers }
 }
 
 /** Converts an error to one that next-auth may show; an unexpected one is logged. */
 export function toSignInError(error: unknown): Error {
-  const knownError = error instanceof Error ? error : null
-  if (
-    knownError &&
-    (knownError.message === UNAVAILABLE || knownError.message.startsWith(THROTTLED))
-  )
-    return knownError
+  if (error instanceof Error && error.cause === SHOWN) return error
+  const code = isTrocoError(error) ? error.code : null
+  if (isTrocoError(error) && code === 'too_many_requests') {
+    return new Error(`${THROTTLED}${error.retryAfterS ?? 1}`, { cause: SHOWN })
+  }
+  if (code === 'service_unavailable') return new Error(BUSY, { cause: SHOWN })
   log().error({ err: error }, 'sign-in failed with an internal error')
-  return new Error(UNAVAILABLE)
+  return new Error(UNAVAILABLE, { cause: SHOWN })
 }
 
-async function findUserByPassword(
-  email: string,
-  password: string,
-): Promise<AuthenticatedUser | null> {
-  const user = email === '' ? null : await db().user.findUnique({ where: { email } })
-  const isCorrect = await verifyPassword(password, user?.passwordHash ?? null)
-  if (!user || !isCorrect || user.disabledAt) return null
-  await rehashIfOutdated(user, password)
-  return { id: user.id, email: user.email, name: user.name }
+/** Cause of the errors that may be shown. */
+const SHOWN = 'shown'
+
+function findUser(email: string) {
+  return email === '' ? null : db().user.findUnique({ where: { email } })
 }

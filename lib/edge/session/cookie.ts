@@ -12,6 +12,7 @@ export function cookieNames() {
     // next-auth treats a cookie whose name begins with the session cookie's as a part of it.
     openid: `${prefix}troco-openid`,
     step: `${prefix}troco-step`,
+    device: `${prefix}troco-device`,
   }
 }
 

@@ -8,6 +8,7 @@ import { deriveKey } from '#lib/base/keys.ts'
 import { log, withLogContext } from '#lib/base/log.ts'
 import { ownUrl } from '#lib/edge/session/auth-request.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { addDeviceMark, readDeviceMarks } from '#lib/edge/session/device-cookie.ts'
 import { openidCallbacks, openidProviders } from '#lib/edge/session/openid.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import { type SignInDetails, signIn } from '#lib/edge/session/second-step.ts'
@@ -66,12 +67,13 @@ function credentialsProvider(details: SignInDetails) {
   return CredentialsProvider({
     credentials: Object.fromEntries(names.map(name => [name, {}])),
     async authorize(credentials) {
-      const requestHeaders = await headers()
+      const [requestHeaders, cookieStore] = await Promise.all([headers(), cookies()])
+      const marks = readDeviceMarks(cookieStore)
       const ip = requestHeaders.get(ADDRESS_HEADER)
       const requestId = requestHeaders.get(REQUEST_ID_HEADER) ?? undefined
       const texts = names.filter(name => typeof credentials?.[name] === 'string')
       const textCredentials = Object.fromEntries(texts.map(name => [name, credentials?.[name]]))
-      return withLogContext({ requestId, ip }, () => signIn(textCredentials, ip, details))
+      return withLogContext({ requestId, ip }, () => signIn(textCredentials, ip, details, marks))
     },
   })
 }
@@ -87,7 +89,14 @@ async function ensureSession(token: JWT | undefined, beganAt: Date): Promise<str
     ip: requestHeaders.get(ADDRESS_HEADER),
     userAgent: requestHeaders.get('user-agent'),
   }
-  return openSession(token.sub, caller, beganAt)
+  const secret = await openSession(token.sub, caller, beganAt)
+  const { name, value, ...options } = addDeviceMark(
+    token.sub,
+    readDeviceMarks(cookieStore),
+    beganAt,
+  )
+  cookieStore.set(name, value, options)
+  return secret
 }
 
 async function readSessionToken(secret: string | undefined): Promise<JWT | null> {

@@ -1,7 +1,8 @@
+import { db } from '#lib/base/db/client.ts'
 import {
   type AuthenticatedUser,
   authenticateByPassword,
-  THROTTLED,
+  type SignInCaller,
   toSignInError,
 } from '#lib/edge/session/authenticate.ts'
 import {
@@ -11,11 +12,21 @@ import {
   readChallenge,
 } from '#lib/services/people/challenge.ts'
 import { completeSignIn } from '#lib/services/people/complete-sign-in.ts'
+import {
+  countFactorAttempt,
+  endFactorSpell,
+  mailWrongCodes,
+} from '#lib/services/people/factor-attempts.ts'
 import { listFactors } from '#lib/services/people/factors.ts'
+import { findKnownDevice } from '#lib/services/people/known-device.ts'
 import { findByPasskey } from '#lib/services/people/passkeys.ts'
 import { type Factor, type PasskeyProof, passkeyProof } from '#lib/services/people/schema.ts'
 import { consumeCode } from '#lib/services/people/second-factor.ts'
-import { countAttempt, uncountAttempt } from '#lib/services/people/throttle.ts'
+import {
+  requireWithinLimit,
+  type ScopedKey,
+  uncountAttempt,
+} from '#lib/services/people/throttle.ts'
 
 /** Pending second factor: the secret of its challenge and the factors that the user has. */
 export interface SecondStep {
@@ -34,16 +45,15 @@ export type SignInCredentials = Partial<
   Record<'email' | 'password' | 'challenge' | 'code' | 'passkey', string>
 >
 
-type AttemptKeys = Parameters<typeof countAttempt>[0]
-
 /** Returns null while a required factor is missing: `details` has the pending step or refusal. */
 export async function signIn(
   credentials: SignInCredentials,
   address: string | null,
   details: SignInDetails,
+  marks = '',
 ): Promise<AuthenticatedUser | null> {
   try {
-    const identified = await identifyUser(credentials, address, details)
+    const identified = await identifyUser(credentials, { address, marks }, details)
     return identified && (await completeSignIn(identified.userId, identified.by))
   } catch (error) {
     throw toSignInError(error)
@@ -52,22 +62,35 @@ export async function signIn(
 
 async function identifyUser(
   credentials: SignInCredentials,
-  address: string | null,
+  caller: SignInCaller,
   details: SignInDetails,
 ) {
   const { email = '', password = '', challenge = '', code, passkey } = credentials
   if (passkey === undefined && code === undefined) {
-    const person = await authenticateByPassword({ email, address }, password)
+    const person = await authenticateByPassword({ ...caller, email }, password)
     details.step = person && (await openSecondFactorChallenge(person.id))
     return person && !details.step ? { userId: person.id, by: 'password' as const } : null
   }
-  await requireWithinLimit(addressKeys(address))
-  const identified =
-    passkey === undefined
-      ? await verifyCode(challenge, code ?? '', details)
-      : await verifyPasskey(challenge, passkey, details)
-  if (identified) await uncountAttempt(addressKeys(address))
+  const keys = addressKeys(caller.address)
+  if (passkey !== undefined) {
+    const userId = await verifyPasskey(challenge, passkey)
+    if (userId) return { userId, by: 'passkey' as const }
+    // Nobody guesses a passkey: only failures count, so that no flood keeps its owner out.
+    await requireWithinLimit(keys)
+    details.refusal = 'challenge_ended'
+    return null
+  }
+  const pending = await readChallenge('second_factor', challenge)
+  const device = await findDevice(pending?.userId ?? null, caller.marks ?? '')
+  if (!device) await requireWithinLimit(keys)
+  const identified = await verifyCode({ challenge, code: code ?? '', device }, details)
+  if (identified && !device) await uncountAttempt(keys)
   return identified
+}
+
+async function findDevice(userId: string | null, marks: string): Promise<string | null> {
+  const user = userId && marks && (await db().user.findUnique({ where: { id: userId } }))
+  return user ? findKnownDevice(user, marks) : null
 }
 
 /** Opens a challenge for the second factor, after any first factor; null if the user has none. */
@@ -77,27 +100,35 @@ export async function openSecondFactorChallenge(userId: string): Promise<SecondS
   return { challenge: await openChallenge('second_factor', { userId }), methods }
 }
 
-async function verifyCode(challenge: string, code: string, details: SignInDetails) {
-  const pending = await attemptChallenge('second_factor', challenge)
-  const userId = pending?.userId ?? null
-  const keys: AttemptKeys = userId === null ? [] : [['second_factor', userId]]
-  await requireWithinLimit(keys)
-  const by = userId && (await consumeCode(userId, code))
-  if (userId && by && (await closeChallenge(challenge))) {
-    await uncountAttempt(keys)
-    return { userId, by }
+interface CodeAttempt {
+  challenge: string
+  code: string
+  device: string | null
+}
+
+async function verifyCode({ challenge, code, device }: CodeAttempt, details: SignInDetails) {
+  // Waits are checked first: an attempt during a delay uses up none of the challenge's attempts.
+  const { userId } = (await readChallenge('second_factor', challenge)) ?? {}
+  const attempt = userId ? { userId, challenge, device } : null
+  const nth = attempt && (await countFactorAttempt(attempt))
+  if (attempt && nth !== null && (await attemptChallenge('second_factor', challenge))) {
+    const by = await consumeCode(attempt.userId, code)
+    if (by && (await closeChallenge(challenge))) {
+      await endFactorSpell(attempt)
+      return { userId: attempt.userId, by }
+    }
+    if (!by) await mailWrongCodes(attempt.userId, nth)
+    const isChallengeOpen = !by && (await readChallenge('second_factor', challenge))
+    details.refusal = isChallengeOpen ? 'wrong_code' : 'challenge_ended'
+    return null
   }
-  const isChallengeOpen = !by && (await readChallenge('second_factor', challenge))
-  details.refusal = isChallengeOpen ? 'wrong_code' : 'challenge_ended'
+  details.refusal = 'challenge_ended'
   return null
 }
 
-async function verifyPasskey(challenge: string, passkey: string, details: SignInDetails) {
+async function verifyPasskey(challenge: string, passkey: string): Promise<string | null> {
   const proof = parsePasskeyProof(challenge, passkey)
-  const userId = proof && (await findByPasskey(proof))
-  if (userId) return { userId, by: 'passkey' as const }
-  details.refusal = 'challenge_ended'
-  return null
+  return proof && findByPasskey(proof)
 }
 
 function parsePasskeyProof(challenge: string, passkey: string): PasskeyProof | null {
@@ -108,11 +139,6 @@ function parsePasskeyProof(challenge: string, passkey: string): PasskeyProof | n
   }
 }
 
-function addressKeys(address: string | null): AttemptKeys {
+function addressKeys(address: string | null): ScopedKey[] {
   return address === null ? [] : [['address', address]]
-}
-
-async function requireWithinLimit(keys: AttemptKeys): Promise<void> {
-  const waitS = await countAttempt(keys)
-  if (waitS !== null) throw new Error(THROTTLED + waitS)
 }

@@ -13,6 +13,7 @@ export type Message =
   | { kind: 'passwordReset'; path: string }
   | { kind: 'passwordChanged'; at: Date; ip: string | null }
   | { kind: 'secondFactorChanged'; at: Date; ip: string | null; change: Change }
+  | { kind: 'wrongCodes'; at: Date; ip: string | null; count: string }
   | { kind: 'roleChanged'; account: string; role: Role }
   | { kind: 'memberRemoved'; account: string }
   | {
@@ -39,7 +40,10 @@ export interface Mail {
   text: string
 }
 
-const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = { passwordChanged: '/reset' }
+const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = {
+  passwordChanged: '/reset',
+  wrongCodes: '/reset',
+}
 
 export function writeMail({ email, locale }: Recipient, message: Message): Mail {
   const language = LOCALES.find(candidate => candidate === locale) ?? 'pt-BR'

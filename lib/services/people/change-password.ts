@@ -6,7 +6,13 @@ import { currentLogContext } from '#lib/base/log.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { closeChallengesOf } from '#lib/services/people/challenge.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
-import { hashPassword, isHashOutdated, verifyPassword } from '#lib/services/people/password.ts'
+import { endFactorDelay } from '#lib/services/people/factor-attempts.ts'
+import {
+  hashPassword,
+  isHashOutdated,
+  knownCaller,
+  verifyPassword,
+} from '#lib/services/people/password.ts'
 import type { PasswordChange } from '#lib/services/people/schema.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 import { requireWithinLimit, uncountAttempt } from '#lib/services/people/throttle.ts'
@@ -26,11 +32,12 @@ export async function changePassword(user: PasswordOwner, change: PasswordChange
   const { passwordHash: currentHash } = await db().user.findUniqueOrThrow({
     where: { id: user.id },
   })
-  if (currentHash !== null && !(await verifyPassword(change.current ?? '', currentHash))) {
+  const caller = knownCaller(user.id)
+  if (currentHash !== null && !(await verifyPassword(change.current ?? '', currentHash, caller))) {
     throw invalidInput('current', 'does not match your password: enter it again')
   }
   await uncountAttempt([['person', user.id]])
-  const hash = await hashPassword(change.password)
+  const hash = await hashPassword(change.password, caller)
   await transaction(async tx => {
     // Of two concurrent changes only the first matches the old hash.
     const { count } = await tx.user.updateMany({
@@ -46,6 +53,7 @@ export async function changePassword(user: PasswordOwner, change: PasswordChange
 /** Ends pending sign-ins and resets, audits the change and mails the user. */
 export async function finishPasswordChange(tx: Tx, userId: string, action: string): Promise<void> {
   await closeChallengesOf(tx, userId)
+  await endFactorDelay(tx, userId)
   await recordAudit(tx, { actor: { type: 'user', id: userId }, action, target: userId })
   const user = await tx.user.findUniqueOrThrow({ where: { id: userId } })
   const ip = currentLogContext().ip ?? null
@@ -58,7 +66,7 @@ export async function rehashIfOutdated(
   password: string,
 ): Promise<void> {
   if (passwordHash === null || !isHashOutdated(passwordHash)) return
-  const data = { passwordHash: await hashPassword(password) }
+  const data = { passwordHash: await hashPassword(password, knownCaller(id)) }
   await db().user.updateMany({ where: { id, passwordHash }, data })
 }
 

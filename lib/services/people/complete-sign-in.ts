@@ -1,11 +1,16 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import type { CodeKind } from '#lib/services/people/second-factor.ts'
+import { requireWithinLimit } from '#lib/services/people/throttle.ts'
 
 type SignInMethod = 'password' | 'passkey' | 'oidc' | CodeKind
 
-/** Completes and audits a sign-in. Returns null if the user was disabled meanwhile. */
-export function completeSignIn(id: string, method: SignInMethod) {
+/**
+ * Completes and audits a sign-in. Returns null if the user was disabled meanwhile. Limited only
+ * now, so that whoever lacks the password or the second factor cannot use up the limit.
+ */
+export async function completeSignIn(id: string, method: SignInMethod) {
+  await requireWithinLimit([['sign_in', id]])
   return transaction(async tx => {
     const user = await tx.user.findFirst({ where: { id, disabledAt: null } })
     if (!user) return null

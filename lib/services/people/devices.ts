@@ -38,9 +38,11 @@ export async function endDevice({ id: userId }: SessionOwner, id: string): Promi
   })
 }
 
+/** Ends all other sessions, and the marks of all devices. The caller renews that of this device. */
 export function endOtherDevices({ id, sessionId }: SessionOwner): Promise<number> {
   return transaction(async tx => {
     const ended = await endSessionsOf(tx, id, sessionId)
+    await tx.user.update({ where: { id }, data: { devicesEndedAt: new Date() } })
     if (ended > 0) await recordSignOut(tx, id, ended)
     return ended
   })

@@ -12,7 +12,7 @@ import {
 } from '#lib/services/people/challenge.ts'
 import { finishPasswordChange } from '#lib/services/people/change-password.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
-import { hashPassword } from '#lib/services/people/password.ts'
+import { hashPassword, knownCaller } from '#lib/services/people/password.ts'
 import { type ResetConfirmation, requireEmail } from '#lib/services/people/schema.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 import { countAttempt, requireWithinLimit } from '#lib/services/people/throttle.ts'
@@ -59,13 +59,13 @@ export async function findResetEmail(secret: string): Promise<string | null> {
   return user && !user.disabledAt ? user.email : null
 }
 
-/** Stores the new password and ends every session. Second factors remain required. */
-export async function confirmReset({ secret, password }: ResetConfirmation): Promise<void> {
+/** Stores the new password and ends every session. Second factors remain required. Returns the user. */
+export async function confirmReset({ secret, password }: ResetConfirmation): Promise<string> {
   const { userId } = (await attemptChallenge('password_reset', secret)) ?? {}
   const user = userId ? await db().user.findUnique({ where: { id: userId } }) : null
   if (!user || user.disabledAt) throw linkExpired()
   await requireGoodPassword(password, user)
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await hashPassword(password, knownCaller(user.id))
   await transaction(async tx => {
     if (!(await closeChallenge(secret, tx))) throw linkExpired()
     const data = { passwordHash, passwordChangedAt: new Date() }
@@ -73,6 +73,7 @@ export async function confirmReset({ secret, password }: ResetConfirmation): Pro
     await endSessionsOf(tx, user.id)
     await finishPasswordChange(tx, user.id, 'user.password_reset')
   })
+  return user.id
 }
 
 function linkExpired(): TrocoError {

@@ -21,6 +21,9 @@ export function requireEmail(text: string): string {
   throw invalidInput('email', 'must be an e-mail address such as ana@example.com')
 }
 
+/** Maximum active sessions of a user. One more ends the session that was unused for longest. */
+export const SESSIONS_MAX = 50
+
 const ProfileChange = z.object({
   full_name: text(1, 100)
     .regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters'))

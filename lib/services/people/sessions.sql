@@ -2,7 +2,7 @@
 SELECT
 FROM users
 WHERE id = $1::uuid
-FOR SHARE;
+FOR NO KEY UPDATE;
 
 SELECT
 FROM users u
@@ -11,6 +11,13 @@ WHERE u.id = $1::uuid AND u.disabled_at IS NULL
     AND NOT EXISTS (SELECT FROM authenticators f WHERE f.user_id = u.id
     AND f.confirmed_at > $3) AND NOT EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id
     AND p.created_at > $4);
+
+UPDATE user_sessions
+SET revoked_at = now()
+WHERE id IN (SELECT s.id FROM user_sessions s WHERE s.user_id = $1::uuid
+    AND s.revoked_at IS NULL AND s.expires_at > now()
+    AND s.last_used_at > now() - make_interval(hours => $2::int) ORDER BY s.last_used_at DESC,
+    s.id DESC OFFSET $3::int);
 
 -- by the ORM: INSERT INTO user_sessions
 

@@ -1,6 +1,7 @@
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { newId } from '#lib/base/ids.ts'
+import { SESSIONS_MAX } from '#lib/services/people/schema.ts'
 import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 
 /** Maximum age of a session, even one in use. */
@@ -40,12 +41,23 @@ export async function openSession(
     expiresAt: new Date(Date.now() + SESSION_SECONDS_MAX * 1000),
   }
   await transaction(async tx => {
-    // Waits for a concurrent password or factor change, which cannot end an uncommitted session.
-    await tx.$queryRaw`SELECT FROM users WHERE id = ${userId}::uuid FOR SHARE`
+    // Waits for a concurrent password or factor change, which cannot end an uncommitted session,
+    // and for a concurrent sign-in, which must count this session.
+    await tx.$queryRaw`SELECT FROM users WHERE id = ${userId}::uuid FOR NO KEY UPDATE`
     if (!(await isUnchanged(tx, userId, provedAt))) throw new Error('Sign in again')
+    await endSurplusSessions(tx, userId)
     await tx.userSession.create({ data })
   })
   return secret
+}
+
+/** Makes room for one more session: of too many, those that were unused for longest end. */
+async function endSurplusSessions(tx: Tx, userId: string): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE user_sessions SET revoked_at = now() WHERE id IN (
+      SELECT s.id FROM user_sessions s
+      WHERE s.user_id = ${userId}::uuid AND ${activeSessionCondition('s')}
+      ORDER BY s.last_used_at DESC, s.id DESC OFFSET ${SESSIONS_MAX - 1}::int)`
 }
 
 async function isUnchanged(tx: Tx, userId: string, since: Date): Promise<boolean> {

@@ -64,6 +64,19 @@ test('an IPv6 /64 network has as many attempts as one address', async () => {
   expect((await Promise.all(resets)).filter(waitS => waitS === null)).toHaveLength(20)
 })
 
+test('an IPv6 /48 has five times as many resets and sign-ups as a /64', async () => {
+  const countIn = async (scope: 'reset_address' | 'sign_up') => {
+    let allowed = 0
+    for (let nth = 0; nth < 105; nth++) {
+      const waitS = await countAttempt([[scope, `2001:db8:9:${nth.toString(16)}::1`]])
+      if (waitS === null) allowed++
+    }
+    return allowed
+  }
+  expect([await countIn('reset_address'), await countIn('sign_up')]).toEqual([100, 100])
+  expect(await countAttempt([['sign_up', '2001:db8:a:1::1']])).toBeNull()
+})
+
 test('attempts refused for their address do not count against the e-mail', async () => {
   const address = newAddress()
   const { email } = makeAttempt()

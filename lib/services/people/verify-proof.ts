@@ -2,7 +2,7 @@ import { db } from '#lib/base/db/client.ts'
 import { invalidInput } from '#lib/base/errors.ts'
 import { listFactors } from '#lib/services/people/factors.ts'
 import { findByPasskey } from '#lib/services/people/passkeys.ts'
-import { verifyPassword } from '#lib/services/people/password.ts'
+import { knownCaller, verifyPassword } from '#lib/services/people/password.ts'
 import type { FactorProof, ProofMethod, ProofRequest } from '#lib/services/people/schema.ts'
 import { consumeCode } from '#lib/services/people/second-factor.ts'
 import { recordProof } from '#lib/services/people/sessions.ts'
@@ -31,7 +31,7 @@ export async function verifyProof(user: SignedInUser, proof: ProofRequest): Prom
   // Counted by user id, not by e-mail: failed sign-ins by others must not block this user.
   await requireWithinLimit([['person', user.id]])
   const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
-  if (!(await verifyPassword(proof.password, passwordHash))) {
+  if (!(await verifyPassword(proof.password, passwordHash, knownCaller(user.id)))) {
     throw invalidInput('password', 'is not correct: enter it again')
   }
   await uncountAttempt([['person', user.id]])

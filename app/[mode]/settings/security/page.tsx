@@ -13,6 +13,7 @@ import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
 import { hasPassword } from '#lib/services/people/change-password.ts'
 import { listDevices } from '#lib/services/people/devices.ts'
 import { isSecondFactorMissing, readFactors } from '#lib/services/people/factors.ts'
+import { SESSIONS_MAX } from '#lib/services/people/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('security'))('title') }
@@ -53,7 +54,7 @@ export default async function SecurityPage({ params }: { params: Promise<{ mode:
             <PasswordForm email={user.email} hasPassword={isPasswordSet} />
           </Section>
           <SecondFactorSection user={user} />
-          <Section title={t('devices.title')} text={t('devices.text')}>
+          <Section title={t('devices.title')} text={t('devices.text', { max: SESSIONS_MAX })}>
             <Devices devices={devices} />
           </Section>
         </div>

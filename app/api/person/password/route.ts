@@ -15,11 +15,12 @@ export const POST = userEndpoint({
     notRequired:
       'The request contains the current password; if it is not enough, `handle` requires a proof.',
   },
-  async handle({ user, body }) {
+  async handle({ user, body, rememberDevice }) {
     // Requires a recent proof, unless the current password (checked by changePassword) is the only
     // factor. OpenID users may have no password.
     if (user.hasSecondFactor || !(await hasPassword(user.id))) requireProof(user, null)
     await changePassword(user, body)
+    rememberDevice(user.id)
     return { data: {} }
   },
 })

@@ -20,7 +20,9 @@ export const DELETE = userEndpoint({
   proof: {
     notRequired: 'It only ends access: a user with a lost device must be able to act at once.',
   },
-  async handle({ user }) {
-    return { data: { ended: await endOtherDevices(user) } }
+  async handle({ user, rememberDevice }) {
+    const ended = await endOtherDevices(user)
+    rememberDevice(user.id)
+    return { data: { ended } }
   },
 })

@@ -9,8 +9,9 @@ export const POST = visitorEndpoint({
   body: resetConfirmation,
   response: z.object({ data: z.object({}) }),
   errorCodes: ['link_expired'],
-  async handle({ body }) {
-    await confirmReset(body)
+  async handle({ body, rememberDevice }) {
+    // The mailed link proves the user: others who guess passwords must not lock them out again.
+    rememberDevice(await confirmReset(body))
     return { data: {} }
   },
 })

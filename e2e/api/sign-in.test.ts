@@ -1,0 +1,434 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { SignInBrowser, type SignInServer, startSignInServer } from '#e2e/api/sign-in-server.ts'
+import { db } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import { beginAuthenticator, confirmAuthenticator } from '#lib/services/people/authenticator.ts'
+import { countFactorAttempt } from '#lib/services/people/factor-attempts.ts'
+import { addMark, MARK_SECONDS } from '#lib/services/people/known-device.ts'
+import { addPasskey, beginPasskeyRegistration } from '#lib/services/people/passkeys.ts'
+import { hashPassword } from '#lib/services/people/password.ts'
+import { SESSIONS_MAX } from '#lib/services/people/schema.ts'
+import { openSession } from '#lib/services/people/sessions.ts'
+import { countAttempt } from '#lib/services/people/throttle.ts'
+import { findMailedLink, mailsTo } from '#lib/testing/mailbox.ts'
+import { makeSoftwareKey } from '#lib/testing/software-key.ts'
+import { generateTotp } from '#lib/testing/totp.ts'
+
+const PASSWORD = 'sete gatos no telhado'
+const NEW_PASSWORD = 'tulipa azul no cais 7'
+const { TRUST_PROXY } = env()
+
+let server: SignInServer
+let passwordHash: string
+beforeAll(async () => {
+  supplyEnv({ TRUST_PROXY: '1', NEXTAUTH_URL: env().PUBLIC_URL })
+  server = await startSignInServer()
+  passwordHash = await hashPassword(PASSWORD)
+})
+afterAll(() => {
+  server.close()
+  supplyEnv({ TRUST_PROXY: String(TRUST_PROXY) })
+})
+
+interface Person {
+  id: string
+  email: string
+}
+
+let owner: Person
+beforeEach(async () => {
+  owner = await makePerson()
+})
+
+async function makePerson(): Promise<Person> {
+  const id = newId()
+  const email = `ana-${id}@troco.example`
+  await db().user.create({ data: { id, email, name: 'Ana', passwordHash } })
+  return { id, email }
+}
+
+let host = 0
+/** Returns an address in a network that no other test uses. */
+function newAddress(): string {
+  host += 1
+  return `10.${process.pid % 250}.${Math.floor(host / 250)}.${host % 250}`
+}
+
+const openBrowser = (address = newAddress()) => new SignInBrowser(server, address)
+const readMarks = (browser: SignInBrowser) => browser.cookies.get(cookieNames().device) ?? ''
+const signIn = ({ email }: Person, browser = openBrowser(), password = PASSWORD) =>
+  browser.signIn({ email, password })
+
+async function openKnownBrowser(person = owner): Promise<SignInBrowser> {
+  const browser = openBrowser()
+  expect((await signIn(person, browser)).status).toBe(200)
+  return browser
+}
+
+/** Uses up the guesses for one user, each from an address of its own, and returns the responses. */
+async function guess({ email }: Pick<Person, 'email'>, count = 11) {
+  const statuses: number[] = []
+  for (let nth = 0; nth < count; nth++) {
+    statuses.push((await openBrowser().signIn({ email, password: `guess ${nth}` })).status)
+  }
+  return statuses
+}
+
+/** Locks a user for unknown devices, as ten guesses do. */
+async function lock({ email }: Person): Promise<void> {
+  for (let nth = 0; nth < 10; nth++) await countAttempt([['person', email]])
+}
+
+describe('while others guess the password of a user from other addresses', () => {
+  test('a known device signs in, and an unknown one is refused like for an unknown e-mail', async () => {
+    const browser = await openKnownBrowser()
+    expect(await guess(owner)).toEqual([...Array(10).fill(401), 429])
+    const unknown = await signIn(owner)
+    expect([unknown.status, Number(unknown.headers.get('retry-after'))]).toEqual([
+      429,
+      expect.toSatisfy((seconds: number) => seconds > 800 && seconds <= 900),
+    ])
+    expect((await signIn(owner, browser)).status).toBe(200)
+    const before = browser.cookies.get(cookieNames().session) ?? ''
+    expect(await readSession(before)).toMatchObject({ id: owner.id })
+    // After the sign-out the browser is still known.
+    browser.cookies.delete(cookieNames().session)
+    expect((await signIn(owner, browser)).status).toBe(200)
+    const stranger = { email: `nobody-${newId()}@troco.example` }
+    expect(await guess(stranger)).toEqual([...Array(10).fill(401), 429])
+    const refused = await openBrowser().signIn({ ...stranger, password: PASSWORD })
+    expect([refused.status, shapeOf(refused)]).toEqual([unknown.status, shapeOf(unknown)])
+  })
+
+  test('a known device signs in at an address that has used up its attempts', async () => {
+    const browser = await openKnownBrowser()
+    for (let nth = 0; nth < 31; nth++) {
+      await countAttempt([['address', browser.address]])
+    }
+    expect((await signIn(owner, openBrowser(browser.address))).status).toBe(429)
+    expect((await signIn(owner, browser)).status).toBe(200)
+  })
+
+  test('a known device has ten guesses of its own, which no other device can use up', async () => {
+    const browser = await openKnownBrowser()
+    const other = await openKnownBrowser()
+    const statuses: number[] = []
+    for (let nth = 0; nth < 11; nth++) {
+      statuses.push((await signIn(owner, browser, `typo ${nth}`)).status)
+    }
+    expect(statuses).toEqual([...Array(10).fill(401), 429])
+    expect((await signIn(owner, browser)).status).toBe(429)
+    expect((await signIn(owner, other)).status).toBe(200)
+    expect((await signIn(owner)).status).toBe(200)
+  })
+
+  test('a passkey signs in and makes its browser known', async () => {
+    const key = makeSoftwareKey(env().PUBLIC_URL)
+    const factorOwner = { ...owner, name: 'Ana', locale: null, sessionId: newId() }
+    const registration = key.register(await beginPasskeyRegistration(factorOwner, env().PUBLIC_URL))
+    await addPasskey(factorOwner, { name: 'Notebook', ...registration })
+    await lock(owner)
+    const browser = openBrowser()
+    expect((await signIn(owner, browser)).status).toBe(429)
+    for (let nth = 0; nth < 31; nth++) await countAttempt([['address', browser.address]])
+    expect((await browser.signIn({ challenge: 'x', passkey: '{}' })).status).toBe(429)
+    const { body } = await browser.fetch('POST', '/api/visitor/passkey', {})
+    const { challenge, passkey } = key.authenticate(body.data)
+    const fields = { challenge, passkey: JSON.stringify(passkey) }
+    expect((await browser.signIn(fields)).status).toBe(200)
+    // Known now: the password asks for the second factor instead of being refused.
+    expect((await signIn(owner, browser)).body).toMatchObject({ methods: ['passkey'] })
+  })
+
+  test('whoever resets the password by mail can sign in', async () => {
+    await lock(owner)
+    const browser = openBrowser()
+    await browser.fetch('POST', '/api/visitor/reset', { email: owner.email })
+    const secret = (await findMailedLink(owner.email)).split('/').at(-1)
+    const reset = { secret, password: NEW_PASSWORD }
+    expect((await browser.fetch('POST', '/api/visitor/reset/confirm', reset)).status).toBe(200)
+    expect((await signIn(owner, openBrowser(), NEW_PASSWORD)).status).toBe(429)
+    expect((await signIn(owner, browser, NEW_PASSWORD)).status).toBe(200)
+  })
+})
+
+describe('the mark of a known device', () => {
+  /** Signs in with these marks from a new address while the user is locked for unknown devices. */
+  async function isKnown(marks: string, person = owner, password = PASSWORD): Promise<boolean> {
+    const browser = openBrowser()
+    browser.cookies.set(cookieNames().device, marks)
+    const { status } = await signIn(person, browser, password)
+    expect([200, 429]).toContain(status)
+    return status === 200
+  }
+  const listAges = (seconds: number) => new Date(Date.now() - seconds * 1_000)
+
+  test('is not readable by scripts, names nobody, and lasts 90 days', async () => {
+    const response = await signIn(owner)
+    const line = response.headers.getSetCookie().find(text => text.startsWith('troco-device='))
+    expect(line).toMatch(/^troco-device=[\w.-]{40,60}; Path=\/;/)
+    expect(line).toMatch(/; Max-Age=7776000; HttpOnly; SameSite=lax$/i)
+    const text = Buffer.from(line ?? '', 'base64').toString('latin1') + line
+    for (const secret of [owner.email, owner.id, owner.id.replaceAll('-', ''), 'Ana']) {
+      expect(text).not.toContain(secret)
+    }
+  })
+
+  test('is refused if it is forged, foreign or too old', async () => {
+    const stranger = await makePerson()
+    const marks = readMarks(await openKnownBrowser())
+    const foreign = readMarks(await openKnownBrowser(stranger))
+    await lock(owner)
+    const [id = '', issuedAt = '', mac = ''] = marks.split('.')
+    const later = (Number.parseInt(issuedAt, 36) + 1).toString(36)
+    const { TROCO_SECRET = '' } = env()
+    supplyEnv({ TROCO_SECRET: 'x'.repeat(40) })
+    const otherKey = addMark(owner.id, '')
+    supplyEnv({ TROCO_SECRET })
+    for (const invalid of [
+      foreign,
+      otherKey,
+      `${id}.${later}.${mac}`,
+      `${'A'.repeat(16)}.${issuedAt}.${mac}`,
+      `${id}.${issuedAt}.${'A'.repeat(24)}`,
+      `${id}.${issuedAt}`,
+      `${id}.${issuedAt}.`,
+      addMark(owner.id, '', listAges(MARK_SECONDS + 60)),
+      '~~~',
+      'x'.repeat(4_000),
+      `${Array(20).fill(foreign).join('~')}~${marks}`,
+    ]) {
+      expect(await isKnown(invalid), invalid).toBe(false)
+    }
+    expect(await isKnown(addMark(owner.id, '', listAges(MARK_SECONDS - 60)))).toBe(true)
+    expect(await isKnown(marks)).toBe(true)
+  })
+
+  test('ends with a change of the password, except in the browser that changed it', async () => {
+    const browser = await openKnownBrowser()
+    const [before, elsewhere] = [readMarks(browser), readMarks(await openKnownBrowser())]
+    const change = { current: PASSWORD, password: NEW_PASSWORD }
+    expect((await browser.fetch('POST', '/api/person/password', change)).status).toBe(200)
+    await lock(owner)
+    for (const ended of [before, elsewhere]) {
+      expect(await isKnown(ended, owner, NEW_PASSWORD)).toBe(false)
+    }
+    expect(await isKnown(readMarks(browser), owner, NEW_PASSWORD)).toBe(true)
+  })
+
+  test('ends with signing out all other devices, except in the browser that did so', async () => {
+    const browser = await openKnownBrowser()
+    const [before, elsewhere] = [readMarks(browser), readMarks(await openKnownBrowser())]
+    const { status, headers } = await browser.fetch('DELETE', '/api/person/sessions')
+    expect(status).toBe(200)
+    expect(headers.getSetCookie().join()).toMatch(/^troco-device=.*HttpOnly; SameSite=Lax$/)
+    await lock(owner)
+    for (const ended of [before, elsewhere]) expect(await isKnown(ended)).toBe(false)
+    expect(await isKnown(readMarks(browser))).toBe(true)
+  })
+
+  test('stays for each of several users of one browser, eight at most', async () => {
+    const browser = openBrowser()
+    const people = await Promise.all(Array.from({ length: 9 }, makePerson))
+    for (const person of people) expect((await signIn(person, browser)).status).toBe(200)
+    await signIn(people[1] ?? owner, browser)
+    expect(readMarks(browser).split('~')).toHaveLength(8)
+    for (const [nth, person] of people.entries()) {
+      await lock(person)
+      expect(await isKnown(readMarks(browser), person), `${nth}`).toBe(nth > 0)
+    }
+  }, 120_000)
+
+  test('is not set by a password whose second factor is still missing', async () => {
+    const { secret } = await addApp()
+    const browser = openBrowser()
+    const { body } = await signIn(owner, browser)
+    expect(readMarks(browser)).toBe('')
+    await browser.signIn({ challenge: body.challenge, code: generateTotp(secret, 1) })
+    expect(readMarks(browser)).not.toBe('')
+  })
+})
+
+/** Sets up an authenticator app that has used none of the current codes. */
+async function addApp() {
+  const factorOwner = { ...owner, name: 'Ana', locale: 'en', sessionId: newId() }
+  const { secret } = await beginAuthenticator(factorOwner)
+  await confirmAuthenticator(factorOwner, generateTotp(secret))
+  await db().authenticator.update({ where: { userId: owner.id }, data: { lastCounter: 0 } })
+  await db().user.update({ where: { id: owner.id }, data: { locale: 'en' } })
+  return { secret }
+}
+
+describe('of 200 password guesses at the same time', () => {
+  test('none delays a known device, each gets a response, and those beyond the queue get 503', async () => {
+    const browser = await openKnownBrowser()
+    const browsers = Array.from({ length: 200 }, () => openBrowser())
+    const [csrf] = browsers
+    await csrf?.signIn({ email: 'x', password: 'x' })
+    const order: string[] = []
+    const guesses = browsers.map(async (guesser, nth) => {
+      const email = `someone-${nth}-${newId()}@troco.example`
+      const response = await guesser.signIn({ email, password: 'wrong guess' })
+      order.push('guess')
+      return response
+    })
+    // The queue is full as soon as the first guess was refused.
+    await Promise.race(
+      guesses.map(async response => {
+        if ((await response).status !== 503) await new Promise(() => {})
+      }),
+    )
+    const waiting = browsers.length - order.length
+    const known = await signIn(owner, browser)
+    order.push('known')
+    const responses = await Promise.all(guesses)
+    expect(known.status).toBe(200)
+    // At most the guess that was being checked and those refused meanwhile come before it.
+    expect(waiting).toBeGreaterThan(20)
+    const statuses = responses.map(({ status }) => status)
+    expect(statuses.filter(status => status === 503).length).toBeGreaterThan(0)
+    expect(statuses.every(status => status === 401 || status === 503)).toBe(true)
+    for (const { status, headers } of responses) {
+      if (status === 503) expect(headers.get('retry-after')).toBe('2')
+    }
+    expect(order.lastIndexOf('guess')).toBeGreaterThan(order.indexOf('known'))
+    // A refused guess was not checked, so it does not count against its address.
+    const refused = browsers[statuses.indexOf(503)]
+    const where = { scope: 'address', key: refused?.address ?? '', tries: { gt: 0 } }
+    expect(await db().signInAttempt.count({ where })).toBe(0)
+  })
+})
+
+test('guesses from 300 networks (/64) of one IPv6 site (/48) are limited, not those of another', async () => {
+  const attempt = async (nth: number) =>
+    (await countAttempt([['address', `2001:db8:${site}:${nth.toString(16)}::1`]])) === null
+  const site = (process.pid % 60_000).toString(16)
+  const allowed: boolean[] = []
+  for (let nth = 0; nth < 300; nth++) allowed.push(await attempt(nth))
+  expect(allowed.filter(Boolean)).toHaveLength(150)
+  const { status, headers } = await signIn(owner, openBrowser(`2001:db8:${site}:fff::1`))
+  expect([status, Number(headers.get('retry-after')) <= 60]).toEqual([429, true])
+  expect((await signIn(owner, openBrowser(`2001:db9:${site}:fff::1`))).status).toBe(200)
+})
+
+describe('the sessions of a user', () => {
+  test('are limited: one more ends the one that was unused for longest', async () => {
+    const device = { ip: null, userAgent: 'a browser' }
+    const secrets: string[] = []
+    for (let nth = 0; nth < SESSIONS_MAX; nth++) secrets.push(await openSession(owner.id, device))
+    // A page read with the first session; the second is now the one unused for longest.
+    await db().$executeRaw`
+      UPDATE user_sessions SET last_used_at = last_used_at - interval '1 hour'
+      WHERE user_id = ${owner.id}::uuid`
+    await readSession(secrets[0] ?? '')
+    const browser = await openKnownBrowser()
+    expect(await readSession(secrets[0] ?? '')).not.toBeNull()
+    expect(await readSession(secrets[1] ?? '')).toBeNull()
+    const { body } = await browser.fetch('GET', '/api/person/sessions')
+    expect(body.data).toHaveLength(SESSIONS_MAX)
+    const concurrent = await Promise.all(
+      Array.from({ length: 8 }, () => openSession(owner.id, device)),
+    )
+    expect(await Promise.all(concurrent.map(secret => readSession(secret)))).not.toContain(null)
+    const list = await browser.fetch('GET', '/api/person/sessions')
+    expect(list.body.data).toHaveLength(SESSIONS_MAX)
+  })
+
+  test('are opened at most 200 times an hour', async () => {
+    for (let nth = 0; nth < 199; nth++) await countAttempt([['sign_in', owner.id]])
+    const browser = await openKnownBrowser()
+    const refused = await signIn(owner, browser)
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 3_500]).toEqual([
+      429,
+      true,
+    ])
+    expect((await signIn(owner, browser, 'wrong')).status).toBe(401)
+  })
+})
+
+describe('wrong codes of the second factor', () => {
+  const openStep = async (browser: SignInBrowser) =>
+    String((await signIn(owner, browser)).body.challenge)
+  /** Lets the time since the last wrong code pass. */
+  const waitSeconds = (seconds: number) => db().$executeRaw`
+    UPDATE sign_in_tries SET ends_at = ends_at - make_interval(secs => ${seconds}::int)
+    WHERE scope IN ('factor', 'challenge')`
+
+  test('delay the next attempt ever longer, are mailed once, and end with a right code', async () => {
+    const { secret } = await addApp()
+    const browser = openBrowser()
+    const waits: number[] = []
+    for (let nth = 0; nth < 9; nth++) {
+      const challenge = await openStep(browser)
+      const refused = await browser.signIn({ challenge, code: 'aaaaaa' })
+      expect(refused.body).toEqual({ error: 'wrong_code' })
+      const again = await browser.signIn({ challenge: await openStep(browser), code: 'aaaaaa' })
+      if (again.status === 429) waits.push(Number(again.headers.get('retry-after')))
+      await waitSeconds(again.status === 429 ? (waits.at(-1) ?? 0) : 0)
+    }
+    expect(waits).toHaveLength(7)
+    for (const [nth, expected] of [30, 60, 120, 240, 480, 900, 900].entries()) {
+      expect(waits[nth], `${waits}`).toBeGreaterThan(expected - 5)
+      expect(waits[nth], `${waits}`).toBeLessThanOrEqual(expected)
+    }
+    const mails = (await mailsTo(owner.email)).filter(({ subject }) => /codes/.test(subject))
+    expect(mails.map(({ subject }) => subject)).toEqual([
+      'Wrong codes at the second step of your sign-in',
+    ])
+    expect(mails[0]?.text).toContain(`address ${browser.address}`)
+    const { status } = await browser.signIn({
+      challenge: await openStep(browser),
+      code: generateTotp(secret, 1),
+    })
+    expect(status).toBe(200)
+    // The spell is over: the next wrong code has no delay and is not mailed.
+    expect(await countFactorAttempt({ userId: owner.id, challenge: '', device: null })).toBe(1)
+  })
+
+  test('delay attempts in one sign-in, at the same time as well', async () => {
+    const { secret } = await addApp()
+    const browser = openBrowser()
+    const challenge = await openStep(browser)
+    const attempts = Array.from({ length: 6 }, () => browser.signIn({ challenge, code: 'aaaaaa' }))
+    const statuses = (await Promise.all(attempts)).map(({ status }) => status)
+    expect(statuses.sort()).toEqual([401, 401, 429, 429, 429, 429])
+    await waitSeconds(2)
+    const code = generateTotp(secret, 1)
+    expect((await browser.signIn({ challenge, code })).status).toBe(200)
+  })
+
+  test('of others do not delay a known device, nor a user who chose a new password', async () => {
+    const browser = await openKnownBrowser()
+    const { secret } = await addApp()
+    const attacker = openBrowser()
+    const enterWrongCodes = async () => {
+      for (let nth = 0; nth < 6; nth++) {
+        await attacker.signIn({ challenge: await openStep(attacker), code: 'aaaaaa' })
+      }
+    }
+    await enterWrongCodes()
+    const challenge = await openStep(attacker)
+    expect((await attacker.signIn({ challenge, code: generateTotp(secret) })).status).toBe(429)
+    const known = await openStep(browser)
+    const right = await browser.signIn({ challenge: known, code: generateTotp(secret) })
+    expect(right.status).toBe(200)
+    await enterWrongCodes()
+    await attacker.fetch('POST', '/api/visitor/reset', { email: owner.email })
+    const link = (await findMailedLink(owner.email)).split('/').at(-1)
+    const fresh = openBrowser()
+    const reset = { secret: link, password: NEW_PASSWORD }
+    expect((await fresh.fetch('POST', '/api/visitor/reset/confirm', reset)).status).toBe(200)
+    const unknown = openBrowser()
+    const step = (await signIn(owner, unknown, NEW_PASSWORD)).body.challenge
+    const code = generateTotp(secret, 1)
+    expect((await unknown.signIn({ challenge: step, code })).status).toBe(200)
+  })
+})
+
+/** Returns a response without what differs by time. */
+function shapeOf({ text, headers }: { text: string; headers: Headers }) {
+  return [text.replace(/\d+/g, 'N'), [...headers.keys()].sort()]
+}

@@ -1,0 +1,136 @@
+import { refuse } from '#lib/base/errors.ts'
+import { log } from '#lib/base/log.ts'
+
+/** Caller that waits for a hash. Known: a signed-in user or known device, by user; else by network. */
+export interface HashCaller {
+  isKnown: boolean
+  key: string
+}
+
+interface Lane {
+  /** Maximum concurrent hashes of the lane. */
+  runningMax: number
+  waitingMax: number
+  /** Maximum callers with the same key that wait. */
+  waitingPerKeyMax: number
+  waitMaxMs: number
+}
+
+/**
+ * A hash takes 46 MiB and 40 ms on the smallest machine, up to 200 ms if that is busy. Unknown
+ * callers get one of the two places, so that a known one waits for none of them. The queue holds
+ * about as many as can be served before their users give up.
+ */
+const LANES: Record<'known' | 'unknown', Lane> = {
+  known: { runningMax: 2, waitingMax: 100, waitingPerKeyMax: 10, waitMaxMs: 5_000 },
+  unknown: { runningMax: 1, waitingMax: 60, waitingPerKeyMax: 12, waitMaxMs: 5_000 },
+}
+/** Maximum concurrent hashes: Node's four threads also serve files, DNS and compression. */
+const RUNNING_MAX = 2
+const WARNING_INTERVAL_MS = 60_000
+
+type LaneName = keyof typeof LANES
+
+/** Waiting callers by key. The first key is the next to be served: one hash each in turn. */
+type Waiting = Map<string, (() => void)[]>
+
+interface HashQueue {
+  running: Record<LaneName, number>
+  waiting: Record<LaneName, Waiting>
+  warnedAt: number
+}
+
+const QUEUE_KEY = Symbol.for('troco.hash-queue')
+/** Holds the queue of the process, because Next bundles its own copy of this module. */
+const holder = globalThis as typeof globalThis & { [QUEUE_KEY]?: HashQueue }
+
+/** Throws `service_unavailable` if the queue has no place for this caller, or after a long wait. */
+export async function withHashPlace<T>(caller: HashCaller, work: () => Promise<T>): Promise<T> {
+  const name = laneOf(caller)
+  await takePlace(name, caller.key)
+  try {
+    return await work()
+  } finally {
+    queue().running[name] -= 1
+    serveNext()
+  }
+}
+
+/** Throws `service_unavailable` if the queue is full, before the caller costs anything else. */
+export function requireHashPlace(caller: HashCaller): void {
+  const name = laneOf(caller)
+  const waiting = queue().waiting[name]
+  const { waitingMax, waitingPerKeyMax } = LANES[name]
+  const isFull = countWaiting(waiting) >= waitingMax
+  if (isFull || (waiting.get(caller.key)?.length ?? 0) >= waitingPerKeyMax) throw queueFull(name)
+}
+
+async function takePlace(name: LaneName, key: string): Promise<void> {
+  const { running, waiting } = queue()
+  if (hasFreePlace(name) && waiting[name].size === 0) {
+    running[name] += 1
+    return
+  }
+  requireHashPlace({ isKnown: name === 'known', key })
+  await new Promise<void>((resolve, reject) => {
+    const start = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(() => {
+      removeWaiting(waiting[name], key, start)
+      reject(queueFull(name))
+    }, LANES[name].waitMaxMs)
+    waiting[name].set(key, [...(waiting[name].get(key) ?? []), start])
+  })
+}
+
+function serveNext(): void {
+  const { running, waiting } = queue()
+  for (const name of ['known', 'unknown'] as const) {
+    const [next] = waiting[name]
+    if (!next || !hasFreePlace(name)) continue
+    const [key, [start = () => {}]] = next
+    removeWaiting(waiting[name], key, start)
+    running[name] += 1
+    start()
+  }
+}
+
+/** Removes a caller; the next one with the same key moves behind all other keys. */
+function removeWaiting(waiting: Waiting, key: string, start: () => void): void {
+  const others = waiting.get(key)?.filter(other => other !== start) ?? []
+  waiting.delete(key)
+  if (others.length > 0) waiting.set(key, others)
+}
+
+function hasFreePlace(name: LaneName): boolean {
+  const { running } = queue()
+  return running[name] < LANES[name].runningMax && running.known + running.unknown < RUNNING_MAX
+}
+
+function countWaiting(waiting: Waiting): number {
+  return [...waiting.values()].reduce((sum, callers) => sum + callers.length, 0)
+}
+
+function queue(): HashQueue {
+  holder[QUEUE_KEY] ??= {
+    running: { known: 0, unknown: 0 },
+    waiting: { known: new Map(), unknown: new Map() },
+    warnedAt: Number.NEGATIVE_INFINITY,
+  }
+  return holder[QUEUE_KEY]
+}
+
+function laneOf({ isKnown }: HashCaller): LaneName {
+  return isKnown ? 'known' : 'unknown'
+}
+
+function queueFull(lane: LaneName) {
+  const state = queue()
+  if (performance.now() - state.warnedAt > WARNING_INTERVAL_MS) {
+    state.warnedAt = performance.now()
+    log().warn({ lane }, 'password queue is full')
+  }
+  return refuse('service_unavailable')
+}
