@@ -28,7 +28,9 @@ export async function signIn(
   fields: Record<string, string>,
 ): Promise<SignInOutcome | SignInWait | PendingSecondStep> {
   try {
-    const response = await post('/api/auth/callback/credentials', fields)
+    // The server counts the second step and passkeys apart from passwords.
+    const query = 'challenge' in fields ? '?step' : ''
+    const response = await post(`/api/auth/callback/credentials${query}`, fields)
     const result = (await response.json()) as Partial<PendingSecondStep> & {
       error?: string
       url?: string

@@ -89,6 +89,7 @@ export class SignInBrowser {
   /** Returns a browser at another address with the same cookies. */
   copyTo(address: string): SignInBrowser {
     const copy = new SignInBrowser({ url: this.#url }, address)
+    copy.#csrfToken = this.#csrfToken
     for (const [name, value] of this.cookies) copy.cookies.set(name, value)
     return copy
   }
@@ -99,7 +100,8 @@ export class SignInBrowser {
       this.#csrfToken = body.csrfToken
     }
     const form = new URLSearchParams({ ...fields, csrfToken: this.#csrfToken, json: 'true' })
-    return this.fetch('POST', '/api/auth/callback/credentials', form)
+    const query = 'challenge' in fields ? '?step' : ''
+    return this.fetch('POST', `/api/auth/callback/credentials${query}`, form)
   }
 
   async fetch(method: string, path: string, content?: URLSearchParams | object) {

@@ -10,6 +10,7 @@ export const NEIGHBORS: Record<string, string> = {
   'services/booking services/webhooks': 'a movement and its event are one statement',
   'edge/http edge/session': 'the dashboard calls the API with the cookie of its session',
   'edge/server edge/http': 'the front serves the endpoints',
+  'edge/server edge/session': 'the front keeps places for browsers that signed in before',
 }
 
 /** Floors and folders that code outside of the floors may import. */

@@ -3,12 +3,16 @@ import { hmac } from '#lib/base/keys.ts'
 
 /** Validity of a mark. Every sign-in on the device issues a new one. */
 export const MARK_SECONDS = 90 * 86_400
-/** Maximum marks in one browser, one per user: the cookie stays below 400 bytes. */
+/** Maximum marks in one browser, one per user: the cookie stays below 600 bytes. */
 const MARKS_MAX = 8
 const ID_BYTES = 12
+const ISSUER_BYTES = 9
 const MAC_BYTES = 18
-/** Id, time of issue in ms and MAC. The user is only in the MAC, so a mark reveals no user. */
-const MARK_FORMAT = /^([\w-]{16})\.([0-9a-z]{1,11})\.([\w-]{24})$/
+/**
+ * Id, time of issue in ms, and two MACs: of this server as the issuer, which can be checked before
+ * the user is known, and of the user. The user is only in that MAC, so a mark reveals no user.
+ */
+const MARK_FORMAT = /^([\w-]{16})\.([0-9a-z]{1,11})\.([\w-]{12})\.([\w-]{24})$/
 const SEPARATOR = '~'
 
 /** User for whom a mark counts, unless it was issued before one of the times. */
@@ -20,8 +24,10 @@ interface MarkOwner {
 
 /** Adds a new mark of the user to the marks of a browser, in place of the user's earlier ones. */
 export function addMark(userId: string, marks: string, issuedAt = new Date()): string {
-  const unsigned = `${randomBytes(ID_BYTES).toString('base64url')}.${issuedAt.getTime().toString(36)}`
-  const mark = `${unsigned}.${sign(userId, unsigned).toString('base64url')}`
+  const id = randomBytes(ID_BYTES).toString('base64url')
+  const unsigned = `${id}.${issuedAt.getTime().toString(36)}`
+  const macs = [signAsIssuer(unsigned), signForUser(userId, unsigned)]
+  const mark = [unsigned, ...macs.map(mac => mac.toString('base64url'))].join('.')
   const others = marks.split(SEPARATOR).filter(other => MARK_FORMAT.test(other))
   const kept = others.filter(other => readMark(userId, other) === null)
   return [mark, ...kept].slice(0, MARKS_MAX).join(SEPARATOR)
@@ -41,14 +47,31 @@ export function findKnownDevice(owner: MarkOwner, marks: string): string | null 
   return null
 }
 
+/** Returns the id of the first mark that this server issued, for whatever user; null if none. */
+export function findIssuedMark(marks: string): string | null {
+  for (const mark of marks.split(SEPARATOR).slice(0, MARKS_MAX)) {
+    const [, id, issuedAt, issuer] = MARK_FORMAT.exec(mark) ?? []
+    if (id && issuer && isEqual(issuer, signAsIssuer(`${id}.${issuedAt}`))) return id
+  }
+  return null
+}
+
 function readMark(userId: string, mark: string): { id: string; issuedAt: number } | null {
-  const [, id, issuedAt, mac] = MARK_FORMAT.exec(mark) ?? []
+  const [, id, issuedAt, , mac] = MARK_FORMAT.exec(mark) ?? []
   if (!id || !issuedAt || !mac) return null
-  const isSigned = timingSafeEqual(Buffer.from(mac, 'base64url'), sign(userId, `${id}.${issuedAt}`))
+  const isSigned = isEqual(mac, signForUser(userId, `${id}.${issuedAt}`))
   return isSigned ? { id, issuedAt: Number.parseInt(issuedAt, 36) } : null
 }
 
+function isEqual(mac: string, expected: Buffer): boolean {
+  return timingSafeEqual(Buffer.from(mac, 'base64url'), expected)
+}
+
+function signAsIssuer(unsigned: string): Buffer {
+  return hmac('known-devices', unsigned).subarray(0, ISSUER_BYTES)
+}
+
 /** Not under TROCO_SECRET_BEFORE: a leaked secret would make marks with budgets without end. */
-function sign(userId: string, unsigned: string): Buffer {
+function signForUser(userId: string, unsigned: string): Buffer {
   return hmac('known-devices', `${userId} ${unsigned}`).subarray(0, MAC_BYTES)
 }
