@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { disconnect } from '#lib/base/db/client.ts'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
-import { migrate } from '#lib/base/db/migrate.ts'
+import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { supplyEnv } from '#lib/base/env.ts'
 
 export interface BenchDatabase {
@@ -39,6 +39,7 @@ export async function openDatabase(): Promise<BenchDatabase> {
       TROCO_ENV: 'production',
       TROCO_SECRET: randomBytes(48).toString('base64url'),
       DATABASE_URL: embedded.url,
+      DATABASE_OWNER_URL: embedded.ownerUrl,
       // Responses contain this URL and must be equal, so all servers share it.
       PUBLIC_URL: 'https://bench.troco.example',
       DATABASE_POOL_MAX: '10',
@@ -53,7 +54,7 @@ export async function openDatabase(): Promise<BenchDatabase> {
       RATE_FAILED_BEARERS_PER_MINUTE: '0',
     }
     supplyEnv(settings)
-    await migrate(embedded.url).catch(async error => {
+    await prepareDatabase(embedded).catch(async error => {
       await close()
       throw error
     })
@@ -66,6 +67,7 @@ export async function openDatabase(): Promise<BenchDatabase> {
 
 export interface SecondDatabase {
   settings: Record<string, string>
+  /** Connections of the owner, who may vacuum. */
   pool: pg.Pool
 }
 
@@ -78,28 +80,32 @@ export async function withSecondDatabase<Result>(
   { name, template = 'template1' }: { name: string; template?: string },
   work: (database: SecondDatabase) => Promise<Result>,
 ): Promise<Result> {
-  const firstUrl = settings.DATABASE_URL ?? ''
-  const url = new URL(firstUrl)
-  url.pathname = `/${name}`
+  const { DATABASE_URL = '', DATABASE_OWNER_URL = '' } = settings
+  const [url, ownerUrl] = [DATABASE_URL, DATABASE_OWNER_URL].map(first => {
+    const changed = new URL(first)
+    changed.pathname = `/${name}`
+    return changed.href
+  }) as [string, string]
   await disconnect()
-  await runStatement(firstUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
-  supplyEnv({ DATABASE_URL: url.href })
-  const pool = new pg.Pool({ connectionString: url.href, max: 4 })
+  await runStatement(DATABASE_OWNER_URL, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  const secondUrls = { DATABASE_URL: url, DATABASE_OWNER_URL: ownerUrl }
+  supplyEnv(secondUrls)
+  const pool = new pg.Pool({ connectionString: ownerUrl, max: 4 })
   // Queries report lost connections; without a listener, the event would end the process.
   pool.on('error', () => {})
   try {
-    await migrate(url.href)
-    return await work({ settings: { ...settings, DATABASE_URL: url.href }, pool })
+    await prepareDatabase({ url, ownerUrl })
+    return await work({ settings: { ...settings, ...secondUrls }, pool })
   } finally {
     await pool.end()
     await disconnect()
-    supplyEnv({ DATABASE_URL: firstUrl })
+    supplyEnv({ DATABASE_URL, DATABASE_OWNER_URL })
   }
 }
 
 /** Drops the database, so that vacuuming it does not disturb the next measurement. */
 export function dropSecondDatabase(settings: Record<string, string>, name: string): Promise<void> {
-  return runStatement(settings.DATABASE_URL ?? '', `DROP DATABASE ${name}`)
+  return runStatement(settings.DATABASE_OWNER_URL ?? '', `DROP DATABASE ${name}`)
 }
 
 async function runStatement(url: string, statement: string): Promise<void> {

@@ -17,7 +17,7 @@ import { judgeResults } from './targets.ts'
 import { makeWorld } from './world.ts'
 
 async function compareServers(database: BenchDatabase, generator: Generator, options: Options) {
-  const world = await makeWorld(options, database.settings.DATABASE_URL ?? '')
+  const world = await makeWorld(options, database.settings.DATABASE_OWNER_URL ?? '')
   const servers = []
   for (const variant of VARIANTS) servers.push(await startServer(variant, database.settings))
   const before = servers.map(({ child }) => residentMb(child))

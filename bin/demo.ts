@@ -21,7 +21,9 @@ export interface Demo {
 /** Creates the demo data once and stores its credentials in demo.json of the data folder. */
 export async function openDemo(folder: string): Promise<Demo> {
   const { DATABASE_URL, DEMO_PASSWORD = '', PUBLIC_URL } = env()
-  const lock = new Client({ connectionString: DATABASE_URL })
+  // Waits until another process has created the demo data, longer than a request may take.
+  const options = '-c statement_timeout=0'
+  const lock = new Client({ connectionString: DATABASE_URL, options })
   lock.on('error', () => {})
   await lock.connect()
   try {

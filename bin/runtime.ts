@@ -2,7 +2,7 @@ import { openDataFolder } from '#bin/data-folder.ts'
 import { supervisePostgres } from '#bin/supervise-postgres.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
-import { migrate } from '#lib/base/db/migrate.ts'
+import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, loadEnvFile, supplyEnv } from '#lib/base/env.ts'
 
 export interface Runtime {
@@ -37,7 +37,7 @@ export async function openRuntime(options: Options = {}): Promise<Runtime> {
   const openPostgres = ({ folder, secrets }: NonNullable<typeof dataFolder>) =>
     openEmbedded({ dataFolder: folder, password: secrets.database, onProgress })
   const embedded = dataFolder && (await openPostgres(dataFolder))
-  if (embedded) supplyEnv({ DATABASE_URL: embedded.url })
+  if (embedded) supplyEnv({ DATABASE_URL: embedded.url, DATABASE_OWNER_URL: embedded.ownerUrl })
   const release =
     dataFolder && embedded && options.isSupervised
       ? supervisePostgres(embedded, () => openPostgres(dataFolder))
@@ -47,7 +47,8 @@ export async function openRuntime(options: Options = {}): Promise<Runtime> {
     await release?.()
   }
   try {
-    const appliedMigrations = await migrate(env().DATABASE_URL ?? '')
+    const { DATABASE_URL: url = '', DATABASE_OWNER_URL: ownerUrl } = env()
+    const appliedMigrations = await prepareDatabase({ url, ownerUrl })
     return {
       folder: openedFolder?.folder ?? null,
       location: embedded?.location ?? null,

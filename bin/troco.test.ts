@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
+import { makeDatabase } from '#lib/testing/database.ts'
 import {
   type Installation,
   makeInstallation,
@@ -101,9 +102,7 @@ test('`troco ledger verify` names a wrong balance and exits with 1', async () =>
     dataFolder: join(installation.folder, 'data'),
     password: JSON.parse(secrets).database,
   })
-  const url = new URL(embedded.url)
-  url.username = 'postgres'
-  const client = new Client({ connectionString: url.href })
+  const client = new Client({ connectionString: embedded.ownerUrl })
   await client.connect()
   await client.query(
     `UPDATE ledger_accounts SET balance = balance + 1
@@ -155,6 +154,24 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   expect(withMailServer.output).toContain('ok    mails are sent through mail.example:465')
   expect(withMailServer.output).not.toContain('hidden')
   await embedded.release()
+})
+
+test('`troco database roles` may be repeated, and names what one role alone still needs', async () => {
+  for (let run = 0; run < 2; run++) {
+    expect(await troco('database', 'roles')).toEqual({
+      code: 0,
+      output: 'the database role troco_app owns nothing and only adds to the books\n',
+    })
+  }
+  const single = {
+    ...installation.settings,
+    ...{ DATABASE_URL: await makeDatabase({ migrated: false }), TROCO_ENV: 'local' },
+  }
+  const { code, output } = await runCommand(['troco', 'database', 'roles'], single)
+  expect([code, output]).toEqual([
+    1,
+    expect.stringMatching(/^the database role troco owns the tables .* docs\/operating\.md\n$/),
+  ])
 })
 
 test('`troco user reset` prints a link for a new password, and refuses an unknown e-mail', async () => {

@@ -24,7 +24,7 @@ export async function measureHotAccount({
   const total = warmUp + rounds * hotCharges
   const charges = await writeCharges(pool, { accountIds: [merchant.id], total })
   await pool.query('VACUUM ANALYZE')
-  const reference = await openReference(settings.DATABASE_URL ?? '')
+  const reference = await openReference(settings.DATABASE_OWNER_URL ?? '')
   await payAll(charges.splice(0, warmUp))
   const trocoRates: number[] = []
   const referenceRates: number[] = []

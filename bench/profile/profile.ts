@@ -22,7 +22,7 @@ export async function profileOperation(
   generator: Generator,
   options: Options,
 ): Promise<boolean> {
-  const world = await makeWorld(options, database.settings.DATABASE_URL ?? '')
+  const world = await makeWorld(options, database.settings.DATABASE_OWNER_URL ?? '')
   const recorder = new URL('./recorder.ts', import.meta.url).href
   const { variant } = options
   const { child, port } = await startServer(variant, database.settings, ['--import', recorder])

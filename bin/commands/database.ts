@@ -1,8 +1,27 @@
 import { withRuntime } from '#bin/command-line.ts'
+import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
+import { createApplicationRole } from '#lib/base/db/roles.ts'
+import { env, loadEnvFile } from '#lib/base/env.ts'
 
 export async function migrateDatabase(): Promise<void> {
   await withRuntime(async ({ appliedMigrations }) => {
     if (appliedMigrations.length === 0) process.stdout.write('The database is up to date\n')
     for (const name of appliedMigrations) process.stdout.write(`${name}\n`)
+  })
+}
+
+/**
+ * Sets up the owner's and the application's role; starting does the same, but creates no role. May
+ * be repeated at any time, also after it was interrupted.
+ */
+export async function setUpRoles(): Promise<void> {
+  loadEnvFile('.env')
+  const { DATABASE_URL, DATABASE_OWNER_URL } = env()
+  if (DATABASE_URL && DATABASE_OWNER_URL)
+    await createApplicationRole(DATABASE_URL, DATABASE_OWNER_URL)
+  await withRuntime(async () => {
+    const { isLimited, line } = describeRole(await inspectRole())
+    process.stdout.write(`${line}\n`)
+    if (!isLimited) process.exitCode = 1
   })
 }

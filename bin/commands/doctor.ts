@@ -2,6 +2,7 @@ import { statfsSync } from 'node:fs'
 import { withRuntime } from '#bin/command-line.ts'
 import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { connect, type Database } from '#lib/base/db/client.ts'
+import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { env } from '#lib/base/env.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
@@ -28,6 +29,8 @@ export async function checkInstallation(): Promise<void> {
         true,
         applied.length > 0 ? `${applied.length} migrations applied now` : 'migrations up to date',
       )
+      const { isLimited, line } = describeRole(await inspectRole())
+      report(isLimited, line)
       const workers = await database.$queryRaw<{ seen: number }[]>`
         SELECT count(*)::int AS seen FROM worker_heartbeats WHERE beat_at > now() - interval '60 s'`
       report(true, `${workers[0]?.seen ?? 0} workers active in the last minute`)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { call } from '#lib/testing/call.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
 import { type Api, makeDatabase, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 
 /**
@@ -15,7 +16,7 @@ let client: Client
 beforeAll(async () => {
   const ownUrl = await makeDatabase()
   supplyEnv({ DATABASE_URL: ownUrl })
-  client = new Client({ connectionString: ownUrl })
+  client = new Client({ connectionString: ownerUrlOf(ownUrl) })
   await client.connect()
   api = await startApi()
 })

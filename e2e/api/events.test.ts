@@ -11,6 +11,7 @@ import {
   fundMerchant,
   makeMerchant,
   makeToken,
+  runAsOwner,
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
@@ -48,8 +49,10 @@ async function createEvents(count: number): Promise<void> {
 
 /** Deletes older events, as the retention job does. */
 function prune(oldestStored: number): Promise<unknown> {
-  const where = { accountId: merchant.id, mode: 'test', sequence: { lt: oldestStored } }
-  return db().event.deleteMany({ where })
+  return runAsOwner(
+    `DELETE FROM events
+     WHERE account_id = '${merchant.id}' AND mode = 'test' AND sequence < ${oldestStored}`,
+  )
 }
 
 const sequencesOf = (response: { body: { data: { sequence: number }[] } }) =>

@@ -14,6 +14,7 @@ import {
   inOwnDatabase,
   makeMerchant,
   makeToken,
+  runAsOwner,
   startApi,
 } from '#lib/testing/fixtures.ts'
 import {
@@ -150,15 +151,13 @@ describe('signing up', () => {
   })
 
   test('stores nothing when one step fails', async () => {
-    await db().$executeRaw`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-      $$ BEGIN RAISE 'no'; END $$`
+    await runAsOwner(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE 'no'; END $$`)
     for (const table of ['memberships', 'ledger_accounts', 'webhook_secrets', 'audit_log']) {
       const before = await countAllRows()
-      await db().$executeRawUnsafe(
-        `CREATE TRIGGER fails BEFORE INSERT ON ${table} EXECUTE FUNCTION refuse()`,
-      )
+      await runAsOwner(`CREATE TRIGGER fails BEFORE INSERT ON ${table} EXECUTE FUNCTION refuse()`)
       expect((await postAsVisitor('signup', signupRequest())).status, table).toBe(500)
-      await db().$executeRawUnsafe(`DROP TRIGGER fails ON ${table}`)
+      await runAsOwner(`DROP TRIGGER fails ON ${table}`)
       expect(await countAllRows(), table).toEqual(before)
     }
   })

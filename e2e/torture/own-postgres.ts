@@ -5,8 +5,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findPostgresPackage, prepareBinaries } from '#lib/base/db/embedded-files.ts'
 import { plainEnv } from '#lib/base/db/embedded-server.ts'
-import { migrate } from '#lib/base/db/migrate.ts'
-import { cleanUp, findProcessesIn, makeFolder, openForTest, query } from '#lib/testing/embedded.ts'
+import { prepareDatabase } from '#lib/base/db/roles.ts'
+import {
+  cleanUp,
+  findProcessesIn,
+  makeFolder,
+  openForTest,
+  query,
+  readSuperuserUrl,
+} from '#lib/testing/embedded.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
 const START_MAX_MS = 30_000
@@ -19,12 +26,14 @@ const instances: OwnPostgres[] = []
 export class OwnPostgres {
   readonly url: string
   readonly location: string
+  #superuserUrl: string
   #bin: string
   #child: ChildProcess | undefined
   #stderr = ''
 
-  private constructor(url: string, location: string, bin: string) {
+  private constructor(url: string, superuserUrl: string, location: string, bin: string) {
     this.url = url
+    this.#superuserUrl = superuserUrl
     this.location = location
     this.#bin = bin
   }
@@ -32,14 +41,15 @@ export class OwnPostgres {
   /** Creates the data folder without starting the server; `removeOwnPostgres` deletes it. */
   static async make(dataFolder = makeFolder()): Promise<OwnPostgres> {
     const embedded = await openForTest(dataFolder)
-    await migrate(embedded.url)
+    await prepareDatabase(embedded)
     await embedded.release()
     const { uid, gid } = statSync(embedded.location)
     const user = uid === process.geteuid?.() ? null : { uid, gid }
     const bin = prepareBinaries(findPostgresPackage(), user, dataFolder, () => {})
     const url = new URL(embedded.url)
     url.port = String(await findFreePort())
-    const own = new OwnPostgres(url.href, embedded.location, bin)
+    const superuserUrl = readSuperuserUrl(dataFolder, url.href)
+    const own = new OwnPostgres(url.href, superuserUrl, embedded.location, bin)
     instances.push(own)
     return own
   }
@@ -79,9 +89,7 @@ export class OwnPostgres {
   }
 
   asSuperuser(sql: string): Promise<Record<string, unknown>[]> {
-    const url = new URL(this.url)
-    url.username = 'postgres'
-    return query(url.href, sql)
+    return query(this.#superuserUrl, sql)
   }
 
   pause(): void {

@@ -99,6 +99,13 @@ const schema = z.object({
     .describe(
       'PostgreSQL 15 or newer, such as postgresql://user:password@db.example.com/troco; without it, Troco runs an embedded PostgreSQL',
     ),
+  DATABASE_OWNER_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')
+    .optional()
+    .describe(
+      'the same database, with the role that owns its tables, for migrations and backups; then the role of DATABASE_URL needs to own nothing',
+    ),
   DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)
     .describe('maximum size of the connection pool of each process'),
@@ -210,6 +217,8 @@ export function readEnv(source: Record<string, string | undefined>): Env {
     : result.error.issues.map(issue => `${issue.path.join('.')} ${lowerFirst(issue.message)}`)
   const environment = filled.TROCO_ENV ?? (filled.DATABASE_URL ? 'production' : 'local')
   if (result.success) problems.push(...burstProblems(result.data), ...providerProblems(result.data))
+  if (filled.DATABASE_OWNER_URL && !filled.DATABASE_URL)
+    problems.push('DATABASE_OWNER_URL is set without DATABASE_URL: set both, or neither')
   if (environment === 'production') problems.push(...productionProblems(filled))
   if (!result.success || problems.length > 0) throw new EnvError(problems)
   const values = result.data

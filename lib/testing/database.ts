@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { migrate } from '#lib/base/db/migrate.ts'
+import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 
@@ -7,25 +7,51 @@ import { newId } from '#lib/base/ids.ts'
 const TEMPLATE = 'migrated'
 
 /** Migrates the run's database and copies it as the template for single tests. */
-export async function prepareTemplateDatabase(url: string): Promise<void> {
-  await migrate(url)
+export async function prepareTemplateDatabase(url: string, ownerUrl: string): Promise<void> {
+  await prepareDatabase({ url, ownerUrl })
   const { pathname } = new URL(url)
-  await createDatabase(withDatabaseName(url, 'postgres'), TEMPLATE, pathname.slice(1))
+  await createDatabase(withDatabaseName(ownerUrl, 'postgres'), TEMPLATE, pathname.slice(1))
 }
 
-/** Creates a database for one test on the run's server. `migrated: false` leaves it empty. */
+/**
+ * Creates a database for one test on the run's server; returns its URL for the application's role.
+ * `migrated: false` leaves it empty and returns the owner's URL, as only the owner can migrate it.
+ */
 export async function makeDatabase(options: { migrated?: boolean } = {}): Promise<string> {
-  const url = env().DATABASE_URL ?? ''
+  const isMigrated = options.migrated ?? true
+  const { DATABASE_URL = '', DATABASE_OWNER_URL = '' } = env()
   const name = `test_${newId().replaceAll('-', '')}`
-  await createDatabase(url, name, (options.migrated ?? true) ? TEMPLATE : undefined)
-  return withDatabaseName(url, name)
+  await createDatabase(DATABASE_OWNER_URL, name, isMigrated ? TEMPLATE : undefined)
+  return withDatabaseName(isMigrated ? DATABASE_URL : DATABASE_OWNER_URL, name)
+}
+
+/** Returns the owner's URL of a database of the run, for changes of tables. */
+export function ownerUrlOf(url = env().DATABASE_URL ?? ''): string {
+  return withDatabaseName(env().DATABASE_OWNER_URL ?? '', new URL(url).pathname.slice(1))
+}
+
+/** Returns the application's URL of a database that was made empty. */
+export function applicationUrlOf(url: string): string {
+  return withDatabaseName(env().DATABASE_URL ?? '', new URL(url).pathname.slice(1))
+}
+
+/** Returns the superuser's URL of a database of the run, for rows that no role may write. */
+export function superuserUrlOf(url = env().DATABASE_URL ?? ''): string {
+  return withDatabaseName(process.env.TEST_SUPERUSER_URL ?? '', new URL(url).pathname.slice(1))
+}
+
+/** Runs a statement as the owner of the current database, which the application may not run. */
+export async function runAsOwner(statement: string, url = env().DATABASE_URL): Promise<void> {
+  const client = new Client({ connectionString: ownerUrlOf(url) })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
 }
 
 async function createDatabase(url: string, name: string, template = 'template1'): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)
-  // CREATE DATABASE copies the template's contents, but not its settings.
+  // CREATE DATABASE copies the template's contents, but not its settings and privileges.
   const { rows } = await client.query<{ setting: string; value: string }>(
     `SELECT split_part(line, '=', 1) AS setting, split_part(line, '=', 2) AS value
      FROM pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase, unnest(setconfig) AS line
@@ -35,6 +61,7 @@ async function createDatabase(url: string, name: string, template = 'template1')
   for (const { setting, value } of rows) {
     await client.query(`ALTER DATABASE ${name} SET ${setting} TO '${value}'`)
   }
+  await client.query(`REVOKE CREATE, TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
   await client.end()
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { type Embedded, openEmbedded } from '#lib/base/db/embedded.ts'
@@ -84,6 +84,15 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   } finally {
     await client.end()
   }
+}
+
+/** Returns the URL of the superuser, whose password is stored in the data folder. */
+export function readSuperuserUrl(dataFolder: string, url: string): string {
+  const changed = new URL(url)
+  changed.username = 'postgres'
+  const password = readFileSync(join(dataFolder, 'postgres-superuser.password'), 'utf8').trim()
+  changed.password = password
+  return changed.href
 }
 
 export function findProcessesIn(location: string): number[] {

@@ -15,11 +15,11 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { CANARY } from '#lib/testing/canary.ts'
-import { makeDatabase } from '#lib/testing/database.ts'
+import { makeDatabase, runAsOwner } from '#lib/testing/database.ts'
 import { validateResponses } from '#lib/testing/response-validator.ts'
 import type { Document } from '#lib/testing/strict-validator.ts'
 
-export { CANARY, makeDatabase }
+export { CANARY, makeDatabase, runAsOwner }
 
 const ACTOR = { type: 'system' } as const
 

@@ -11,6 +11,7 @@ import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { linkAuditRecords } from '#lib/base/audit/link.ts'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
+import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { deriveKey, hmac, keyId, unseal } from '#lib/base/keys.ts'
 import { REFUSALS } from '#lib/base/refusals.ts'
@@ -33,6 +34,7 @@ import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
+import { applicationUrlOf } from '#lib/testing/database.ts'
 import { deliverDue } from '#lib/testing/deliveries.ts'
 import {
   type Api,
@@ -121,8 +123,8 @@ async function openReleasedDatabase(): Promise<string> {
   await client.connect()
   await client.query(FROZEN_ROWS)
   await client.end()
-  await migrate(url)
-  return url
+  await prepareDatabase({ url: applicationUrlOf(url), ownerUrl: url })
+  return applicationUrlOf(url)
 }
 
 /** Headers that pages send, as literals: pages already open in browsers must stay compatible. */

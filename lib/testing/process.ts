@@ -30,6 +30,7 @@ export async function makeInstallation(): Promise<Installation> {
     PORT: String(port),
     TROCO_ENV: '',
     DATABASE_URL: '',
+    DATABASE_OWNER_URL: '',
     TROCO_SECRET: '',
     PUBLIC_URL: '',
     LOG_FILE: process.env.LOG_FILE ?? '',

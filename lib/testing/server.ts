@@ -40,7 +40,10 @@ export async function withServer<T>(
     ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'start'],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
-      env: { ...inheritedEnv(), ...settings, DATABASE_URL: '', NODE_ENV: 'production' },
+      env: {
+        ...{ ...inheritedEnv(), ...settings },
+        ...{ DATABASE_URL: '', DATABASE_OWNER_URL: '', NODE_ENV: 'production' },
+      },
     },
   )
   const ended = once(child, 'exit')

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
 import { prepareTemplateDatabase } from '#lib/testing/database.ts'
+import { readSuperuserUrl } from '#lib/testing/embedded.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
@@ -22,8 +23,13 @@ export default async function setUpRun(): Promise<() => Promise<void>> {
     password: 'only-for-this-run',
     settings: { max_connections: '300' },
   })
-  await prepareTemplateDatabase(embedded.url)
-  setEnvironment({ DATABASE_URL: embedded.url })
+  const { url, ownerUrl } = embedded
+  await prepareTemplateDatabase(url, ownerUrl)
+  setEnvironment({
+    DATABASE_URL: url,
+    DATABASE_OWNER_URL: ownerUrl,
+    TEST_SUPERUSER_URL: readSuperuserUrl(folder, ownerUrl),
+  })
   return async () => {
     await embedded.release()
     rmSync(folder, { recursive: true, force: true })

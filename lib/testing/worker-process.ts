@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { env, inheritedEnv } from '#lib/base/env.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
 
 /** Short lease, so that a test waits only briefly for the rows of a killed worker. */
 export const LEASE_SECONDS = 2
@@ -25,6 +26,7 @@ export async function startWorkerProcess(): Promise<WorkerProcess> {
       env: {
         ...inheritedEnv(),
         DATABASE_URL,
+        DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
         TROCO_DATA: folder,
         WORKER_LEASE_SECONDS: String(LEASE_SECONDS),
         NODE_ENV: 'production',

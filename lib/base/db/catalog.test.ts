@@ -3,8 +3,8 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils'
 import { SchemaEngine } from '@prisma/schema-engine-wasm'
 import { beforeAll, expect, test } from 'vitest'
+import { makeDatabase, ownerUrlOf } from '#lib/testing/database.ts'
 import { query } from '#lib/testing/embedded.ts'
-import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 /**
  * Reads columns, keys and indexes, one line each. Leaves out partial indexes, CHECKs and triggers,
@@ -79,7 +79,7 @@ test.each([
   ],
   ['a foreign key is missing', 'ALTER TABLE tokens DROP CONSTRAINT tokens_account_id_fkey'],
 ])('the comparison with schema.prisma detects a database in which %s', async (_what, sql) => {
-  const url = await makeDatabase()
+  const url = ownerUrlOf(await makeDatabase())
   await query(url, sql)
   expect(await readCatalog(url)).not.toEqual(expectedCatalog)
 })

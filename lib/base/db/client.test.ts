@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { connect, type Database, db, disconnect } from '#lib/base/db/client.ts'
-import { migrate } from '#lib/base/db/migrate.ts'
+import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { cleanUp, findProcessesIn, kill, makeFolder, openForTest } from '#lib/testing/embedded.ts'
-import { makeDatabase, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+import { makeDatabase, makeMerchant, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
 /** Maximum duration of a request while the database does not respond, the 503 included. */
@@ -116,7 +116,7 @@ test('the API needs no restart after the database hangs, dies and comes back', a
   // to other sockets.
   const port = `${await findFreePort()}`
   const embedded = await openForTest(dataFolder, { settings: { port } })
-  await migrate(embedded.url)
+  await prepareDatabase(embedded)
   const request = await startApiProcess(embedded.url, 4)
   expect(await request()).toMatchObject(OK_RESPONSE)
 
@@ -180,10 +180,7 @@ describe('a lost database is recognized in raw statements, queries and transacti
 
   test('the database accepts no more connections', async () => {
     const url = await makeDatabase()
-    const owner = new Client({ connectionString: runDatabase })
-    await owner.connect()
-    await owner.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 0`)
-    await owner.end()
+    await runAsOwner(`ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 0`)
     await expectDatabaseLost(url)
   })
 

@@ -15,7 +15,7 @@ const CONNECT_TIMEOUT_MS = 2_000
 /** Time limit of a result: with the wait for a connection, a 503 takes 5 s at most. */
 const QUERY_TIMEOUT_MS = 2_800
 /** Limit on the server, below QUERY_TIMEOUT_MS, so that no statement outlives its request. */
-const STATEMENT_TIMEOUT_MS = 2_600
+export const STATEMENT_TIMEOUT_MS = 2_600
 
 const DATABASE_KEY = Symbol.for('troco.db')
 const POOL_KEY = Symbol.for('troco.db.pool')
@@ -69,8 +69,7 @@ function makePool(options: ConnectionOptions): Pool {
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     query_timeout: options.queryTimeoutMs,
     application_name: 'troco',
-    // PG_NAMED_STATEMENTS is false for an old PgBouncer, which also refuses startup options. A
-    // migration sets the time zone of the database as well.
+    // PG_NAMED_STATEMENTS is false for an old PgBouncer, which also refuses startup options.
     options: PG_NAMED_STATEMENTS ? sessionSettings(options) : undefined,
   })
 }
@@ -91,10 +90,14 @@ function createOrm(pool: Pool): Database {
   return new PrismaClient({ adapter })
 }
 
-// The adapter reads and writes times as if every session used UTC.
-function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string {
-  const limit = queryTimeoutMs ? ` -c statement_timeout=${STATEMENT_TIMEOUT_MS}` : ''
-  return `-c timezone=UTC${limit}`
+/**
+ * With an owner, the application's role carries UTC, which the adapter requires, and the limit of
+ * requests (lib/base/db/roles.ts). A single role carries neither.
+ */
+function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string | undefined {
+  const limit = `-c statement_timeout=${queryTimeoutMs ? STATEMENT_TIMEOUT_MS : 0}`
+  if (!env().DATABASE_OWNER_URL) return `-c timezone=UTC ${limit}`
+  return queryTimeoutMs ? undefined : limit
 }
 
 /** A hash of the SQL: a name reused for other SQL would run the old statement. */

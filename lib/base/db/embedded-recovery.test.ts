@@ -22,17 +22,18 @@ import { readProcessIdentity } from './process.ts'
 
 afterEach(cleanUp)
 
-const commitRow = (url: string) => query(url, 'CREATE TABLE kept AS SELECT 1 AS one')
+const commitRow = ({ ownerUrl }: Embedded) =>
+  query(ownerUrl, 'CREATE TABLE kept AS SELECT 1 AS one')
 
-async function expectRow({ url }: Embedded) {
-  expect(await query(url, 'SELECT one FROM kept')).toEqual([{ one: 1 }])
+async function expectRow({ ownerUrl }: Embedded) {
+  expect(await query(ownerUrl, 'SELECT one FROM kept')).toEqual([{ one: 1 }])
 }
 
 describe('after kill -9', () => {
   test('of all PostgreSQL processes, a committed row is still there', async () => {
     const dataFolder = makeFolder()
     const killed = await openForTest(dataFolder)
-    await commitRow(killed.url)
+    await commitRow(killed)
     for (const pid of findProcessesIn(killed.location)) process.kill(pid, 'SIGKILL')
     const next = await openForTest(dataFolder)
     expect(next).toMatchObject({ isAdopted: false })
@@ -43,7 +44,7 @@ describe('after kill -9', () => {
   test('of the postmaster, a backend that still runs is stopped before the next start', async () => {
     const dataFolder = makeFolder()
     const killed = await openForTest(dataFolder)
-    await commitRow(killed.url)
+    await commitRow(killed)
     const busy = query(killed.url, 'DO $$ BEGIN LOOP END LOOP; END $$').catch(error => error)
     await expect
       .poll(() => query(killed.url, `SELECT 1 FROM pg_stat_activity WHERE query LIKE 'DO %'`))
@@ -61,7 +62,7 @@ describe('after kill -9', () => {
   test('of the process group that started PostgreSQL, the next process adopts it and can stop it', async () => {
     const dataFolder = makeFolder()
     const { child, embedded } = await openInOtherProcess(dataFolder)
-    await commitRow(embedded.url)
+    await commitRow(embedded)
     await kill(child, true)
     const next = await openForTest(dataFolder)
     expect(next).toMatchObject({ isAdopted: true, pid: embedded.pid, url: embedded.url })
@@ -83,7 +84,7 @@ describe('after kill -9', () => {
     expect(await opening).toMatch(/ended without opening/)
     expect(existsSync(join(dataFolder, 'postgres'))).toBe(false)
     const next = await openForTest(dataFolder)
-    await commitRow(next.url)
+    await commitRow(next)
     await next.release()
     const reopen = async () => {
       await (await openForTest(dataFolder)).release()
@@ -132,7 +133,7 @@ describe('a stored pid counts only for the process that wrote it', () => {
   test('a postmaster.pid of a dead, zombie or unrelated process does not prevent a start', async () => {
     const dataFolder = makeFolder()
     const first = await openForTest(dataFolder)
-    await commitRow(first.url)
+    await commitRow(first)
     await first.release()
     const { uid, gid } = statSync(first.location)
     // After `exec` the parent never waits for its child, which stays a zombie of PostgreSQL's user.

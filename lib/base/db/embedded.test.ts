@@ -53,7 +53,7 @@ describe('a new data folder', () => {
       pg_get_userbyid(datdba) AS owner, rolsuper AS super
       FROM pg_database, pg_roles WHERE datname = current_database() AND rolname = current_user`
     expect(await query(url, database)).toEqual([
-      { name: 'troco', provider: 'b', locale: 'C.UTF-8', owner: 'troco', super: false },
+      { name: 'troco_app', provider: 'b', locale: 'C.UTF-8', owner: 'troco', super: false },
     ])
     expect(isAdopted).toBe(false)
     expect(readdirSync(join(location, '..')).filter(name => name.includes('.new-'))).toEqual([])
@@ -62,7 +62,7 @@ describe('a new data folder', () => {
   test('refuses connections with a wrong password', async () => {
     const dataFolder = makeFolder()
     const { url, location } = await openForTest(dataFolder)
-    const wrong = url.replace(/troco:.*@/, 'troco:guess@')
+    const wrong = url.replace(/troco_app:.*@/, 'troco_app:guess@')
     await expect(query(wrong, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' })
     const refused = expect(openEmbedded({ dataFolder, password: 'guess' })).rejects
     await refused.toThrow(`The data in ${location} was created with another secrets.json`)
@@ -178,7 +178,7 @@ describe.skipIf(!isRoot)('as root (only root runs PostgreSQL as another user)', 
     const dataFolder = join(home, 'data')
     chmodSync(home, 0o700)
     const first = await openForTest(dataFolder)
-    await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS one')
+    await query(first.ownerUrl, 'CREATE TABLE kept AS SELECT 1 AS one')
     await first.release()
     expect(first.location).toMatch(/^\/var\/lib\/troco\/[0-9a-f]+\/postgres$/)
     expect(readFileSync(join(dataFolder, 'postgres-location'), 'utf8').trim()).toBe(first.location)
@@ -187,7 +187,7 @@ describe.skipIf(!isRoot)('as root (only root runs PostgreSQL as another user)', 
     renameSync(dataFolder, join(home, 'moved'))
     const second = await openForTest(join(home, 'moved'))
     expect(second.location).toBe(first.location)
-    expect(await query(second.url, 'SELECT one FROM kept')).toEqual([{ one: 1 }])
+    expect(await query(second.ownerUrl, 'SELECT one FROM kept')).toEqual([{ one: 1 }])
   })
 
   test('copies programs that the user postgres cannot reach, symbolic links included', () => {

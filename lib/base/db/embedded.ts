@@ -1,9 +1,16 @@
 import { mkdirSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isTrocoError, refuse } from '#lib/base/errors.ts'
-import { createData, ensureDatabase, removeLeftovers } from './embedded-create.ts'
+import { createData, removeLeftovers } from './embedded-create.ts'
 import { findPostgresPackage, hasData, prepareBinaries } from './embedded-files.ts'
 import { chooseDataDirectory, type DataDirectory, writePointer } from './embedded-location.ts'
+import {
+  APPLICATION_ROLE,
+  ensureDatabase,
+  OWNER_ROLE,
+  type Passwords,
+  readPasswords,
+} from './embedded-roles.ts'
 import {
   findPostmaster,
   type Postmaster,
@@ -19,7 +26,10 @@ import {
 } from './embedded-users.ts'
 
 export interface Embedded {
+  /** URL of the application's role. */
   url: string
+  /** URL of the role that owns the tables. */
+  ownerUrl: string
   location: string
   /** Whether PostgreSQL was already running, started by another Troco process. */
   isAdopted: boolean
@@ -30,6 +40,7 @@ export interface Embedded {
 
 interface Options {
   dataFolder: string
+  /** Password of the owner. The passwords of the other roles are stored in the data folder. */
   password: string
   onProgress?: (line: string) => void
   settings?: Record<string, string>
@@ -44,11 +55,13 @@ export async function openEmbedded(options: Options): Promise<Embedded> {
     withLock(dataFolder, async () => {
       const directory = chooseDataDirectory(dataFolder)
       try {
-        const { postmaster, isAdopted } = await ensureRunning(dataFolder, directory, options)
+        const passwords = readPasswords(dataFolder, options.password)
+        const running = await ensureRunning(dataFolder, directory, options, passwords)
+        const { postmaster, isAdopted } = running
         const name = registerProcess(dataFolder)
-        const encodedPassword = encodeURIComponent(options.password)
         return {
-          url: `postgresql://troco:${encodedPassword}@127.0.0.1:${postmaster.port}/troco`,
+          url: makeUrl(APPLICATION_ROLE, passwords.application, postmaster.port),
+          ownerUrl: makeUrl(OWNER_ROLE, passwords.owner, postmaster.port),
           location: directory.location,
           isAdopted,
           pid: postmaster.pid,
@@ -60,6 +73,10 @@ export async function openEmbedded(options: Options): Promise<Embedded> {
       }
     }),
   )
+}
+
+function makeUrl(role: string, password: string, port: number): string {
+  return `postgresql://${role}:${encodeURIComponent(password)}@127.0.0.1:${port}/troco`
 }
 
 async function release(dataFolder: string, location: string, name: string): Promise<void> {
@@ -77,7 +94,8 @@ async function stopIfUnused(dataFolder: string, location: string): Promise<void>
 async function ensureRunning(
   dataFolder: string,
   directory: DataDirectory,
-  { password, settings = {}, onProgress = () => {} }: Options,
+  { settings = {}, onProgress = () => {} }: Options,
+  passwords: Passwords,
 ): Promise<{ postmaster: Postmaster; isAdopted: boolean }> {
   const { location, user } = directory
   const postgresPackage = findPostgresPackage()
@@ -93,13 +111,13 @@ async function ensureRunning(
       const bin = prepareBinaries(postgresPackage, user, dataFolder, onProgress)
       if (!exists) {
         onProgress('Preparing the database…')
-        await createData(directory, bin, password)
+        await createData(directory, bin, passwords.superuser)
         writePointer(dataFolder, location)
         isNew = exists = true
       }
       server = await startPostmaster(directory, bin, startLog, settings)
     }
-    if (server && (await ensureDatabase(server, password, isNew, location))) {
+    if (server && (await ensureDatabase(server, passwords, isNew, location))) {
       return { postmaster: server, isAdopted }
     }
   }

@@ -17,6 +17,7 @@ const RELEASED = [
   'troco_fold 1 0c29b28cd23c',
   'troco_guard_state 1 34a05a2df9e2',
   'troco_host_of 1 50b033198592',
+  'troco_prune_events 1 3fff5ed4440e',
   'troco_queue_audit_record 1 7288424066d1',
   'troco_refuse 1 bb5ebad63877',
   'troco_refuse_caller 1 a8bd743a11a5',

@@ -71,6 +71,9 @@ async function applyFunction(client: Client, definition: DatabaseFunction): Prom
   try {
     await client.query(statement)
     await client.query(`COMMENT ON FUNCTION ${name} IS 'version ${version}, sha256 ${checksum}'`)
+    // Runs as the owner: only the application's role may execute it (lib/base/db/grants.ts).
+    if (/\bSECURITY DEFINER\b/.test(statement))
+      await client.query(`REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`)
     await client.query('COMMIT')
   } catch (cause) {
     await client.query('ROLLBACK').catch(() => {})

@@ -31,19 +31,31 @@ interface RecordedMigration {
 }
 
 /** Applies migrations like Prisma, under one lock, each in a transaction; then the functions. */
-export async function migrate(url: string, folder = FOLDER): Promise<string[]> {
-  return withClient(url, async client => {
+export async function migrate(
+  url: string,
+  folder = FOLDER,
+  finish: (client: Client) => Promise<void> = async () => {},
+): Promise<string[]> {
+  return withClient(url, 'DATABASE_URL', async client => {
     await requireDurableServer(client)
+    await client.query('SET statement_timeout = 0')
     await client.query('SELECT pg_advisory_lock($1)', [LOCK_ID])
-    await client.query(CREATE_RECORD_TABLE)
+    await createRecordTable(client)
     const pending = await findPending(client, readMigrations(folder))
+    if (pending.length > 0) await requireOwner(client, pending.length)
     for (const migration of pending) await applyMigration(client, migration)
     const functions = await applyFunctions(client, join(folder, '../functions'))
+    await finish(client)
     return [...pending.map(migration => migration.name), ...functions]
   })
 }
 
-async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+/** Connects once, outside of the pool. `variable` is named in the error if that fails. */
+export async function withClient<T>(
+  url: string,
+  variable: 'DATABASE_URL' | 'DATABASE_OWNER_URL',
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
   let client: Client
   try {
     client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
@@ -51,10 +63,10 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
     await client.connect()
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
-    const target = describeTarget(url)
+    const target = describeTarget(url) ?? variable
     throw refuse(
       'setup_failed',
-      `The database at ${target} is unreachable (${code ?? message}): check DATABASE_URL and that PostgreSQL is running`,
+      `The database at ${target} is unreachable (${code ?? message}): check ${variable} and that PostgreSQL is running`,
     )
   }
   try {
@@ -65,10 +77,10 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
 }
 
 // With an unescaped / ? or # in a password, the message would show a part of the password.
-function describeTarget(url: string): string {
+function describeTarget(url: string): string | null {
   const parsed = URL.parse(url)
   const isWhole = parsed && !`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')
-  return isWhole ? `${parsed.host}${parsed.pathname}` : 'DATABASE_URL'
+  return isWhole ? `${parsed.host}${parsed.pathname}` : null
 }
 
 export function listMigrations(folder = FOLDER): string[] {
@@ -84,6 +96,24 @@ function readMigrations(folder: string): Migration[] {
     const checksum = createHash('sha256').update(bytes).digest('hex')
     return { name, sql: bytes.toString('utf8'), checksum }
   })
+}
+
+/** Not CREATE … IF NOT EXISTS, which the application's role may not run even if it exists. */
+async function createRecordTable(client: Client): Promise<void> {
+  const { rows } = await client.query(`SELECT to_regclass('_prisma_migrations') AS found`)
+  if (rows[0].found !== null) return
+  await requireOwner(client, 1)
+  await client.query(CREATE_RECORD_TABLE)
+}
+
+async function requireOwner(client: Client, pending: number): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT has_schema_privilege(current_schema(), 'CREATE') AS may, current_user AS role`,
+  )
+  if (rows[0].may) return
+  failSetup(
+    `${pending} migrations are pending, and the role ${rows[0].role} may not apply them: set DATABASE_OWNER_URL to the URL of the role that owns the tables`,
+  )
 }
 
 async function findPending(client: Client, migrations: Migration[]): Promise<Migration[]> {
@@ -140,7 +170,7 @@ function failSetup(message: string): never {
   throw refuse('setup_failed', message)
 }
 
-const CREATE_RECORD_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
+const CREATE_RECORD_TABLE = `CREATE TABLE _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL,
   checksum VARCHAR(64) NOT NULL,
   finished_at TIMESTAMPTZ,

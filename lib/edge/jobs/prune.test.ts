@@ -13,7 +13,12 @@ import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { readEventRange } from '#lib/services/webhooks/queries.ts'
 import { addEndpoint, createPaidCharge, deliverDue, deliveriesOf } from '#lib/testing/deliveries.ts'
-import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import {
+  expectBalancedLedger,
+  inOwnDatabase,
+  makeMerchant,
+  runAsOwner,
+} from '#lib/testing/fixtures.ts'
 import { openReceiver } from '#lib/testing/receiver.ts'
 
 inOwnDatabase()
@@ -48,10 +53,10 @@ test('after 90 days events are deleted with their deliveries, oldest first and w
   const otherMerchant = await makeMerchant()
   await addEndpoint(otherMerchant, 'http://127.0.0.1:9/none')
   for (let count = 0; count < 4; count++) await createPaidCharge(otherMerchant)
-  await db().event.updateMany({
-    where: { accountId: otherMerchant.id, sequence: { in: [1, 2] } },
-    data: { createdAt: daysAgo(91) },
-  })
+  await runAsOwner(
+    `UPDATE events SET created_at = '${daysAgo(91).toISOString()}'
+     WHERE account_id = '${otherMerchant.id}' AND sequence IN (1, 2)`,
+  )
   expect(await pruneEvents()).toBe(2)
   expect(await pruneEvents()).toBe(0)
   expect(await readEventRange(otherMerchant.id, 'test')).toEqual({ oldest: 3, last: 4 })

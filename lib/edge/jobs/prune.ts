@@ -73,9 +73,10 @@ export function pruneEvents(): Promise<number> {
     await tx.$executeRaw`
       DELETE FROM deliveries d USING unnest(${accounts}::uuid[], ${ids}::uuid[]) AS o (account_id, id)
       WHERE o.account_id = d.account_id AND o.id = d.event_id`
-    return tx.$executeRaw`
-      DELETE FROM events e USING unnest(${accounts}::uuid[], ${ids}::uuid[]) AS o (account_id, id)
-      WHERE o.account_id = e.account_id AND o.id = e.id`
+    // prisma/functions/troco_prune_events.sql, which refuses events younger than RECORD_RETENTION.
+    const [row] = await tx.$queryRaw<{ pruned: number }[]>`
+      SELECT troco_prune_events(${accounts}::uuid[], ${ids}::uuid[]) AS pruned`
+    return row?.pruned ?? 0
   })
 }
 

@@ -13,6 +13,7 @@ import {
   makeDatabase,
   makeMerchant,
   openCharge,
+  runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { openReceiver, status } from '#lib/testing/receiver.ts'
 
@@ -105,11 +106,11 @@ describe('a worker', () => {
 
   test('continues after a failed run, with its heartbeat still there', async () => {
     const overdue = await openOverdueCharge()
-    await db().$executeRaw`ALTER TABLE charges RENAME TO charges_away`
+    await runAsOwner('ALTER TABLE charges RENAME TO charges_away')
     startTestWorker()
     await expect.poll(heartbeats).toHaveLength(1)
     await new Promise(resolve => setTimeout(resolve, 300))
-    await db().$executeRaw`ALTER TABLE charges_away RENAME TO charges`
+    await runAsOwner('ALTER TABLE charges_away RENAME TO charges')
     expect(await statusOf(overdue)).toBe('pending')
     await expect.poll(() => statusOf(overdue), { timeout: 5_000 }).toBe('expired')
     expect(await heartbeats()).toHaveLength(1)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
-import { type Api, makeDatabase, startApi } from '#lib/testing/fixtures.ts'
+import { type Api, makeDatabase, runAsOwner, startApi } from '#lib/testing/fixtures.ts'
 
 let url: string
 let api: Api
@@ -58,15 +58,13 @@ describe('/readyz', () => {
     const [last] = await db().$queryRaw<{ name: string }[]>`
       SELECT max(migration_name) AS name FROM _prisma_migrations`
     const reason = `migrations are pending: ${last?.name}`
-    await db().$executeRaw`
-      UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = ${last?.name}`
+    const setState = (change: string) =>
+      runAsOwner(`UPDATE _prisma_migrations SET ${change} WHERE migration_name = '${last?.name}'`)
+    await setState('finished_at = NULL')
     expect(await request('/readyz')).toEqual(unavailable(reason))
-    await db().$executeRaw`
-      UPDATE _prisma_migrations SET finished_at = now(), rolled_back_at = now()
-      WHERE migration_name = ${last?.name}`
+    await setState('finished_at = now(), rolled_back_at = now()')
     expect(await request('/readyz')).toEqual(unavailable(reason))
-    await db().$executeRaw`
-      UPDATE _prisma_migrations SET rolled_back_at = NULL WHERE migration_name = ${last?.name}`
+    await setState('rolled_back_at = NULL')
     expect((await request('/readyz')).status).toBe(200)
   })
 

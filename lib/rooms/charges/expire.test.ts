@@ -16,6 +16,7 @@ import {
   inOwnDatabase,
   makeMerchant,
   openCharge,
+  runAsOwner,
 } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
@@ -170,11 +171,12 @@ test('a charge that cannot be closed stays due and does not block the others', a
     await openDueCharge(merchant),
     await openDueCharge(merchant),
   ]
-  await db().$executeRaw`
-    CREATE TRIGGER broken BEFORE UPDATE OF status ON charges FOR EACH ROW
-    WHEN (NEW.id = ${Prisma.raw(`'${broken}'`)}::uuid) EXECUTE FUNCTION troco_refuse_change()`
+  await runAsOwner(
+    `CREATE TRIGGER broken BEFORE UPDATE OF status ON charges FOR EACH ROW
+     WHEN (NEW.id = '${broken}'::uuid) EXECUTE FUNCTION troco_refuse_change()`,
+  )
   expect(await expireAllDue()).toBe(3)
-  await db().$executeRaw`DROP TRIGGER broken ON charges`
+  await runAsOwner('DROP TRIGGER broken ON charges')
   expect(await statusOf(merchant, first)).toBe('expired')
   expect(await statusOf(merchant, third)).toBe('expired')
   expect(await statusOf(merchant, broken)).toBe('pending')

@@ -1,8 +1,8 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Database, db } from '#lib/base/db/client.ts'
-import { env } from '#lib/base/env.ts'
 import { checkLedger, checkLedgers } from '#lib/services/ledger/check.ts'
+import { superuserUrlOf } from '#lib/testing/database.ts'
 import { fundMerchant, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
@@ -25,9 +25,7 @@ function setCheckAge(accountId: string, minutes: number) {
 
 /** Runs a statement as superuser with all triggers disabled (session_replication_role). */
 async function corrupt(statement: string, values: string[]): Promise<void> {
-  const url = new URL(env().DATABASE_URL ?? '')
-  url.username = 'postgres'
-  const client = new Client({ connectionString: url.href })
+  const client = new Client({ connectionString: superuserUrlOf() })
   await client.connect()
   await client.query('SET session_replication_role = replica')
   await client.query(statement, values)

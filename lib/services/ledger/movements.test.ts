@@ -1,16 +1,16 @@
 import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { MOVEMENTS } from '#lib/services/ledger/movements.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
 import { expectBalancedLedger, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 
 let client: Client
 let merchant: Account
 beforeAll(async () => {
-  client = new Client({ connectionString: env().DATABASE_URL })
+  client = new Client({ connectionString: ownerUrlOf() })
   await client.connect()
   merchant = await makeMerchant()
   await fundMerchant(merchant, 5_000)

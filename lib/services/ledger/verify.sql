@@ -1,4 +1,6 @@
 -- the ledger of an account
+SET LOCAL statement_timeout = 0;
+
 SET LOCAL enable_nestloop = off;
 
 SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id AS place

@@ -1,11 +1,11 @@
 import { Client } from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { connect, db, type Prisma } from '#lib/base/db/client.ts'
-import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
+import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
 import { fundMerchant, makeDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const ACCOUNT = '0190a000-0000-7000-8000-00000000000a'
@@ -127,9 +127,7 @@ async function findViolations(url: string, accountId?: string): Promise<Record<s
  * (session_replication_role).
  */
 function corrupt(url: string, statements: string): Promise<void> {
-  const administrator = new URL(url)
-  administrator.username = 'postgres'
-  return run(administrator.href, `SET session_replication_role = replica; ${statements}`)
+  return run(superuserUrlOf(url), `SET session_replication_role = replica; ${statements}`)
 }
 
 /** URL of a database with the history. Tests that change rows work on a copy. */
@@ -146,7 +144,7 @@ beforeAll(async () => {
 async function copyHistory(): Promise<string> {
   const copy = new URL(template)
   const name = `test_${newId().replaceAll('-', '')}`
-  await run(env().DATABASE_URL ?? '', `CREATE DATABASE ${name} TEMPLATE ${copy.pathname.slice(1)}`)
+  await run(ownerUrlOf(), `CREATE DATABASE ${name} TEMPLATE ${copy.pathname.slice(1)}`)
   copy.pathname = `/${name}`
   return copy.href
 }

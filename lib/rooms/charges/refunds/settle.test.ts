@@ -23,6 +23,7 @@ import {
   makeDatabase,
   makeMerchant,
   openCharge,
+  runAsOwner,
 } from '#lib/testing/fixtures.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
@@ -334,17 +335,17 @@ describe('a settlement that fails at any table writes nothing', () => {
 
   /** Makes a table refuse writes during the work; returns whether the work failed. */
   async function failsIfRefused(table: string, work: () => Promise<unknown>): Promise<boolean> {
-    const name = Prisma.raw(table)
-    await db().$executeRaw`
-      CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON ${name}
-      FOR EACH ROW EXECUTE FUNCTION troco_refuse_change()`
+    await runAsOwner(
+      `CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON ${table}
+       FOR EACH ROW EXECUTE FUNCTION troco_refuse_change()`,
+    )
     try {
       await work()
       return false
     } catch {
       return true
     } finally {
-      await db().$executeRaw`DROP TRIGGER broken ON ${name}`
+      await runAsOwner(`DROP TRIGGER broken ON ${table}`)
     }
   }
 

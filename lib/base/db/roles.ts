@@ -1,0 +1,116 @@
+import type { Client } from 'pg'
+import { STATEMENT_TIMEOUT_MS } from '#lib/base/db/client.ts'
+import { grantToApplication, quoteName } from '#lib/base/db/grants.ts'
+import { migrate, withClient } from '#lib/base/db/migrate.ts'
+import { requireDurableServer } from '#lib/base/db/server.ts'
+import { refuse } from '#lib/base/errors.ts'
+
+/**
+ * Stored with the roles, so that they hold behind every pooler. Longer work of the application sets its own limit (`withSnapshot`).
+ */
+const APPLICATION_SETTINGS = {
+  TimeZone: 'UTC',
+  statement_timeout: `${STATEMENT_TIMEOUT_MS}`,
+  idle_in_transaction_session_timeout: '60000',
+}
+/** Migrations and backups take longer than requests; pg_dump sets its own limits. */
+const OWNER_SETTINGS = { ...APPLICATION_SETTINGS, statement_timeout: '3600000' }
+
+export interface DatabaseUrls {
+  /** URL of the application's role, or of the only role. */
+  url: string
+  ownerUrl: string | undefined
+}
+
+interface RoleIdentity {
+  role: string
+  database: string
+  owned: string | null
+}
+
+/** Migrates as the owner, then grants the application its privileges. With one role: migrates. */
+export async function prepareDatabase({ url, ownerUrl }: DatabaseUrls): Promise<string[]> {
+  if (!ownerUrl) return migrate(url)
+  const owner = await withClient(ownerUrl, 'DATABASE_OWNER_URL', readIdentity)
+  const application = await withClient(url, 'DATABASE_URL', readIdentity)
+  requireTwoRoles(application, owner)
+  const limitApplication = async (client: Client) => {
+    await requireDurableServer(client)
+    await storeSettings(client, APPLICATION_SETTINGS)
+  }
+  // Inside the migrator's lock: PostgreSQL refuses two changes of one role at the same moment.
+  return migrate(ownerUrl, undefined, async client => {
+    await grantToApplication(client, application.role)
+    await storeSettings(client, OWNER_SETTINGS)
+    await withClient(url, 'DATABASE_URL', limitApplication)
+  })
+}
+
+/** Creates the role of DATABASE_URL if it is missing and the owner may create roles. */
+export async function createApplicationRole(url: string, ownerUrl: string): Promise<void> {
+  const { username, password } = new URL(url)
+  const role = decodeURIComponent(username)
+  await withClient(ownerUrl, 'DATABASE_OWNER_URL', async client => {
+    const { rows } = await client.query<{ exists: boolean; canCreate: boolean }>(
+      `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1) AS exists,
+         rolcreaterole OR rolsuper AS "canCreate" FROM pg_roles WHERE rolname = current_user`,
+      [role],
+    )
+    const grant = `GRANT CONNECT ON DATABASE ${quoteName(client.database ?? '')} TO ${quoteName(role)}`
+    if (role === '') return
+    if (rows[0]?.exists) {
+      await client.query(grant)
+      return
+    }
+    if (!rows[0]?.canCreate) {
+      failSetup(
+        `The role ${role} of DATABASE_URL does not exist, and the owner may not create roles: create it as a superuser (createuser --pwprompt ${role}), then run this command again`,
+      )
+    }
+    const secret = client.escapeLiteral(decodeURIComponent(password))
+    await client.query(`CREATE ROLE ${quoteName(role)} LOGIN PASSWORD ${secret}`)
+    await client.query(grant)
+  })
+}
+
+/** `owned` is a table or database that the role owns, by itself or through another role. */
+async function readIdentity(client: Client): Promise<RoleIdentity> {
+  const { rows } = await client.query<RoleIdentity>(
+    `SELECT current_user AS role, current_database() AS database, (
+       SELECT min(name) FROM (
+         SELECT relname AS name FROM pg_class
+         WHERE relnamespace = 'public'::regnamespace AND pg_has_role(relowner, 'MEMBER')
+         UNION ALL SELECT datname FROM pg_database
+         WHERE datname = current_database() AND pg_has_role(datdba, 'MEMBER')) o) AS owned`,
+  )
+  return rows[0] as RoleIdentity
+}
+
+function requireTwoRoles(application: RoleIdentity, owner: RoleIdentity): void {
+  if (application.database !== owner.database) {
+    failSetup(
+      `DATABASE_URL names the database ${application.database}, but DATABASE_OWNER_URL ${owner.database}: both must name the same`,
+    )
+  }
+  if (application.owned === null) return
+  failSetup(
+    `The role ${application.role} of DATABASE_URL owns ${application.owned}: put its URL into DATABASE_OWNER_URL, and that of another role, which owns nothing, into DATABASE_URL`,
+  )
+}
+
+/** A role may change its own settings; this puts them back at every start. */
+async function storeSettings(client: Client, settings: Record<string, string>): Promise<void> {
+  const { rows } = await client.query<{ line: string }>(
+    `SELECT unnest(setconfig) AS line FROM pg_db_role_setting
+     WHERE setrole = current_user::regrole AND setdatabase = 0`,
+  )
+  const stored = new Set(rows.map(({ line }) => line))
+  for (const [name, value] of Object.entries(settings)) {
+    if (!stored.has(`${name}=${value}`))
+      await client.query(`ALTER ROLE CURRENT_USER SET ${name} TO '${value}'`)
+  }
+}
+
+function failSetup(message: string): never {
+  throw refuse('setup_failed', message)
+}
