@@ -8,7 +8,7 @@ import type { Check, CheckName, Level } from '#lib/views/admin/schema.ts'
 const GROUPS = {
   work: ['workers', 'charges', 'withdrawals', 'refunds', 'deliveries', 'mails', 'search'],
   outside: ['gateway', 'receivers', 'endpoints', 'mail_server'],
-  database: ['database', 'connections', 'transactions', 'durability', 'migrations'],
+  database: ['database', 'connections', 'transactions', 'durability', 'migrations', 'roles'],
   house: ['ledger', 'address', 'staff', 'tokens'],
 } as const satisfies Record<string, readonly CheckName[]>
 type GroupName = keyof typeof GROUPS

@@ -1,5 +1,6 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { listMigrations } from '#lib/base/db/migrate.ts'
+import { inspectRole } from '#lib/base/db/privileges.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { describeUnsafeServer, type ServerSettings } from '#lib/base/db/server.ts'
 import { Invariant } from '#lib/base/invariant.ts'
@@ -26,7 +27,8 @@ interface Sessions {
 
 export async function examineSessions(): Promise<{ connections: Finding; transactions: Finding }> {
   const [row] = await queryRows<Sessions>(Prisma.sql`
-    SELECT json_build_object('used', count(*), 'most', current_setting('max_connections')::int,
+    SELECT json_build_object('used', (SELECT sum(numbackends) FROM pg_stat_database),
+      'most', current_setting('max_connections')::int,
       'longest_s', max(extract(epoch FROM now() - s.xact_start))
         FILTER (WHERE s.datname = current_database() AND s.pid <> pg_backend_pid()))::text AS json
     FROM pg_stat_activity s WHERE s.backend_type = 'client backend'`)
@@ -88,4 +90,13 @@ export async function examineMigrations(): Promise<Finding> {
   return waiting.length > 0
     ? { level: 'problem', state: 'migrations_wait', figures: withName(waiting.join(', ')) }
     : { level: 'ok', state: 'migrated', figures }
+}
+
+export async function examineRole(): Promise<Finding> {
+  const { role, isOwner, excess, missing } = await inspectRole()
+  const figures = { role, names: [...excess, ...missing].join(', ') }
+  if (isOwner) return { level: 'warning', state: 'role_owner', figures }
+  return excess.length + missing.length > 0
+    ? { level: 'warning', state: 'role_excessive', figures }
+    : { level: 'ok', state: 'role_limited', figures }
 }

@@ -1,6 +1,7 @@
 import { createTranslator } from 'next-intl'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { connect, db, disconnect } from '#lib/base/db/client.ts'
+import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -11,6 +12,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
 import { createPaidCharge, deliverDue } from '#lib/testing/deliveries.ts'
 import {
   CHARGE,
@@ -18,6 +20,7 @@ import {
   inOwnDatabase,
   makeMerchant,
   openCharge,
+  runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { assessDurability } from '#lib/views/admin/database.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
@@ -94,7 +97,7 @@ test('a healthy system reports every check as ok', async () => {
   await checkLedgers()
   const { checks, jobs, workers } = await readHealth()
   expect(checks.filter(({ level }) => level !== 'ok')).toEqual([])
-  expect(checks).toHaveLength(21)
+  expect(checks).toHaveLength(22)
   expect(jobs).toEqual([])
   expect(workers).toMatchObject([{ host: 'here', pid: 1 }])
 })
@@ -288,19 +291,22 @@ test('a waiting, failed or unknown migration is reported', async () => {
   const [last] = await db().$queryRaw<{ id: string }[]>`
     SELECT id FROM _prisma_migrations ORDER BY migration_name DESC LIMIT 1`
   const set = (finished: boolean, back: boolean) => () =>
-    db().$executeRaw`
-    UPDATE _prisma_migrations SET finished_at = CASE WHEN ${finished} THEN now() END,
-      rolled_back_at = CASE WHEN ${back} THEN now() END WHERE id = ${last?.id}`
+    runAsOwner(
+      `UPDATE _prisma_migrations SET finished_at = CASE WHEN ${finished} THEN now() END,
+         rolled_back_at = CASE WHEN ${back} THEN now() END WHERE id = '${last?.id}'`,
+    )
   const applied = set(true, false)
   const problem = (state: string): [string, string] => ['problem', state]
   await expectFinding('migrations', problem('migrations_wait'), set(true, true), applied)
   await expectFinding('migrations', problem('migration_failed'), set(false, false), applied)
   await expectFinding(
     ...(['migrations', problem('database_newer')] as const),
-    () => db().$executeRaw`
-      INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
-      VALUES ('newer', 'x', '29990101000000_newer', now())`,
-    () => db().$executeRaw`DELETE FROM _prisma_migrations WHERE id = 'newer'`,
+    () =>
+      runAsOwner(
+        `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
+         VALUES ('newer', 'x', '29990101000000_newer', now())`,
+      ),
+    () => runAsOwner(`DELETE FROM _prisma_migrations WHERE id = 'newer'`),
   )
 })
 
@@ -395,10 +401,27 @@ test('tokens above the present role of their issuer are a warning that names the
   )
 })
 
-test('a check that cannot be read does not hide the others', async () => {
-  await db().$executeRaw`ALTER TABLE mails RENAME TO mails_gone`
+test('a role that owns the tables, or has more than it needs, is a warning', async () => {
+  expect(await readCheck('roles')).toEqual(['ok', 'role_limited'])
+  const url = env().DATABASE_URL ?? ''
+  await runAsOwner('GRANT UPDATE ON events TO PUBLIC')
   const { checks } = await readHealth()
-  await db().$executeRaw`ALTER TABLE mails_gone RENAME TO mails`
+  expect(checks.find(({ name }) => name === 'roles')).toMatchObject({
+    ...{ level: 'warning', state: 'role_excessive', figures: { names: 'UPDATE on events' } },
+  })
+  await prepareDatabase({ url, ownerUrl: ownerUrlOf() })
+  expect(await readCheck('roles')).toEqual(['ok', 'role_limited'])
+  await disconnect()
+  supplyEnv({ DATABASE_URL: ownerUrlOf(url) })
+  expect(await readCheck('roles')).toEqual(['warning', 'role_owner'])
+  await disconnect()
+  supplyEnv({ DATABASE_URL: url })
+})
+
+test('a check that cannot be read does not hide the others', async () => {
+  await runAsOwner('ALTER TABLE mails RENAME TO mails_gone')
+  const { checks } = await readHealth()
+  await runAsOwner('ALTER TABLE mails_gone RENAME TO mails')
   const states = Object.fromEntries(checks.map(({ name, state }) => [name, state]))
   expect(states).toMatchObject({ mails: 'unreadable', mail_server: 'unreadable' })
   expect(states).toMatchObject({ workers: 'workers_alive', database: 'database_stands' })

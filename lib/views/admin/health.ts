@@ -10,6 +10,7 @@ import {
   examineDatabase,
   examineDurability,
   examineMigrations,
+  examineRole,
   examineSessions,
 } from '#lib/views/admin/database.ts'
 import { examineQueue } from '#lib/views/admin/queues.ts'
@@ -67,6 +68,7 @@ export async function readHealth(
   await runCheck('transactions', async () => (await sessions()).transactions)
   await runCheck('durability', examineDurability)
   await runCheck('migrations', examineMigrations)
+  await runCheck('roles', examineRole)
   await runCheck('ledger', examineLedger)
   await runCheck('audit_log', examineAuditLog)
   await runCheck('address', async () => examineAddress())

@@ -76,7 +76,7 @@ export type CheckName =
   | QueueName
   | ('workers' | 'receivers' | 'endpoints' | 'gateway' | 'mail_server' | 'database' | 'connections')
   | ('transactions' | 'durability' | 'migrations' | 'ledger' | 'address' | 'staff' | 'tokens')
-  | 'audit_log'
+  | ('audit_log' | 'roles')
 
 /** States that a check can report. Each bad state has instructions in the interface. */
 export const FINDING_STATES = {
@@ -85,7 +85,7 @@ export const FINDING_STATES = {
     ...['gateway_simulated', 'gateway_quiet', 'gateway_answers', 'mail_set', 'mail_to_log'],
     ...['database_stands', 'connections_left', 'transactions_short', 'durable', 'migrated'],
     ...['books_none', 'books_right', 'address_sure', 'address_local', 'staff_guarded'],
-    ...['staff_local', 'tokens_covered', 'endpoints_allowed', 'audit_right'],
+    ...['staff_local', 'tokens_covered', 'endpoints_allowed', 'audit_right', 'role_limited'],
   ],
   bad: [
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
@@ -93,7 +93,8 @@ export const FINDING_STATES = {
     ...['no_mail_server', 'mails_given_up', 'connections_scarce', 'transaction_long'],
     ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer'],
     ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
-    ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'unreadable'],
+    ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],
+    ...['unreadable'],
   ],
 } as const
 
