@@ -63,7 +63,7 @@ export function connect(options: ConnectionOptions = {}): Database {
 
 function makePool(options: ConnectionOptions): Pool {
   const { DATABASE_URL, DATABASE_POOL_MAX, PG_NAMED_STATEMENTS } = env()
-  return new FairPool({
+  const made = new FairPool({
     connectionString: options.url ?? DATABASE_URL,
     max: options.poolMax ?? DATABASE_POOL_MAX,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
@@ -72,6 +72,9 @@ function makePool(options: ConnectionOptions): Pool {
     // PG_NAMED_STATEMENTS is false for an old PgBouncer, which also refuses startup options.
     options: PG_NAMED_STATEMENTS ? sessionSettings(options) : undefined,
   })
+  // The ORM adds its own listener when it is first used; without one, the event ends the process.
+  made.on('error', () => {})
+  return made
 }
 
 function createOrm(pool: Pool): Database {
