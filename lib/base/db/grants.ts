@@ -6,6 +6,8 @@ const DEFAULT_PRIVILEGES = ['DELETE', 'INSERT', 'SELECT', 'UPDATE']
 /** Tables that the application may not change or delete from (docs/decisions/026). */
 export const LIMITED_TABLES: Record<string, string[]> = {
   _prisma_migrations: ['SELECT'],
+  audit_chains: ['INSERT', 'SELECT', 'UPDATE'],
+  audit_links: ['INSERT', 'SELECT', 'UPDATE'],
   audit_log: ['INSERT', 'SELECT'],
   events: ['INSERT', 'SELECT'],
   ledger_entries: ['INSERT', 'SELECT'],
