@@ -1,6 +1,7 @@
 import {
   findChange,
   headText,
+  isEqual,
   type Link,
   type LinkedRecord,
   linkedColumns,
@@ -115,7 +116,7 @@ async function examineHead(
   const { length, hash, mac } = head
   if (position < length) return `the last records of chain ${chain} were removed`
   const age = signatureAge(headText(chain, length, hash), mac)
-  if (age === null || (await readHash(database, chain, length)) !== hash)
+  if (age === null || !isEqual(await readHash(database, chain, length), hash))
     return `the end of chain ${chain} was changed`
   if (age === 'former')
     await database.$executeRaw`

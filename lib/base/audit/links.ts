@@ -51,12 +51,13 @@ export function makeLink(record: LinkedRecord, position: number, previousHash: s
 
 /** Returns what is wrong with the record of a link, or null. */
 export function findChange(record: LinkedRecord, link: Link, previousHash: string): string | null {
-  if (hashOf(record, link.position, previousHash, link.digests) !== link.hash) return 'was changed'
+  if (!isEqual(hashOf(record, link.position, previousHash, link.digests), link.hash))
+    return 'was changed'
   const { salt, digests } = link
   const changedField = PERSONAL_FIELDS.find((field, index) =>
     salt === null
       ? record[field] !== null
-      : digestOf(salt, field, record[field]) !== digests.slice(...digestRange(index)),
+      : !isEqual(digestOf(salt, field, record[field]), digests.slice(...digestRange(index))),
   )
   return changedField ? `was changed: ${changedField}` : null
 }
@@ -73,9 +74,9 @@ export function sign(text: string): string {
 /** Returns whether TROCO_SECRET or TROCO_SECRET_BEFORE signed the text; null if neither did. */
 export function signatureAge(text: string, mac: string): 'current' | 'former' | null {
   const { TROCO_SECRET_BEFORE } = env()
-  if (equals(sign(text), mac)) return 'current'
+  if (isEqual(sign(text), mac)) return 'current'
   const former = TROCO_SECRET_BEFORE && hmac('audit-links', text, TROCO_SECRET_BEFORE)
-  return former && equals(former.toString('hex'), mac) ? 'former' : null
+  return former && isEqual(former.toString('hex'), mac) ? 'former' : null
 }
 
 function hashOf(
@@ -103,7 +104,7 @@ function digestRange(index: number): [number, number] {
   return [index * characters, (index + 1) * characters]
 }
 
-function equals(expected: string, actual: string): boolean {
+export function isEqual(expected: string, actual: string): boolean {
   const [left, right] = [Buffer.from(expected), Buffer.from(actual)]
   return left.length === right.length && timingSafeEqual(left, right)
 }
