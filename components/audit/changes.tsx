@@ -3,7 +3,7 @@ import { moneyText } from '#components/format/format.tsx'
 import type { AuditLine, AuditValues } from '#lib/base/audit/schema.ts'
 
 /** Names of the audited values that hold cents. */
-const MONEY_FIELDS = ['amount', 'charge_max', 'withdrawal_max', 'night_max']
+const MONEY_FIELDS = ['amount', 'charge_max', 'withdrawal_max', 'night_max', 'approval_above']
 
 export function Changes({ before, after }: Pick<AuditLine, 'before' | 'after'>) {
   const t = useTranslations('audit')

@@ -7,6 +7,7 @@ export const ROLE_ACTIONS = [
   { name: 'charge', needs: 'transactions:write' },
   { name: 'refund', needs: 'refunds:write' },
   { name: 'withdraw', needs: 'withdrawals:write' },
+  { name: 'approve', needs: 'withdrawals:approve' },
   { name: 'documents', needs: 'documents:reveal' },
   { name: 'tokens', needs: 'tokens:write' },
   { name: 'adopt', needs: 'tokens:adopt' },

@@ -1,4 +1,14 @@
-import { Ban, Check, CircleX, Clock, type LucideIcon, RefreshCw, TimerOff, X } from 'lucide-react'
+import {
+  Ban,
+  Check,
+  CircleX,
+  Clock,
+  type LucideIcon,
+  RefreshCw,
+  TimerOff,
+  UserCheck,
+  X,
+} from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
@@ -24,11 +34,23 @@ export const WITHDRAWAL_STATUS_STYLES: Record<WithdrawalStatus, { tone: Tone; ic
     rejected: { tone: 'bad', icon: X },
   }
 
-export function WithdrawalState({ status }: { status: WithdrawalStatus }) {
+interface WithdrawalStateProps {
+  status: WithdrawalStatus
+  /** Whether it waits for the approval of a second member. */
+  isWaiting?: boolean
+}
+
+export function WithdrawalState({ status, isWaiting = false }: WithdrawalStateProps) {
   const t = useTranslations('withdrawalStatus')
   return (
     <span data-testid="withdrawal-status">
-      <Chip {...WITHDRAWAL_STATUS_STYLES[status]}>{t(status)}</Chip>
+      {isWaiting ? (
+        <Chip tone="wait" icon={UserCheck}>
+          {t('waiting')}
+        </Chip>
+      ) : (
+        <Chip {...WITHDRAWAL_STATUS_STYLES[status]}>{t(status)}</Chip>
+      )}
     </span>
   )
 }

@@ -3,6 +3,8 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import type { WithdrawalOrder } from '#lib/rooms/withdrawals/schema.ts'
 import { isPermission, PERMISSIONS, type Permission, ROLES } from '#lib/services/people/roles.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { findPath, stateOf, walkStates } from '#lib/testing/effect-paths.ts'
@@ -177,6 +179,16 @@ const EXECUTIONS: Record<string, Execution> = {
   async 'POST /withdrawals'(send) {
     const body = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
     return (await send('/withdrawals', body)).status === 200
+  },
+  async 'POST /dashboard/withdrawals/[id]/approve'(send) {
+    const key = { pixKeyType: 'email', pixKey: 'hold@example.com', dictKey: 'hold@example.com' }
+    const order = { amount: 1_000, ...key } as WithdrawalOrder
+    const { id } = await createWithdrawal(accountId(), 'test', order)
+    await db().$executeRaw`
+      UPDATE withdrawals SET due_at = NULL, lease = NULL, approval_reason = 'new_key',
+        approval_barred = '{}', approval_due_at = now() + interval '1 hour'
+      WHERE id = ${id}::uuid AND approval_due_at IS NULL`
+    return (await send(`/dashboard/withdrawals/${id}/approve`)).status === 200
   },
   async 'POST /transactions/[id]/refunds'(send) {
     return (await send(`/transactions/${world.paid}/refunds`, { amount: 1 })).status === 200

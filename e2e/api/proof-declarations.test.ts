@@ -26,6 +26,8 @@ import { makeWorld, type World } from '#lib/testing/world.ts'
 const REQUIRED = [
   ...['POST /withdrawals', 'POST /transactions/[id]/refunds'],
   'PATCH /dashboard/account',
+  ...['PATCH /dashboard/account/approval', 'POST /dashboard/account/approval/confirm'],
+  ...['approve', 'decline'].map(verb => `POST /dashboard/withdrawals/[id]/${verb}`),
   ...['GET /dashboard/audit/export', 'GET /dashboard/charges/export'],
   'POST /dashboard/charges/[id]/document',
   ...['POST /dashboard/invitations', 'DELETE /dashboard/invitations/[id]'],
@@ -41,7 +43,7 @@ const REQUIRED = [
   'POST /person/authenticator/confirm',
   ...['POST /person/passkeys', 'POST /person/passkeys/options', 'DELETE /person/passkeys/[id]'],
   ...['POST /admin/accounts/[id]/activate', 'POST /admin/accounts/[id]/suspend'],
-  'PUT /admin/accounts/[id]/limits',
+  ...['PUT /admin/accounts/[id]/limits', 'POST /admin/accounts/[id]/approval'],
   'POST /admin/accounts/[id]/tokens/revoke',
   'POST /admin/accounts/[id]/tokens/[token_id]/revoke',
   'POST /admin/accounts/[id]/charges/[charge_id]/document',

@@ -64,6 +64,10 @@ const REFUSAL_TABLE = {
     message: ({ subject, status }: { subject: string; status: string }) =>
       `${subject} is already ${status}`,
   },
+  approval_pending: {
+    status: 409,
+    message: 'Withdrawal waits for the approval of a second member',
+  },
   not_paid: { status: 409, message: 'Transaction is not paid' },
   refund_window_closed: {
     status: 409,
@@ -137,6 +141,13 @@ const REFUSAL_TABLE = {
       'The member who issued this token no longer holds all of its permissions: an owner must confirm it first',
     audience: 'pages',
   },
+  approval_by_other: {
+    status: 403,
+    message:
+      'Somebody else must approve this: you requested it, or your role comes from the person who did',
+    audience: 'pages',
+  },
+  approval_ended: { status: 409, message: callerMessage, audience: 'pages' },
   token_ended: { status: 409, message: callerMessage, audience: 'pages' },
   tokens_undecided: {
     status: 409,

@@ -8,6 +8,7 @@ import { FirstSteps } from '#app/[mode]/home/first-steps.tsx'
 import { LiveHome } from '#app/[mode]/home/live-home.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
+import { LiveWaitingNotice } from '#components/status/waiting.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -18,6 +19,7 @@ import { chooseAccount } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
 import { isModeOpen } from '#lib/services/gateway/choose.ts'
 import { hasPermissionNow } from '#lib/services/people/roles.ts'
+import { listWaiting } from '#lib/views/dashboard/approvals.ts'
 import { readFirstSteps } from '#lib/views/dashboard/first-steps.ts'
 import { readHome } from '#lib/views/dashboard/home.ts'
 import { FIRST_STEPS, FIRST_STEPS_COOKIE, type SearchParams } from '#lib/views/dashboard/schema.ts'
@@ -30,6 +32,7 @@ const NAMESPACES = [
   'steps',
   'charges',
   'chargeStatus',
+  'approvals',
 ] as const
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -46,7 +49,14 @@ export default async function HomePage({ params, searchParams }: HomePageProps) 
   const user = await requireUser()
   const account = await chooseAccount(user)
   if (account && isModeOpen(mode)) {
-    return <AccountHome {...{ account, mode }} name={user.name} search={await searchParams} />
+    return (
+      <AccountHome
+        {...{ account, mode }}
+        name={user.name}
+        userId={user.id}
+        search={await searchParams}
+      />
+    )
   }
   return (
     <>
@@ -62,17 +72,19 @@ interface AccountHomeProps {
   account: SessionAccount
   mode: Mode
   name: string
+  userId: string
   search: SearchParams
 }
 
-async function AccountHome({ account, mode, name, search }: AccountHomeProps) {
+async function AccountHome({ account, mode, name, userId, search }: AccountHomeProps) {
   const isHidden = mode !== 'test' || (await cookies()).get(FIRST_STEPS_COOKIE)?.value === 'hidden'
-  const [t, home, steps] = await Promise.all([
+  const [t, home, steps, waiting] = await Promise.all([
     getTranslations(),
     readHome(account, mode, search),
     isHidden || !hasPermissionNow(account, 'tokens:write')
       ? null
       : readFirstSteps(account.id, mode),
+    listWaiting(account.id, mode, userId),
   ])
   const { PUBLIC_URL, TROCO_ENV } = env()
   return (
@@ -93,6 +105,7 @@ async function AccountHome({ account, mode, name, search }: AccountHomeProps) {
         </PageHead>
       </div>
       <ClientMessages namespaces={[...NAMESPACES]}>
+        <LiveWaitingNotice initialData={waiting} />
         <LiveHome initialData={home} query={chartQuery(search)} key={account.id}>
           {steps && FIRST_STEPS.some(step => !steps[step]) ? (
             <FirstSteps initialData={steps} origin={PUBLIC_URL} isLocal={TROCO_ENV === 'local'} />

@@ -3,6 +3,7 @@ import type { Metadata } from 'next'
 import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { AccountForm } from '#app/[mode]/settings/account-form.tsx'
+import { ApprovalForm } from '#app/[mode]/settings/approval-form.tsx'
 import { PreferencesForm } from '#app/[mode]/settings/preferences-form.tsx'
 import { ProfileForm } from '#app/[mode]/settings/profile-form.tsx'
 import { Section } from '#app/[mode]/settings/section.tsx'
@@ -20,6 +21,7 @@ import type { SessionAccount } from '#lib/edge/session/schema.ts'
 import { readLimits } from '#lib/rooms/accounts/queries.ts'
 import { type AccountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
 import { hasPermission, hasPermissionNow } from '#lib/services/people/roles.ts'
+import { readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('settings'))('title') }
@@ -27,18 +29,25 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function SettingsPage({ params }: { params: Promise<{ mode: string }> }) {
   const { user, account, mode } = await requireMember(params)
-  const [t, theme, limits] = await Promise.all([
+  const [t, theme, limits, approval] = await Promise.all([
     getTranslations('settings'),
     readTheme(),
     readLimits(account.id),
+    readApprovalSettings(account.id, user.id),
   ])
   return (
     <>
       <PageHead title={t('title')} />
       <SettingsTabs mode={mode} current="general" />
-      <ClientMessages namespaces={['settings']}>
+      <ClientMessages namespaces={['settings', 'approvalRule']}>
         <div>
           <AccountSection account={account} />
+          <Section title={t('approval.title')} text={t('approval.text')}>
+            <ApprovalForm
+              initialSettings={approval}
+              canWrite={hasPermissionNow(account, 'settings:write')}
+            />
+          </Section>
           <Section title={t('limits.title')} text={t('limits.text')}>
             <Limits limits={limits} />
           </Section>

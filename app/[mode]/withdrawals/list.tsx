@@ -12,6 +12,7 @@ import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { WithdrawalState } from '#components/status/state-chips.tsx'
+import { useWaiting, WaitingNotice } from '#components/status/waiting.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
@@ -20,6 +21,7 @@ import { ROW_LINK } from '#components/ui/table.tsx'
 import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
+import type { WaitingWithdrawal } from '#lib/views/dashboard/schema.ts'
 
 const REFRESH_MS = 2_000
 const CLEARED_FILTERS = { status: null, period: null, from: null, to: null, q: null }
@@ -27,18 +29,21 @@ const CLEARED_FILTERS = { status: null, period: null, from: null, to: null, q: n
 interface WithdrawalListProps {
   path: string
   initialData: ListPage<WithdrawalRow>
+  initialWaiting: WaitingWithdrawal[]
 }
 
-export function WithdrawalList({ path, initialData }: WithdrawalListProps) {
+export function WithdrawalList({ path, initialData, initialWaiting }: WithdrawalListProps) {
   const filters = useFilters()
   const { data, error } = useLivePage(path, initialData, REFRESH_MS)
+  const waiting = useWaiting(initialWaiting)
   const isFiltered = ['status', 'period', 'q'].some(name => filters.get(name) !== '')
   return (
     <>
+      <WaitingNotice waiting={waiting} />
       <WithdrawalFilters {...filters} />
       <ListBody error={error} isPending={filters.isPending} nextCursor={data.next_cursor}>
         {data.data.length > 0 ? (
-          <WithdrawalRows withdrawals={data.data} />
+          <WithdrawalRows withdrawals={data.data} waiting={waiting} />
         ) : (
           <NoWithdrawals clear={isFiltered ? () => filters.set(CLEARED_FILTERS) : null} />
         )}
@@ -95,11 +100,17 @@ function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
   )
 }
 
-function WithdrawalRows({ withdrawals }: { withdrawals: WithdrawalRow[] }) {
+interface WithdrawalRowsProps {
+  withdrawals: WithdrawalRow[]
+  waiting: WaitingWithdrawal[]
+}
+
+function WithdrawalRows({ withdrawals, waiting }: WithdrawalRowsProps) {
   const t = useTranslations('withdrawals')
+  const waitingIds = new Set(waiting.map(({ id }) => id))
   const rows = withdrawals.map(withdrawal => ({
     ...withdrawal,
-    state: <WithdrawalState status={withdrawal.status} />,
+    state: <WithdrawalState status={withdrawal.status} isWaiting={waitingIds.has(withdrawal.id)} />,
     subject: <PixKeyLink withdrawal={withdrawal} />,
   }))
   const heads = {

@@ -1,4 +1,4 @@
-import { Plus } from 'lucide-react'
+import { Plus, UserCheck } from 'lucide-react'
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
@@ -6,12 +6,15 @@ import { WithdrawalList } from '#app/[mode]/withdrawals/list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
+import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { listQuery } from '#lib/base/fields.ts'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import { listWithdrawals } from '#lib/rooms/withdrawals/queries.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 import { withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import { readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
+import { listWaiting } from '#lib/views/dashboard/approvals.ts'
 import { readSpan } from '#lib/views/dashboard/period.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
@@ -25,8 +28,13 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function WithdrawalsPage({ params, searchParams }: WithdrawalsPageProps) {
-  const { account, mode } = await requireMember(params)
-  const [t, search] = await Promise.all([getTranslations('withdrawals'), searchParams])
+  const { account, mode, user } = await requireMember(params)
+  const [t, search, waiting, rule] = await Promise.all([
+    getTranslations('withdrawals'),
+    searchParams,
+    listWaiting(account.id, mode, user.id),
+    readApprovalSettings(account.id, user.id),
+  ])
   const apiParams = readApiParams(search, account.timeZone)
   const { rows, nextCursor } = await listWithdrawals(
     account.id,
@@ -48,9 +56,22 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
           </Link>
         </IfAllowed>
       </PageHead>
-      <ClientMessages namespaces={['withdrawals', 'withdrawalStatus', 'pixKey']}>
+      {rule.approvers > 1 && !rule.new_keys && rule.above === null ? (
+        <IfAllowed permission="settings:write">
+          <div className="mb-4">
+            <Notice tone="wait" icon={UserCheck}>
+              {t('suggestion')}{' '}
+              <Link href={`/${mode}/settings`} prefetch={false} className="font-semibold underline">
+                {t('suggestionLink')}
+              </Link>
+            </Notice>
+          </div>
+        </IfAllowed>
+      ) : null}
+      <ClientMessages namespaces={['withdrawals', 'withdrawalStatus', 'pixKey', 'approvals']}>
         <WithdrawalList
           path={path}
+          initialWaiting={waiting}
           initialData={{ data: rows.map(withdrawalToWire), next_cursor: nextCursor }}
         />
       </ClientMessages>

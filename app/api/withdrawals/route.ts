@@ -33,8 +33,8 @@ export const POST = endpoint({
     rebuild: async ({ account, mode }, id) =>
       createdResponse(await readCreatedWithdrawal(account, mode, id)),
   },
-  async handle({ account, mode, body, userId: by, once }) {
-    const order = { ...toWithdrawalOrder(mode, body), by }
+  async handle({ account, mode, body, userId: by, responsibleId: requestedBy, once }) {
+    const order = { ...toWithdrawalOrder(mode, body), by, requestedBy }
     return createdResponse(await createWithdrawal(account.ref, mode, order, once))
   },
 })

@@ -1,6 +1,9 @@
 /** Audited actions. A test fails if the code records an action that is missing here. */
 export const ACTIONS = [
   'account.activated',
+  'account.approval_change_canceled',
+  'account.approval_change_requested',
+  'account.approval_changed',
   'account.created',
   'account.limited',
   'account.suspended',
@@ -46,6 +49,10 @@ export const ACTIONS = [
   'webhook_endpoint.secret_rotated',
   'webhook_secret.rotated',
   'webhook_secret.shown',
+  'withdrawal.approval_expired',
+  'withdrawal.approval_requested',
+  'withdrawal.approved',
+  'withdrawal.declined',
   'withdrawal.requested',
 ] as const
 export type Action = (typeof ACTIONS)[number]

@@ -36,15 +36,21 @@ export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
 export interface MemberAction {
   action: Action
   by: string | null | undefined
+  /** Without a member, the system is the actor, instead of no record. */
+  orSystem?: boolean
 }
 
-/** Returns the INSERT that audits each row of the CTE `source`; null without a member. */
-export function recordAction({ action, by }: MemberAction, source: string): Prisma.Sql | null {
-  if (!by) return null
+/** Returns the INSERT that audits the row of the CTE `source`, if any; null without a member. */
+export function recordAction(
+  { action, by, orSystem }: MemberAction,
+  source: string,
+  condition?: Prisma.Sql,
+): Prisma.Sql | null {
+  if (!by && !orSystem) return null
   const { ip = null, requestId = null } = currentLogContext()
   return Prisma.sql`
     INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip, request_id)
-    SELECT ${newId()}::uuid, s.account_id, 'user', ${by}::uuid, ${action}, s.id::text,
+    SELECT ${newId()}::uuid, s.account_id, ${Prisma.raw(by ? "'user'" : "'system'")}, ${by ?? null}::uuid, ${action}, s.id::text,
       json_build_object('mode', s.mode, 'amount', s.amount), ${ip}, ${requestId}
-    FROM ${Prisma.raw(source)} s`
+    FROM ${Prisma.raw(source)} s${condition ? Prisma.sql` WHERE ${condition}` : Prisma.empty}`
 }

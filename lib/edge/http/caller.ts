@@ -40,6 +40,8 @@ export interface Caller {
   permissions: readonly string[]
   account: CallingAccount
   user: SessionUser | null
+  /** Member who answers for the request: the user, or the issuer of the token. */
+  responsibleId: string | null
   /** Rate limit key of the token; null for a session, which is limited by address only. */
   key: string | null
 }
@@ -56,7 +58,13 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
   const tokenCaller = token === null ? null : await verifyToken(token)
   if (tokenCaller) {
     const account = { ...tokenCaller.account, ref: tokenCaller.account.id, role: null }
-    return { kind: 'token', ...tokenCaller, account, user: null }
+    return {
+      kind: 'token',
+      ...tokenCaller,
+      account,
+      user: null,
+      responsibleId: tokenCaller.issuedBy,
+    }
   }
   await countFailedBearer(incoming.ip)
   throw unauthenticated()
@@ -76,6 +84,7 @@ export function readRememberedCaller({ header }: HttpRequest): Caller | null {
         role: null,
       },
       user: null,
+      responsibleId: rememberedCaller.issuedBy,
     }
   )
 }
@@ -104,7 +113,8 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   const isActive = status === 'active'
   const permissions = listPermissions(role)
   const account = { id: accountId, ref: accountId, name, city, expiresIn, isActive, role }
-  return { kind: 'session', mode, permissions, account, user, key: null }
+  const responsibleId = user.id
+  return { kind: 'session', mode, permissions, account, user, responsibleId, key: null }
 }
 
 /** Reads do not extend the session, because open pages poll in the background. */

@@ -17,6 +17,8 @@ interface Call<Body, Query> {
   params: Record<string, string>
   ip: string | null
   userId: string | null
+  /** Member who answers for the request: the user, or the issuer of the token. */
+  responsibleId: string | null
   user: SessionUser | null
   /** Whether the caller may read payers' documents (`payers:read`), members after an audited request. */
   readsPayers: boolean

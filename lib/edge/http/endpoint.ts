@@ -173,7 +173,7 @@ async function limitBy(state: RequestState, policy: 'ip' | 'token', key: string)
 async function runEndpoint(
   state: RequestState,
   declared: Declaration<unknown, unknown>,
-  { account, mode, user, permissions }: Caller,
+  { account, mode, user, permissions, responsibleId }: Caller,
 ): Promise<HttpResponse> {
   const { incoming } = state
   const { body: schema, query: querySchema, idempotency: rule } = declared
@@ -185,7 +185,7 @@ async function runEndpoint(
     const body = schema && parseFields(schema[mode], content)
     const query = querySchema && parseFields(querySchema, readQuery(incoming.url))
     const { params, ip } = incoming
-    const caller = { user, userId: user?.id ?? null, readsPayers, showsDocuments }
+    const caller = { user, userId: user?.id ?? null, responsibleId, readsPayers, showsDocuments }
     const call = { account, mode, body, query, params, ip, once, ...caller }
     return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
   }

@@ -20,6 +20,7 @@ export const ERROR_SUMMARIES: Record<PublicErrorCode, string> = {
   not_found: 'A live token: the sandbox exists in test mode only',
   external_id_used: 'The external_id is already used',
   already_final: 'The status is final',
+  approval_pending: 'The withdrawal waits for the approval of a second member',
   not_paid: 'The charge is not paid',
   refund_window_closed: 'The payment is too old to be refunded',
   in_progress: 'The first request with this key is still running',

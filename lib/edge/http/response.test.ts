@@ -89,6 +89,13 @@ const RESPONSES = [
     'tokens must decide to adopt or revoke exactly the tokens that this member may no longer grant: one, two',
   ],
   [refuse('token_ended', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
+  [refuse('approval_ended', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
+  [
+    refuse('approval_by_other'),
+    403,
+    'Somebody else must approve this: you requested it, or your role comes from the person who did',
+  ],
+  [refuse('approval_pending'), 409, 'Withdrawal waits for the approval of a second member'],
   [refuse('member_already'), 409, 'This user is already a member'],
   [refuse('last_owner'), 409, 'An account must have an owner: make another member an owner first'],
   [refuse('invitation_ended', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],

@@ -22,6 +22,8 @@ import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import { chargeColumns, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
+import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
+import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
@@ -45,6 +47,7 @@ interface Job {
 const POLL_MS = 1_000
 /** Longer than POLL_MS: indexing slows creating charges; a search also scans unindexed ones. */
 const INDEX_INTERVAL_MS = 2_000
+const MAIL_APPROVERS_MS = 10_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const HEARTBEAT_MS = 10_000
@@ -88,6 +91,8 @@ export function startWorker(): Worker {
 function listJobs(deliver: () => Promise<number>): Job[] {
   const polled = { idleMs: POLL_MS }
   const refund = () => sendDueRefunds(chargeColumns)
+  // 0 makes the job sleep, so that a burst of withdrawals causes one mail per interval.
+  const mail = () => mailApprovers().then(() => 0)
   const withdraw = () => sendDueWithdrawals()
   const expire: Job['run'] = rest => expireDueCharges(gatewayOf, rest)
   // 0 makes the job sleep until the next minute: the checks limit themselves to a share of each.
@@ -96,6 +101,8 @@ function listJobs(deliver: () => Promise<number>): Job[] {
   return [
     { name: 'expire charges', run: expire, wakesOn: 'charges', shouldYield: true, ...polled },
     { name: 'send withdrawals', run: withdraw, wakesOn: 'withdrawals', ...polled },
+    { name: 'expire waiting withdrawals', run: expireWaitingWithdrawals, idleMs: MINUTE_MS },
+    { name: 'mail approvers', run: mail, idleMs: MAIL_APPROVERS_MS },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
     { name: 'send mails', run: sendDueMails, ...polled },

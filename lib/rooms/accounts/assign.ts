@@ -3,6 +3,7 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
+import { keepApprovalInForce, mailNewApprover } from '#lib/rooms/accounts/approval-rule.ts'
 import {
   lockMembers,
   requireOtherOwner,
@@ -11,6 +12,8 @@ import {
 } from '#lib/rooms/accounts/owners.ts'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
+import { findVoucher } from '#lib/services/people/approvers.ts'
+import { hasPermission } from '#lib/services/people/roles.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
 /**
@@ -35,12 +38,32 @@ export function assignRole(
       await requireOtherOwner(tx, accountId, userId)
       await revokeInvitationsOf(tx, accountId, userId)
     }
-    await tx.membership.update({ where: key, data: { role } })
+    await tx.membership.update({
+      where: key,
+      data: { role, ...(await approvalChange(tx, member, role, actor.id)) },
+    })
     await settleTokens(tx)
     await endSessionsOf(tx, userId)
+    await mailNewApprover(tx, accountId, { userId, role })
     const change = { before: { role: member.role }, after: { role } }
     const action = 'member.role_changed'
     await recordAudit(tx, { actor, action, accountId, target: userId, ...change })
     await queueMail(tx, member.user, { kind: 'roleChanged', account, role })
   })
+}
+
+/** Records who gave a role that may approve withdrawals, and keeps the rule when one is taken away. */
+async function approvalChange(
+  tx: Tx,
+  member: { accountId: string; role: string },
+  role: Role,
+  actorId: string,
+): Promise<{ roleAt?: Date; roleBy?: string }> {
+  const { accountId } = member
+  const [could, can] = [member.role as Role, role].map(one =>
+    hasPermission(one, 'withdrawals:approve'),
+  )
+  if (could === can) return {}
+  if (could) await keepApprovalInForce(tx, accountId)
+  return { roleAt: new Date(), roleBy: await findVoucher(tx, accountId, actorId) }
 }

@@ -40,7 +40,9 @@ export async function addAccount(
   ownerId: string,
   actor: Actor,
 ): Promise<Account> {
-  const account = await tx.account.create({ data: { id: newId(), name, status } })
+  const account = await tx.account.create({
+    data: { id: newId(), name, status, approvalNewKeys: true },
+  })
   await tx.membership.create({ data: { accountId: account.id, userId: ownerId, role: 'owner' } })
   await openLedger(tx, account.id)
   await openWebhooks(tx, account.id)

@@ -32,14 +32,20 @@ export async function recipientOf(tx: Tx, email: string, locale: string | null) 
   return { email, locale: user?.locale ?? locale }
 }
 
+interface AcceptedInvitation {
+  accountId: string | null
+  role: string
+  invitedBy: string | null
+}
+
 /** Accepts an open invitation for this e-mail. Of concurrent calls, only one succeeds. */
 export async function acceptInvitation(tx: Tx, secret: string, email: string) {
-  const [accepted] = await tx.$queryRaw<{ accountId: string | null; role: string }[]>`
+  const [accepted] = await tx.$queryRaw<AcceptedInvitation[]>`
     UPDATE invitations i SET accepted_at = now()
     WHERE i.hash = ${hashSecret(secret)} AND i.email = ${email} AND i.accepted_at IS NULL
       AND i.revoked_at IS NULL AND i.expires_at > now() AND (i.account_id IS NULL
         OR EXISTS (SELECT FROM accounts a WHERE a.id = i.account_id AND a.status = 'active'))
-    RETURNING i.account_id AS "accountId", i.role`
+    RETURNING i.account_id AS "accountId", i.role, i.invited_by AS "invitedBy"`
   if (accepted) return accepted
   const hash = hashSecret(secret)
   const invitation = await tx.invitation.findUnique({ where: { hash }, include: { account: true } })

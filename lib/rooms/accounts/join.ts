@@ -2,8 +2,10 @@ import { recordAudit } from '#lib/base/audit/record.ts'
 import { db, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { newId } from '#lib/base/ids.ts'
+import { mailNewApprover } from '#lib/rooms/accounts/approval-rule.ts'
 import { acceptInvitation, invitationEnded } from '#lib/rooms/accounts/invitations.ts'
 import type { NewcomerRequest } from '#lib/rooms/accounts/schema.ts'
+import { findVoucher } from '#lib/services/people/approvers.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
 import { addUser } from '#lib/services/people/register.ts'
@@ -44,11 +46,13 @@ async function addMember(
   secret: string,
   { id: userId, email }: Person,
 ): Promise<JoinedAccount> {
-  const { accountId, role } = await acceptInvitation(tx, secret, email)
+  const { accountId, role, invitedBy } = await acceptInvitation(tx, secret, email)
   if (accountId === null) throw invitationEnded()
-  const member = { accountId, userId, role }
+  const roleBy = invitedBy && (await findVoucher(tx, accountId, invitedBy))
+  const member = { accountId, userId, role, roleAt: new Date(), roleBy }
   // An existing member's role does not change.
-  await tx.membership.createMany({ data: member, skipDuplicates: true })
+  const added = await tx.membership.createMany({ data: member, skipDuplicates: true })
+  if (added.count > 0) await mailNewApprover(tx, accountId, { userId, role })
   const entry = { accountId, target: userId, after: { role } }
   await recordAudit(tx, { actor: { type: 'user', id: userId }, action: 'member.joined', ...entry })
   return { id: accountId, role }

@@ -3,6 +3,7 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
+import { keepApprovalInForce } from '#lib/rooms/accounts/approval-rule.ts'
 import {
   lockMembers,
   requireOtherOwner,
@@ -10,6 +11,7 @@ import {
   revokeInvitationsOf,
 } from '#lib/rooms/accounts/owners.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
+import { hasPermission, type Role } from '#lib/services/people/roles.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
 type UserActor = { type: 'user'; id: string }
@@ -49,6 +51,8 @@ async function removeMembership(tx: Tx, accountId: string, userId: string) {
     ? await tx.membership.findUnique({ where: key, include: { user: true } })
     : null
   if (!member) throw refuse('member_not_found')
+  if (hasPermission(member.role as Role, 'withdrawals:approve'))
+    await keepApprovalInForce(tx, accountId)
   if (member.role === 'owner') {
     await requireOtherOwner(tx, accountId, userId)
     await revokeInvitationsOf(tx, accountId, userId)

@@ -55,6 +55,16 @@ export const accountLimits = z.object({
 export type AccountLimits = z.infer<typeof accountLimits>
 export const LIMIT_NAMES = ['charge_max', 'withdrawal_max', 'night_max'] as const
 
+/** Which withdrawals need a second member: the first to each key, and those above an amount in cents. */
+export const ApprovalRule = z.object({
+  new_keys: z.boolean(must('be true or false')),
+  above: limitSchema(0).meta(openApiMeta('Amount above which approval is needed; null: none.')),
+})
+export type ApprovalRule = z.infer<typeof ApprovalRule>
+export const approvalRule = { test: ApprovalRule, live: ApprovalRule }
+
+export const approvalConfirmation = z.object({ id: z.uuid(must('be the id of the change')) })
+
 function limitSchema(amountMin: number) {
   return wholeCents(amountMin, AMOUNT_MAX).nullable().default(null)
 }

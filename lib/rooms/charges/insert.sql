@@ -31,6 +31,7 @@ VALUES ((SELECT COALESCE((SELECT t.account_id
     AND a.id IS NOT DISTINCT FROM $2::uuid AND t.mode IS NOT DISTINCT FROM $3::text
     AND t.permissions IS NOT DISTINCT FROM $4::text[] AND a.name IS NOT DISTINCT FROM $5::text
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
-    AND a.status IS NOT DISTINCT FROM $8::text), troco_refuse_caller())), $9::uuid, $10, $11,
-    $12::bigint, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22::json, $23::json, $24::json, $25,
-    now() + make_interval(secs => $26::float8), now() + make_interval(secs => $27::float8));
+    AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid),
+    troco_refuse_caller())), $10::uuid, $11, $12, $13::bigint, $14, $15, $16, $17, $18, $19, $20,
+    $21, $22, $23::json, $24::json, $25::json, $26, now() + make_interval(secs => $27::float8),
+    now() + make_interval(secs => $28::float8));

@@ -2,6 +2,8 @@ import { Prisma } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
 export interface TokenCaller {
+  /** Member who answers for the token; null: the operator issued it. */
+  issuedBy: string | null
   mode: Mode
   permissions: string[]
   account: { id: string; name: string; city: string; expiresIn: number; isActive: boolean }
@@ -15,6 +17,7 @@ export interface CallerRow {
   city: string
   expiresIn: number
   status: string
+  issuedBy: string | null
 }
 
 /** Columns of tokens `t` and accounts `a`, for the lookup and the proof of a remembered caller. */
@@ -26,6 +29,7 @@ export const CALLER_COLUMNS: Record<keyof CallerRow, { column: string; type: str
   city: { column: 'a.city', type: 'text' },
   expiresIn: { column: 'a.expires_in', type: 'int' },
   status: { column: 'a.status', type: 'text' },
+  issuedBy: { column: 't.issued_by', type: 'uuid' },
 }
 const FIELDS = Object.keys(CALLER_COLUMNS) as (keyof CallerRow)[]
 
@@ -42,8 +46,14 @@ export function unchangedCallerCondition(row: CallerRow): Prisma.Sql {
   return Prisma.join(conditions, ' AND ')
 }
 
-export function toCaller({ mode, permissions, accountId, status, ...row }: CallerRow): TokenCaller {
+export function toCaller(caller: CallerRow): TokenCaller {
+  const { mode, permissions, accountId, status, issuedBy, ...row } = caller
   const { name, city, expiresIn } = row
   const isActive = status === 'active'
-  return { mode, permissions, account: { id: accountId, name, city, expiresIn, isActive } }
+  return {
+    issuedBy,
+    mode,
+    permissions,
+    account: { id: accountId, name, city, expiresIn, isActive },
+  }
 }

@@ -45,6 +45,7 @@ const CHANGES: Record<keyof CallerRow, string> = {
   name: `UPDATE accounts SET name = 'Outra' WHERE id = $1`,
   city: `UPDATE accounts SET city = 'SANTOS' WHERE id = $1`,
   expiresIn: 'UPDATE accounts SET expires_in = 60 WHERE id = $1',
+  issuedBy: `UPDATE tokens SET issued_by = (SELECT id FROM users LIMIT 1) WHERE account_id = $1`,
   status: `UPDATE accounts SET status = 'suspended' WHERE id = $1`,
 }
 

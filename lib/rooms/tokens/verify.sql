@@ -1,6 +1,6 @@
 -- a token whose last use was over a minute ago
 SELECT a.id AS "accountId", t.mode AS "mode", t.permissions AS "permissions", a.name AS "name",
-    a.city AS "city", a.expires_in AS "expiresIn", a.status AS "status",
+    a.city AS "city", a.expires_in AS "expiresIn", a.status AS "status", t.issued_by AS "issuedBy",
     (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
 FROM tokens t
 JOIN accounts a ON a.id = t.account_id

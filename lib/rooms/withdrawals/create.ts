@@ -3,8 +3,8 @@ import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { insertWithdrawal, type WithdrawalOrder } from '#lib/rooms/withdrawals/insert.ts'
-import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
+import type { WithdrawalOrder, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 
 /** Creates a withdrawal: holds the amount before the bank is called, and wakes the worker. */

@@ -1,3 +1,4 @@
+import { recordAction } from '#lib/base/audit/record.ts'
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
@@ -8,31 +9,17 @@ import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
+import { approvalColumns, approvalSql } from '#lib/rooms/withdrawals/approval.ts'
 import { requireWithinLimits } from '#lib/rooms/withdrawals/limit.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
-import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import type { WithdrawalOrder, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
 
-export interface WithdrawalOrder {
-  amount: number
-  pixKeyType: PixKeyType
-  /** The PIX key as the merchant wrote it. */
-  pixKey: string
-  /** The PIX key in the form of the bank's key directory. */
-  dictKey: string
-  webhookUrl?: string
-  externalId?: string
-  /** Booking time; defaults to now, set only for demo data. */
-  bookedAt?: Date
-  /** Member who requested the withdrawal; absent for an API token. */
-  by?: string | null
-}
-
 /**
  * Inserts the withdrawal and holds its amount in one statement: a crash or an insufficient balance
- * never leaves only one of them. Live mode also enforces the account's limits.
+ * never leaves only one of them. The statement also decides whether it waits for a second member.
+ * Live mode also enforces the account's limits.
  */
 export async function insertWithdrawal(
   account: AccountRef,
@@ -62,17 +49,25 @@ function insertSql(
   once: IdempotentRequest | undefined,
 ): Prisma.Sql {
   const id = once?.id ?? newId()
+  const accountId = typeof account === 'string' ? account : account.id
   const bookedAt = Prisma.sql`${order.bookedAt ?? null}::timestamptz`
   return bookMovement({
     idempotency: once,
     ctes: {
       made: Prisma.sql`
         INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key,
-          dict_key, webhook_url, external_id, due_at, created_at)
-        VALUES (${accountSql(account)}, ${id}::uuid, ${mode}, 'pending', ${order.amount}::bigint,
+          dict_key, webhook_url, external_id, requested_by, ${approvalColumns}, due_at, created_at)
+        SELECT ${accountSql(account)}, ${id}::uuid, ${mode}, 'pending', ${order.amount}::bigint,
           ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.webhookUrl ?? null},
-          ${order.externalId ?? null}, now(), COALESCE(${bookedAt}, now()))
+          ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid, n.*,
+          CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE(${bookedAt}, now())
+        FROM (${approvalSql(accountId, mode, order)}) n
         RETURNING *`,
+      waiting_noted: recordAction(
+        { action: 'withdrawal.approval_requested', by: order.by, orSystem: true },
+        'made',
+        Prisma.sql`s.approval_reason IS NOT NULL`,
+      ),
     },
     source: {
       from: Prisma.sql`made w`,

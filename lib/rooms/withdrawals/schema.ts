@@ -82,6 +82,23 @@ export function readPixKey(
   return { ok: false, field: 'pix_key', rule: ruleOf(type, reading.reason) }
 }
 
+export interface WithdrawalOrder {
+  amount: number
+  pixKeyType: PixKeyType
+  /** The PIX key as the merchant wrote it. */
+  pixKey: string
+  /** The PIX key in the form of the bank's key directory. */
+  dictKey: string
+  webhookUrl?: string
+  externalId?: string
+  /** Booking time; defaults to now, set only for demo data. */
+  bookedAt?: Date
+  /** Member who requested the withdrawal; absent for an API token. */
+  by?: string | null
+  /** Member who answers for the request and so may not approve it; absent: the operator. */
+  requestedBy?: string | null
+}
+
 export function toWithdrawalOrder(mode: Mode, body: WithdrawalRequest) {
   const reading = readPixKey(mode, body)
   if (!reading.ok) throw invalidInput(reading.field, `must ${reading.rule}`)

@@ -4,7 +4,7 @@ WITH settled AS (
   SET status = $1, end_to_end_id = $2, due_at = NULL, lease = NULL,
       approved_at = COALESCE($3::timestamptz, now()), updated_at = now()
   WHERE w.account_id = $4::uuid AND w.id = $5::uuid AND w.status = 'pending'
-      AND ($6::uuid IS NULL OR w.lease = $7::uuid)
+      AND w.approval_due_at IS NULL AND ($6::uuid IS NULL OR w.lease = $7::uuid)
   RETURNING w.*
 ), source AS (
   SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, $8::timestamptz AS booked_at,
@@ -111,7 +111,7 @@ WITH settled AS (
       due_at = NULL, lease = NULL, rejected_at = COALESCE($5::timestamptz, now()),
       updated_at = now()
   WHERE w.account_id = $6::uuid AND w.id = $7::uuid AND w.status = 'pending'
-      AND ($8::uuid IS NULL OR w.lease = $9::uuid)
+      AND w.approval_due_at IS NULL AND ($8::uuid IS NULL OR w.lease = $9::uuid)
   RETURNING w.*
 ), source AS (
   SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, $10::timestamptz AS booked_at,

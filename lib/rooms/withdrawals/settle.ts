@@ -1,3 +1,4 @@
+import type { MemberAction } from '#lib/base/audit/record.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
@@ -5,11 +6,12 @@ import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
+import { notWaiting } from '#lib/rooms/withdrawals/approval.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { OrderState } from '#lib/services/gateway/gateway.ts'
-import { type BankReason, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
+import { type Rejection, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
 
 interface Settlement {
   accountId: string
@@ -18,6 +20,8 @@ interface Settlement {
   bookedAt?: Date
   /** Lease of the job that settles the withdrawal. A job that has lost the lease writes nothing. */
   lease?: string
+  /** Set if this is the decision about its approval; else a waiting withdrawal is not settled. */
+  approval?: { condition: Prisma.Sql; assignments: Prisma.Sql; audit: MemberAction }
 }
 
 /** Debits the held amount after the bank has sent it. Returns null if already settled. */
@@ -28,9 +32,9 @@ export function approveWithdrawal(
   return settle(settlement, 'approved', Prisma.sql`end_to_end_id = ${endToEndId}`)
 }
 
-/** Releases the held amount after the bank's final refusal. Returns null if already settled. */
+/** Releases the held amount after the bank's final refusal, or without approval. Returns null if already settled. */
 export function rejectWithdrawal(
-  settlement: Settlement & { reason: BankReason },
+  settlement: Settlement & { reason: Rejection | string },
 ): Promise<WithdrawalRow | null> {
   return settle(settlement, 'rejected', rejectionAssignments(settlement.reason))
 }
@@ -55,17 +59,19 @@ async function settle(
   outcome: 'approved' | 'rejected',
   assignments: Prisma.Sql,
 ): Promise<WithdrawalRow | null> {
-  const { accountId, withdrawalId } = settlement
+  const { accountId, withdrawalId, approval } = settlement
   const bookedAt = Prisma.sql`${settlement.bookedAt ?? null}::timestamptz`
   const lease = settlement.lease ?? null
   const statement = bookMovement({
     ctes: {
       settled: Prisma.sql`
-        UPDATE withdrawals w SET status = ${outcome}, ${assignments}, due_at = NULL, lease = NULL,
+        UPDATE withdrawals w SET status = ${outcome}, ${assignments},
+          ${approval?.assignments ?? Prisma.empty} due_at = NULL, lease = NULL,
           ${Prisma.raw(`${outcome}_at`)} = COALESCE(${bookedAt}, now()),
           updated_at = now()
         WHERE w.account_id = ${accountId}::uuid AND w.id = ${withdrawalId}::uuid
-          AND w.status = 'pending' AND (${lease}::uuid IS NULL OR w.lease = ${lease}::uuid)
+          AND w.status = 'pending' AND ${approval?.condition ?? notWaiting}
+          AND (${lease}::uuid IS NULL OR w.lease = ${lease}::uuid)
         RETURNING w.*`,
     },
     source: {
@@ -80,6 +86,7 @@ async function settle(
     },
     movement: outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned',
     event: `withdrawal.${outcome}`,
+    audit: approval?.audit,
     returning: withdrawalAsJson,
   })
   const [row] = await retryOnConflict(() => queryRows<WithdrawalRow>(statement))

@@ -1,5 +1,6 @@
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
+import { isWaiting } from '#lib/rooms/withdrawals/approval.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
@@ -14,6 +15,7 @@ export async function simulateWithdrawal(
   const withdrawal = await findWithdrawal(accountId, 'test', idOrReference)
   if (!withdrawal) throw refuse('withdrawal_not_found')
   if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal.status)
+  if (await isWaiting(accountId, withdrawal.id)) throw refuse('approval_pending')
   const { outcome, reason } = decision
   const orderState = await decidePayout(
     removeHyphens(withdrawal.id),

@@ -41,7 +41,7 @@ export const WithdrawalDetail = z
     rejection_reason: z
       .string()
       .nullable()
-      .meta(openApiMeta('Reason that the bank gave, or null.', null)),
+      .meta(openApiMeta('Reason of the rejection, or null.', null)),
     end_to_end_id: z
       .string()
       .nullable()

@@ -9,25 +9,32 @@ export const REJECTIONS = {
   other: '{text}',
 } as const
 
-export type Rejection = ReasonOf<typeof REJECTIONS>
+/** Reasons of the account itself, which only a withdrawal may have. */
+export const APPROVAL_REJECTIONS = {
+  approval_declined: 'Declined by a member of the account',
+  approval_expired: 'Not approved by a second member in time',
+} as const
+const ALL_REJECTIONS = { ...REJECTIONS, ...APPROVAL_REJECTIONS }
+
+export type Rejection = ReasonOf<typeof ALL_REJECTIONS>
 export type RejectionCode = Rejection['code']
-export const REJECTION_CODES = Object.keys(REJECTIONS) as RejectionCode[]
+export const REJECTION_CODES = Object.keys(ALL_REJECTIONS) as RejectionCode[]
 
 /** A reason with a code, or the text of the bank. */
-export type BankReason = Rejection | string
+export type BankReason = ReasonOf<typeof REJECTIONS> | string
 
 /** Returns the assignments of an UPDATE that rejects an order: code, parameters and sentence. */
-export function rejectionAssignments(reason: BankReason): Prisma.Sql {
+export function rejectionAssignments(reason: Rejection | string): Prisma.Sql {
   const rejection = toRejection(reason)
   return Prisma.sql`rejection_code = ${rejection.code},
     rejection_params = ${JSON.stringify(rejection.params)}::json,
     rejection_reason = ${rejectionText(rejection)}`
 }
 
-export function rejectionText(reason: BankReason): string {
-  return formatReason(REJECTIONS, toRejection(reason))
+export function rejectionText(reason: Rejection | string): string {
+  return formatReason(ALL_REJECTIONS, toRejection(reason))
 }
 
-function toRejection(reason: BankReason): Rejection {
+function toRejection(reason: Rejection | string): Rejection {
   return typeof reason === 'string' ? { code: 'other', params: { text: reason } } : reason
 }

@@ -11,7 +11,7 @@ import type {
   OrderState,
   PayoutOrder,
 } from '#lib/services/gateway/gateway.ts'
-import { type BankReason, REJECTIONS, type RejectionCode } from '#lib/services/gateway/rejection.ts'
+import { type BankReason, REJECTIONS } from '#lib/services/gateway/rejection.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 
 /** Delay until an order settles: about as long as a real PIX takes. */
@@ -20,7 +20,7 @@ const SETTLES_AFTER_MS = 1_000
 const ISPB = '00000000'
 
 /** Reason codes that the simulator sets itself; a user who rejects a payout can enter a text. */
-type SimulatorReason = Exclude<RejectionCode, 'other'>
+type SimulatorReason = Exclude<keyof typeof REJECTIONS, 'other'>
 
 interface Refusal {
   reason: string | null

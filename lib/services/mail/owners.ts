@@ -2,17 +2,24 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import type { Message } from '#lib/services/mail/write.ts'
 
-export async function queueMailToOwners(
+type Write = (accountName: string) => Message
+
+export function queueMailToOwners(tx: Tx, accountId: string, write: Write): Promise<void> {
+  return queueMailToRoles(tx, accountId, ['owner'], write)
+}
+
+export async function queueMailToRoles(
   tx: Tx,
   accountId: string,
-  write: (accountName: string) => Message,
+  roles: readonly string[],
+  write: Write,
 ): Promise<void> {
-  const owners = await tx.membership.findMany({
-    where: { accountId, role: 'owner', user: { disabledAt: null } },
+  const members = await tx.membership.findMany({
+    where: { accountId, role: { in: [...roles] }, user: { disabledAt: null } },
     select: {
       account: { select: { name: true } },
       user: { select: { email: true, locale: true } },
     },
   })
-  for (const { account, user } of owners) await queueMail(tx, user, write(account.name))
+  for (const { account, user } of members) await queueMail(tx, user, write(account.name))
 }

@@ -25,6 +25,17 @@ export type Message =
       path: string
     }
   | { kind: 'tokensRevoked'; account: string; count: string; reason: string; path: string }
+  | {
+      kind: 'withdrawalWaiting'
+      account: string
+      amount: string
+      requester: string
+      ends: Date
+      path: string
+    }
+  | { kind: 'withdrawalsWaiting'; account: string; count: string; ends: Date; path: string }
+  | { kind: 'approverAdded'; account: string; member: string }
+  | { kind: 'approvalChange'; account: string; requester: string; path: string }
   | { kind: 'accountActivated'; account: string }
   | { kind: 'accountSuspended'; account: string; reason: string }
 

@@ -35,6 +35,8 @@ export interface StatementRow {
 /** Steps of a withdrawal, oldest first; `at` is null where no time was recorded. */
 export type WithdrawalStep =
   | { what: 'requested' | 'sent' | 'approved'; at: string }
+  | { what: 'approval_needed'; at: string; reason: ApprovalReason }
+  | { what: 'approval_given'; at: string; by: string }
   | { what: 'held' | 'returned'; at: string; balance_after: number }
   | { what: 'asked_again'; at: null; times: number }
   | ({ what: 'rejected'; at: string; reason: string } & RejectionFields)
@@ -72,6 +74,42 @@ export interface WithdrawalTimelineData {
   /** The key as the bank's directory stores it. */
   dict_key: string
   steps: WithdrawalStep[]
+  /** Set while the withdrawal waits for approval. */
+  approval: { requester: string | null; expires_at: string; can_approve: boolean } | null
+}
+
+/** above the account's amount, or first to its key: why a withdrawal needs a second member. */
+export const APPROVAL_REASONS = ['amount', 'new_key'] as const
+export type ApprovalReason = (typeof APPROVAL_REASONS)[number]
+
+export interface WaitingWithdrawal {
+  id: string
+  amount: number
+  pix_key_type: PixKeyType
+  dict_key: string
+  reason: ApprovalReason
+  /** Member who answers for the request; null: a token of the operator. */
+  requester: string | null
+  created_at: string
+  expires_at: string
+  can_approve: boolean
+}
+
+/** Which withdrawals need a second member, and a weaker rule that waits for confirmation. */
+export interface ApprovalSettings {
+  new_keys: boolean
+  above: number | null
+  is_in_force: boolean
+  /** Members who may approve. */
+  approvers: number
+  change: {
+    id: string
+    new_keys: boolean
+    above: number | null
+    requester: string
+    expires_at: string
+    can_confirm: boolean
+  } | null
 }
 
 export const FIRST_STEPS = ['token', 'payment', 'webhook'] as const

@@ -71,7 +71,7 @@ test('a rejected withdrawal shows its hold and return with the balance after eac
 
 test("a rejection has a code with parameters, or the bank's own text", async () => {
   const rejectionOf = async (withdrawalId: string) => {
-    const { steps } = await readWithdrawalTimeline(merchant.id, 'test', withdrawalId)
+    const { steps } = await readWithdrawalTimeline(merchant.id, 'test', withdrawalId, newId())
     return steps.find(({ what }) => what === 'rejected')
   }
   await simulateWithdrawal(merchant.id, id, { outcome: 'rejected' })
@@ -177,7 +177,7 @@ test('with the simulator the number of repeated queries is shown', async () => {
     where: { accountId_id: { accountId: merchant.id, id } },
     data: { attempts: 4, dueAt: null },
   })
-  const timeline = await readWithdrawalTimeline(merchant.id, 'test', 'payout-1')
+  const timeline = await readWithdrawalTimeline(merchant.id, 'test', 'payout-1', newId())
   expect(timeline.steps.at(-1)).toEqual({ what: 'asked_again', at: null, times: 3 })
 })
 
@@ -188,6 +188,8 @@ test.each(['live', 'another merchant', 'nothing'])(
     const mode = whose === 'live' ? 'live' : 'test'
     const account = whose === 'another merchant' ? (await makeMerchant()).id : merchant.id
     const withdrawalId = whose === 'nothing' ? newId() : id
-    await expect(readWithdrawalTimeline(account, mode, withdrawalId)).rejects.toMatchObject(missing)
+    await expect(
+      readWithdrawalTimeline(account, mode, withdrawalId, newId()),
+    ).rejects.toMatchObject(missing)
   },
 )

@@ -9,12 +9,15 @@ import type { Mode } from '#lib/base/mode.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import { canApproveSql } from '#lib/views/dashboard/approvals.ts'
 import { attemptColumns, attemptStep, rejectionFields } from '#lib/views/dashboard/attempt-step.ts'
-import type {
-  AttemptStep,
-  RejectionFields,
-  WithdrawalStep,
-  WithdrawalTimelineData,
+import {
+  APPROVAL_REASONS,
+  type ApprovalReason,
+  type AttemptStep,
+  type RejectionFields,
+  type WithdrawalStep,
+  type WithdrawalTimelineData,
 } from '#lib/views/dashboard/schema.ts'
 
 type Call = Extract<WithdrawalStep, { what: 'call' }>
@@ -28,6 +31,10 @@ interface WithdrawalHistory extends RejectionFields {
   told: Omit<AttemptStep, 'what'>[]
   /** When the simulator got the order (step `sent`): calls to it are not journaled. */
   taken_at: string | null
+  approval: WithdrawalTimelineData['approval']
+  approval_reason: ApprovalReason | null
+  approval_by: string | null
+  approval_at: string | null
 }
 
 /** Maximum rows shown: more calls than a working bank ever receives. */
@@ -37,14 +44,16 @@ export async function readWithdrawalTimeline(
   accountId: string,
   mode: Mode,
   idOrReference: string,
+  userId: string,
 ): Promise<WithdrawalTimelineData> {
   const row = await findWithdrawal(accountId, mode, idOrReference)
-  const history = row && (await readHistory(accountId, row.id))
+  const history = row && (await readHistory(accountId, row.id, userId))
   if (!history) throw refuse('withdrawal_not_found')
   return {
     withdrawal: withdrawalToWire(row),
     dict_key: history.dict_key,
     steps: buildSteps(row, history),
+    approval: history.approval,
   }
 }
 
@@ -55,6 +64,7 @@ function buildSteps(row: WithdrawalRow, history: WithdrawalHistory): WithdrawalS
   return [
     { what: 'requested', at: row.created_at },
     ...(held ? [{ what: 'held' as const, at: held.at, balance_after: held.balance_after }] : []),
+    ...buildApprovalSteps(row, history),
     ...mergeRepeatedCalls(history.calls),
     ...(history.taken_at ? [{ what: 'sent' as const, at: history.taken_at }] : []),
     ...(retries > 0 ? [{ what: 'asked_again' as const, at: null, times: retries }] : []),
@@ -66,6 +76,16 @@ function buildSteps(row: WithdrawalRow, history: WithdrawalHistory): WithdrawalS
       ? [{ what: 'returned' as const, at: returned.at, balance_after: returned.balance_after }]
       : []),
     ...history.told.map(one => ({ what: 'told' as const, ...one })),
+  ]
+}
+
+function buildApprovalSteps(row: WithdrawalRow, history: WithdrawalHistory): WithdrawalStep[] {
+  const { approval_reason: reason, approval_by: by, approval_at: at, rejection_code } = history
+  if (reason === null) return []
+  const isGiven = at !== null && by !== null && rejection_code !== 'approval_declined'
+  return [
+    { what: 'approval_needed', at: row.created_at, reason },
+    ...(isGiven ? [{ what: 'approval_given' as const, at, by }] : []),
   ]
 }
 
@@ -86,7 +106,11 @@ function mergeRepeatedCalls(calls: WithdrawalHistory['calls']): Call[] {
   return merged
 }
 
-async function readHistory(accountId: string, id: string): Promise<WithdrawalHistory | null> {
+async function readHistory(
+  accountId: string,
+  id: string,
+  userId: string,
+): Promise<WithdrawalHistory | null> {
   const subjectCondition = Prisma.sql`account_id = ${accountId}::uuid AND subject_id = ${id}::uuid`
   const jsonListSql = (from: Prisma.Sql) =>
     Prisma.sql`(SELECT COALESCE(json_agg(r), '[]') FROM (${from}) r)`
@@ -110,9 +134,15 @@ async function readHistory(accountId: string, id: string): Promise<WithdrawalHis
       WHERE d.account_id = ${accountId}::uuid AND d.subject_id = ${id}::uuid
       ORDER BY a.created_at LIMIT ${ROWS_MAX}`)} AS told,
     (SELECT ${utcText('o.created_at')} FROM simulator_orders o
-      WHERE w.mode = 'test' AND o.id = ${removeHyphens(id)} AND o.kind = 'payout') AS taken_at`
+      WHERE w.mode = 'test' AND o.id = ${removeHyphens(id)} AND o.kind = 'payout') AS taken_at,
+    w.approval_reason, ${utcText('w.approval_at')} AS approval_at,
+    (SELECT u.name FROM users u WHERE u.id = w.approval_by) AS approval_by,
+    CASE WHEN w.approval_due_at IS NOT NULL THEN json_build_object(
+      'requester', (SELECT u.name FROM users u WHERE u.id = w.requested_by),
+      'expires_at', ${utcText('w.approval_due_at')}, 'can_approve', ${canApproveSql(userId)}) END
+      AS approval`
   const [found] = await queryRows<WithdrawalHistory>(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM withdrawals w
+    SELECT ${asJson(columns)}::text AS json FROM withdrawals w JOIN accounts a ON a.id = w.account_id
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid`)
   return found ?? null
 }
@@ -124,6 +154,8 @@ const balanceStep = z.object({
 })
 const step: z.ZodType<WithdrawalStep> = z.union([
   z.object({ what: z.enum(['requested', 'sent', 'approved']), at: instant }),
+  z.object({ what: z.literal('approval_needed'), at: instant, reason: z.enum(APPROVAL_REASONS) }),
+  z.object({ what: z.literal('approval_given'), at: instant, by: z.string() }),
   balanceStep,
   z.object({ what: z.literal('asked_again'), at: z.null(), times: z.int() }),
   z.object({ what: z.literal('rejected'), at: instant, reason: z.string(), ...rejectionFields }),
@@ -141,5 +173,12 @@ const step: z.ZodType<WithdrawalStep> = z.union([
 ])
 
 export const WithdrawalTimelineRead = z.object({
-  data: z.object({ withdrawal: WithdrawalDetail, dict_key: z.string(), steps: z.array(step) }),
+  data: z.object({
+    withdrawal: WithdrawalDetail,
+    dict_key: z.string(),
+    steps: z.array(step),
+    approval: z
+      .object({ requester: z.string().nullable(), expires_at: instant, can_approve: z.boolean() })
+      .nullable(),
+  }),
 })

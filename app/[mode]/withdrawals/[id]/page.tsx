@@ -17,13 +17,13 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function WithdrawalPage({ params }: WithdrawalPageProps) {
-  const { account, mode } = await requireMember(params)
+  const { account, mode, user } = await requireMember(params)
   const { id } = await params
-  const timeline = await findTimeline(account.id, mode, id)
+  const timeline = await findTimeline(account.id, mode, id, user.id)
   return (
     <ClientMessages
       namespaces={[
-        ...(['withdrawals', 'withdrawal', 'withdrawalStatus', 'pixKey'] as const),
+        ...(['withdrawals', 'withdrawal', 'withdrawalStatus', 'pixKey', 'approvals'] as const),
         ...(['rejection', 'deliveryProblem'] as const),
       ]}
     >
@@ -32,9 +32,11 @@ export default async function WithdrawalPage({ params }: WithdrawalPageProps) {
   )
 }
 
-async function findTimeline(...[accountId, mode, id]: Parameters<typeof readWithdrawalTimeline>) {
+async function findTimeline(
+  ...[accountId, mode, id, userId]: Parameters<typeof readWithdrawalTimeline>
+) {
   if (!isUuid(id)) notFound()
-  return readWithdrawalTimeline(accountId, mode, id).catch(error => {
+  return readWithdrawalTimeline(accountId, mode, id, userId).catch(error => {
     if (isTrocoError(error) && error.code === 'withdrawal_not_found') notFound()
     throw error
   })

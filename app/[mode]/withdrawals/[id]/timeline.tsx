@@ -9,6 +9,7 @@ import {
   Plus,
   RefreshCw,
   Undo2,
+  UserCheck,
   Webhook,
   X,
 } from 'lucide-react'
@@ -32,7 +33,11 @@ export function WithdrawalTimeline({ timeline }: { timeline: WithdrawalTimelineD
           // biome-ignore lint/suspicious/noArrayIndexKey: steps are only ever added at the end
           <WithdrawalTimelineStep key={index} step={step} amount={withdrawal.amount} />
         ))}
-        {withdrawal.status === 'pending' ? (
+        {timeline.approval ? (
+          <TimelineStep tone="wait" icon={UserCheck} title={t('awaiting')} aside={t('now')}>
+            {t('awaitingText')} <ExactTime at={timeline.approval.expires_at} format="dated" />
+          </TimelineStep>
+        ) : withdrawal.status === 'pending' ? (
           <TimelineStep tone="wait" icon={ClockIcon} title={t('waiting')} aside={t('now')}>
             {t('waitingText')}
           </TimelineStep>
@@ -45,6 +50,8 @@ export function WithdrawalTimeline({ timeline }: { timeline: WithdrawalTimelineD
 const STEP_STYLES: Record<Exclude<WithdrawalStep['what'], 'call' | 'told'>, [Tone, LucideIcon]> = {
   requested: ['off', Plus],
   held: ['off', BookOpen],
+  approval_needed: ['off', UserCheck],
+  approval_given: ['ok', UserCheck],
   sent: ['off', ArrowUpRight],
   asked_again: ['off', RefreshCw],
   approved: ['ok', Check],
@@ -60,8 +67,10 @@ function WithdrawalTimelineStep({ step, amount }: { step: WithdrawalStep; amount
   const [tone, icon] = STEP_STYLES[step.what]
   const aside = step.at ? <ExactTime at={step.at} format="dated" /> : null
   const times = step.what === 'asked_again' ? step.times : 0
+  const isByMember = step.what === 'rejected' && step.rejection_code?.startsWith('approval_')
+  const title = isByMember ? t('step.not_approved') : t(`step.${step.what}`, { times })
   return (
-    <TimelineStep tone={tone} icon={icon} title={t(`step.${step.what}`, { times })} aside={aside}>
+    <TimelineStep tone={tone} icon={icon} title={title} aside={aside}>
       {step.what === 'held' || step.what === 'returned'
         ? t.rich(`balance.${step.what}`, {
             amount: () => <Money cents={amount} />,
@@ -71,7 +80,11 @@ function WithdrawalTimelineStep({ step, amount }: { step: WithdrawalStep; amount
           ? rejectionText(step)
           : step.what === 'sent'
             ? t('sentText')
-            : null}
+            : step.what === 'approval_needed'
+              ? t(`neededFor.${step.reason}`)
+              : step.what === 'approval_given'
+                ? step.by
+                : null}
     </TimelineStep>
   )
 }

@@ -3,6 +3,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
+import { ApprovalCard } from '#app/[mode]/withdrawals/[id]/approval-card.tsx'
 import { WithdrawalFacts } from '#app/[mode]/withdrawals/[id]/facts.tsx'
 import { SimulatedBank } from '#app/[mode]/withdrawals/[id]/simulated-bank.tsx'
 import { WithdrawalTimeline } from '#app/[mode]/withdrawals/[id]/timeline.tsx'
@@ -17,7 +18,7 @@ import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
 
 const POLL_FAST_MS = 1_500
-/** Poll interval after the outcome, until the webhook is delivered. */
+/** Poll interval while people decide, and after the outcome until the webhook is delivered. */
 const POLL_SLOW_MS = 5_000
 const POLLS_MAX = 24
 
@@ -33,6 +34,7 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
     },
     initialData,
     refetchInterval: ({ state }) => {
+      if (state.data?.approval) return POLL_SLOW_MS
       if (state.data?.withdrawal.status === 'pending') return POLL_FAST_MS
       return state.dataUpdateCount < POLLS_MAX && isDeliveryAwaited(state.data) && POLL_SLOW_MS
     },
@@ -49,7 +51,7 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
             <span className="max-w-[40vw] truncate font-mono text-[13px] text-ink">
               {reference}
             </span>
-            <WithdrawalState status={withdrawal.status} />
+            <WithdrawalState status={withdrawal.status} isWaiting={data.approval !== null} />
           </>
         }
       />
@@ -67,7 +69,10 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
           <Sheet className="px-4 py-5 md:px-7 md:py-6">
             <WithdrawalFacts withdrawal={withdrawal} dictKey={dict_key} />
           </Sheet>
-          {withdrawal.mode === 'test' && dict_key.startsWith('hold@') ? (
+          {data.approval ? (
+            <ApprovalCard withdrawalId={id} approval={data.approval} onDecided={() => refetch()} />
+          ) : null}
+          {withdrawal.mode === 'test' && !data.approval && dict_key.startsWith('hold@') ? (
             <IfAllowed permission="withdrawals:write">
               <SimulatedBank withdrawal={withdrawal} onDecided={() => refetch()} />
             </IfAllowed>

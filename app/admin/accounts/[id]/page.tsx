@@ -5,6 +5,7 @@ import { getTranslations } from 'next-intl/server'
 import { cache, type ReactNode } from 'react'
 import { AccountActions, RevokeAllButton } from '#app/admin/accounts/[id]/account-actions.tsx'
 import { Amounts } from '#app/admin/accounts/[id]/amounts.tsx'
+import { ApprovalChange } from '#app/admin/accounts/[id]/approval-change.tsx'
 import { FindCharge } from '#app/admin/accounts/[id]/find-charge.tsx'
 import { LatestRecords } from '#app/admin/accounts/[id]/latest-records.tsx'
 import { LimitsForm } from '#app/admin/accounts/[id]/limits-form.tsx'
@@ -25,6 +26,7 @@ import { readAccount } from '#lib/views/admin/accounts.ts'
 import { findMaskedCharge } from '#lib/views/admin/charge.ts'
 import type { AccountDetail } from '#lib/views/admin/schema.ts'
 import { listTokensOf } from '#lib/views/admin/tokens.ts'
+import { readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const RECORDS_SHOWN = 6
@@ -44,16 +46,17 @@ export async function generateMetadata({ params }: AccountPageProps): Promise<Me
 }
 
 export default async function AccountPage({ params, searchParams }: AccountPageProps) {
-  await requireAdmin()
+  const { id: adminId } = await requireAdmin()
   const account = await findAccount((await params).id)
   const { id, name } = account
   const { charge: chargeParam } = await searchParams
   const chargeId = typeof chargeParam === 'string' ? chargeParam : ''
-  const [t, tokens, charge, records] = await Promise.all([
+  const [t, tokens, charge, records, approval] = await Promise.all([
     getTranslations('adminAccount'),
     listTokensOf(id),
     findMaskedCharge(id, chargeId),
     listAudit({ staff: true }, { account: id, limit: RECORDS_SHOWN }),
+    readApprovalSettings(id, adminId),
   ])
   const activeCount = tokens.filter(({ status }) => !ENDED_STATUSES.includes(status)).length
   return (
@@ -110,6 +113,9 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
           </Section>
           <Section title={t('limits')} text={t('limitsText')}>
             <LimitsForm accountId={id} limits={account.limits} />
+          </Section>
+          <Section title={t('approval.title')} text={t('approval.text')}>
+            <ApprovalChange accountId={id} settings={approval} />
           </Section>
           <Section title={t('findCharge')} text={t('findChargeText')}>
             <FindCharge accountId={id} chargeId={chargeId} charge={charge} />

@@ -14,7 +14,7 @@ export const POST = endpoint({
   proof: { notRequired: 'Test mode only: no real money is involved.' },
   body: { test: DecisionRequest, live: DecisionRequest },
   response: WithdrawalRead,
-  errorCodes: ['withdrawal_not_found', 'already_final', 'not_found'],
+  errorCodes: ['withdrawal_not_found', 'already_final', 'approval_pending', 'not_found'],
   idempotency: { retentionS: 30 * 86_400 },
   async handle({ account, mode, body, params }) {
     if (mode !== 'test') throw refuse('not_found')

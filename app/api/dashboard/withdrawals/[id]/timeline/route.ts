@@ -1,3 +1,4 @@
+import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import {
   readWithdrawalTimeline,
@@ -10,7 +11,8 @@ export const GET = endpoint({
   allow: 'dashboard:read',
   response: WithdrawalTimelineRead,
   errorCodes: ['withdrawal_not_found'],
-  async handle({ account, mode, params }) {
-    return { data: await readWithdrawalTimeline(account.id, mode, params.id ?? '') }
+  async handle({ account, mode, params: { id = '' }, userId }) {
+    const { id: reader } = requireActor(userId)
+    return { data: await readWithdrawalTimeline(account.id, mode, id, reader) }
   },
 })

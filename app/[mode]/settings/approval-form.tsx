@@ -1,0 +1,99 @@
+'use client'
+
+import { useLocale, useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { PendingChange } from '#app/[mode]/settings/pending-change.tsx'
+import { useApi } from '#components/form/api.ts'
+import { editFormProps, useForm } from '#components/form/form.ts'
+import { SaveButton } from '#components/form/save.tsx'
+import { MoneyField } from '#components/ui/field.tsx'
+import { formatReais, parseReais } from '#lib/base/money.ts'
+import { type ApprovalRule, approvalRule } from '#lib/rooms/accounts/schema.ts'
+import type { ApprovalSettings } from '#lib/views/dashboard/schema.ts'
+
+interface ApprovalFormProps {
+  initialSettings: ApprovalSettings
+  canWrite: boolean
+}
+
+/** Which withdrawals need a second member. A weaker rule is stored as a change that waits. */
+export function ApprovalForm({ initialSettings, canWrite }: ApprovalFormProps) {
+  const t = useTranslations('approvalRule')
+  const locale = useLocale()
+  const api = useApi()
+  const [settings, setSettings] = useState(initialSettings)
+  const [isUnchanged, setUnchanged] = useState(true)
+  const [isSaved, setSaved] = useState(false)
+  const form = useForm({
+    schema: approvalRule.test,
+    read: readRule,
+    send: async body => {
+      const path = '/dashboard/account/approval'
+      const { data } = await api.send<{ data: ApprovalSettings }>('PATCH', path, { body })
+      setSettings(data)
+      setUnchanged(true)
+      setSaved(data.change === null)
+    },
+  })
+  const isOff = !settings.new_keys && settings.above === null
+  const state = isOff ? 'off' : settings.is_in_force ? 'on' : 'idle'
+  return (
+    <div className="grid gap-5">
+      <p className="text-muted text-small">
+        {state === 'off' && settings.approvers < 2
+          ? t('state.alone')
+          : t(`state.${state}`, { count: settings.approvers })}
+      </p>
+      {settings.change ? (
+        <PendingChange change={settings.change} canWrite={canWrite} onDecided={setSettings} />
+      ) : null}
+      <form
+        // The stored rule replaces the typed one while a change waits.
+        key={`${settings.new_keys} ${settings.above} ${settings.change?.id}`}
+        {...editFormProps(form, isUnchanged, data => {
+          const rule = readRule(data)
+          setSaved(false)
+          setUnchanged(rule.new_keys === settings.new_keys && rule.above === settings.above)
+        })}
+      >
+        <fieldset disabled={!canWrite} className="grid gap-5">
+          <label className="flex items-start gap-3">
+            <input
+              type="checkbox"
+              name="new_keys"
+              defaultChecked={settings.new_keys}
+              className="mt-1 size-4 shrink-0 accent-accent"
+            />
+            <span>
+              <span className="block font-semibold">{t('newKeys')}</span>
+              <span className="block text-muted text-small">{t('newKeysHint')}</span>
+            </span>
+          </label>
+          <MoneyField
+            label={t('above')}
+            name="above"
+            defaultValue={settings.above === null ? '' : formatReais(settings.above, locale)}
+            placeholder={t('none')}
+            hint={t('aboveHint')}
+            problem={form.problems.above ? t('aboveInvalid') : null}
+          />
+          {canWrite ? (
+            <SaveButton
+              isBusy={form.isBusy}
+              isSaved={isSaved}
+              failure={form.failure}
+              isUnchanged={isUnchanged}
+            />
+          ) : null}
+        </fieldset>
+      </form>
+    </div>
+  )
+}
+
+/** Reads the rule; an invalid amount becomes NaN, which the schema refuses. */
+function readRule(data: FormData): ApprovalRule {
+  const text = String(data.get('above') ?? '').trim()
+  const above = text === '' ? null : (parseReais(text) ?? Number.NaN)
+  return { new_keys: data.get('new_keys') === 'on', above }
+}

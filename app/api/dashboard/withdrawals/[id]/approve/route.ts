@@ -1,0 +1,19 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
+import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+
+export const POST = endpoint({
+  method: 'POST',
+  summary: 'Approve a withdrawal that waits for a second member',
+  allow: 'withdrawals:approve',
+  proof: 'required',
+  effect: 'withdrawal',
+  response: WithdrawalRead,
+  errorCodes: ['withdrawal_not_found', 'approval_by_other', 'approval_ended'],
+  idempotency: { retentionS: 86_400 },
+  async handle({ account, mode, params: { id = '' }, userId }) {
+    const { id: by } = requireActor(userId)
+    return { data: withdrawalToWire(await approveRequest({ accountId: account.id, mode, id, by })) }
+  },
+})

@@ -1,0 +1,13 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { listWaiting, WaitingList } from '#lib/views/dashboard/approvals.ts'
+
+export const GET = endpoint({
+  method: 'GET',
+  summary: 'List the withdrawals that wait for approval',
+  allow: 'dashboard:read',
+  response: WaitingList,
+  async handle({ account, mode, userId }) {
+    return { data: await listWaiting(account.id, mode, requireActor(userId).id) }
+  },
+})

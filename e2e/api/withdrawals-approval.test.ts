@@ -1,0 +1,480 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { readSession } from '#lib/edge/session/read.ts'
+import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
+import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { openSession } from '#lib/services/people/sessions.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { call } from '#lib/testing/call.ts'
+import {
+  type Api,
+  expectBalancedLedger,
+  fundMerchant,
+  inOwnDatabase,
+  makeMerchant,
+  makeToken,
+  startApi,
+} from '#lib/testing/fixtures.ts'
+import { pageHeaders, personHeaders, refusal, signIn, signInAdmin } from '#lib/testing/member.ts'
+
+inOwnDatabase()
+
+const FUNDS = 100_000
+const BY_OTHER = [403, expect.stringContaining('Somebody else must approve'), 'approval_by_other']
+const ENDED = [409, expect.stringContaining('no longer waits'), 'approval_ended']
+const DAYS_AGO = new Date(Date.now() - 10 * 86_400_000)
+
+let api: Api
+let merchant: Account
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.close())
+
+interface Member {
+  id: string
+  headers: Record<string, string>
+}
+let owner: Member
+let finance: Member
+
+/** Signs in a new member of the role, who joined with an account of long ago. */
+async function addMember(role: Role): Promise<Member> {
+  const secret = await signIn(merchant, role)
+  const id = (await readSession(secret))?.id ?? ''
+  return { id, headers: pageHeaders(secret, merchant.id) }
+}
+
+/** Makes the account, and who is a member by now, ten days old. */
+async function age(): Promise<void> {
+  await db().account.update({ where: { id: merchant.id }, data: { createdAt: DAYS_AGO } })
+  const data = { createdAt: DAYS_AGO, roleAt: null }
+  await db().membership.updateMany({ where: { accountId: merchant.id }, data })
+}
+
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  await db().membership.deleteMany({ where: { accountId: merchant.id } })
+  owner = await addMember('owner')
+  finance = await addMember('finance')
+  await age()
+  await fundMerchant(merchant, FUNDS)
+})
+
+const order = (amount = 2_000) => ({ amount, pix_key: `key-${newId()}@example.com` })
+
+async function request(headers: Record<string, string>, body: object = order()) {
+  const response = await call(api.url, 'POST', '/withdrawals', { headers, body })
+  expect(response.status, response.text).toBe(200)
+  return response.body.data.id as string
+}
+
+const decide = (what: 'approve' | 'decline', id: string, { headers }: Member) =>
+  call(api.url, 'POST', `/dashboard/withdrawals/${id}/${what}`, { headers })
+const approve = (id: string, member: Member) => decide('approve', id, member)
+const setRule = ({ headers }: Member, body: object) =>
+  call(api.url, 'PATCH', '/dashboard/account/approval', { headers, body })
+const readRule = async ({ headers }: Member) =>
+  (await call(api.url, 'GET', '/dashboard/account/approval', { headers })).body.data
+
+const stored = (id: string) =>
+  db().withdrawal.findUniqueOrThrow({ where: { accountId_id: { accountId: merchant.id, id } } })
+const isWaiting = async (id: string) => (await stored(id)).approvalDueAt !== null
+
+async function expireNow(id: string): Promise<void> {
+  await db().$executeRaw`
+    UPDATE withdrawals SET approval_due_at = now() - interval '1 second' WHERE id = ${id}::uuid`
+}
+
+const actionsOn = async (target: string) =>
+  (await db().auditRecord.findMany({ where: { target }, orderBy: { id: 'asc' } })).map(
+    ({ action, actorType }) => `${action} ${actorType}`,
+  )
+const eventsOf = async (subjectId: string) =>
+  (await db().event.findMany({ where: { subjectId } })).map(({ type }) => type)
+
+async function expectMoney(available: number, outbound: number): Promise<void> {
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available, outbound })
+  await expectBalancedLedger(merchant.id)
+}
+
+describe('a withdrawal to a new key', () => {
+  test('is answered as any other, holds the money and is not sent', async () => {
+    const body = order()
+    const response = await call(api.url, 'POST', '/withdrawals', { headers: owner.headers, body })
+    expect(Object.keys(response.body)).toEqual(['message', 'data'])
+    expect(response.body.data).toMatchObject({ status: 'pending', pix_key: body.pix_key })
+    const { id } = response.body.data
+    const bank = new StubBank()
+    await sendDueWithdrawals(() => bank)
+    expect(bank.sentOrders).toEqual([])
+    await expectMoney(FUNDS - 2_000, 2_000)
+    const read = await call(api.url, 'GET', `/withdrawals/${id}`, { headers: owner.headers })
+    expect(read.text).not.toContain('approval')
+    expect(await actionsOn(id)).toEqual([
+      'withdrawal.approval_requested user',
+      'withdrawal.requested user',
+    ])
+  })
+
+  test('is sent after a second member approves it, and its key is known from then on', async () => {
+    const body = order()
+    const id = await request(owner.headers, body)
+    expect((await approve(id, finance)).status).toBe(200)
+    const bank = new StubBank()
+    await sendDueWithdrawals(() => bank)
+    bank.settle()
+    await db().$executeRaw`UPDATE withdrawals SET due_at = now() WHERE id = ${id}::uuid`
+    await sendDueWithdrawals(() => bank)
+    expect((await stored(id)).status).toBe('approved')
+    await expectMoney(FUNDS - 2_000, 0)
+    expect(await isWaiting(await request(owner.headers, body))).toBe(false)
+    expect(await isWaiting(await request(owner.headers))).toBe(true)
+    expect(await actionsOn(id)).toContain('withdrawal.approved user')
+  })
+
+  test('is declined: the amount returns, with a code, an event and a record', async () => {
+    const id = await request(owner.headers)
+    const { body } = await decide('decline', id, finance)
+    expect(body.data).toMatchObject({
+      status: 'rejected',
+      rejection_reason: 'Declined by a member of the account',
+    })
+    expect((await stored(id)).rejectionCode).toBe('approval_declined')
+    expect(await eventsOf(id)).toEqual(['withdrawal.rejected'])
+    expect(await actionsOn(id)).toContain('withdrawal.declined user')
+    await expectMoney(FUNDS, 0)
+    expect(refusal(await approve(id, finance))).toEqual(ENDED)
+  })
+
+  test('expires: the amount returns, with a code, an event and a record', async () => {
+    const id = await request(owner.headers)
+    await expireNow(id)
+    expect(refusal(await approve(id, finance))).toEqual(ENDED)
+    expect(await expireWaitingWithdrawals()).toBe(1)
+    expect(await expireWaitingWithdrawals()).toBe(0)
+    const row = await stored(id)
+    expect([row.status, row.rejectionCode]).toEqual(['rejected', 'approval_expired'])
+    expect(row.rejectionReason).toBe('Not approved by a second member in time')
+    expect(await eventsOf(id)).toEqual(['withdrawal.rejected'])
+    expect(await actionsOn(id)).toContain('withdrawal.approval_expired system')
+    await expectMoney(FUNDS, 0)
+  })
+
+  test('is not decided at the simulated bank while it waits', async () => {
+    const id = await request(owner.headers)
+    const token = await makeToken(merchant.id)
+    const body = { outcome: 'approved' }
+    const response = await call(api.url, 'POST', `/sandbox/withdrawals/${id}`, { token, body })
+    expect([response.status, response.headers.get('x-error-code')]).toEqual([
+      409,
+      'approval_pending',
+    ])
+    await expect(
+      db().$executeRaw`UPDATE withdrawals SET due_at = now() WHERE id = ${id}::uuid`,
+    ).rejects.toThrow('withdrawals_waiting_is_not_due')
+    await expectMoney(FUNDS - 2_000, 2_000)
+  })
+
+  test('waits although the key was requested before, or paid in the other mode', async () => {
+    const body = order()
+    const id = await request(owner.headers, body)
+    const paid = { status: 'approved', dueAt: null, approvedAt: new Date() }
+    const { accountId, amount, pixKeyType, pixKey, dictKey } = await stored(id)
+    const key = { pixKeyType, pixKey, dictKey, endToEndId: `E${newId().slice(0, 31)}` }
+    const row = { ...{ accountId, id: newId(), mode: 'live', amount }, ...key, ...paid }
+    await db().withdrawal.create({ data: row })
+    expect(await isWaiting(await request(owner.headers, body))).toBe(true)
+    await db().withdrawal.delete({ where: { accountId_id: { accountId, id: row.id } } })
+  })
+})
+
+describe('who may approve', () => {
+  test('the requester may not', async () => {
+    const id = await request(owner.headers)
+    expect(refusal(await approve(id, owner))).toEqual(BY_OTHER)
+    expect(await isWaiting(id)).toBe(true)
+  })
+
+  test.each(['developer', 'viewer'] as const)('a %s may not', async role => {
+    const id = await request(owner.headers)
+    const member = await addMember(role)
+    for (const what of ['approve', 'decline'] as const)
+      expect((await decide(what, id, member)).headers.get('x-error-code')).toBe('permission_denied')
+    expect(await isWaiting(id)).toBe(true)
+  })
+
+  test('an API token may not', async () => {
+    const id = await request(owner.headers)
+    const token = await makeToken(merchant.id)
+    const path = `/dashboard/withdrawals/${id}/approve`
+    const { headers } = await call(api.url, 'POST', path, { token })
+    expect(headers.get('x-error-code')).toBe('session_required')
+  })
+
+  test('a member of another account may not, nor does it exist for them', async () => {
+    const id = await request(owner.headers)
+    const other = await makeMerchant()
+    const secret = await signIn(other, 'owner')
+    const stranger = { id: '', headers: pageHeaders(secret, other.id) }
+    expect((await approve(id, stranger)).status).toBe(404)
+    const inLive = { ...finance.headers, 'troco-mode': 'live' }
+    expect([403, 404]).toContain((await approve(id, { id: '', headers: inLive })).status)
+    expect(await isWaiting(id)).toBe(true)
+  })
+
+  test('the issuer of the requesting token may not, another member may', async () => {
+    const options = { accountId: merchant.id, mode: 'test', name: 'Loja' } as const
+    const actor = { type: 'user', id: owner.id } as const
+    const { token } = await issueToken({ ...options, permissions: ['withdrawals:write'] }, actor)
+    const ids = []
+    // The first request looks the token up; the second is of a remembered caller.
+    for (const _ of [1, 2]) {
+      const { body } = await call(api.url, 'POST', '/withdrawals', { token, body: order() })
+      ids.push(body.data.id)
+    }
+    for (const id of ids) {
+      expect(await actionsOn(id)).toEqual(['withdrawal.approval_requested system'])
+      expect(refusal(await approve(id, owner))).toEqual(BY_OTHER)
+      expect((await approve(id, finance)).status).toBe(200)
+    }
+  })
+
+  test("for a token of the operator's, any eligible member may", async () => {
+    const token = await makeToken(merchant.id)
+    const { body } = await call(api.url, 'POST', '/withdrawals', { token, body: order() })
+    expect((await approve(body.data.id, owner)).status).toBe(200)
+  })
+
+  test('a member demoted or disabled meanwhile may not; then it expires', async () => {
+    const id = await request(owner.headers)
+    await db().user.update({ where: { id: finance.id }, data: { disabledAt: new Date() } })
+    expect((await approve(id, finance)).status).toBe(401)
+    await expireNow(id)
+    expect(await expireWaitingWithdrawals()).toBe(1)
+    await expectMoney(FUNDS, 0)
+  })
+})
+
+describe('at the same moment', () => {
+  const ROUNDS = 6
+
+  test('two approvals are one, and both are answered', async () => {
+    const third = await addMember('finance')
+    await age()
+    for (let round = 0; round < ROUNDS; round++) {
+      const id = await request(owner.headers)
+      const responses = await Promise.all([finance, third, finance].map(one => approve(id, one)))
+      expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
+      expect((await actionsOn(id)).filter(name => name.includes('.approved'))).toHaveLength(1)
+    }
+    await expectMoney(FUNDS - ROUNDS * 2_000, ROUNDS * 2_000)
+  })
+
+  test('of approval, refusal and expiry exactly one takes effect', async () => {
+    let released = 0
+    for (let round = 0; round < ROUNDS; round++) {
+      const id = await request(owner.headers)
+      await db().$executeRaw`
+        UPDATE withdrawals SET approval_due_at = clock_timestamp() + interval '15 milliseconds'
+        WHERE id = ${id}::uuid`
+      const [approval, refusal] = await Promise.all([
+        approve(id, finance),
+        decide('decline', id, owner),
+        expireWaitingWithdrawals(),
+      ])
+      await new Promise(resolve => setTimeout(resolve, 20))
+      await expireWaitingWithdrawals()
+      const row = await stored(id)
+      expect(row.approvalDueAt).toBeNull()
+      const wasApproved = row.status === 'pending'
+      if (wasApproved) released += 1
+      expect(approval?.status === 200).toBe(wasApproved)
+      expect(refusal?.status === 200).toBe(row.rejectionCode === 'approval_declined')
+      expect(await eventsOf(id)).toHaveLength(wasApproved ? 0 : 1)
+    }
+    await expectMoney(FUNDS - released * 2_000, released * 2_000)
+  })
+})
+
+describe('the rule', () => {
+  test('an amount above the threshold waits, also to a known key', async () => {
+    expect((await setRule(owner, { new_keys: true, above: 5_000 })).status).toBe(200)
+    const body = order()
+    const id = await request(owner.headers, body)
+    await db().$executeRaw`
+      UPDATE withdrawals SET approval_due_at = NULL, status = 'approved', approved_at = now(),
+        end_to_end_id = ${`E${newId().replaceAll('-', '').slice(0, 31)}`} WHERE id = ${id}::uuid`
+    expect(await isWaiting(await request(owner.headers, { ...body, amount: 5_000 }))).toBe(false)
+    const above = await request(owner.headers, { ...body, amount: 5_001 })
+    expect((await stored(above)).approvalReason).toBe('amount')
+  })
+
+  test('an account of before the update has none until an owner sets one', async () => {
+    await db().$executeRaw`
+      UPDATE accounts SET approval_new_keys = DEFAULT WHERE id = ${merchant.id}::uuid`
+    expect(await isWaiting(await request(owner.headers))).toBe(false)
+    expect(await readRule(owner)).toMatchObject({ new_keys: false, above: null, approvers: 2 })
+    await setRule(owner, { new_keys: true, above: null })
+    expect(await isWaiting(await request(owner.headers))).toBe(true)
+  })
+
+  test('is not in force with one eligible member, whoever else belongs to the account', async () => {
+    await db().user.update({ where: { id: finance.id }, data: { disabledAt: new Date() } })
+    await addMember('developer')
+    await addMember('viewer')
+    await age()
+    expect(await isWaiting(await request(owner.headers))).toBe(false)
+    expect(await readRule(owner)).toMatchObject({ is_in_force: false, approvers: 1 })
+    expect((await setRule(owner, { new_keys: false, above: null })).status).toBe(200)
+    expect(await readRule(owner)).toMatchObject({ new_keys: false, change: null })
+  })
+
+  test('one owner makes it stricter at once, but not weaker', async () => {
+    await setRule(owner, { new_keys: true, above: 50_000 })
+    await setRule(owner, { new_keys: true, above: 5_000 })
+    expect(await readRule(owner)).toMatchObject({ new_keys: true, above: 5_000, change: null })
+    for (const weaker of [
+      { new_keys: false, above: 5_000 },
+      { new_keys: true, above: 5_001 },
+      { new_keys: true, above: null },
+    ]) {
+      await setRule(owner, weaker)
+      const { change, ...rule } = await readRule(owner)
+      expect(rule).toMatchObject({ new_keys: true, above: 5_000 })
+      expect(change).toMatchObject({ ...weaker, can_confirm: false })
+      const body = { id: change.id }
+      const path = '/dashboard/account/approval/confirm'
+      expect(refusal(await call(api.url, 'POST', path, { headers: owner.headers, body }))).toEqual(
+        BY_OTHER,
+      )
+      const asFinance = await call(api.url, 'POST', path, { headers: finance.headers, body })
+      expect(asFinance.headers.get('x-error-code')).toBe('permission_denied')
+    }
+  })
+
+  test('a second owner confirms, once, and not after 24 hours', async () => {
+    const second = await addMember('owner')
+    await age()
+    const confirm = (id: string) =>
+      call(api.url, 'POST', '/dashboard/account/approval/confirm', {
+        headers: second.headers,
+        body: { id },
+      })
+    await setRule(owner, { new_keys: false, above: null })
+    const old = (await readRule(second)).change.id
+    await db().$executeRaw`UPDATE approval_changes SET expires_at = now()`
+    expect(refusal(await confirm(old))).toEqual(ENDED)
+    await setRule(owner, { new_keys: false, above: null })
+    const { change } = await readRule(second)
+    expect(change.can_confirm).toBe(true)
+    expect(refusal(await confirm(old))).toEqual(ENDED)
+    const both = await Promise.all([confirm(change.id), confirm(change.id)])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect(await readRule(owner)).toMatchObject({ new_keys: false, change: null })
+    expect(await isWaiting(await request(owner.headers))).toBe(false)
+  })
+
+  test('an admin of the operator confirms; a change can be canceled by any owner', async () => {
+    await setRule(owner, { new_keys: false, above: null })
+    const { change } = await readRule(owner)
+    const path = '/dashboard/account/approval'
+    await call(api.url, 'DELETE', path, { headers: owner.headers })
+    const headers = personHeaders(await signInAdmin())
+    const confirm = (id: string) =>
+      call(api.url, 'POST', `/admin/accounts/${merchant.id}/approval`, { headers, body: { id } })
+    expect(refusal(await confirm(change.id))).toEqual(ENDED)
+    await setRule(owner, { new_keys: false, above: null })
+    expect((await confirm((await readRule(owner)).change.id)).status).toBe(200)
+    expect(await readRule(owner)).toMatchObject({ new_keys: false, change: null })
+  })
+})
+
+describe('a thief with the session of one owner', () => {
+  const invite = async (role: Role) => {
+    const body = { email: `accomplice-${newId()}@example.com`, role }
+    const { body: made } = await call(api.url, 'POST', '/dashboard/invitations', {
+      headers: owner.headers,
+      body,
+    })
+    const secret = made.data.link.split('/').at(-1)
+    const joined = await call(api.url, 'POST', '/visitor/join', {
+      headers: { origin: owner.headers.origin ?? '' },
+      body: { secret, full_name: 'Accomplice', password: `a long sentence ${newId()}` },
+    })
+    expect(joined.status, joined.text).toBe(200)
+    const user = await db().user.findUniqueOrThrow({ where: { email: body.email } })
+    const session = await openSession(user.id, { ip: null, userAgent: 'a browser' })
+    return { id: user.id, headers: pageHeaders(session, merchant.id) }
+  }
+
+  const inviteBy = async (inviter: Member) => {
+    const before = owner
+    owner = inviter
+    const invited = await invite('finance')
+    owner = before
+    return invited
+  }
+
+  test.each(['finance', 'owner'] as const)(
+    'cannot approve through a new %s, in either direction, nor confirm a weaker rule',
+    async role => {
+      const accomplice = await invite(role)
+      const second = role === 'owner' ? await inviteBy(accomplice) : await invite('finance')
+      const own = await request(owner.headers)
+      for (const one of [accomplice, second])
+        expect(refusal(await approve(own, one))).toEqual(BY_OTHER)
+      const theirs = await request(accomplice.headers)
+      for (const one of [owner, accomplice, second])
+        expect(refusal(await approve(theirs, one))).toEqual(BY_OTHER)
+      await setRule(owner, { new_keys: false, above: null })
+      const body = { id: (await readRule(owner)).change.id }
+      const path = '/dashboard/account/approval/confirm'
+      const response = await call(api.url, 'POST', path, { headers: accomplice.headers, body })
+      expect(response.status).toBe(403)
+      expect((await approve(own, finance)).status).toBe(200)
+      expect((await approve(theirs, finance)).status).toBe(200)
+    },
+  )
+
+  test('cannot withdraw after removing or demoting the second member', async () => {
+    const waitsAfter = async (method: string, body: object) => {
+      const path = `/dashboard/members/${finance.id}`
+      const { status } = await call(api.url, method, path, { headers: owner.headers, body })
+      expect(status).toBe(200)
+      expect(await isWaiting(await request(owner.headers))).toBe(true)
+      await setRule(owner, { new_keys: false, above: null })
+      expect((await readRule(owner)).new_keys).toBe(true)
+      expect(await isWaiting(await request(owner.headers))).toBe(true)
+    }
+    await waitsAfter('PATCH', { role: 'viewer' })
+    await db().$executeRaw`UPDATE accounts SET approval_kept_until = NULL`
+    await db().membership.updateMany({ where: { userId: finance.id }, data: { role: 'finance' } })
+    await age()
+    await waitsAfter('DELETE', { tokens: [] })
+    await db().$executeRaw`UPDATE accounts SET approval_kept_until = now()`
+    expect(await isWaiting(await request(owner.headers))).toBe(false)
+  })
+
+  test('cannot make the second member count as their own by changing the role', async () => {
+    const path = `/dashboard/members/${finance.id}`
+    for (const role of ['owner', 'finance', 'viewer', 'finance'] as const) {
+      const body = { role }
+      await call(api.url, 'PATCH', path, { headers: owner.headers, body })
+      expect(await isWaiting(await request(owner.headers))).toBe(true)
+    }
+  })
+})
+
+test('in an account of its first day, a member who was just invited approves', async () => {
+  await db().account.update({ where: { id: merchant.id }, data: { createdAt: new Date() } })
+  await db().membership.update({
+    where: { accountId_userId: { accountId: merchant.id, userId: finance.id } },
+    data: { roleAt: new Date(), roleBy: owner.id },
+  })
+  expect((await approve(await request(owner.headers), finance)).status).toBe(200)
+})

@@ -1,0 +1,69 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { cents } from '#lib/base/money.ts'
+import type { ApprovalRule } from '#lib/rooms/accounts/schema.ts'
+import { queueMailToRoles } from '#lib/services/mail/owners.ts'
+import { APPROVER_ROLES, inForceCondition } from '#lib/services/people/approvers.ts'
+
+export async function readRule(
+  tx: Tx,
+  accountId: string,
+): Promise<ApprovalRule & { isInForce: boolean }> {
+  const [row] = await tx.$queryRaw<
+    { new_keys: boolean; above: bigint | null; isInForce: boolean }[]
+  >`SELECT a.approval_new_keys AS new_keys, a.approval_above AS above,
+      ${inForceCondition} AS "isInForce"
+    FROM accounts a WHERE a.id = ${accountId}::uuid`
+  if (!row) throw refuse('account_not_found')
+  return { ...toRule(row), isInForce: row.isInForce }
+}
+
+/** Deletes the change that waits for confirmation. Returns 0 if none did. */
+export async function deleteChange(tx: Tx, accountId: string): Promise<number> {
+  return (await tx.approvalChange.deleteMany({ where: { accountId } })).count
+}
+
+export async function storeRule(
+  tx: Tx,
+  accountId: string,
+  old: ApprovalRule,
+  rule: ApprovalRule,
+  actor: Actor,
+): Promise<void> {
+  if (old.new_keys === rule.new_keys && old.above === rule.above) return
+  const data = { approvalNewKeys: rule.new_keys, approvalAbove: rule.above }
+  await tx.account.update({ where: { id: accountId }, data })
+  const change = { before: toAudit(old), after: toAudit(rule) }
+  await recordAudit(tx, { actor, action: 'account.approval_changed', accountId, ...change })
+}
+
+export const toAudit = ({ new_keys, above }: ApprovalRule) => ({
+  approval_new_keys: new_keys,
+  approval_above: above,
+})
+
+export const toRule = ({ new_keys, above }: { new_keys: boolean; above: bigint | null }) => ({
+  new_keys,
+  above: above === null ? null : cents(above),
+})
+
+/** Keeps the rule in force for 24 hours. For the loss of a member who may approve. */
+export async function keepApprovalInForce(tx: Tx, accountId: string): Promise<void> {
+  await tx.$executeRaw(Prisma.sql`
+    UPDATE accounts a SET approval_kept_until = now() + interval '24 hours'
+    WHERE a.id = ${accountId}::uuid AND ${inForceCondition}`)
+}
+
+/** Informs the members who may approve withdrawals about another one; does nothing for other roles. */
+export async function mailNewApprover(
+  tx: Tx,
+  accountId: string,
+  { userId, role }: { userId: string; role: string },
+): Promise<void> {
+  if (!APPROVER_ROLES.some(name => name === role)) return
+  const { email: member } = await tx.user.findUniqueOrThrow({ where: { id: userId } })
+  await queueMailToRoles(tx, accountId, APPROVER_ROLES, account => ({
+    ...{ kind: 'approverAdded', account, member },
+  }))
+}

@@ -1,0 +1,57 @@
+import { recordAudit } from '#lib/base/audit/record.ts'
+import type { Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { deleteChange, readRule, storeRule, toRule } from '#lib/rooms/accounts/approval-rule.ts'
+import { lockMembers, requirePermission } from '#lib/rooms/accounts/owners.ts'
+import { approverSql } from '#lib/services/people/approvers.ts'
+
+type Member = { type: 'user'; id: string }
+
+/**
+ * Sets the rule that waits for confirmation. An owner confirms only what another owner requested; an
+ * admin confirms any. `id` names the change that the person has seen.
+ */
+export function confirmApprovalRule(
+  accountId: string,
+  id: string,
+  actor: Member,
+  isAdmin = false,
+): Promise<void> {
+  return transaction(async tx => {
+    if (!isUuid(accountId)) throw refuse('account_not_found')
+    await lockMembers(tx, accountId)
+    const { isInForce: _, ...old } = await readRule(tx, accountId)
+    const [change] = isUuid(id)
+      ? await tx.$queryRaw<{ new_keys: boolean; above: bigint | null; barred: string[] }[]>`
+          SELECT new_keys, above, barred FROM approval_changes
+          WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid AND expires_at > now()`
+      : []
+    if (!change) throw refuse('approval_ended', 'This change no longer waits for confirmation')
+    if (!isAdmin) await requireOtherPerson(tx, accountId, actor, change.barred)
+    await deleteChange(tx, accountId)
+    await storeRule(tx, accountId, old, toRule(change), actor)
+  })
+}
+
+/** Withdraws the change that waits for confirmation, if any: the rule stays. Any owner may do it. */
+export function cancelApprovalRule(accountId: string, actor: Member): Promise<void> {
+  return transaction(async tx => {
+    await lockMembers(tx, accountId)
+    await requirePermission(tx, { accountId, userId: actor.id }, 'settings:write')
+    if ((await deleteChange(tx, accountId)) === 0) return
+    await recordAudit(tx, { actor, action: 'account.approval_change_canceled', accountId })
+  })
+}
+
+async function requireOtherPerson(
+  tx: Tx,
+  accountId: string,
+  actor: Member,
+  barred: string[],
+): Promise<void> {
+  await requirePermission(tx, { accountId, userId: actor.id }, 'settings:write')
+  const [approver] = await tx.$queryRaw<{ ids: string[] }[]>(approverSql(accountId, actor.id))
+  if (!approver || approver.ids.some(id => barred.includes(id))) throw refuse('approval_by_other')
+}

@@ -1,0 +1,50 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { barredSql, inForceCondition } from '#lib/services/people/approvers.ts'
+
+/** Time in which a second member may approve; afterwards the withdrawal is rejected. */
+const APPROVAL_HOURS = 24
+
+export const approvalColumns = Prisma.raw('approval_reason, approval_due_at, approval_barred')
+
+interface Request {
+  amount: number
+  dictKey: string
+  requestedBy?: string | null
+}
+
+/**
+ * Selects `approvalColumns` of a new withdrawal, null if it needs no approval. The rule and the members
+ * are those of the statement's snapshot. The key is looked up before the members, and neither without
+ * a rule.
+ */
+export function approvalSql(
+  accountId: string,
+  mode: Mode,
+  { amount, dictKey, requestedBy }: Request,
+): Prisma.Sql {
+  const isAbove = Prisma.sql`${amount}::bigint > a.approval_above`
+  const isKnown = Prisma.sql`
+    EXISTS (SELECT FROM withdrawals k WHERE k.account_id = a.id AND k.mode = ${mode}
+      AND k.dict_key = ${dictKey} AND k.status = 'approved')`
+  const accountRow = Prisma.sql`FROM accounts a WHERE a.id = ${accountId}::uuid`
+  return Prisma.sql`
+    SELECT r.reason AS approval_reason,
+      CASE WHEN r.reason IS NOT NULL THEN now() + ${APPROVAL_HOURS} * interval '1 hour' END
+        AS approval_due_at,
+      CASE WHEN r.reason IS NOT NULL THEN (
+        SELECT ${barredSql(requestedBy ?? null)} ${accountRow}) END AS approval_barred
+    FROM (SELECT (
+      SELECT CASE WHEN ${isAbove} OR (a.approval_new_keys AND NOT ${isKnown}) THEN
+        CASE WHEN ${inForceCondition} THEN
+          CASE WHEN ${isAbove} THEN 'amount' ELSE 'new_key' END END END
+      ${accountRow}) AS reason OFFSET 0) r`
+}
+
+/** Condition on `w`: no member has to decide about it. */
+export const notWaiting = Prisma.sql`w.approval_due_at IS NULL`
+
+export async function isWaiting(accountId: string, id: string): Promise<boolean> {
+  const where = { accountId, id, approvalDueAt: { not: null } }
+  return (await db().withdrawal.count({ where })) > 0
+}

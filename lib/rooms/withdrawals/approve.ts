@@ -1,0 +1,63 @@
+import { recordAction } from '#lib/base/audit/record.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { joinCtes } from '#lib/base/db/statement.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { findWithdrawal, withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { approverSql } from '#lib/services/people/approvers.ts'
+
+export interface Decision {
+  accountId: string
+  mode: Mode
+  id: string
+  /** Member who decides. */
+  by: string
+}
+
+/**
+ * Releases a waiting withdrawal to the worker, in one statement with the audit record: of concurrent
+ * decisions and the expiry, one takes effect. Approving an approved withdrawal again changes nothing.
+ */
+export async function approveRequest(decision: Decision): Promise<WithdrawalRow> {
+  const { accountId, mode, id, by } = decision
+  if (!isUuid(id)) throw refuse('withdrawal_not_found')
+  const noted = recordAction({ action: 'withdrawal.approved', by }, 'released')
+  const statement = Prisma.sql`
+    WITH ${joinCtes({
+      approver: approverSql(accountId, by),
+      released: Prisma.sql`
+        UPDATE withdrawals w SET approval_due_at = NULL, approval_by = ${by}::uuid,
+          approval_at = now(), due_at = now(), updated_at = now()
+        FROM approver p
+        WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode} AND w.id = ${id}::uuid
+          AND w.status = 'pending' AND w.approval_due_at > now() AND NOT w.approval_barred && p.ids
+        RETURNING w.*`,
+      noted,
+    })}
+    SELECT ${withdrawalAsJson}::text AS json FROM released w`
+  const [row] = await retryOnConflict(() => queryRows<WithdrawalRow>(statement))
+  if (!row) return explainUnchanged(decision)
+  wake('withdrawals')
+  return row
+}
+
+/** Returns the withdrawal if a member has approved it already; else refuses with the reason. */
+async function explainUnchanged({ accountId, mode, id }: Decision): Promise<WithdrawalRow> {
+  const row = await findWithdrawal(accountId, mode, id)
+  if (!row) throw refuse('withdrawal_not_found')
+  const where = { accountId_id: { accountId, id } }
+  const stored = await db().withdrawal.findUniqueOrThrow({ where })
+  if (stored.approvalDueAt && stored.approvalDueAt > new Date()) throw refuse('approval_by_other')
+  const isApproved = stored.approvalBy !== null && stored.rejectionCode !== 'approval_declined'
+  if (isApproved) return row
+  throw approvalEnded()
+}
+
+export function approvalEnded(): TrocoError {
+  return refuse('approval_ended', 'This withdrawal no longer waits for approval')
+}

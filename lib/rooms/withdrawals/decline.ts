@@ -1,0 +1,33 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { approvalEnded, type Decision } from '#lib/rooms/withdrawals/approve.ts'
+import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+
+/**
+ * Rejects a waiting withdrawal and returns its amount. The requester may do it, too: nothing leaves
+ * the account.
+ */
+export async function declineRequest({
+  accountId,
+  mode,
+  id,
+  by,
+}: Decision): Promise<WithdrawalRow> {
+  const found = isUuid(id) ? await findWithdrawal(accountId, mode, id) : null
+  if (!found) throw refuse('withdrawal_not_found')
+  const row = await rejectWithdrawal({
+    accountId,
+    withdrawalId: id,
+    reason: { code: 'approval_declined', params: {} },
+    approval: {
+      condition: Prisma.sql`w.approval_due_at > now()`,
+      assignments: Prisma.sql`approval_due_at = NULL, approval_by = ${by}::uuid, approval_at = now(),`,
+      audit: { action: 'withdrawal.declined', by },
+    },
+  })
+  if (!row) throw approvalEnded()
+  return row
+}

@@ -1,0 +1,35 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { log } from '#lib/base/log.ts'
+import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+
+const BATCH_MAX = 100
+
+/**
+ * Rejects withdrawals that nobody approved in time and returns their amounts, each in one statement
+ * that an approval or another worker excludes. Returns how many expired.
+ */
+export async function expireWaitingWithdrawals(): Promise<number> {
+  const due = await db().$queryRaw<{ accountId: string; id: string }[]>`
+    SELECT account_id AS "accountId", id FROM withdrawals
+    WHERE approval_due_at <= now() ORDER BY approval_due_at LIMIT ${BATCH_MAX}`
+  let expired = 0
+  for (const { accountId, id } of due) {
+    // A failure must not stop the others; the withdrawal stays due.
+    const row = await expireOne(accountId, id).catch(error =>
+      log().error({ err: error, withdrawalId: id }, 'expiring a withdrawal failed'),
+    )
+    if (row) expired += 1
+  }
+  return expired
+}
+
+function expireOne(accountId: string, withdrawalId: string) {
+  return rejectWithdrawal({
+    ...{ accountId, withdrawalId, reason: { code: 'approval_expired', params: {} } },
+    approval: {
+      condition: Prisma.sql`w.approval_due_at <= now()`,
+      assignments: Prisma.sql`approval_due_at = NULL, approval_at = now(),`,
+      audit: { action: 'withdrawal.approval_expired', by: null, orSystem: true },
+    },
+  })
+}

@@ -1,0 +1,73 @@
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { cents, formatReais } from '#lib/base/money.ts'
+import { queueMail } from '#lib/services/mail/queue.ts'
+import type { Message, Recipient } from '#lib/services/mail/write.ts'
+import { approverCondition, voucherSql } from '#lib/services/people/approvers.ts'
+
+const BATCH_MAX = 500
+
+interface WaitingGroup {
+  accountId: string
+  mode: string
+  account: string
+  count: number
+  /** Of the one that waits longest. */
+  id: string
+  amount: bigint
+  ends: Date
+  /** Null: a token of the operator. */
+  requester: string | null
+}
+
+/**
+ * Queues one mail to each member who may approve, for all withdrawals of an account and mode that no
+ * mail has announced yet, in the transaction that marks them. Returns the number of mails.
+ */
+export function mailApprovers(): Promise<number> {
+  return transaction(async tx => {
+    let mails = 0
+    for (const group of await claimUnannounced(tx)) {
+      for (const to of await findApprovers(tx, group)) {
+        await queueMail(tx, to, writeMessage(group, to.locale ?? 'pt-BR'))
+        mails += 1
+      }
+    }
+    return mails
+  })
+}
+
+function claimUnannounced(tx: Tx): Promise<WaitingGroup[]> {
+  return tx.$queryRaw<WaitingGroup[]>`
+    WITH announced AS (
+      UPDATE withdrawals SET approval_mailed_at = now()
+      WHERE (account_id, id) IN (
+        SELECT account_id, id FROM withdrawals
+        WHERE approval_due_at > now() AND approval_mailed_at IS NULL
+        ORDER BY approval_due_at LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)
+      RETURNING account_id, mode, id, amount, approval_due_at, requested_by)
+    SELECT DISTINCT ON (n.account_id, n.mode) n.account_id AS "accountId", n.mode, a.name AS account,
+      (count(*) OVER (PARTITION BY n.account_id, n.mode))::int AS count, n.id, n.amount,
+      n.approval_due_at AS ends, u.name AS requester
+    FROM announced n JOIN accounts a ON a.id = n.account_id LEFT JOIN users u ON u.id = n.requested_by
+    ORDER BY n.account_id, n.mode, n.approval_due_at`
+}
+
+/** Members who may approve the withdrawal of the group. */
+function findApprovers(tx: Tx, { accountId, id }: WaitingGroup): Promise<Recipient[]> {
+  return tx.$queryRaw(Prisma.sql`
+    SELECT u.email, u.locale
+    FROM withdrawals w JOIN accounts a ON a.id = w.account_id
+      JOIN memberships m ON m.account_id = a.id JOIN users u ON u.id = m.user_id
+    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid AND ${approverCondition}
+      AND NOT w.approval_barred && ARRAY[m.user_id, ${voucherSql}]`)
+}
+
+function writeMessage(group: WaitingGroup, locale: string): Message {
+  const { account, count, mode, id, ends } = group
+  const path = `/${mode}/withdrawals`
+  if (count > 1) return { kind: 'withdrawalsWaiting', account, count: String(count), ends, path }
+  const amount = `R$ ${formatReais(cents(group.amount), locale)}`
+  const requester = group.requester ?? 'API'
+  return { kind: 'withdrawalWaiting', account, amount, requester, ends, path: `${path}/${id}` }
+}
