@@ -1,14 +1,17 @@
 import { expect, test } from 'vitest'
 import { claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
+import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { type OrderScript, QUERY_BEHAVIORS, SEND_BEHAVIORS, StubBank } from '#lib/testing/bank.ts'
 import {
@@ -32,6 +35,8 @@ interface ModelState {
   chargeId: string
   bank: StubBank
   ids: string[]
+  /** Member who may approve; withdrawals only. */
+  approver: string
 }
 
 const ROOMS = {
@@ -39,6 +44,8 @@ const ROOMS = {
     sentStatus: 'approved',
     create: ({ merchant }: ModelState) =>
       createWithdrawal(merchant.id, 'test', { amount: AMOUNT, ...KEY }),
+    /** Each of these changes nothing unless the withdrawal waits for approval. */
+    decide: decideWaiting,
     run: ({ bank }: ModelState) => sendDueWithdrawals(() => bank),
     eventFilter: (id: string) => ({ type: { startsWith: 'withdrawal.' }, subjectId: id }),
   },
@@ -46,6 +53,7 @@ const ROOMS = {
     sentStatus: 'completed',
     create: ({ merchant, chargeId }: ModelState) =>
       createRefund(merchant.id, 'test', chargeId, { amount: AMOUNT }),
+    decide: async () => {},
     run: ({ bank }: ModelState) => sendDueRefunds(chargeColumns, () => bank),
     eventFilter: (id: string) => ({
       type: { startsWith: 'transaction.refund' },
@@ -54,12 +62,58 @@ const ROOMS = {
   },
 }
 
+const APPROVAL_DECISIONS = ['approve', 'decline', 'expire'] as const
+type ApprovalDecision = (typeof APPROVAL_DECISIONS)[number]
+
+/** Runs the decisions at the same moment; those that come too late are refused. */
+async function decideWaiting(
+  { merchant, approver }: ModelState,
+  id: string,
+  decisions: ApprovalDecision[],
+): Promise<void> {
+  const decision = { accountId: merchant.id, mode: 'test', id, by: approver } as const
+  if (decisions.includes('expire')) {
+    await db().$executeRaw`
+      UPDATE withdrawals SET approval_due_at = clock_timestamp() + interval '2 milliseconds'
+      WHERE id = ${id}::uuid AND approval_due_at IS NOT NULL`
+  }
+  await Promise.allSettled(
+    decisions.map(name => {
+      if (name === 'expire') return expireWaitingWithdrawals()
+      return name === 'approve' ? approveRequest(decision) : declineRequest(decision)
+    }),
+  )
+}
+
 type Command =
   | { do: 'create'; script: OrderScript }
   | { do: 'run' | 'time passes' | 'lease lapses' | 'worker dies' | 'bank settles' }
   | { do: 'suspend' | 'activate' }
+  | { do: 'rule'; isOn: boolean }
+  | { do: 'decide'; which: number; decisions: ApprovalDecision[] }
   | { do: 'notice'; which: number; times: number }
   | { do: 'stall'; when: 'before' | 'after'; lies: boolean }
+
+async function addApprover({ id: accountId }: Account): Promise<string> {
+  const id = newId()
+  const email = `${id}@troco.example`
+  await db().user.create({ data: { id, email, name: email } })
+  await db().membership.create({ data: { accountId, userId: id, role: 'finance' } })
+  await db().account.update({ where: { id: accountId }, data: { approvalNewKeys: false } })
+  return id
+}
+
+const setThreshold = ({ id }: Account, approvalAbove: number | null) =>
+  db().account.update({ where: { id }, data: { approvalAbove } })
+
+async function expectNoneSentUnapproved({ merchant, bank }: ModelState): Promise<void> {
+  const rows = await db().$queryRaw<{ id: string }[]>`
+    SELECT id FROM withdrawals WHERE account_id = ${merchant.id}::uuid
+      AND approval_reason IS NOT NULL AND (approval_by IS NULL OR rejection_code = 'approval_declined')`
+  const unapproved = new Set(rows.map(({ id }) => removeHyphens(id)))
+  expect(bank.sentOrders.filter(({ id }) => unapproved.has(id))).toEqual([])
+  await expectBalancedLedger(merchant.id)
+}
 
 const script: fc.Arbitrary<OrderScript> = fc.record({
   sends: fc.array(fc.constantFrom(...SEND_BEHAVIORS), { maxLength: 4 }),
@@ -75,6 +129,18 @@ const command: fc.Arbitrary<Command> = fc.oneof(
         ...(['run', 'time passes', 'time passes', 'lease lapses'] as const),
         ...(['worker dies', 'bank settles', 'suspend', 'activate', 'activate'] as const),
       ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('rule' as const), isOn: fc.boolean() }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('decide' as const),
+      which: fc.nat(9),
+      decisions: fc.array(fc.constantFrom(...APPROVAL_DECISIONS), { minLength: 1, maxLength: 3 }),
     }),
   },
   {
@@ -101,7 +167,10 @@ test.each(['withdrawals', 'refunds'] as const)(
     const rows = Prisma.raw(table)
     const room = ROOMS[table]
     const seenStatuses = new Set<string>()
-    const openCondition = Prisma.sql`status = 'pending'`
+    const openCondition =
+      table === 'withdrawals'
+        ? Prisma.sql`status = 'pending' AND approval_due_at IS NULL`
+        : Prisma.sql`status = 'pending'`
     const makeUnclaimedDue = () => db().$executeRaw`
       UPDATE ${rows} SET due_at = now() - interval '1 second' WHERE ${openCondition} AND lease IS NULL`
     const makeAllDue = () => db().$executeRaw`
@@ -135,6 +204,12 @@ test.each(['withdrawals', 'refunds'] as const)(
           return suspendAccount(merchant.id, 'test', ACTOR)
         case 'activate':
           return activateAccount(merchant.id, 'test', ACTOR)
+        case 'rule':
+          return setThreshold(merchant, step.isOn ? AMOUNT - 1 : null)
+        case 'decide': {
+          const id = ids[step.which % Math.max(1, ids.length)]
+          return id && room.decide(state, id, step.decisions)
+        }
         case 'notice': {
           const id = ids[step.which % Math.max(1, ids.length)]
           if (!id) return
@@ -159,11 +234,17 @@ test.each(['withdrawals', 'refunds'] as const)(
 
     async function checkCommands(commands: Command[]): Promise<void> {
       const merchant = await makeMerchant()
+      const approver = await addApprover(merchant)
       const { id: chargeId } = await openCharge(merchant, AMOUNT * (COMMAND_COUNT + 1))
       await simulateCharge(merchant.id, chargeId, 'paid')
-      const state = { merchant, chargeId, bank: new StubBank(), ids: [] as string[] }
-      for (const step of commands) await applyCommand(step, state)
+      const state = { merchant, chargeId, bank: new StubBank(), ids: [] as string[], approver }
+      for (const step of commands) {
+        await applyCommand(step, state)
+        if (table === 'withdrawals') await expectNoneSentUnapproved(state)
+      }
 
+      for (const id of state.ids) await room.decide(state, id, ['approve'])
+      await expireWaitingWithdrawals()
       state.bank.heal()
       await activateAccount(merchant.id, 'test', ACTOR)
       for (let round = 0; round < 4; round++) {
