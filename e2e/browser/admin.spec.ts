@@ -1,6 +1,6 @@
-import { type BrowserContext, devices, type Page } from 'playwright/test'
+import { devices, type Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
-import { createSession, createShop, openShop } from '#e2e/browser/merchant.ts'
+import { addSession, createSession, createShop, openShop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 
 /** Opens a browser session of an admin beside the merchant's. */
@@ -14,15 +14,8 @@ async function openAdmin(page: Page): Promise<Page> {
       baseURL: readSetting('BASE_URL'),
     })
   if (!context) throw new Error('There is no browser')
-  await addSessionCookie(context, await createSession({ isAdmin: true }))
+  await addSession(context, await createSession({ isAdmin: true }))
   return context.newPage()
-}
-
-function addSessionCookie(context: BrowserContext, value: string): Promise<void> {
-  const url = readSetting('BASE_URL')
-  return context.addCookies([
-    { name: 'troco-session', value, url, httpOnly: true, sameSite: 'Lax' },
-  ])
 }
 
 async function callWithToken(token: string): Promise<[number, string]> {
@@ -142,7 +135,7 @@ test.describe('on a phone', () => {
 
   test('an admin finds an account and revokes its tokens', async ({ page, context }) => {
     const shop = await createShop(`De bolso ${Date.now()}`)
-    await addSessionCookie(context, await createSession({ isAdmin: true }))
+    await addSession(context, await createSession({ isAdmin: true }))
     await page.goto(`/admin/accounts?q=${encodeURIComponent(shop.name)}`)
     await expectAccessible(page)
     await page.getByRole('link', { name: shop.name }).click()

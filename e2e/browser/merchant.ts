@@ -77,7 +77,13 @@ function connectToApplication(): Promise<unknown> {
 /** Adds the session cookie; the sign-in form has tests of its own. */
 export async function signInAs(context: BrowserContext, email: string): Promise<void> {
   const user = await db().user.findUniqueOrThrow({ where: { email } })
-  const value = await openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
+  await addSession(
+    context,
+    await openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' }),
+  )
+}
+
+export async function addSession(context: BrowserContext, value: string): Promise<void> {
   await context.addCookies([
     { name: 'troco-session', value, url: readSetting('BASE_URL'), httpOnly: true, sameSite: 'Lax' },
   ])
