@@ -1,0 +1,66 @@
+import { beforeEach, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { unseal } from '#lib/base/keys.ts'
+import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
+import type { Mail } from '#lib/services/mail/write.ts'
+import { fundMerchant, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+
+inOwnDatabase()
+
+let merchant: Account
+let owner: string
+beforeEach(async () => {
+  await db().mail.deleteMany()
+  merchant = await makeMerchant('Padaria')
+  await fundMerchant(merchant, 100_000)
+  const { id: accountId } = merchant
+  owner = (await db().membership.findFirstOrThrow({ where: { accountId } })).userId
+  await addMember('finance', 'Bia', 'en')
+  await addMember('developer', 'Davi', null)
+})
+
+async function addMember(role: Role, name: string, locale: string | null): Promise<void> {
+  const id = newId()
+  await db().user.create({ data: { id, name, locale, email: `${name}-${id}@example.com` } })
+  await db().membership.create({ data: { accountId: merchant.id, userId: id, role } })
+}
+
+const request = (requestedBy: string | null) => {
+  const key = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+  return createWithdrawal(merchant.id, 'test', { amount: 123_45, ...key, requestedBy })
+}
+
+async function readMails(): Promise<Mail[]> {
+  const rows = await db().mail.findMany({ orderBy: { id: 'asc' } })
+  return rows.map(({ id, sealed }) => JSON.parse(unseal(sealed, id, 'mails')) as Mail)
+}
+
+test('a mail goes once to each member who may approve, in their language', async () => {
+  const { id } = await request(owner)
+  expect(await Promise.all([mailApprovers(), mailApprovers()])).toContain(1)
+  expect(await mailApprovers()).toBe(0)
+  const mails = await readMails()
+  expect(mails.map(({ to }) => to.split('-')[0])).toEqual(['Bia'])
+  expect(mails[0]?.subject).toBe('A withdrawal of Padaria needs your approval')
+  expect(mails[0]?.text).toContain('R$ 123.45')
+  expect(mails[0]?.text).toContain(`/test/withdrawals/${id}`)
+})
+
+test('a burst is one mail each; for a token of the operator, both may approve', async () => {
+  await Promise.all([request(null), request(null), request(null)])
+  expect(await mailApprovers()).toBe(2)
+  const subjects = (await readMails()).map(({ subject }) => subject)
+  expect(subjects.toSorted()).toEqual([
+    '3 saques de Padaria precisam de aprovação',
+    '3 withdrawals of Padaria need approval',
+  ])
+})
+
+test('a withdrawal that does not wait causes no mail', async () => {
+  await db().account.update({ where: { id: merchant.id }, data: { approvalNewKeys: false } })
+  await request(owner)
+  expect(await mailApprovers()).toBe(0)
+})
