@@ -6,6 +6,7 @@ import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { env } from '#lib/base/env.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
+import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
 
 const SPACE_MIN_MIB = 1024
 
@@ -36,6 +37,7 @@ export async function checkInstallation(): Promise<void> {
       report(true, `${workers[0]?.seen ?? 0} workers active in the last minute`)
       reportMail()
       await reportStaff(database)
+      await reportEmails(database)
       const { findings, transfers } = await verifyLedger(database)
       const broken = findings.filter(finding => finding.violation)
       report(broken.length === 0, `ledger verified, ${transfers} transfers`)
@@ -66,6 +68,16 @@ async function reportStaff(database: Database): Promise<void> {
   const isWrong = isStaffFactorRequired() && withoutSecondFactor > 0
   const advice = ': each must add one under Settings, Security to open the admin pages'
   report(!isWrong, isWrong ? line + advice : line)
+}
+
+async function reportEmails(database: Database): Promise<void> {
+  const { count, names } = await findFoldedEmails(database)
+  if (count === 0) return report(true, 'e-mail addresses of users are lower-case ASCII')
+  const list = names.join(', ')
+  report(
+    false,
+    `${count} users cannot sign in by e-mail, correct users.email to lower-case ASCII: ${list}`,
+  )
 }
 
 function reportFreeSpace(path: string): void {

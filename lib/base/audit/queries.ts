@@ -1,3 +1,4 @@
+import { lowerAscii } from '#lib/base/ascii.ts'
 import { matchActions } from '#lib/base/audit/actions.ts'
 import type { AuditLine, StaffAuditFilters } from '#lib/base/audit/schema.ts'
 import { Prisma } from '#lib/base/db/client.ts'
@@ -81,5 +82,5 @@ function buildConditions(
 function actorCondition(actor: string): Prisma.Sql {
   if (actor === 'system' || actor === 'command_line') return Prisma.sql`r.actor_type = ${actor}`
   if (isUuid(actor)) return Prisma.sql`r.actor_id = ${actor}::uuid`
-  return Prisma.sql`r.actor_id = (SELECT w.id FROM users w WHERE w.email = ${actor.toLowerCase()})`
+  return Prisma.sql`r.actor_id = (SELECT w.id FROM users w WHERE w.email = ${lowerAscii(actor)})`
 }

@@ -1,5 +1,6 @@
 /** Pix keys: converts typed keys to the form of the key directory (DICT). */
 
+import { lowerAscii } from '#lib/base/ascii.ts'
 import { isValidCnpj, isValidCpf, maskTaxId, normalizeTaxId, taxIdKind } from './tax-id.ts'
 
 export const PIX_KEY_TYPES = ['cpf', 'cnpj', 'email', 'phone', 'random'] as const
@@ -83,7 +84,7 @@ function readTaxId(
 }
 
 function readEmail(text: string, strictness: PixKeyStrictness): PixKeyReading {
-  const key = lowerCase(text)
+  const key = lowerAscii(text)
   const pattern = strictness === 'dict' ? DICT_EMAIL : /^[^\s@]+@[^\s@]+\.[^\s@]+$/
   if (key.length > KEY_MAX) return { ok: false, reason: 'too_long' }
   return pattern.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
@@ -119,12 +120,7 @@ function stripPhone(text: string): string {
 
 // Any UUID version: DICT's own example is version 1.
 function readRandom(text: string): PixKeyReading {
-  const parts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(lowerCase(text.replace(/[ -]/g, '')))
+  const parts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(lowerAscii(text.replace(/[ -]/g, '')))
   const key = parts?.slice(1).join('-') ?? ''
   return /^[0-9a-f-]{36}$/.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
-}
-
-/** ASCII only: otherwise the Kelvin sign becomes `k`, and the key that of another person. */
-function lowerCase(text: string): string {
-  return text.replace(/[A-Z]/g, letter => letter.toLowerCase())
 }

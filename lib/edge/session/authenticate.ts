@@ -1,11 +1,11 @@
 import { db } from '#lib/base/db/client.ts'
+import { normalizeEmail } from '#lib/base/email.ts'
 import { isTrocoError, refuse } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { rehashIfOutdated } from '#lib/services/people/change-password.ts'
 import { requireHashPlace } from '#lib/services/people/hash-queue.ts'
 import { findKnownDevice } from '#lib/services/people/known-device.ts'
 import { knownCaller, unknownCaller, verifyPassword } from '#lib/services/people/password.ts'
-import { normalizeEmail } from '#lib/services/people/schema.ts'
 import {
   countSignInAttempt,
   type SignInAttempt,

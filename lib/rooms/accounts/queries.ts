@@ -1,9 +1,9 @@
 import { db } from '#lib/base/db/client.ts'
+import { normalizeEmail } from '#lib/base/email.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { cents } from '#lib/base/money.ts'
 import type { Account, AccountLimits } from '#lib/rooms/accounts/schema.ts'
-import { normalizeEmail } from '#lib/services/people/schema.ts'
 
 export interface ListedAccount extends Account {
   ownerEmail: string | null

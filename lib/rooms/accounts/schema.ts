@@ -1,9 +1,10 @@
 import * as z from 'zod'
+import { normalizeEmail } from '#lib/base/email.ts'
 import { instant, must, openApiMeta, text, wholeCents } from '#lib/base/fields.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
 import { ROLES, type Role } from '#lib/services/people/roles.ts'
-import { newPassword, normalizeEmail, tokenDecisions } from '#lib/services/people/schema.ts'
+import { newPassword, tokenDecisions } from '#lib/services/people/schema.ts'
 
 /** suspended: tokens are refused and members only read; payments in progress still complete. */
 export const ACCOUNT_STATUSES = ['active', 'pending', 'suspended'] as const

@@ -1,8 +1,8 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
+import { normalizeEmail } from '#lib/base/email.ts'
 import { closeChallengesOf } from '#lib/services/people/challenge.ts'
-import { normalizeEmail } from '#lib/services/people/schema.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
 /** Claims of an OpenID provider about a user; their types are unchecked. */

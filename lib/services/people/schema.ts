@@ -1,15 +1,8 @@
 import * as z from 'zod'
+import { normalizeEmail } from '#lib/base/email.ts'
 import { invalidInput } from '#lib/base/errors.ts'
 import { instant, must, text } from '#lib/base/fields.ts'
 import { LOCALES } from '#lib/base/locale.ts'
-
-// ASCII only: a look-alike of a registered e-mail must not become a second user.
-const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/
-
-export function normalizeEmail(text: string): string | null {
-  const email = text.normalize('NFKC').trim().toLowerCase()
-  return email.length <= 254 && EMAIL.test(email) ? email : null
-}
 
 export interface User {
   id: string

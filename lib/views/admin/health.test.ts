@@ -381,6 +381,18 @@ describe('in production', () => {
   })
 })
 
+test('e-mail addresses that were folded otherwise are a warning that names them', async () => {
+  const id = newId()
+  const email = `İpek-${id}@troco.example`
+  expect(await readCheck('addresses')).toEqual(['ok', 'addresses_plain'])
+  await db().user.create({ data: { id, email, name: 'İpek' } })
+  const findings = (await readHealth()).checks.filter(({ name }) => name === 'addresses')
+  expect(findings).toMatchObject([
+    { level: 'warning', state: 'addresses_folded', figures: { count: 1, names: email } },
+  ])
+  await db().user.delete({ where: { id } })
+})
+
 test('tokens above the present role of their issuer are a warning that names them', async () => {
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: merchant.id } })
   const request = { accountId: merchant.id, mode: 'test' as const, permissions: [...PERMISSIONS] }

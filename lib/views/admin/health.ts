@@ -5,6 +5,7 @@ import { env } from '#lib/base/env.ts'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
+import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
 import { examineAuditLog } from '#lib/views/admin/audit-log.ts'
 import {
   examineDatabase,
@@ -74,6 +75,7 @@ export async function readHealth(
   await runCheck('address', async () => examineAddress())
   await runCheck('staff', examineStaff)
   await runCheck('tokens', examineTokens)
+  await runCheck('addresses', examineEmails)
   const jobs = await listStuckJobs(STUCK_MAX).catch(() => [])
   return { at: new Date().toISOString(), checks, workers, jobs }
 }
@@ -148,4 +150,14 @@ async function examineStaff(): Promise<Finding> {
   return isStaffFactorRequired()
     ? { level: 'warning', state: 'staff_unguarded', figures }
     : { level: 'ok', state: 'staff_local', figures }
+}
+
+async function examineEmails(): Promise<Finding> {
+  const { count, names } = await findFoldedEmails()
+  if (count === 0) return { level: 'ok', state: 'addresses_plain', figures: {} }
+  return {
+    level: 'warning',
+    state: 'addresses_folded',
+    figures: { count, names: names.join(', ') },
+  }
 }

@@ -76,7 +76,7 @@ export type CheckName =
   | QueueName
   | ('workers' | 'receivers' | 'endpoints' | 'gateway' | 'mail_server' | 'database' | 'connections')
   | ('transactions' | 'durability' | 'migrations' | 'ledger' | 'address' | 'staff' | 'tokens')
-  | ('audit_log' | 'roles')
+  | ('audit_log' | 'roles' | 'addresses')
 
 /** States that a check can report. Each bad state has instructions in the interface. */
 export const FINDING_STATES = {
@@ -86,6 +86,7 @@ export const FINDING_STATES = {
     ...['database_stands', 'connections_left', 'transactions_short', 'durable', 'migrated'],
     ...['books_none', 'books_right', 'address_sure', 'address_local', 'staff_guarded'],
     ...['staff_local', 'tokens_covered', 'endpoints_allowed', 'audit_right', 'role_limited'],
+    'addresses_plain',
   ],
   bad: [
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
@@ -94,7 +95,7 @@ export const FINDING_STATES = {
     ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer'],
     ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
     ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],
-    ...['unreadable'],
+    ...['addresses_folded', 'unreadable'],
   ],
 } as const
 
