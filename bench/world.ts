@@ -1,6 +1,5 @@
 import pg from 'pg'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
-import { createAccount } from '#lib/rooms/accounts/create.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
@@ -9,6 +8,7 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
+import { openAccountWithOwner } from '#lib/testing/verified.ts'
 import type { Options } from './options.ts'
 
 export interface Merchant {
@@ -78,7 +78,7 @@ export async function makeWorld(options: Options, databaseUrl: string): Promise<
 
 export async function makeMerchant(name: string): Promise<Account & Merchant> {
   const ownerEmail = `${name.replace(/\W/g, '').toLowerCase()}@troco.example`
-  const account = await createAccount({ name, ownerEmail }, ACTOR)
+  const account = await openAccountWithOwner(name, ownerEmail)
   const tokenOptions = { accountId: account.id, mode: 'test' as const, name: 'bench' }
   const { token } = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
   return { ...account, token }

@@ -30,6 +30,7 @@ function lastLine(output: string): string {
 test('the command line creates, uses, suspends and activates an account without a server', async () => {
   const opened = await troco('account', 'create', '--name', 'Padaria', '--email', 'P@x.example')
   expect(opened.output).toMatch(/Owner's password, shown only once: \S{20}\n/)
+  expect(opened.output).toContain('The owner confirms the e-mail address at the first sign-in.')
   const id = lastLine(opened.output)
   expect(id).toMatch(/^[0-9a-f-]{36}$/)
   expect((await troco('account', 'list')).output).toBe(`${id}\tp@x.example\tactive\tPadaria\n`)

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
-import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { verifyPassword } from '#lib/services/people/password.ts'
 import { expectBalancedLedger, makeDatabase } from '#lib/testing/fixtures.ts'
+import { openAccountWithOwner } from '#lib/testing/verified.ts'
 import { createDemoData, DEMO_MERCHANT } from '#prisma/seed.ts'
 
 const sharedUrl = env().DATABASE_URL ?? ''
@@ -17,7 +17,7 @@ afterAll(async () => {
 })
 
 test('after an interrupted seed, its account is suspended and one complete demo account is made', async () => {
-  const begun = await createAccount({ name: 'Loja', ownerEmail: DEMO_MERCHANT }, { type: 'system' })
+  const begun = await openAccountWithOwner('Loja', DEMO_MERCHANT)
   const account = await createDemoData('first-password')
   expect(account.id).not.toBe(begun.id)
   const left = await db().account.findUniqueOrThrow({ where: { id: begun.id } })

@@ -64,7 +64,9 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
   }
   const [provider] = openidProviders()
   // next-auth sets `error` if the provider's flow fails; Troco sets `problem` to refuse a user.
-  const known = (['unknown', 'unverified'] as const).find(name => name === search.problem)
+  const known = (['unknown', 'unverified', 'unlinked'] as const).find(
+    name => name === search.problem,
+  )
   const refusal = known ?? (search.error ? 'failed' : null)
   return (
     <VisitorPage

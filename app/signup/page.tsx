@@ -1,5 +1,6 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
+import { redirect } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { OpenAccountForm, SignUpForm } from '#components/join/open-account.tsx'
@@ -7,6 +8,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { env } from '#lib/base/env.ts'
 import { currentUser } from '#lib/edge/session/gate.ts'
+import { canSendMail } from '#lib/services/mail/queue.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('signUp'))('title') }
@@ -14,11 +16,13 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function SignUpPage() {
   const [t, user] = await Promise.all([getTranslations('signUp'), currentUser()])
-  const { SIGNUPS, NEW_ACCOUNTS } = env()
-  if (SIGNUPS !== 'open') {
+  if (user && !user.isEmailVerified) redirect('/verify')
+  const { SIGNUPS, NEW_ACCOUNTS, SMTP_URL } = env()
+  const isMailMissing = !user && !canSendMail()
+  if (SIGNUPS !== 'open' || isMailMissing) {
     return (
       <VisitorPage title={t('title')} subtitle={t('notOpen')}>
-        <p className="mb-5">{t(`how.${SIGNUPS}`)}</p>
+        <p className="mb-5">{SIGNUPS === 'open' ? t('noMail') : t(`how.${SIGNUPS}`)}</p>
         <Link href="/" prefetch={false} className={`${buttonClass('quiet')} w-full`}>
           {user ? t('home') : t('signIn')}
         </Link>
@@ -44,7 +48,7 @@ export default async function SignUpPage() {
           </p>
         }
       >
-        {user ? <OpenAccountForm /> : <SignUpForm />}
+        {user ? <OpenAccountForm /> : <SignUpForm isMailLogged={!SMTP_URL} />}
       </VisitorPage>
     </ClientMessages>
   )

@@ -8,6 +8,9 @@ import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { hashPassword, makePassword } from '#lib/services/people/password.ts'
 
 const ACTOR = { type: 'command_line' } as const
+/** The account works at once; only its pages wait for the owner. */
+const PENDING_OWNER =
+  'The owner confirms the e-mail address at the first sign-in. Without a mail server, print a link with `user reset`.\n'
 
 export async function printAccounts(): Promise<void> {
   await withRuntime(async () => {
@@ -31,6 +34,7 @@ export async function create(args: string[]): Promise<void> {
     if (account.isOwnerNew) {
       process.stderr.write(`Owner's password, shown only once: ${password}\n`)
     }
+    if (account.isOwnerPending) process.stderr.write(PENDING_OWNER)
     process.stdout.write(`${account.id}\n`)
   })
 }

@@ -1,67 +1,47 @@
 'use client'
 
-import { useTranslations } from 'next-intl'
+import { MailCheck } from 'lucide-react'
+import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { anonymousApi, enterAccount, signInToAccount } from '#components/join/enter.ts'
-import { NewPasswordField } from '#components/proof/new-password-field.tsx'
+import { anonymousApi, enterAccount } from '#components/join/enter.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { ApiError } from '#lib/edge/client/api.ts'
 import { accountRequest, signUpRequest } from '#lib/rooms/accounts/schema.ts'
 
-interface SignUpFormProps {
-  /** Invitation by the operator: the secret and the invited e-mail. */
-  invitation?: { secret: string; email: string }
-}
-
-export function SignUpForm({ invitation }: SignUpFormProps) {
+/** Requests a sign-up mail. The response is the same whether or not the e-mail can sign in. */
+export function SignUpForm({ isMailLogged }: { isMailLogged: boolean }) {
   const t = useTranslations('signUp')
-  const [isEmailTaken, setEmailTaken] = useState(false)
+  const locale = useLocale()
+  const [sentTo, setSentTo] = useState<string | null>(null)
   const { problems, failure, isBusy, props } = useForm({
     schema: signUpRequest,
     read: data => {
       const text = (name: string) => String(data.get(name) ?? '').trim() || undefined
-      const [account_name, full_name, email] = [
-        text('account_name'),
-        text('full_name'),
-        text('email'),
-      ]
-      const password = data.get('password') || undefined
-      return { account_name, full_name, email, password, secret: invitation?.secret }
+      const [account_name, full_name] = [text('account_name'), text('full_name')]
+      return { account_name, full_name, email: text('email'), locale }
     },
     send: async body => {
-      try {
-        const request = { body }
-        const response = await anonymousApi.send<{ data: { account_id: string } }>(
-          'POST',
-          '/visitor/signup',
-          request,
-        )
-        await signInToAccount(response.data.account_id, body.email, body.password)
-      } catch (error) {
-        setEmailTaken(error instanceof ApiError && error.fields.email !== undefined)
-        throw error
-      }
+      await anonymousApi.send('POST', '/visitor/signup', { body })
+      setSentTo(body.email)
     },
   })
-  const emailProblem = isEmailTaken ? 'taken' : problems.email
-  const onInput = () => {
-    props.onInput()
-    setEmailTaken(false)
+  if (sentTo !== null) {
+    return (
+      <div role="status">
+        <MailCheck size={22} strokeWidth={1.8} aria-hidden className="text-ok" />
+        <p className="mt-3 break-words font-semibold">{t('sent', { email: sentTo })}</p>
+        <p className="mt-1.5 text-muted text-small">
+          {isMailLogged ? t('sentToLog') : t('sentText')}
+        </p>
+      </div>
+    )
   }
   return (
-    <form {...props} onInput={onInput} method="post" className="grid gap-5">
+    <form {...props} method="post" className="grid gap-5">
       <Problem error={failure} />
-      <Field
-        label={t('accountName')}
-        name="account_name"
-        maxLength={100}
-        autoComplete="organization"
-        hint={t('accountNameHint')}
-        problem={problems.account_name ? t(`accountNameProblem.${problems.account_name}`) : null}
-      />
+      <AccountNameField problem={problems.account_name} />
       <Field
         label={t('name')}
         name="full_name"
@@ -74,15 +54,26 @@ export function SignUpForm({ invitation }: SignUpFormProps) {
         name="email"
         type="email"
         autoComplete="username"
-        defaultValue={invitation?.email}
-        readOnly={invitation !== undefined}
-        problem={problems.email && emailProblem ? t(`emailProblem.${emailProblem}`) : null}
+        problem={problems.email ? t(`emailProblem.${problems.email}`) : null}
       />
-      <NewPasswordField label={t('password')} problem={problems.password} />
       <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
-        {isBusy ? t('busy') : t('open')}
+        {isBusy ? t('busy') : t('send')}
       </Button>
     </form>
+  )
+}
+
+export function AccountNameField({ problem }: { problem: 'required' | 'invalid' | undefined }) {
+  const t = useTranslations('signUp')
+  return (
+    <Field
+      label={t('accountName')}
+      name="account_name"
+      maxLength={100}
+      autoComplete="organization"
+      hint={t('accountNameHint')}
+      problem={problem ? t(`accountNameProblem.${problem}`) : null}
+    />
   )
 }
 
@@ -106,14 +97,7 @@ export function OpenAccountForm({ secret }: { secret?: string }) {
   return (
     <form {...props} method="post" className="grid gap-5">
       <Problem error={failure} />
-      <Field
-        label={t('accountName')}
-        name="account_name"
-        maxLength={100}
-        autoComplete="organization"
-        hint={t('accountNameHint')}
-        problem={problems.account_name ? t(`accountNameProblem.${problems.account_name}`) : null}
-      />
+      <AccountNameField problem={problems.account_name} />
       <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
         {isBusy ? t('busy') : t('open')}
       </Button>

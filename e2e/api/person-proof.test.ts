@@ -20,6 +20,7 @@ import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { pageHeaders, refusal } from '#lib/testing/member.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
 
 const HTTPS_URL = 'https://pix.troco.test'
 const PASSWORD = 'quite a long password'
@@ -52,7 +53,7 @@ async function openMember(
   const id = newId()
   const email = `member-${id}@troco.example`
   const hash = options.hash === undefined ? passwordHash : options.hash
-  await db().user.create({ data: { id, email, name: email, passwordHash: hash } })
+  await db().user.create({ data: { id, email, name: email, passwordHash: hash, ...VERIFIED } })
   await db().membership.create({ data: { accountId: merchant.id, userId: id, role: 'owner' } })
   const secret = await openSession(id, { ip: '203.0.113.9', userAgent: 'a browser' })
   if (options.isProofExpired) await expireProof(id)

@@ -41,6 +41,7 @@ const REQUIRED = [
   ...['GET /dashboard/webhooks/secret', 'POST /dashboard/webhooks/secret/rotate'],
   ...['POST /person/authenticator', 'DELETE /person/authenticator'],
   'POST /person/authenticator/confirm',
+  'POST /person/openid',
   ...['POST /person/passkeys', 'POST /person/passkeys/options', 'DELETE /person/passkeys/[id]'],
   ...['POST /admin/accounts/[id]/activate', 'POST /admin/accounts/[id]/suspend'],
   ...['PUT /admin/accounts/[id]/limits', 'POST /admin/accounts/[id]/approval'],

@@ -23,6 +23,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
 
 const ACTOR = { type: 'system' } as const
 const DEVICE = { ip: '203.0.113.9', userAgent: 'a browser' }
@@ -42,7 +43,7 @@ afterAll(() => api.close())
 
 async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
   const email = `member-${newId()}@troco.example`
-  const user = await db().user.create({ data: { id: newId(), email, name: email } })
+  const user = await db().user.create({ data: { id: newId(), email, name: email, ...VERIFIED } })
   await db().membership.create({ data: { accountId, userId: user.id, role } })
   return openSession(user.id, DEVICE)
 }

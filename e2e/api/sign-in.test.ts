@@ -14,8 +14,10 @@ import { SESSIONS_MAX } from '#lib/services/people/schema.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { countAttempt } from '#lib/services/people/throttle.ts'
 import { findMailedLink, mailsTo } from '#lib/testing/mailbox.ts'
+import { openSessionId } from '#lib/testing/member.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
 
 const PASSWORD = 'sete gatos no telhado'
 const NEW_PASSWORD = 'tulipa azul no cais 7'
@@ -46,7 +48,7 @@ beforeEach(async () => {
 async function makePerson(): Promise<Person> {
   const id = newId()
   const email = `ana-${id}@troco.example`
-  await db().user.create({ data: { id, email, name: 'Ana', passwordHash } })
+  await db().user.create({ data: { id, email, name: 'Ana', passwordHash, ...VERIFIED } })
   return { id, email }
 }
 
@@ -127,7 +129,12 @@ describe('while others guess the password of a user from other addresses', () =>
 
   test('a passkey signs in and makes its browser known', async () => {
     const key = makeSoftwareKey(env().PUBLIC_URL)
-    const factorOwner = { ...owner, name: 'Ana', locale: null, sessionId: newId() }
+    const factorOwner = {
+      ...owner,
+      name: 'Ana',
+      locale: null,
+      sessionId: await openSessionId(owner.id),
+    }
     const registration = key.register(await beginPasskeyRegistration(factorOwner, env().PUBLIC_URL))
     await addPasskey(factorOwner, { name: 'Notebook', ...registration })
     await lock(owner)
@@ -254,7 +261,12 @@ describe('the mark of a known device', () => {
 
 /** Sets up an authenticator app that has used none of the current codes. */
 async function addApp() {
-  const factorOwner = { ...owner, name: 'Ana', locale: 'en', sessionId: newId() }
+  const factorOwner = {
+    ...owner,
+    name: 'Ana',
+    locale: 'en',
+    sessionId: await openSessionId(owner.id),
+  }
   const { secret } = await beginAuthenticator(factorOwner)
   await confirmAuthenticator(factorOwner, generateTotp(secret))
   await db().authenticator.update({ where: { userId: owner.id }, data: { lastCounter: 0 } })

@@ -5,7 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import { activateAccount } from '#lib/rooms/accounts/activate.ts'
 import { inviteMember } from '#lib/rooms/accounts/invite.ts'
-import { AccountOpened, InvitationList } from '#lib/rooms/accounts/wire.ts'
+import { InvitationList, SignedUp } from '#lib/rooms/accounts/wire.ts'
 import { verifyPassword } from '#lib/services/people/password.ts'
 import { call } from '#lib/testing/call.ts'
 import {
@@ -17,6 +17,7 @@ import {
   runAsOwner,
   startApi,
 } from '#lib/testing/fixtures.ts'
+import { findMailedLink } from '#lib/testing/mailbox.ts'
 import {
   expectShape,
   personHeaders,
@@ -46,7 +47,6 @@ const signupRequest = (overrides: object = {}) => ({
   account_name: 'Padaria Nova',
   full_name: 'Ana Nova',
   email: makeEmail(),
-  password: PASSWORD,
   ...overrides,
 })
 const postAsVisitor = (path: string, body: object) =>
@@ -58,6 +58,19 @@ const statusAndCode = ({ status, headers }: Awaited<ReturnType<typeof postAsVisi
   headers.get('x-error-code'),
 ]
 const secretOf = (link: string) => link.split('/').at(-1) ?? ''
+const mailedSecret = async (email: string) => secretOf(await findMailedLink(email))
+const choosePassword = (secret: string, password = PASSWORD) =>
+  postAsVisitor('signup/confirm', { secret, password })
+
+/** Requests a sign-up and opens its mailed link. */
+async function signUp(body = signupRequest(), password = PASSWORD) {
+  await postAsVisitor('signup', body)
+  return choosePassword(await mailedSecret(body.email.trim().toLowerCase()), password)
+}
+
+/** Opens an account as a new user with the mailed link of an operator's invitation. */
+const openByInvitation = (secret: string, account_name = 'Padaria Nova') =>
+  postAsVisitor('join', { secret, account_name, full_name: 'Ana Nova', password: PASSWORD })
 
 /** Counts the rows of every table that opening an account writes. */
 async function countAllRows() {
@@ -77,18 +90,19 @@ async function emailOf(secret: string): Promise<string> {
   return (await readSession(secret))?.email ?? ''
 }
 
-/** Returns the secret of an operator's invitation. */
+/** Returns the secret of the mailed link of an operator's invitation. */
 async function inviteMerchant(email: string, admin?: string): Promise<string> {
   const adminSecret = admin ?? (await signInAdmin())
-  return secretOf((await callAsPerson(adminSecret, '/admin/invitations', { email })).body.data.link)
+  expect((await callAsPerson(adminSecret, '/admin/invitations', { email })).status).toBe(200)
+  return mailedSecret(email)
 }
 
 describe('signing up', () => {
   test('opens an active account with an owner, a ledger and R$ 1.000,00 in test mode', async () => {
     const body = signupRequest({ email: ` Nova-${newId()}@Troco.Example ` })
-    const response = await postAsVisitor('signup', body)
+    const response = await signUp(body)
     expect([response.status, response.body.data.status]).toEqual([200, 'active'])
-    expectShape(AccountOpened, response.body)
+    expectShape(SignedUp, response.body)
     const accountId = response.body.data.account_id
     const { role, user } = await db().membership.findFirstOrThrow({
       where: { accountId },
@@ -108,7 +122,7 @@ describe('signing up', () => {
 
   test('opens a pending account where configured: 403 for tokens until an admin activates it', async () => {
     supplyEnv({ NEW_ACCOUNTS: 'pending' })
-    const { body } = await postAsVisitor('signup', signupRequest())
+    const { body } = await signUp()
     expect(body.data.status).toBe('pending')
     const id = body.data.account_id
     const token = await makeToken(id)
@@ -122,9 +136,6 @@ describe('signing up', () => {
   test.each([
     ['a look-alike e-mail', { email: 'аna@example.com' }, 'email'],
     ['an invalid e-mail', { email: 'ana' }, 'email'],
-    ['a short password', { password: 'short' }, 'password'],
-    ['a common password', { password: 'password1234' }, 'password'],
-    ['their own name as a password', { password: 'ana nova ana nova' }, 'password'],
     ['no account name', { account_name: ' ' }, 'account_name'],
     ['an account name without letters', { account_name: '日本' }, 'account_name'],
     ['a name on two lines', { full_name: 'Ana\nNova' }, 'full_name'],
@@ -135,19 +146,30 @@ describe('signing up', () => {
     expect(await countAllRows()).toEqual(before)
   })
 
-  test('with a known e-mail is refused; ten concurrent requests open one account', async () => {
+  test.each([
+    ['a short password', 'short'],
+    ['a common password', 'password1234'],
+    ['their own name as a password', 'ana nova ana nova'],
+  ])('with %s is refused, naming the field, and stores nothing', async (_what, password) => {
+    const before = await countAllRows()
+    const { status, body } = await signUp(signupRequest(), password)
+    expect([status, Object.keys(body.errors)]).toEqual([422, ['password']])
+    expect(await countAllRows()).toEqual(before)
+  })
+
+  test('opens one account, however often the link is opened or the e-mail signs up', async () => {
     const body = signupRequest()
-    const responses = await Promise.all(
-      Array.from({ length: 10 }, () => postAsVisitor('signup', body)),
-    )
+    await postAsVisitor('signup', body)
+    const secret = await mailedSecret(body.email)
+    await postAsVisitor('signup', { ...body, email: body.email.toUpperCase() })
+    const other = await mailedSecret(body.email)
+    const responses = await Promise.all(Array.from({ length: 10 }, () => choosePassword(secret)))
     const statuses = responses.map(({ status }) => status).sort()
-    expect(statuses).toEqual([200, ...Array(9).fill(422)])
-    const refused = responses.find(({ status }) => status === 422)
-    expect(Object.keys(refused?.body.errors)).toEqual(['email'])
+    expect(statuses).toEqual([200, ...Array(9).fill(410)])
+    const late = await choosePassword(other)
+    expect([late.status, Object.keys(late.body.errors)]).toEqual([422, ['email']])
     const where = { memberships: { some: { user: { email: body.email } } } }
     expect(await db().account.count({ where })).toBe(1)
-    const upperCased = { ...body, email: body.email.toUpperCase() }
-    expect((await postAsVisitor('signup', upperCased)).status).toBe(422)
   })
 
   test('stores nothing when one step fails', async () => {
@@ -156,18 +178,18 @@ describe('signing up', () => {
     for (const table of ['memberships', 'ledger_accounts', 'webhook_secrets', 'audit_log']) {
       const before = await countAllRows()
       await runAsOwner(`CREATE TRIGGER fails BEFORE INSERT ON ${table} EXECUTE FUNCTION refuse()`)
-      expect((await postAsVisitor('signup', signupRequest())).status, table).toBe(500)
+      expect((await signUp()).status, table).toBe(500)
       await runAsOwner(`DROP TRIGGER fails ON ${table}`)
       expect(await countAllRows(), table).toEqual(before)
     }
   })
 
   test('too often from one address is 429, before the password is checked', async () => {
-    const weakRequest = signupRequest({ password: 'password1234' })
+    const weakRequest = { secret: 'x'.repeat(43), password: PASSWORD }
     const statuses: number[] = []
     for (let count = 0; count < 22; count++)
-      statuses.push((await postAsVisitor('signup', weakRequest)).status)
-    expect(statuses).toEqual([...Array(20).fill(422), 429, 429])
+      statuses.push((await postAsVisitor('signup/confirm', weakRequest)).status)
+    expect(statuses).toEqual([...Array(20).fill(410), 429, 429])
     const response = await postAsVisitor('signup', signupRequest())
     expect(statusAndCode(response)).toEqual([429, 'too_many_requests'])
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(3_000)
@@ -183,19 +205,24 @@ describe('where accounts are opened by invitation', () => {
   test('signing up requires an invitation for the same e-mail, which works once', async () => {
     const closed = [403, 'sign_up_closed']
     expect(statusAndCode(await postAsVisitor('signup', signupRequest()))).toEqual(closed)
-    const body = signupRequest()
-    const secret = await inviteMerchant(body.email)
+    const email = makeEmail()
+    const secret = await inviteMerchant(email)
     const before = await countAllRows()
-    expect(statusAndCode(await postAsVisitor('signup', signupRequest({ secret })))).toEqual([
-      403,
-      'other_person',
-    ])
+    const other = await signInWithoutAccount()
+    const opened = await callAsPerson(other, '/person/accounts', { account_name: 'X', secret })
+    expect(statusAndCode(opened)).toEqual([403, 'other_person'])
+    const unnamed = { secret, full_name: 'Ana', password: PASSWORD }
+    const refused = await postAsVisitor('join', unnamed)
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['account_name']])
+    before[0] += 1
     expect(await countAllRows()).toEqual(before)
-    const responses = await Promise.all(
-      [1, 2, 3].map(() => postAsVisitor('signup', { ...body, secret })),
-    )
+    const responses = await Promise.all([1, 2, 3].map(() => openByInvitation(secret)))
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 422, 422])
-    expect(responses.find(({ status }) => status === 200)?.body.data.status).toBe('active')
+    const { data } = responses.find(({ status }) => status === 200)?.body ?? {}
+    expect(data).toMatchObject({ role: 'owner', email })
+    const account = await db().account.findUniqueOrThrow({ where: { id: data.account_id } })
+    expect(account).toMatchObject({ status: 'active', name: 'Padaria Nova' })
+    expect(await db().charge.count({ where: { accountId: account.id, status: 'paid' } })).toBe(1)
     const personSecret = await signInWithoutAccount()
     expect(
       statusAndCode(
@@ -215,17 +242,11 @@ describe('where accounts are opened by invitation', () => {
 
   test('without an invitation the response does not reveal whether an e-mail is known', async () => {
     const knownEmail = await emailOf(await signInWithoutAccount())
-    const otherInvitation = await inviteMerchant(makeEmail())
-    for (const [secret, refused] of [
-      ['none', [409, 'invitation_ended']],
-      [otherInvitation, [403, 'other_person']],
-    ] as const) {
-      for (const email of [knownEmail, makeEmail()]) {
-        expect(
-          statusAndCode(await postAsVisitor('signup', signupRequest({ email, secret }))),
-        ).toEqual(refused)
-      }
+    for (const email of [knownEmail, makeEmail()]) {
+      const refused = await postAsVisitor('signup', signupRequest({ email }))
+      expect(statusAndCode(refused)).toEqual([403, 'sign_up_closed'])
     }
+    expect(statusAndCode(await openByInvitation('none'))).toEqual([409, 'invitation_ended'])
   })
 
   test('an invitation to join opens no account, and an invitation to open an account joins none', async () => {
@@ -244,11 +265,6 @@ describe('where accounts are opened by invitation', () => {
     expect(statusAndCode(opened)).toEqual([409, 'invitation_ended'])
     const joined = await callAsPerson(personSecret, '/person/join', { secret: toOpen })
     expect(statusAndCode(joined)).toEqual([409, 'invitation_ended'])
-    const joinRequest = { secret: toOpen, full_name: 'Ana', password: PASSWORD }
-    expect(statusAndCode(await postAsVisitor('join', joinRequest))).toEqual([
-      409,
-      'invitation_ended',
-    ])
     expect(await countAllRows()).toEqual(before)
     expect((await callAsPerson(personSecret, '/person/join', { secret: toJoin })).status).toBe(200)
     expect(
@@ -266,18 +282,14 @@ describe('where accounts are opened by invitation', () => {
     expectShape(InvitationList, list.body)
     const ownInvitations = list.body.data.filter((one: { email: string }) => one.email === email)
     expect(ownInvitations).toHaveLength(1)
-    expect(
-      statusAndCode(await postAsVisitor('signup', signupRequest({ email, secret: first })))[0],
-    ).toBe(409)
+    expect(statusAndCode(await openByInvitation(first))[0]).toBe(409)
     const path = `/admin/invitations/${ownInvitations[0].id}`
     expect((await callAsPerson(admin, path, undefined as never, 'DELETE')).status).toBe(200)
     expect(statusAndCode(await callAsPerson(admin, path, undefined as never, 'DELETE'))).toEqual([
       404,
       'invitation_not_found',
     ])
-    expect(
-      statusAndCode(await postAsVisitor('signup', signupRequest({ email, secret: second })))[0],
-    ).toBe(409)
+    expect(statusAndCode(await openByInvitation(second))[0]).toBe(409)
     const records = await db().auditRecord.findMany({ where: { target: ownInvitations[0].id } })
     expect(records.map(({ action }) => action).sort()).toEqual([
       'invitation.revoked',
@@ -288,11 +300,15 @@ describe('where accounts are opened by invitation', () => {
 })
 
 test('where sign-up is closed nobody opens an account, invited or not', async () => {
+  const secret = await inviteMerchant(makeEmail())
   const body = signupRequest()
-  const secret = await inviteMerchant(body.email)
+  await postAsVisitor('signup', body)
+  const signUpSecret = await mailedSecret(body.email)
   const closed = [403, 'sign_up_closed']
   supplyEnv({ SIGNUPS: 'closed' })
-  expect(statusAndCode(await postAsVisitor('signup', { ...body, secret }))).toEqual(closed)
+  expect(statusAndCode(await postAsVisitor('signup', signupRequest()))).toEqual(closed)
+  expect(statusAndCode(await choosePassword(signUpSecret))).toEqual(closed)
+  expect(statusAndCode(await openByInvitation(secret))).toEqual(closed)
   const admin = await signInAdmin()
   expect(
     statusAndCode(await callAsPerson(admin, '/admin/invitations', { email: makeEmail() })),
@@ -318,8 +334,8 @@ describe('joining by invitation without an account', () => {
     const shop = await makeMerchant()
     const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
     const actor = { type: 'user', id: userId } as const
-    const { path } = await inviteMember(shop.id, { email, role: 'finance' }, actor)
-    return { shop, secret: secretOf(path) }
+    await inviteMember(shop.id, { email, role: 'finance' }, actor)
+    return { shop, secret: await mailedSecret(email) }
   }
 
   test('creates the user and the membership once, however often it is sent', async () => {

@@ -3,6 +3,7 @@ import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts
 import { openShop, signInAs, signOut } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
 
 test.use({ locale: 'pt-BR' })
 
@@ -11,7 +12,9 @@ const PHONE = { width: 390, height: 844 }
 /** Signs in a new member of the operator's staff. */
 async function signInAsStaff(context: BrowserContext): Promise<string> {
   const email = `staff-${newId()}@troco.example`
-  await db().user.create({ data: { id: newId(), email, name: 'Rita da Operação', isAdmin: true } })
+  await db().user.create({
+    data: { id: newId(), email, name: 'Rita da Operação', isAdmin: true, ...VERIFIED },
+  })
   await signOut(context)
   await signInAs(context, email)
   return email

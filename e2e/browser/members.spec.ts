@@ -1,9 +1,11 @@
-import { expect, expectAccessible, expectBalance, test } from '#e2e/browser/app.ts'
-import { openShop } from '#e2e/browser/merchant.ts'
+import { expect, expectAccessible, expectBalance, signIn, test } from '#e2e/browser/app.ts'
+import { createPendingOwner, openShop } from '#e2e/browser/merchant.ts'
+import { openPrintedLink } from '#e2e/browser/person.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
 
 const PASSWORD = 'girafa azul dorme tarde'
 const PHONE = { width: 390, height: 844 }
@@ -42,6 +44,14 @@ test.describe('an invitation', () => {
     await expect(inviteePage.getByRole('heading', { level: 1 })).toHaveText(
       'Convite para Padaria do Convite',
     )
+    await expect(inviteePage.getByLabel('Seu nome')).toHaveCount(0)
+    await expectAccessible(inviteePage)
+    await inviteePage.getByRole('button', { name: 'Enviar a mensagem de novo' }).click()
+    await expect(inviteePage.getByText('Abra o link da mensagem.')).toBeVisible()
+    await openPrintedLink(inviteePage, email, 2)
+    await expect(inviteePage.getByRole('heading', { level: 1 })).toHaveText(
+      'Convite para Padaria do Convite',
+    )
     await expectAccessible(inviteePage)
     await inviteePage.getByLabel('Seu nome').fill('Carla Dias')
     await inviteePage.getByLabel('Senha').fill('carla dias 1990')
@@ -77,7 +87,9 @@ test.describe('an invitation', () => {
 test('a member is removed after a decision about each token', async ({ page, context }) => {
   const shop = await openShop(context)
   const email = `dev-${newId()}@troco.example`
-  const { id } = await db().user.create({ data: { id: newId(), email, name: 'Davi Dev' } })
+  const { id } = await db().user.create({
+    data: { id: newId(), email, name: 'Davi Dev', ...VERIFIED },
+  })
   const key = { accountId: shop.id, userId: id }
   await db().membership.create({ data: { ...key, role: 'developer' } })
   const issue = (mode: 'test' | 'live', name: string, permission: Permission) =>
@@ -143,14 +155,20 @@ test.describe('a new user, in English and on a phone', () => {
       await page.getByLabel('Account name').fill('Corner Bakery')
       await page.getByLabel('Your name').fill('Ann Baker')
       await page.getByLabel('E-mail').fill(email)
-      await page.getByLabel('Password').fill(PASSWORD)
-      await page.getByRole('button', { name: 'Create account' }).click()
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await expect(page.getByText(`We sent a message to ${email}.`)).toBeVisible()
+      await expectAccessible(page)
     }
     await page.goto('/login')
     await page.getByRole('link', { name: 'Sign up' }).click()
     await expect(page.getByRole('heading', { name: 'Sign up' })).toBeVisible()
     await expectAccessible(page)
     await signUp()
+    await openPrintedLink(page, email, 1)
+    await expect(page.getByText(`For ${email}.`)).toBeVisible()
+    await expectAccessible(page)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Create account' }).click()
     await page.waitForURL('**/test/home')
     await expectBalance(page, 'R$ 1,000.00')
     await page.goto('/signup')
@@ -164,6 +182,26 @@ test.describe('a new user, in English and on a phone', () => {
     await page.context().clearCookies({ name: 'troco-session' })
     await page.goto('/signup')
     await signUp()
-    await expect(page.getByText('This e-mail can sign in here already.')).toBeVisible()
+    await openPrintedLink(page, email, 2)
+    await expect(page.getByRole('heading', { name: 'Sign in to your account' })).toBeVisible()
+  })
+
+  test('created on the command line, confirms the e-mail before the account opens', async ({
+    page,
+  }) => {
+    const { email, password } = await createPendingOwner('Quiet Bakery')
+    await signIn(page, email, password)
+    await page.waitForURL('**/verify')
+    await expect(page.getByRole('heading', { name: 'Confirm your e-mail' })).toBeVisible()
+    await expectAccessible(page)
+    await page.goto('/test/settings/security')
+    await page.waitForURL('**/verify')
+    await page.getByRole('button', { name: 'Send me a link' }).click()
+    await expect(page.getByText(`We sent a link to ${email}.`)).toBeVisible()
+    await openPrintedLink(page, email, 1)
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Yes, this e-mail is mine' }).click()
+    await page.waitForURL('**/test/home')
+    await expectBalance(page, 'R$ 1,000.00')
   })
 })

@@ -10,7 +10,9 @@ import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
 import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { hashPassword } from '#lib/services/people/password.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
+import { openAccountWithOwner, VERIFIED } from '#lib/testing/verified.ts'
 
 export interface Shop extends Account {
   /** API token in test mode. */
@@ -32,12 +34,21 @@ export async function openShop(context: BrowserContext, name = 'Padaria do Teste
 
 export async function createShop(name: string): Promise<Shop> {
   await connectToApplication()
-  const ownerEmail = `owner-${newId()}@troco.example`
-  const account = await createAccount({ name, ownerEmail }, ACTOR)
+  const account = await openAccountWithOwner(name)
   await payWelcomeCharge(account)
   const tokenOptions = { accountId: account.id, mode: 'test' as const, name: 'Loja virtual' }
   const { token } = await issueToken({ ...tokenOptions, permissions: [...PERMISSIONS] }, ACTOR)
   return { ...account, token }
+}
+
+/** Creates a merchant as `account create` does: the owner has not proven the e-mail. */
+export async function createPendingOwner(name: string) {
+  await connectToApplication()
+  const [email, password] = [`owner-${newId()}@troco.example`, 'four words nobody expects']
+  const ownerPasswordHash = await hashPassword(password)
+  const account = await createAccount({ name, ownerEmail: email, ownerPasswordHash }, ACTOR)
+  await payWelcomeCharge(account)
+  return { email, password }
 }
 
 interface SessionOptions {
@@ -54,7 +65,9 @@ export async function createSession({
 }: SessionOptions): Promise<string> {
   await connectToApplication()
   const email = `somebody-${newId()}@troco.example`
-  const user = await db().user.create({ data: { id: newId(), email, name: email, isAdmin } })
+  const user = await db().user.create({
+    data: { id: newId(), email, name: email, isAdmin, ...VERIFIED },
+  })
   if (accountId && role)
     await db().membership.create({ data: { accountId, userId: user.id, role } })
   return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })

@@ -10,6 +10,9 @@ type Audience = 'anybody' | 'person' | 'member' | 'admin' | AnyPermission
 export const PAGES: Record<string, Audience> = {
   '/login': 'anybody',
   '/signup': 'anybody',
+  '/signup/[secret]': 'anybody',
+  '/verify': 'person',
+  '/verify/[secret]': 'person',
   '/join/[secret]': 'anybody',
   '/docs': 'anybody',
   '/reset': 'anybody',

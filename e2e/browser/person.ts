@@ -1,7 +1,9 @@
-import type { BrowserContext } from 'playwright/test'
+import type { BrowserContext, Page } from 'playwright/test'
+import { expect, readSetting } from '#e2e/browser/app.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
+import { findPrintedLink } from '#lib/testing/mailbox.ts'
 
 export interface Person {
   id: string
@@ -20,4 +22,18 @@ export async function openPerson(context: BrowserContext): Promise<Person> {
   const data = { passwordHash: await hashPassword(password) }
   await db().user.update({ where: { id: user.id }, data })
   return { id: user.id, email: user.email, password }
+}
+
+/** Opens the link of the `nth` mail to an address, which the worker writes to the log. */
+export async function openPrintedLink(
+  page: Page,
+  email: string,
+  nth: number,
+  origin = '',
+): Promise<void> {
+  let link = ''
+  await expect(() => {
+    link = findPrintedLink(email, readSetting('LOG'), nth)
+  }).toPass({ timeout: 20_000 })
+  await page.goto(origin + link)
 }

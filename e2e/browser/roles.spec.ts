@@ -2,13 +2,14 @@ import { expect, test } from '#e2e/browser/app.ts'
 import { openShop, signInAs } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
 
 test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
 
 test('a viewer sees no action that would be refused', async ({ page, context }) => {
   const shop = await openShop(context)
   const email = `viewer-${newId()}@troco.example`
-  const user = await db().user.create({ data: { id: newId(), email, name: email } })
+  const user = await db().user.create({ data: { id: newId(), email, name: email, ...VERIFIED } })
   await db().membership.create({ data: { accountId: shop.id, userId: user.id, role: 'viewer' } })
   await signInAs(context, email)
   for (const [path, linkName] of [
@@ -36,7 +37,7 @@ test.describe('by URL', () => {
   }) => {
     const shop = await openShop(context)
     const email = `finance-${newId()}@troco.example`
-    const user = await db().user.create({ data: { id: newId(), email, name: email } })
+    const user = await db().user.create({ data: { id: newId(), email, name: email, ...VERIFIED } })
     await db().membership.create({ data: { accountId: shop.id, userId: user.id, role: 'finance' } })
     await signInAs(context, email)
     await page.goto('/test/withdrawals')

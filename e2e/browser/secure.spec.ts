@@ -3,6 +3,7 @@ import type { Page } from 'playwright/test'
 import { expect, expectAccessible, fillSignIn, readSetting, test } from '#e2e/browser/app.ts'
 import { startBehindTls, type TlsServer } from '#e2e/browser/behind-tls.ts'
 import { createSession, createShop, findShopAccount } from '#e2e/browser/merchant.ts'
+import { openPrintedLink } from '#e2e/browser/person.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
@@ -24,6 +25,8 @@ test.beforeAll(async () => {
   tlsServer = await startBehindTls({
     ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: OPENID_CLIENT.id },
     ...{ OIDC_CLIENT_SECRET: OPENID_CLIENT.secret, OIDC_NAME: 'Acme', SIGNUPS: 'open' },
+    // Nothing listens: the worker of the application under test logs the mails.
+    SMTP_URL: 'smtp://127.0.0.1:9',
   })
 })
 test.afterAll(() => Promise.all([tlsServer.close(), provider.close()]))
@@ -151,16 +154,31 @@ test.describe('over HTTPS', () => {
   })
 })
 
-test('a user of the company’s OpenID provider signs in with one click', async ({ page }) => {
-  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
-  const { email } = await db().user.findUniqueOrThrow({ where: { id: userId } })
-  await db().authenticator.deleteMany({ where: { userId } })
-  provider.signIn({ sub: userId, email, email_verified: true })
-  await page.goto(`${tlsServer.url}/login?next=/test/statement`)
-  await expectAccessible(page)
-  await page.getByRole('button', { name: 'Acme' }).click()
-  await page.waitForURL(`${tlsServer.url}/test/statement`)
-  await expect(page.getByRole('heading', { name: 'Statement' })).toBeVisible()
+test.describe('the company’s OpenID provider', () => {
+  // The first request to connect it asks for a proof of identity.
+  test.use({ expectedStatuses: [403] })
+
+  test('is connected by a user, who then signs in with one click', async ({ page, context }) => {
+    const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
+    const { email } = await db().user.findUniqueOrThrow({ where: { id: userId } })
+    await db().authenticator.deleteMany({ where: { userId } })
+    provider.signIn({ sub: userId, email, email_verified: true })
+    await page.goto(`${tlsServer.url}/login?next=/test/statement`)
+    await page.getByRole('button', { name: 'Acme' }).click()
+    await expect(page.getByText('This e-mail already has a sign-in here.')).toBeVisible()
+    await expectAccessible(page)
+    await signInByForm(page)
+    await openWithoutProof(page, userId, 'settings/security')
+    await page.getByRole('button', { name: 'Connect Acme' }).click()
+    await confirmIdentity(page)
+    await expect(page.getByText('Acme is connected.')).toBeVisible()
+    await expectAccessible(page)
+    await context.clearCookies()
+    await page.goto(`${tlsServer.url}/login?next=/test/statement`)
+    await page.getByRole('button', { name: 'Acme' }).click()
+    await page.waitForURL(`${tlsServer.url}/test/statement`)
+    await expect(page.getByRole('heading', { name: 'Statement' })).toBeVisible()
+  })
 })
 
 test('a new account waits until an admin activates it, and then the API works', async ({
@@ -172,6 +190,9 @@ test('a new account waits until an admin activates it, and then the API works', 
   await page.getByLabel('Account name').fill(name)
   await page.getByLabel('Your name').fill('Ann Baker')
   await page.getByLabel('E-mail').fill(email)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await expect(page.getByText(`We sent a message to ${email}.`)).toBeVisible()
+  await openPrintedLink(page, email, 1, tlsServer.url)
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Create account' }).click()
   await page.waitForURL(`${tlsServer.url}/test/home`)

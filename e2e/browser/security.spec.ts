@@ -3,8 +3,8 @@ import { expect, expectAccessible, fillSignIn, readSetting, test } from '#e2e/br
 import { signOut } from '#e2e/browser/merchant.ts'
 import { openPerson } from '#e2e/browser/person.ts'
 import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
 import { beginAuthenticator, confirmAuthenticator } from '#lib/services/people/authenticator.ts'
+import { openSessionId } from '#lib/testing/member.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 
 const SECURITY_PATH = '/test/settings/security'
@@ -136,7 +136,7 @@ test.describe('on a phone, in English', () => {
     context,
   }) => {
     const { id, email, password } = await openPerson(context)
-    const owner = { id, email, name: email, locale: 'en', sessionId: newId() }
+    const owner = { id, email, name: email, locale: 'en', sessionId: await openSessionId(id) }
     const { secret } = await beginAuthenticator(owner)
     const [firstCode = ''] = (await confirmAuthenticator(owner, generateTotp(secret))) ?? []
     // Stores that only an old code was used, so that the current code is unused.

@@ -5,6 +5,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
 
 test.use({ locale: 'pt-BR' })
 
@@ -79,7 +80,9 @@ test('an owner confirms a token whose creator has lost its permissions', async (
 }) => {
   const shop = await openShop(context)
   const email = `dev-${newId()}@troco.example`
-  const { id } = await db().user.create({ data: { id: newId(), email, name: 'Davi Dev' } })
+  const { id } = await db().user.create({
+    data: { id: newId(), email, name: 'Davi Dev', ...VERIFIED },
+  })
   const member = { accountId: shop.id, userId: id, role: 'developer' }
   await db().membership.create({ data: member })
   const request = { accountId: shop.id, mode: 'test' as const, name: 'ERP' }

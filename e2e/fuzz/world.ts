@@ -8,6 +8,7 @@ import type { ApiProcess } from '#lib/testing/api-process.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import { pageHeaders, personHeaders } from '#lib/testing/member.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
 
 export type HeaderLines = [name: string, value: string][]
 
@@ -112,7 +113,12 @@ async function makeSpareTokens(accountId: string): Promise<string[]> {
 
 async function makeSpareMembers(accountId: string): Promise<string[]> {
   const ids = Array.from({ length: ENDPOINT_COUNT }, () => newId())
-  const users = ids.map(id => ({ id, email: `spare-${id}@troco.example`, name: 'spare' }))
+  const users = ids.map(id => ({
+    id,
+    email: `spare-${id}@troco.example`,
+    name: 'spare',
+    ...VERIFIED,
+  }))
   await db().user.createMany({ data: users })
   const role = 'viewer'
   await db().membership.createMany({ data: ids.map(userId => ({ accountId, userId, role })) })
@@ -150,7 +156,7 @@ function makePoster(url: string, token: string) {
 async function signInPerson(isAdmin: boolean): Promise<HeaderLines> {
   const id = newId()
   const email = `fuzz-${id}@troco.example`
-  await db().user.create({ data: { id, email, name: 'Fuzz', isAdmin } })
+  await db().user.create({ data: { id, email, name: 'Fuzz', isAdmin, ...VERIFIED } })
   return Object.entries(personHeaders(await openSession(id, { ip: null, userAgent: null })))
 }
 

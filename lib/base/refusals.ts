@@ -107,6 +107,11 @@ const REFUSAL_TABLE = {
     message: 'This invitation is for another e-mail address',
     audience: 'pages',
   },
+  email_unverified: {
+    status: 403,
+    message: 'Confirm your e-mail address first: open the link that was mailed to it',
+    audience: 'pages',
+  },
   sign_up_closed: { status: 403, message: callerMessage, audience: 'pages' },
   account_not_found: { status: 404, message: 'Account not found', audience: 'pages' },
   endpoint_not_found: { status: 404, message: 'Endpoint not found', audience: 'pages' },

@@ -6,7 +6,6 @@ import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { createFront } from '#lib/edge/server/front.ts'
-import { createAccount } from '#lib/rooms/accounts/create.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
@@ -18,13 +17,14 @@ import { CANARY } from '#lib/testing/canary.ts'
 import { makeDatabase, runAsOwner } from '#lib/testing/database.ts'
 import { validateResponses } from '#lib/testing/response-validator.ts'
 import type { Document } from '#lib/testing/strict-validator.ts'
+import { openAccountWithOwner } from '#lib/testing/verified.ts'
 
 export { CANARY, makeDatabase, runAsOwner }
 
 const ACTOR = { type: 'system' } as const
 
 export function makeMerchant(name = 'Padaria do Teste'): Promise<Account> {
-  return createAccount({ name, ownerEmail: `owner-${newId()}@troco.example` }, ACTOR)
+  return openAccountWithOwner(name)
 }
 
 export async function makeToken(

@@ -44,6 +44,7 @@ export const REACT_FOLDERS = [
 export const TABLE_OWNERS: Record<string, string> = {
   accounts: 'rooms/accounts',
   memberships: 'rooms/accounts',
+  pending_memberships: 'rooms/accounts',
   invitations: 'rooms/accounts',
   users: 'services/people',
   user_sessions: 'services/people',

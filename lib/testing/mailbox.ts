@@ -15,10 +15,11 @@ export async function findMailedLink(email: string): Promise<string> {
   return extractLink((await mailsTo(email)).at(-1), email)
 }
 
-/** Returns the link in the newest mail to this address that a local installation logged. */
-export function findPrintedLink(email: string, logFile: string): string {
+/** Returns the link in the newest mail, or in the `nth`, to this address that was logged. */
+export function findPrintedLink(email: string, logFile: string, nth?: number): string {
   const lines = readFileSync(logFile, 'utf8').split('\n')
-  const line = lines.findLast(one => one.includes(`"to":"${email}"`))
+  const mails = lines.filter(one => one.includes(`"to":"${email}"`))
+  const line = mails.at(nth === undefined ? -1 : nth - 1)
   return extractLink(line ? (JSON.parse(line) as Mail) : undefined, email)
 }
 

@@ -9,13 +9,21 @@ import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
 import type { AccountlessOperation } from '#lib/testing/route-table.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
 
 /** Creates a member with this role and a session. Returns the secret of the session. */
 export async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
   const email = `member-${newId()}@troco.example`
-  const user = await db().user.create({ data: { id: newId(), email, name: email } })
+  const user = await db().user.create({ data: { id: newId(), email, name: email, ...VERIFIED } })
   await db().membership.create({ data: { accountId, userId: user.id, role } })
   return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
+}
+
+/** Returns the id of a new session. */
+export async function openSessionId(userId: string): Promise<string> {
+  const secret = await openSession(userId, { ip: null, userAgent: 'a browser' })
+  const where = { secretHash: hashSecret(secret) }
+  return (await db().userSession.findUniqueOrThrow({ where })).id
 }
 
 export function pageHeaders(secret: string, accountId: string, mode = 'test') {
@@ -42,7 +50,9 @@ export async function signInAdmin(): Promise<string> {
 /** Creates a user without an account, optionally an admin, and a session. */
 export async function signInWithoutAccount(isAdmin = false): Promise<string> {
   const email = `alone-${newId()}@troco.example`
-  const user = await db().user.create({ data: { id: newId(), email, name: email, isAdmin } })
+  const user = await db().user.create({
+    data: { id: newId(), email, name: email, isAdmin, ...VERIFIED },
+  })
   return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
 }
 

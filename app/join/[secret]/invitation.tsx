@@ -1,8 +1,9 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { JoinButton } from '#app/join/[secret]/join-button.tsx'
+import { MailRequest } from '#app/join/[secret]/mail-request.tsx'
 import { NewcomerForm } from '#app/join/[secret]/newcomer-form.tsx'
-import { OpenAccountForm, SignUpForm } from '#components/join/open-account.tsx'
+import { OpenAccountForm } from '#components/join/open-account.tsx'
 import { SignOutButton } from '#components/nav/sign-out.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 
@@ -14,6 +15,8 @@ interface InvitationProps {
   signedInEmail: string | null
   /** Whether the invited e-mail already belongs to a user. */
   isRegistered: boolean
+  /** Whether this is the link that was mailed, which proves the e-mail. */
+  isMailed: boolean
 }
 
 export function Invitation({
@@ -22,6 +25,7 @@ export function Invitation({
   hasAccount,
   signedInEmail,
   isRegistered,
+  isMailed,
 }: InvitationProps) {
   const t = useTranslations('join')
   const joinPath = `/join/${secret}`
@@ -37,10 +41,12 @@ export function Invitation({
       </div>
     )
   }
-  if (isRegistered) {
+  if (isRegistered || !isMailed) {
     return (
       <div className="grid gap-4">
-        <p className="break-words">{t('known', { email })}</p>
+        <p className="break-words">
+          {isMailed ? t('known', { email }) : t('needsMail', { email })}
+        </p>
         <Link
           href={`/login?next=${encodeURIComponent(joinPath)}`}
           prefetch={false}
@@ -48,12 +54,9 @@ export function Invitation({
         >
           {t('signIn')}
         </Link>
+        {isMailed ? null : <MailRequest secret={secret} email={email} />}
       </div>
     )
   }
-  return hasAccount ? (
-    <NewcomerForm secret={secret} email={email} />
-  ) : (
-    <SignUpForm invitation={{ secret, email }} />
-  )
+  return <NewcomerForm secret={secret} email={email} isOpening={!hasAccount} />
 }

@@ -4,19 +4,29 @@ import { useTranslations } from 'next-intl'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { anonymousApi, signInToAccount } from '#components/join/enter.ts'
+import { AccountNameField } from '#components/join/open-account.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { newcomerRequest } from '#lib/rooms/accounts/schema.ts'
 
-export function NewcomerForm({ secret, email }: { secret: string; email: string }) {
+interface NewcomerFormProps {
+  secret: string
+  email: string
+  /** Whether the invitation opens an account. */
+  isOpening: boolean
+}
+
+export function NewcomerForm({ secret, email, isOpening }: NewcomerFormProps) {
   const t = useTranslations('join')
+  const words = useTranslations('signUp')
   const { problems, failure, isBusy, props } = useForm({
-    schema: newcomerRequest,
+    schema: isOpening ? newcomerRequest.required({ account_name: true }) : newcomerRequest,
     read: data => ({
       secret,
       full_name: String(data.get('full_name')).trim() || undefined,
       password: data.get('password') || undefined,
+      account_name: String(data.get('account_name') ?? '').trim() || undefined,
     }),
     send: async body => {
       const response = await anonymousApi.send<{ data: { account_id: string } }>(
@@ -32,6 +42,7 @@ export function NewcomerForm({ secret, email }: { secret: string; email: string 
   return (
     <form {...props} method="post" className="grid gap-5">
       <Problem error={failure} />
+      {isOpening ? <AccountNameField problem={problems.account_name} /> : null}
       <Field
         label={t('email')}
         name="email"
@@ -49,7 +60,7 @@ export function NewcomerForm({ secret, email }: { secret: string; email: string 
       />
       <NewPasswordField label={t('password')} problem={problems.password} />
       <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
-        {isBusy ? t('busy') : t('join')}
+        {isBusy ? t('busy') : isOpening ? words('open') : t('join')}
       </Button>
     </form>
   )

@@ -23,12 +23,12 @@ export default async function JoinPage({ params }: { params: Promise<{ secret: s
   if (invitation.state !== 'open') return <EndedInvitation reason={invitation.state} />
   if (invitation.account === null && env().SIGNUPS === 'closed')
     return <EndedInvitation reason="closed" />
-  const { account, email, isKnown } = invitation
+  const { account, email, isKnown, isMailed } = invitation
   return (
     <ClientMessages namespaces={['join', 'signUp', 'newPassword']}>
       <InvitationPage invitation={invitation}>
         <Invitation
-          {...{ secret, email, isRegistered: isKnown }}
+          {...{ secret, email, isMailed, isRegistered: isKnown }}
           hasAccount={account !== null}
           signedInEmail={user?.email ?? null}
         />

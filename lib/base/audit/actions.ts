@@ -29,6 +29,7 @@ export const ACTIONS = [
   'user.authenticator_added',
   'user.authenticator_removed',
   'user.created',
+  'user.email_verified',
   'user.openid_linked',
   'user.passkey_added',
   'user.passkey_removed',

@@ -11,8 +11,17 @@ import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts
 
 export { currentUser }
 
-/** Guards pages of signed-in users: a visitor signs in first and then returns to the page. */
+/**
+ * Guards pages of signed-in users: a visitor signs in first and then returns to the page. A user who
+ * has not proven the e-mail does so first, except staff, who must reach the mail server's check.
+ */
 export async function requireUser(): Promise<SessionUser> {
+  const user = await requireSession()
+  return user.isEmailVerified || user.isAdmin ? user : redirect('/verify')
+}
+
+/** Guards the pages that prove an e-mail. */
+export async function requireSession(): Promise<SessionUser> {
   const user = await currentUser()
   if (user) return user
   const { pathname, searchParams } = new URL(

@@ -1,5 +1,5 @@
 import NextAuth from 'next-auth'
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -8,13 +8,19 @@ import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { OPENID_PROVIDER_ID } from '#lib/edge/session/openid.ts'
 import { authOptions } from '#lib/edge/session/options.ts'
 import { readSession } from '#lib/edge/session/read.ts'
+import type { SessionUser } from '#lib/edge/session/schema.ts'
+import { admitPending } from '#lib/rooms/accounts/admit.ts'
+import { requestOpenidLink } from '#lib/services/people/openid.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
+import { makeMerchant } from '#lib/testing/fixtures.ts'
+import { mailsTo } from '#lib/testing/mailbox.ts'
 import {
   OPENID_CLIENT,
   openOpenidProvider,
   type ProviderClaims,
 } from '#lib/testing/openid-provider.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
 
 // Next provides headers and cookies only during a request; this map is the browser's cookie jar.
 const cookieJar = vi.hoisted(() => new Map<string, string>())
@@ -129,11 +135,13 @@ test("a known, verified e-mail signs in and links the user to the provider's sub
   })
   const records = await db().auditRecord.findMany({ where: { target: id }, orderBy: { id: 'asc' } })
   expect(records.map(({ action }) => action)).toEqual([
+    'user.email_verified',
     'user.openid_linked',
     'user.signed_in',
     'user.signed_in',
   ])
-  expect(records[1]?.after).toEqual({ by: 'oidc' })
+  expect(records[0]?.after).toEqual({ by: 'openid' })
+  expect(records[2]?.after).toEqual({ by: 'oidc' })
 })
 
 test('each sign-in opens a new session and ends the previous one of this browser', async () => {
@@ -194,7 +202,9 @@ test('a disabled user cannot sign in, linked or not', async () => {
 test('a second factor is required after OpenID too; its challenge is in a cookie, not in the URL', async () => {
   const key = { credentialId: newId(), publicKey: new Uint8Array(1), counter: 0n, name: 'key' }
   await db().passkey.create({ data: { id: newId(), userId: id, ...key } })
-  const result = await signInThroughProvider({ sub: newId(), email, email_verified: true })
+  const oidcSubject = `${provider.issuer}|${id}`
+  await db().user.update({ where: { id }, data: { oidcSubject } })
+  const result = await signInThroughProvider({ sub: id, email, email_verified: true })
   expect(result).toEqual({ redirect: '/login?next=%2Ftest%2Fcharges', userId: null })
   const step = JSON.parse(cookieJar.get(cookieNames().step) ?? '{}')
   expect(step).toEqual({ challenge: expect.stringMatching(/^[\w-]{43}$/), methods: ['passkey'] })
@@ -236,24 +246,138 @@ test('a sign-in started in another browser cannot be completed in this one', asy
   }
 })
 
-test('the first OpenID sign-in ends the sessions and password set by an earlier sign-up', async () => {
-  const passwordHash = await hashPassword('a password of somebody else')
-  await db().user.update({ where: { id }, data: { passwordHash } })
-  const secret = await openSession(id, { ip: null, userAgent: null })
-  const claims = { sub: newId(), email, email_verified: true }
-  expect(await signInThroughProvider(claims)).toMatchObject({ userId: id })
-  expect(await readSession(secret)).toBeNull()
-  const attempt = { email, address: null }
-  expect(await authenticateByPassword(attempt, 'a password of somebody else')).toBeNull()
-  await db().user.update({ where: { id }, data: { passwordHash } })
-  await signInThroughProvider(claims)
-  expect(await authenticateByPassword(attempt, 'a password of somebody else')).not.toBeNull()
+describe('an e-mail that was never proven', () => {
+  test('loses every credential and session at its first OpenID sign-in, and its owner stays in', async () => {
+    const passwordHash = await hashPassword('a password of somebody else')
+    await db().user.update({ where: { id }, data: { passwordHash } })
+    const key = { credentialId: newId(), publicKey: new Uint8Array(1), counter: 0n, name: 'key' }
+    await db().passkey.create({ data: { id: newId(), userId: id, ...key } })
+    const app = { userId: id, sealed: new Uint8Array(), confirmedAt: new Date() }
+    await db().authenticator.create({ data: app })
+    await db().recoveryCode.create({ data: { userId: id, hash: new Uint8Array(32) } })
+    const { id: accountId } = await makeMerchant()
+    await db().pendingMembership.create({ data: { accountId, userId: id, role: 'finance' } })
+    const proved = new Date()
+    const secret = await openSession(id, { ip: null, userAgent: null })
+    const claims = { sub: newId(), email, email_verified: true }
+    expect(await signInThroughProvider(claims)).toMatchObject({ userId: id })
+    expect(await readSession(secret)).toBeNull()
+    const attempt = { email, address: null }
+    expect(await authenticateByPassword(attempt, 'a password of somebody else')).toBeNull()
+    // A sign-in that began before, with the old password, ends as well.
+    await expect(openSession(id, { ip: null, userAgent: null }, proved)).rejects.toThrow()
+    const where = { where: { userId: id } }
+    expect(await db().passkey.count(where)).toBe(0)
+    expect(await db().authenticator.count(where)).toBe(0)
+    expect(await db().recoveryCode.count(where)).toBe(0)
+    expect(await db().membership.findMany(where)).toMatchObject([{ accountId, role: 'finance' }])
+    expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({
+      emailVerifiedBy: 'openid',
+      isEmailVerified: true,
+    })
+    // Later sign-ins remove nothing.
+    await db().user.update({ where: { id }, data: { passwordHash } })
+    await signInThroughProvider(claims)
+    expect(await authenticateByPassword(attempt, 'a password of somebody else')).not.toBeNull()
+  })
+
+  test('is not linked to a provider that does not confirm it', async () => {
+    const { id: accountId } = await makeMerchant()
+    await db().pendingMembership.create({ data: { accountId, userId: id, role: 'owner' } })
+    for (const email_verified of [false, 'true', 1, undefined]) {
+      await signInThroughProvider({ sub: newId(), email, email_verified })
+    }
+    expect(await subjectOf(id)).toBeNull()
+    expect(await db().membership.count({ where: { userId: id } })).toBe(0)
+  })
+})
+
+describe('a proven e-mail', () => {
+  let session: string
+  beforeEach(async () => {
+    const passwordHash = await hashPassword('four words nobody expects')
+    await db().user.update({ where: { id }, data: { ...VERIFIED, passwordHash } })
+    session = await openSession(id, { ip: null, userAgent: null })
+  })
+  const claims = () => ({ sub: newId(), email, email_verified: true })
+  const signedIn = async () => ({ ...((await readSession(session)) as SessionUser) })
+
+  test('is linked by no sign-in, whoever is at the provider', async () => {
+    const refused = { redirect: '/login?problem=unlinked', userId: null }
+    expect(await signInThroughProvider(claims())).toEqual(refused)
+    // Nor by a sign-in while its user is signed in, without the request from the settings.
+    cookieJar.clear()
+    cookieJar.set(cookieNames().session, session)
+    expect((await signInThroughProvider(claims())).redirect).toBe('/login?problem=unlinked')
+    expect(await subjectOf(id)).toBeNull()
+    expect(await readSession(session)).not.toBeNull()
+  })
+
+  test('is linked from the session that requested it, changes no credential, and is mailed', async () => {
+    const key = { credentialId: newId(), publicKey: new Uint8Array(1), counter: 0n, name: 'key' }
+    await db().passkey.create({ data: { id: newId(), userId: id, ...key } })
+    const before = await db().user.findUniqueOrThrow({ where: { id } })
+    await requestOpenidLink(await signedIn())
+    cookieJar.set(cookieNames().session, session)
+    const linking = claims()
+    const { redirect, userId } = await signInThroughProvider(linking)
+    expect([redirect, userId]).toEqual(['/test/settings/security?openid=linked', id])
+    const after = await db().user.findUniqueOrThrow({ where: { id } })
+    expect(after.oidcSubject).toBe(`${provider.issuer}|${linking.sub}`)
+    expect([after.passwordHash, after.passwordChangedAt]).toEqual([
+      before.passwordHash,
+      before.passwordChangedAt,
+    ])
+    expect(await db().passkey.count({ where: { userId: id } })).toBe(1)
+    expect(await readSession(session)).not.toBeNull()
+    expect((await mailsTo(email)).at(-1)?.text).toContain(env().OIDC_NAME)
+    await db().passkey.deleteMany({ where: { userId: id } })
+    cookieJar.clear()
+    expect(await signInThroughProvider(linking)).toMatchObject({ userId: id })
+  })
+
+  test.each([
+    ['another e-mail', { email: 'other@troco.example' }],
+    ['an unconfirmed e-mail', { email_verified: false }],
+    ['an e-mail that only other foldings make equal', { folds: true }],
+  ])('is not linked to %s', async (_, change) => {
+    const other = 'folds' in change ? { email: `\u00A0${email}` } : change
+    await requestOpenidLink(await signedIn())
+    cookieJar.set(cookieNames().session, session)
+    const { redirect } = await signInThroughProvider({ ...claims(), ...other })
+    expect(redirect).toBe('/test/settings/security?openid=refused')
+    expect(await subjectOf(id)).toBeNull()
+  })
+
+  test('is not linked from another session than the one that asked, nor twice', async () => {
+    await requestOpenidLink(await signedIn())
+    cookieJar.set(cookieNames().session, await openSession(id, { ip: null, userAgent: null }))
+    expect((await signInThroughProvider(claims())).redirect).toBe('/login?problem=unlinked')
+    cookieJar.set(cookieNames().session, session)
+    expect((await signInThroughProvider(claims())).redirect).toContain('openid=linked')
+    await requestOpenidLink(await signedIn())
+    expect((await signInThroughProvider(claims())).redirect).toContain('openid=refused')
+  })
+
+  test('is not linked to a subject of somebody else', async () => {
+    const sub = newId()
+    const oidcSubject = `${provider.issuer}|${sub}`
+    const other = { id: newId(), email: `rui-${newId()}@troco.example`, name: 'Rui', oidcSubject }
+    await db().user.create({ data: { ...other, ...VERIFIED } })
+    await requestOpenidLink(await signedIn())
+    cookieJar.set(cookieNames().session, session)
+    const { redirect } = await signInThroughProvider({ sub, email, email_verified: true })
+    expect(redirect).toContain('openid=refused')
+    expect(await subjectOf(id)).toBeNull()
+  })
 })
 
 test('five concurrent first sign-ins link the user once', async () => {
   const { findByOpenid } = await import('#lib/services/people/openid.ts')
   const claims = { iss: provider.issuer, sub: newId(), email, email_verified: true }
-  const found = await Promise.all(Array.from({ length: 5 }, () => findByOpenid(claims)))
+  const found = await Promise.all(
+    Array.from({ length: 5 }, () => findByOpenid(claims, admitPending)),
+  )
   expect(found).toEqual(found.map(() => ({ userId: id })))
   const where = { action: 'user.openid_linked', target: id }
   expect(await db().auditRecord.count({ where })).toBe(1)

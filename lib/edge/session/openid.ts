@@ -5,10 +5,12 @@ import { env } from '#lib/base/env.ts'
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
 import { withLogContext } from '#lib/base/log.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
+import { readSession } from '#lib/edge/session/read.ts'
 import { openSecondFactorChallenge, type SecondStep } from '#lib/edge/session/second-step.ts'
+import { admitPending } from '#lib/rooms/accounts/admit.ts'
 import { readChallenge } from '#lib/services/people/challenge.ts'
 import { completeSignIn } from '#lib/services/people/complete-sign-in.ts'
-import { type Claims, findByOpenid } from '#lib/services/people/openid.ts'
+import { type Claims, findByOpenid, linkOpenid } from '#lib/services/people/openid.ts'
 
 /** Id of the provider in URLs, for example in its callback URL. */
 export const OPENID_PROVIDER_ID = 'openid'
@@ -62,7 +64,7 @@ export function openidCallbacks(): Pick<CallbacksOptions, 'signIn' | 'jwt'> {
       userId = outcome.userId
       return outcome.path ?? true
     },
-    jwt: async ({ token }) => (userId ? { ...token, sub: userId } : token),
+    jwt: async ({ token }) => (userId ? { ...token, sub: userId, provedAt: Date.now() } : token),
   }
 }
 
@@ -71,12 +73,24 @@ async function resolveSignIn(claims: Claims): Promise<{ userId?: string; path?: 
   const isFromIssuer =
     typeof claims.iss === 'string' &&
     trimSlashes(claims.iss) === trimSlashes(env().OIDC_ISSUER ?? '')
-  const found = isFromIssuer ? await findByOpenid(claims) : ({ refusal: 'unknown' } as const)
+  const linkPath = isFromIssuer ? await completeLink(claims) : null
+  if (linkPath) return { path: linkPath }
+  const found = isFromIssuer
+    ? await findByOpenid(claims, admitPending)
+    : ({ refusal: 'unknown' } as const)
   if ('refusal' in found) return { path: `/login?problem=${found.refusal}` }
   const step = await openSecondFactorChallenge(found.userId)
   if (step) return { path: await storeStep(step) }
   const person = await completeSignIn(found.userId, 'oidc')
   return person ? { userId: person.id } : { path: '/login?problem=unknown' }
+}
+
+/** Links the provider if the session of this browser requested it. Returns the page to open. */
+async function completeLink(claims: Claims): Promise<string | null> {
+  const secret = (await cookies()).get(cookieNames().session)?.value
+  const user = secret ? await readSession(secret) : null
+  const outcome = user && (await linkOpenid(user, claims))
+  return outcome && `/test/settings/security?openid=${outcome}`
 }
 
 /** Stores the step in a cookie, because URLs are logged and remain in the browser's history. */

@@ -18,6 +18,8 @@ declare module 'next-auth/jwt' {
   interface JWT {
     /** Value of the session cookie; set once the session is stored. */
     secret?: string
+    /** Time of a proof by OpenID, which may have removed all credentials just before. */
+    provedAt?: number
   }
 }
 
@@ -89,7 +91,8 @@ async function ensureSession(token: JWT | undefined, beganAt: Date): Promise<str
     ip: requestHeaders.get(ADDRESS_HEADER),
     userAgent: requestHeaders.get('user-agent'),
   }
-  const secret = await openSession(token.sub, caller, beganAt)
+  const provedAt = token.provedAt ? new Date(token.provedAt) : beganAt
+  const secret = await openSession(token.sub, caller, provedAt)
   const { name, value, ...options } = addDeviceMark(
     token.sub,
     readDeviceMarks(cookieStore),

@@ -15,7 +15,10 @@ const CALLER = { ip: '203.0.113.9', userAgent: 'a browser' }
 async function makeUser() {
   const email = `ana-${newId()}@troco.example`
   const passwordHash = await hashPassword(PASSWORD)
-  const { id } = await registerUser({ email, passwordHash, isAdmin: false }, { type: 'system' })
+  const { id } = await registerUser(
+    { email, passwordHash, isAdmin: false, verifiedBy: 'operator' },
+    { type: 'system' },
+  )
   return { id, email }
 }
 
@@ -37,7 +40,7 @@ test("a session returns its user and the user's accounts", async () => {
   const preferences = { locale: null, theme: null }
   const sessionId = expect.stringMatching(/^[0-9a-f-]{36}$/)
   const proof = { sessionId, provedAgoS: 0, hasSecondFactor: false }
-  const person = { id, email, name: email, isAdmin: false }
+  const person = { id, email, isEmailVerified: true, name: email, isAdmin: false }
   expect(user).toEqual({ ...person, ...proof, ...preferences, accounts })
 })
 

@@ -20,7 +20,7 @@ export async function readSession(secret: string, recordsUse = true): Promise<Se
       UPDATE user_sessions s SET last_used_at = now() FROM session
       WHERE ${recordsUse} AND s.id = session.id AND s.last_used_at < now() - interval '1 minute'
     )
-    SELECT u.id, u.email, u.name, u.is_admin AS "isAdmin", u.locale, u.theme,
+    SELECT u.id, u.email, u.name, u.is_admin AS "isAdmin", u.is_email_verified AS "isEmailVerified", u.locale, u.theme,
       session.id AS "sessionId",
       extract(epoch FROM now() - session.proved_at)::int AS "provedAgoS",
       ${hasSecondFactor} AS "hasSecondFactor",

@@ -18,6 +18,8 @@ export interface SessionUser {
   provedAgoS: number
   hasSecondFactor: boolean
   email: string
+  /** Whether the e-mail is proven to be the user's; without it, the user is in no account. */
+  isEmailVerified: boolean
   name: string
   isAdmin: boolean
   /** Language chosen on any device; null before the first choice. */

@@ -22,6 +22,7 @@ import { hashPassword } from '#lib/services/people/password.ts'
 import { consumeCode } from '#lib/services/people/second-factor.ts'
 import { endSessionsOf, openSession } from '#lib/services/people/sessions.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { openSessionId } from '#lib/testing/member.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 
@@ -41,7 +42,7 @@ async function makeOwner(): Promise<FactorOwner> {
   const id = newId()
   const email = `ana-${id}@troco.example`
   await db().user.create({ data: { id, email, name: 'Ana', passwordHash } })
-  return { id, email, name: 'Ana', locale: null, sessionId: newId() }
+  return { id, email, name: 'Ana', locale: null, sessionId: await openSessionId(id) }
 }
 
 /** Creates a user with an authenticator app that has used none of the current codes. */

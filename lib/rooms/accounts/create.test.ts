@@ -4,6 +4,7 @@ import { newId } from '#lib/base/ids.ts'
 import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { registerUser } from '#lib/services/people/register.ts'
 import { expectBalancedLedger } from '#lib/testing/fixtures.ts'
+import { openAccountWithOwner } from '#lib/testing/verified.ts'
 
 const ACTOR = { type: 'command_line' } as const
 const newEmail = () => `owner-${newId()}@troco.example`
@@ -15,7 +16,7 @@ function auditOf(accountId: string) {
 describe('an account', () => {
   test('is created with owner, ledger accounts, event sequences, webhook secrets and audit record', async () => {
     const ownerEmail = newEmail()
-    const account = await createAccount({ name: '  Padaria  ', ownerEmail }, ACTOR)
+    const account = await openAccountWithOwner('  Padaria  ', ownerEmail)
     expect(account).toMatchObject({
       name: 'Padaria',
       city: 'BRASILIA',
@@ -34,7 +35,7 @@ describe('an account', () => {
     expect(await auditOf(account.id)).toMatchObject([
       {
         action: 'account.created',
-        actorType: 'command_line',
+        actorType: 'system',
         after: { name: 'Padaria', owner: membership?.userId },
       },
     ])
@@ -75,7 +76,7 @@ describe('an account', () => {
 
   test('may have an owner of other accounts, found by e-mail in any letter case', async () => {
     const ownerEmail = newEmail()
-    const first = await createAccount({ name: 'Uma', ownerEmail }, ACTOR)
+    const first = await openAccountWithOwner('Uma', ownerEmail)
     const second = await createAccount(
       { name: 'Outra', ownerEmail: ` ${ownerEmail.toUpperCase()} ` },
       ACTOR,

@@ -3,6 +3,7 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
+import { addMember } from '#lib/rooms/accounts/admit.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { openLedger } from '#lib/services/ledger/accounts.ts'
 import { findOrRegister } from '#lib/services/people/register.ts'
@@ -15,9 +16,12 @@ interface NewAccount {
   ownerPasswordHash?: string
 }
 
-export type OpenedAccount = Account & { isOwnerNew: boolean }
+export type OpenedAccount = Account & { isOwnerNew: boolean; isOwnerPending: boolean }
 
-/** Opens an account in one transaction. An existing user becomes owner and keeps their password. */
+/**
+ * Opens an account in one transaction. An existing user becomes owner and keeps their password; one
+ * who has not proven the e-mail address becomes owner at the proof. The account works at once.
+ */
 export function createAccount(newAccount: NewAccount, actor: Actor): Promise<OpenedAccount> {
   const name = newAccount.name.trim()
   if (!/^[^\p{Cc}]{1,255}$/u.test(name)) {
@@ -39,14 +43,15 @@ export async function addAccount(
   { name, status }: Pick<Account, 'name' | 'status'>,
   ownerId: string,
   actor: Actor,
-): Promise<Account> {
+): Promise<Account & { isOwnerPending: boolean }> {
   const account = await tx.account.create({
     data: { id: newId(), name, status, approvalNewKeys: true },
   })
-  await tx.membership.create({ data: { accountId: account.id, userId: ownerId, role: 'owner' } })
+  const owner = { accountId: account.id, userId: ownerId, role: 'owner', givenBy: null }
+  const isOwnerPending = !(await addMember(tx, owner))
   await openLedger(tx, account.id)
   await openWebhooks(tx, account.id)
   const after = { name, owner: ownerId, status }
   await recordAudit(tx, { actor, action: 'account.created', accountId: account.id, after })
-  return account as Account
+  return { ...(account as Account), isOwnerPending }
 }

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto'
 import { db, type Tx } from '#lib/base/db/client.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { INVITATION_DAYS } from '#lib/rooms/accounts/schema.ts'
@@ -13,17 +14,25 @@ interface NewInvitation {
   invitedBy: string
 }
 
-/** Revokes open invitations for the same e-mail. Returns the path of the new link. */
-export async function replaceInvitation(tx: Tx, row: NewInvitation): Promise<string> {
+interface InvitationPaths {
+  /** Shown to the inviter. It does not prove the mailbox of the invited user. */
+  path: string
+  /** Sent to the invited user, and shown to nobody else: opening it proves the mailbox. */
+  mailedPath: string
+}
+
+/** Revokes open invitations for the same e-mail. Returns the paths of the new links. */
+export async function replaceInvitation(tx: Tx, row: NewInvitation): Promise<InvitationPaths> {
   const { accountId, email } = row
   await tx.invitation.updateMany({
     where: { accountId, email, acceptedAt: null, revokedAt: null },
     data: { revokedAt: new Date() },
   })
-  const secret = newSecret()
+  const [secret, mailedSecret] = [newSecret(), newSecret()]
+  const hashes = { hash: hashSecret(secret), mailedHash: hashSecret(mailedSecret) }
   const expiresAt = new Date(Date.now() + INVITATION_DAYS * DAY_MS)
-  await tx.invitation.create({ data: { ...row, hash: hashSecret(secret), expiresAt } })
-  return `/join/${secret}`
+  await tx.invitation.create({ data: { ...row, ...hashes, expiresAt } })
+  return { path: `/join/${secret}`, mailedPath: `/join/${mailedSecret}` }
 }
 
 /** Returns the recipient of a mail, in the user's own language, else in `locale`. */
@@ -32,42 +41,53 @@ export async function recipientOf(tx: Tx, email: string, locale: string | null) 
   return { email, locale: user?.locale ?? locale }
 }
 
+/** Finds an invitation by the secret of either link; `isMailed` says by which. */
+export async function findBySecret(secret: string, tx: Tx = db()) {
+  const hash = hashSecret(secret)
+  const where = { OR: [{ hash }, { mailedHash: hash }] }
+  const invitation = await tx.invitation.findFirst({ where })
+  if (!invitation) return null
+  const { mailedHash } = invitation
+  return { ...invitation, isMailed: mailedHash !== null && timingSafeEqual(mailedHash, hash) }
+}
+
 interface AcceptedInvitation {
   accountId: string | null
   role: string
   invitedBy: string | null
+  isMailed: boolean
 }
 
 /** Accepts an open invitation for this e-mail. Of concurrent calls, only one succeeds. */
-export async function acceptInvitation(tx: Tx, secret: string, email: string) {
+export async function acceptInvitation(
+  tx: Tx,
+  secret: string,
+  email: string,
+): Promise<AcceptedInvitation> {
+  const hash = hashSecret(secret)
   const [accepted] = await tx.$queryRaw<AcceptedInvitation[]>`
     UPDATE invitations i SET accepted_at = now()
-    WHERE i.hash = ${hashSecret(secret)} AND i.email = ${email} AND i.accepted_at IS NULL
+    WHERE (i.hash = ${hash} OR i.mailed_hash = ${hash}) AND i.email = ${email}
+      AND i.accepted_at IS NULL
       AND i.revoked_at IS NULL AND i.expires_at > now() AND (i.account_id IS NULL
         OR EXISTS (SELECT FROM accounts a WHERE a.id = i.account_id AND a.status = 'active'))
-    RETURNING i.account_id AS "accountId", i.role, i.invited_by AS "invitedBy"`
+    RETURNING i.account_id AS "accountId", i.role, i.invited_by AS "invitedBy",
+      i.hash <> ${hash} AS "isMailed"`
   if (accepted) return accepted
-  const hash = hashSecret(secret)
-  const invitation = await tx.invitation.findUnique({ where: { hash }, include: { account: true } })
-  const isOpen =
-    invitation &&
-    !invitation.acceptedAt &&
-    !invitation.revokedAt &&
-    invitation.expiresAt > new Date()
+  const invitation = await findBySecret(secret, tx)
+  const isOpen = invitation && isInvitationOpen(invitation)
   if (!isOpen) throw invitationEnded()
-  if (invitation.email !== email) throw wrongRecipient()
+  if (invitation.email !== email) throw refuse('other_person')
   throw refuse('account_not_active')
 }
 
-/** Comes before other checks: a caller without invitation must learn nothing about the e-mail. */
-export async function requireRecipient(secret: string, email: string): Promise<void> {
-  const invitation = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
-  if (!invitation) throw invitationEnded()
-  if (invitation.email !== email) throw wrongRecipient()
-}
-
-function wrongRecipient(): TrocoError {
-  return refuse('other_person')
+export function isInvitationOpen(invitation: {
+  acceptedAt: Date | null
+  revokedAt: Date | null
+  expiresAt: Date
+}): boolean {
+  const { acceptedAt, revokedAt, expiresAt } = invitation
+  return !acceptedAt && !revokedAt && expiresAt > new Date()
 }
 
 export function invitationEnded(): TrocoError {

@@ -32,7 +32,7 @@ export function inviteMember(
     await requirePermission(tx, { accountId, userId: actor.id }, 'members:write')
     await refuseTooMany(tx, accountId, email)
     const row = { id: once?.id ?? newId(), accountId, email, role, invitedBy: actor.id }
-    const path = await replaceInvitation(tx, row)
+    const { path, mailedPath } = await replaceInvitation(tx, row)
     // Checked after `replaceInvitation`, which waits for a concurrent acceptance.
     if ((await tx.membership.count({ where: { accountId, user: { email } } })) > 0) {
       throw refuse('member_already')
@@ -41,7 +41,13 @@ export function inviteMember(
     await recordAudit(tx, { actor, action: 'member.invited', accountId, target, after: { role } })
     const { name: inviter, locale } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })
     const to = await recipientOf(tx, email, locale)
-    await queueMail(tx, to, { kind: 'invitation', account, inviter, role, path })
+    await queueMail(tx, to, {
+      kind: 'invitation',
+      account,
+      inviter,
+      role,
+      path: mailedPath,
+    })
     return { id: target, path }
   })
 }
@@ -54,10 +60,10 @@ export async function inviteMerchant(email: string, actor: Inviter): Promise<Cre
     // An advisory lock, because operator invitations have no account row to lock.
     await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('operator invites', 0))::text`
     const row = { id: newId(), accountId: null, email, role: 'owner', invitedBy: actor.id }
-    const path = await replaceInvitation(tx, row)
+    const { path, mailedPath } = await replaceInvitation(tx, row)
     await recordAudit(tx, { actor, action: 'merchant.invited', target: row.id })
     const { locale } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })
-    await queueMail(tx, await recipientOf(tx, email, locale), { kind: 'opening', path })
+    await queueMail(tx, await recipientOf(tx, email, locale), { kind: 'opening', path: mailedPath })
     return { id: row.id, path }
   })
 }

@@ -1,15 +1,17 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
-import { db, type Tx } from '#lib/base/db/client.ts'
+import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
+import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
-import { mailNewApprover } from '#lib/rooms/accounts/approval-rule.ts'
-import { acceptInvitation, invitationEnded } from '#lib/rooms/accounts/invitations.ts'
-import type { NewcomerRequest } from '#lib/rooms/accounts/schema.ts'
+import { addMember, admitPending } from '#lib/rooms/accounts/admit.ts'
+import { acceptInvitation, findBySecret, invitationEnded } from '#lib/rooms/accounts/invitations.ts'
+import { openAccountFor, requireSignUpAllowed } from '#lib/rooms/accounts/open.ts'
+import type { Account, NewcomerRequest } from '#lib/rooms/accounts/schema.ts'
 import { findVoucher } from '#lib/services/people/approvers.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
+import { proveEmail } from '#lib/services/people/prove-email.ts'
 import { addUser } from '#lib/services/people/register.ts'
-import { hashSecret } from '#lib/services/people/secret.ts'
 
 interface Person {
   id: string
@@ -22,37 +24,52 @@ interface JoinedAccount {
 }
 
 export function joinAccount(secret: string, person: Person): Promise<JoinedAccount> {
-  return transaction(tx => addMember(tx, secret, person))
+  return transaction(tx => acceptAsMember(tx, secret, person))
 }
 
-/** Registers a user with the invitation's e-mail and adds them as a member, or does neither. */
-export async function joinAsNewUser({ secret, full_name: name, password }: NewcomerRequest) {
-  const invitation = await db().invitation.findUnique({ where: { hash: hashSecret(secret) } })
-  if (!invitation?.accountId) throw invitationEnded()
-  const { email } = invitation
-  await requireGoodPassword(password, { email, name })
+/**
+ * Registers a user with the invitation's e-mail and adds them as a member, or does neither. Requires
+ * the mailed link, which proves the e-mail. An operator's invitation opens an account, `opened`.
+ */
+export async function joinAsNewUser({
+  secret,
+  full_name,
+  password,
+  account_name,
+}: NewcomerRequest) {
+  const invitation = await findBySecret(secret)
+  if (!invitation) throw invitationEnded()
+  const { email, isMailed } = invitation
+  if (!isMailed) throw refuse('email_unverified')
+  const isOpening = invitation.accountId === null
+  if (isOpening) requireSignUpAllowed({ secret })
+  if (isOpening && account_name === undefined) throw invalidInput('account_name', 'is required')
+  await requireGoodPassword(password, { email, name: full_name })
   const passwordHash = await hashPassword(password)
   const person = { id: newId(), email }
-  const joined = await transaction(async tx => {
-    const newUser = { ...person, name, passwordHash, isAdmin: false }
-    await addUser(tx, newUser, { type: 'user', id: person.id })
-    return addMember(tx, secret, person)
+  return transaction(async tx => {
+    const newUser = { ...person, name: full_name, passwordHash, isAdmin: false }
+    const actor = { type: 'user', id: person.id } as const
+    await addUser(tx, { ...newUser, verifiedBy: 'invitation' }, actor)
+    if (!isOpening) return { ...(await acceptAsMember(tx, secret, person)), email, opened: null }
+    const opened: Account = await openAccountFor(tx, person, {
+      account_name: account_name ?? '',
+      secret,
+    })
+    return { id: opened.id, role: 'owner', email, opened }
   })
-  return { ...joined, email }
 }
 
-async function addMember(
+async function acceptAsMember(
   tx: Tx,
   secret: string,
   { id: userId, email }: Person,
 ): Promise<JoinedAccount> {
-  const { accountId, role, invitedBy } = await acceptInvitation(tx, secret, email)
+  const { accountId, role, invitedBy, isMailed } = await acceptInvitation(tx, secret, email)
   if (accountId === null) throw invitationEnded()
-  const roleBy = invitedBy && (await findVoucher(tx, accountId, invitedBy))
-  const member = { accountId, userId, role, roleAt: new Date(), roleBy }
-  // An existing member's role does not change.
-  const added = await tx.membership.createMany({ data: member, skipDuplicates: true })
-  if (added.count > 0) await mailNewApprover(tx, accountId, { userId, role })
+  if (isMailed) await proveEmail(tx, userId, 'invitation', admitPending)
+  const givenBy = invitedBy && (await findVoucher(tx, accountId, invitedBy))
+  if (!(await addMember(tx, { accountId, userId, role, givenBy }))) throw refuse('email_unverified')
   const entry = { accountId, target: userId, after: { role } }
   await recordAudit(tx, { actor: { type: 'user', id: userId }, action: 'member.joined', ...entry })
   return { id: accountId, role }

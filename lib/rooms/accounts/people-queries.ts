@@ -39,18 +39,23 @@ export interface InvitationDetails {
   inviter: string | null
   /** inactive: the invitation is valid, but its account is not active. */
   state: 'open' | 'expired' | 'used' | 'revoked' | 'inactive'
+  /** Whether the link was mailed to the invited user; the other link is shown to the inviter. */
+  isMailed: boolean
+  /** Whether the e-mail can sign in; false for a shown link, whose owner must not learn it. */
   isKnown: boolean
 }
 
 export async function findInvitation(secret: string): Promise<InvitationDetails | null> {
+  const hash = hashSecret(secret)
   const [found] = await db().$queryRaw<InvitationDetails[]>`
     SELECT a.name AS account, i.role, i.email, u.name AS inviter,
       CASE WHEN i.accepted_at IS NOT NULL THEN 'used' WHEN i.revoked_at IS NOT NULL THEN 'revoked'
         WHEN i.expires_at <= now() THEN 'expired' WHEN a.status <> 'active' THEN 'inactive'
         ELSE 'open' END AS state,
-      EXISTS (SELECT FROM users k WHERE k.email = i.email) AS "isKnown"
+      i.hash <> ${hash} AS "isMailed",
+      i.hash <> ${hash} AND EXISTS (SELECT FROM users k WHERE k.email = i.email) AS "isKnown"
     FROM invitations i LEFT JOIN accounts a ON a.id = i.account_id
       LEFT JOIN users u ON u.id = i.invited_by
-    WHERE i.hash = ${hashSecret(secret)}`
+    WHERE i.hash = ${hash} OR i.mailed_hash = ${hash}`
   return found ?? null
 }

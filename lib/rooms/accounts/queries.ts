@@ -10,30 +10,29 @@ export interface ListedAccount extends Account {
   createdAt: Date
 }
 
-const withOwner = {
-  memberships: {
-    where: { role: 'owner' },
-    orderBy: { createdAt: 'asc' },
-    take: 1,
-    select: { user: { select: { email: true } } },
-  },
+const firstOwner = {
+  where: { role: 'owner' },
+  orderBy: { createdAt: 'asc' },
+  take: 1,
+  select: { user: { select: { email: true } } },
 } as const
+const withOwner = { memberships: firstOwner, pendingMembers: firstOwner } as const
 
 export async function listAccounts(): Promise<ListedAccount[]> {
   const rows = await db().account.findMany({ orderBy: { id: 'asc' }, include: withOwner })
-  return rows.map(({ memberships, ...account }) => ({
+  return rows.map(({ memberships, pendingMembers, ...account }) => ({
     ...(account as Account),
     createdAt: account.createdAt,
-    ownerEmail: memberships[0]?.user.email ?? null,
+    ownerEmail: (memberships[0] ?? pendingMembers[0])?.user.email ?? null,
   }))
 }
 
-/** Finds an account by id, or by a member's e-mail if that user belongs to only one account. */
+/** Finds an account by id, or by the e-mail of a member, also a pending one, of only one account. */
 export async function findAccount(idOrEmail: string): Promise<Account> {
-  const email = normalizeEmail(idOrEmail)
+  const member = { some: { user: { email: normalizeEmail(idOrEmail) ?? '' } } }
   const where = isUuid(idOrEmail)
     ? { id: idOrEmail }
-    : { memberships: { some: { user: { email: email ?? '' } } } }
+    : { OR: [{ memberships: member }, { pendingMembers: member }] }
   const found = await db().account.findMany({ where, take: 2 })
   if (found.length === 1) return found[0] as Account
   const message =

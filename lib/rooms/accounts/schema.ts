@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { normalizeEmail } from '#lib/base/email.ts'
 import { instant, must, openApiMeta, text, wholeCents } from '#lib/base/fields.ts'
+import { LOCALES } from '#lib/base/locale.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
 import { ROLES, type Role } from '#lib/services/people/roles.ts'
@@ -129,16 +130,27 @@ export const openingRequest = z.object({ email: personEmail })
 
 export const joinRequest = z.object({ secret })
 
-export const newcomerRequest = z.object({ secret, full_name: personName, password: newPassword })
+/** `account_name`: required with an operator's invitation, which opens an account. */
+export const newcomerRequest = z.object({
+  secret,
+  full_name: personName,
+  password: newPassword,
+  account_name: printable(100).optional(),
+})
 export type NewcomerRequest = z.infer<typeof newcomerRequest>
 
 /** Request for another account. `secret`: operator's invitation, optional if sign-up is open. */
 export const accountRequest = z.object({ account_name: printable(100), secret: secret.optional() })
 export type AccountRequest = z.infer<typeof accountRequest>
 
-export const signUpRequest = accountRequest.extend({
+/** `locale`: language of the mail to an e-mail that is not registered. */
+export const signUpRequest = z.object({
+  account_name: printable(100),
   full_name: personName,
   email: personEmail,
-  password: newPassword,
+  locale: z.enum(LOCALES, must(`be ${LOCALES.join(' or ')}`)).optional(),
 })
 export type SignUpRequest = z.infer<typeof signUpRequest>
+
+export const signUpConfirmation = z.object({ secret, password: newPassword })
+export type SignUpConfirmation = z.infer<typeof signUpConfirmation>

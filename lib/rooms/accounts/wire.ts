@@ -37,3 +37,6 @@ export const JoinedAsNew = z.object({ data: Joined.shape.data.extend({ email: z.
 export const AccountOpened = z.object({
   data: z.object({ account_id: z.uuid(), status: z.enum(ACCOUNT_STATUSES) }),
 })
+export const SignedUp = z.object({
+  data: AccountOpened.shape.data.extend({ email: z.string() }),
+})

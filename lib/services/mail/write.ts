@@ -10,10 +10,14 @@ type Role = keyof MailTexts['mailRole']
 export type Message =
   | { kind: 'invitation'; account: string; inviter: string; role: Role; path: string }
   | { kind: 'opening'; path: string }
+  | { kind: 'signUp'; path: string }
+  | { kind: 'alreadyRegistered' }
+  | { kind: 'emailLink'; path: string }
   | { kind: 'passwordReset'; path: string }
   | { kind: 'passwordChanged'; at: Date; ip: string | null }
   | { kind: 'secondFactorChanged'; at: Date; ip: string | null; change: Change }
   | { kind: 'wrongCodes'; at: Date; ip: string | null; count: string }
+  | { kind: 'openidLinked'; at: Date; ip: string | null; provider: string }
   | { kind: 'roleChanged'; account: string; role: Role }
   | { kind: 'memberRemoved'; account: string }
   | {
@@ -54,13 +58,19 @@ export interface Mail {
 const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = {
   passwordChanged: '/reset',
   wrongCodes: '/reset',
+  openidLinked: '/reset',
 }
 
 export function writeMail({ email, locale }: Recipient, message: Message): Mail {
   const language = LOCALES.find(candidate => candidate === locale) ?? 'pt-BR'
   const texts = MAIL_WORDS[language]
   const path = 'path' in message ? message.path : (DEFAULT_PATHS[message.kind] ?? '/login')
-  const values: Record<string, string> = { link: env().PUBLIC_URL + path, ip: '?' }
+  const { PUBLIC_URL } = env()
+  const values: Record<string, string> = {
+    link: PUBLIC_URL + path,
+    resetLink: `${PUBLIC_URL}/reset`,
+    ip: '?',
+  }
   for (const [name, value] of Object.entries(message)) {
     if (value instanceof Date) {
       values[name] = value.toLocaleString(language, { timeZone: 'America/Sao_Paulo' })

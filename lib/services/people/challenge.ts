@@ -6,6 +6,9 @@ const KINDS = {
   passkey: { lifetimeS: 300, attemptsMax: 1 },
   new_passkey: { lifetimeS: 300, attemptsMax: 1 },
   password_reset: { lifetimeS: 3_600, attemptsMax: 20 },
+  sign_up: { lifetimeS: 86_400, attemptsMax: 20 },
+  email: { lifetimeS: 3_600, attemptsMax: 20 },
+  openid: { lifetimeS: 300, attemptsMax: 1 },
 } as const
 type Kind = keyof typeof KINDS
 

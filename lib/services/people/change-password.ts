@@ -14,7 +14,7 @@ import {
   verifyPassword,
 } from '#lib/services/people/password.ts'
 import type { PasswordChange } from '#lib/services/people/schema.ts'
-import { endSessionsOf } from '#lib/services/people/sessions.ts'
+import { endSessionsOf, requireActiveSession } from '#lib/services/people/sessions.ts'
 import { requireWithinLimit, uncountAttempt } from '#lib/services/people/throttle.ts'
 
 interface PasswordOwner {
@@ -45,6 +45,7 @@ export async function changePassword(user: PasswordOwner, change: PasswordChange
       data: { passwordHash: hash, passwordChangedAt: new Date() },
     })
     if (count === 0) throw invalidInput('current', 'has just been changed: enter the new password')
+    await requireActiveSession(tx, user.sessionId)
     await endSessionsOf(tx, user.id, user.sessionId)
     await finishPasswordChange(tx, user.id, 'user.password_changed')
   })

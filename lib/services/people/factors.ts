@@ -7,7 +7,7 @@ import { queueMail } from '#lib/services/mail/queue.ts'
 import type { Message } from '#lib/services/mail/write.ts'
 import { makeRecoveryCodes } from '#lib/services/people/recovery-codes.ts'
 import type { Factor, Factors } from '#lib/services/people/schema.ts'
-import { endSessionsOf } from '#lib/services/people/sessions.ts'
+import { endSessionsOf, requireActiveSession } from '#lib/services/people/sessions.ts'
 
 /** User whose factors change. Of the user's sessions, only `sessionId` stays open. */
 export interface FactorOwner {
@@ -96,6 +96,8 @@ export function changeFactor(
   return transaction(async tx => {
     // Locks the user: otherwise two concurrent changes could both create recovery codes.
     await tx.$queryRaw`SELECT FROM users WHERE id = ${owner.id}::uuid FOR UPDATE`
+    // A first proof of the e-mail may have removed all factors while this request waited.
+    await requireActiveSession(tx, owner.sessionId)
     await work(tx)
     const codes = await updateRecoveryCodes(tx, owner.id)
     await endSessionsOf(tx, owner.id, owner.sessionId)

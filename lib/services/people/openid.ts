@@ -1,9 +1,17 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
-import { db } from '#lib/base/db/client.ts'
+import { db, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { normalizeEmail } from '#lib/base/email.ts'
-import { closeChallengesOf } from '#lib/services/people/challenge.ts'
-import { endSessionsOf } from '#lib/services/people/sessions.ts'
+import { env } from '#lib/base/env.ts'
+import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
+import { currentLogContext } from '#lib/base/log.ts'
+import { queueMail } from '#lib/services/mail/queue.ts'
+import { openChallenge } from '#lib/services/people/challenge.ts'
+import {
+  type AdmitPending,
+  proveEmail,
+  removeCredentials,
+} from '#lib/services/people/prove-email.ts'
 
 /** Claims of an OpenID provider about a user; their types are unchecked. */
 export interface Claims {
@@ -13,40 +21,104 @@ export interface Claims {
   email_verified?: unknown
 }
 
-export type OpenidOutcome = { userId: string } | { refusal: 'unknown' | 'unverified' }
+export type OpenidOutcome = { userId: string } | { refusal: 'unknown' | 'unverified' | 'unlinked' }
 
 const UNKNOWN_USER = { refusal: 'unknown' } as const
 
+interface SignedInUser {
+  id: string
+  email: string
+  sessionId: string
+}
+
 /**
- * Finds the user linked to this subject, or links the user with the verified e-mail; creates none.
- * Linking removes the password and all sessions: someone else may have registered the e-mail.
+ * Finds the user linked to this subject; creates none. A user with this e-mail who never proved it is
+ * linked, and loses every credential and session: a stranger may have set them. One who proved it
+ * links the provider in the security settings.
  */
-export async function findByOpenid({ iss, sub, ...claims }: Claims): Promise<OpenidOutcome> {
-  if (typeof iss !== 'string' || typeof sub !== 'string' || sub === '') return UNKNOWN_USER
-  const oidcSubject = `${iss}|${sub}`
+export async function findByOpenid(
+  claims: Claims,
+  admitPending: AdmitPending,
+): Promise<OpenidOutcome> {
+  const oidcSubject = subjectOf(claims)
+  if (!oidcSubject) return UNKNOWN_USER
   const linked = await findLinkedUser(oidcSubject)
   if (linked) return linked
   if (claims.email_verified !== true) return { refusal: 'unverified' }
   const email = normalizeEmail(String(claims.email ?? ''))
   if (!email) return UNKNOWN_USER
+  const where = { email, disabledAt: null, oidcSubject: null }
+  const user = await db().user.findFirst({ where })
+  if (!user) return (await findLinkedUser(oidcSubject)) ?? UNKNOWN_USER
   return transaction(async tx => {
-    const { count } = await tx.user.updateMany({
-      where: { email, disabledAt: null, oidcSubject: null },
-      data: { oidcSubject, passwordHash: null },
-    })
-    // A concurrent sign-in may have linked the user just before.
-    if (count === 0) return (await findLinkedUser(oidcSubject)) ?? UNKNOWN_USER
-    const { id } = await tx.user.findUniqueOrThrow({ where: { email } })
-    await endSessionsOf(tx, id)
-    await closeChallengesOf(tx, id)
-    const actor = { type: 'user', id } as const
-    await recordAudit(tx, { actor, action: 'user.openid_linked', target: id, after: { by: iss } })
-    return { userId: id }
+    // A concurrent sign-in may have linked the user just before, or a link proved the address.
+    if (!(await proveEmail(tx, user.id, 'openid', admitPending))) {
+      return (await findLinkedUser(oidcSubject, tx)) ?? { refusal: 'unlinked' }
+    }
+    await removeCredentials(tx, user.id)
+    await link(tx, user.id, oidcSubject)
+    return { userId: user.id }
   })
 }
 
-async function findLinkedUser(oidcSubject: string): Promise<OpenidOutcome | null> {
-  const user = await db().user.findUnique({ where: { oidcSubject } })
+/** Allows this session to link the provider, for five minutes. */
+export async function requestOpenidLink({ id, sessionId }: SignedInUser): Promise<void> {
+  const { isEmailVerified } = await db().user.findUniqueOrThrow({ where: { id } })
+  if (!isEmailVerified) throw refuse('email_unverified')
+  await openChallenge('openid', { userId: id, value: sessionId })
+}
+
+/** Links the provider to a signed-in user who requested it, and mails them. Null: not requested. */
+export async function linkOpenid(
+  user: SignedInUser,
+  claims: Claims,
+): Promise<'linked' | 'refused' | null> {
+  const isRequested = await db().$executeRaw`
+    DELETE FROM challenges WHERE kind = 'openid' AND user_id = ${user.id}::uuid
+      AND value = ${user.sessionId} AND expires_at > now()`
+  if (isRequested === 0) return null
+  const oidcSubject = subjectOf(claims)
+  const isOwn =
+    claims.email_verified === true && normalizeEmail(String(claims.email ?? '')) === user.email
+  if (!oidcSubject || !isOwn) return 'refused'
+  return transaction(async tx => {
+    await link(tx, user.id, oidcSubject)
+    return 'linked' as const
+  }).catch(error => {
+    const isTaken = parseDatabaseError(error).constraint === 'users_oidc_subject_key'
+    if (isTaken || error instanceof AlreadyLinked) return 'refused' as const
+    throw error
+  })
+}
+
+class AlreadyLinked extends Error {}
+
+async function link(tx: Tx, id: string, oidcSubject: string): Promise<void> {
+  const where = { id, oidcSubject: null, disabledAt: null, isEmailVerified: true }
+  const { count } = await tx.user.updateMany({ where, data: { oidcSubject } })
+  if (count === 0) throw new AlreadyLinked()
+  const actor = { type: 'user', id } as const
+  const after = { by: oidcSubject.slice(0, oidcSubject.indexOf('|')) }
+  await recordAudit(tx, { actor, action: 'user.openid_linked', target: id, after })
+  const user = await tx.user.findUniqueOrThrow({ where: { id } })
+  const ip = currentLogContext().ip ?? null
+  const provider = env().OIDC_NAME
+  await queueMail(tx, user, { kind: 'openidLinked', at: new Date(), ip, provider })
+}
+
+export async function hasOpenid(id: string): Promise<boolean> {
+  return (await db().user.findUniqueOrThrow({ where: { id } })).oidcSubject !== null
+}
+
+function subjectOf({ iss, sub }: Claims): string | null {
+  return typeof iss === 'string' && typeof sub === 'string' && sub !== '' ? `${iss}|${sub}` : null
+}
+
+async function findLinkedUser(
+  oidcSubject: string,
+  database: Pick<Tx, 'user'> = db(),
+): Promise<{ userId: string } | typeof UNKNOWN_USER | null> {
+  const user = await database.user.findUnique({ where: { oidcSubject } })
   if (!user) return null
   return user.disabledAt ? UNKNOWN_USER : { userId: user.id }
 }

@@ -3,6 +3,7 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
+import { type EmailProof, verifiedColumns } from '#lib/services/people/prove-email.ts'
 import { requireEmail, type User } from '#lib/services/people/schema.ts'
 
 interface NewUser {
@@ -11,6 +12,8 @@ interface NewUser {
   name?: string
   passwordHash: string
   isAdmin: boolean
+  /** How the address was proven; absent if it is not. */
+  verifiedBy?: EmailProof
 }
 
 export function registerUser(newUser: NewUser, actor: Actor): Promise<User> {
@@ -20,8 +23,9 @@ export function registerUser(newUser: NewUser, actor: Actor): Promise<User> {
 /** Registers a user within the caller's transaction. Fails if the e-mail is taken. */
 export async function addUser(tx: Tx, newUser: NewUser, actor: Actor): Promise<User> {
   const email = requireEmail(newUser.email)
-  const { id = newId(), name = '' } = newUser
-  const data = { ...newUser, id, email, name: name.trim() || email }
+  const { id = newId(), name = '', verifiedBy, ...columns } = newUser
+  const proof = verifiedBy && verifiedColumns(verifiedBy)
+  const data = { ...columns, ...proof, id, email, name: name.trim() || email }
   const { count } = await tx.user.createMany({ data, skipDuplicates: true })
   if (count === 0) throw invalidInput('email', 'already belongs to another user')
   const after = { admin: newUser.isAdmin }

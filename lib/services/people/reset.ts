@@ -13,12 +13,19 @@ import {
 import { finishPasswordChange } from '#lib/services/people/change-password.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
 import { hashPassword, knownCaller } from '#lib/services/people/password.ts'
+import {
+  type AdmitPending,
+  proveEmail,
+  removeCredentials,
+} from '#lib/services/people/prove-email.ts'
 import { type ResetConfirmation, requireEmail } from '#lib/services/people/schema.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 import { countAttempt, requireWithinLimit } from '#lib/services/people/throttle.ts'
 
 /** Minimum response time, longer than the work: time must not reveal a registered e-mail. */
 const RESPONSE_MIN_MS = 300
+/** Value of the challenge of a link that the operator passes on; a mailed link has none. */
+const OPERATOR_LINK = 'operator'
 
 /** An unknown e-mail gets the same response and time; only too many requests from one IP fail. */
 export async function requestReset(text: string, address: string): Promise<void> {
@@ -41,15 +48,15 @@ export async function createResetLink(text: string, actor: Actor): Promise<strin
   const user = await db().user.findUnique({ where: { email: requireEmail(text) } })
   if (!user) throw invalidInput('email', 'does not belong to a user')
   if (user.disabledAt) throw invalidInput('email', 'belongs to a disabled user')
-  const path = await createResetPath(user.id)
+  const path = await createResetPath(user.id, OPERATOR_LINK)
   const action = 'user.reset_link_made'
   await transaction(tx => recordAudit(tx, { actor, action, target: user.id }))
   return path
 }
 
 /** Returns the path of a reset page that works once, within an hour. */
-async function createResetPath(userId: string): Promise<string> {
-  return `/reset/${await openChallenge('password_reset', { userId })}`
+async function createResetPath(userId: string, value?: string): Promise<string> {
+  return `/reset/${await openChallenge('password_reset', { userId, value })}`
 }
 
 /** Returns the e-mail of the user of a reset link; null if the link was used or has expired. */
@@ -59,15 +66,23 @@ export async function findResetEmail(secret: string): Promise<string | null> {
   return user && !user.disabledAt ? user.email : null
 }
 
-/** Stores the new password and ends every session. Second factors remain required. Returns the user. */
-export async function confirmReset({ secret, password }: ResetConfirmation): Promise<string> {
-  const { userId } = (await attemptChallenge('password_reset', secret)) ?? {}
+/**
+ * Stores the new password and ends every session. Second factors remain required, unless the link is
+ * the first proof of the address: what was set before may be a stranger's. Returns the user.
+ */
+export async function confirmReset(
+  { secret, password }: ResetConfirmation,
+  admitPending: AdmitPending,
+): Promise<string> {
+  const { userId, value } = (await attemptChallenge('password_reset', secret)) ?? {}
   const user = userId ? await db().user.findUnique({ where: { id: userId } }) : null
   if (!user || user.disabledAt) throw linkExpired()
   await requireGoodPassword(password, user)
   const passwordHash = await hashPassword(password, knownCaller(user.id))
   await transaction(async tx => {
     if (!(await closeChallenge(secret, tx))) throw linkExpired()
+    const by = value === OPERATOR_LINK ? 'operator' : 'reset'
+    if (await proveEmail(tx, user.id, by, admitPending)) await removeCredentials(tx, user.id)
     const data = { passwordHash, passwordChangedAt: new Date() }
     await tx.user.update({ where: { id: user.id }, data })
     await endSessionsOf(tx, user.id)

@@ -163,6 +163,10 @@ export const resetRequest = z.object({
     .refine(text => normalizeEmail(text) !== null, must('be an e-mail address')),
 })
 
+export const emailConfirmation = z.object({
+  secret: z.string(must('be a string')).max(100, must('be the secret of a mailed link')),
+})
+
 export const resetConfirmation = z.object({
   secret: z.string(must('be a string')).max(100, must('be the secret of a reset link')),
   password: newPassword,

@@ -1,5 +1,6 @@
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { SESSIONS_MAX } from '#lib/services/people/schema.ts'
 import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
@@ -84,6 +85,12 @@ export async function endSessionsOf(tx: Tx, userId: string, exceptId?: string): 
     data: { revokedAt: new Date() },
   })
   return count
+}
+
+/** Refuses a request whose session ended meanwhile. The caller holds a lock on the user's row. */
+export async function requireActiveSession(tx: Tx, sessionId: string): Promise<void> {
+  if ((await tx.userSession.count({ where: { id: sessionId, revokedAt: null } })) > 0) return
+  throw refuse('unauthenticated')
 }
 
 export async function recordProof(sessionId: string): Promise<void> {

@@ -17,8 +17,12 @@ export interface AccountsQuery {
   cursor?: string
 }
 
-const ownerEmail = Prisma.sql`(SELECT u.email FROM memberships m JOIN users u ON u.id = m.user_id
-  WHERE m.account_id = a.id AND m.role = 'owner' ORDER BY m.created_at, u.id LIMIT 1)`
+/** Of the first owner, or of one who has not proven the e-mail yet. */
+const ownerEmail = Prisma.sql`COALESCE(
+  (SELECT u.email FROM memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.account_id = a.id AND m.role = 'owner' ORDER BY m.created_at, u.id LIMIT 1),
+  (SELECT u.email FROM pending_memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.account_id = a.id AND m.role = 'owner' ORDER BY m.created_at, u.id LIMIT 1))`
 
 /** Sums the paid charges of each mode. Runs only for the accounts of one page (index-only scan). */
 const volume = Prisma.sql`(SELECT json_build_object(
@@ -59,7 +63,9 @@ export function accountSearchCondition(q: string | undefined): Prisma.Sql {
   if (!q) return Prisma.sql`true`
   if (isUuid(q)) return Prisma.sql`a.id = ${q}::uuid`
   return Prisma.sql`(position(troco_fold(${q}) IN troco_fold(a.name)) > 0 OR EXISTS (
-    SELECT FROM memberships m JOIN users u ON u.id = m.user_id
+    SELECT FROM (SELECT account_id, user_id, role FROM memberships
+      UNION ALL SELECT account_id, user_id, role FROM pending_memberships) m
+    JOIN users u ON u.id = m.user_id
     WHERE m.account_id = a.id AND m.role = 'owner' AND position(lower(${q}) IN u.email) > 0))`
 }
 

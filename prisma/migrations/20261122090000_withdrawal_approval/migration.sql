@@ -42,9 +42,10 @@ CREATE TABLE approval_changes (
   new_keys boolean NOT NULL,
   above bigint,
   requested_by uuid NOT NULL,
-  barred uuid[] NOT NULL,
+  barred uuid[],
   expires_at timestamptz(6) NOT NULL,
-  created_at timestamptz(6) NOT NULL DEFAULT now(),
+  created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  CONSTRAINT approval_changes_barred CHECK (barred IS NOT NULL),
   CONSTRAINT approval_changes_pkey PRIMARY KEY (account_id),
   CONSTRAINT approval_changes_above_range CHECK (above BETWEEN 0 AND 999999999999),
   CONSTRAINT approval_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts (id)

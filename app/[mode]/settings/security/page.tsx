@@ -4,29 +4,39 @@ import { getTranslations } from 'next-intl/server'
 import { Section } from '#app/[mode]/settings/section.tsx'
 import { Devices } from '#app/[mode]/settings/security/devices.tsx'
 import { PasswordForm } from '#app/[mode]/settings/security/password-form.tsx'
+import { ProviderSection } from '#app/[mode]/settings/security/provider-section.tsx'
 import { SecondFactor } from '#app/[mode]/settings/security/second-factor.tsx'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
+import { openidProviders } from '#lib/edge/session/openid.ts'
 import { hasPassword } from '#lib/services/people/change-password.ts'
 import { listDevices } from '#lib/services/people/devices.ts'
 import { isSecondFactorMissing, readFactors } from '#lib/services/people/factors.ts'
+import { hasOpenid } from '#lib/services/people/openid.ts'
 import { SESSIONS_MAX } from '#lib/services/people/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('security'))('title') }
 }
 
+interface SecurityPageProps {
+  params: Promise<{ mode: string }>
+  searchParams: Promise<{ openid?: string | string[] }>
+}
+
 /** Security settings of the user, also shown to users without an account. */
-export default async function SecurityPage({ params }: { params: Promise<{ mode: string }> }) {
+export default async function SecurityPage({ params, searchParams }: SecurityPageProps) {
   const mode = requireMode((await params).mode)
   const user = await requireUser()
-  const [t, isPasswordSet, devices] = await Promise.all([
+  const [provider] = openidProviders()
+  const [t, isPasswordSet, devices, isLinked] = await Promise.all([
     getTranslations(),
     hasPassword(user.id),
     listDevices(user),
+    provider ? hasOpenid(user.id) : false,
   ])
   return (
     <>
@@ -54,6 +64,12 @@ export default async function SecurityPage({ params }: { params: Promise<{ mode:
             <PasswordForm email={user.email} hasPassword={isPasswordSet} />
           </Section>
           <SecondFactorSection user={user} />
+          {provider ? (
+            <ProviderSection
+              {...{ provider: provider.id, name: provider.name, isLinked, mode }}
+              isRefused={(await searchParams).openid === 'refused'}
+            />
+          ) : null}
           <Section title={t('devices.title')} text={t('devices.text', { max: SESSIONS_MAX })}>
             <Devices devices={devices} />
           </Section>

@@ -12,7 +12,13 @@ export const POST = userEndpoint({
   summary: 'Open another account as the signed-in user',
   body: accountRequest,
   response: AccountOpened,
-  errorCodes: ['sign_up_closed', 'invitation_ended', 'other_person', 'too_many_requests'],
+  errorCodes: [
+    'sign_up_closed',
+    'invitation_ended',
+    'email_unverified',
+    'other_person',
+    'too_many_requests',
+  ],
   proof: { notRequired: 'The new account is empty; existing accounts do not change.' },
   async handle({ user, body, ip }) {
     await requireWithinLimit([

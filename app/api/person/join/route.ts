@@ -9,7 +9,7 @@ export const POST = userEndpoint({
   summary: 'Accept an invitation as the signed-in user',
   body: joinRequest,
   response: Joined,
-  errorCodes: ['invitation_ended', 'other_person', 'account_not_active'],
+  errorCodes: ['invitation_ended', 'email_unverified', 'other_person', 'account_not_active'],
   proof: {
     notRequired:
       'It adds access for this user only, with the secret of an invitation to their e-mail.',

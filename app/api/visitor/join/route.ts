@@ -1,18 +1,31 @@
+import { log } from '#lib/base/log.ts'
 import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import { joinAsNewUser } from '#lib/rooms/accounts/join.ts'
 import { newcomerRequest } from '#lib/rooms/accounts/schema.ts'
 import { JoinedAsNew } from '#lib/rooms/accounts/wire.ts'
+import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { requireWithinLimit } from '#lib/services/people/throttle.ts'
 
 export const POST = visitorEndpoint({
   effect: 'joining',
-  summary: 'Accept an invitation as a new user',
+  summary: 'Accept an invitation as a new user, with its mailed link',
   body: newcomerRequest,
   response: JoinedAsNew,
-  errorCodes: ['invitation_ended', 'account_not_active', 'too_many_requests'],
+  errorCodes: [
+    'invitation_ended',
+    'email_unverified',
+    'sign_up_closed',
+    'account_not_active',
+    'too_many_requests',
+  ],
   async handle({ body, ip }) {
     await requireWithinLimit([['sign_up', ip]])
-    const { id, role, email } = await joinAsNewUser(body)
+    const { id, role, email, opened } = await joinAsNewUser(body)
+    if (opened) {
+      await payWelcomeCharge(opened).catch(err =>
+        log().error({ err, accountId: id }, 'paying the welcome charge failed'),
+      )
+    }
     return { data: { account_id: id, role, email } }
   },
 })

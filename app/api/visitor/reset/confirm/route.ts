@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { admitPending } from '#lib/rooms/accounts/admit.ts'
 import { confirmReset } from '#lib/services/people/reset.ts'
 import { resetConfirmation } from '#lib/services/people/schema.ts'
 
@@ -11,7 +12,7 @@ export const POST = visitorEndpoint({
   errorCodes: ['link_expired'],
   async handle({ body, rememberDevice }) {
     // The mailed link proves the user: others who guess passwords must not lock them out again.
-    rememberDevice(await confirmReset(body))
+    rememberDevice(await confirmReset(body, admitPending))
     return { data: {} }
   },
 })

@@ -1,0 +1,55 @@
+'use client'
+
+import { CircleAlert } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { fetchProviderUrl } from '#components/form/auth-calls.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+
+interface LinkProviderProps {
+  provider: string
+  name: string
+  path: string
+  isRefused: boolean
+}
+
+/** Asks for a proof of identity, then lets the provider confirm the e-mail of this user. */
+export function LinkProvider({ provider, name, path, isRefused }: LinkProviderProps) {
+  const t = useTranslations('openid')
+  const api = useApi()
+  const [isBusy, setBusy] = useState(false)
+  const [isUnreachable, setUnreachable] = useState(false)
+  const [failure, setFailure] = useState<unknown>(null)
+  async function connect() {
+    setBusy(true)
+    setUnreachable(false)
+    setFailure(null)
+    try {
+      await api.send('POST', '/person/openid')
+      const address = await fetchProviderUrl(provider, path)
+      if (address) return location.assign(address)
+      setUnreachable(true)
+    } catch (error) {
+      setFailure(error)
+    }
+    setBusy(false)
+  }
+  return (
+    <div className="grid gap-5">
+      <Problem error={failure} />
+      {isUnreachable || isRefused ? (
+        <Notice tone="bad" icon={CircleAlert} role="alert">
+          {isUnreachable ? t('failed') : t('refused', { name })}
+        </Notice>
+      ) : null}
+      <div>
+        <Button variant="quiet" onClick={connect} disabled={isBusy}>
+          {t('connect', { name })}
+        </Button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,16 @@
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { requestEmailLink } from '#lib/services/people/verify-email.ts'
+import { EmptyResponse } from '#lib/services/people/wire.ts'
+
+export const POST = userEndpoint({
+  method: 'POST',
+  effect: 'none',
+  summary: 'Mail a link that proves the e-mail address of the signed-in user',
+  response: EmptyResponse,
+  errorCodes: ['too_many_requests'],
+  proof: { notRequired: 'The mail goes to the address of this user only.' },
+  async handle({ user }) {
+    await requestEmailLink(user)
+    return { data: {} }
+  },
+})

@@ -1,0 +1,16 @@
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { requestOpenidLink } from '#lib/services/people/openid.ts'
+import { EmptyResponse } from '#lib/services/people/wire.ts'
+
+export const POST = userEndpoint({
+  method: 'POST',
+  effect: 'none',
+  summary: 'Allow this session to link the OpenID provider',
+  response: EmptyResponse,
+  errorCodes: ['email_unverified', 'proof_required'],
+  proof: 'required',
+  async handle({ user }) {
+    await requestOpenidLink(user)
+    return { data: {} }
+  },
+})

@@ -1,0 +1,47 @@
+import type { Metadata } from 'next'
+import Link from 'next/link'
+import { getTranslations } from 'next-intl/server'
+import { LinkRequest } from '#app/verify/link-request.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
+import { SignOutButton } from '#components/nav/sign-out.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { VisitorPage } from '#components/ui/visitor-page.tsx'
+import { env } from '#lib/base/env.ts'
+import { requireSession } from '#lib/edge/session/gate.ts'
+import { canSendMail } from '#lib/services/mail/queue.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('verify'))('title') }
+}
+
+/** Asks a signed-in user to prove the e-mail; without that, they are in no account. */
+export default async function VerifyPage() {
+  const [t, { email, isEmailVerified }] = await Promise.all([
+    getTranslations('verify'),
+    requireSession(),
+  ])
+  if (isEmailVerified) {
+    return (
+      <VisitorPage title={t('title')} subtitle={t('done')}>
+        <Link href="/" prefetch={false} className={`${buttonClass('primary')} h-11 w-full`}>
+          {t('home')}
+        </Link>
+      </VisitorPage>
+    )
+  }
+  return (
+    <VisitorPage title={t('title')} subtitle={t('subtitle', { email })}>
+      <div className="grid gap-5">
+        <p>{t('text')}</p>
+        {canSendMail() ? (
+          <ClientMessages namespaces={['verify']}>
+            <LinkRequest email={email} isMailLogged={!env().SMTP_URL} />
+          </ClientMessages>
+        ) : (
+          <p>{t('noMail')}</p>
+        )}
+        <SignOutButton label={t('signOut')} retryLabel={t('signOutFailed')} />
+      </div>
+    </VisitorPage>
+  )
+}

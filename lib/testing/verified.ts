@@ -1,0 +1,17 @@
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { createAccount, type OpenedAccount } from '#lib/rooms/accounts/create.ts'
+import { verifiedColumns } from '#lib/services/people/prove-email.ts'
+
+/** Columns of a user who has proven the e-mail: only such users can be members. */
+export const VERIFIED = verifiedColumns('operator')
+
+/** Opens an account whose owner has proven the e-mail, and so is a member at once. */
+export async function openAccountWithOwner(
+  name: string,
+  ownerEmail = `owner-${newId()}@troco.example`,
+): Promise<OpenedAccount> {
+  const owner = { id: newId(), email: ownerEmail, name: ownerEmail, ...VERIFIED }
+  await db().user.createMany({ data: owner, skipDuplicates: true })
+  return createAccount({ name, ownerEmail }, { type: 'system' })
+}
