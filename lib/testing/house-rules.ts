@@ -71,6 +71,8 @@ export const TABLE_OWNERS: Record<string, string> = {
   webhook_secrets: 'services/webhooks',
   deliveries: 'services/webhooks',
   delivery_attempts: 'services/webhooks',
+  delivery_accounts: 'services/webhooks',
+  delivery_lanes: 'services/webhooks',
   gateway_calls: 'services/gateway',
   simulator_orders: 'services/gateway',
   idempotency_keys: 'base/db',

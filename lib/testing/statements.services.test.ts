@@ -71,7 +71,7 @@ const failed = (): FailedDeliveriesFilter => ({
 async function claimDelivery(): Promise<void> {
   await db().$executeRaw`UPDATE deliveries SET due_at = NULL`
   await createPaidCharge(merchant)
-  ;[due = expect.unreachable()] = await claimDueDeliveries(1)
+  ;[due = expect.unreachable()] = (await claimDueDeliveries(1)).claimed
 }
 
 const VERBS: Record<string, Calls> = {

@@ -1,5 +1,6 @@
 -- version 1
--- Claims due deliveries for lib/services/webhooks/claim-deliveries.ts within the limits of concurrent calls per
+-- Kept for processes of the previous release; troco_claim_deliveries_v2 replaced it.
+-- Claims due deliveries within the limits of concurrent calls per
 -- account, host and URL; per subject and receiver only the oldest event. Concurrent claims would exceed
 -- the limits, so an advisory lock serializes them; it ends with the statement, even if the caller
 -- stalls. Returns each delivery as JSON.

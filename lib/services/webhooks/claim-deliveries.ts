@@ -26,10 +26,18 @@ export interface DueDelivery {
   secrets: { id: string; sealed: string }[] | null
 }
 
-/** Respects each receiver's concurrency limit: prisma/functions/troco_claim_deliveries.sql. */
-export function claimDueDeliveries(limit: number): Promise<DueDelivery[]> {
-  return queryRows<DueDelivery>(Prisma.sql`
-    SELECT json FROM troco_claim_deliveries(
-      ${newId()}::uuid, ${leaseMs()}::float8, ${limit}::integer,
+/**
+ * Claims at most `limit` deliveries; `reserved` of them only for accounts without a call in progress.
+ * `more`: further deliveries may be due. See prisma/functions/troco_claim_deliveries_v2.sql.
+ */
+export async function claimDueDeliveries(
+  limit: number,
+  reserved = 0,
+): Promise<{ claimed: DueDelivery[]; more: boolean }> {
+  const rows = await queryRows<DueDelivery | null>(Prisma.sql`
+    SELECT json FROM troco_claim_deliveries_v2(
+      ${newId()}::uuid, ${leaseMs()}::float8, ${limit}::integer, ${reserved}::integer,
       ${PER_ACCOUNT_MAX}::integer, ${PER_HOST_MAX}::integer, ${PER_URL_MAX}::integer) AS json`)
+  const claimed = rows.filter(row => row !== null)
+  return { claimed, more: claimed.length < rows.length }
 }

@@ -376,7 +376,7 @@ describe('a receiver that hangs', () => {
 describe('a worker that', () => {
   test('lost its lease does not overwrite the result of the new worker', async () => {
     await createPaidCharge(merchant, receiver.url)
-    const [stalled] = await claimDueDeliveries(10)
+    const [stalled] = (await claimDueDeliveries(10)).claimed
     await makeRetriesDue()
     await deliverDue()
     const sent = { headers: {}, body: stalled?.body ?? '{}' }

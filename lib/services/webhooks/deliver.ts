@@ -15,6 +15,8 @@ import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
 
 /** Maximum concurrent calls per process: each uses a socket and up to 256 KiB. */
 const CONCURRENCY_MAX = 256
+/** Calls kept for accounts without one in progress: they start when others hold all other places. */
+const RESERVED = 32
 const CAPACITY_SIGNAL_DELAY_MS = 2
 
 export interface Deliverer {
@@ -42,17 +44,26 @@ export function createDeliverer(
   }
 
   async function run(): Promise<number> {
-    const capacity = CONCURRENCY_MAX - inProgress.size
-    if (capacity <= 0 || abortController.signal.aborted) return 0
-    const claimed = await claimDueDeliveries(capacity)
+    let started = 0
+    for (let mayContinue = true; mayContinue; ) {
+      const capacity = CONCURRENCY_MAX - inProgress.size
+      if (capacity <= 0 || abortController.signal.aborted) break
+      const { claimed, more } = await claimDueDeliveries(capacity, RESERVED)
+      await startAll(claimed)
+      started += claimed.length
+      mayContinue = more
+    }
+    return started
+  }
+
+  async function startAll(claimed: DueDelivery[]): Promise<void> {
     const [first] = claimed
-    if (!first) return 0
+    if (!first) return
     // Before the renewal: if this query fails, the leases expire and the deliveries are claimed again.
     const showsDocuments = await readDocumentRule(claimed)
     const stopRenewal = renewLease('deliveries', first.lease)
     const calls = claimed.map(due => start(due, showsDocuments(due)))
     Promise.all(calls).finally(stopRenewal)
-    return claimed.length
   }
 
   function start(due: DueDelivery, showsDocuments: boolean): Promise<void> {

@@ -1,0 +1,49 @@
+import { Client } from 'pg'
+import { env } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+
+interface Seed {
+  accountId: string
+  count: number
+  /** SQL of the URL and host of delivery `n`. */
+  url?: string
+  host?: string
+  /** SQL of the subject's number: deliveries of one subject and receiver are sent in order. */
+  subject?: string
+}
+
+/** Inserts due deliveries to a `webhook_url` by SQL, in far less time than by paying charges. */
+export async function seedDueDeliveries({
+  accountId,
+  count,
+  host = `'h' || n || '.test'`,
+  url = `'https://' || ${host} || '/'`,
+  subject = 'n',
+}: Seed): Promise<void> {
+  const salt = newId()
+  await withClient(async client => {
+    await client.query(
+      `WITH recorded AS (
+         INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
+         SELECT $1, md5('${salt}' || n)::uuid, 'test',
+           n + (SELECT COALESCE(max(sequence), 0) FROM events WHERE account_id = $1 AND mode = 'test'),
+           'transaction.paid', md5('${salt} subject' || ${subject})::uuid, '{}', now()
+         FROM generate_series(1, $2::integer) n
+         RETURNING *)
+       INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, url, host, status, due_at)
+       SELECT r.account_id, r.id, r.mode, r.id, r.subject_id, r.sequence, ${url}, ${host}, 'pending', now()
+       FROM generate_series(1, $2::integer) n JOIN recorded r ON r.id = md5('${salt}' || n)::uuid`,
+      [accountId, count],
+    )
+  })
+}
+
+export async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: env().DATABASE_URL })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
