@@ -1,10 +1,10 @@
 -- a charge
 INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
-    client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items, webhook_masked,
-    expires_at, due_at)
-VALUES ($1::uuid, $2::uuid, $3, $4, $5::bigint, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::json,
-    $16::json, $17::json, $18, now() + make_interval(secs => $19::float8),
-    now() + make_interval(secs => $20::float8));
+    client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata, utms, items,
+    webhook_masked, expires_at, due_at)
+VALUES ($1::uuid, $2::uuid, $3, $4, $5::bigint, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    $16::json, $17::json, $18::json, $19, now() + make_interval(secs => $20::float8),
+    now() + make_interval(secs => $21::float8));
 
 -- a charge, with an Idempotency-Key
 WITH kept AS (
@@ -13,18 +13,18 @@ WITH kept AS (
   VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => $7::float8))
 ), made AS (
   INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
-      client_name, client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items,
-      webhook_masked, expires_at, due_at)
+      client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata,
+      utms, items, webhook_masked, expires_at, due_at)
   VALUES ($8::uuid, $9::uuid, $10, $11, $12::bigint, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-      $22::json, $23::json, $24::json, $25, now() + make_interval(secs => $26::float8),
-      now() + make_interval(secs => $27::float8))
+      $22, $23::json, $24::json, $25::json, $26, now() + make_interval(secs => $27::float8),
+      now() + make_interval(secs => $28::float8))
 )
 SELECT 'null' AS json;
 
 -- a charge, for a remembered token
 INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
-    client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items, webhook_masked,
-    expires_at, due_at)
+    client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata, utms, items,
+    webhook_masked, expires_at, due_at)
 VALUES ((SELECT COALESCE((SELECT t.account_id
     FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE t.hash = $1
     AND (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
@@ -33,5 +33,5 @@ VALUES ((SELECT COALESCE((SELECT t.account_id
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
     AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid),
     troco_refuse_caller())), $10::uuid, $11, $12, $13::bigint, $14, $15, $16, $17, $18, $19, $20,
-    $21, $22, $23::json, $24::json, $25::json, $26, now() + make_interval(secs => $27::float8),
-    now() + make_interval(secs => $28::float8));
+    $21, $22, $23, $24::json, $25::json, $26::json, $27,
+    now() + make_interval(secs => $28::float8), now() + make_interval(secs => $29::float8));

@@ -10,6 +10,7 @@ import { cents, formatReais } from '#lib/base/money.ts'
 import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
+import { hostOf } from '#lib/services/webhooks/target.ts'
 
 /** Age at which the worker cancels an opening that never finished. */
 const OPENING_TIMEOUT_S = 60
@@ -37,13 +38,14 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
     brCode === null ? OPENING_TIMEOUT_S : Math.min(lifetimeS, firstQueryDelayS(charge.mode))
   const insert = Prisma.sql`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
-      client_name, client_email, client_doc, client_phone, webhook_url, ip,
+      client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
       metadata, utms, items, webhook_masked, expires_at, due_at)
     VALUES (${accountSql(charge.account)}, ${charge.id}::uuid, ${charge.mode},
       ${brCode === null ? 'opening' : 'pending'}, ${request.amount}::bigint,
       ${request.external_id ?? order.txid}, ${order.txid}, ${brCode},
       ${request.client_name}, ${request.client_email}, ${request.client_doc},
-      ${request.client_phone ?? null}, ${request.webhook_url ?? null}, ${charge.ip},
+      ${request.client_phone ?? null}, ${request.webhook_url ?? null},
+      ${hostOf(request.webhook_url)}, ${charge.ip},
       ${json(request.metadata)}::json, ${json(request.utms)}::json, ${json(request.items)}::json,
       ${charge.webhookMasked ?? false},
       now() + make_interval(secs => ${lifetimeS}::float8),

@@ -1,10 +1,10 @@
 -- a charge at a bank
 INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
-    client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items, webhook_masked,
-    expires_at, due_at)
-VALUES ($1::uuid, $2::uuid, $3, $4, $5::bigint, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::json,
-    $16::json, $17::json, $18, now() + make_interval(secs => $19::float8),
-    now() + make_interval(secs => $20::float8));
+    client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata, utms, items,
+    webhook_masked, expires_at, due_at)
+VALUES ($1::uuid, $2::uuid, $3, $4, $5::bigint, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    $16::json, $17::json, $18::json, $19, now() + make_interval(secs => $20::float8),
+    now() + make_interval(secs => $21::float8));
 
 INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
 SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
@@ -39,11 +39,11 @@ WITH kept AS (
       now() + make_interval(secs => $7::float8))
 ), made AS (
   INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
-      client_name, client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items,
-      webhook_masked, expires_at, due_at)
+      client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata,
+      utms, items, webhook_masked, expires_at, due_at)
   VALUES ($8::uuid, $9::uuid, $10, $11, $12::bigint, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-      $22::json, $23::json, $24::json, $25, now() + make_interval(secs => $26::float8),
-      now() + make_interval(secs => $27::float8))
+      $22, $23::json, $24::json, $25::json, $26, now() + make_interval(secs => $27::float8),
+      now() + make_interval(secs => $28::float8))
 )
 SELECT 'null' AS json;
 

@@ -1,20 +1,20 @@
 -- a withdrawal, for a program
 WITH made AS (
   INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key,
-      webhook_url, external_id, requested_by, approval_reason, approval_due_at, approval_barred,
-      due_at, created_at)
-  SELECT $1::uuid, $2::uuid, $3, 'pending', $4::bigint, $5, $6, $7, $8, $9, $10::uuid, n.*,
-      CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE($11::timestamptz, now())
+      webhook_url, webhook_host, external_id, requested_by, approval_reason, approval_due_at,
+      approval_barred, due_at, created_at)
+  SELECT $1::uuid, $2::uuid, $3, 'pending', $4::bigint, $5, $6, $7, $8, $9, $10, $11::uuid, n.*,
+      CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE($12::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
-      WHEN r.reason IS NOT NULL THEN now() + $12 * interval '1 hour' END AS approval_due_at,
-      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(ARRAY[$13::uuid,
+      WHEN r.reason IS NOT NULL THEN now() + $13 * interval '1 hour' END AS approval_due_at,
+      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(ARRAY[$14::uuid,
       (SELECT CASE WHEN COALESCE(m.role_at, m.created_at) > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id) ELSE m.user_id
-      END FROM memberships m WHERE m.account_id = a.id AND m.user_id = $14::uuid)], NULL)
-      FROM accounts a WHERE a.id = $15::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $16::bigint > a.approval_above
+      END FROM memberships m WHERE m.account_id = a.id AND m.user_id = $15::uuid)], NULL)
+      FROM accounts a WHERE a.id = $16::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $17::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $17 AND k.dict_key = $18
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $18 AND k.dict_key = $19
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
@@ -22,18 +22,18 @@ WITH made AS (
       a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id)
       ELSE m.user_id END) FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id =
       a.id AND m.role IN ('owner', 'finance') AND u.disabled_at IS NULL)) THEN CASE
-      WHEN $19::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
-      FROM accounts a WHERE a.id = $20::uuid) AS reason OFFSET 0) r) n
+      WHEN $20::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
+      FROM accounts a WHERE a.id = $21::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $21::uuid, s.account_id, 'system', $22::uuid, $23, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $24, $25
+  SELECT $22::uuid, s.account_id, 'system', $23::uuid, $24, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $25, $26
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $26::timestamptz AS booked_at
+  SELECT w.account_id, w.mode, w.id, w.amount, $27::timestamptz AS booked_at
   FROM made w
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
@@ -45,11 +45,11 @@ WITH made AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $27 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $28 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($28, $29)
+  WHERE l.ledger IN ($29, $30)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -62,12 +62,12 @@ WITH made AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $30, id, mode, $31, $32, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $31, id, mode, $32, $33, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $33, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $34, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
@@ -88,20 +88,20 @@ WITH kept AS (
   VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => $7::float8))
 ), made AS (
   INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key,
-      webhook_url, external_id, requested_by, approval_reason, approval_due_at, approval_barred,
-      due_at, created_at)
-  SELECT $8::uuid, $9::uuid, $10, 'pending', $11::bigint, $12, $13, $14, $15, $16, $17::uuid, n.*,
-      CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE($18::timestamptz, now())
+      webhook_url, webhook_host, external_id, requested_by, approval_reason, approval_due_at,
+      approval_barred, due_at, created_at)
+  SELECT $8::uuid, $9::uuid, $10, 'pending', $11::bigint, $12, $13, $14, $15, $16, $17, $18::uuid,
+      n.*, CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE($19::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
-      WHEN r.reason IS NOT NULL THEN now() + $19 * interval '1 hour' END AS approval_due_at,
-      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(ARRAY[$20::uuid,
+      WHEN r.reason IS NOT NULL THEN now() + $20 * interval '1 hour' END AS approval_due_at,
+      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(ARRAY[$21::uuid,
       (SELECT CASE WHEN COALESCE(m.role_at, m.created_at) > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id) ELSE m.user_id
-      END FROM memberships m WHERE m.account_id = a.id AND m.user_id = $21::uuid)], NULL)
-      FROM accounts a WHERE a.id = $22::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $23::bigint > a.approval_above
+      END FROM memberships m WHERE m.account_id = a.id AND m.user_id = $22::uuid)], NULL)
+      FROM accounts a WHERE a.id = $23::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $24::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $24 AND k.dict_key = $25
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $25 AND k.dict_key = $26
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
@@ -109,24 +109,24 @@ WITH kept AS (
       a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id)
       ELSE m.user_id END) FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id =
       a.id AND m.role IN ('owner', 'finance') AND u.disabled_at IS NULL)) THEN CASE
-      WHEN $26::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
-      FROM accounts a WHERE a.id = $27::uuid) AS reason OFFSET 0) r) n
+      WHEN $27::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
+      FROM accounts a WHERE a.id = $28::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $28::uuid, s.account_id, 'user', $29::uuid, $30, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $31, $32
+  SELECT $29::uuid, s.account_id, 'user', $30::uuid, $31, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $32, $33
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $33::timestamptz AS booked_at
+  SELECT w.account_id, w.mode, w.id, w.amount, $34::timestamptz AS booked_at
   FROM made w
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $34::uuid, s.account_id, 'user', $35::uuid, $36, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $37, $38
+  SELECT $35::uuid, s.account_id, 'user', $36::uuid, $37, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $38, $39
   FROM source s
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
@@ -138,11 +138,11 @@ WITH kept AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $39 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $40 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($40, $41)
+  WHERE l.ledger IN ($41, $42)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -155,12 +155,12 @@ WITH kept AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $42, id, mode, $43, $44, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $43, id, mode, $44, $45, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $45, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $46, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)

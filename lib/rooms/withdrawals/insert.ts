@@ -15,6 +15,7 @@ import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalOrder, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
+import { hostOf } from '#lib/services/webhooks/target.ts'
 
 /**
  * Inserts the withdrawal and holds its amount in one statement: a crash or an insufficient balance
@@ -56,11 +57,12 @@ function insertSql(
     ctes: {
       made: Prisma.sql`
         INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key,
-          dict_key, webhook_url, external_id, requested_by, ${approvalColumns}, due_at, created_at)
+          dict_key, webhook_url, webhook_host, external_id, requested_by, ${approvalColumns}, due_at,
+          created_at)
         SELECT ${accountSql(account)}, ${id}::uuid, ${mode}, 'pending', ${order.amount}::bigint,
           ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.webhookUrl ?? null},
-          ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid, n.*,
-          CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE(${bookedAt}, now())
+          ${hostOf(order.webhookUrl)}, ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid,
+          n.*, CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE(${bookedAt}, now())
         FROM (${approvalSql(accountId, mode, order)}) n
         RETURNING *`,
       waiting_noted: recordAction(

@@ -7,8 +7,8 @@ WITH settled AS (
       AND w.approval_due_at IS NULL AND ($6::uuid IS NULL OR w.lease = $7::uuid)
   RETURNING w.*
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, $8::timestamptz AS booked_at,
-      $9::uuid AS event_id, w.id AS subject_id,
+  SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, w.webhook_host,
+      $8::timestamptz AS booked_at, $9::uuid AS event_id, w.id AS subject_id,
       (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
       w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
@@ -71,7 +71,7 @@ WITH settled AS (
   WHERE s.account_id = k.account_id AND s.mode = k.mode
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
-  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
+  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
       q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
@@ -84,12 +84,12 @@ WITH settled AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, due_at)
   SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
-      troco_host_of(webhook_url), 'pending', now()
+      COALESCE(webhook_host, troco_host_of(webhook_url)), 'pending', now()
   FROM event_rows
   WHERE webhook_url IS NOT NULL
   UNION ALL
   SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
-      r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
+      r.sequence, p.id, p.url, COALESCE(p.host, troco_host_of(p.url)), 'pending', CASE
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
@@ -114,8 +114,8 @@ WITH settled AS (
       AND w.approval_due_at IS NULL AND ($8::uuid IS NULL OR w.lease = $9::uuid)
   RETURNING w.*
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, $10::timestamptz AS booked_at,
-      $11::uuid AS event_id, w.id AS subject_id,
+  SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, w.webhook_host,
+      $10::timestamptz AS booked_at, $11::uuid AS event_id, w.id AS subject_id,
       (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
       w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
@@ -178,7 +178,7 @@ WITH settled AS (
   WHERE s.account_id = k.account_id AND s.mode = k.mode
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
-  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
+  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
       q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
@@ -191,12 +191,12 @@ WITH settled AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, due_at)
   SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
-      troco_host_of(webhook_url), 'pending', now()
+      COALESCE(webhook_host, troco_host_of(webhook_url)), 'pending', now()
   FROM event_rows
   WHERE webhook_url IS NOT NULL
   UNION ALL
   SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
-      r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
+      r.sequence, p.id, p.url, COALESCE(p.host, troco_host_of(p.url)), 'pending', CASE
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)

@@ -77,7 +77,7 @@ async function settle(
     source: {
       from: Prisma.sql`settled w`,
       columns: {
-        ...columnsOf('w', ['account_id', 'mode', 'id', 'amount', 'webhook_url']),
+        ...columnsOf('w', ['account_id', 'mode', 'id', 'amount', 'webhook_url', 'webhook_host']),
         booked_at: bookedAt,
         event_id: Prisma.sql`${newId()}::uuid`,
         subject_id: Prisma.sql`w.id`,

@@ -39,7 +39,7 @@ WITH chosen AS MATERIALIZED (
   FOR UPDATE
 ), changed AS (
   UPDATE deliveries d
-  SET url = $7, host = troco_host_of($8), updated_at = now()
+  SET url = $7, host = $8, updated_at = now()
   FROM chosen c
   WHERE d.account_id = c.account_id AND d.id = c.id
   RETURNING d.sequence, d.id

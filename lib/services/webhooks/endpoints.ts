@@ -20,7 +20,7 @@ import {
   type EndpointRequest,
 } from '#lib/services/webhooks/schema.ts'
 import { addSecret } from '#lib/services/webhooks/secrets.ts'
-import { hostnameOf, isOwn } from '#lib/services/webhooks/target.ts'
+import { hostnameOf, hostOf, isOwn } from '#lib/services/webhooks/target.ts'
 
 /** The secret has the endpoint's id, so that a repeated request can return the same secret. */
 export async function createEndpoint(
@@ -41,7 +41,7 @@ export async function createEndpoint(
       const message = `The limit of ${ENDPOINTS_MAX} endpoints is reached: edit or delete one`
       throw refuse('limit_reached', message)
     }
-    const data = { url, eventTypes: event_types, fullDocuments: full_documents }
+    const data = { url, host: hostOf(url), eventTypes: event_types, fullDocuments: full_documents }
     await tx.webhookEndpoint.create({ data: { accountId, id, mode, ...data } })
     await addSecret(tx, { accountId, mode, endpointId: id }, id)
     await note(tx, 'webhook_endpoint.created', id, {
@@ -80,6 +80,7 @@ export async function editEndpoint(
       where: { accountId_id: { accountId, id } },
       data: {
         url: after.url,
+        host: hostOf(after.url),
         eventTypes: after.event_types,
         fullDocuments: after.full_documents,
       },
@@ -92,8 +93,7 @@ export async function editEndpoint(
   if (!url) return
   await updateDeliveries(
     Prisma.sql`${endpointCondition(accountId, id)} AND ${statusCondition('pending', 'paused')} AND d.url <> ${url}`,
-    // prisma/functions/troco_host_of.sql
-    Prisma.sql`url = ${url}, host = troco_host_of(${url})`,
+    Prisma.sql`url = ${url}, host = ${hostOf(url)}`,
   )
 }
 

@@ -9,6 +9,7 @@ export type EventColumn =
   | 'event_id'
   | 'subject_id'
   | 'webhook_url'
+  | 'webhook_host'
   | 'resource'
 
 interface EventOptions {
@@ -18,8 +19,9 @@ interface EventOptions {
 
 /**
  * Records the events of `source` and enqueues their deliveries in one statement. Sequences have no
- * gap: a rollback returns the numbers. Deliveries to a disabled endpoint get no due time. Host:
- * prisma/functions/troco_host_of.sql.
+ * gap: a rollback returns the numbers. Deliveries to a disabled endpoint get no due time. A row of an
+ * older process has no host: prisma/functions/troco_host_of.sql. The trigger
+ * prisma/functions/troco_touch_lanes.sql makes the lanes of the deliveries due.
  */
 export function eventCtes(type: EventType, source: string, options: EventOptions = {}): Prisma.Sql {
   const from = Prisma.raw(source)
@@ -41,7 +43,8 @@ export function eventCtes(type: EventType, source: string, options: EventOptions
       FROM event_locked k WHERE s.account_id = k.account_id AND s.mode = k.mode
       RETURNING s.account_id, s.mode, s.last - k.events AS last_before
     ), event_rows AS (
-      SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
+      SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host,
+        f.resource,
         q.last_before + row_number() OVER (PARTITION BY f.account_id, f.mode ORDER BY f.subject_id) AS sequence
       FROM ${from} f JOIN event_numbered q USING (account_id, mode)
     ), event_recorded AS (
@@ -52,11 +55,12 @@ export function eventCtes(type: EventType, source: string, options: EventOptions
       INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id,
         url, host, status, due_at)
       SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid,
-        webhook_url, troco_host_of(webhook_url), 'pending', now()
+        webhook_url, COALESCE(webhook_host, troco_host_of(webhook_url)), 'pending', now()
       FROM event_rows WHERE webhook_url IS NOT NULL
       UNION ALL
       SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id,
-        r.subject_id, r.sequence, p.id, p.url, troco_host_of(p.url), 'pending',
+        r.subject_id, r.sequence, p.id, p.url,
+        COALESCE(p.host, troco_host_of(p.url)), 'pending',
         CASE WHEN p.disabled_at IS NULL THEN now() END
       FROM event_rows r JOIN webhook_endpoints p USING (account_id, mode)
       WHERE p.deleted_at IS NULL AND ${type} = ANY (p.event_types)

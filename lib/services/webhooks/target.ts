@@ -88,6 +88,13 @@ export function hostnameOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 }
 
+/** Returns the host of a webhook URL: concurrent calls are limited per host. */
+export function hostOf(url: string): string
+export function hostOf(url: string | undefined): string | null
+export function hostOf(url: string | undefined): string | null {
+  return url === undefined ? null : hostnameOf(new URL(url))
+}
+
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port)
   return url.protocol === 'https:' ? 443 : 80

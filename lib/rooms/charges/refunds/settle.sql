@@ -23,7 +23,7 @@ WITH locked AS (
   RETURNING c.*
 ), source AS (
   SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at,
-      $8::uuid AS event_id, c.id AS subject_id, c.webhook_url,
+      $8::uuid AS event_id, c.id AS subject_id, c.webhook_url, c.webhook_host,
       (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
       c.items, c.utms, c.webhook_url,
@@ -96,7 +96,7 @@ WITH locked AS (
   WHERE s.account_id = k.account_id AND s.mode = k.mode
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
-  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
+  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
       q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
@@ -109,12 +109,12 @@ WITH locked AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, due_at)
   SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
-      troco_host_of(webhook_url), 'pending', now()
+      COALESCE(webhook_host, troco_host_of(webhook_url)), 'pending', now()
   FROM event_rows
   WHERE webhook_url IS NOT NULL
   UNION ALL
   SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
-      r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
+      r.sequence, p.id, p.url, COALESCE(p.host, troco_host_of(p.url)), 'pending', CASE
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
@@ -155,7 +155,7 @@ WITH locked AS (
   RETURNING c.*
 ), source AS (
   SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at,
-      $10::uuid AS event_id, c.id AS subject_id, c.webhook_url,
+      $10::uuid AS event_id, c.id AS subject_id, c.webhook_url, c.webhook_host,
       (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
       c.items, c.utms, c.webhook_url,
@@ -228,7 +228,7 @@ WITH locked AS (
   WHERE s.account_id = k.account_id AND s.mode = k.mode
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
-  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.resource,
+  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
       q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
@@ -241,12 +241,12 @@ WITH locked AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, due_at)
   SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
-      troco_host_of(webhook_url), 'pending', now()
+      COALESCE(webhook_host, troco_host_of(webhook_url)), 'pending', now()
   FROM event_rows
   WHERE webhook_url IS NOT NULL
   UNION ALL
   SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
-      r.sequence, p.id, p.url, troco_host_of(p.url), 'pending', CASE
+      r.sequence, p.id, p.url, COALESCE(p.host, troco_host_of(p.url)), 'pending', CASE
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)

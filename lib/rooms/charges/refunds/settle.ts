@@ -72,7 +72,7 @@ async function settle(
         booked_at: Prisma.sql`NULL::timestamptz`,
         event_id: Prisma.sql`${newId()}::uuid`,
         subject_id: Prisma.sql`c.id`,
-        webhook_url: Prisma.sql`c.webhook_url`,
+        ...columnsOf('c', ['webhook_url', 'webhook_host']),
         resource: asJson(Prisma.sql`${chargeColumns}, ${refundAsJson} AS refund`),
       },
     },
