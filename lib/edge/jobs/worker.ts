@@ -71,7 +71,7 @@ export function startWorker(): Worker {
   const serializers = { transaction: serializeChargeEvent, withdrawal: serializeWithdrawalEvent }
   const deliverer = createDeliverer(serializers, () => wakeLocal('deliveries'))
   // 0 makes the job sleep until the next wake-up or poll: one run claims everything that may start.
-  const deliver = () => deliverer.run().then(() => 0)
+  const deliver = () => deliverer.run(signal).then(() => 0)
   const running = listJobs(deliver).map(job => runJob(job, signal))
   const background = Promise.all([sendHeartbeats(id, signal), listenForWakeUps(signal)])
   return {

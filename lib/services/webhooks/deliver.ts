@@ -18,10 +18,12 @@ const CONCURRENCY_MAX = 256
 /** Calls kept for accounts without one in progress: they start when others hold all other places. */
 const RESERVED = 32
 const CAPACITY_SIGNAL_DELAY_MS = 2
+/** Calls in progress per further millisecond: a claim for many freed places costs less for each. */
+const CALLS_PER_DELAY_MS = 16
 
 export interface Deliverer {
-  /** Claims and starts due deliveries without awaiting responses. Returns the number started. */
-  run: () => Promise<number>
+  /** Claims and starts due deliveries until `stopSignal`, without awaiting responses. Returns how many. */
+  run: (stopSignal?: AbortSignal) => Promise<number>
   idle: () => Promise<void>
   /** Aborts calls in progress, which do not count as attempts. The worker releases the leases. */
   abort: () => void
@@ -43,12 +45,17 @@ export function createDeliverer(
     onCapacity()
   }
 
-  async function run(): Promise<number> {
+  function signalDelayMs(): number {
+    return Math.max(CAPACITY_SIGNAL_DELAY_MS, inProgress.size / CALLS_PER_DELAY_MS)
+  }
+
+  async function run(stopSignal?: AbortSignal): Promise<number> {
     let started = 0
-    for (let mayContinue = true; mayContinue; ) {
-      const capacity = CONCURRENCY_MAX - inProgress.size
-      if (capacity <= 0 || abortController.signal.aborted) break
-      const { claimed, more } = await claimDueDeliveries(capacity, RESERVED)
+    // Calls that end meanwhile signal their capacity, so a run ends however much is due.
+    const startedMax = CONCURRENCY_MAX - inProgress.size
+    for (let mayContinue = true; mayContinue && started < startedMax; ) {
+      if (abortController.signal.aborted || stopSignal?.aborted) break
+      const { claimed, more } = await claimDueDeliveries(startedMax - started, RESERVED)
       await startAll(claimed)
       started += claimed.length
       mayContinue = more
@@ -75,7 +82,7 @@ export function createDeliverer(
       .finally(() => {
         inProgress.delete(call)
         if (inProgress.size === 0) signalCapacity()
-        else signalTimer ??= setTimeout(signalCapacity, CAPACITY_SIGNAL_DELAY_MS)
+        else signalTimer ??= setTimeout(signalCapacity, signalDelayMs())
       })
     inProgress.add(call)
     return call
