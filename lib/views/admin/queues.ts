@@ -52,7 +52,7 @@ function dueSql(name: QueueName): Prisma.Sql {
     FROM (SELECT due_at FROM ${rows} WHERE due_at <= now() ORDER BY due_at LIMIT ${COUNTED_MAX}) d`
 }
 
-/** Steps from receiver to receiver, as claims do, so that a long queue is never read completely. */
+/** Steps from receiver to receiver, so that a long queue is never read completely. */
 const dueDeliveries = Prisma.sql`
   WITH RECURSIVE receivers AS (
     (SELECT d.account_id, d.host FROM deliveries d WHERE d.due_at IS NOT NULL
