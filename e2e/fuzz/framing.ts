@@ -1,5 +1,5 @@
-import type { Random } from '#e2e/fuzz/random.ts'
 import type { HeaderLines } from '#e2e/fuzz/world.ts'
+import type { Random } from '#lib/testing/random.ts'
 
 /** A request before it is framed; each character of a string stands for one byte. */
 export interface RequestDraft {

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { ALMOST_VALID } from '#e2e/fuzz/hostile-almost-valid.ts'
 import { HOSTILE_KEYS, randomValue } from '#e2e/fuzz/hostile-values.ts'
-import type { Random } from '#e2e/fuzz/random.ts'
 import type { JsonFields } from '#e2e/fuzz/valid-request.ts'
+import type { Random } from '#lib/testing/random.ts'
 
 const TEN_MB = 10 * 1024 * 1024
 

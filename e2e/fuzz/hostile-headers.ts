@@ -1,5 +1,5 @@
-import type { Random } from '#e2e/fuzz/random.ts'
 import type { HeaderLines } from '#e2e/fuzz/world.ts'
+import type { Random } from '#lib/testing/random.ts'
 
 const toLatin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
 const headerLines = (name: string, ...values: string[]): HeaderLines[] =>

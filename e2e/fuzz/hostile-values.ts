@@ -1,4 +1,4 @@
-import type { Random } from '#e2e/fuzz/random.ts'
+import type { Random } from '#lib/testing/random.ts'
 
 export type TextSource = string | ((random: Random) => string)
 

@@ -4,10 +4,10 @@ import { mutateBytes, mutateFields, serializeFields } from '#e2e/fuzz/hostile-bo
 import { mutateHeaders } from '#e2e/fuzz/hostile-headers.ts'
 import { PATH_PARTS, QUERY_NAMES, QUERY_VALUES } from '#e2e/fuzz/hostile-target.ts'
 import { generateText, splitWords } from '#e2e/fuzz/hostile-values.ts'
-import { Random } from '#e2e/fuzz/random.ts'
 import { makeValidRequest, type ValidRequest } from '#e2e/fuzz/valid-request.ts'
 import type { HeaderLines, World } from '#e2e/fuzz/world.ts'
 import type { loadRoutes } from '#lib/edge/server/routes.ts'
+import { Random } from '#lib/testing/random.ts'
 import { PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
 
 export type Routes = Awaited<ReturnType<typeof loadRoutes>>

@@ -1,9 +1,9 @@
 import type { ZodType } from 'zod'
-import type { Random } from '#e2e/fuzz/random.ts'
 import type { World } from '#e2e/fuzz/world.ts'
 import type { AccountlessEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { CANARY } from '#lib/testing/fixtures.ts'
+import type { Random } from '#lib/testing/random.ts'
 import { sampleOf } from '#lib/testing/sample.ts'
 
 /** The fields of a body. Values are JSON text, so that they can be invalid. */

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Random } from '#e2e/fuzz/random.ts'
 import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
@@ -14,6 +13,7 @@ import {
   makeMerchant,
   makeToken,
 } from '#lib/testing/fixtures.ts'
+import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
 const random = new Random(chooseSeed(), 0)

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Random } from '#e2e/fuzz/random.ts'
 import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import {
   type Installation,
@@ -13,6 +12,7 @@ import {
   startServer,
   waitUntilStopped,
 } from '#lib/testing/process.ts'
+import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
 const random = new Random(chooseSeed(), 0)

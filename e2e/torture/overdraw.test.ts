@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Random } from '#e2e/fuzz/random.ts'
 import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
@@ -9,6 +8,7 @@ import {
   makeMerchant,
   makeToken,
 } from '#lib/testing/fixtures.ts'
+import { Random } from '#lib/testing/random.ts'
 
 const WITHDRAWAL_COUNT = pickSize(500, 10_000)
 const CLIENT_COUNT = pickSize(16, 64)

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Random } from '#e2e/fuzz/random.ts'
 import { type Clients, checkRecords, NO_LOSS } from '#e2e/torture/clients.ts'
 import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { OwnPostgres, removeOwnPostgres } from '#e2e/torture/own-postgres.ts'
 import { openPostgresStage, type PostgresStage } from '#e2e/torture/own-stage.ts'
+import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
 const random = new Random(chooseSeed(), 0)

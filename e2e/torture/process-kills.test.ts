@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Random } from '#e2e/fuzz/random.ts'
 import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -12,6 +11,7 @@ import {
   makeMerchant,
   makeToken,
 } from '#lib/testing/fixtures.ts'
+import { Random } from '#lib/testing/random.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { startWorkerProcess, type WorkerProcess } from '#lib/testing/worker-process.ts'
