@@ -1,24 +1,28 @@
+import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
+
+const API_TESTS = 'e2e/api/*.test.ts'
+/** They set the settings or use a database of their own process, which the server does not share. */
+const IN_ONE_PROCESS = /\b(supplyEnv|inOwnDatabase)\(/
 
 /**
  * Runs the tests of the API and the payer's page again, against the built product with API_LANE=next.
- * Excludes tests that need a process with its own settings or database, or that call no API.
+ * Excludes tests that start servers of their own or call no API.
  */
 export default defineConfig({
   test: {
     globalSetup: ['lib/testing/setup.ts', 'lib/testing/lane.ts'],
-    include: ['e2e/api/*.test.ts'],
+    include: [API_TESTS],
     exclude: [
-      'e2e/api/{rate-limit,rate-limit-redis,limits,in-flight,pool-wait,client-ip}.test.ts',
-      'e2e/api/{empty-tables,hang-up,several-processes,person-proof,proof-declarations,admin-person-visitor-strict,person-password,visitor-signup}.test.ts',
-      'e2e/api/openapi.test.ts',
+      ...globSync(API_TESTS).filter(path => IN_ONE_PROCESS.test(readFileSync(path, 'utf8'))),
+      'e2e/api/{rate-limit-redis,hang-up,several-processes,openapi}.test.ts',
     ],
     env: { MODEL_RUNS: process.env.MODEL_RUNS || '5' },
     maxWorkers: 2,
     isolate: false,
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     // Generous, because a busy machine is slow.
     expect: { poll: { timeout: 10_000 } },
-    hookTimeout: 60_000,
+    hookTimeout: 180_000,
   },
 })

@@ -9,6 +9,7 @@ export const ROLE_ACTIONS = [
   { name: 'withdraw', needs: 'withdrawals:write' },
   { name: 'approve', needs: 'withdrawals:approve' },
   { name: 'documents', needs: 'documents:reveal' },
+  { name: 'payers', needs: 'payers:read' },
   { name: 'tokens', needs: 'tokens:write' },
   { name: 'adopt', needs: 'tokens:adopt' },
   { name: 'webhooks', needs: 'webhooks:write' },

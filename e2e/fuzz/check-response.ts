@@ -5,6 +5,8 @@ import { isObject } from '#lib/base/fields.ts'
 import { matchRoute } from '#lib/edge/server/routes.ts'
 
 const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 415, 417, 422, 431]
+/** They make the browser known, because the user chose a password or ended the other sessions. */
+const MARKING_TARGETS = /^\/api\/(person\/(password|sessions)|visitor\/reset\/confirm)(\?|$)/
 const FILE_TYPES = /^(text\/csv|application\/x-ofx)\b/
 /** Statuses of responses to unparsable bytes, which have no request id. */
 const STATUSES_WITHOUT_REQUEST_ID = [400, 408, 417, 431]
@@ -40,7 +42,8 @@ function checkResponse(
   const type = headers.get('content-type') ?? ''
   const isFile = status === 200 && FILE_TYPES.test(type)
   if (!isFile && !/^application\/json\b/.test(type)) problems.push(`${label}: content-type ${type}`)
-  if (headers.has('set-cookie')) problems.push(`${label}: it sets a cookie`)
+  const mayMarkDevice = status === 200 && MARKING_TARGETS.test(request.target)
+  if (headers.has('set-cookie') && !mayMarkDevice) problems.push(`${label}: it sets a cookie`)
   if (!STATUSES_WITHOUT_REQUEST_ID.includes(status) && !headers.has('x-request-id'))
     problems.push(`${label}: no X-Request-Id`)
   if (status === 405 && !headers.has('allow')) problems.push(`${label}: no Allow`)

@@ -8,7 +8,8 @@ import { findLeak } from '#lib/testing/log-search.ts'
 
 const { FUZZ_SEED = '1', FUZZ_REQUESTS = '2500', FUZZ_ONLY } = process.env
 /** Routes that need a secret, a certain user or a second owner: no random request succeeds. */
-const UNREACHABLE_ROUTES = /\/(visitor|person|admin)\/|\/members\/leave$/
+const UNREACHABLE_ROUTES =
+  /\/(visitor|person|admin)\/|\/members\/leave$|\/approval\/confirm$|\/withdrawals\/\[id\]\/(approve|decline)$/
 const BYTES_PER_MB = 1024 * 1024
 const WARM_UP_REQUESTS_MIN = 1_000
 const WARM_UP_REQUESTS_MAX = 5_000

@@ -49,6 +49,7 @@ const PARAM_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   'POST /transactions/[id]/refunds': pickPaidCharge,
   'GET /transactions/[id]/refunds': pickPaidCharge,
   'GET /transactions/[id]/refunds/[refund_id]': context => ID_PICKERS.refunds?.(context) ?? [],
+  'POST /sandbox/transactions/[id]': ({ random, world }) => [random.pick(world.pending)],
   'DELETE /dashboard/members/[id]': ({ random, world }) => [
     random.pick(world.spareMembers.slice(0, DELETABLE_COUNT)),
   ],

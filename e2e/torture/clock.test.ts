@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
-import { inheritedEnv } from '#lib/base/env.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import {
   CHARGE,
@@ -15,6 +12,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
+import { startWorkerProcess, type WorkerProcess } from '#lib/testing/worker-process.ts'
 
 const random = new Random(chooseSeed(), 0)
 
@@ -33,19 +31,6 @@ inOwnDatabase()
 function shiftedClockSettings(shiftMs: number): Record<string, string> {
   const preload = new URL('./shifted-clock.ts', import.meta.url).href
   return { CLOCK_SHIFT_MS: String(shiftMs), NODE_OPTIONS: `--import=${preload}` }
-}
-
-function startWorker(settings: Record<string, string>): () => Promise<void> {
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'worker'],
-    { stdio: 'ignore', env: { ...inheritedEnv(), NODE_ENV: 'production', ...settings } },
-  )
-  const ended = once(child, 'exit')
-  return async () => {
-    child.kill('SIGKILL')
-    await ended
-  }
 }
 
 async function openMerchant({ url }: ApiProcess) {
@@ -105,13 +90,13 @@ describe.each([
   ['an hour behind', -HOUR_MS],
 ])('with the clocks of API and worker %s', (clockName, shiftMs) => {
   let api: ApiProcess
-  let endWorker: () => Promise<void>
+  let worker: WorkerProcess
   beforeAll(async () => {
     api = await startApiProcess(shiftedClockSettings(shiftMs))
-    endWorker = startWorker(shiftedClockSettings(shiftMs))
+    worker = await startWorkerProcess(shiftedClockSettings(shiftMs))
   })
   afterAll(async () => {
-    await endWorker?.()
+    await worker?.kill()
     await api?.close()
   })
 

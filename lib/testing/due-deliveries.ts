@@ -22,6 +22,7 @@ export async function seedDueDeliveries({
 }: Seed): Promise<void> {
   const salt = newId()
   await withClient(async client => {
+    await client.query('SET statement_timeout = 0')
     await client.query(
       `WITH recorded AS (
          INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)

@@ -15,7 +15,9 @@ export interface WorkerProcess {
   stop: () => Promise<number | null>
 }
 
-export async function startWorkerProcess(): Promise<WorkerProcess> {
+export async function startWorkerProcess(
+  settings: Record<string, string> = {},
+): Promise<WorkerProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'troco-worker-'))
   const { DATABASE_URL = '' } = env()
   const child = spawn(
@@ -30,6 +32,7 @@ export async function startWorkerProcess(): Promise<WorkerProcess> {
         TROCO_DATA: folder,
         WORKER_LEASE_SECONDS: String(LEASE_SECONDS),
         NODE_ENV: 'production',
+        ...settings,
       },
     },
   )

@@ -10,6 +10,11 @@ const RESPONSES = [
   [refuse('unauthenticated'), 401, 'Unauthenticated', { 'www-authenticate': 'Bearer' }],
   [refuse('account_not_active'), 403, 'Account not active'],
   [
+    refuse('email_unverified'),
+    403,
+    'Confirm your e-mail address first: open the link that was mailed to it',
+  ],
+  [
     refuse('permission_denied', { permission: 'refunds:write' }),
     403,
     'Permission denied: refunds:write',

@@ -21,6 +21,7 @@ import {
   openCharge,
 } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
 
 const RUN_COUNT = Number(process.env.MODEL_RUNS || 40)
 const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 30)
@@ -97,7 +98,7 @@ type Command =
 async function addApprover({ id: accountId }: Account): Promise<string> {
   const id = newId()
   const email = `${id}@troco.example`
-  await db().user.create({ data: { id, email, name: email } })
+  await db().user.create({ data: { id, email, name: email, ...VERIFIED } })
   await db().membership.create({ data: { accountId, userId: id, role: 'finance' } })
   await db().account.update({ where: { id: accountId }, data: { approvalNewKeys: false } })
   return id

@@ -8,9 +8,13 @@ import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { healLanes } from '#lib/services/webhooks/heal-lanes.ts'
 import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
 import { seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
-import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { inOwnDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
+import { Random } from '#lib/testing/random.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
 
 inOwnDatabase()
+
+const random = new Random(chooseSeed(), 1)
 
 const PLACES = 256
 const RESERVED = 32
@@ -18,8 +22,9 @@ const RESERVED = 32
 let merchant: Account
 let other: Account
 beforeEach(async () => {
-  await db()
-    .$executeRaw`TRUNCATE deliveries, delivery_attempts, events, delivery_lanes, delivery_accounts`
+  await runAsOwner(
+    'TRUNCATE deliveries, delivery_attempts, events, delivery_lanes, delivery_accounts',
+  )
   merchant = await makeMerchant()
   other = await makeMerchant()
 })
@@ -113,13 +118,13 @@ describe('four concurrent claims', () => {
     'never exceed a limit nor break the order of a resource (run %s)',
     async () => {
       const accounts = [merchant, other, await makeMerchant()]
-      const random = (most: number) => 1 + Math.floor(Math.random() * most)
+      const upTo = (most: number) => 1 + Math.floor(random.fraction() * most)
       for (const { id } of accounts) {
-        const hosts = random(12)
-        const host = `'h' || (n * ${random(97)} % ${hosts}) || '.test'`
-        const url = `'https://' || ${host} || '/' || (n * ${random(97)} % ${random(9)})`
-        const subject = `(n * ${random(97)} % ${random(2) * 100})`
-        await seedDueDeliveries({ accountId: id, count: 150 + random(200), host, url, subject })
+        const hosts = upTo(12)
+        const host = `'h' || (n * ${upTo(97)} % ${hosts}) || '.test'`
+        const url = `'https://' || ${host} || '/' || (n * ${upTo(97)} % ${upTo(9)})`
+        const subject = `(n * ${upTo(97)} % ${upTo(2) * 100})`
+        await seedDueDeliveries({ accountId: id, count: 150 + upTo(200), host, url, subject })
       }
       const total = await db().delivery.count()
       let done = 0
@@ -127,11 +132,11 @@ describe('four concurrent claims', () => {
       const order = new Map<string, number | bigint>()
       for (let round = 0; done < total && round < 400; round++) {
         const claims = await Promise.all(
-          Array.from({ length: 4 }, () => claimDueDeliveries(random(PLACES), RESERVED)),
+          Array.from({ length: 4 }, () => claimDueDeliveries(upTo(PLACES), RESERVED)),
         )
         held.push(...claims.flatMap(({ claimed }) => claimed))
         await expectLimits()
-        const ended = held.splice(0, random(held.length))
+        const ended = held.splice(0, upTo(held.length))
         await Promise.all(ended.map(due => finish(due)))
         for (const { id, accountId, event } of ended) {
           const { subjectId } = await db().delivery.findFirstOrThrow({ where: { id, accountId } })
@@ -199,9 +204,9 @@ describe('a delivery that is made while claims postpone and delete its lane', ()
         for (let count = 1; count <= 40; count++) {
           await client.query('BEGIN')
           await insertEach(client, accountId, part * 1_000 + count)
-          await sleep(Math.random() * 8)
+          await sleep(random.fraction() * 8)
           await client.query('COMMIT')
-          await sleep(Math.random() * 4)
+          await sleep(random.fraction() * 4)
         }
       })
     }
@@ -209,7 +214,7 @@ describe('a delivery that is made while claims postpone and delete its lane', ()
     async function claimAndFinish(): Promise<void> {
       while (!isOver) {
         const claimed = await claimAll()
-        await Promise.all(claimed.map(due => finish(due, Math.random() < 0.1 ? 500 : 200)))
+        await Promise.all(claimed.map(due => finish(due, random.fraction() < 0.1 ? 500 : 200)))
         await db().$executeRaw`UPDATE deliveries SET due_at = now() WHERE id IN (
           SELECT id FROM deliveries WHERE due_at > now() AND lease IS NULL FOR UPDATE SKIP LOCKED)`
       }

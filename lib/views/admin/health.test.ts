@@ -98,7 +98,7 @@ test('a healthy system reports every check as ok', async () => {
   await checkLedgers()
   const { checks, jobs, workers } = await readHealth()
   expect(checks.filter(({ level }) => level !== 'ok')).toEqual([])
-  expect(checks).toHaveLength(22)
+  expect(checks).toHaveLength(23)
   expect(jobs).toEqual([])
   expect(workers).toMatchObject([{ host: 'here', pid: 1 }])
 })
