@@ -11,7 +11,7 @@ import { type Receiver, startReceiver } from '../load/receive.ts'
 import { buildRequest } from '../load/send.ts'
 import { endChild, startServer, trackChild } from '../servers.ts'
 import type { Verdict } from '../targets.ts'
-import { CHARGE, type Merchant, makeMerchant } from '../world.ts'
+import { CHARGE, makeMerchant } from '../world.ts'
 import { insertBacklog, insertLargeCharges } from './backlog.ts'
 import { Browser } from './browser.ts'
 import { writeCharges } from './charges.ts'
@@ -66,11 +66,9 @@ export async function measureNeighbours(environment: BenchEnvironment): Promise<
   const noise = fork(join(import.meta.dirname, '../load/noise.ts'), { serialization: 'advanced' })
   trackChild(noise)
   const [silentPort] = (await once(noise, 'message')) as [number]
-  const quiet = await makeMerchant('Loja Tranquila')
   const noisy = await makeMerchant('Loja Barulhenta')
   const person = await makePerson()
-  const measure = (begin?: BeginNoise) =>
-    measureAccount({ environment, merchant: quiet, receiver, person }, begin)
+  const measure = (begin?: BeginNoise) => measureAccount({ environment, receiver, person }, begin)
   const alone = await measure()
   process.stderr.write(`Writing ${formatCount(pending)} pending deliveries\n`)
   await insertLargeCharges(pool, noisy.id)
@@ -112,16 +110,17 @@ type BeginNoise = (
 
 interface Subject {
   environment: BenchEnvironment
-  merchant: Merchant
   receiver: Receiver
   person: Person
 }
 
 async function measureAccount(subject: Subject, begin?: BeginNoise): Promise<Figures> {
-  const { environment, merchant, receiver, person } = subject
+  const { environment, receiver, person } = subject
   const { settings, pool, generator, options } = environment
   const seconds = (WARM_UP_MS + options.neighboursMs) / 1_000
   const total = Math.ceil(((seconds + 1) * REQUESTS_PER_SECOND) / REQUESTS_PER_CHARGE)
+  // One per measurement, because each reads the events of its merchant.
+  const merchant = await makeMerchant('Loja Tranquila')
   const urls = [`${receiver.url}/webhooks`]
   const charges = await writeCharges(pool, { accountIds: [merchant.id], total, urls })
   const { child, port } = await startServer('fast', { ...settings, ...INSTALLED_SETTINGS })
