@@ -6,8 +6,10 @@ import {
   type LinkedRecord,
   linkedColumns,
   OPERATOR_CHAIN,
+  resultText,
   sign,
   signatureAge,
+  TOTAL_CHAIN,
 } from '#lib/base/audit/links.ts'
 import { type Database, db, Prisma } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
@@ -20,6 +22,9 @@ const RUN_MAX_MS = 3_000
 /** Age at which a record must have been linked. */
 const LINKED_WITHIN = '10 minutes'
 
+/** Where the last run stopped in a chain. In memory: a stored position could be set by others. */
+const stops = new Map<string, number>()
+
 interface Head {
   length: number
   hash: string
@@ -28,23 +33,22 @@ interface Head {
 
 type LinkRow = Link & { record_id: string; record: LinkedRecord | null }
 
-/** Checks the chains whose last check is a day ago, within a time limit. */
+/** Checks the chains whose last check is a day ago, or in the future, within a time limit. */
 export async function checkAuditLog(timeLimitMs = RUN_MAX_MS): Promise<number> {
   const deadline = performance.now() + timeLimitMs
-  const due = await db().$queryRaw<{ chain: string; position: number }[]>`
-    SELECT a.id AS chain, COALESCE(k.checked_position, 0)::float8 AS position
-    FROM ${allChains} a LEFT JOIN audit_chains k ON k.chain = a.id
-    WHERE k.checked_at IS NULL OR k.checked_at < now() - ${CHECK_INTERVAL}::interval
+  const due = await db().$queryRaw<{ chain: string }[]>`
+    SELECT a.id AS chain FROM ${allChains} a LEFT JOIN audit_chains k ON k.chain = a.id
+    WHERE k.checked_at IS NULL
+      OR k.checked_at NOT BETWEEN now() - ${CHECK_INTERVAL}::interval AND now()
     ORDER BY k.checked_at NULLS FIRST, a.id LIMIT ${CHAINS_MAX}`
   let checked = 0
-  for (const { chain, position } of due) {
-    const result = await checkChain(db(), chain, { position, deadline })
+  for (const { chain } of due) {
+    const result = await checkChain(db(), chain, { position: stops.get(chain) ?? 0, deadline })
     if ('stoppedAt' in result) {
-      await db().$executeRaw`
-        UPDATE audit_chains SET checked_position = ${result.stoppedAt}::bigint
-        WHERE chain = ${chain}::uuid`
+      stops.set(chain, result.stoppedAt)
       break
     }
+    stops.delete(chain)
     await storeResult(chain, result.wrong)
     checked += 1
   }
@@ -64,7 +68,8 @@ export async function verifyAuditLog(database: Database): Promise<string[]> {
 
 /** Also accounts without records, so that a chain that was removed whole is examined. */
 const allChains = Prisma.sql`
-  (SELECT id FROM accounts UNION SELECT ${OPERATOR_CHAIN}::uuid UNION SELECT chain FROM audit_chains)`
+  (SELECT id FROM accounts UNION SELECT ${OPERATOR_CHAIN}::uuid UNION SELECT ${TOTAL_CHAIN}::uuid
+    UNION SELECT chain FROM audit_chains)`
 
 type Result = { wrong: string | null } | { stoppedAt: number }
 
@@ -74,6 +79,7 @@ async function checkChain(
   chain: string,
   start: { position: number; deadline: number },
 ): Promise<Result> {
+  if (chain === TOTAL_CHAIN) return { wrong: await examineTotal(database) }
   const head = await readHead(database, chain)
   let { position } = start
   let hash = await readHash(database, chain, position)
@@ -125,6 +131,23 @@ async function examineHead(
   return null
 }
 
+async function examineTotal(database: Database): Promise<string | null> {
+  const [row] = await database.$queryRaw<{ total: number; sum: number; mac: string }[]>`
+    SELECT COALESCE(max(length) FILTER (WHERE chain = ${TOTAL_CHAIN}::uuid), 0)::float8 AS total,
+      COALESCE(sum(length) FILTER (WHERE chain <> ${TOTAL_CHAIN}::uuid), 0)::float8 AS sum,
+      COALESCE(encode(max(mac) FILTER (WHERE chain = ${TOTAL_CHAIN}::uuid), 'hex'), '') AS mac
+    FROM audit_chains`
+  const { total, sum, mac } = row ?? { total: 0, sum: 0, mac: '' }
+  if (total !== sum) return `${total} records were linked, and ${sum} links are left`
+  const text = headText(TOTAL_CHAIN, total, '')
+  const age = signatureAge(text, mac)
+  if (age === 'former')
+    await database.$executeRaw`
+      UPDATE audit_chains SET mac = decode(${sign(text)}, 'hex')
+      WHERE chain = ${TOTAL_CHAIN}::uuid AND length = ${total}::bigint`
+  return age === null && total > 0 ? 'the number of linked records was changed' : null
+}
+
 async function findUnlinked(database: Database, chain: string): Promise<string | null> {
   const accountCondition =
     chain === OPERATOR_CHAIN
@@ -149,12 +172,16 @@ async function renewSignatures(database: Database, chain: string, links: LinkRow
   }
 }
 
+/** Signed, so that whoever writes to the database cannot set a better result. */
 async function storeResult(chain: string, wrong: string | null): Promise<void> {
   if (wrong) log().error({ chain, wrong }, 'audit log was changed')
+  const checkedAtMs = Date.now()
+  const mac = sign(resultText(chain, checkedAtMs, wrong))
   await db().$executeRaw`
-    INSERT INTO audit_chains AS k (chain, checked_at, wrong)
-    VALUES (${chain}::uuid, now(), ${wrong})
-    ON CONFLICT (chain) DO UPDATE SET checked_at = now(), checked_position = 0, wrong = ${wrong}`
+    INSERT INTO audit_chains AS k (chain, checked_at, wrong, checked_mac)
+    VALUES (${chain}::uuid, to_timestamp(${checkedAtMs}::float8 / 1000), ${wrong}, decode(${mac}, 'hex'))
+    ON CONFLICT (chain) DO UPDATE SET checked_at = EXCLUDED.checked_at, wrong = EXCLUDED.wrong,
+      checked_mac = EXCLUDED.checked_mac`
 }
 
 async function readHead(database: Database, chain: string): Promise<Head | null> {

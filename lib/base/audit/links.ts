@@ -5,6 +5,8 @@ import { hmac } from '#lib/base/keys.ts'
 
 /** Chain of the records that belong to no account. */
 export const OPERATOR_CHAIN = '00000000-0000-0000-0000-000000000000'
+/** Not a chain: its length is the sum of all others, so that no chain can be removed or cut. */
+export const TOTAL_CHAIN = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const SALT_BYTES = 16
 const DIGEST_BYTES = 32
 
@@ -65,6 +67,11 @@ export function findChange(record: LinkedRecord, link: Link, previousHash: strin
 /** What signs the end of a chain, so that its last records cannot be removed unnoticed. */
 export function headText(chain: string, length: number, hash: string): string {
   return `head ${chain} ${length} ${hash}`
+}
+
+/** What signs the stored result of a check. */
+export function resultText(chain: string, checkedAtMs: number, wrong: string | null): string {
+  return `result ${chain} ${checkedAtMs} ${wrong ?? ''}`
 }
 
 export function sign(text: string): string {

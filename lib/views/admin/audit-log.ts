@@ -1,31 +1,53 @@
-import { Prisma } from '#lib/base/db/client.ts'
-import { queryRows } from '#lib/base/db/rows.ts'
+import { resultText, signatureAge } from '#lib/base/audit/links.ts'
+import { db } from '#lib/base/db/client.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
 /** Twice the interval of the checks (one day): a chain checked longer ago is a warning. */
 const UNCHECKED_AFTER_S = 2 * 86_400
+/** Twice the age at which a record must have been linked. */
+const QUEUED_AFTER_S = 1_200
 const NAMED_MAX = 5
 
-interface Figures {
-  links: number
-  wrong: number
-  /** What is wrong, one sentence per chain. */
-  found: string | null
-  /** Seconds since the last check of the chain that has waited longest. */
-  waits_s: number | null
+interface StoredResult {
+  chain: string
+  length: number
+  checkedAtMs: number | null
+  wrong: string | null
+  mac: string | null
+  /** Seconds since the last check; since the beginning of a chain without one. */
+  ageS: number
 }
 
+/** Trusts only signed results: the role of the application can write to the table. */
 export async function examineAuditLog(): Promise<Finding> {
-  const [row] = await queryRows<Figures>(Prisma.sql`
-    SELECT json_build_object('links', COALESCE(sum(length), 0), 'wrong', count(wrong),
-      'found', (SELECT string_agg(w.wrong, '; ') FROM (
-        SELECT wrong FROM audit_chains WHERE wrong IS NOT NULL ORDER BY chain LIMIT ${NAMED_MAX}) w),
-      'waits_s', max(extract(epoch FROM now() - COALESCE(checked_at, created_at)))::int)::text AS json
-    FROM audit_chains`)
-  const { links, wrong, found, waits_s } = row as Figures
-  const figures = { links, wrong, found: found ?? '', waits_s: waits_s ?? 0 }
-  if (wrong > 0) return { level: 'problem', state: 'audit_wrong', figures }
+  const results = await db().$queryRaw<StoredResult[]>`
+    SELECT chain, length::float8 AS length, wrong, encode(checked_mac, 'hex') AS mac,
+      round(extract(epoch FROM checked) * 1000)::float8 AS "checkedAtMs",
+      extract(epoch FROM now() - COALESCE(checked, created_at))::float8 AS "ageS"
+    FROM (SELECT *, CASE WHEN isfinite(checked_at) THEN checked_at END AS checked FROM audit_chains) k`
+  const [queue] = await db().$queryRaw<{ records: number; waitS: number }[]>`
+    SELECT count(*)::int AS records,
+      COALESCE(extract(epoch FROM now() - min(r.created_at)), 0)::int AS "waitS"
+    FROM audit_unlinked q JOIN audit_log r ON r.id = q.record_id`
+  const wrong = results.map(findWrong).filter(sentence => sentence !== null)
+  const figures = {
+    // The longest is the total.
+    links: Math.max(0, ...results.map(({ length }) => length)),
+    ...{ wrong: wrong.length, found: wrong.slice(0, NAMED_MAX).join('; ') },
+    waits_s: Math.round(Math.max(0, ...results.map(({ ageS }) => Math.abs(ageS)))),
+    ...{ queued: queue?.records ?? 0, queue_s: queue?.waitS ?? 0 },
+  }
+  if (wrong.length > 0) return { level: 'problem', state: 'audit_wrong', figures }
+  if (figures.queue_s > QUEUED_AFTER_S)
+    return { level: 'warning', state: 'audit_unlinked', figures }
   return figures.waits_s > UNCHECKED_AFTER_S
     ? { level: 'warning', state: 'audit_unchecked', figures }
     : { level: 'ok', state: 'audit_right', figures }
+}
+
+function findWrong({ chain, checkedAtMs, wrong, mac }: StoredResult): string | null {
+  if (wrong) return wrong
+  if (checkedAtMs === null) return null
+  const isSigned = mac !== null && signatureAge(resultText(chain, checkedAtMs, null), mac) !== null
+  return isSigned ? null : `the result of the check of chain ${chain} was changed`
 }

@@ -1,6 +1,8 @@
 import { createTranslator } from 'next-intl'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { connect, db, disconnect } from '#lib/base/db/client.ts'
+import { checkAuditLog } from '#lib/base/audit/check.ts'
+import { linkAuditRecords } from '#lib/base/audit/link.ts'
+import { connect, db, disconnect, Prisma } from '#lib/base/db/client.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -124,6 +126,31 @@ test.each([
   const figures = Object.fromEntries([...names].map(([, name]) => [name, 3]))
   for (const state of [...FINDING_STATES.ok, ...FINDING_STATES.bad]) t(`said.${state}`, figures)
   for (const state of FINDING_STATES.bad) expect(t(`advice.${state}`).length).toBeGreaterThan(30)
+})
+
+test('a changed audit log, an unsigned result of its check and a stuck queue are reported', async () => {
+  const change = (assignment: string) => async () => {
+    await db().$executeRaw`${Prisma.raw(`UPDATE audit_chains SET ${assignment}`)}`
+  }
+  const checkAll = async () => {
+    while ((await linkAuditRecords()) > 0);
+    await db().$executeRaw`UPDATE audit_chains SET checked_at = NULL`
+    while ((await checkAuditLog()) > 0);
+  }
+  await checkAll()
+  const wrong = `wrong = 'record 7 was removed'`
+  await expectFinding('audit_log', ['problem', 'audit_wrong'], change(wrong), checkAll)
+  const better = `checked_at = now() - interval '1 minute'`
+  await expectFinding('audit_log', ['problem', 'audit_wrong'], change(better), checkAll)
+  const id = newId()
+  await expectFinding(
+    'audit_log',
+    ['warning', 'audit_unlinked'],
+    () => db().$executeRaw`
+      INSERT INTO audit_log (id, account_id, actor_type, action, created_at)
+      VALUES (${id}::uuid, ${merchant.id}::uuid, 'system', 'account.updated', now() - interval '21 minutes')`,
+    checkAll,
+  )
 })
 
 test('a silent worker is a warning after 30 s and a problem after 60 s', async () => {

@@ -1,18 +1,18 @@
 -- Links the records of the audit log to chains, so that a removed or changed record is noticed.
 
--- One chain per account; that of the operator's records has the nil UUID.
+-- One chain per account; that of the operator's records has the nil UUID. The row of the highest UUID
+-- has as its length the sum of all others.
 CREATE TABLE audit_chains (
   chain uuid PRIMARY KEY,
   length bigint NOT NULL DEFAULT 0,
   hash bytea NOT NULL DEFAULT '',
   mac bytea NOT NULL DEFAULT '',
-  checked_position bigint NOT NULL DEFAULT 0,
   checked_at timestamptz(6),
   wrong text,
+  checked_mac bytea,
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   CONSTRAINT audit_chains_length_positive CHECK (length >= 0)
 );
-CREATE INDEX audit_chains_wrong_idx ON audit_chains (chain) WHERE wrong IS NOT NULL;
 
 -- Without a foreign key to the record: a link must outlast it, so that its removal is noticed.
 CREATE TABLE audit_links (
