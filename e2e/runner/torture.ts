@@ -19,6 +19,7 @@ const TEST_FILTERS = [
   'e2e/torture',
   'model.test.ts',
   'parallel.test.ts',
+  'lanes.test.ts',
   PERMISSION_TESTS,
 ]
 const SPEC_PATTERN = '@torture|tour\\.spec'
@@ -37,6 +38,7 @@ const settings = {
   MODEL_COMMANDS: '100',
   PARALLEL_WITHDRAWALS: '10000',
   MATRIX_FULL: '1',
+  LANES: '100000',
 }
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`]
 // Sequential, because each of these files can use all cores.
