@@ -4,12 +4,14 @@ import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { authenticateByPassword } from '#lib/edge/session/authenticate.ts'
 import { readSession } from '#lib/edge/session/read.ts'
+import { type SignInDetails, signIn } from '#lib/edge/session/second-step.ts'
 import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { inviteMember } from '#lib/rooms/accounts/invite.ts'
 import { findAccount, listAccounts } from '#lib/rooms/accounts/queries.ts'
 import { changePassword } from '#lib/services/people/change-password.ts'
 import { changeFactor } from '#lib/services/people/factors.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
+import { registerUser } from '#lib/services/people/register.ts'
 import { createResetLink } from '#lib/services/people/reset.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
@@ -62,6 +64,18 @@ async function makePreRegistered(email = makeEmail()) {
   await db().recoveryCode.create({ data: { userId: id, hash: new Uint8Array(32) } })
   const secret = await openSession(id, { ip: null, userAgent: null })
   return { id, email, secret }
+}
+
+/** An admin of the command line, who is never asked to prove the address, with an app and a passkey. */
+async function makeAdmin() {
+  const admin = { email: makeEmail(), passwordHash: await hashPassword(PASSWORD), isAdmin: true }
+  const { id } = await registerUser(admin, { type: 'command_line' })
+  const app = { userId: id, sealed: new Uint8Array(), confirmedAt: new Date() }
+  await db().authenticator.create({ data: app })
+  const key = { credentialId: newId(), publicKey: new Uint8Array(1), counter: 0n, name: 'key' }
+  await db().passkey.create({ data: { id: newId(), userId: id, ...key } })
+  await db().recoveryCode.create({ data: { userId: id, hash: new Uint8Array(32) } })
+  return { id, email: admin.email }
 }
 
 async function countCredentials(userId: string) {
@@ -275,6 +289,32 @@ describe('an account created on the command line for an unknown address', () => 
     }
     expect(await db().pendingMembership.count()).toBe(0)
   })
+})
+
+describe('whoever reads the mail of an admin', () => {
+  const password = 'tulipa azul no cais 77'
+
+  test.each(['mailed', 'operator'] as const)(
+    'passes no second step with a new password of a %s link, the first proof of the address',
+    async kind => {
+      const { id, email } = await makeAdmin()
+      const session = await openSession(id, { ip: null, userAgent: null })
+      if (kind === 'mailed') await asVisitor('reset', { email })
+      const link =
+        kind === 'mailed'
+          ? await findMailedLink(email)
+          : await createResetLink(email, { type: 'command_line' })
+      const reset = await asVisitor('reset/confirm', { secret: secretOf(link), password })
+      expect(reset.status).toBe(200)
+      const by = kind === 'mailed' ? 'reset' : 'operator'
+      expect(await readUser(email)).toMatchObject({ emailVerifiedBy: by, isAdmin: true })
+      expect(await countCredentials(id)).toEqual([1, 1, 1, 0])
+      expect(await readSession(session)).toBeNull()
+      const details: SignInDetails = {}
+      expect(await signIn({ email, password }, null, details)).toBeNull()
+      expect(details.step?.methods).toEqual(['code', 'passkey'])
+    },
+  )
 })
 
 describe('the response to a sign-up', () => {

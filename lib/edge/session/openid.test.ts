@@ -246,6 +246,56 @@ test('a sign-in started in another browser cannot be completed in this one', asy
   }
 })
 
+describe('an admin who never proved the e-mail', () => {
+  let claims: { sub: string; email: string; email_verified: boolean }
+  beforeEach(async () => {
+    claims = { sub: newId(), email, email_verified: true }
+    await db().user.update({ where: { id }, data: { isAdmin: true } })
+    const key = { credentialId: newId(), publicKey: new Uint8Array(1), counter: 0n, name: 'key' }
+    await db().passkey.create({ data: { id: newId(), userId: id, ...key } })
+  })
+
+  test.each([
+    ['with', 1],
+    ['without', 0],
+  ])('is linked by no sign-in, %s a second factor', async (_, passkeys) => {
+    if (passkeys === 0) await db().passkey.deleteMany({ where: { userId: id } })
+    const secret = await openSession(id, { ip: null, userAgent: null })
+    const refused = { redirect: '/login?problem=unlinked', userId: null }
+    expect(await signInThroughProvider(claims)).toEqual(refused)
+    expect(await subjectOf(id)).toBeNull()
+    expect(await db().passkey.count({ where: { userId: id } })).toBe(passkeys)
+    expect(await readSession(secret)).not.toBeNull()
+    const user = await db().user.findUniqueOrThrow({ where: { id } })
+    expect(user.isEmailVerified).toBe(false)
+  })
+
+  test('is linked from the session that requested it, keeps the passkey, and is proven by it', async () => {
+    const session = await openSession(id, { ip: null, userAgent: null })
+    await requestOpenidLink((await readSession(session)) as SessionUser)
+    cookieJar.set(cookieNames().session, session)
+    const { redirect } = await signInThroughProvider(claims)
+    expect(redirect).toBe('/test/settings/security?openid=linked')
+    expect(await subjectOf(id)).toBe(`${provider.issuer}|${claims.sub}`)
+    expect(await db().passkey.count({ where: { userId: id } })).toBe(1)
+    const user = await db().user.findUniqueOrThrow({ where: { id } })
+    expect(user.emailVerifiedBy).toBe('openid')
+    cookieJar.clear()
+    expect(await signInThroughProvider(claims)).toMatchObject({ userId: null })
+    expect(JSON.parse(cookieJar.get(cookieNames().step) ?? '{}').methods).toEqual(['passkey'])
+  })
+
+  test('is not linked to an e-mail that the provider has not verified', async () => {
+    const session = await openSession(id, { ip: null, userAgent: null })
+    await requestOpenidLink((await readSession(session)) as SessionUser)
+    cookieJar.set(cookieNames().session, session)
+    const { redirect } = await signInThroughProvider({ ...claims, email_verified: false })
+    expect(redirect).toBe('/test/settings/security?openid=refused')
+    const user = await db().user.findUniqueOrThrow({ where: { id } })
+    expect([user.oidcSubject, user.isEmailVerified]).toEqual([null, false])
+  })
+})
+
 describe('an e-mail that was never proven', () => {
   test('loses every credential and session at its first OpenID sign-in, and its owner stays in', async () => {
     const passwordHash = await hashPassword('a password of somebody else')

@@ -89,7 +89,7 @@ async function resolveSignIn(claims: Claims): Promise<{ userId?: string; path?: 
 async function completeLink(claims: Claims): Promise<string | null> {
   const secret = (await cookies()).get(cookieNames().session)?.value
   const user = secret ? await readSession(secret) : null
-  const outcome = user && (await linkOpenid(user, claims))
+  const outcome = user && (await linkOpenid(user, claims, admitPending))
   return outcome && `/test/settings/security?openid=${outcome}`
 }
 

@@ -10,7 +10,7 @@ import { openChallenge } from '#lib/services/people/challenge.ts'
 import {
   type AdmitPending,
   proveEmail,
-  removeCredentials,
+  proveFromOutside,
 } from '#lib/services/people/prove-email.ts'
 
 /** Claims of an OpenID provider about a user; their types are unchecked. */
@@ -28,13 +28,14 @@ const UNKNOWN_USER = { refusal: 'unknown' } as const
 interface SignedInUser {
   id: string
   email: string
+  isAdmin: boolean
   sessionId: string
 }
 
 /**
  * Finds the user linked to this subject; creates none. A user with this e-mail who never proved it is
- * linked, and loses every credential and session: a stranger may have set them. One who proved it
- * links the provider in the security settings.
+ * linked, and loses every credential and session: a stranger may have set them. One who proved it,
+ * and every admin, links the provider in the security settings.
  */
 export async function findByOpenid(
   claims: Claims,
@@ -50,12 +51,12 @@ export async function findByOpenid(
   const where = { email, disabledAt: null, oidcSubject: null }
   const user = await db().user.findFirst({ where })
   if (!user) return (await findLinkedUser(oidcSubject)) ?? UNKNOWN_USER
+  if (user.isAdmin) return { refusal: 'unlinked' }
   return transaction(async tx => {
     // A concurrent sign-in may have linked the user just before, or a link proved the address.
-    if (!(await proveEmail(tx, user.id, 'openid', admitPending))) {
+    if (!(await proveFromOutside(tx, user.id, 'openid', admitPending))) {
       return (await findLinkedUser(oidcSubject, tx)) ?? { refusal: 'unlinked' }
     }
-    await removeCredentials(tx, user.id)
     await link(tx, user.id, oidcSubject)
     return { userId: user.id }
   })
@@ -63,15 +64,19 @@ export async function findByOpenid(
 
 /** Allows this session to link the provider, for five minutes. */
 export async function requestOpenidLink({ id, sessionId }: SignedInUser): Promise<void> {
-  const { isEmailVerified } = await db().user.findUniqueOrThrow({ where: { id } })
-  if (!isEmailVerified) throw refuse('email_unverified')
+  const { isEmailVerified, isAdmin } = await db().user.findUniqueOrThrow({ where: { id } })
+  if (!isEmailVerified && !isAdmin) throw refuse('email_unverified')
   await openChallenge('openid', { userId: id, value: sessionId })
 }
 
-/** Links the provider to a signed-in user who requested it, and mails them. Null: not requested. */
+/**
+ * Links the provider to a signed-in user who requested it, and mails them. Null: not requested. For
+ * an admin this may be the first proof of the address: no stranger holds a session of an admin.
+ */
 export async function linkOpenid(
   user: SignedInUser,
   claims: Claims,
+  admitPending: AdmitPending,
 ): Promise<'linked' | 'refused' | null> {
   const isRequested = await db().$executeRaw`
     DELETE FROM challenges WHERE kind = 'openid' AND user_id = ${user.id}::uuid
@@ -82,6 +87,7 @@ export async function linkOpenid(
     claims.email_verified === true && normalizeEmail(String(claims.email ?? '')) === user.email
   if (!oidcSubject || !isOwn) return 'refused'
   return transaction(async tx => {
+    if (user.isAdmin) await proveEmail(tx, user.id, 'openid', admitPending)
     await link(tx, user.id, oidcSubject)
     return 'linked' as const
   }).catch(error => {

@@ -30,8 +30,24 @@ export async function proveEmail(
   return true
 }
 
-/** Removes whatever signs in as this user: someone who never proved the address may have set it. */
-export async function removeCredentials(tx: Tx, userId: string): Promise<void> {
+/**
+ * Stores a proof that comes with no session of the user. The first one removes every credential,
+ * because a stranger may have registered the address. Only the operator registers admins, with a
+ * password that only the operator knows: no credential of theirs is a stranger's, all remain.
+ */
+export async function proveFromOutside(
+  tx: Tx,
+  userId: string,
+  by: EmailProof,
+  admitPending: AdmitPending,
+): Promise<boolean> {
+  if (!(await proveEmail(tx, userId, by, admitPending))) return false
+  const { isAdmin } = await tx.user.findUniqueOrThrow({ where: { id: userId } })
+  if (!isAdmin) await removeCredentials(tx, userId)
+  return true
+}
+
+async function removeCredentials(tx: Tx, userId: string): Promise<void> {
   const data = { passwordHash: null, passwordChangedAt: new Date() }
   await tx.user.update({ where: { id: userId }, data })
   await tx.authenticator.deleteMany({ where: { userId } })

@@ -13,11 +13,7 @@ import {
 import { finishPasswordChange } from '#lib/services/people/change-password.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
 import { hashPassword, knownCaller } from '#lib/services/people/password.ts'
-import {
-  type AdmitPending,
-  proveEmail,
-  removeCredentials,
-} from '#lib/services/people/prove-email.ts'
+import { type AdmitPending, proveFromOutside } from '#lib/services/people/prove-email.ts'
 import { type ResetConfirmation, requireEmail } from '#lib/services/people/schema.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 import { countAttempt, requireWithinLimit } from '#lib/services/people/throttle.ts'
@@ -68,7 +64,7 @@ export async function findResetEmail(secret: string): Promise<string | null> {
 
 /**
  * Stores the new password and ends every session. Second factors remain required, unless the link is
- * the first proof of the address: what was set before may be a stranger's. Returns the user.
+ * the first proof of the address of a user who is no admin. Returns the user.
  */
 export async function confirmReset(
   { secret, password }: ResetConfirmation,
@@ -82,7 +78,7 @@ export async function confirmReset(
   await transaction(async tx => {
     if (!(await closeChallenge(secret, tx))) throw linkExpired()
     const by = value === OPERATOR_LINK ? 'operator' : 'reset'
-    if (await proveEmail(tx, user.id, by, admitPending)) await removeCredentials(tx, user.id)
+    await proveFromOutside(tx, user.id, by, admitPending)
     const data = { passwordHash, passwordChangedAt: new Date() }
     await tx.user.update({ where: { id: user.id }, data })
     await endSessionsOf(tx, user.id)
