@@ -17,7 +17,9 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 interface LoginPageProps {
-  searchParams: Promise<Record<'next' | 'problem' | 'error', string | string[] | undefined>>
+  searchParams: Promise<
+    Record<'next' | 'problem' | 'error' | 'proof', string | string[] | undefined>
+  >
 }
 
 export default async function LoginPage({ searchParams }: LoginPageProps) {
@@ -111,6 +113,7 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
             label={t('provider.signIn', { name: provider.name })}
             failedLabel={t('provider.failed')}
             next={next}
+            isProof={search.proof !== undefined}
           />
         ) : null}
         <p className="mt-4 text-center text-small">

@@ -11,15 +11,23 @@ interface ProviderButtonProps {
   label: string
   failedLabel: string
   next: string
+  /** Whether the user signs in again to prove their identity. */
+  isProof: boolean
 }
 
 /** Signs in by script, because the CSP forbids forms that lead to other sites. */
-export function ProviderButton({ provider, label, failedLabel, next }: ProviderButtonProps) {
+export function ProviderButton({
+  provider,
+  label,
+  failedLabel,
+  next,
+  isProof,
+}: ProviderButtonProps) {
   const [state, setState] = useState<'waiting' | 'ready' | 'busy' | 'failed'>('waiting')
   useEffect(() => setState('ready'), [])
   async function startSignIn() {
     setState('busy')
-    const address = await fetchProviderUrl(provider, next)
+    const address = await fetchProviderUrl(provider, next, isProof)
     if (address) location.assign(address)
     else setState('failed')
   }

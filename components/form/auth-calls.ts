@@ -69,10 +69,18 @@ export async function signInWithPasskey(
   }
 }
 
-/** Returns the provider's sign-in URL; null if the provider is unreachable. */
-export async function fetchProviderUrl(provider: string, next: string): Promise<string | null> {
+/**
+ * Returns the provider's sign-in URL; null if the provider is unreachable. For a proof of identity,
+ * the provider asks for credentials even if it still knows the browser, and returns when (`auth_time`).
+ */
+export async function fetchProviderUrl(
+  provider: string,
+  next: string,
+  isProof = false,
+): Promise<string | null> {
   try {
-    const response = await post(`/api/auth/signin/${provider}`, { callbackUrl: next })
+    const query = isProof ? '?prompt=login&max_age=0' : ''
+    const response = await post(`/api/auth/signin/${provider}${query}`, { callbackUrl: next })
     const { url } = (await response.json()) as { url?: string }
     return response.ok && url && !/^\/|[?&]error=/.test(url) ? url : null
   } catch {

@@ -93,7 +93,7 @@ function SignInAgain() {
     setBusy(true)
     if (await signOut()) {
       const currentPath = location.pathname + location.search
-      return location.assign(`/login?next=${encodeURIComponent(currentPath)}`)
+      return location.assign(`/login?proof&next=${encodeURIComponent(currentPath)}`)
     }
     setFailure(new ApiError(0, 'network'))
     setBusy(false)

@@ -179,6 +179,24 @@ test.describe('the company’s OpenID provider', () => {
     await page.waitForURL(`${tlsServer.url}/test/statement`)
     await expect(page.getByRole('heading', { name: 'Statement' })).toBeVisible()
   })
+
+  test('proves an identity only after it asked for credentials', async ({ page }) => {
+    const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
+    await db().authenticator.deleteMany({ where: { userId } })
+    const oidcSubject = `${provider.issuer}|${userId}`
+    await db().user.update({ where: { id: userId }, data: { oidcSubject, passwordHash: null } })
+    provider.signIn({ sub: userId }, new Date(Date.now() - 3_600_000))
+    await page.goto(`${tlsServer.url}/login?next=/test/settings/tokens/new`)
+    await page.getByRole('button', { name: 'Acme' }).click()
+    await page.getByLabel('Name').fill('Loja virtual')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+    await dialog.getByRole('button', { name: 'Sign in again' }).click()
+    await page.getByRole('button', { name: 'Acme' }).click()
+    await page.getByLabel('Name').fill('Loja virtual')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await expect(page.getByTestId('token-value')).toContainText('troco_test_')
+  })
 })
 
 test('a new account waits until an admin activates it, and then the API works', async ({

@@ -13,29 +13,36 @@ export interface ProviderClaims {
   iss?: string
   aud?: string
   nonce?: string
+  auth_time?: unknown
 }
 
 interface OpenidProvider {
   issuer: string
-  /** Sets the user that the provider signs in from now on. */
-  signIn: (claims: ProviderClaims) => void
+  /** Sets the user that the provider signs in from now on, asked for credentials at this time. */
+  signIn: (claims: ProviderClaims, authenticatedAt?: Date) => void
   /** Sets claims that only the userinfo endpoint returns. */
   setUserinfo: (claims: object) => void
   close: () => Promise<void>
 }
 
 interface AuthorizationRequest {
+  /** Present if the request has `max_age`, as the specification demands. */
+  authTime: { auth_time?: number }
   nonce: string
   challenge: string
   redirect: string
 }
 
-/** Opens a minimal OpenID provider that signs in without asking and validates Troco's requests. */
+/**
+ * Opens a minimal OpenID provider that validates Troco's requests. It signs in without asking; if a
+ * request demands credentials, it acts as if the user had entered them.
+ */
 export async function openOpenidProvider(port = 0): Promise<OpenidProvider> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const key = { ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'RS256' }
   const codes = new Map<string, AuthorizationRequest>()
   let user: ProviderClaims = { sub: 'nobody' }
+  let authenticatedAt = 0
   let userinfo: object = {}
   let issuer = ''
 
@@ -50,7 +57,7 @@ export async function openOpenidProvider(port = 0): Promise<OpenidProvider> {
     }
     const parts = [
       { alg: 'RS256', kid: 'one' },
-      { ...claims, ...user },
+      { ...claims, ...authorization.authTime, ...user },
     ]
     const text = parts
       .map(part => Buffer.from(JSON.stringify(part)).toString('base64url'))
@@ -93,7 +100,12 @@ export async function openOpenidProvider(port = 0): Promise<OpenidProvider> {
     const readParameter = (name: string) => searchParams.get(name) ?? ''
     const code = randomUUID()
     const redirect = readParameter('redirect_uri')
+    const now = Math.floor(Date.now() / 1000)
+    const maxAge = searchParams.get('max_age')
+    const isTooOld = maxAge !== null && now - authenticatedAt > Number(maxAge)
+    if (isTooOld || readParameter('prompt') === 'login') authenticatedAt = now
     codes.set(code, {
+      authTime: maxAge === null ? {} : { auth_time: authenticatedAt },
       nonce: readParameter('nonce'),
       challenge: readParameter('code_challenge'),
       redirect,
@@ -106,8 +118,9 @@ export async function openOpenidProvider(port = 0): Promise<OpenidProvider> {
   issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     issuer,
-    signIn: claims => {
+    signIn: (claims, at = new Date()) => {
       user = claims
+      authenticatedAt = Math.floor(at.getTime() / 1000)
     },
     setUserinfo: claims => {
       userinfo = claims

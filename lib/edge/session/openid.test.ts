@@ -7,6 +7,7 @@ import { authenticateByPassword } from '#lib/edge/session/authenticate.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { OPENID_PROVIDER_ID } from '#lib/edge/session/openid.ts'
 import { authOptions } from '#lib/edge/session/options.ts'
+import { requireProof } from '#lib/edge/session/proof.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import { admitPending } from '#lib/rooms/accounts/admit.ts'
@@ -97,21 +98,32 @@ function storeCookie(line: string): void {
   else cookieJar.delete(name)
 }
 
+interface ProviderSignIn {
+  /** When the user entered credentials at the provider. */
+  authenticatedAt?: Date
+  /** Parameters that the browser adds to the request. */
+  query?: Record<string, string>
+}
+
 /** Signs in at the provider with these claims and returns the query of the redirect to Troco. */
-async function signInAtProvider(claims: ProviderClaims): Promise<Record<string, string>> {
-  provider.signIn(claims)
+async function signInAtProvider(
+  claims: ProviderClaims,
+  { authenticatedAt, query }: ProviderSignIn = {},
+): Promise<Record<string, string>> {
+  provider.signIn(claims, authenticatedAt)
   const { csrfToken = '' } = await callNextAuth('GET', 'csrf')
   const { redirect = '' } = await callNextAuth('POST', 'signin', {
     body: { csrfToken, callbackUrl: '/test/charges' },
+    query,
   })
   const response = await fetch(redirect, { redirect: 'manual' })
   return Object.fromEntries(new URL(response.headers.get('location') ?? '').searchParams)
 }
 
 /** Completes the sign-in and returns the redirect and the user of the new session. */
-async function signInThroughProvider(claims: ProviderClaims) {
+async function signInThroughProvider(claims: ProviderClaims, options?: ProviderSignIn) {
   const { redirect } = await callNextAuth('GET', 'callback', {
-    query: await signInAtProvider(claims),
+    query: await signInAtProvider(claims, options),
   })
   const secret = cookieJar.get(cookieNames().session)
   return { redirect, userId: secret ? ((await readSession(secret))?.id ?? null) : null }
@@ -419,6 +431,74 @@ describe('a proven e-mail', () => {
     const { redirect } = await signInThroughProvider({ sub, email, email_verified: true })
     expect(redirect).toContain('openid=refused')
     expect(await subjectOf(id)).toBeNull()
+  })
+})
+
+describe('a provider that still knows the browser', () => {
+  const hourAgo = () => new Date(Date.now() - 3_600_000)
+  const seconds = () => Math.floor(Date.now() / 1000)
+  let claims: ProviderClaims
+  beforeEach(async () => {
+    claims = { sub: newId(), email }
+    const oidcSubject = `${provider.issuer}|${claims.sub}`
+    await db().user.update({ where: { id }, data: { oidcSubject, ...VERIFIED } })
+  })
+  const readProof = async () => {
+    const user = await readSession(cookieJar.get(cookieNames().session) ?? '')
+    expect(user?.id).toBe(id)
+    return user as SessionUser
+  }
+
+  test('signs in whoever sits at it, which proves no identity', async () => {
+    await signInThroughProvider(claims, { authenticatedAt: hourAgo() })
+    const user = await readProof()
+    expect(() => requireProof(user, 'live')).toThrow('Confirm that it is you')
+  })
+
+  test('proves an identity by asking for credentials, and only then', async () => {
+    const query = { prompt: 'login', max_age: '0' }
+    await signInThroughProvider(claims, { authenticatedAt: hourAgo(), query })
+    requireProof(await readProof(), 'live')
+    // It ignores the request for credentials, or the browser left it out.
+    const ignoring = { ...claims, auth_time: seconds() - 3600 }
+    await signInThroughProvider(ignoring, { query })
+    expect((await readProof()).provedAgoS).toBeGreaterThanOrEqual(3600)
+    await signInThroughProvider(claims, { authenticatedAt: hourAgo(), query: { max_age: '86400' } })
+    expect((await readProof()).provedAgoS).toBeGreaterThanOrEqual(3600)
+  })
+
+  test('proves an identity for five minutes after the credentials', async () => {
+    await signInThroughProvider({ ...claims, auth_time: seconds() - 240 })
+    requireProof(await readProof(), 'live')
+    await signInThroughProvider({ ...claims, auth_time: seconds() - 310 })
+    const user = await readProof()
+    expect(() => requireProof(user, 'live')).toThrow('Confirm that it is you')
+    // The provider's clock may be a little ahead; the proof does not last longer.
+    await signInThroughProvider({ ...claims, auth_time: seconds() + 30 })
+    expect((await readProof()).provedAgoS).toBeGreaterThanOrEqual(0)
+  })
+
+  test.each([
+    ['text', () => String(seconds())],
+    ['null', () => null],
+    ['a negative number', () => -1],
+    ['in milliseconds', () => Date.now()],
+    ['later than now', () => seconds() + 120],
+  ])('proves nothing by a time that is %s', async (_, makeTime) => {
+    await signInThroughProvider({ ...claims, auth_time: makeTime() })
+    expect((await readProof()).provedAgoS).toBeGreaterThan(1_000_000_000)
+  })
+
+  test('proves nothing by a time that is not in the token', async () => {
+    provider.setUserinfo({ email, auth_time: seconds() })
+    await signInThroughProvider({ sub: claims.sub })
+    expect((await readProof()).provedAgoS).toBeGreaterThan(1_000_000_000)
+  })
+
+  test('signs in also after the password was changed here', async () => {
+    await db().user.update({ where: { id }, data: { passwordChangedAt: new Date() } })
+    await signInThroughProvider({ ...claims, auth_time: seconds() - 3600 })
+    await readProof()
   })
 })
 

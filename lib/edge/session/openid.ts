@@ -16,6 +16,10 @@ import { type Claims, findByOpenid, linkOpenid } from '#lib/services/people/open
 export const OPENID_PROVIDER_ID = 'openid'
 /** Lifetime of the cookie, equal to the lifetime of the challenge that it contains. */
 const STEP_SECONDS = 300
+/** How far the provider's clock may be ahead. */
+const CLOCK_SKEW_MS = 60_000
+/** Proof of a session that has none: too old for every action. */
+const NEVER = new Date(0)
 
 export function openidProviders(): OAuthConfig<Claims>[] {
   const { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_NAME } = env()
@@ -39,8 +43,9 @@ export function openidProviders(): OAuthConfig<Claims>[] {
             string
           >
           const claims = tokenSet.claims()
+          const { auth_time } = claims
           return (
-            claims.email ? claims : { ...(await client.userinfo(tokenSet)), ...claims }
+            claims.email ? claims : { ...(await client.userinfo(tokenSet)), ...claims, auth_time }
           ) as Profile
         },
       },
@@ -52,20 +57,32 @@ export function openidProviders(): OAuthConfig<Claims>[] {
 /** Connects the two callbacks of one request: `jwt` uses the user found in `signIn`. */
 export function openidCallbacks(): Pick<CallbacksOptions, 'signIn' | 'jwt'> {
   let userId: string | undefined
+  let provedAt = NEVER
   return {
     async signIn({ account, profile }) {
       if (account?.provider !== OPENID_PROVIDER_ID) return true
       const requestHeaders = await headers()
       const requestId = requestHeaders.get(REQUEST_ID_HEADER) ?? undefined
       const ip = requestHeaders.get(ADDRESS_HEADER)
-      const outcome = await withLogContext({ requestId, ip }, () =>
-        resolveSignIn((profile ?? {}) as Claims),
-      )
+      const claims = (profile ?? {}) as Claims
+      const outcome = await withLogContext({ requestId, ip }, () => resolveSignIn(claims))
       userId = outcome.userId
+      provedAt = readAuthTime(claims)
       return outcome.path ?? true
     },
-    jwt: async ({ token }) => (userId ? { ...token, sub: userId, provedAt: Date.now() } : token),
+    jwt: async ({ token }) =>
+      userId ? { ...token, sub: userId, openid: { checkedAt: new Date(), provedAt } } : token,
   }
+}
+
+/**
+ * Returns when the user entered credentials at the provider. A provider that still knows the browser
+ * signs in whoever sits at it: without this time, a sign-in proves no identity.
+ */
+function readAuthTime({ auth_time }: Claims): Date {
+  if (typeof auth_time !== 'number' || auth_time < 0) return NEVER
+  const now = Date.now()
+  return auth_time * 1000 > now + CLOCK_SKEW_MS ? NEVER : new Date(Math.min(auth_time * 1000, now))
 }
 
 /** Returns the user, or the path of a page for the refusal or the second factor. */

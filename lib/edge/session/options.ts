@@ -18,8 +18,8 @@ declare module 'next-auth/jwt' {
   interface JWT {
     /** Value of the session cookie; set once the session is stored. */
     secret?: string
-    /** Time of a proof by OpenID, which may have removed all credentials just before. */
-    provedAt?: number
+    /** Times of a sign-in through OpenID, which may have removed all credentials just before. */
+    openid?: { checkedAt: Date; provedAt: Date }
   }
 }
 
@@ -90,9 +90,9 @@ async function ensureSession(token: JWT | undefined, beganAt: Date): Promise<str
   const caller = {
     ip: requestHeaders.get(ADDRESS_HEADER),
     userAgent: requestHeaders.get('user-agent'),
+    provedAt: token.openid?.provedAt,
   }
-  const provedAt = token.provedAt ? new Date(token.provedAt) : beganAt
-  const secret = await openSession(token.sub, caller, provedAt)
+  const secret = await openSession(token.sub, caller, token.openid?.checkedAt ?? beganAt)
   const { name, value, ...options } = addDeviceMark(
     token.sub,
     readDeviceMarks(cookieStore),

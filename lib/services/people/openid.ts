@@ -19,6 +19,8 @@ export interface Claims {
   sub?: unknown
   email?: unknown
   email_verified?: unknown
+  /** When the user entered credentials at the provider. */
+  auth_time?: unknown
 }
 
 export type OpenidOutcome = { userId: string } | { refusal: 'unknown' | 'unverified' | 'unlinked' }

@@ -15,6 +15,8 @@ const USER_AGENT_MAX = 512
 interface Caller {
   ip: string | null
   userAgent: string | null
+  /** Time at which the user proved their identity, if it was not now. */
+  provedAt?: Date
 }
 
 export function activeSessionCondition(alias: string): Prisma.Sql {
@@ -25,12 +27,12 @@ export function activeSessionCondition(alias: string): Prisma.Sql {
 
 /**
  * Returns the secret; only its hash is stored. Fails if the user is disabled, or changed the
- * password or added a factor after `provedAt`, the time of the proof.
+ * password or added a factor after `checkedAt`, when the credentials were checked.
  */
 export async function openSession(
   userId: string,
   caller: Caller,
-  provedAt = new Date(),
+  checkedAt = new Date(),
 ): Promise<string> {
   const secret = newSecret()
   const data = {
@@ -39,13 +41,14 @@ export async function openSession(
     secretHash: hashSecret(secret),
     ip: caller.ip,
     userAgent: caller.userAgent?.slice(0, USER_AGENT_MAX) ?? null,
+    provedAt: caller.provedAt,
     expiresAt: new Date(Date.now() + SESSION_SECONDS_MAX * 1000),
   }
   await transaction(async tx => {
     // Waits for a concurrent password or factor change, which cannot end an uncommitted session,
     // and for a concurrent sign-in, which must count this session.
     await tx.$queryRaw`SELECT FROM users WHERE id = ${userId}::uuid FOR NO KEY UPDATE`
-    if (!(await isUnchanged(tx, userId, provedAt))) throw new Error('Sign in again')
+    if (!(await isUnchanged(tx, userId, checkedAt))) throw new Error('Sign in again')
     await endSurplusSessions(tx, userId)
     await tx.userSession.create({ data })
   })
