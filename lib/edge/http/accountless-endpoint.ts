@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { refuse } from '#lib/base/errors.ts'
 import type { ErrorCode } from '#lib/base/refusals.ts'
-import { parseFields, readObject, readQuery } from '#lib/edge/http/body.ts'
+import { parseFields, readObjectOf, readQuery } from '#lib/edge/http/body.ts'
 import {
   isWriteMethod,
   readSignedInUser,
@@ -17,6 +17,7 @@ import {
   respondTo,
 } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { RecentCheck } from '#lib/edge/http/recent-check.ts'
 import { json, resultResponse } from '#lib/edge/http/response.ts'
 import { deviceCookieHeader } from '#lib/edge/session/device-cookie.ts'
 import { type ProofRule, requireProof } from '#lib/edge/session/proof.ts'
@@ -117,10 +118,15 @@ function createEndpoint<User extends SessionUser | null>(
   const respond = async (state: RequestState): Promise<HttpResponse> => {
     await limitByAddress(state)
     const { incoming } = state
-    const user = await identifyUser(incoming)
-    if (isWriteMethod(incoming.method)) requireSameOrigin(incoming)
-    if (declared.proof === 'required' && user) requireProof(user, null)
-    const content = declared.body ? await readObject(incoming) : {}
+    const check = new RecentCheck(async () => {
+      const identified = await identifyUser(incoming)
+      if (isWriteMethod(incoming.method)) requireSameOrigin(incoming)
+      if (declared.proof === 'required' && identified) requireProof(identified, null)
+      return identified
+    })
+    await check.read()
+    const content = declared.body ? await readObjectOf(incoming, check) : {}
+    const user = await check.read()
     const body = declared.body && parseFields(declared.body, content)
     const query = declared.query && parseFields(declared.query, readQuery(incoming.url))
     const { params, ip } = incoming

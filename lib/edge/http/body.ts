@@ -3,13 +3,25 @@ import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
 import type { FieldProblems } from '#lib/base/refusals.ts'
 import type { HttpRequest } from '#lib/edge/http/exchange.ts'
+import type { RecentCheck } from '#lib/edge/http/recent-check.ts'
 
 const BYTES_MAX = 64 * 1024
 /** Maximum nesting of a body: far above real use; some webhook receivers fail on deeper JSON. */
 const DEPTH_MAX = 32
 
+/** Like `readObject`. A body that had not arrived expires the check of the caller. */
+export async function readObjectOf<Caller>(
+  incoming: HttpRequest,
+  check: RecentCheck<Caller>,
+): Promise<Record<string, unknown>> {
+  const isComplete = incoming.isBodyComplete()
+  const content = await readObject(incoming)
+  if (!isComplete) check.expire()
+  return content
+}
+
 /** Reads the JSON object of a request. An empty body counts as an empty object. */
-export async function readObject(incoming: HttpRequest): Promise<Record<string, unknown>> {
+async function readObject(incoming: HttpRequest): Promise<Record<string, unknown>> {
   requireJsonType(incoming)
   const text = await readText(incoming)
   if (text.trim() === '') return {}

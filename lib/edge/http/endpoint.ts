@@ -1,7 +1,7 @@
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
 import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
-import { parseFields, readObject, readQuery } from '#lib/edge/http/body.ts'
+import { parseFields, readObjectOf, readQuery } from '#lib/edge/http/body.ts'
 import {
   accountNotActive,
   authenticate,
@@ -20,6 +20,7 @@ import {
   consumeAllowance,
   exhaustedAllowance,
 } from '#lib/edge/http/rate-limit.ts'
+import { RecentCheck } from '#lib/edge/http/recent-check.ts'
 import { type ErrorFormat, errorResponse, json, resultResponse } from '#lib/edge/http/response.ts'
 import { awaitThroughput, countBytes } from '#lib/edge/http/throughput.ts'
 import { fromRequest, toResponse } from '#lib/edge/http/web.ts'
@@ -108,10 +109,13 @@ async function serveEndpoint(
     const response = await tryRememberedCaller(state, declared)
     if (response) return response
   }
-  const caller = await authenticateRequest(state)
-  authorize(caller, incoming, declared.allow, declared.proof)
-  await limitByToken(state, caller)
-  return runEndpoint(state, declared, caller)
+  const check = new RecentCheck(async () => {
+    const caller = await authenticateRequest(state)
+    authorize(caller, incoming, declared.allow, declared.proof)
+    return caller
+  })
+  await limitByToken(state, await check.read())
+  return runEndpoint(state, declared, check)
 }
 
 /** Returns null if refused: the caller's data may be outdated, so the usual checks run again. */
@@ -126,7 +130,7 @@ async function tryRememberedCaller(
     state.logContext.accountId = caller.account.id
     authorize(caller, state.incoming, declared.allow)
     await limitByToken(state, caller)
-    return await runEndpoint(state, declared, caller)
+    return await runEndpoint(state, declared, new RecentCheck(async () => caller))
   } catch (error) {
     if (isTrocoError(error) || parseDatabaseError(error).code === 'TR401') return null
     throw error
@@ -173,27 +177,34 @@ async function limitBy(state: RequestState, policy: 'ip' | 'token', key: string)
 async function runEndpoint(
   state: RequestState,
   declared: Declaration<unknown, unknown>,
-  { account, mode, user, permissions, responsibleId }: Caller,
+  check: RecentCheck<Caller>,
 ): Promise<HttpResponse> {
   const { incoming } = state
   const { body: schema, query: querySchema, idempotency: rule } = declared
-  if (schema) state.content ??= readObject(incoming)
+  if (schema) state.content ??= readObjectOf(incoming, check)
   const content = await (state.content ?? {})
-  const readsPayers = permissions.includes('payers:read')
-  const showsDocuments = readsPayers && user === null
   const handle = async (once?: IdempotentRequest) => {
+    const caller = await check.read()
+    const { account, mode, user, responsibleId } = caller
     const body = schema && parseFields(schema[mode], content)
     const query = querySchema && parseFields(querySchema, readQuery(incoming.url))
     const { params, ip } = incoming
-    const caller = { user, userId: user?.id ?? null, responsibleId, readsPayers, showsDocuments }
-    const call = { account, mode, body, query, params, ip, once, ...caller }
+    const by = { user, userId: user?.id ?? null, responsibleId, ...documentAccess(caller) }
+    const call = { account, mode, body, query, params, ip, once, ...by }
     return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
   }
+  const caller = await check.read()
   const key = rule ? readIdempotencyKey(incoming) : null
   if (!rule || key === null) return resultResponse(await handle())
   const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
-  const response = await runOnce({ accountId: account.id, mode, path, key }, content, rule, handle)
-  return showsDocuments ? response : maskStored(response, rule)
+  const scope = { accountId: caller.account.id, mode: caller.mode, path, key }
+  const response = await runOnce(scope, content, rule, handle)
+  return documentAccess(caller).showsDocuments ? response : maskStored(response, rule)
+}
+
+function documentAccess({ permissions, user }: Caller) {
+  const readsPayers = permissions.includes('payers:read')
+  return { readsPayers, showsDocuments: readsPayers && user === null }
 }
 
 function maskStored(response: HttpResponse, { mask }: IdempotencyRule): HttpResponse {

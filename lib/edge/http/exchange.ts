@@ -6,6 +6,8 @@ export interface HttpRequest {
   requestId: string | undefined
   params: Record<string, string>
   header(name: string): string | null
+  /** Whether the body has arrived, so that reading it does not wait for the caller. */
+  isBodyComplete(): boolean
   /** Reads the whole body; null if longer than `bytesMax`. Throws if the caller disconnects. */
   readBody(bytesMax: number): Promise<Uint8Array | null>
   /** Calls back when the response has left the process or the caller has disconnected. */

@@ -14,6 +14,8 @@ export function fromRequest(request: Request, params: Record<string, string>): H
     requestId: headers.get(REQUEST_ID_HEADER) ?? undefined,
     params,
     header: name => headers.get(name),
+    // A stream does not report whether it has ended before it is read.
+    isBodyComplete: () => request.body === null,
     // Under Next, the body of a disconnected caller never ends or fails: only the signal fires.
     readBody: bytesMax =>
       Promise.race([readLimited(request.body, bytesMax), rejectOnAbort(request.signal)]),

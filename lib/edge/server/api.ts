@@ -27,6 +27,7 @@ export async function serveApi(
     requestId: sender.requestId,
     params,
     header: name => joinHeader(message.headers[name]),
+    isBodyComplete: () => message.complete,
     readBody: bytesMax => readBody(message, bytesMax),
     onEnd: callback => onResponseEnd(message.socket, response, callback),
   }
