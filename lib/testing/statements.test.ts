@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { closeCharge, closeUnreported } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -12,6 +12,7 @@ import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { memberProof } from '#lib/services/people/membership.ts'
 import {
   CHARGE,
   makeIdempotentRequest,
@@ -22,12 +23,16 @@ import {
 import { type Calls, formatCalls, formatStatement, recordCalls } from '#lib/testing/statements.ts'
 
 let merchant: Awaited<ReturnType<typeof makeMerchant>>
+let member: { id: string; proof: Prisma.Sql }
 let token: string
 let paidId: string
 let withdrawal: { accountId: string; withdrawalId: string }
 let refund: { accountId: string; refundId: string; chargeColumns: Prisma.Sql }
 beforeAll(async () => {
   merchant = await makeMerchant()
+  const accountId = merchant.id
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
+  member = { id: accountId, proof: memberProof({ accountId, userId }, 'owner') }
   token = await makeToken(merchant.id)
   await verifyToken(token)
   paidId = (await openCharge(merchant, 10_000)).id
@@ -68,7 +73,7 @@ const VERB_CALLS: Record<string, Calls> = {
   'charges/refunds/create': {
     'a refund, for a program': () => createRefund(merchant.id, 'test', paidId, { amount: 100 }),
     'a refund, for a member, with an Idempotency-Key': () =>
-      createRefund(merchant.id, 'test', paidId, { amount: 100, by: newId() }, once()),
+      createRefund(member, 'test', paidId, { amount: 100, by: newId() }, once()),
   },
   'charges/refunds/settle': {
     'a refund that the bank sent': () => completeRefund({ ...refund, returnId: 'D1' }),
@@ -77,7 +82,7 @@ const VERB_CALLS: Record<string, Calls> = {
   'withdrawals/insert': {
     'a withdrawal, for a program': () => insertWithdrawal(merchant.id, 'test', ORDER),
     'a withdrawal, for a member, with an Idempotency-Key': () =>
-      insertWithdrawal(merchant.id, 'test', { ...ORDER, by: newId() }, once()),
+      insertWithdrawal(member, 'test', { ...ORDER, by: newId() }, once()),
   },
   'withdrawals/settle': {
     'a withdrawal that the bank sent': () => approveWithdrawal({ ...withdrawal, endToEndId: 'E1' }),

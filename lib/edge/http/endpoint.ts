@@ -115,7 +115,18 @@ async function serveEndpoint(
     return caller
   })
   await limitByToken(state, await check.read())
-  return runEndpoint(state, declared, check)
+  try {
+    return await runEndpoint(state, declared, check)
+  } catch (error) {
+    if (!isCallerRefused(error)) throw error
+    // The member's role has changed since the check: the new one may still suffice.
+    check.expire()
+    return runEndpoint(state, declared, check)
+  }
+}
+
+function isCallerRefused(error: unknown): boolean {
+  return parseDatabaseError(error).code === 'TR401'
 }
 
 /** Returns null if refused: the caller's data may be outdated, so the usual checks run again. */
@@ -132,7 +143,7 @@ async function tryRememberedCaller(
     await limitByToken(state, caller)
     return await runEndpoint(state, declared, new RecentCheck(async () => caller))
   } catch (error) {
-    if (isTrocoError(error) || parseDatabaseError(error).code === 'TR401') return null
+    if (isTrocoError(error) || isCallerRefused(error)) return null
     throw error
   }
 }

@@ -90,18 +90,20 @@ WITH kept AS (
   INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key,
       webhook_url, webhook_host, external_id, requested_by, approval_reason, approval_due_at,
       approval_barred, due_at, created_at)
-  SELECT $8::uuid, $9::uuid, $10, 'pending', $11::bigint, $12, $13, $14, $15, $16, $17, $18::uuid,
-      n.*, CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE($19::timestamptz, now())
+  SELECT (SELECT COALESCE((SELECT m.account_id FROM memberships m WHERE m.account_id = $8::uuid
+      AND m.user_id = $9::uuid AND m.role = $10 FOR SHARE), troco_refuse_caller())), $11::uuid,
+      $12, 'pending', $13::bigint, $14, $15, $16, $17, $18, $19, $20::uuid, n.*, CASE
+      WHEN n.approval_reason IS NULL THEN now() END, COALESCE($21::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
-      WHEN r.reason IS NOT NULL THEN now() + $20 * interval '1 hour' END AS approval_due_at,
-      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(ARRAY[$21::uuid,
+      WHEN r.reason IS NOT NULL THEN now() + $22 * interval '1 hour' END AS approval_due_at,
+      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(ARRAY[$23::uuid,
       (SELECT CASE WHEN COALESCE(m.role_at, m.created_at) > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id) ELSE m.user_id
-      END FROM memberships m WHERE m.account_id = a.id AND m.user_id = $22::uuid)], NULL)
-      FROM accounts a WHERE a.id = $23::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $24::bigint > a.approval_above
+      END FROM memberships m WHERE m.account_id = a.id AND m.user_id = $24::uuid)], NULL)
+      FROM accounts a WHERE a.id = $25::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $26::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $25 AND k.dict_key = $26
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $27 AND k.dict_key = $28
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
@@ -109,24 +111,24 @@ WITH kept AS (
       a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id)
       ELSE m.user_id END) FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id =
       a.id AND m.role IN ('owner', 'finance') AND u.disabled_at IS NULL)) THEN CASE
-      WHEN $27::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
-      FROM accounts a WHERE a.id = $28::uuid) AS reason OFFSET 0) r) n
+      WHEN $29::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
+      FROM accounts a WHERE a.id = $30::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $29::uuid, s.account_id, 'user', $30::uuid, $31, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $32, $33
+  SELECT $31::uuid, s.account_id, 'user', $32::uuid, $33, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $34, $35
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $34::timestamptz AS booked_at
+  SELECT w.account_id, w.mode, w.id, w.amount, $36::timestamptz AS booked_at
   FROM made w
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $35::uuid, s.account_id, 'user', $36::uuid, $37, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $38, $39
+  SELECT $37::uuid, s.account_id, 'user', $38::uuid, $39, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $40, $41
   FROM source s
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
@@ -138,11 +140,11 @@ WITH kept AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $40 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $42 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($41, $42)
+  WHERE l.ledger IN ($43, $44)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -155,12 +157,12 @@ WITH kept AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $43, id, mode, $44, $45, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $45, id, mode, $46, $47, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $46, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $48, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
