@@ -15,6 +15,9 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 
+type Membership = { accountId: string; userId: string }
+type Request = [method: string, path: string, body: object]
+
 /** Longer than a request takes to reach the lock that the test holds. */
 const REACHED_MS = 400
 
@@ -37,9 +40,9 @@ async function addMember(role: Role) {
 
 /** Sends the request while a change of the member is not yet committed, and after the check passed. */
 async function sendDuring(
-  change: (tx: Tx, where: { accountId: string; userId: string }) => Promise<unknown>,
+  change: (tx: Tx, where: Membership) => Promise<unknown>,
   role: Role,
-  [method, path, body]: [method: string, path: string, body: object],
+  [method, path, body]: Request,
 ): Promise<number> {
   const { userId, headers } = await addMember(role)
   const pending = await db().$transaction(async tx => {
@@ -51,13 +54,12 @@ async function sendDuring(
   return (await Promise.all(pending))[0]?.status ?? 0
 }
 
-const setRole = (role: Role) => (tx: Tx, where: { accountId: string; userId: string }) =>
+const setRole = (role: Role) => (tx: Tx, where: Membership) =>
   tx.membership.updateMany({ where, data: { role } })
-const remove = (tx: Tx, where: { accountId: string; userId: string }) =>
-  tx.membership.deleteMany({ where })
+const remove = (tx: Tx, where: Membership) => tx.membership.deleteMany({ where })
 
 const countWithdrawals = () => db().withdrawal.count({ where: { accountId: merchant.id } })
-const withdrawal = (): [string, string, object] => [
+const withdrawal = (): Request => [
   'POST',
   '/withdrawals',
   { amount: 10_000, pix_key: `key-${newId()}@example.com` },
@@ -86,4 +88,50 @@ describe('a change of the member that commits after the check', () => {
     expect(await sendDuring(setRole('viewer'), 'finance', ['POST', path, {}])).toBe(403)
     expect(await db().refund.count({ where: { accountId: merchant.id } })).toBe(0)
   })
+
+  const ENDPOINTS = '/dashboard/webhooks/endpoints'
+  const endpoint = { url: 'https://example.com/x', event_types: ['transaction.paid'] }
+  const documentsOf = async () =>
+    (await db().webhookEndpoint.findMany({ where: { accountId: merchant.id } })).map(
+      one => one.fullDocuments,
+    )
+
+  test.each([
+    ['that asks for full documents is not created', true, 403, []],
+    ['gets the documents of the new role', undefined, 200, [false]],
+  ])('an endpoint of a demoted owner %s', async (_, full_documents, status, documents) => {
+    const request: Request = ['POST', ENDPOINTS, { ...endpoint, full_documents }]
+    expect(await sendDuring(setRole('developer'), 'owner', request)).toBe(status)
+    expect(await documentsOf()).toEqual(documents)
+  })
+
+  test('a demoted owner gives an existing endpoint no full documents', async () => {
+    const { headers } = await addMember('owner')
+    const body = { ...endpoint, full_documents: false }
+    const made = await call(api.url, 'POST', ENDPOINTS, { headers, body })
+    const path = `${ENDPOINTS}/${made.body.data.id}`
+    const request: Request = ['PATCH', path, { full_documents: true }]
+    expect(await sendDuring(setRole('developer'), 'owner', request)).toBe(403)
+    expect(await documentsOf()).toEqual([false])
+  })
+
+  test('a demoted member sees no document, and the audit log no access', async () => {
+    const { id } = await openCharge(merchant)
+    const request: Request = ['POST', `/dashboard/charges/${id}/document`, {}]
+    expect(await sendDuring(setRole('viewer'), 'finance', request)).toBe(403)
+    const where = { accountId: merchant.id, action: 'charge.document_revealed' }
+    expect(await db().auditRecord.count({ where })).toBe(0)
+  })
+})
+
+test('a demoted owner changes no setting', async () => {
+  const settings = { name: 'Other', city: 'RECIFE', expires_in: 600, time_zone: 'America/Recife' }
+  const lockAndDemote = async (tx: Tx, where: Membership) => {
+    await tx.$queryRaw`SELECT FROM accounts WHERE id = ${merchant.id}::uuid FOR NO KEY UPDATE`
+    return setRole('developer')(tx, where)
+  }
+  const request: Request = ['PATCH', '/dashboard/account', settings]
+  expect(await sendDuring(lockAndDemote, 'owner', request)).toBe(403)
+  const stored = await db().account.findUniqueOrThrow({ where: { id: merchant.id } })
+  expect(stored.name).toBe(merchant.name)
 })

@@ -1,18 +1,24 @@
-import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { recordAudit } from '#lib/base/audit/record.ts'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, parseDatabaseError } from '#lib/base/errors.ts'
 import { Invariant } from '#lib/base/invariant.ts'
+import { requirePermission } from '#lib/rooms/accounts/owners.ts'
 import type { AccountChange } from '#lib/rooms/accounts/schema.ts'
 
 /** Updates the settings for new charges; Pix codes already issued do not change. */
-export async function updateAccount(id: string, change: AccountChange, actor: Actor) {
+export async function updateAccount(
+  id: string,
+  change: AccountChange,
+  actor: { type: 'user'; id: string },
+) {
   await requireKnownZone(change.time_zone)
   return transaction(async tx => {
     const [old] = await tx.$queryRaw<AccountChange[]>`
       SELECT name, city, expires_in, time_zone FROM accounts
       WHERE id = ${id}::uuid FOR NO KEY UPDATE`
     if (!old) throw new Invariant(`account ${id} has members but is missing`)
+    await requirePermission(tx, { accountId: id, userId: actor.id }, 'settings:write')
     const names = (Object.keys(old) as (keyof AccountChange)[]).filter(
       name => old[name] !== change[name],
     )

@@ -3,6 +3,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { permissionLock } from '#lib/services/people/membership.ts'
 
 interface ChargeKey {
   accountId: string
@@ -19,6 +20,8 @@ export async function revealDocument(
 ): Promise<string> {
   const charge = await transaction(async tx => {
     if (![accountId, id].every(isUuid)) return null
+    if (mode && actor.type === 'user')
+      await permissionLock({ accountId, userId: actor.id }, 'documents:reveal')(tx)
     const where = { accountId, id, mode, status: { not: 'opening' } }
     const found = await tx.charge.findFirst({ where, select: { clientDoc: true, mode: true } })
     if (!found) return null

@@ -1,5 +1,6 @@
-import { Prisma } from '#lib/base/db/client.ts'
-import type { Role } from '#lib/services/people/roles.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { type AnyPermission, hasPermission, type Role } from '#lib/services/people/roles.ts'
 
 interface Member {
   accountId: string
@@ -16,4 +17,22 @@ export function memberProof({ accountId, userId }: Member, role: Role): Prisma.S
     SELECT m.account_id FROM memberships m
     WHERE m.account_id = ${accountId}::uuid AND m.user_id = ${userId}::uuid AND m.role = ${role}
     FOR SHARE), troco_refuse_caller()))`
+}
+
+/**
+ * Returns a function that checks the permission again in the transaction, and locks the member until
+ * commit. It returns whether the present role may read payers' documents.
+ */
+export function permissionLock(
+  { accountId, userId }: { accountId: string; userId: string | null },
+  permission: AnyPermission,
+): (tx: Tx) => Promise<{ readsPayers: boolean }> {
+  return async tx => {
+    const [member] = await tx.$queryRaw<{ role: Role }[]>`
+      SELECT m.role FROM memberships m
+      WHERE m.account_id = ${accountId}::uuid AND m.user_id = ${userId}::uuid FOR SHARE`
+    if (!member || !hasPermission(member.role, permission))
+      throw refuse('permission_denied', { permission })
+    return { readsPayers: hasPermission(member.role, 'payers:read') }
+  }
 }

@@ -24,15 +24,19 @@ import { hostnameOf, hostOf, isOwn } from '#lib/services/webhooks/target.ts'
 
 /** The secret has the endpoint's id, so that a repeated request can return the same secret. */
 export async function createEndpoint(
-  { accountId, mode, note, readsPayers = false }: Owner,
-  { url, event_types, full_documents = readsPayers }: EndpointRequest,
+  owner: Owner,
+  { url, event_types, full_documents: wanted }: EndpointRequest,
   once?: IdempotentRequest,
 ): Promise<string> {
-  requireReadsPayers(full_documents, readsPayers)
+  const { accountId, mode, note } = owner
+  requireReadsPayers(wanted, owner.readsPayers)
   await requirePublicAddress(url, mode)
   const id = once?.id ?? newId()
   await transaction(async tx => {
     await lockAccount(tx, accountId)
+    const readsPayers = await lockReadsPayers(tx, owner)
+    requireReadsPayers(wanted, readsPayers)
+    const full_documents = wanted ?? readsPayers
     await storeIdempotencyKey(tx, once)
     const endpointCount = await tx.webhookEndpoint.count({
       where: { accountId, mode, deletedAt: null },
@@ -60,10 +64,12 @@ export async function editEndpoint(
   id: string,
   { url, event_types, full_documents }: EndpointChange,
 ): Promise<void> {
-  const { accountId, mode, note, readsPayers = false } = owner
-  requireReadsPayers(full_documents, readsPayers)
+  const { accountId, mode, note } = owner
+  requireReadsPayers(full_documents, owner.readsPayers)
   if (url) await requirePublicAddress(url, mode)
   await transaction(async tx => {
+    const readsPayers = await lockReadsPayers(tx, owner)
+    requireReadsPayers(full_documents, readsPayers)
     const endpoint = await lockEndpoint(tx, owner, id)
     const before = {
       url: endpoint.url,
@@ -97,7 +103,13 @@ export async function editEndpoint(
   )
 }
 
-function requireReadsPayers(full_documents: boolean | undefined, readsPayers: boolean): void {
+/** The actor may have lost the role since the request was checked. */
+async function lockReadsPayers(tx: Tx, owner: Owner): Promise<boolean> {
+  const authority = owner.lockAuthority ? await owner.lockAuthority(tx) : owner
+  return authority.readsPayers ?? false
+}
+
+function requireReadsPayers(full_documents: boolean | undefined, readsPayers = false): void {
   if (!full_documents || readsPayers) return
   const advice = 'leave full_documents out or ask an owner'
   throw refuse('permission_not_held', { permission: 'payers:read', advice })

@@ -18,6 +18,8 @@ export interface Owner {
   note: AuditNote
   /** Whether the actor may read payers' documents (`payers:read`). Only then may an endpoint. */
   readsPayers?: boolean
+  /** Reads that again and locks the actor's role until commit; refuses an actor who lost it. */
+  lockAuthority?: (tx: Tx) => Promise<{ readsPayers: boolean }>
 }
 
 /** Locks an account to count or replace its endpoints and secrets. Rows can still reference it. */

@@ -1,5 +1,6 @@
 import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { permissionLock } from '#lib/services/people/membership.ts'
 import { createEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { listEndpoints, readCreatedEndpoint } from '#lib/services/webhooks/queries.ts'
 import { endpointRequest } from '#lib/services/webhooks/schema.ts'
@@ -33,7 +34,8 @@ export const POST = endpoint({
   },
   async handle({ account, mode, body, userId, once, readsPayers }) {
     const note = createAuditNote(account.id, userId)
-    const owner = { accountId: account.id, mode, note, readsPayers }
+    const lockAuthority = permissionLock({ accountId: account.id, userId }, 'webhooks:write')
+    const owner = { accountId: account.id, mode, note, readsPayers, lockAuthority }
     const id = await createEndpoint(owner, body, once)
     return { data: await readCreatedEndpoint(account.id, mode, id) }
   },

@@ -1,5 +1,6 @@
 import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { permissionLock } from '#lib/services/people/membership.ts'
 import { deleteEndpoint, editEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 import { endpointChange } from '#lib/services/webhooks/schema.ts'
@@ -27,7 +28,8 @@ export const PATCH = endpoint({
   errorCodes: ['endpoint_not_found', 'permission_not_held'],
   async handle({ account, mode, body, params: { id = '' }, userId, readsPayers }) {
     const note = createAuditNote(account.id, userId)
-    const owner = { accountId: account.id, mode, note, readsPayers }
+    const lockAuthority = permissionLock({ accountId: account.id, userId }, 'webhooks:write')
+    const owner = { accountId: account.id, mode, note, readsPayers, lockAuthority }
     await editEndpoint(owner, id, body)
     return { data: await readEndpoint(account.id, mode, id) }
   },
