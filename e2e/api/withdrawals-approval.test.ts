@@ -410,10 +410,10 @@ describe('a thief with the session of one owner', () => {
     return { id: user.id, headers: pageHeaders(session, merchant.id) }
   }
 
-  const inviteBy = async (inviter: Member) => {
+  const inviteBy = async (inviter: Member, role: Role = 'finance') => {
     const before = owner
     owner = inviter
-    const invited = await invite('finance')
+    const invited = await invite(role)
     owner = before
     return invited
   }
@@ -438,6 +438,104 @@ describe('a thief with the session of one owner', () => {
       expect((await approve(theirs, finance)).status).toBe(200)
     },
   )
+
+  const changeRole = (by: Member, { id }: Member, role: Role) =>
+    call(api.url, 'PATCH', `/dashboard/members/${id}`, { headers: by.headers, body: { role } })
+  const leave = async ({ headers }: Member) => {
+    const left = await call(api.url, 'POST', '/dashboard/members/leave', { headers, body: {} })
+    expect(left.status, left.text).toBe(200)
+  }
+  const issue = async ({ headers }: Member) => {
+    const body = { name: 'Loja', permissions: ['withdrawals:write'] }
+    const issued = await call(api.url, 'POST', '/dashboard/tokens', { headers, body })
+    expect(issued.status, issued.text).toBe(200)
+    return { authorization: `Bearer ${issued.body.data.token}` }
+  }
+  const rejoin = async (by: Member, { id, headers }: Member, role: Role = 'owner') => {
+    const { email } = await db().user.findUniqueOrThrow({ where: { id } })
+    const body = { email, role }
+    await call(api.url, 'POST', '/dashboard/invitations', { headers: by.headers, body })
+    const secret = (await findMailedLink(email)).split('/').at(-1)
+    const joined = await call(api.url, 'POST', '/person/join', { headers, body: { secret } })
+    expect(joined.status, joined.text).toBe(200)
+  }
+  /** Lets `hours` pass for members and for the time in which the rule is kept. */
+  const pass = async (hours: number) => {
+    await db().$executeRaw`
+      UPDATE memberships SET role_at = role_at - ${hours} * interval '1 hour' WHERE role_at IS NOT NULL`
+    await db().$executeRaw`
+      UPDATE accounts SET approval_kept_until = approval_kept_until - ${hours} * interval '1 hour'`
+  }
+  const expectBarred = async (id: string, ...members: Member[]) => {
+    expect(await isWaiting(id)).toBe(true)
+    for (const one of members) expect(refusal(await approve(id, one))).toEqual(BY_OTHER)
+  }
+
+  test('cannot approve what the token of an accomplice requests who left', async () => {
+    const accomplice = await invite('owner')
+    const second = await inviteBy(accomplice, 'owner')
+    const third = await inviteBy(second)
+    const before = await request(accomplice.headers)
+    const tokens = [await issue(accomplice), await issue(second)]
+    await leave(accomplice)
+    await leave(second)
+    for (const token of tokens) await expectBarred(await request(token), owner, third)
+    await expectBarred(before, owner, third)
+    await pass(25)
+    const [token = {}] = tokens
+    await expectBarred(await request(token), owner)
+    expect((await approve(await request(token), finance)).status).toBe(200)
+  })
+
+  test('cannot approve it after the accomplice has joined again, whoever invites', async () => {
+    const honest = await addMember('owner')
+    await age()
+    for (const inviter of [owner, honest]) {
+      const accomplice = await invite('owner')
+      const token = await issue(accomplice)
+      const own = await request(owner.headers)
+      await leave(accomplice)
+      await rejoin(inviter, accomplice)
+      await expectBarred(await request(token), owner, accomplice)
+      await expectBarred(own, accomplice)
+      await leave(accomplice)
+      await expectBarred(await request(token), owner)
+    }
+  })
+
+  test('cannot approve it after another owner changed the role of the accomplice', async () => {
+    const honest = await addMember('owner')
+    await age()
+    const accomplice = await invite('finance')
+    const token = await issue(await invite('owner'))
+    expect((await changeRole(honest, accomplice, 'viewer')).status).toBe(200)
+    expect((await changeRole(honest, accomplice, 'finance')).status).toBe(200)
+    const session = await openSession(accomplice.id, { ip: null, userAgent: 'a browser' })
+    const again = { id: accomplice.id, headers: pageHeaders(session, merchant.id) }
+    await expectBarred(await request(again.headers), owner)
+    await expectBarred(await request(owner.headers), again)
+    await expectBarred(await request(token), owner, again)
+  })
+
+  test('whose own role is new cannot approve through a chain of accomplices, at any hour', async () => {
+    const honest = await addMember('owner')
+    await age()
+    expect((await changeRole(honest, owner, 'viewer')).status).toBe(200)
+    expect((await changeRole(honest, owner, 'owner')).status).toBe(200)
+    const session = await openSession(owner.id, { ip: null, userAgent: 'a browser' })
+    owner = { id: owner.id, headers: pageHeaders(session, merchant.id) }
+    await pass(23)
+    const first = await invite('owner')
+    const second = await inviteBy(first)
+    const token = await issue(first)
+    // The owner's role is now older than a day; those of the accomplices are not.
+    await pass(2)
+    await expectBarred(await request(owner.headers), first, second)
+    await expectBarred(await request(second.headers), owner, first)
+    await leave(first)
+    await expectBarred(await request(token), owner, second)
+    expect((await approve(await request(owner.headers), finance)).status).toBe(200)
+  })
 
   test('cannot withdraw after removing or demoting the second member', async () => {
     const waitsAfter = async (method: string, body: object) => {

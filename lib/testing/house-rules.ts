@@ -45,6 +45,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   accounts: 'rooms/accounts',
   memberships: 'rooms/accounts',
   pending_memberships: 'rooms/accounts',
+  former_members: 'rooms/accounts',
   invitations: 'rooms/accounts',
   users: 'services/people',
   user_sessions: 'services/people',

@@ -1,13 +1,14 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { mailNewApprover } from '#lib/rooms/accounts/approval-rule.ts'
+import type { Vouchers } from '#lib/services/people/approvers.ts'
 
 interface NewMember {
   accountId: string
   userId: string
   role: string
-  /** Who answers for the member at first (`findVoucher`); null for the founder of the account. */
-  givenBy: string | null
+  /** Who answers for the member at first; null for the founder of the account. */
+  vouchers: Vouchers | null
 }
 
 interface AddedMember {
@@ -21,14 +22,15 @@ interface AddedMember {
  */
 export async function addMember(
   tx: Tx,
-  { accountId, userId, role, givenBy }: NewMember,
+  { accountId, userId, role, vouchers }: NewMember,
 ): Promise<boolean> {
   // Waits for a concurrent proof, which would otherwise not find the pending membership.
   const [user] = await tx.$queryRaw<{ isProven: boolean }[]>`
     SELECT is_email_verified AS "isProven" FROM users WHERE id = ${userId}::uuid FOR SHARE`
   await tx.$executeRaw`
-    INSERT INTO pending_memberships (account_id, user_id, role, role_by)
-    VALUES (${accountId}::uuid, ${userId}::uuid, ${role}, ${givenBy}::uuid) ON CONFLICT DO NOTHING`
+    INSERT INTO pending_memberships (account_id, user_id, role, role_by, role_via)
+    VALUES (${accountId}::uuid, ${userId}::uuid, ${role},
+      ${vouchers?.root ?? null}::uuid, ${vouchers?.via ?? []}::uuid[]) ON CONFLICT DO NOTHING`
   await insertDue(tx, userId)
   return user?.isProven ?? false
 }
@@ -59,10 +61,11 @@ function insertMembers(tx: Tx, userId: string): Promise<(AddedMember & { isGiven
     WITH due AS (
       DELETE FROM pending_memberships p USING users u
       WHERE p.user_id = ${userId}::uuid AND u.id = p.user_id AND u.is_email_verified
-      RETURNING p.account_id, p.user_id, p.role, p.role_by
+      RETURNING p.account_id, p.user_id, p.role, p.role_by, p.role_via
     )
-    INSERT INTO memberships (account_id, user_id, role, role_by, role_at)
-    SELECT account_id, user_id, role, role_by, CASE WHEN role_by IS NOT NULL THEN now() END
+    INSERT INTO memberships (account_id, user_id, role, role_by, role_via, role_at)
+    SELECT account_id, user_id, role, role_by, role_via,
+      CASE WHEN role_by IS NOT NULL THEN now() END
     FROM due ON CONFLICT (account_id, user_id) DO NOTHING
     RETURNING account_id AS "accountId", role, role_by IS NOT NULL AS "isGiven"`
 }

@@ -12,7 +12,7 @@ import {
 } from '#lib/rooms/accounts/owners.ts'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
-import { findVoucher } from '#lib/services/people/approvers.ts'
+import { findVouchers } from '#lib/services/people/approvers.ts'
 import { hasPermission } from '#lib/services/people/roles.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
@@ -38,10 +38,8 @@ export function assignRole(
       await requireOtherOwner(tx, accountId, userId)
       await revokeInvitationsOf(tx, accountId, userId)
     }
-    await tx.membership.update({
-      where: key,
-      data: { role, ...(await approvalChange(tx, member, role, actor.id)) },
-    })
+    if (isApprover(member.role) !== isApprover(role)) await recordGiver(tx, member, actor.id)
+    await tx.membership.update({ where: key, data: { role } })
     await settleTokens(tx)
     await endSessionsOf(tx, userId)
     await mailNewApprover(tx, accountId, { userId, role })
@@ -52,18 +50,17 @@ export function assignRole(
   })
 }
 
-/** Records who gave a role that may approve withdrawals, and keeps the rule when one is taken away. */
-async function approvalChange(
+const isApprover = (role: string) => hasPermission(role as Role, 'withdrawals:approve')
+
+/** Records who gave or took a role that may approve withdrawals. */
+async function recordGiver(
   tx: Tx,
-  member: { accountId: string; role: string },
-  role: Role,
+  { accountId, userId, role }: { accountId: string; userId: string; role: string },
   actorId: string,
-): Promise<{ roleAt?: Date; roleBy?: string }> {
-  const { accountId } = member
-  const [could, can] = [member.role as Role, role].map(one =>
-    hasPermission(one, 'withdrawals:approve'),
-  )
-  if (could === can) return {}
-  if (could) await keepApprovalInForce(tx, accountId)
-  return { roleAt: new Date(), roleBy: await findVoucher(tx, accountId, actorId) }
+): Promise<void> {
+  if (isApprover(role)) await keepApprovalInForce(tx, accountId)
+  const { root, via } = await findVouchers(tx, { accountId, giver: actorId, userId })
+  await tx.$executeRaw`
+    UPDATE memberships SET role_at = now(), role_by = ${root}::uuid, role_via = ${via}::uuid[]
+    WHERE account_id = ${accountId}::uuid AND user_id = ${userId}::uuid`
 }

@@ -47,7 +47,7 @@ export async function addAccount(
   const account = await tx.account.create({
     data: { id: newId(), name, status, approvalNewKeys: true },
   })
-  const owner = { accountId: account.id, userId: ownerId, role: 'owner', givenBy: null }
+  const owner = { accountId: account.id, userId: ownerId, role: 'owner', vouchers: null }
   const isOwnerPending = !(await addMember(tx, owner))
   await openLedger(tx, account.id)
   await openWebhooks(tx, account.id)

@@ -7,7 +7,7 @@ import { addMember, admitPending } from '#lib/rooms/accounts/admit.ts'
 import { acceptInvitation, findBySecret, invitationEnded } from '#lib/rooms/accounts/invitations.ts'
 import { openAccountFor, requireSignUpAllowed } from '#lib/rooms/accounts/open.ts'
 import type { Account, NewcomerRequest } from '#lib/rooms/accounts/schema.ts'
-import { findVoucher } from '#lib/services/people/approvers.ts'
+import { findVouchers } from '#lib/services/people/approvers.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
 import { proveEmail } from '#lib/services/people/prove-email.ts'
@@ -68,8 +68,10 @@ async function acceptAsMember(
   const { accountId, role, invitedBy, isMailed } = await acceptInvitation(tx, secret, email)
   if (accountId === null) throw invitationEnded()
   if (isMailed) await proveEmail(tx, userId, 'invitation', admitPending)
-  const givenBy = invitedBy && (await findVoucher(tx, accountId, invitedBy))
-  if (!(await addMember(tx, { accountId, userId, role, givenBy }))) throw refuse('email_unverified')
+  const vouchers =
+    invitedBy === null ? null : await findVouchers(tx, { accountId, giver: invitedBy, userId })
+  if (!(await addMember(tx, { accountId, userId, role, vouchers })))
+    throw refuse('email_unverified')
   const entry = { accountId, target: userId, after: { role } }
   await recordAudit(tx, { actor: { type: 'user', id: userId }, action: 'member.joined', ...entry })
   return { id: accountId, role }

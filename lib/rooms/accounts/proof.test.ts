@@ -61,7 +61,7 @@ const ATTEMPTS: Record<string, Attempt> = {
   'addMember leaves the membership pending': async ({ id: userId }) => {
     const { id: accountId } = await makeMerchant()
     expect(
-      await transaction(tx => addMember(tx, { accountId, userId, givenBy: null, role: 'owner' })),
+      await transaction(tx => addMember(tx, { accountId, userId, vouchers: null, role: 'owner' })),
     ).toBe(false)
   },
   'admitPending without a proof': async ({ id: userId }) => {

@@ -11,6 +11,7 @@ import {
   revokeInvitationsOf,
 } from '#lib/rooms/accounts/owners.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
+import { vouchersSql } from '#lib/services/people/approvers.ts'
 import { hasPermission, type Role } from '#lib/services/people/roles.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
@@ -57,6 +58,17 @@ async function removeMembership(tx: Tx, accountId: string, userId: string) {
     await requireOtherOwner(tx, accountId, userId)
     await revokeInvitationsOf(tx, accountId, userId)
   }
+  await recordVouchers(tx, accountId, userId)
   await tx.membership.delete({ where: key })
   return member
+}
+
+/** Records who answers for the member: approvals of what their tokens request depend on it. */
+async function recordVouchers(tx: Tx, accountId: string, userId: string): Promise<void> {
+  await tx.$executeRaw`
+    INSERT INTO former_members (account_id, user_id, vouchers)
+    SELECT m.account_id, m.user_id, ${vouchersSql}
+    FROM memberships m JOIN accounts a ON a.id = m.account_id
+    WHERE m.account_id = ${accountId}::uuid AND m.user_id = ${userId}::uuid
+    ON CONFLICT (account_id, user_id) DO UPDATE SET vouchers = EXCLUDED.vouchers, left_at = now()`
 }

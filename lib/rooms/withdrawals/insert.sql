@@ -7,14 +7,17 @@ WITH made AS (
       CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE($12::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
       WHEN r.reason IS NOT NULL THEN now() + $13 * interval '1 hour' END AS approval_due_at,
-      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(ARRAY[$14::uuid,
-      (SELECT CASE WHEN COALESCE(m.role_at, m.created_at) > GREATEST(now() - interval '24 hours',
-      a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id) ELSE m.user_id
-      END FROM memberships m WHERE m.account_id = a.id AND m.user_id = $15::uuid)], NULL)
-      FROM accounts a WHERE a.id = $16::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $17::bigint > a.approval_above
+      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(COALESCE((SELECT CASE
+      WHEN COALESCE(m.role_at, m.created_at) > GREATEST(now() - interval '24 hours',
+      a.created_at + interval '24 hours') THEN ARRAY[m.user_id,
+      COALESCE(m.role_by, m.user_id)] || m.role_via ELSE ARRAY[m.user_id] END
+      FROM memberships m WHERE m.account_id = a.id AND m.user_id = $14::uuid),
+      (SELECT f.vouchers FROM former_members f WHERE f.account_id = a.id
+      AND f.user_id = $15::uuid), ARRAY[$16::uuid]), NULL)
+      FROM accounts a WHERE a.id = $17::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $18::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $18 AND k.dict_key = $19
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $19 AND k.dict_key = $20
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
@@ -22,18 +25,18 @@ WITH made AS (
       a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id)
       ELSE m.user_id END) FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id =
       a.id AND m.role IN ('owner', 'finance') AND u.disabled_at IS NULL)) THEN CASE
-      WHEN $20::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
-      FROM accounts a WHERE a.id = $21::uuid) AS reason OFFSET 0) r) n
+      WHEN $21::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
+      FROM accounts a WHERE a.id = $22::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $22::uuid, s.account_id, 'system', $23::uuid, $24, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $25, $26
+  SELECT $23::uuid, s.account_id, 'system', $24::uuid, $25, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $26, $27
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $27::timestamptz AS booked_at
+  SELECT w.account_id, w.mode, w.id, w.amount, $28::timestamptz AS booked_at
   FROM made w
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
@@ -45,11 +48,11 @@ WITH made AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $28 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $29 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($29, $30)
+  WHERE l.ledger IN ($30, $31)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -62,12 +65,12 @@ WITH made AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $31, id, mode, $32, $33, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $32, id, mode, $33, $34, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $34, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $35, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
@@ -96,14 +99,17 @@ WITH kept AS (
       WHEN n.approval_reason IS NULL THEN now() END, COALESCE($21::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
       WHEN r.reason IS NOT NULL THEN now() + $22 * interval '1 hour' END AS approval_due_at,
-      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(ARRAY[$23::uuid,
-      (SELECT CASE WHEN COALESCE(m.role_at, m.created_at) > GREATEST(now() - interval '24 hours',
-      a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id) ELSE m.user_id
-      END FROM memberships m WHERE m.account_id = a.id AND m.user_id = $24::uuid)], NULL)
-      FROM accounts a WHERE a.id = $25::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $26::bigint > a.approval_above
+      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(COALESCE((SELECT CASE
+      WHEN COALESCE(m.role_at, m.created_at) > GREATEST(now() - interval '24 hours',
+      a.created_at + interval '24 hours') THEN ARRAY[m.user_id,
+      COALESCE(m.role_by, m.user_id)] || m.role_via ELSE ARRAY[m.user_id] END
+      FROM memberships m WHERE m.account_id = a.id AND m.user_id = $23::uuid),
+      (SELECT f.vouchers FROM former_members f WHERE f.account_id = a.id
+      AND f.user_id = $24::uuid), ARRAY[$25::uuid]), NULL)
+      FROM accounts a WHERE a.id = $26::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $27::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $27 AND k.dict_key = $28
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $28 AND k.dict_key = $29
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
@@ -111,24 +117,24 @@ WITH kept AS (
       a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id)
       ELSE m.user_id END) FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id =
       a.id AND m.role IN ('owner', 'finance') AND u.disabled_at IS NULL)) THEN CASE
-      WHEN $29::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
-      FROM accounts a WHERE a.id = $30::uuid) AS reason OFFSET 0) r) n
+      WHEN $30::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
+      FROM accounts a WHERE a.id = $31::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $31::uuid, s.account_id, 'user', $32::uuid, $33, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $34, $35
+  SELECT $32::uuid, s.account_id, 'user', $33::uuid, $34, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $35, $36
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $36::timestamptz AS booked_at
+  SELECT w.account_id, w.mode, w.id, w.amount, $37::timestamptz AS booked_at
   FROM made w
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $37::uuid, s.account_id, 'user', $38::uuid, $39, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $40, $41
+  SELECT $38::uuid, s.account_id, 'user', $39::uuid, $40, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $41, $42
   FROM source s
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
@@ -140,11 +146,11 @@ WITH kept AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $42 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $43 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($43, $44)
+  WHERE l.ledger IN ($44, $45)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -157,12 +163,12 @@ WITH kept AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $45, id, mode, $46, $47, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $46, id, mode, $47, $48, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $48, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $49, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)

@@ -3,7 +3,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { cents, formatReais } from '#lib/base/money.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import type { Message, Recipient } from '#lib/services/mail/write.ts'
-import { approverCondition, voucherSql } from '#lib/services/people/approvers.ts'
+import { approverCondition, vouchersSql } from '#lib/services/people/approvers.ts'
 
 const BATCH_MAX = 500
 
@@ -60,7 +60,7 @@ function findApprovers(tx: Tx, { accountId, id }: WaitingGroup): Promise<Recipie
     FROM withdrawals w JOIN accounts a ON a.id = w.account_id
       JOIN memberships m ON m.account_id = a.id JOIN users u ON u.id = m.user_id
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid AND ${approverCondition}
-      AND NOT w.approval_barred && ARRAY[m.user_id, ${voucherSql}]`)
+      AND NOT w.approval_barred && ${vouchersSql}`)
 }
 
 function writeMessage(group: WaitingGroup, locale: string): Message {

@@ -5,7 +5,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { instant } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { approverCondition, inForceCondition, voucherSql } from '#lib/services/people/approvers.ts'
+import { approverCondition, inForceCondition, vouchersSql } from '#lib/services/people/approvers.ts'
 import type { ApprovalSettings } from '#lib/views/dashboard/schema.ts'
 
 /** Returns the account's rule, whether it is in force, and the change that waits. */
@@ -18,7 +18,7 @@ export async function readApprovalSettings(
     ${utcText('c.expires_at')} AS expires_at,
     EXISTS (SELECT FROM memberships m JOIN users u ON u.id = m.user_id
       WHERE m.account_id = a.id AND m.user_id = ${userId}::uuid AND m.role = 'owner'
-        AND ${approverCondition} AND NOT c.barred && ARRAY[m.user_id, ${voucherSql}]) AS can_confirm`)
+        AND ${approverCondition} AND NOT c.barred && ${vouchersSql}) AS can_confirm`)
   const columns = Prisma.sql`
     a.approval_new_keys AS new_keys, a.approval_above AS above, ${inForceCondition} AS is_in_force,
     (SELECT count(*)::int FROM memberships m JOIN users u ON u.id = m.user_id

@@ -5,7 +5,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { instant } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
-import { approverCondition, voucherSql } from '#lib/services/people/approvers.ts'
+import { approverCondition, vouchersSql } from '#lib/services/people/approvers.ts'
 import { APPROVAL_REASONS, type WaitingWithdrawal } from '#lib/views/dashboard/schema.ts'
 
 /** Maximum waiting withdrawals shown; further ones follow when these are decided. */
@@ -16,7 +16,7 @@ export function canApproveSql(userId: string): Prisma.Sql {
   return Prisma.sql`
     EXISTS (SELECT FROM memberships m JOIN users u ON u.id = m.user_id
       WHERE m.account_id = a.id AND m.user_id = ${userId}::uuid AND ${approverCondition}
-        AND NOT w.approval_barred && ARRAY[m.user_id, ${voucherSql}])`
+        AND NOT w.approval_barred && ${vouchersSql})`
 }
 
 /** Returns the withdrawals that wait for approval, those that expire first in front. */
