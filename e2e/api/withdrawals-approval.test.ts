@@ -556,6 +556,41 @@ describe('a thief with the session of one owner', () => {
     expect(await isWaiting(await request(owner.headers))).toBe(false)
   })
 
+  /** Checks every half hour of two days, beginning with a change of the members `hours` ago. */
+  const expectInForceAlways = async (hours: number, restore: () => Promise<unknown>) => {
+    for (let hour = 0; hour <= 49; hour += 0.5) {
+      if (hour === hours) await restore()
+      expect(await readRule(owner), `${hour} h`).toMatchObject({ is_in_force: true })
+      if (hour % 12 === 0 || hour === hours + 23.5)
+        expect(await isWaiting(await request(owner.headers)), `${hour} h`).toBe(true)
+      await pass(0.5)
+    }
+    await setRule(owner, { new_keys: false, above: null })
+    expect(await readRule(owner)).toMatchObject({ new_keys: true })
+  }
+
+  test.each([1, 12, 23, 23.5])(
+    'finds no hour without the rule after restoring a demoted member %d hours later',
+    async hours => {
+      expect((await changeRole(owner, finance, 'viewer')).status).toBe(200)
+      await expectInForceAlways(hours, async () => {
+        expect((await changeRole(owner, finance, 'finance')).status).toBe(200)
+      })
+    },
+  )
+
+  test('finds no hour without the rule after a removed member joins again', async () => {
+    const path = `/dashboard/members/${finance.id}`
+    const body = { tokens: [] }
+    await call(api.url, 'DELETE', path, { headers: owner.headers, body })
+    await expectInForceAlways(23, async () => {
+      const session = await openSession(finance.id, { ip: null, userAgent: 'a browser' })
+      finance = { id: finance.id, headers: pageHeaders(session, merchant.id) }
+      await rejoin(owner, finance, 'finance')
+    })
+    expect((await approve(await request(owner.headers), finance)).status).toBe(200)
+  })
+
   test('cannot make the second member count as their own by changing the role', async () => {
     const path = `/dashboard/members/${finance.id}`
     for (const role of ['owner', 'finance', 'viewer', 'finance'] as const) {

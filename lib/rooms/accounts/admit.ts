@@ -1,7 +1,7 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
-import { mailNewApprover } from '#lib/rooms/accounts/approval-rule.ts'
-import type { Vouchers } from '#lib/services/people/approvers.ts'
+import { keepApprovalInForce, mailNewApprover } from '#lib/rooms/accounts/approval-rule.ts'
+import { APPROVER_ROLES, type Vouchers } from '#lib/services/people/approvers.ts'
 
 interface NewMember {
   accountId: string
@@ -38,20 +38,22 @@ export async function addMember(
 /** Turns the pending memberships of a user into memberships. For the transaction of the proof. */
 export async function admitPending(tx: Tx, userId: string): Promise<void> {
   const actor = { type: 'user', id: userId } as const
-  const members = await insertDue(tx, userId)
-  // In one order, because each record waits for the audit chain of its account.
-  members.sort((one, other) => (one.accountId < other.accountId ? -1 : 1))
-  for (const { accountId, role } of members) {
+  for (const { accountId, role } of await insertDue(tx, userId)) {
     const entry = { accountId, target: userId, after: { role } }
     await recordAudit(tx, { actor, action: 'member.joined', ...entry })
   }
 }
 
-/** Informs the other approvers about each member whom somebody gave the role. */
+/** For each new approver to whom somebody gave the role: keeps the rule, informs the other approvers. */
 async function insertDue(tx: Tx, userId: string): Promise<AddedMember[]> {
   const members = await insertMembers(tx, userId)
-  for (const { accountId, role, isGiven } of members)
-    if (isGiven) await mailNewApprover(tx, accountId, { userId, role })
+  // In one order, because accounts and their audit chains are locked until commit.
+  members.sort((one, other) => (one.accountId < other.accountId ? -1 : 1))
+  for (const { accountId, role, isGiven } of members) {
+    if (!isGiven || !APPROVER_ROLES.some(name => name === role)) continue
+    await keepApprovalInForce(tx, accountId)
+    await mailNewApprover(tx, accountId, { userId, role })
+  }
   return members
 }
 

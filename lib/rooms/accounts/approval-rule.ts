@@ -4,7 +4,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { cents } from '#lib/base/money.ts'
 import type { ApprovalRule } from '#lib/rooms/accounts/schema.ts'
 import { queueMailToRoles } from '#lib/services/mail/owners.ts'
-import { APPROVER_ROLES, inForceCondition } from '#lib/services/people/approvers.ts'
+import { APPROVER_ROLES, inForceCondition, settlingSql } from '#lib/services/people/approvers.ts'
 
 export async function readRule(
   tx: Tx,
@@ -48,10 +48,14 @@ export const toRule = ({ new_keys, above }: { new_keys: boolean; above: bigint |
   above: above === null ? null : cents(above),
 })
 
-/** Keeps the rule in force for 24 hours. For the loss of a member who may approve. */
+/**
+ * Keeps a rule that is in force for as long as a new role needs to count. For each change of who may
+ * approve, in its transaction: a role that is taken and given again then leaves no gap.
+ */
 export async function keepApprovalInForce(tx: Tx, accountId: string): Promise<void> {
   await tx.$executeRaw(Prisma.sql`
-    UPDATE accounts a SET approval_kept_until = now() + interval '24 hours'
+    UPDATE accounts a
+    SET approval_kept_until = GREATEST(a.approval_kept_until, now() + ${settlingSql})
     WHERE a.id = ${accountId}::uuid AND ${inForceCondition}`)
 }
 

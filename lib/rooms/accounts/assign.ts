@@ -52,13 +52,13 @@ export function assignRole(
 
 const isApprover = (role: string) => hasPermission(role as Role, 'withdrawals:approve')
 
-/** Records who gave or took a role that may approve withdrawals. */
+/** Records who gave or took a role that may approve withdrawals; the rule stays in force meanwhile. */
 async function recordGiver(
   tx: Tx,
-  { accountId, userId, role }: { accountId: string; userId: string; role: string },
+  { accountId, userId }: { accountId: string; userId: string },
   actorId: string,
 ): Promise<void> {
-  if (isApprover(role)) await keepApprovalInForce(tx, accountId)
+  await keepApprovalInForce(tx, accountId)
   const { root, via } = await findVouchers(tx, { accountId, giver: actorId, userId })
   await tx.$executeRaw`
     UPDATE memberships SET role_at = now(), role_by = ${root}::uuid, role_via = ${via}::uuid[]

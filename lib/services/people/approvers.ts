@@ -3,7 +3,7 @@ import { ROLES_BY_PERMISSION } from '#lib/services/people/roles.ts'
 
 /** What one owner does alone to the members counts for approvals only after this time. */
 export const SETTLING_HOURS = 24
-const settlingSql = Prisma.raw(`interval '${SETTLING_HOURS} hours'`)
+export const settlingSql = Prisma.raw(`interval '${SETTLING_HOURS} hours'`)
 
 export const APPROVER_ROLES = ROLES_BY_PERMISSION['withdrawals:approve']
 const approverRoles = Prisma.raw(APPROVER_ROLES.map(role => `'${role}'`).join(', '))
@@ -24,7 +24,7 @@ export const vouchersSql = Prisma.sql`
   CASE WHEN ${isSettling} THEN ARRAY[m.user_id, COALESCE(m.role_by, m.user_id)] || m.role_via
     ELSE ARRAY[m.user_id] END`
 
-/** Whether account `a` has two members who may approve, or kept the rule in the last 24 hours. */
+/** Whether account `a` has two members who may approve, or had them before a change in the last 24 hours. */
 export const inForceCondition = Prisma.sql`
   (COALESCE(a.approval_kept_until > now(), false) OR 2 <= (
     SELECT count(DISTINCT CASE WHEN ${isSettling} THEN COALESCE(m.role_by, m.user_id)
