@@ -537,6 +537,30 @@ describe('a thief with the session of one owner', () => {
     expect((await approve(await request(owner.headers), finance)).status).toBe(200)
   })
 
+  test('cannot confirm a weaker rule as an admin of the operator, who is also an owner', async () => {
+    await db().user.update({ where: { id: owner.id }, data: { isAdmin: true } })
+    const authenticator = { userId: owner.id, sealed: new Uint8Array(), confirmedAt: new Date() }
+    await db().authenticator.create({ data: authenticator })
+    const { cookie = '', origin = '' } = owner.headers
+    const confirm = async () => {
+      const body = { id: (await readRule(owner)).change.id }
+      const path = `/admin/accounts/${merchant.id}/approval`
+      return call(api.url, 'POST', path, { headers: { cookie, origin }, body })
+    }
+    const weaker = { new_keys: false, above: null }
+    await setRule(owner, weaker)
+    expect(refusal(await confirm())).toEqual(BY_OTHER)
+    const accomplice = await invite('owner')
+    await setRule(accomplice, weaker)
+    expect(refusal(await confirm())).toEqual(BY_OTHER)
+    await leave(accomplice)
+    expect(refusal(await confirm())).toEqual(BY_OTHER)
+    const honest = await addMember('owner')
+    await age()
+    await setRule(honest, weaker)
+    expect((await confirm()).status).toBe(200)
+  })
+
   test('cannot withdraw after removing or demoting the second member', async () => {
     const waitsAfter = async (method: string, body: object) => {
       const path = `/dashboard/members/${finance.id}`

@@ -1,17 +1,18 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
-import type { Tx } from '#lib/base/db/client.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { deleteChange, readRule, storeRule, toRule } from '#lib/rooms/accounts/approval-rule.ts'
 import { lockMembers, requirePermission } from '#lib/rooms/accounts/owners.ts'
-import { approverSql } from '#lib/services/people/approvers.ts'
+import { approverSql, barredSql } from '#lib/services/people/approvers.ts'
 
 type Member = { type: 'user'; id: string }
 
 /**
  * Sets the rule that waits for confirmation. An owner confirms only what another owner requested; an
- * admin confirms any. `id` names the change that the person has seen.
+ * admin any but their own and that of a member they answer for. `id` names the change that the person
+ * has seen.
  */
 export function confirmApprovalRule(
   accountId: string,
@@ -29,7 +30,7 @@ export function confirmApprovalRule(
           WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid AND expires_at > now()`
       : []
     if (!change) throw refuse('approval_ended', 'This change no longer waits for confirmation')
-    if (!isAdmin) await requireOtherPerson(tx, accountId, actor, change.barred)
+    await requireOtherPerson(tx, accountId, actor, { barred: change.barred, isAdmin })
     await deleteChange(tx, accountId)
     await storeRule(tx, accountId, old, toRule(change), actor)
   })
@@ -45,13 +46,18 @@ export function cancelApprovalRule(accountId: string, actor: Member): Promise<vo
   })
 }
 
+/** An admin need not be a member; one who is or was has the same vouchers here as anywhere. */
 async function requireOtherPerson(
   tx: Tx,
   accountId: string,
   actor: Member,
-  barred: string[],
+  { barred, isAdmin }: { barred: string[]; isAdmin: boolean },
 ): Promise<void> {
-  await requirePermission(tx, { accountId, userId: actor.id }, 'settings:write')
-  const [approver] = await tx.$queryRaw<{ ids: string[] }[]>(approverSql(accountId, actor.id))
-  if (!approver || approver.ids.some(id => barred.includes(id))) throw refuse('approval_by_other')
+  if (!isAdmin) await requirePermission(tx, { accountId, userId: actor.id }, 'settings:write')
+  const statement = isAdmin
+    ? Prisma.sql`
+        SELECT ${barredSql(actor.id)} AS ids FROM accounts a WHERE a.id = ${accountId}::uuid`
+    : approverSql(accountId, actor.id)
+  const [person] = await tx.$queryRaw<{ ids: string[] }[]>(statement)
+  if (!person || person.ids.some(id => barred.includes(id))) throw refuse('approval_by_other')
 }

@@ -9,7 +9,7 @@ export const POST = adminEndpoint({
   summary: 'Confirm a weaker rule of approval that an owner requested',
   body: approvalConfirmation,
   response: ApprovalSettingsRead,
-  errorCodes: ['account_not_found', 'approval_ended'],
+  errorCodes: ['account_not_found', 'approval_by_other', 'approval_ended'],
   proof: 'required',
   effect: 'none',
   async handle({ user, body, params: { id = '' } }) {
