@@ -75,7 +75,10 @@ interface Details<Body, Query> {
   response: z.ZodType
   /** Error codes beyond those of every endpoint. */
   errorCodes?: ErrorCode[]
-  /** How a response is stored under an Idempotency-Key. Set for every POST. */
+  /**
+   * How a response is stored under an Idempotency-Key. Set for every POST except those that reveal
+   * a document: a replay would show it without a record.
+   */
   idempotency?: IdempotencyRule
   /** Allows a remembered caller: `handle`'s first statement must use `account.ref`, its proof. */
   allowsRememberedCaller?: boolean

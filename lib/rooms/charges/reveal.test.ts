@@ -60,6 +60,18 @@ describe("a payer's document", () => {
     },
   )
 
+  test('is recorded for every member who reads it, also with the same Idempotency-Key', async () => {
+    const before = (await listRevealRecords()).length
+    for (const role of ['finance', 'owner', 'owner'] as const) {
+      const headers = pageHeaders(await signIn(merchant, role), merchant.id)
+      const path = `/dashboard/charges/${charge}/document`
+      const response = await call(api.url, 'POST', path, { headers, key: 'one-reveal' })
+      expect([response.status, response.body.data]).toEqual([200, { document }])
+    }
+    expect(await listRevealRecords()).toHaveLength(before + 3)
+    expect(await db().idempotencyKey.count({ where: { accountId: merchant.id } })).toBe(0)
+  })
+
   test.each(['developer', 'viewer'] as const)('is not shown to the role %s', async role => {
     const before = (await listRevealRecords()).length
     const response = await reveal(role)

@@ -11,8 +11,6 @@ export const POST = endpoint({
   proof: 'required',
   response: DocumentRead,
   errorCodes: ['transaction_not_found'],
-  // One minute for retries after a lost response, no longer: the stored response has the document.
-  idempotency: { retentionS: 60 },
   async handle({ account, mode, params: { id = '' }, userId }) {
     const document = await revealDocument({ accountId: account.id, mode, id }, requireActor(userId))
     return { data: { document } }
