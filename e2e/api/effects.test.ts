@@ -7,6 +7,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import type { WithdrawalOrder } from '#lib/rooms/withdrawals/schema.ts'
 import { isPermission, PERMISSIONS, type Permission, ROLES } from '#lib/services/people/roles.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
+import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import { findPath, stateOf, walkStates } from '#lib/testing/effect-paths.ts'
 import {
   type Caller,
@@ -175,6 +176,17 @@ async function addMember(): Promise<{ accountId: string; userId: string }> {
   return { accountId: accountId(), userId }
 }
 
+/** Returns a delivery whose only attempt sent the document in full. */
+async function makeDelivery(): Promise<string> {
+  const subjectId = await createPaidCharge(world.merchant, URL)
+  const where = { accountId: accountId(), subjectId, endpointId: null }
+  const { id: deliveryId } = await db().delivery.findFirstOrThrow({ where })
+  const requestBody = JSON.stringify({ transaction: { client_doc: CANARY.formattedDocument } })
+  const attempt = { number: 1, requestHeaders: {}, requestBody, durationMs: 1 }
+  await db().deliveryAttempt.create({ data: { accountId: accountId(), deliveryId, ...attempt } })
+  return deliveryId
+}
+
 const EXECUTIONS: Record<string, Execution> = {
   async 'POST /withdrawals'(send) {
     const body = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
@@ -195,6 +207,10 @@ const EXECUTIONS: Record<string, Execution> = {
   },
   async 'POST /dashboard/charges/[id]/document'(send) {
     const { text } = await send(`/dashboard/charges/${world.paid}/document`)
+    return text.includes(CANARY.formattedDocument)
+  },
+  async 'POST /dashboard/webhooks/deliveries/[id]/document'(send) {
+    const { text } = await send(`/dashboard/webhooks/deliveries/${await makeDelivery()}/document`)
     return text.includes(CANARY.formattedDocument)
   },
   async 'POST /admin/accounts/[id]/charges/[charge_id]/document'(send) {

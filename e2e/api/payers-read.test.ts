@@ -115,13 +115,16 @@ describe('no operation returns a full document', () => {
     }
   })
 
-  test('a token with payers:read, and the owner at the delivery, get it', async () => {
+  test('a token with payers:read, and the owner who reveals a delivery, get it', async () => {
     const { merchant } = world
     const token = fullToken
     for (const path of [`/transactions/${ids.charges}`, '/transactions', '/events'])
       expect(isLeaked((await call(api.url, 'GET', path, { token })).text), path).toBe(true)
     const owner = await actAs(merchant, 'owner')
-    const { text } = await owner('GET', `/dashboard/webhooks/deliveries/${ids.deliveries}`)
+    const { text } = await owner(
+      'POST',
+      `/dashboard/webhooks/deliveries/${ids.deliveries}/document`,
+    )
     expect(isLeaked(text)).toBe(true)
   })
 
@@ -271,7 +274,8 @@ describe('a webhook', () => {
     expect([isLeaked(text), JSON.parse(text).client.doc]).toEqual([false, MASKED])
     const where = { accountId: other.id }
     const { id: delivery } = await db().delivery.findFirstOrThrow({ where })
-    const seen = (await owner('GET', `/dashboard/webhooks/deliveries/${delivery}`)).body.data
+    const revealed = `/dashboard/webhooks/deliveries/${delivery}/document`
+    const seen = (await owner('POST', revealed)).body.data
     const bodies = seen.attempts.map(({ request_body }: { request_body: string }) => request_body)
     expect(bodies).toEqual([failing.calls[0]?.text, text])
     const audited = await db().auditRecord.findFirstOrThrow({

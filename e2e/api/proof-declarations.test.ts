@@ -38,6 +38,7 @@ const REQUIRED = [
   'POST /dashboard/tokens/[id]/adopt',
   ...['POST /dashboard/webhooks/endpoints', 'PATCH /dashboard/webhooks/endpoints/[id]'],
   'POST /dashboard/webhooks/endpoints/[id]/rotate',
+  'POST /dashboard/webhooks/deliveries/[id]/document',
   ...['GET /dashboard/webhooks/secret', 'POST /dashboard/webhooks/secret/rotate'],
   ...['POST /person/authenticator', 'DELETE /person/authenticator'],
   'POST /person/authenticator/confirm',

@@ -106,6 +106,7 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   [`POST ${WEBHOOKS_PATH}/secret/rotate`]: 'webhooks:write',
   [`GET ${WEBHOOKS_PATH}/deliveries`]: 'webhooks:read',
   [`GET ${WEBHOOKS_PATH}/deliveries/[id]`]: 'webhooks:read',
+  [`POST ${WEBHOOKS_PATH}/deliveries/[id]/document`]: 'documents:reveal',
   [`POST ${WEBHOOKS_PATH}/deliveries/[id]/resend`]: 'webhooks:write',
   [`GET ${WEBHOOKS_PATH}/deliveries/resend`]: { allow: ANY_PAGE, query: `?from=${anHourAgo()}` },
   [`POST ${WEBHOOKS_PATH}/deliveries/resend`]: {

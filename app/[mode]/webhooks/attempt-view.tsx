@@ -40,7 +40,12 @@ export function AttemptView({ delivery, attempt, previous }: AttemptViewProps) {
         {address ? `${address} · ` : ''}
         {status === null ? t('gaveUpAfter', { time }) : t('answeredAfter', { time })}
       </p>
-      <Exchange url={delivery.url} attempt={attempt} previous={previous} />
+      <Exchange
+        url={delivery.url}
+        attempt={attempt}
+        previous={previous}
+        isMasked={delivery.is_masked}
+      />
     </section>
   )
 }
@@ -55,9 +60,10 @@ export interface ExchangeProps {
   url: string
   attempt: Omit<Attempt, 'number' | 'at'>
   previous?: Attempt | undefined
+  isMasked?: boolean
 }
 
-export function Exchange({ url, attempt, previous }: ExchangeProps) {
+export function Exchange({ url, attempt, previous, isMasked = false }: ExchangeProps) {
   const t = useTranslations('deliveries')
   const { meaning } = useAttemptText()
   const [part, setPart] = useState<ExchangePart>('response')
@@ -98,7 +104,10 @@ export function Exchange({ url, attempt, previous }: ExchangeProps) {
       {part === 'difference' ? (
         <CodeBlock label={t('part.difference')} lines={difference} />
       ) : part === 'request' ? (
-        <CodeBlock label={t('part.request')} text={requestText(url, attempt)} />
+        <CodeBlock
+          label={t('part.request')}
+          text={requestText(url, attempt, isMasked ? t('signatureHidden') : undefined)}
+        />
       ) : status === null ? null : (
         <CodeBlock label={t('part.response')} text={responseText(status, attempt)} />
       )}
@@ -106,10 +115,15 @@ export function Exchange({ url, attempt, previous }: ExchangeProps) {
         <p className="mt-2 text-muted text-small">{t('bodyGone')}</p>
       ) : null}
       {part === 'request' && body !== null ? (
-        <p className="mt-2 text-muted text-small">{t('signatureAge')}</p>
+        <p className="mt-2 text-muted text-small">
+          {t(isMasked ? 'signatureHiddenWhy' : 'signatureAge')}
+        </p>
+      ) : null}
+      {part === 'response' && isMasked && status !== null ? (
+        <p className="mt-2 text-muted text-small">{t('responseHidden')}</p>
       ) : null}
       <div className="mt-1 flex flex-wrap justify-end">
-        {body === null ? null : (
+        {body === null || isMasked ? null : (
           <CopyButton
             text={curlCommand({ url, headers, body })}
             label={t('copyCurl')}

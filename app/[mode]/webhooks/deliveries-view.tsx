@@ -13,7 +13,6 @@ import { isTrocoError } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
-import { canSeeSentBodies } from '#lib/services/people/roles.ts'
 import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
 import { listEndpoints } from '#lib/services/webhooks/queries.ts'
 import { countFailed } from '#lib/services/webhooks/resend.ts'
@@ -78,8 +77,8 @@ async function countResendable(accountId: string, mode: Mode, query: DeliveriesQ
   return { filter, count }
 }
 
-async function findDelivery({ id: accountId, role }: SessionAccount, mode: Mode, id: string) {
-  return readDelivery(accountId, mode, id, canSeeSentBodies(role)).catch(error => {
+async function findDelivery({ id: accountId }: SessionAccount, mode: Mode, id: string) {
+  return readDelivery(accountId, mode, id).catch(error => {
     if (isTrocoError(error) && error.code === 'delivery_not_found') notFound()
     throw error
   })

@@ -10,6 +10,7 @@ import { AttemptView } from '#app/[mode]/webhooks/attempt-view.tsx'
 import { useDelivery } from '#app/[mode]/webhooks/delivery-data.ts'
 import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
 import { ResendButton } from '#app/[mode]/webhooks/resend-button.tsx'
+import { RevealDelivery } from '#app/[mode]/webhooks/reveal-delivery.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -21,7 +22,10 @@ export function DeliveryPanel({ delivery: initialDelivery }: { delivery: Deliver
   const t = useTranslations('deliveries')
   const { data } = useDelivery(initialDelivery)
   const [chosenNumber, setChosenNumber] = useState<number | null>(null)
-  const { data: delivery } = data
+  const [revealed, setRevealed] = useState<DeliveryDetail | null>(null)
+  // A new attempt is masked until it is revealed too.
+  const isRevealed = revealed?.attempts.length === data.data.attempts.length
+  const delivery = isRevealed && revealed ? revealed : data.data
   const { attempts } = delivery
   const shownAttempt = attempts.find(({ number }) => number === chosenNumber) ?? attempts.at(-1)
   // On phones the panel replaces the list, so it starts at the top.
@@ -46,6 +50,11 @@ export function DeliveryPanel({ delivery: initialDelivery }: { delivery: Deliver
           </IfAllowed>
         </div>
         <DeliveryFacts delivery={delivery} />
+        {delivery.is_masked ? (
+          <IfAllowed permission="documents:reveal">
+            <RevealDelivery id={delivery.id} onRevealed={setRevealed} />
+          </IfAllowed>
+        ) : null}
         {shownAttempt ? (
           <AttemptView
             key={shownAttempt.number}

@@ -3,11 +3,16 @@ import type { Attempt } from '#lib/services/webhooks/schema.ts'
 type AttemptRequest = Pick<Attempt, 'request_headers' | 'request_body'>
 type AttemptResponse = Pick<Attempt, 'response_headers' | 'response_body'>
 
+/** `hiddenSignature` takes the place of a signature that is not shown. */
 export function requestText(
   url: string,
   { request_headers, request_body }: AttemptRequest,
+  hiddenSignature?: string,
 ): string {
-  return formatMessage(`POST ${url}`, request_headers, request_body)
+  const headers = hiddenSignature
+    ? { ...request_headers, 'webhook-signature': hiddenSignature }
+    : request_headers
+  return formatMessage(`POST ${url}`, headers, request_body)
 }
 
 export function responseText(

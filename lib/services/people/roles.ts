@@ -94,13 +94,6 @@ export function isForPagesOnly(permission: AnyPermission): boolean {
   return (PAGE_PERMISSIONS as readonly string[]).includes(permission)
 }
 
-/** Delivered bodies are unmasked only for roles that manage webhooks and may see documents. */
-export function canSeeSentBodies(role: Role | null): boolean {
-  return (
-    role !== null && hasPermission(role, 'webhooks:write') && hasPermission(role, 'payers:read')
-  )
-}
-
 export function hasPermissionNow(
   member: { role: Role; status: string },
   permission: AnyPermission,

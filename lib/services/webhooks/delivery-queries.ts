@@ -2,14 +2,16 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { reasonColumns, utc } from '#lib/base/db/columns.ts'
 import { type Page, readPage, sqlIfDefined } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { CLOCK_SKEW_MS, isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { maskAttempt } from '#lib/services/webhooks/documents.ts'
+import { hideDocument, mayHaveSentDocument } from '#lib/services/webhooks/documents.ts'
+import type { Owner } from '#lib/services/webhooks/owner.ts'
 import { pausesAfterS } from '#lib/services/webhooks/schedule.ts'
 import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
 import { type DeliveryStatus, matchEventTypes, NO_ENDPOINT } from '#lib/services/webhooks/states.ts'
-import type { Attempt, Delivery } from '#lib/services/webhooks/wire.ts'
+import type { Attempt, Delivery, DeliveryDetail } from '#lib/services/webhooks/wire.ts'
 
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
 const CLOCK_SKEW = Prisma.sql`make_interval(secs => ${CLOCK_SKEW_MS / 1_000}::int)`
@@ -124,15 +126,15 @@ function periodSql(accountId: string, mode: Mode, query: DeliveriesQuery): Prism
 }
 
 /**
- * Reads a delivery with all attempts. An attempt without a stored body sent the one before it. Masks
- * documents for roles that may not see them; others get the exact, signed bytes.
+ * Reads a delivery with all attempts. An attempt without a stored body sent the one before it.
+ * Documents are hidden unless `showsDocuments`, for which the caller must have recorded the access.
  */
 export async function readDelivery(
   accountId: string,
   mode: Mode,
   id: string,
-  showsDocuments: boolean,
-): Promise<Delivery & { attempts: Attempt[]; later_pauses_s: number[] }> {
+  showsDocuments = false,
+): Promise<DeliveryDetail> {
   const [row] = isUuid(id)
     ? await queryRows<Delivery & { tried: number; document: string | null }>(Prisma.sql`
         SELECT ${deliveryWithAttemptCountAsJson}::text AS json FROM (
@@ -146,15 +148,32 @@ export async function readDelivery(
   const rows = await queryRows<Attempt & { created_at: string }>(Prisma.sql`
     SELECT ${attemptAsJson}::text AS json FROM delivery_attempts a
     WHERE a.account_id = ${accountId}::uuid AND a.delivery_id = ${id}::uuid ORDER BY a.number`)
+  const is_masked = !showsDocuments && mayHaveSentDocument(rows, document)
   let request_body = rows.find(attempt => attempt.request_body !== null)?.request_body ?? null
   const attempts = rows.map(({ created_at: at, ...attempt }) => {
     request_body = attempt.request_body ?? request_body
     const shown = { ...attempt, at, request_body }
-    return showsDocuments ? shown : maskAttempt(shown, document)
+    return is_masked && document !== null ? hideDocument(shown, document) : shown
   })
   const target = delivery.endpoint_id === null ? 'resource' : 'endpoint'
   const later_pauses_s = delivery.status === 'pending' ? pausesAfterS(target, tried + 1) : []
-  return { ...delivery, attempts, later_pauses_s }
+  return { ...delivery, is_masked, attempts, later_pauses_s }
+}
+
+/**
+ * Returns a delivery with the document, signatures and responses that are otherwise hidden, after
+ * the access is committed to the audit log. A delivery that hides nothing needs no record.
+ */
+export async function revealDelivery(
+  { accountId, mode, note }: Owner,
+  id: string,
+): Promise<DeliveryDetail> {
+  const delivery = await readDelivery(accountId, mode, id)
+  if (!delivery.is_masked) return delivery
+  await transaction(tx =>
+    note(tx, 'charge.document_revealed', delivery.subject_id, { after: { mode, delivery: id } }),
+  )
+  return readDelivery(accountId, mode, id, true)
 }
 
 const attemptAsJson = asJson(Prisma.sql`

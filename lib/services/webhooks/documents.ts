@@ -45,19 +45,42 @@ export function maskBody(text: string): string {
   return JSON.stringify(body)
 }
 
-type Attempted = Pick<Attempt, 'request_body' | 'response_body' | 'response_headers'>
+type Attempted = Pick<
+  Attempt,
+  'request_headers' | 'request_body' | 'response_body' | 'response_headers'
+>
 
-/** Masks a document in what an attempt sent and received: a receiver may repeat the request. */
-export function maskAttempt<Row extends Attempted>(attempt: Row, document: string | null): Row {
-  if (document === null) return attempt
-  // Up to four characters between two digits, for punctuation that a receiver escapes, as in `\\/`.
-  const anyNotation = new RegExp([...normalizeTaxId(document)].join('[^0-9A-Za-z]{0,4}'), 'gi')
-  const mask = (text: string) => text.replaceAll(anyNotation, maskTaxId(document))
-  const { request_body, response_body, response_headers } = attempt
+/**
+ * Returns whether attempts may have sent a document in full. Every attempt starts from the body that
+ * the first one stored, so only that body, already masked, proves that none did. It may be pruned.
+ */
+export function mayHaveSentDocument(attempts: Attempted[], document: string | null): boolean {
+  const [first] = attempts
+  if (document === null || !first) return false
+  return (
+    first.request_body === null || maskText(first.request_body, document) !== first.request_body
+  )
+}
+
+/**
+ * Hides a document in what an attempt sent and received. The signature is removed, because it proves
+ * a guess: the mask of a CPF leaves 1,000. So is the response, which may repeat the request encoded.
+ */
+export function hideDocument<Row extends Attempted>(attempt: Row, document: string): Row {
+  const { request_headers, request_body } = attempt
+  const { 'webhook-signature': _, ...headers } = request_headers
   return {
     ...attempt,
-    request_body: request_body && mask(request_body),
-    response_body: response_body && mask(response_body),
-    response_headers: response_headers && JSON.parse(mask(JSON.stringify(response_headers))),
+    request_headers: headers,
+    request_body: request_body && maskText(request_body, document),
+    response_headers: null,
+    response_body: null,
   }
+}
+
+/** Masks a document in a body, also in texts of the merchant that repeat it. */
+function maskText(text: string, document: string): string {
+  // Up to four characters between two digits, for punctuation.
+  const anyNotation = new RegExp([...normalizeTaxId(document)].join('[^0-9A-Za-z]{0,4}'), 'gi')
+  return maskBody(text).replaceAll(anyNotation, maskTaxId(document))
 }

@@ -136,6 +136,13 @@ export const DeliveryPage = pageOf(Delivery)
 export type DeliveryPage = z.infer<typeof DeliveryPage>
 export const DeliveryRead = z.object({
   data: Delivery.extend({
+    is_masked: z
+      .boolean()
+      .meta(
+        openApiMeta(
+          'Whether the attempts lack a payer’s document that was sent in full, their signatures and what the receiver responded.',
+        ),
+      ),
     attempts: z.array(Attempt).meta(openApiMeta('Oldest first.')),
     later_pauses_s: z
       .array(z.int())

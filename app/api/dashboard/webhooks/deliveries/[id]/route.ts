@@ -1,5 +1,4 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { canSeeSentBodies } from '#lib/services/people/roles.ts'
 import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
 import { DeliveryRead } from '#lib/services/webhooks/wire.ts'
 
@@ -10,7 +9,6 @@ export const GET = endpoint({
   response: DeliveryRead,
   errorCodes: ['delivery_not_found'],
   async handle({ account, mode, params: { id = '' } }) {
-    const showsDocuments = canSeeSentBodies(account.role)
-    return { data: await readDelivery(account.id, mode, id, showsDocuments) }
+    return { data: await readDelivery(account.id, mode, id) }
   },
 })

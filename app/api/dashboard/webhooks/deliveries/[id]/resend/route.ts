@@ -19,11 +19,8 @@ export const POST = endpoint({
     const note = createAuditNote(account.id, userId)
     await resendDelivery({ accountId: account.id, mode, note }, id)
     // Without the attempts: their bodies would be stored with the idempotency key.
-    const {
-      attempts: _,
-      later_pauses_s: __,
-      ...data
-    } = await readDelivery(account.id, mode, id, false)
+    const delivery = await readDelivery(account.id, mode, id)
+    const { attempts: _, later_pauses_s: __, is_masked: ___, ...data } = delivery
     return { data }
   },
 })
