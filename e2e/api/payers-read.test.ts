@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { loadRoutes } from '#lib/edge/server/routes.ts'
 import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { call } from '#lib/testing/call.ts'
@@ -153,6 +155,86 @@ describe('no operation returns a full document', () => {
         data: { ...first.body.data, client_doc: MASKED },
       })
     }
+  })
+
+  describe('a repeated Idempotency-Key', () => {
+    const conflict = {
+      'Idempotency-Key': ['was already used with a different body: send a new key'],
+    }
+    const create = (key: string, caller: object, client_doc = CANARY.formattedDocument) =>
+      call(api.url, 'POST', '/transactions', { key, body: { ...CHARGE, client_doc }, ...caller })
+    const senderOf = async (role: Role) => ({
+      headers: pageHeaders(await signIn(world.merchant, role), world.merchant.id),
+    })
+    const isReplay = ({ headers }: Awaited<ReturnType<typeof call>>) =>
+      headers.get('idempotent-replayed') === 'true'
+
+    test('confirms no guess to a caller who may not read it, nor to a member without a record', async () => {
+      const guesses = [CANARY.formattedDocument, '111.444.777-35']
+      const probes = [
+        { token: maskedToken },
+        ...(await Promise.all((['owner', 'finance', 'developer'] as const).map(senderOf))),
+      ]
+      for (const first of [
+        { token: fullToken },
+        { token: await makeToken(world.merchant.id, { permissions: WITHOUT }) },
+        await senderOf('owner'),
+      ]) {
+        const key = newId()
+        expect((await create(key, first)).status).toBe(200)
+        for (const probe of probes)
+          for (const guess of guesses) {
+            const { status, headers, text } = await create(key, probe, guess)
+            expect([status, headers.get('x-error-code')]).toEqual([422, 'invalid_input'])
+            expect(text).toContain(conflict['Idempotency-Key'][0])
+          }
+      }
+    })
+
+    test('confirms no guess while the first request runs', async () => {
+      const key = newId()
+      const running = Array.from({ length: 8 }, () => create(key, { token: fullToken }))
+      const probes = Array.from({ length: 8 }, () => create(key, { token: maskedToken }))
+      const responses = await Promise.all([...running, ...probes])
+      const bySender = [responses.slice(0, 8), responses.slice(8)]
+      const statuses = bySender.map(list => [...new Set(list.map(({ status }) => status))])
+      expect(statuses.toSorted()).toEqual([[200], [422]])
+    })
+
+    test('replays the response to the same sender and to every token that may read it', async () => {
+      const other = { token: await makeToken(world.merchant.id) }
+      for (const [first, second] of [
+        [{ token: fullToken }, other],
+        [{ token: maskedToken }, { token: maskedToken }],
+        ...(await Promise.all(
+          (['owner', 'developer'] as const).map(async role => {
+            const sender = await senderOf(role)
+            return [sender, sender]
+          }),
+        )),
+      ] as const) {
+        const key = newId()
+        const created = await create(key, first ?? {})
+        const again = await create(key, second ?? {})
+        expect([isReplay(created), isReplay(again), again.text]).toEqual([
+          false,
+          true,
+          created.text,
+        ])
+      }
+    })
+
+    test('is guarded for every operation whose body contains a document', async () => {
+      for (const { segments, handlers } of await loadRoutes())
+        for (const [method, { declared }] of handlers) {
+          if (!declared?.body) continue
+          const json = JSON.stringify(
+            z.toJSONSchema(declared.body.test, { unrepresentable: 'any', io: 'input' }),
+          )
+          const guarded = declared.idempotency?.hasDocument ?? false
+          expect(guarded, `${method} ${segments}`).toBe(json.includes('"client_doc"'))
+        }
+    })
   })
 
   test('a search finds it only for callers who may read it', async () => {

@@ -208,9 +208,12 @@ async function runEndpoint(
   const key = rule ? readIdempotencyKey(incoming) : null
   if (!rule || key === null) return resultResponse(await handle())
   const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
+  const { showsDocuments } = documentAccess(caller)
+  const sender = caller.user?.id ?? readTokenPrefix(incoming)
+  const compared = rule.hasDocument && !showsDocuments ? { sender, content } : content
   const scope = { accountId: caller.account.id, mode: caller.mode, path, key }
-  const response = await runOnce(scope, content, rule, handle)
-  return documentAccess(caller).showsDocuments ? response : maskStored(response, rule)
+  const response = await runOnce(scope, compared, rule, handle)
+  return showsDocuments ? response : maskStored(response, rule)
 }
 
 function documentAccess({ permissions, user }: Caller) {

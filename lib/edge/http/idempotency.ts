@@ -26,6 +26,11 @@ export interface IdempotencyRule {
   rebuild?: (call: { account: string; mode: Mode }, id: string) => Promise<unknown>
   /** Masks documents in a stored response, which a caller with more permissions may have received. */
   mask?: (response: never) => unknown
+  /**
+   * The body contains a payer's document, so an equal body proves a guess. A caller who may not read
+   * documents then repeats only its own requests: any other use of a key is a different body.
+   */
+  hasDocument?: boolean
 }
 
 type Handler = (once: IdempotentRequest) => Promise<unknown>
