@@ -64,7 +64,7 @@ test('an endpoint is created, and the delivery of a payment appears by itself', 
   expect(receiver.calls.map(({ path }) => path)).toEqual(['/hook'])
 })
 
-test('a failed delivery shows the reason, and succeeds when it is resent', async ({
+test('a failed delivery shows the reason, its text once revealed, and succeeds when it is resent', async ({
   page,
   context,
 }) => {
@@ -80,10 +80,18 @@ test('a failed delivery shows the reason, and succeeds when it is resent', async
   await expect(deliveryRows(page)).toContainText('Nova tentativa em', { timeout: 15_000 })
   await deliveryRows(page).getByRole('link', { name: 'transaction.paid' }).click()
   const responseRegion = page.getByRole('region', { name: 'Resposta' })
-  await expect(responseRegion).toContainText('HTTP 500')
-  await expect(responseRegion).toContainText('"message": "Duplicate entry"')
+  await expect(responseRegion).toHaveText('HTTP 500')
+  await expect(page.getByText('Os cabeçalhos e o corpo ficam ocultos')).toBeVisible()
   await page.getByRole('button', { name: 'Pedido' }).click()
-  await expect(page.getByRole('region', { name: 'Pedido' })).toContainText('webhook-signature: v1,')
+  const requestRegion = page.getByRole('region', { name: 'Pedido' })
+  await expect(requestRegion).toContainText('webhook-signature: (oculta)')
+  await expect(requestRegion).toContainText('***.982.247-**')
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Mostrar o documento do pagador' }).click()
+  await expect(requestRegion).toContainText('webhook-signature: v1,')
+  await expect(requestRegion).toContainText(PAYER.client_doc)
+  await page.getByRole('button', { name: 'Resposta' }).click()
+  await expect(responseRegion).toContainText('"message": "Duplicate entry"')
   await expectAccessible(page)
   receiver.respondWith(ok)
   await page.getByRole('button', { name: 'Reenviar', exact: true }).click()

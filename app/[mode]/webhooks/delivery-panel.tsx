@@ -22,10 +22,10 @@ export function DeliveryPanel({ delivery: initialDelivery }: { delivery: Deliver
   const t = useTranslations('deliveries')
   const { data } = useDelivery(initialDelivery)
   const [chosenNumber, setChosenNumber] = useState<number | null>(null)
-  const [revealed, setRevealed] = useState<DeliveryDetail | null>(null)
+  const [revealed, setRevealed] = useState<DeliveryDetail['attempts']>([])
   // A new attempt is masked until it is revealed too.
-  const isRevealed = revealed?.attempts.length === data.data.attempts.length
-  const delivery = isRevealed && revealed ? revealed : data.data
+  const isRevealed = revealed.length > 0 && revealed.length === data.data.attempts.length
+  const delivery = isRevealed ? { ...data.data, attempts: revealed, is_masked: false } : data.data
   const { attempts } = delivery
   const shownAttempt = attempts.find(({ number }) => number === chosenNumber) ?? attempts.at(-1)
   // On phones the panel replaces the list, so it starts at the top.
@@ -52,7 +52,10 @@ export function DeliveryPanel({ delivery: initialDelivery }: { delivery: Deliver
         <DeliveryFacts delivery={delivery} />
         {delivery.is_masked ? (
           <IfAllowed permission="documents:reveal">
-            <RevealDelivery id={delivery.id} onRevealed={setRevealed} />
+            <RevealDelivery
+              id={delivery.id}
+              onRevealed={({ attempts: shown }) => setRevealed(shown)}
+            />
           </IfAllowed>
         ) : null}
         {shownAttempt ? (
