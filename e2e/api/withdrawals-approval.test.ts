@@ -503,6 +503,26 @@ describe('a thief with the session of one owner', () => {
     }
   })
 
+  test('cannot lose who answers for an accomplice by leaving while they join', async () => {
+    for (const delay of [0, 2, 4, 8, 12, 20]) {
+      const [inviter, joiner] = [await addMember('owner'), await addMember('viewer')]
+      await leave(joiner)
+      const data = { roleAt: new Date(), roleBy: owner.id, roleVia: [owner.id] }
+      await db().membership.updateMany({ where: { userId: inviter.id }, data })
+      const { email } = await db().user.findUniqueOrThrow({ where: { id: joiner.id } })
+      const body = { email, role: 'finance' }
+      await call(api.url, 'POST', '/dashboard/invitations', { headers: inviter.headers, body })
+      const secret = (await findMailedLink(email)).split('/').at(-1)
+      const { headers } = joiner
+      const [joined] = await Promise.all([
+        call(api.url, 'POST', '/person/join', { headers, body: { secret } }),
+        new Promise(resolve => setTimeout(resolve, delay)).then(() => leave(inviter)),
+      ])
+      expect([200, 409]).toContain(joined.status)
+      if (joined.status === 200) await expectBarred(await request(owner.headers), joiner)
+    }
+  })
+
   test('cannot approve it after another owner changed the role of the accomplice', async () => {
     const honest = await addMember('owner')
     await age()

@@ -149,7 +149,7 @@ const REFUSAL_TABLE = {
   approval_by_other: {
     status: 403,
     message:
-      'Somebody else must approve this: you requested it, or your role comes from the person who did',
+      'Somebody else must approve this: you requested it, or got the role through the requester, or they through you',
     audience: 'pages',
   },
   approval_ended: { status: 409, message: callerMessage, audience: 'pages' },

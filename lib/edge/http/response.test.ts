@@ -98,7 +98,7 @@ const RESPONSES = [
   [
     refuse('approval_by_other'),
     403,
-    'Somebody else must approve this: you requested it, or your role comes from the person who did',
+    'Somebody else must approve this: you requested it, or got the role through the requester, or they through you',
   ],
   [refuse('approval_pending'), 409, 'Withdrawal waits for the approval of a second member'],
   [refuse('member_already'), 409, 'This user is already a member'],

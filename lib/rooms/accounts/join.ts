@@ -6,6 +6,7 @@ import { newId } from '#lib/base/ids.ts'
 import { addMember, admitPending } from '#lib/rooms/accounts/admit.ts'
 import { acceptInvitation, findBySecret, invitationEnded } from '#lib/rooms/accounts/invitations.ts'
 import { openAccountFor, requireSignUpAllowed } from '#lib/rooms/accounts/open.ts'
+import { lockMembers } from '#lib/rooms/accounts/owners.ts'
 import type { Account, NewcomerRequest } from '#lib/rooms/accounts/schema.ts'
 import { findVouchers } from '#lib/services/people/approvers.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
@@ -65,6 +66,9 @@ async function acceptAsMember(
   secret: string,
   { id: userId, email }: Person,
 ): Promise<JoinedAccount> {
+  // The account before the invitation, as in each change of the members: otherwise they deadlock.
+  const lockedId = (await findBySecret(secret, tx))?.accountId
+  if (lockedId) await lockMembers(tx, lockedId)
   const { accountId, role, invitedBy, isMailed } = await acceptInvitation(tx, secret, email)
   if (accountId === null) throw invitationEnded()
   if (isMailed) await proveEmail(tx, userId, 'invitation', admitPending)
