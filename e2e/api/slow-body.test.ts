@@ -1,7 +1,6 @@
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { readSession } from '#lib/edge/session/read.ts'
@@ -145,18 +144,4 @@ test('a caller who keeps the access may send the body slowly', async () => {
   const finish = await begin('POST', '/withdrawals', finance.headers, order())
   expect(await finish()).toBe(200)
   expect(await countWithdrawals()).toBe(1)
-})
-
-test('only a body that arrives after its headers costs a second check', async () => {
-  const finance = await addMember('finance')
-  const queries = vi.spyOn(pg.Client.prototype, 'query')
-  const countLookups = () =>
-    queries.mock.calls.filter(([query]) => JSON.stringify(query)?.includes('user_sessions')).length
-  const { headers } = finance
-  await call(api.url, 'POST', '/withdrawals', { headers, body: order() })
-  const atOnce = countLookups()
-  expect(atOnce).toBeGreaterThan(0)
-  await (await begin('POST', '/withdrawals', headers, order()))()
-  expect(countLookups()).toBe(3 * atOnce)
-  queries.mockRestore()
 })
