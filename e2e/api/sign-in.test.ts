@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { SignInBrowser, type SignInServer, startSignInServer } from '#e2e/api/sign-in-server.ts'
 import { db } from '#lib/base/db/client.ts'
@@ -303,6 +306,39 @@ test('of 200 password guesses at a time none keeps a known device waiting, and a
   expect(refused.length).toBeGreaterThan(100)
   expect(new Set(refused.map(({ retryAfter }) => retryAfter))).toEqual(new Set(['2']))
   expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401, 503]))
+})
+
+test('sign-ins whose body never arrives keep nobody out', async () => {
+  const known = await openKnownBrowser()
+  const unknown = openBrowser()
+  const { secret } = await addApp()
+  const marks = Array.from({ length: 20 }, () => addMark(owner.id, ''))
+  const open = (address: string, mark = '', query = '') => {
+    const headers = [
+      `POST /api/auth/callback/credentials${query} HTTP/1.1`,
+      ...['Host: localhost', `Origin: ${env().PUBLIC_URL}`, `X-Forwarded-For: ${address}`],
+      ...[`Cookie: ${cookieNames().device}=${mark}`, 'Content-Length: 100'],
+      'Content-Type: application/x-www-form-urlencoded',
+    ]
+    const socket = connect(server.port, '127.0.0.1').on('error', () => {})
+    socket.write(`${headers.join('\r\n')}\r\n\r\n`)
+    return socket
+  }
+  const attacker = newAddress()
+  const others = Array.from({ length: 5 }, newAddress)
+  const sockets = [
+    ...marks.flatMap(mark => Array.from({ length: 10 }, () => open(attacker, mark))),
+    ...others.flatMap(address => Array.from({ length: 12 }, () => open(address))),
+    ...others.flatMap(address => Array.from({ length: 12 }, () => open(address, '', '?step'))),
+  ]
+  await Promise.all(sockets.map(socket => once(socket, 'connect')))
+  await sleep(500)
+  const first = await signIn(owner, unknown)
+  expect([first.status, first.body]).toEqual([401, expect.objectContaining({ methods: ['code'] })])
+  const step = { challenge: first.body.challenge, code: generateTotp(secret, 1) }
+  expect((await unknown.signIn(step)).status).toBe(200)
+  expect((await signIn(owner, known)).body).toMatchObject({ methods: ['code'] })
+  for (const socket of sockets) socket.destroy()
 })
 
 test('guesses from 300 networks (/64) of one IPv6 site (/48) are limited, not those of another', async () => {

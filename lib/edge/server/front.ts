@@ -23,7 +23,7 @@ import {
 import { checkReadiness } from '#lib/edge/server/health.ts'
 import { serveReference } from '#lib/edge/server/reference.ts'
 import { loadPayerRoutes, loadRoutes, matchRoute } from '#lib/edge/server/routes.ts'
-import { refuseBusySignIn } from '#lib/edge/server/sign-in-places.ts'
+import { isSignIn, serveSignIn } from '#lib/edge/server/sign-in-places.ts'
 import { cutUnreadResponses } from '#lib/edge/server/unread.ts'
 
 type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -84,9 +84,9 @@ export async function createFront(
       const payerMatch = match ?? matchRoute(payerRoutes, UNMATCHED_PATH)
       if (payerMatch) return serveApi(request, response, payerMatch, sender)
     }
-    const busy = refuseBusySignIn(request, response, sender.address)
-    if (busy) return sendResponse(response, busy, sender)
-    if (!serveFile) return passToNext(request, response, sender, 'page')
+    const serveNext = () => passToNext(request, response, sender, 'page')
+    if (isSignIn(request, path)) return serveSignIn(request, response, sender, serveNext)
+    if (!serveFile) return serveNext()
     setCommonHeaders(response, sender)
     return serveFile(request, response)
   }

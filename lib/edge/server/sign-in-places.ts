@@ -1,53 +1,96 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuse } from '#lib/base/errors.ts'
 import { networkOf, siteOf } from '#lib/base/network.ts'
-import type { HttpResponse } from '#lib/edge/http/exchange.ts'
-import { errorResponse } from '#lib/edge/http/response.ts'
+import { errorResponse, json } from '#lib/edge/http/response.ts'
+import { sendResponse } from '#lib/edge/server/api.ts'
+import type { Sender } from '#lib/edge/server/headers.ts'
 import { cookieNames, readCookie } from '#lib/edge/session/cookie.ts'
 import { findIssuedMark } from '#lib/services/people/known-device.ts'
 
 const SIGN_IN_PATH = '/api/auth/callback/credentials'
+/** Below the bytes that Node buffers of a request, so that a body arrives before anyone reads it. */
+const BODY_BYTES_MAX = 16 * 1024
+const TOO_LARGE = json(413, { error: 'Payload too large' }, { connection: 'close' })
 
 /**
- * Maximum sign-ins in progress, in total and by key: mark or network. Next takes milliseconds to
- * refuse one, the front microseconds. `unknown` is less than the queue of password hashes holds,
- * so a flood ends here. `step` is the second step or a passkey, which needs no hash.
+ * Maximum sign-ins in progress, in total, by network and by mark. Next takes milliseconds to refuse
+ * one, the front microseconds. `unknown` is less than the queue of password hashes holds, so a flood
+ * ends here. `step` is the second step or a passkey, which needs no hash.
  */
 const PLACES = {
-  known: { max: 200, perKeyMax: 10 },
-  unknown: { max: 50, perKeyMax: 12 },
-  step: { max: 50, perKeyMax: 12 },
+  known: { max: 200, perNetworkMax: 40, perMarkMax: 10 },
+  unknown: { max: 50, perNetworkMax: 12, perMarkMax: 0 },
+  step: { max: 50, perNetworkMax: 12, perMarkMax: 0 },
 } as const
-type Kind = keyof typeof PLACES
 
-const inProgress: Record<Kind, Map<string, number>> = {
-  known: new Map(),
-  unknown: new Map(),
-  step: new Map(),
+interface Place {
+  kind: keyof typeof PLACES
+  network: string
+  mark: string | null
 }
 
-/** Takes a place until the response is sent. Returns the refusal if there is none; else null. */
-export function refuseBusySignIn(
+const taken = new Set<Place>()
+
+export function isSignIn({ method }: IncomingMessage, path: string): boolean {
+  return path === SIGN_IN_PATH && method === 'POST'
+}
+
+/**
+ * Serves a sign-in if there is a place for it, once its body has arrived: a client that sends slowly
+ * takes no place.
+ */
+export async function serveSignIn(
   request: IncomingMessage,
   response: ServerResponse,
-  address: string,
-): HttpResponse | null {
-  const [path, search = ''] = (request.url ?? '').split('?')
-  if (path !== SIGN_IN_PATH || request.method !== 'POST') return null
-  const mark = findIssuedMark(readCookie(request.headers.cookie ?? '', cookieNames().device) ?? '')
-  const kind = mark ? 'known' : search === 'step' ? 'step' : 'unknown'
-  const key = mark ?? siteOf(address) ?? networkOf(address)
-  const counts = inProgress[kind]
-  const count = counts.get(key) ?? 0
-  const total = [...counts.values()].reduce((sum, some) => sum + some, 0)
-  if (total >= PLACES[kind].max || count >= PLACES[kind].perKeyMax) {
-    return errorResponse(refuse('service_unavailable'), 'field_messages')
+  sender: Sender,
+  serve: () => Promise<void>,
+): Promise<void> {
+  if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) {
+    return sendResponse(response, TOO_LARGE, sender)
   }
-  counts.set(key, count + 1)
-  response.once('close', () => {
-    const left = (counts.get(key) ?? 1) - 1
-    if (left > 0) counts.set(key, left)
-    else counts.delete(key)
+  if (!(await hasArrived(request))) return
+  const place = makePlace(request, sender.address)
+  // Without a socket, the response waits for another one of its connection, perhaps forever.
+  if (!response.socket || !hasFreePlace(place)) {
+    request.resume()
+    const refusal = errorResponse(refuse('service_unavailable'), 'field_messages')
+    return sendResponse(response, refusal, sender)
+  }
+  taken.add(place)
+  // When the response is complete, not when the client has read it.
+  response.once('prefinish', () => taken.delete(place))
+  try {
+    await serve()
+  } finally {
+    taken.delete(place)
+  }
+}
+
+/** Waits for the whole body, which stays unread. Returns false if the client disconnected before. */
+function hasArrived(request: IncomingMessage): Promise<boolean> {
+  if (!(Number(request.headers['content-length']) > 0)) return Promise.resolve(true)
+  return new Promise(resolve => {
+    const check = () => {
+      if (!request.complete && !request.destroyed) return
+      request.off('readable', check).off('close', check)
+      resolve(request.complete)
+    }
+    request.on('readable', check).on('close', check)
+    check()
   })
-  return null
+}
+
+function makePlace({ headers, url = '' }: IncomingMessage, address: string): Place {
+  const mark = findIssuedMark(readCookie(headers.cookie ?? '', cookieNames().device) ?? '')
+  const isStep = url.split('?')[1] === 'step'
+  const network = siteOf(address) ?? networkOf(address)
+  return { kind: mark ? 'known' : isStep ? 'step' : 'unknown', network, mark }
+}
+
+function hasFreePlace({ kind, network, mark }: Place): boolean {
+  const { max, perNetworkMax, perMarkMax } = PLACES[kind]
+  const others = [...taken].filter(other => other.kind === kind)
+  if (others.length >= max) return false
+  if (others.filter(other => other.network === network).length >= perNetworkMax) return false
+  return !mark || others.filter(other => other.mark === mark).length < perMarkMax
 }

@@ -47,11 +47,13 @@ export function findKnownDevice(owner: MarkOwner, marks: string): string | null 
   return null
 }
 
-/** Returns the id of the first mark that this server issued, for whatever user; null if none. */
+/** Returns the id of the first mark that this server issued in time, for whatever user; or null. */
 export function findIssuedMark(marks: string): string | null {
+  const endedAt = Date.now() - MARK_SECONDS * 1_000
   for (const mark of marks.split(SEPARATOR).slice(0, MARKS_MAX)) {
     const [, id, issuedAt, issuer] = MARK_FORMAT.exec(mark) ?? []
-    if (id && issuer && isEqual(issuer, signAsIssuer(`${id}.${issuedAt}`))) return id
+    if (!id || !issuedAt || !issuer || Number.parseInt(issuedAt, 36) < endedAt) continue
+    if (isEqual(issuer, signAsIssuer(`${id}.${issuedAt}`))) return id
   }
   return null
 }
