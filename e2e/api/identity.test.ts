@@ -154,14 +154,15 @@ describe('a stranger who registers the address of another person', () => {
   })
 })
 
+async function invite(email: string) {
+  const shop = await makeMerchant('Loja do Convite')
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
+  const actor = { type: 'user', id: userId } as const
+  const { path } = await inviteMember(shop.id, { email, role: 'owner' }, actor)
+  return { shop, shown: secretOf(path), mailed: secretOf(await findMailedLink(email)) }
+}
+
 describe('an inviter who opens the link that the page shows', () => {
-  async function invite(email: string) {
-    const shop = await makeMerchant('Loja do Convite')
-    const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
-    const actor = { type: 'user', id: userId } as const
-    const { path } = await inviteMember(shop.id, { email, role: 'owner' }, actor)
-    return { shop, shown: secretOf(path), mailed: secretOf(await findMailedLink(email)) }
-  }
   const newcomer = (secret: string) => ({ secret, full_name: 'Ana', password: PASSWORD })
 
   test('registers nobody; the mailed link does, and proves the address', async () => {
@@ -315,6 +316,24 @@ describe('whoever reads the mail of an admin', () => {
       expect(details.step?.methods).toEqual(['code', 'passkey'])
     },
   )
+})
+
+test('no other mail to an address uses up the password resets of its owner', async () => {
+  const { email, secret } = await makePreRegistered()
+  const { shown } = await invite(email)
+  const statuses: number[] = []
+  for (let count = 0; count < 6; count++) {
+    const body = { email, account_name: 'Loja', full_name: 'Ana' }
+    statuses.push((await asVisitor('signup', body)).status)
+    statuses.push((await asVisitor('join/mail', { secret: shown })).status)
+    statuses.push((await asPerson(secret, 'email')).status)
+  }
+  expect(statuses).toEqual([...Array(17).fill(200), 429])
+  const before = (await mailsTo(email)).length
+  for (let count = 0; count < 6; count++) await asVisitor('reset', { email })
+  const resets = (await mailsTo(email)).slice(before)
+  expect(resets).toHaveLength(5)
+  for (const { text } of resets) expect(text).toMatch(/\/reset\/[\w-]{43}/)
 })
 
 describe('the response to a sign-up', () => {

@@ -19,7 +19,7 @@ export async function mailInvitation(secret: string): Promise<void> {
   const invitation = await findBySecret(secret)
   if (!invitation || !isInvitationOpen(invitation)) throw invitationEnded()
   const { id, email, accountId } = invitation
-  if ((await countAttempt([['reset', email]])) !== null) return
+  if ((await countAttempt([['invitation_mail', email]])) !== null) return
   const [account, inviter] = await Promise.all([
     accountId && db().account.findUniqueOrThrow({ where: { id: accountId } }),
     invitation.invitedBy && db().user.findUnique({ where: { id: invitation.invitedBy } }),

@@ -32,7 +32,7 @@ export async function requestSignUp(request: SignUpRequest): Promise<void> {
 
 async function mailSignUp({ locale, ...request }: SignUpRequest): Promise<void> {
   const { email } = request
-  if ((await countAttempt([['reset', email]])) !== null) return
+  if ((await countAttempt([['sign_up_mail', email]])) !== null) return
   const user = await db().user.findUnique({ where: { email } })
   // Also for a registered e-mail, with a link that opens nothing: the same statements, the same time.
   const secret = await openChallenge('sign_up', { value: user ? null : JSON.stringify(request) })

@@ -15,6 +15,10 @@ const LIMITS = {
   sign_in: { attemptsMax: 200, seconds: 3_600 },
   reset: { attemptsMax: 5, seconds: 3_600 },
   reset_address: { attemptsMax: 20, siteMax: 100, seconds: 3_600 },
+  // Apart from `reset`: nobody else may use up the mails that let a locked-out owner in.
+  sign_up_mail: { attemptsMax: 5, seconds: 3_600 },
+  invitation_mail: { attemptsMax: 5, seconds: 3_600 },
+  email_link: { attemptsMax: 5, seconds: 3_600 },
   sign_up: { attemptsMax: 20, siteMax: 100, seconds: 3_600 },
 } as const
 type Scope = keyof typeof LIMITS

@@ -10,7 +10,7 @@ import { requireWithinLimit } from '#lib/services/people/throttle.ts'
 export async function requestEmailLink({ id }: { id: string }): Promise<void> {
   const user = await db().user.findUniqueOrThrow({ where: { id } })
   if (user.isEmailVerified) return
-  await requireWithinLimit([['reset', user.email]])
+  await requireWithinLimit([['email_link', user.email]])
   const path = `/verify/${await openChallenge('email', { userId: id })}`
   await transaction(tx => queueMail(tx, user, { kind: 'emailLink', path }))
 }
