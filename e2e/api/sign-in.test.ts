@@ -308,6 +308,20 @@ test('of 200 password guesses at a time none keeps a known device waiting, and a
   expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401, 503]))
 })
 
+test('no other spelling of the sign-in path signs in', async () => {
+  const browser = openBrowser()
+  const { csrfToken } = (await browser.fetch('GET', '/api/auth/csrf')).body
+  const form = new URLSearchParams({ email: owner.email, password: PASSWORD, csrfToken })
+  for (const path of [
+    'callback/%63redentials',
+    '%63allback/credentials',
+    'callback/credentials/x',
+  ]) {
+    const { status, body } = await browser.fetch('POST', `/api/auth/${path}`, form)
+    expect([status, body], path).toEqual([400, { error: 'Malformed request' }])
+  }
+})
+
 test('sign-ins whose body never arrives keep nobody out', async () => {
   const known = await openKnownBrowser()
   const unknown = openBrowser()

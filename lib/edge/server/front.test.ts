@@ -356,6 +356,34 @@ describe('a request on which Next would fail gets 400 before Next', () => {
     expect((await fetch(`${origin}/login`, { headers: STATE })).status).toBe(400)
   })
 
+  test('a path of next-auth in another spelling, which would bypass the limits of a sign-in', async () => {
+    const origin = await startFront()
+    for (const path of [
+      '/callback/%63redentials',
+      '/%63allback/credentials',
+      '/callback%2fcredentials',
+      '/callback/credentials/x',
+      '/callback/credentials/%20',
+      '/callback/credentials.rsc',
+      '/callback/credentials;x',
+      '/callback\\credentials',
+    ]) {
+      for (const method of ['GET', 'POST']) {
+        const head = `${method} /api/auth${path} HTTP/1.1\r\nHost: localhost`
+        const text = await sendUntilClosed(origin, `${head}\r\nConnection: close\r\n\r\n`)
+        expect(text, path).toMatch(/^HTTP\/1\.1 400 [\s\S]*\{"error":"Malformed request"\}$/)
+      }
+    }
+    for (const path of [
+      '/callback/credentials?step',
+      '/_log',
+      '/signin/openid',
+      '/callback/oidc',
+    ]) {
+      expect((await fetch(`${origin}/api/auth${path}`)).status, path).toBe(200)
+    }
+  })
+
   test('browsers get a small page in the language that they chose, else prefer', async () => {
     const origin = await startFront()
     for (const [language, cookie, title] of [

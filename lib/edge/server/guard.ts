@@ -10,6 +10,10 @@ const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i
 /** Request body limit for pages: the largest form is smaller; Next has no limit of its own. */
 const FORM_BYTES_MAX = 64 * 1024
 
+const AUTH_FOLDER = '/api/auth/'
+/** Action and provider, as next-auth spells them. */
+const AUTH_PATH = /^\/api\/auth\/[\w-]+(\/[\w-]+)?$/
+
 const MALFORMED: PageRefusal = { status: 400, error: 'Malformed request', reason: 'malformed' }
 
 /** Counts a request for a page toward the limit of its address; null if it may proceed. */
@@ -28,12 +32,14 @@ export function refusePageRequest(request: IncomingMessage, path: string): PageR
   const { method = '', headers } = request
   // Next resolves dot segments, so such a path would reach the API without the front's checks.
   if (hasDotSegments(path)) return MALFORMED
+  // Next and next-auth would decode or ignore the rest, past the limits of sign-ins.
+  if (path.startsWith(AUTH_FOLDER) && !AUTH_PATH.test(path)) return MALFORMED
   // Next responds 500 to both. A payer's page treats any malformed path as an unknown charge.
   const isReadable = path.startsWith('/pay/') || decodePath(path) !== null
   if (!isReadable || !hasValidRouterState(headers)) return MALFORMED
 
   const isRead = method === 'GET' || method === 'HEAD'
-  if (!isRead && !(method === 'POST' && path.startsWith('/api/auth/'))) {
+  if (!isRead && !(method === 'POST' && path.startsWith(AUTH_FOLDER))) {
     return { status: 405, error: 'Method not allowed', headers: { allow: 'GET, HEAD' } }
   }
   // A body of unknown length could be stopped only after Next has begun to read it.
