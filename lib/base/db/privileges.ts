@@ -1,27 +1,32 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { LIMITED_TABLES } from '#lib/base/db/grants.ts'
+import {
+  compareSettings,
+  type SettingsDifference,
+  STORED_SETTINGS,
+} from '#lib/base/db/role-settings.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 
-export interface RoleReport {
+export interface RoleReport extends SettingsDifference {
   role: string
   /** Whether the role owns the tables, as it does while there is only one role. */
   isOwner: boolean
   /** Rights and memberships that the application does not need. */
   excess: string[]
-  /** Settings that the role should carry and does not. */
-  missing: string[]
 }
 
 /** Compares the application's role with what `database roles` gives it. */
 export async function inspectRole(): Promise<RoleReport> {
-  const [report] = await queryRows<RoleReport>(Prisma.sql`
+  const [report] = await queryRows<
+    Omit<RoleReport, keyof SettingsDifference> & { stored: string[] }
+  >(
+    Prisma.sql`
     SELECT json_build_object('role', current_user, 'isOwner', ${OWNS_TABLES},
       'excess', ARRAY(SELECT text FROM (${EXCESS}) x ORDER BY text),
-      'missing', ARRAY(SELECT name FROM unnest(ARRAY['TimeZone', 'statement_timeout',
-          'idle_in_transaction_session_timeout']) AS name
-        WHERE NOT EXISTS (SELECT FROM pg_db_role_setting, unnest(setconfig) AS line
-          WHERE setrole = current_user::regrole AND split_part(line, '=', 1) = name)))::text AS json`)
-  return report as RoleReport
+      'stored', ARRAY(${Prisma.raw(STORED_SETTINGS)} ORDER BY line))::text AS json`,
+  )
+  const { stored, ...rights } = report as NonNullable<typeof report>
+  return { ...rights, ...compareSettings(stored) }
 }
 
 /** Whether a change by ALTER TABLE is possible: as the owner, or as a member of the owner. */
@@ -54,12 +59,16 @@ const EXCESS = Prisma.sql`
 
 /** Returns one line about the role; `isLimited` is false if something must be done. */
 export function describeRole(report: RoleReport): { isLimited: boolean; line: string } {
-  const { role, isOwner, excess, missing } = report
+  const { role, isOwner, excess, missing, foreign } = report
   if (isOwner) {
     const line = `the database role ${role} owns the tables that it works with: see "Two database roles" in docs/operating.md`
     return { isLimited: false, line }
   }
-  const faults = [...excess.map(right => `may ${right}`), ...missing.map(name => `lacks ${name}`)]
+  const faults = [
+    ...excess.map(right => `may ${right}`),
+    ...missing.map(setting => `lacks the setting ${setting}`),
+    ...foreign.map(setting => `has the setting ${setting}`),
+  ]
   return faults.length > 0
     ? { isLimited: false, line: `the database role ${role}: ${faults.join(', ')}` }
     : { isLimited: true, line: `the database role ${role} owns nothing and only adds to the books` }

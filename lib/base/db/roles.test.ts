@@ -1,8 +1,9 @@
 import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { disconnect } from '#lib/base/db/client.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { createApplicationRole, prepareDatabase } from '#lib/base/db/roles.ts'
-import { env } from '#lib/base/env.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
 import { query } from '#lib/testing/embedded.ts'
@@ -169,18 +170,85 @@ describe('the limits of the application', () => {
     }
   })
 
-  test('return at the next start after the role has changed its own settings', async () => {
-    const url = env().DATABASE_URL ?? ''
-    await query(url, `ALTER ROLE CURRENT_USER SET statement_timeout TO '2599'`)
-    await prepareDatabase({ url, ownerUrl: ownerUrlOf() })
+  /** A role of the test's own: settings of a role hold in all databases of the server. */
+  async function makeRole() {
+    const url = new URL(await makeDatabase())
+    const ownerUrl = ownerUrlOf(url.href)
+    url.username = `app_${newId().replaceAll('-', '')}`
+    await query(superuserUrlOf(), `CREATE ROLE ${url.username} LOGIN PASSWORD '${url.password}'`)
+    await query(ownerUrl, `GRANT CONNECT ON DATABASE ${url.pathname.slice(1)} TO ${url.username}`)
+    const urls = { url: url.href, ownerUrl }
+    await prepareDatabase(urls)
+    return { ...urls, start: () => prepareDatabase(urls), database: url.pathname.slice(1) }
+  }
+  const readStored = (url: string) =>
+    query(url, 'SELECT * FROM pg_db_role_setting WHERE setrole = current_user::regrole')
+
+  test.each([
+    ['another statement limit', `SET statement_timeout TO '0'`],
+    ['a statement limit that no statement meets', `SET statement_timeout TO '1'`],
+    ['only reading', 'SET default_transaction_read_only TO on'],
+    ['another search path', `SET search_path TO 'elsewhere'`],
+    ['an idle limit of 1 ms', `SET idle_in_transaction_session_timeout TO '1'`],
+    ['a limit in this database alone', `IN DATABASE %d SET statement_timeout TO '0'`],
+    ['only reading in this database', 'IN DATABASE %d SET default_transaction_read_only TO on'],
+    ['nothing', 'RESET ALL'],
+  ])('return at the next start after the role gave itself %s', async (_what, change) => {
+    const { url, database, start } = await makeRole()
+    const before = await readStored(url)
+    await query(url, `ALTER ROLE CURRENT_USER ${change.replace('%d', database)}`)
+    await start()
+    expect(await readStored(url)).toEqual(before)
     expect(await query(url, SETTINGS)).toEqual([LIMITS])
+    await query(url, 'DELETE FROM charges')
+  })
+
+  test('return also at a start without the URL of the owner', async () => {
+    const { url } = await makeRole()
+    await query(url, 'ALTER ROLE CURRENT_USER SET default_transaction_read_only TO on')
+    await prepareDatabase({ url, ownerUrl: undefined })
+    await query(url, 'DELETE FROM charges')
+  })
+
+  test('are reported by value if the role changed them', async () => {
+    const { url, database, start } = await makeRole()
+    const shared = env().DATABASE_URL ?? ''
+    await disconnect()
+    supplyEnv({ DATABASE_URL: url })
+    await query(
+      url,
+      `ALTER ROLE CURRENT_USER SET statement_timeout TO '0';
+       ALTER ROLE CURRENT_USER IN DATABASE ${database} SET default_transaction_read_only TO on`,
+    )
+    const report = await inspectRole()
+    expect(report).toMatchObject({
+      excess: [],
+      missing: ['statement_timeout=2600'],
+      foreign: ['default_transaction_read_only=on in this database', 'statement_timeout=0'],
+    })
+    expect(describeRole(report).isLimited).toBe(false)
+    await start()
+    expect(await inspectRole()).toMatchObject({ missing: [], foreign: [] })
+    await disconnect()
+    supplyEnv({ DATABASE_URL: shared })
+  })
+
+  test('are not written again if nothing differs', async () => {
+    const { url, start } = await makeRole()
+    const read = () => query(url, 'SELECT xmin, * FROM pg_db_role_setting')
+    const own = async () => (await read()).filter(({ setrole }) => setrole === role?.oid)
+    const [role] = await query(url, 'SELECT current_user::regrole::oid AS oid')
+    const before = await own()
+    await start()
+    expect(await own()).toEqual(before)
+    expect(before).toHaveLength(1)
   })
 
   test('are stored once when several processes start at the same moment', async () => {
-    const urls = { url: env().DATABASE_URL ?? '', ownerUrl: ownerUrlOf() }
-    await query(urls.url, 'ALTER ROLE CURRENT_USER RESET ALL')
-    await Promise.all(Array.from({ length: 5 }, () => prepareDatabase(urls)))
-    expect(await query(urls.url, SETTINGS)).toEqual([LIMITS])
+    const { url, start } = await makeRole()
+    await query(url, 'ALTER ROLE CURRENT_USER RESET ALL')
+    await Promise.all(Array.from({ length: 5 }, start))
+    expect(await query(url, SETTINGS)).toEqual([LIMITS])
   })
 
   test('give the owner an hour for a statement', async () => {

@@ -1,20 +1,13 @@
 import type { Client } from 'pg'
-import { STATEMENT_TIMEOUT_MS } from '#lib/base/db/client.ts'
 import { grantToApplication, quoteName } from '#lib/base/db/grants.ts'
 import { migrate, withClient } from '#lib/base/db/migrate.ts'
+import {
+  liftLimits,
+  storeApplicationSettings,
+  storeOwnerSettings,
+} from '#lib/base/db/role-settings.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
 import { refuse } from '#lib/base/errors.ts'
-
-/**
- * Stored with the roles, so that they hold behind every pooler. Longer work of the application sets its own limit (`withSnapshot`).
- */
-const APPLICATION_SETTINGS = {
-  TimeZone: 'UTC',
-  statement_timeout: `${STATEMENT_TIMEOUT_MS}`,
-  idle_in_transaction_session_timeout: '60000',
-}
-/** Migrations and backups take longer than requests; pg_dump sets its own limits. */
-const OWNER_SETTINGS = { ...APPLICATION_SETTINGS, statement_timeout: '3600000' }
 
 export interface DatabaseUrls {
   /** URL of the application's role, or of the only role. */
@@ -30,18 +23,24 @@ interface RoleIdentity {
 
 /** Migrates as the owner, then grants the application its privileges. With one role: migrates. */
 export async function prepareDatabase({ url, ownerUrl }: DatabaseUrls): Promise<string[]> {
-  if (!ownerUrl) return migrate(url)
+  if (!ownerUrl) {
+    return migrate(url, undefined, async client => {
+      const { owned } = await readIdentity(client)
+      if (owned === null) await storeApplicationSettings(client)
+    })
+  }
   const owner = await withClient(ownerUrl, 'DATABASE_OWNER_URL', readIdentity)
   const application = await withClient(url, 'DATABASE_URL', readIdentity)
   requireTwoRoles(application, owner)
   const limitApplication = async (client: Client) => {
+    await liftLimits(client)
     await requireDurableServer(client)
-    await storeSettings(client, APPLICATION_SETTINGS)
+    await storeApplicationSettings(client)
   }
   // Inside the migrator's lock: PostgreSQL refuses two changes of one role at the same moment.
   return migrate(ownerUrl, undefined, async client => {
     await grantToApplication(client, application.role)
-    await storeSettings(client, OWNER_SETTINGS)
+    await storeOwnerSettings(client)
     await withClient(url, 'DATABASE_URL', limitApplication)
   })
 }
@@ -75,6 +74,7 @@ export async function createApplicationRole(url: string, ownerUrl: string): Prom
 
 /** `owned` is a table or database that the role owns, by itself or through another role. */
 async function readIdentity(client: Client): Promise<RoleIdentity> {
+  await liftLimits(client)
   const { rows } = await client.query<RoleIdentity>(
     `SELECT current_user AS role, current_database() AS database, (
        SELECT min(name) FROM (
@@ -96,19 +96,6 @@ function requireTwoRoles(application: RoleIdentity, owner: RoleIdentity): void {
   failSetup(
     `The role ${application.role} of DATABASE_URL owns ${application.owned}: put its URL into DATABASE_OWNER_URL, and that of another role, which owns nothing, into DATABASE_URL`,
   )
-}
-
-/** A role may change its own settings; this puts them back at every start. */
-async function storeSettings(client: Client, settings: Record<string, string>): Promise<void> {
-  const { rows } = await client.query<{ line: string }>(
-    `SELECT unnest(setconfig) AS line FROM pg_db_role_setting
-     WHERE setrole = current_user::regrole AND setdatabase = 0`,
-  )
-  const stored = new Set(rows.map(({ line }) => line))
-  for (const [name, value] of Object.entries(settings)) {
-    if (!stored.has(`${name}=${value}`))
-      await client.query(`ALTER ROLE CURRENT_USER SET ${name} TO '${value}'`)
-  }
 }
 
 function failSetup(message: string): never {

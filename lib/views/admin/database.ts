@@ -93,10 +93,11 @@ export async function examineMigrations(): Promise<Finding> {
 }
 
 export async function examineRole(): Promise<Finding> {
-  const { role, isOwner, excess, missing } = await inspectRole()
-  const figures = { role, names: [...excess, ...missing].join(', ') }
+  const { role, isOwner, excess, missing, foreign } = await inspectRole()
+  const differences = [...excess, ...foreign, ...missing]
+  const figures = { role, names: differences.join(', ') }
   if (isOwner) return { level: 'warning', state: 'role_owner', figures }
-  return excess.length + missing.length > 0
+  return differences.length > 0
     ? { level: 'warning', state: 'role_excessive', figures }
     : { level: 'ok', state: 'role_limited', figures }
 }

@@ -1,0 +1,81 @@
+import type { Client } from 'pg'
+import { STATEMENT_TIMEOUT_MS } from '#lib/base/db/client.ts'
+import { quoteName } from '#lib/base/db/grants.ts'
+
+/**
+ * Stored with the roles, so that they hold behind every pooler. Longer work of the application sets its own limit (`withSnapshot`).
+ */
+const APPLICATION_SETTINGS = {
+  TimeZone: 'UTC',
+  statement_timeout: `${STATEMENT_TIMEOUT_MS}`,
+  idle_in_transaction_session_timeout: '60000',
+}
+/** Migrations and backups take longer than requests; pg_dump sets its own limits. */
+const OWNER_SETTINGS = { ...APPLICATION_SETTINGS, statement_timeout: '3600000' }
+
+const APPLICATION_LINES = Object.entries(APPLICATION_SETTINGS).map(pair => pair.join('='))
+const IN_DATABASE = ' in this database'
+
+/**
+ * SQL for the settings of the current role as `name=value`. Only those that a role may give itself:
+ * RESET ALL would not remove those that only a superuser may set.
+ */
+export const STORED_SETTINGS = `SELECT line || CASE setdatabase WHEN 0 THEN '' ELSE '${IN_DATABASE}' END AS line
+  FROM pg_db_role_setting, unnest(setconfig) AS line
+    JOIN pg_settings s ON lower(s.name) = lower(split_part(line, '=', 1)) AND s.context = 'user'
+  WHERE setrole = current_user::regrole
+    AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))`
+
+export interface SettingsDifference {
+  /** Settings that the application should have and does not, as `name=value`. */
+  missing: string[]
+  /** Settings that it should not have, also those with another value. */
+  foreign: string[]
+}
+
+export function compareSettings(stored: string[]): SettingsDifference {
+  return {
+    missing: APPLICATION_LINES.filter(line => !stored.includes(line)),
+    foreign: stored.filter(line => !APPLICATION_LINES.includes(line)),
+  }
+}
+
+/**
+ * Gives the current role exactly the application's settings, also for this database alone, which
+ * take precedence. Writes nothing if they are stored: PostgreSQL refuses two changes at once.
+ */
+export async function storeApplicationSettings(client: Client): Promise<void> {
+  const { missing, foreign } = compareSettings(await readStored(client))
+  if (missing.length + foreign.length === 0) return
+  await client.query('BEGIN READ WRITE')
+  try {
+    await client.query('ALTER ROLE CURRENT_USER RESET ALL')
+    const database = quoteName(client.database ?? '')
+    await client.query(`ALTER ROLE CURRENT_USER IN DATABASE ${database} RESET ALL`)
+    for (const [name, value] of Object.entries(APPLICATION_SETTINGS))
+      await client.query(`ALTER ROLE CURRENT_USER SET ${name} TO '${value}'`)
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+/** Stores the owner's limits; other settings of that role are the operator's. */
+export async function storeOwnerSettings(client: Client): Promise<void> {
+  const stored = await readStored(client)
+  for (const [name, value] of Object.entries(OWNER_SETTINGS)) {
+    if (!stored.includes(`${name}=${value}`))
+      await client.query(`ALTER ROLE CURRENT_USER SET ${name} TO '${value}'`)
+  }
+}
+
+/** Frees the session from limits of its role under which it could not correct them. */
+export async function liftLimits(client: Client): Promise<void> {
+  await client.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0')
+}
+
+async function readStored(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ line: string }>(STORED_SETTINGS)
+  return rows.map(({ line }) => line)
+}
