@@ -11,7 +11,7 @@ interface Gate {
 }
 
 /** Time that a request waits for a place, all its waits together. */
-const WAIT_MAX_MS = 2_000
+export const WAIT_MAX_MS = 2_000
 const RETRY_AFTER_S = 1
 
 const HOLDER = Symbol.for('troco.in-flight')
@@ -37,7 +37,7 @@ export class Places {
     this.release()
     this.#deadline = Math.min(this.#deadline, performance.now() + WAIT_MAX_MS)
     for (const place of [wanted, ...before]) {
-      await enter(place.name, place.max, this.#deadline)
+      await enterGate(place.name, place.max, this.#deadline)
       this.#held.push(place)
     }
   }
@@ -45,7 +45,7 @@ export class Places {
   release(): void {
     const held = this.#held
     this.#held = []
-    for (const { name } of held) leave(name)
+    for (const { name } of held) leaveGate(name)
   }
 }
 
@@ -70,7 +70,8 @@ function tryEnter(name: string, max: number): boolean {
   return true
 }
 
-function enter(name: string, max: number, deadline: number): Promise<void> {
+/** Takes a place in a gate, or waits for one; rejects with `too_many_requests` at the deadline. */
+export function enterGate(name: string, max: number, deadline: number): Promise<void> {
   if (tryEnter(name, max)) return Promise.resolve()
   const { waiting } = gateOf(name)
   return new Promise((resolve, reject) => {
@@ -87,7 +88,7 @@ function enter(name: string, max: number, deadline: number): Promise<void> {
 }
 
 /** Passes the place to the request that has waited longest. */
-function leave(name: string): void {
+export function leaveGate(name: string): void {
   const gate = gateOf(name)
   const [admit] = gate.waiting
   if (admit) {

@@ -12,7 +12,7 @@ import { REFUSAL_WORDS } from '#messages/words.ts'
 export interface PageRefusal {
   status: number
   error: string
-  reason?: 'malformed' | 'busy'
+  reason?: 'malformed' | 'busy' | 'overloaded'
   headers?: Record<string, string>
 }
 

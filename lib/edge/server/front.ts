@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { env } from '#lib/base/env.ts'
@@ -9,6 +8,7 @@ import { json } from '#lib/edge/http/response.ts'
 import { sendResponse, serveApi } from '#lib/edge/server/api.ts'
 import {
   hasDotSegments,
+  isFilePath,
   refuseBusyAddress,
   refusePageRequest,
   targetOf,
@@ -22,6 +22,7 @@ import {
 } from '#lib/edge/server/headers.ts'
 import { checkReadiness } from '#lib/edge/server/health.ts'
 import { serveReference } from '#lib/edge/server/reference.ts'
+import { renderInTurn } from '#lib/edge/server/render-turn.ts'
 import { loadPayerRoutes, loadRoutes, matchRoute } from '#lib/edge/server/routes.ts'
 import { isSignIn, serveSignIn } from '#lib/edge/server/sign-in-places.ts'
 import { cutUnreadResponses } from '#lib/edge/server/unread.ts'
@@ -86,7 +87,11 @@ export async function createFront(
     }
     const serveNext = () => passToNext(request, response, sender, 'page')
     if (isSignIn(request, path)) return serveSignIn(request, response, sender, serveNext)
-    if (!serveFile) return serveNext()
+    if (!serveFile) {
+      const client = isFree || isDevelopment ? null : sender.address
+      const late = await renderInTurn(request, response, client, serveNext)
+      return late ? sendResponse(response, late, sender) : undefined
+    }
     setCommonHeaders(response, sender)
     return serveFile(request, response)
   }
@@ -142,7 +147,6 @@ export async function createFront(
 
 /** A path that matches no charge. */
 const UNMATCHED_PATH = '/none'
-const PUBLIC_FILES = new Set(readdirSync('public').map(name => `/${name}`))
 const MALFORMED = json(400, { error: 'Malformed request' })
 
 function setCommonHeaders(response: ServerResponse, { requestId }: Sender): void {
@@ -162,11 +166,6 @@ function pathOf(request: IncomingMessage): string {
 
 function isApiPath(path: string): boolean {
   return (path === '/api' || path.startsWith('/api/')) && !path.startsWith('/api/auth/')
-}
-
-/** Paths of files, which cost Next no rendering; a page loads dozens of them at once. */
-function isFilePath(path: string): boolean {
-  return path.startsWith('/_next/static/') || PUBLIC_FILES.has(path)
 }
 
 function isPayerPath(path: string): boolean {

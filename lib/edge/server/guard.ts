@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import * as z from 'zod'
 import { isTrocoError } from '#lib/base/errors.ts'
@@ -54,6 +55,13 @@ export function refusePageRequest(request: IncomingMessage, path: string): PageR
     return { status: 415, error: 'Unsupported media type' }
   }
   return null
+}
+
+const PUBLIC_FILES = new Set(readdirSync('public').map(name => `/${name}`))
+
+/** Paths of files, which cost Next no rendering; a page loads dozens of them at once. */
+export function isFilePath(path: string): boolean {
+  return path.startsWith('/_next/static/') || PUBLIC_FILES.has(path)
 }
 
 /** Next parses this header of its client-side navigation and fails on any other content. */

@@ -1,0 +1,165 @@
+import { once } from 'node:events'
+import { Agent, get, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { disconnect } from '#lib/base/db/client.ts'
+import { supplyEnv } from '#lib/base/env.ts'
+import { createFront } from '#lib/edge/server/front.ts'
+import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+
+const SETTLE_MS = 200
+
+let front: Server
+let port: number
+/** Pages that the stand-in for Next is rendering; a test ends them. */
+const rendering: { response: ServerResponse; resolve: () => void }[] = []
+beforeAll(async () => {
+  front = await createFront(({ url }, response) => {
+    if (url?.startsWith('/_next/')) {
+      response.end('file')
+      return Promise.resolve()
+    }
+    return new Promise(resolve => rendering.push({ response, resolve }))
+  })
+  front.listen(0, '127.0.0.1')
+  await once(front, 'listening')
+  port = (front.address() as AddressInfo).port
+})
+beforeEach(() => supplyEnv({ ...WITHOUT_RATE_LIMITS, RATE_IP_IN_FLIGHT: '600' }))
+afterEach(async () => {
+  finishAll()
+  await sleep(SETTLE_MS)
+  finishAll()
+  supplyEnv(WITHOUT_RATE_LIMITS)
+})
+afterAll(async () => {
+  front.closeAllConnections()
+  front.close()
+  await disconnect()
+})
+
+function finishAll(): void {
+  for (const { response, resolve } of rendering.splice(0)) {
+    response.end('page')
+    resolve()
+  }
+}
+
+interface Visit {
+  status: number
+  text: string
+  retryAfter?: string
+  tookMs: number
+}
+
+/** `host` is the client's address: each in 127.0.0.0/8 is another client. */
+function visit(host = '127.0.0.1', path = '/home', signal?: AbortSignal): Promise<Visit> {
+  const began = performance.now()
+  const options = { host: '127.0.0.1', localAddress: host, port, path, signal, agent: new Agent() }
+  return new Promise((resolve, reject) => {
+    get({ ...options, headers: { accept: 'text/html' } }, async response => {
+      const chunks = await response.toArray()
+      const { 'retry-after': retryAfter } = response.headers
+      const tookMs = performance.now() - began
+      resolve({ status: response.statusCode ?? 0, text: chunks.join(''), retryAfter, tookMs })
+    }).on('error', reject)
+  })
+}
+const visitOften = (times: number, host?: string) =>
+  Array.from({ length: times }, () => visit(host))
+
+test('an address renders 10 pages at once; others wait, then get 429 as a page', async () => {
+  const visits = visitOften(12)
+  await sleep(SETTLE_MS)
+  expect(rendering).toHaveLength(10)
+  await sleep(2_100)
+  finishAll()
+  const results = await Promise.all(visits)
+  expect(results.filter(({ status }) => status === 200)).toHaveLength(10)
+  const refused = results.filter(({ status }) => status === 429)
+  expect(refused).toHaveLength(2)
+  for (const { text, retryAfter, tookMs } of refused) {
+    expect(text).toContain('<h1>Too many requests at once</h1>')
+    expect(retryAfter).toBe('1')
+    expect(tookMs).toBeGreaterThan(1_900)
+  }
+})
+
+test('a waiting page is rendered as soon as another one is sent', async () => {
+  const visits = visitOften(11)
+  await sleep(SETTLE_MS)
+  finishAll()
+  await sleep(SETTLE_MS)
+  expect(rendering).toHaveLength(1)
+  finishAll()
+  for (const { status, tookMs } of await Promise.all(visits)) {
+    expect(status).toBe(200)
+    expect(tookMs).toBeLessThan(1_500)
+  }
+})
+
+test('the pages of one address delay no other address, and neither files nor the API', async () => {
+  const visits = visitOften(60)
+  await sleep(SETTLE_MS)
+  const other = visit('127.0.0.2')
+  await sleep(SETTLE_MS)
+  expect(rendering).toHaveLength(11)
+  for (const path of ['/_next/static/a.js', '/healthz', '/api/account']) {
+    const { status, tookMs } = await visit('127.0.0.1', path)
+    expect([path, status]).toEqual([path, path === '/api/account' ? 401 : 200])
+    expect(tookMs).toBeLessThan(1_000)
+  }
+  finishAll()
+  expect((await other).status).toBe(200)
+  await sleep(SETTLE_MS)
+  for (let nth = 0; nth < 6; nth++) {
+    finishAll()
+    await sleep(SETTLE_MS)
+  }
+  await Promise.all(visits)
+})
+
+test('a process renders 40 pages at once; further addresses wait, then get 503', async () => {
+  const visits = [1, 2, 3, 4].flatMap(nth => visitOften(10, `127.0.0.${nth}`))
+  await sleep(SETTLE_MS)
+  expect(rendering).toHaveLength(40)
+  const { status, text, tookMs } = await visit('127.0.0.5')
+  expect(status).toBe(503)
+  expect(text).toContain('<h1>The server is busy</h1>')
+  expect(tookMs).toBeGreaterThan(1_900)
+  finishAll()
+  for (const { status } of await Promise.all(visits)) expect(status).toBe(200)
+  const after = visit('127.0.0.5')
+  await sleep(SETTLE_MS)
+  finishAll()
+  expect((await after).status).toBe(200)
+})
+
+test('pages whose headers were sent hold places of their address, none of the process', async () => {
+  const visits = [1, 2, 3, 4].flatMap(nth => visitOften(10, `127.0.0.${nth}`))
+  await sleep(SETTLE_MS)
+  for (const { response } of rendering) response.flushHeaders()
+  const other = visit('127.0.0.5')
+  expect((await visit('127.0.0.1')).status).toBe(429)
+  expect(rendering).toHaveLength(41)
+  finishAll()
+  expect((await other).status).toBe(200)
+  await Promise.all(visits)
+})
+
+test('a client that leaves frees its place when its page is rendered, not before', async () => {
+  const leaving = new AbortController()
+  const visits = Array.from({ length: 10 }, () => visit('127.0.0.1', '/home', leaving.signal))
+  await sleep(SETTLE_MS)
+  leaving.abort()
+  await Promise.allSettled(visits)
+  const next = visit()
+  await sleep(SETTLE_MS)
+  expect(rendering).toHaveLength(10)
+  finishAll()
+  await sleep(SETTLE_MS)
+  expect(rendering).toHaveLength(1)
+  finishAll()
+  expect((await next).status).toBe(200)
+})
