@@ -1,9 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
 import { supplyEnv } from '#lib/base/env.ts'
 import { readEnv } from '#lib/base/settings.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { hashSecret } from '#lib/services/people/secret.ts'
+import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
+import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 
 /** Slow enough that the time a test takes does not matter: an hour allows 3.6 MB. */
@@ -47,6 +52,31 @@ test('a token above its average gets 429 until its bytes fit again, and no other
   }
   expect((await read(tokens[1])).status).toBe(200)
   expect((await list(tokens[1])).status).toBe(200)
+})
+
+test('the sessions of a user have one average, apart from those of others and of tokens', async () => {
+  const [secret, other] = await Promise.all(
+    [1, 2].map(() => signIn({ id: merchantId } as Account, 'owner')),
+  )
+  const headers = pageHeaders(secret ?? '', merchantId)
+  const asMember = (path: string, of = headers) => call(api.url, 'GET', path, { headers: of })
+  expect((await asMember('/transactions')).status).toBe(200)
+  for (const path of ['/transactions', '/account', '/person/sessions']) {
+    const refused = await asMember(path)
+    expect([path, refused.status, refused.text]).toEqual([
+      path,
+      429,
+      '{"error":"Too Many Requests"}',
+    ])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(2)
+  }
+  const { userId } = await db().userSession.findUniqueOrThrow({
+    where: { secretHash: hashSecret(secret ?? '') },
+  })
+  const second = await openSession(userId, { ip: null, userAgent: 'another browser' })
+  expect((await asMember('/account', pageHeaders(second, merchantId))).status).toBe(429)
+  expect((await asMember('/account', pageHeaders(other ?? '', merchantId))).status).toBe(200)
+  expect((await read()).status).toBe(200)
 })
 
 test('a token slightly above its average waits and then gets its response', async () => {

@@ -145,7 +145,7 @@ const schema = z.object({
   RATE_TOKEN_BYTES_PER_SECOND: wholeNumber(0, 10_000_000_000)
     .default(20_000_000)
     .describe(
-      'bytes of responses per second of one token in each process, averaged over 10 s; 0 disables the limit',
+      "bytes of responses per second of one token, or of one user's sessions, in each process, averaged over 10 s; 0 disables the limit",
     ),
   RATE_IP_IN_FLIGHT: limit
     .default(600)

@@ -9,16 +9,12 @@ import {
   unauthenticated,
 } from '#lib/edge/http/caller.ts'
 import type { Effect, MethodAndProof } from '#lib/edge/http/declaration.ts'
-import {
-  createRouteHandler,
-  limitByAddress,
-  type RequestState,
-  type RouteHandler,
-  respondTo,
-} from '#lib/edge/http/endpoint.ts'
+import { limitByAddress, type RequestState, respondTo } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
 import { json, resultResponse } from '#lib/edge/http/response.ts'
+import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
+import { limitBytesOfUser } from '#lib/edge/http/throughput.ts'
 import { deviceCookieHeader } from '#lib/edge/session/device-cookie.ts'
 import { type ProofRule, requireProof } from '#lib/edge/session/proof.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
@@ -124,7 +120,8 @@ function createEndpoint<User extends SessionUser | null>(
       if (declared.proof === 'required' && identified) requireProof(identified, null)
       return identified
     })
-    await check.read()
+    const sender = await check.read()
+    if (sender) await limitBytesOfUser(state, sender.id)
     const content = declared.body ? await readObjectOf(incoming, check) : {}
     const user = await check.read()
     const body = declared.body && parseFields(declared.body, content)

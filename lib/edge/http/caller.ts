@@ -43,7 +43,7 @@ export interface Caller {
   user: SessionUser | null
   /** Member who answers for the request: the user, or the issuer of the token. */
   responsibleId: string | null
-  /** Rate limit key of the token; null for a session, which is limited by address only. */
+  /** Rate limit key of the token; null for a session: its requests count for the address only. */
   key: string | null
 }
 

@@ -22,28 +22,12 @@ import {
 } from '#lib/edge/http/rate-limit.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
 import { type ErrorFormat, errorResponse, json, resultResponse } from '#lib/edge/http/response.ts'
-import { awaitThroughput, countBytes } from '#lib/edge/http/throughput.ts'
-import { fromRequest, toResponse } from '#lib/edge/http/web.ts'
-
-interface RouteContext {
-  params: Promise<Record<string, string>>
-}
-
-/** Export of a route module: the handler for Next, and `serve`, which the front calls directly. */
-export interface RouteHandler {
-  (request: Request, context: RouteContext): Promise<Response>
-  serve: (incoming: HttpRequest) => Promise<HttpResponse>
-}
+import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
+import { awaitThroughput, countBytes, limitBytesOfUser } from '#lib/edge/http/throughput.ts'
 
 export interface Endpoint extends RouteHandler {
   accountlessDeclaration?: undefined
   declared: Declaration<unknown, unknown>
-}
-
-export function createRouteHandler(serve: RouteHandler['serve']): RouteHandler {
-  const handler = async (request: Request, { params }: RouteContext) =>
-    toResponse(await serve(fromRequest(request, await params)))
-  return Object.assign(handler, { serve })
 }
 
 /** Stored promises keep repeated checks from counting limits, or reading the body, twice. */
@@ -52,8 +36,8 @@ export interface RequestState {
   logContext: LogContext
   allowances: (Allowance | null)[]
   places: Places
-  /** Rate limit key of the token; null until it is known, and for a session. */
-  tokenKey: string | null
+  /** Whose bytes are counted: the token or the signed-in user; null until known. */
+  throughputKey: string | null
   addressLimit?: Promise<void>
   tokenLimit?: Promise<void>
   content?: Promise<Record<string, unknown>>
@@ -74,7 +58,7 @@ export function refuseMethod(incoming: HttpRequest, allow: string): Promise<Http
   return respondTo(incoming, 'field_messages', async state => {
     const caller = await authenticateRequest(state)
     if (!caller.account.isActive) throw accountNotActive()
-    await limitByToken(state, caller)
+    await limitByCaller(state, caller)
     return json(405, { error: 'Method not allowed' }, { allow })
   })
 }
@@ -89,10 +73,16 @@ export function respondTo(
   return withLogContext({ requestId, ip, tokenPrefix }, async logContext => {
     const began = performance.now()
     const places = new Places()
-    const state: RequestState = { incoming, logContext, allowances: [], places, tokenKey: null }
+    const state: RequestState = {
+      incoming,
+      logContext,
+      allowances: [],
+      places,
+      throughputKey: null,
+    }
     const response = await respond(state).catch(error => errorResponse(error, errorFormat))
     incoming.onEnd(() => state.places.release())
-    if (state.tokenKey !== null) countBytes(state.tokenKey, Buffer.byteLength(response.text))
+    countBytes(state.throughputKey, Buffer.byteLength(response.text))
     Object.assign(response.headers, allowanceHeaders(state.allowances))
     const tookMs = Math.round(performance.now() - began)
     log().debug({ method, status: response.status, tookMs }, 'request completed')
@@ -114,7 +104,7 @@ async function serveEndpoint(
     authorize(caller, incoming, declared.allow, declared.proof)
     return caller
   })
-  await limitByToken(state, await check.read())
+  await limitByCaller(state, await check.read())
   try {
     return await runEndpoint(state, declared, check)
   } catch (error) {
@@ -140,7 +130,7 @@ async function tryRememberedCaller(
   try {
     state.logContext.accountId = caller.account.id
     authorize(caller, state.incoming, declared.allow)
-    await limitByToken(state, caller)
+    await limitByCaller(state, caller)
     return await runEndpoint(state, declared, new RecentCheck(async () => caller))
   } catch (error) {
     if (isTrocoError(error) || isCallerRefused(error)) return null
@@ -164,13 +154,14 @@ export function limitByAddress(state: RequestState): Promise<void> {
   return state.addressLimit
 }
 
-function limitByToken(state: RequestState, { key }: Caller): Promise<void> | undefined {
-  if (key !== null) state.tokenLimit ??= limitByKey(state, key)
+function limitByCaller(state: RequestState, { key, user }: Caller): Promise<void> | undefined {
+  if (user) return limitBytesOfUser(state, user.id)
+  if (key !== null) state.tokenLimit ??= limitByToken(state, key)
   return state.tokenLimit
 }
 
-async function limitByKey(state: RequestState, key: string): Promise<void> {
-  state.tokenKey = key
+async function limitByToken(state: RequestState, key: string): Promise<void> {
+  state.throughputKey = key
   await limitBy(state, 'token', key)
   await awaitThroughput(key)
 }

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 
-/** A token that was idle may receive what its rate allows in this time. */
+/** A caller that was idle may receive what its rate allows in this time. */
 const WINDOW_S = 10
 const WAIT_MAX_S = 2
-/** Number of tokens above which those that have used nothing of late are dropped. */
-const TOKENS_MAX = 10_000
+/** Number of callers above which those that have used nothing of late are dropped. */
+const CALLERS_MAX = 10_000
 
 interface Usage {
   /** Bytes received, less what the rate has allowed since. */
@@ -17,7 +17,7 @@ interface Usage {
 const USAGES = Symbol.for('troco.throughput')
 const holder = globalThis as typeof globalThis & { [USAGES]?: Map<string, Usage> }
 
-/** Waits until the token is within its rate; refuses if that takes longer than WAIT_MAX_S. */
+/** Waits until the caller, a token or a signed-in user, is within the rate; refuses if that takes longer than WAIT_MAX_S. */
 export async function awaitThroughput(key: string): Promise<void> {
   const rate = env().RATE_TOKEN_BYTES_PER_SECOND
   const usage = usages().get(key)
@@ -27,13 +27,22 @@ export async function awaitThroughput(key: string): Promise<void> {
   if (waitS > 0) await sleep(waitS * 1_000)
 }
 
-export function countBytes(key: string, bytes: number): void {
+/** Limits the bytes of all sessions of a user together, like those of a token. */
+export async function limitBytesOfUser(
+  state: { throughputKey: string | null },
+  userId: string,
+): Promise<void> {
+  state.throughputKey = `session ${userId}`
+  await awaitThroughput(state.throughputKey)
+}
+
+export function countBytes(key: string | null, bytes: number): void {
   const rate = env().RATE_TOKEN_BYTES_PER_SECOND
-  if (rate === 0) return
+  if (rate === 0 || key === null) return
   const usage = usages().get(key)
   if (usage) usage.bytes = usedBytes(usage, rate) + bytes
   else {
-    if (usages().size >= TOKENS_MAX) dropIdle(rate)
+    if (usages().size >= CALLERS_MAX) dropIdle(rate)
     usages().set(key, { bytes, readAtMs: performance.now() })
   }
 }

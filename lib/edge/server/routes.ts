@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { AccountlessEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import type { Endpoint, RouteHandler } from '#lib/edge/http/endpoint.ts'
+import type { Endpoint } from '#lib/edge/http/endpoint.ts'
+import type { RouteHandler } from '#lib/edge/http/route-handler.ts'
 
 type Params = Record<string, string>
 interface Route<Handler> {
