@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
 import { type Api, makeDatabase, runAsOwner, startApi } from '#lib/testing/fixtures.ts'
 
 let url: string
@@ -41,6 +44,23 @@ describe('/readyz', () => {
     await insertHeartbeat(50)
     expect(await request('/readyz')).toEqual({ status: 200, body: { status: 'ok' } })
     expect((await request('/readyz/')).status).toBe(200)
+  })
+
+  test('any number of probes at once cost one query of the database', async () => {
+    await insertHeartbeat(0)
+    const locker = new Client({ connectionString: ownerUrlOf(url) })
+    await locker.connect()
+    await locker.query('BEGIN; LOCK TABLE worker_heartbeats')
+    const probes = Array.from({ length: 50 }, () => request('/readyz'))
+    await sleep(500)
+    const { rows } = await locker.query(
+      `SELECT count(*)::int AS count FROM pg_locks
+       WHERE NOT granted AND relation = 'worker_heartbeats'::regclass`,
+    )
+    await locker.query('COMMIT')
+    await locker.end()
+    expect(rows).toEqual([{ count: 1 }])
+    for (const { status } of await Promise.all(probes)) expect(status).toBe(200)
   })
 
   test('503 before any worker has started', async () => {

@@ -9,8 +9,20 @@ interface Health {
   body: { status: 'ok' } | { status: 'unavailable'; reason: string }
 }
 
-/** 200: this instance can serve requests (database reachable and migrated, a worker alive). */
-export async function checkReadiness(): Promise<Health> {
+let runningCheck: Promise<Health> | undefined
+
+/**
+ * 200: this instance can serve requests (database reachable and migrated, a worker alive). Probes
+ * have no rate limit, so those that arrive during a check share its result.
+ */
+export function checkReadiness(): Promise<Health> {
+  runningCheck ??= runCheck().finally(() => {
+    runningCheck = undefined
+  })
+  return runningCheck
+}
+
+async function runCheck(): Promise<Health> {
   const reason = await findUnreadyReason().catch(describeFault)
   if (reason === null) return { status: 200, body: { status: 'ok' } }
   return { status: 503, body: { status: 'unavailable', reason } }
