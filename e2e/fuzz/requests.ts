@@ -46,8 +46,8 @@ export function makeRequest(
   requestNumber: number,
 ): FuzzRequest {
   const random = new Random(seed, requestNumber)
-  // The first requests call each route once without mutations, so that every route is reached.
-  const initialRoute = listRouteMethods(routes)[requestNumber]
+  // The first requests call each route without mutations, so that every route is reached.
+  const initialRoute = listInitialCalls(routes)[requestNumber]
   const [route, method] = initialRoute ?? pickRoute(routes, random)
   const path = `/${route.segments.join('/')}`
   const context = { random, world, seed, number: requestNumber }
@@ -84,18 +84,24 @@ export function makeRequest(
   }
 }
 
+type RouteMethod = [route: Routes[number], method: string]
+
 /**
- * Lists DELETE last, so that the other methods still find their resources. Omits endless responses,
- * because they would block a connection.
+ * Reads twice, because a valid query may match nothing. DELETE comes last, so that the other methods
+ * still find their resources.
  */
-function listRouteMethods(routes: Routes): [route: Routes[number], method: string][] {
-  const all = routes
+function listInitialCalls(routes: Routes): RouteMethod[] {
+  const all = listRouteMethods(routes)
+  const isDelete = ([, method]: RouteMethod) => method === 'DELETE'
+  const isRead = ([, method]: RouteMethod) => ['GET', 'HEAD'].includes(method)
+  return [...all.filter(entry => !isDelete(entry)), ...all.filter(isRead), ...all.filter(isDelete)]
+}
+
+/** Omits endless responses, because they would block a connection. */
+function listRouteMethods(routes: Routes): RouteMethod[] {
+  return routes
     .filter(({ segments }) => !STREAMING_PATHS.has(`/${segments.join('/')}`))
-    .flatMap(route =>
-      [...route.handlers.keys()].map((method): [typeof route, string] => [route, method]),
-    )
-  const isDelete = ([, method]: (typeof all)[number]) => method === 'DELETE'
-  return [...all.filter(entry => !isDelete(entry)), ...all.filter(isDelete)]
+    .flatMap(route => [...route.handlers.keys()].map((method): RouteMethod => [route, method]))
 }
 
 const STREAMING_PATHS = new Set(
@@ -103,7 +109,7 @@ const STREAMING_PATHS = new Set(
 )
 
 /** Picks methods with a body more often, because they accept the most input. */
-function pickRoute(routes: Routes, random: Random): [route: Routes[number], method: string] {
+function pickRoute(routes: Routes, random: Random): RouteMethod {
   const weights: Record<string, number> = { GET: 3, HEAD: 1 }
   const weightedRoutes = listRouteMethods(routes).flatMap(pair =>
     Array.from({ length: weights[pair[1]] ?? 8 }, () => pair),
