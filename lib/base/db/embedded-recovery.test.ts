@@ -128,7 +128,7 @@ describe('a stored pid counts only for the process that wrote it', () => {
     expect(findProcessesIn(embedded.location)).toContain(embedded.pid)
     writeFileSync(join(users, `${process.ppid}.living`), 'another life')
     await embedded.release()
-    expect(findProcessesIn(embedded.location)).toEqual([])
+    await expect.poll(() => findProcessesIn(embedded.location)).toEqual([])
   })
 
   test('a postmaster.pid of a dead, zombie or unrelated process does not prevent a start', async () => {
