@@ -146,7 +146,7 @@ test('a password hash with outdated parameters is renewed at the next sign-in', 
   expect(await readHash()).toBe(outdated)
   expect(await authenticateByPassword({ email, address: null }, 'password')).toMatchObject({ id })
   const renewed = await readHash()
-  expect(renewed).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$/)
+  expect(renewed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   expect(await authenticateByPassword({ email, address: null }, 'password')).toMatchObject({ id })
   expect(await readHash()).toBe(renewed)
 })

@@ -308,6 +308,20 @@ test('of 200 password guesses at a time none keeps a known device waiting, and a
   expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401, 503]))
 })
 
+test('a rejected sign-in takes the same time, whatever hash the user has, and without a user', async () => {
+  // By the reference implementation: echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1
+  const ofOtherCost =
+    '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
+  const other = await makePerson()
+  await db().user.update({ where: { id: other.id }, data: { passwordHash: ofOtherCost } })
+  const stranger = { id: '', email: `nobody-${newId()}@troco.example` }
+  for (const person of [owner, other, stranger]) {
+    const began = performance.now()
+    expect((await signIn(person, openBrowser(), 'wrong password')).status).toBe(401)
+    expect(performance.now() - began).toBeGreaterThanOrEqual(299)
+  }
+})
+
 test('no other spelling of the sign-in path signs in', async () => {
   const browser = openBrowser()
   const { csrfToken } = (await browser.fetch('GET', '/api/auth/csrf')).body

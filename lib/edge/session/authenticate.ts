@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { db } from '#lib/base/db/client.ts'
 import { normalizeEmail } from '#lib/base/email.ts'
 import { isTrocoError, refuse } from '#lib/base/errors.ts'
@@ -12,6 +13,8 @@ import {
   uncountSignInAttempt,
 } from '#lib/services/people/throttle.ts'
 
+/** Longer than a hash of any cost that is stored: time must not reveal a registered e-mail. */
+const REJECTION_MIN_MS = 300
 /** Error code in next-auth's response for a failure of the server. */
 const UNAVAILABLE = 'Unavailable'
 /** Error code while too many passwords wait for their check. */
@@ -46,7 +49,10 @@ export async function authenticateByPassword(
     requireHashPlace(caller)
     const retryAfterS = await countSignInAttempt(attempt)
     if (retryAfterS !== null) throw refuse('too_many_requests', { retryAfterS })
-    return await checkPassword(attempt, password, caller)
+    const earliestRejection = sleep(REJECTION_MIN_MS)
+    const user = await checkPassword(attempt, password, caller)
+    if (!user) await earliestRejection
+    return user
   } catch (error) {
     throw toSignInError(error)
   }

@@ -17,7 +17,7 @@ interface Lane {
 }
 
 /**
- * A hash takes 46 MiB and 40 ms on the smallest machine, up to 200 ms if that is busy. Unknown
+ * A hash takes 19 MiB and 20 ms on the smallest machine, up to 100 ms if that is busy. Unknown
  * callers get one of the two places, so that a known one waits for none of them. The queue holds
  * about as many as can be served before their users give up.
  */

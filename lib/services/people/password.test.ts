@@ -38,7 +38,7 @@ test('each hash has its own salt and the cost that OWASP recommends', async () =
     hashPassword('a password'),
   ])
   expect(first).not.toBe(second)
-  expect(first).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
+  expect(first).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
   expect(first).not.toContain('password')
 })
 
