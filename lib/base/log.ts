@@ -4,9 +4,10 @@ import pretty from 'pino-pretty'
 import { env } from '#lib/base/env.ts'
 import { isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
 import { isInvariant } from '#lib/base/invariant.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 
-const LOGGER_KEY = Symbol.for('troco.log')
-const holder = globalThis as typeof globalThis & { [LOGGER_KEY]?: pino.Logger }
+const shared = processWide('log', () => ({ logger: null as pino.Logger | null }))
+const contexts = processWide('log.contexts', () => new AsyncLocalStorage<LogContext>())
 
 /** Field names that are redacted. A safety net: the rule is to log only ids and counts. */
 const REDACTED_FIELDS = [
@@ -19,10 +20,9 @@ const REDACTED_FIELDS = [
   'pix_key',
 ]
 
-/** On globalThis, because Next bundles its own copy of this module. */
 export function log(): pino.Logger {
-  holder[LOGGER_KEY] ??= createLogger()
-  return holder[LOGGER_KEY]
+  shared.logger ??= createLogger()
+  return shared.logger
 }
 
 function createLogger(): pino.Logger {
@@ -61,23 +61,13 @@ export interface LogContext {
   tokenPrefix?: string
 }
 
-const CONTEXT_STORAGE_KEY = Symbol.for('troco.log.contexts')
-
 /** Runs `work` with a context whose request id and account id are added to every log line. */
 export function withLogContext<T>(context: LogContext, work: (context: LogContext) => T): T {
-  return contextStorage().run(context, work, context)
+  return contexts.run(context, work, context)
 }
 
 export function currentLogContext(): LogContext {
-  return contextStorage().getStore() ?? {}
-}
-
-function contextStorage(): AsyncLocalStorage<LogContext> {
-  const shared = globalThis as typeof globalThis & {
-    [CONTEXT_STORAGE_KEY]?: AsyncLocalStorage<LogContext>
-  }
-  shared[CONTEXT_STORAGE_KEY] ??= new AsyncLocalStorage()
-  return shared[CONTEXT_STORAGE_KEY]
+  return contexts.getStore() ?? {}
 }
 
 /**

@@ -222,7 +222,7 @@ describe('the database client of a process', () => {
       const rows = await Promise.all([one, two, one, two, one, two, one, two].map(ask))
       console.log(JSON.stringify({
         modules: new Set([one.db, two.db]).size,
-        pools: new Set([one.db(), two.db(), globalThis[Symbol.for('troco.db')]]).size,
+        pools: new Set([one.db(), two.db(), globalThis[Symbol.for('troco.db')].opened.database]).size,
         connections: new Set(rows.map(([row]) => row.pid)).size,
       }))`,
       { DATABASE_POOL_MAX: '3' },

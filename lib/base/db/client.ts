@@ -5,6 +5,7 @@ import { FairPool } from '#lib/base/db/fair-pool.ts'
 import { Prisma, PrismaClient } from '#lib/base/db/generated/client.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 
 export { Prisma }
 export type Database = PrismaClient
@@ -17,36 +18,38 @@ const QUERY_TIMEOUT_MS = 2_800
 /** Limit on the server, below QUERY_TIMEOUT_MS, so that no statement outlives its request. */
 export const STATEMENT_TIMEOUT_MS = 2_600
 
-const DATABASE_KEY = Symbol.for('troco.db')
-const POOL_KEY = Symbol.for('troco.db.pool')
-const holder = globalThis as typeof globalThis & { [DATABASE_KEY]?: Database; [POOL_KEY]?: Pool }
+interface Opened {
+  database: Database
+  pool: Pool
+}
 
-/** On globalThis, because Next bundles its own copy of this module. */
+const shared = processWide('db', () => ({ opened: null as Opened | null }))
+
 export function db(): Database {
-  if (!holder[DATABASE_KEY]) openPool()
-  return holder[DATABASE_KEY] as Database
+  return opened().database
 }
 
 /** Returns the connection pool of `db()`, for hot paths without the ORM (lib/base/db/rows.ts). */
 export function pool(): Pool {
-  if (!holder[POOL_KEY]) openPool()
-  return holder[POOL_KEY] as Pool
+  return opened().pool
 }
 
-function openPool(): void {
-  const shared = makePool({ queryTimeoutMs: QUERY_TIMEOUT_MS })
-  holder[POOL_KEY] = shared
-  holder[DATABASE_KEY] = createOrm(shared)
+function opened(): Opened {
+  shared.opened ??= open()
+  return shared.opened
+}
+
+function open(): Opened {
+  const made = makePool({ queryTimeoutMs: QUERY_TIMEOUT_MS })
+  return { pool: made, database: createOrm(made) }
 }
 
 export async function disconnect(): Promise<void> {
-  const database = holder[DATABASE_KEY]
-  const shared = holder[POOL_KEY]
-  delete holder[DATABASE_KEY]
-  delete holder[POOL_KEY]
-  await database?.$disconnect()
+  const closing = shared.opened
+  shared.opened = null
+  await closing?.database.$disconnect()
   // $disconnect ends the pool only if the ORM was used.
-  if (shared && !shared.ended) await shared.end()
+  if (closing && !closing.pool.ended) await closing.pool.end()
 }
 
 interface ConnectionOptions {
@@ -80,7 +83,7 @@ function makePool(options: ConnectionOptions): Pool {
 function createOrm(pool: Pool): Database {
   const logLostConnection = (error: Error) => {
     // During shutdown, closed connections are expected.
-    if (holder[DATABASE_KEY]) log().warn({ err: error }, 'database connection lost')
+    if (shared.opened) log().warn({ err: error }, 'database connection lost')
   }
   const adapter = new PrismaPg(pool, {
     onPoolError: logLostConnection,

@@ -3,6 +3,7 @@ import { Client } from 'pg'
 import { CHANNEL, handleNotification, TOPICS, wakeLocal } from '#lib/base/db/wake.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 
 const RECONNECT_AFTER_MS = 5_000
 
@@ -12,19 +13,18 @@ interface SharedListener {
   closed: Promise<void>
 }
 
-const LISTENER_KEY = Symbol.for('troco.listener')
-const holder = globalThis as typeof globalThis & { [LISTENER_KEY]?: SharedListener }
+const shared = processWide('listener', () => ({ listener: null as SharedListener | null }))
 
 /** Listeners share one connection. While it is lost or a pooler refuses it, jobs only poll. */
 export async function listenForWakeUps(stopSignal: AbortSignal): Promise<void> {
   if (stopSignal.aborted) return
-  holder[LISTENER_KEY] ??= openSharedListener()
-  const listener = holder[LISTENER_KEY]
+  shared.listener ??= openSharedListener()
+  const { listener } = shared
   listener.listeners += 1
   await new Promise(resolve => stopSignal.addEventListener('abort', resolve, { once: true }))
   listener.listeners -= 1
   if (listener.listeners > 0) return
-  if (holder[LISTENER_KEY] === listener) delete holder[LISTENER_KEY]
+  if (shared.listener === listener) shared.listener = null
   listener.abortController.abort()
   await listener.closed
 }

@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { Pool } from 'pg'
 import { pool } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 
 /** Tables whose new work wakes the jobs. */
 export const TOPICS = ['charges', 'withdrawals', 'refunds', 'deliveries'] as const
@@ -25,38 +26,30 @@ interface Bus {
   timer: NodeJS.Timeout | null
 }
 
-const BUS_KEY = Symbol.for('troco.wake')
-const holder = globalThis as typeof globalThis & { [BUS_KEY]?: Bus }
-
-/** On globalThis, because Next bundles its own copy of this module. */
-function bus(): Bus {
-  holder[BUS_KEY] ??= {
-    senderId: randomUUID(),
-    emitter: new EventEmitter(),
-    pendingTopics: new Set(),
-    notifyPool: null,
-    timer: null,
-  }
-  return holder[BUS_KEY]
-}
+const bus = processWide<Bus>('wake', () => ({
+  senderId: randomUUID(),
+  emitter: new EventEmitter(),
+  pendingTopics: new Set(),
+  notifyPool: null,
+  timer: null,
+}))
 
 /** Call after the commit. The signal reaches other processes in 20 ms; if lost, workers poll. */
 export function wake(topic: Topic): void {
   wakeLocal(topic)
-  const { pendingTopics } = bus()
-  pendingTopics.add(topic)
-  bus().notifyPool = pool()
-  bus().timer ??= setTimeout(notifyOtherProcesses, NOTIFY_EVERY_MS).unref()
+  bus.pendingTopics.add(topic)
+  bus.notifyPool = pool()
+  bus.timer ??= setTimeout(notifyOtherProcesses, NOTIFY_EVERY_MS).unref()
 }
 
 export function wakeLocal(topic: string): void {
-  bus().emitter.emit(topic)
+  bus.emitter.emit(topic)
 }
 
 /** Wakes the topics of a notification, unless this process sent it. */
 export function handleNotification(message: string): void {
   const [senderId, topics = ''] = message.split(' ')
-  if (senderId !== bus().senderId) for (const topic of topics.split(',')) wakeLocal(topic)
+  if (senderId !== bus.senderId) for (const topic of topics.split(',')) wakeLocal(topic)
 }
 
 /** Ends open event streams. Called on shutdown, before waiting for open requests. */
@@ -73,16 +66,16 @@ export function onWake(topic: Topic, listener: () => void): () => void {
 }
 
 function subscribe(topic: string, listener: () => void): () => void {
-  bus().emitter.on(topic, listener)
-  return () => bus().emitter.off(topic, listener)
+  bus.emitter.on(topic, listener)
+  return () => bus.emitter.off(topic, listener)
 }
 
 function notifyOtherProcesses(): void {
-  const { pendingTopics, notifyPool } = bus()
+  const { pendingTopics, notifyPool } = bus
   const topics = [...pendingTopics].join(',')
   pendingTopics.clear()
-  bus().timer = null
+  bus.timer = null
   notifyPool
-    ?.query({ text: 'SELECT pg_notify($1, $2)', values: [CHANNEL, `${bus().senderId} ${topics}`] })
+    ?.query({ text: 'SELECT pg_notify($1, $2)', values: [CHANNEL, `${bus.senderId} ${topics}`] })
     .catch(error => log().debug({ err: error, topics }, 'waking other processes failed'))
 }

@@ -1,6 +1,7 @@
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { networkOf } from '#lib/base/network.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 
 type Policy = 'ip' | 'token'
 
@@ -14,8 +15,7 @@ interface Gate {
 export const WAIT_MAX_MS = 2_000
 const RETRY_AFTER_S = 1
 
-const HOLDER = Symbol.for('troco.in-flight')
-const holder = globalThis as typeof globalThis & { [HOLDER]?: Map<string, Gate> }
+const gates = processWide('in-flight', () => new Map<string, Gate>())
 
 /** The places of one request within the limits of its token and address, in this process. */
 export class Places {
@@ -49,17 +49,11 @@ export class Places {
   }
 }
 
-/** Returns the gates of this process, shared by native modules and Next's copy of them. */
-function gates(): Map<string, Gate> {
-  holder[HOLDER] ??= new Map()
-  return holder[HOLDER]
-}
-
 function gateOf(name: string): Gate {
-  const known = gates().get(name)
+  const known = gates.get(name)
   if (known) return known
   const gate = { inFlight: 0, waiting: new Set<() => void>() }
-  gates().set(name, gate)
+  gates.set(name, gate)
   return gate
 }
 
@@ -94,5 +88,5 @@ export function leaveGate(name: string): void {
   if (admit) {
     gate.waiting.delete(admit)
     admit()
-  } else if (--gate.inFlight === 0) gates().delete(name)
+  } else if (--gate.inFlight === 0) gates.delete(name)
 }

@@ -2,6 +2,7 @@ import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRedis } from 'rate-lim
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { networkOf } from '#lib/base/network.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 import { RedisLink } from '#lib/edge/http/redis.ts'
 
 export interface Allowance {
@@ -39,8 +40,7 @@ const BURST_SHARE = 1 / 20
 const BURST_WINDOW_MAX_S = 3_600
 const MINUTE_S = 60
 
-const LIMITS_KEY = Symbol.for('troco.rate-limits')
-const globals = globalThis as typeof globalThis & { [LIMITS_KEY]?: Limits }
+const shared = processWide('rate-limits', () => ({ limits: null as Limits | null }))
 
 /** Throws `too_many_requests` above the limit. Returns null if the limit is off. */
 export async function consumeAllowance(
@@ -89,14 +89,13 @@ export function busyAddressHeaders(retryAfterS: number): Record<string, string> 
 
 /** Closes Redis and drops all counts; the next use reads the settings again. */
 export function closeRateLimits(): void {
-  globals[LIMITS_KEY]?.link?.close()
-  delete globals[LIMITS_KEY]
+  shared.limits?.link?.close()
+  shared.limits = null
 }
 
-/** On globalThis, because Next bundles its own copy of this module. */
 function limits(): Limits {
-  globals[LIMITS_KEY] ??= makeLimits()
-  return globals[LIMITS_KEY]
+  shared.limits ??= makeLimits()
+  return shared.limits
 }
 
 function makeLimits(): Limits {

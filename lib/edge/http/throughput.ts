@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 
 /** A caller that was idle may receive what its rate allows in this time. */
 const WINDOW_S = 10
@@ -14,13 +15,12 @@ interface Usage {
   readAtMs: number
 }
 
-const USAGES = Symbol.for('troco.throughput')
-const holder = globalThis as typeof globalThis & { [USAGES]?: Map<string, Usage> }
+const usages = processWide('throughput', () => new Map<string, Usage>())
 
-/** Waits until the caller, a token or a signed-in user, is within the rate; refuses if that takes longer than WAIT_MAX_S. */
+/** Waits until the caller, a token or a user, is within the rate; refuses above WAIT_MAX_S. */
 export async function awaitThroughput(key: string): Promise<void> {
   const rate = env().RATE_TOKEN_BYTES_PER_SECOND
-  const usage = usages().get(key)
+  const usage = usages.get(key)
   if (!usage || rate === 0) return
   const waitS = usedBytes(usage, rate) / rate - WINDOW_S
   if (waitS > WAIT_MAX_S) throw refuse('too_many_requests', { retryAfterS: Math.ceil(waitS) })
@@ -39,11 +39,11 @@ export async function limitBytesOfUser(
 export function countBytes(key: string | null, bytes: number): void {
   const rate = env().RATE_TOKEN_BYTES_PER_SECOND
   if (rate === 0 || key === null) return
-  const usage = usages().get(key)
+  const usage = usages.get(key)
   if (usage) usage.bytes = usedBytes(usage, rate) + bytes
   else {
-    if (usages().size >= CALLERS_MAX) dropIdle(rate)
-    usages().set(key, { bytes, readAtMs: performance.now() })
+    if (usages.size >= CALLERS_MAX) dropIdle(rate)
+    usages.set(key, { bytes, readAtMs: performance.now() })
   }
 }
 
@@ -55,11 +55,5 @@ function usedBytes(usage: Usage, rate: number): number {
 }
 
 function dropIdle(rate: number): void {
-  for (const [key, usage] of usages()) if (usedBytes(usage, rate) === 0) usages().delete(key)
-}
-
-/** On globalThis, because Next bundles its own copy of this module. */
-function usages(): Map<string, Usage> {
-  holder[USAGES] ??= new Map()
-  return holder[USAGES]
+  for (const [key, usage] of usages) if (usedBytes(usage, rate) === 0) usages.delete(key)
 }

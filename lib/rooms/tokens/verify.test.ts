@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
@@ -52,11 +53,10 @@ test('a token with a valid checksum that was never issued is refused', async () 
 test('a mistyped token is refused without a database query', async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
-  const globals = globalThis as typeof globalThis & { [key: symbol]: unknown }
-  const clientKey = Symbol.for('troco.db')
-  const client = globals[clientKey]
+  const shared = processWide('db', (): { opened: unknown } => expect.unreachable())
+  const { opened } = shared
   const tripwire = new Proxy({}, { get: () => expect.unreachable('the database was asked') })
-  globals[clientKey] = tripwire
+  shared.opened = { database: tripwire, pool: tripwire }
   try {
     const lastCharacter = token.endsWith('0') ? '1' : '0'
     expect(await verifyToken(token.slice(0, -1) + lastCharacter)).toBeNull()
@@ -65,7 +65,7 @@ test('a mistyped token is refused without a database query', async () => {
     expect(await verifyToken('')).toBeNull()
     await expect(verifyToken(token)).rejects.toThrow('the database was asked')
   } finally {
-    globals[clientKey] = client
+    shared.opened = opened
   }
   expect(await verifyToken(token)).not.toBeNull()
 })

@@ -1,5 +1,6 @@
 import { refuse } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 
 /** Caller that waits for a hash. Known: a signed-in user or known device, by user; else by network. */
 export interface HashCaller {
@@ -40,9 +41,11 @@ interface HashQueue {
   warnedAt: number
 }
 
-const QUEUE_KEY = Symbol.for('troco.hash-queue')
-/** Holds the queue of the process, because Next bundles its own copy of this module. */
-const holder = globalThis as typeof globalThis & { [QUEUE_KEY]?: HashQueue }
+const queue = processWide<HashQueue>('hash-queue', () => ({
+  running: { known: 0, unknown: 0 },
+  waiting: { known: new Map(), unknown: new Map() },
+  warnedAt: Number.NEGATIVE_INFINITY,
+}))
 
 /** Throws `service_unavailable` if the queue has no place for this caller, or after a long wait. */
 export async function withHashPlace<T>(caller: HashCaller, work: () => Promise<T>): Promise<T> {
@@ -51,7 +54,7 @@ export async function withHashPlace<T>(caller: HashCaller, work: () => Promise<T
   try {
     return await work()
   } finally {
-    queue().running[name] -= 1
+    queue.running[name] -= 1
     serveNext()
   }
 }
@@ -59,14 +62,14 @@ export async function withHashPlace<T>(caller: HashCaller, work: () => Promise<T
 /** Throws `service_unavailable` if the queue is full, before the caller costs anything else. */
 export function requireHashPlace(caller: HashCaller): void {
   const name = laneOf(caller)
-  const waiting = queue().waiting[name]
+  const waiting = queue.waiting[name]
   const { waitingMax, waitingPerKeyMax } = LANES[name]
   const isFull = countWaiting(waiting) >= waitingMax
   if (isFull || (waiting.get(caller.key)?.length ?? 0) >= waitingPerKeyMax) throw queueFull(name)
 }
 
 async function takePlace(name: LaneName, key: string): Promise<void> {
-  const { running, waiting } = queue()
+  const { running, waiting } = queue
   if (hasFreePlace(name) && waiting[name].size === 0) {
     running[name] += 1
     return
@@ -86,7 +89,7 @@ async function takePlace(name: LaneName, key: string): Promise<void> {
 }
 
 function serveNext(): void {
-  const { running, waiting } = queue()
+  const { running, waiting } = queue
   for (const name of ['known', 'unknown'] as const) {
     const [next] = waiting[name]
     if (!next || !hasFreePlace(name)) continue
@@ -105,7 +108,7 @@ function removeWaiting(waiting: Waiting, key: string, start: () => void): void {
 }
 
 function hasFreePlace(name: LaneName): boolean {
-  const { running } = queue()
+  const { running } = queue
   return running[name] < LANES[name].runningMax && running.known + running.unknown < RUNNING_MAX
 }
 
@@ -113,23 +116,13 @@ function countWaiting(waiting: Waiting): number {
   return [...waiting.values()].reduce((sum, callers) => sum + callers.length, 0)
 }
 
-function queue(): HashQueue {
-  holder[QUEUE_KEY] ??= {
-    running: { known: 0, unknown: 0 },
-    waiting: { known: new Map(), unknown: new Map() },
-    warnedAt: Number.NEGATIVE_INFINITY,
-  }
-  return holder[QUEUE_KEY]
-}
-
 function laneOf({ isKnown }: HashCaller): LaneName {
   return isKnown ? 'known' : 'unknown'
 }
 
 function queueFull(lane: LaneName) {
-  const state = queue()
-  if (performance.now() - state.warnedAt > WARNING_INTERVAL_MS) {
-    state.warnedAt = performance.now()
+  if (performance.now() - queue.warnedAt > WARNING_INTERVAL_MS) {
+    queue.warnedAt = performance.now()
     log().warn({ lane }, 'password queue is full')
   }
   return refuse('service_unavailable')

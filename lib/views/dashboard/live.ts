@@ -3,6 +3,7 @@ import { listenForWakeUps } from '#lib/base/db/listen.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { onShutdown, onWake, type Topic } from '#lib/base/db/wake.ts'
 import { log } from '#lib/base/log.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
 
 const WATCHED_TOPICS: Topic[] = ['charges', 'deliveries', 'refunds']
@@ -27,18 +28,9 @@ interface ChargeMark {
   mark: string
 }
 
-const HUB_KEY = Symbol.for('troco.live')
-const globals = globalThis as typeof globalThis & { [HUB_KEY]?: Hub }
-
-/** On globalThis, because Next bundles its own copy of this module. */
-function hub(): Hub {
-  globals[HUB_KEY] ??= new Hub()
-  return globals[HUB_KEY]
-}
-
 /** Reports changes of a charge until the returned function is called. */
 export function watchCharge(watcher: Watcher): () => void {
-  return hub().add(watcher)
+  return hub.add(watcher)
 }
 
 /** Returns whether the account has so many streams open that further pages should poll. */
@@ -47,7 +39,7 @@ export function hasMaxWatchers(accountId: string): boolean {
 }
 
 export function countWatchers(accountId: string): number {
-  return hub().count(accountId)
+  return hub.count(accountId)
 }
 
 /** Reads the changes of all watched charges with one statement, while there are watchers. */
@@ -127,6 +119,8 @@ class Hub {
     }
   }
 }
+
+const hub = processWide('live', () => new Hub())
 
 /** A mark changes with the charge's row (also for refunds), delivery attempts and their results. */
 async function readMarks(watchers: Watcher[]): Promise<ChargeMark[]> {
