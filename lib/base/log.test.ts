@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
+import { inheritedEnv } from '#lib/base/env.ts'
 import { TrocoError } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { Invariant, isInvariant } from '#lib/base/invariant.ts'
@@ -114,4 +117,22 @@ test('the log search finds every canary, token, secret and row, and passes clean
     expect(findLeak(`{"msg":"before ${text} after"}`), text).not.toBeNull()
   }
   expect(findLeak('{"level":"info","requestId":"r-1","msg":"a job failed"}')).toBeNull()
+})
+
+test('a process goes on working while nobody reads its log', async () => {
+  const program = `import { log } from '#lib/base/log.ts'
+    for (let nth = 0; nth < 2000; nth++) log().info('x'.repeat(1000))
+    process.stdout.write('done')
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    env: { ...inheritedEnv(), LOG_FILE: '', LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stderr.pause()
+  try {
+    const [output] = await once(child.stdout, 'data')
+    expect(String(output)).toBe('done')
+  } finally {
+    child.kill('SIGKILL')
+  }
 })
