@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { showHelp } from '#bin/commands/help.ts'
 import { isTrocoError } from '#lib/base/errors.ts'
 import { EnvError } from '#lib/base/settings.ts'
@@ -24,6 +25,8 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'webhook secret': async () => (await import('#bin/commands/webhook.ts')).showSecret,
 }
 
+/** V8 would let the heap double or more before it collects garbage, if the machine has memory. */
+setFlagsFromString('--heap-growing-percent=60')
 const args = process.argv.slice(2)
 const name = [args.slice(0, 2).join(' '), args[0] ?? ''].find(key => Object.hasOwn(COMMANDS, key))
 const load = name === undefined ? undefined : COMMANDS[name]
