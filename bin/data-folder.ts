@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
-import { isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
+import { isTrocoError, setupError } from '#lib/base/errors.ts'
 
 /** Generated secrets of an installation. A copy of the data folder contains all of them. */
 const Secrets = z.object({
@@ -37,7 +37,7 @@ export function openDataFolder(path: string): { folder: string; secrets: Secrets
   } catch (error) {
     if (isTrocoError(error)) throw error
     const { code } = error as NodeJS.ErrnoException
-    throw setupFailed(
+    throw setupError(
       `The data folder ${folder} cannot be used (${code}): make it a folder that this user can write to, or set TROCO_DATA`,
     )
   }
@@ -47,7 +47,7 @@ export function openDataFolder(path: string): { folder: string; secrets: Secrets
 function requireNoData(folder: string): void {
   for (const name of ['postgres', 'postgres-location']) {
     if (!statSync(join(folder, name), { throwIfNoEntry: false })) continue
-    throw setupFailed(
+    throw setupError(
       `secrets.json is missing in ${folder}: restore it from your backup, it contains the keys to this data`,
     )
   }
@@ -90,12 +90,8 @@ function readSecrets(file: string): Secrets {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     const problem = code ? `cannot be read (${code})` : 'is damaged'
-    throw setupFailed(
+    throw setupError(
       `${file} ${problem}: restore it from your backup, it contains the keys to this data`,
     )
   }
-}
-
-function setupFailed(message: string): TrocoError {
-  return refuse('setup_failed', message)
 }

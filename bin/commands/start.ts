@@ -8,7 +8,7 @@ import { openRuntime, type Runtime } from '#bin/runtime.ts'
 import { waitForStop } from '#bin/stop.ts'
 import { announceShutdown } from '#lib/base/db/wake.ts'
 import { env, loadEnvFile } from '#lib/base/env.ts'
-import { refuse } from '#lib/base/errors.ts'
+import { setupError } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
 import { redirectConsole } from '#lib/edge/server/console.ts'
@@ -94,7 +94,7 @@ function failToListen(error: NodeJS.ErrnoException, port: number, host: string):
   }
   const reason =
     reasons[error.code ?? ''] ?? `Listening on HOST ${host}, PORT ${port} failed (${error.code})`
-  throw refuse('setup_failed', reason)
+  throw setupError(reason)
 }
 
 async function drain(front: Server): Promise<void> {

@@ -41,6 +41,11 @@ export function refuse<Code extends ErrorCode>(
   return new TrocoError(code, text, { ...(field && { fields: { [field]: [text] } }), ...details })
 }
 
+/** Error of whoever installs or starts the server. */
+export function setupError(message: string): TrocoError {
+  return refuse('setup_failed', message)
+}
+
 /** `rule` follows the field's name in the message, as in `must be a number`. */
 export function invalidInput(field: string, rule: string): TrocoError {
   const message = `${field} ${rule}`

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { refuse, type TrocoError } from '#lib/base/errors.ts'
+import { setupError } from '#lib/base/errors.ts'
 import type { DataDirectory } from './embedded-location.ts'
 import { syncFolder } from './embedded-roles.ts'
 import { plainEnv } from './embedded-server.ts'
@@ -76,8 +76,4 @@ export function removeLeftovers(location: string): void {
 
 function stagingPrefix(location: string): string {
   return `${location}.new-`
-}
-
-function setupError(message: string): TrocoError {
-  return refuse('setup_failed', message)
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { refuse, type TrocoError } from '#lib/base/errors.ts'
+import { refuse, setupError } from '#lib/base/errors.ts'
 
 export interface PostgresUser {
   uid: number
@@ -129,8 +129,4 @@ function readUser(): PostgresUser | null {
     .map(line => line.split(':'))
   const fields = lines.find(([name]) => name === 'postgres')
   return fields ? { uid: Number(fields[2]), gid: Number(fields[3]) } : null
-}
-
-function setupError(message: string): TrocoError {
-  return refuse('setup_failed', message)
 }

@@ -11,7 +11,7 @@ import {
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { refuse, type TrocoError } from '#lib/base/errors.ts'
+import { setupError } from '#lib/base/errors.ts'
 import type { Postmaster } from './embedded-server.ts'
 import { readProcessIdentity } from './process.ts'
 
@@ -152,8 +152,4 @@ async function runWithRetry(
     }
     await sleep(50)
   }
-}
-
-function setupError(message: string): TrocoError {
-  return refuse('setup_failed', message)
 }

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync } f
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { refuse, type TrocoError } from '#lib/base/errors.ts'
+import { setupError } from '#lib/base/errors.ts'
 import type { DataDirectory } from './embedded-location.ts'
 import { findLastFatalLine, logSize } from './embedded-log.ts'
 import {
@@ -199,8 +199,4 @@ async function waitUntil(condition: () => boolean, waitMs: number): Promise<bool
 export function plainEnv(): NodeJS.ProcessEnv | undefined {
   if (process.platform === 'win32') return undefined
   return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const
-}
-
-function setupError(message: string): TrocoError {
-  return refuse('setup_failed', message)
 }

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Client } from 'pg'
-import { refuse } from '#lib/base/errors.ts'
+import { transactionOf } from '#lib/base/db/transaction.ts'
+import { setupError } from '#lib/base/errors.ts'
 
 /** Defined by the file of the same name in prisma/functions. */
 export interface DatabaseFunction {
@@ -28,7 +29,7 @@ function parseFunction(file: string, text: string): DatabaseFunction {
   const name = basename(file, '.sql')
   const [, version, statement = '', createdName] = FUNCTION_FILE.exec(text) ?? []
   if (createdName !== name || `${name}.sql` !== file) {
-    failSetup(`${file} must begin with "-- version N" and then create the function ${name}`)
+    throw setupError(`${file} must begin with "-- version N" and then create the function ${name}`)
   }
   const checksum = createHash('sha256').update(statement).digest('hex').slice(0, 12)
   return { name, version: Number(version), checksum, statement }
@@ -60,28 +61,25 @@ function isNewer({ name, version, checksum }: DatabaseFunction, comment?: string
     /^version (\d+), sha256 (\w+)$/.exec(comment ?? '') ?? []
   if (installedVersion === undefined || version > Number(installedVersion)) return true
   if (version === Number(installedVersion) && checksum !== installedChecksum) {
-    failSetup(`Function ${name} was changed after it was applied: raise the version in its file`)
+    throw setupError(
+      `Function ${name} was changed after it was applied: raise the version in its file`,
+    )
   }
   return false
 }
 
 async function applyFunction(client: Client, definition: DatabaseFunction): Promise<void> {
   const { name, version, checksum, statement } = definition
-  await client.query('BEGIN')
   try {
-    await client.query(statement)
-    await client.query(`COMMENT ON FUNCTION ${name} IS 'version ${version}, sha256 ${checksum}'`)
-    // Runs as the owner: only the application's role may execute it (lib/base/db/grants.ts).
-    if (/\bSECURITY DEFINER\b/.test(statement))
-      await client.query(`REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`)
-    await client.query('COMMIT')
+    await transactionOf(client, async () => {
+      await client.query(statement)
+      await client.query(`COMMENT ON FUNCTION ${name} IS 'version ${version}, sha256 ${checksum}'`)
+      // Runs as the owner: only the application's role may execute it (lib/base/db/grants.ts).
+      if (/\bSECURITY DEFINER\b/.test(statement))
+        await client.query(`REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`)
+    })
   } catch (cause) {
-    await client.query('ROLLBACK').catch(() => {})
     const reason = (cause as Error).message
-    failSetup(`Function ${name} failed and was rolled back: ${reason}`)
+    throw setupError(`Function ${name} failed and was rolled back: ${reason}`)
   }
-}
-
-function failSetup(message: string): never {
-  throw refuse('setup_failed', message)
 }

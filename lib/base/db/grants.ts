@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import { transactionOf } from '#lib/base/db/transaction.ts'
 
 /** What the application may do with each table that the migrations create, unless named below. */
 const DEFAULT_PRIVILEGES = ['DELETE', 'INSERT', 'SELECT', 'UPDATE']
@@ -42,14 +43,9 @@ export async function grantToApplication(client: Client, role: string): Promise<
     ...(await listFunctionGrants(client, role)),
   ]
   if (statements.length === 0) return []
-  await client.query('BEGIN')
-  try {
+  await transactionOf(client, async () => {
     for (const statement of statements) await client.query(statement)
-    await client.query('COMMIT')
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => {})
-    throw error
-  }
+  })
   return statements
 }
 

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type DatabaseError } from 'pg'
 import { applyFunctions } from '#lib/base/db/functions.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
-import { refuse } from '#lib/base/errors.ts'
+import { transactionOf } from '#lib/base/db/transaction.ts'
+import { refuse, setupError } from '#lib/base/errors.ts'
 
 /** Prisma's advisory lock id: `prisma migrate deploy` and this migrator exclude each other. */
 const LOCK_ID = 72_707_369
@@ -111,7 +112,7 @@ async function requireOwner(client: Client, pending: number): Promise<void> {
     `SELECT has_schema_privilege(current_schema(), 'CREATE') AS may, current_user AS role`,
   )
   if (rows[0].may) return
-  failSetup(
+  throw setupError(
     `${pending} migrations are pending, and the role ${rows[0].role} may not apply them: set DATABASE_OWNER_URL to the URL of the role that owns the tables`,
   )
 }
@@ -125,16 +126,16 @@ async function findPending(client: Client, migrations: Migration[]): Promise<Mig
   for (const row of rows) {
     const migration = byName.get(row.migration_name)
     if (!migration)
-      failSetup(
+      throw setupError(
         `The database was migrated by a newer version of Troco (${row.migration_name}): start that version`,
       )
     if (!row.finished_at) {
-      failSetup(
+      throw setupError(
         `Migration ${row.migration_name} failed earlier and is incomplete: restore a backup, then start again`,
       )
     }
     if (migration.checksum !== row.checksum) {
-      failSetup(
+      throw setupError(
         `Migration ${row.migration_name} was changed after it was applied: restore the released file`,
       )
     }
@@ -144,30 +145,25 @@ async function findPending(client: Client, migrations: Migration[]): Promise<Mig
 }
 
 async function applyMigration(client: Client, migration: Migration, attempt = 1): Promise<void> {
-  await client.query('BEGIN')
   try {
-    await client.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`)
-    await client.query(migration.sql)
-    await client.query(
-      `INSERT INTO _prisma_migrations
-         (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
-       VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
-      [randomUUID(), migration.checksum, migration.name],
-    )
-    await client.query('COMMIT')
+    await transactionOf(client, async () => {
+      await client.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`)
+      await client.query(migration.sql)
+      await client.query(
+        `INSERT INTO _prisma_migrations
+           (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+         VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
+        [randomUUID(), migration.checksum, migration.name],
+      )
+    })
   } catch (cause) {
-    await client.query('ROLLBACK').catch(() => {})
     if (LOCK_CONFLICT.test((cause as DatabaseError).code ?? '') && attempt < LOCK_ATTEMPTS_MAX) {
       await sleep(LOCK_REST_MS)
       return applyMigration(client, migration, attempt + 1)
     }
     const reason = (cause as Error).message
-    failSetup(`Migration ${migration.name} failed and was rolled back: ${reason}`)
+    throw setupError(`Migration ${migration.name} failed and was rolled back: ${reason}`)
   }
-}
-
-function failSetup(message: string): never {
-  throw refuse('setup_failed', message)
 }
 
 const CREATE_RECORD_TABLE = `CREATE TABLE _prisma_migrations (

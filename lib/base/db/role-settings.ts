@@ -1,6 +1,7 @@
 import type { Client } from 'pg'
 import { STATEMENT_TIMEOUT_MS } from '#lib/base/db/client.ts'
 import { quoteName } from '#lib/base/db/grants.ts'
+import { transactionOf } from '#lib/base/db/transaction.ts'
 
 /**
  * Stored with the roles, so that they hold behind every pooler. Longer work of the application sets its own limit (`withSnapshot`).
@@ -47,18 +48,14 @@ export function compareSettings(stored: string[]): SettingsDifference {
 export async function storeApplicationSettings(client: Client): Promise<void> {
   const { missing, foreign } = compareSettings(await readStored(client))
   if (missing.length + foreign.length === 0) return
-  await client.query('BEGIN READ WRITE')
-  try {
+  const store = async () => {
     await client.query('ALTER ROLE CURRENT_USER RESET ALL')
     const database = quoteName(client.database ?? '')
     await client.query(`ALTER ROLE CURRENT_USER IN DATABASE ${database} RESET ALL`)
     for (const [name, value] of Object.entries(APPLICATION_SETTINGS))
       await client.query(`ALTER ROLE CURRENT_USER SET ${name} TO '${value}'`)
-    await client.query('COMMIT')
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => {})
-    throw error
   }
+  await transactionOf(client, store, 'BEGIN READ WRITE')
 }
 
 /** Stores the owner's limits; other settings of that role are the operator's. */

@@ -7,7 +7,7 @@ import {
   storeOwnerSettings,
 } from '#lib/base/db/role-settings.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
-import { refuse } from '#lib/base/errors.ts'
+import { setupError } from '#lib/base/errors.ts'
 
 export interface DatabaseUrls {
   /** URL of the application's role, or of the only role. */
@@ -62,7 +62,7 @@ export async function createApplicationRole(url: string, ownerUrl: string): Prom
       return
     }
     if (!rows[0]?.canCreate) {
-      failSetup(
+      throw setupError(
         `The role ${role} of DATABASE_URL does not exist, and the owner may not create roles: create it as a superuser (createuser --pwprompt ${role}), then run this command again`,
       )
     }
@@ -88,16 +88,12 @@ async function readIdentity(client: Client): Promise<RoleIdentity> {
 
 function requireTwoRoles(application: RoleIdentity, owner: RoleIdentity): void {
   if (application.database !== owner.database) {
-    failSetup(
+    throw setupError(
       `DATABASE_URL names the database ${application.database}, but DATABASE_OWNER_URL ${owner.database}: both must name the same`,
     )
   }
   if (application.owned === null) return
-  failSetup(
+  throw setupError(
     `The role ${application.role} of DATABASE_URL owns ${application.owned}: put its URL into DATABASE_OWNER_URL, and that of another role, which owns nothing, into DATABASE_URL`,
   )
-}
-
-function failSetup(message: string): never {
-  throw refuse('setup_failed', message)
 }

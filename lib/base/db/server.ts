@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { refuse } from '#lib/base/errors.ts'
+import { setupError } from '#lib/base/errors.ts'
 
 const OLDEST_MAJOR = 15
 
@@ -36,5 +36,5 @@ export async function requireDurableServer(client: Client): Promise<void> {
   const refusal = rows[0]
     ? describeUnsafeServer(rows[0])
     : 'The database did not report its version and settings'
-  if (refusal) throw refuse('setup_failed', refusal)
+  if (refusal) throw setupError(refusal)
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from 'pg'
 import { type Database, db, type Tx } from '#lib/base/db/client.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
 
@@ -25,6 +26,22 @@ export function transaction<T>(
   database: Database = db(),
 ): Promise<T> {
   return retryOnConflict(() => database.$transaction(work, { maxWait: 3_000, timeout: 10_000 }))
+}
+
+/** Runs statements of one connection outside of the pool, such as a migration's, all or none. */
+export async function transactionOf(
+  client: Client,
+  work: () => Promise<void>,
+  begin = 'BEGIN',
+): Promise<void> {
+  await client.query(begin)
+  try {
+    await work()
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
 }
 
 function isConflict(error: unknown): boolean {
