@@ -7,9 +7,10 @@ import {
   hkdfSync,
   type KeyObject,
   randomBytes,
+  timingSafeEqual,
 } from 'node:crypto'
 import { env } from '#lib/base/env.ts'
-import { refuse } from '#lib/base/errors.ts'
+import { refuse, setupError } from '#lib/base/errors.ts'
 
 /** Purposes of the keys derived from TROCO_SECRET. Each purpose has its own key. */
 type Purpose =
@@ -32,7 +33,7 @@ const TAG_BYTES = 16
 const derivedKeys = new Map<string, KeyObject>()
 
 export function deriveKey(purpose: Purpose, secret = env().TROCO_SECRET): KeyObject {
-  if (!secret) throw refuse('setup_failed', 'TROCO_SECRET is not set: start with `npm start`')
+  if (!secret) throw setupError('TROCO_SECRET is not set: start with `npm start`')
   const name = `${purpose} ${secret}`
   const cachedKey = derivedKeys.get(name)
   if (cachedKey) return cachedKey
@@ -51,6 +52,12 @@ export function keyId(): string {
 
 export function hmac(purpose: Purpose, text: string, secret?: string): Buffer {
   return createHmac('sha256', deriveKey(purpose, secret)).update(text).digest()
+}
+
+/** Compares texts or bytes in the same time wherever they differ. */
+export function isEqual<T extends string | Uint8Array>(actual: T, expected: T): boolean {
+  const [left, right] = [Buffer.from(actual), Buffer.from(expected)]
+  return left.byteLength === right.byteLength && timingSafeEqual(left, right)
 }
 
 /** AES-256-GCM. `context` names the row; the result cannot be decrypted in another row. */

@@ -1,7 +1,6 @@
 import {
   findChange,
   headText,
-  isEqual,
   type Link,
   type LinkedRecord,
   linkedColumns,
@@ -12,6 +11,7 @@ import {
   TOTAL_CHAIN,
 } from '#lib/base/audit/links.ts'
 import { type Database, db, Prisma } from '#lib/base/db/client.ts'
+import { isEqual } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
 
 const CHECK_INTERVAL = '1 day'

@@ -1,6 +1,5 @@
 import {
   headText,
-  isEqual,
   type LinkedRecord,
   linkedColumns,
   makeLink,
@@ -10,6 +9,7 @@ import {
 } from '#lib/base/audit/links.ts'
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
+import { isEqual } from '#lib/base/keys.ts'
 
 const BATCH_MAX = 500
 

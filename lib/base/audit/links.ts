@@ -1,7 +1,7 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { Prisma } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
-import { hmac } from '#lib/base/keys.ts'
+import { hmac, isEqual } from '#lib/base/keys.ts'
 
 /** Chain of the records that belong to no account. */
 export const OPERATOR_CHAIN = '00000000-0000-0000-0000-000000000000'
@@ -109,9 +109,4 @@ function digestOf(salt: string, field: string, value: string | null): string {
 function digestRange(index: number): [number, number] {
   const characters = DIGEST_BYTES * 2
   return [index * characters, (index + 1) * characters]
-}
-
-export function isEqual(expected: string, actual: string): boolean {
-  const [left, right] = [Buffer.from(expected), Buffer.from(actual)]
-  return left.length === right.length && timingSafeEqual(left, right)
 }

@@ -1,6 +1,6 @@
-import { timingSafeEqual } from 'node:crypto'
 import { db, type Tx } from '#lib/base/db/client.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
+import { isEqual } from '#lib/base/keys.ts'
 import { INVITATION_DAYS } from '#lib/rooms/accounts/schema.ts'
 import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 
@@ -48,7 +48,7 @@ export async function findBySecret(secret: string, tx: Tx = db()) {
   const invitation = await tx.invitation.findFirst({ where })
   if (!invitation) return null
   const { mailedHash } = invitation
-  return { ...invitation, isMailed: mailedHash !== null && timingSafeEqual(mailedHash, hash) }
+  return { ...invitation, isMailed: mailedHash !== null && isEqual(mailedHash, hash) }
 }
 
 interface AcceptedInvitation {

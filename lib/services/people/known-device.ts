@@ -1,5 +1,5 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { hmac } from '#lib/base/keys.ts'
+import { randomBytes } from 'node:crypto'
+import { hmac, isEqual } from '#lib/base/keys.ts'
 
 /** Validity of a mark. Every sign-in on the device issues a new one. */
 export const MARK_SECONDS = 90 * 86_400
@@ -53,7 +53,7 @@ export function findIssuedMark(marks: string): string | null {
   for (const mark of marks.split(SEPARATOR).slice(0, MARKS_MAX)) {
     const [, id, issuedAt, issuer] = MARK_FORMAT.exec(mark) ?? []
     if (!id || !issuedAt || !issuer || Number.parseInt(issuedAt, 36) < endedAt) continue
-    if (isEqual(issuer, signAsIssuer(`${id}.${issuedAt}`))) return id
+    if (isEqual(Buffer.from(issuer, 'base64url'), signAsIssuer(`${id}.${issuedAt}`))) return id
   }
   return null
 }
@@ -61,12 +61,8 @@ export function findIssuedMark(marks: string): string | null {
 function readMark(userId: string, mark: string): { id: string; issuedAt: number } | null {
   const [, id, issuedAt, , mac] = MARK_FORMAT.exec(mark) ?? []
   if (!id || !issuedAt || !mac) return null
-  const isSigned = isEqual(mac, signForUser(userId, `${id}.${issuedAt}`))
+  const isSigned = isEqual(Buffer.from(mac, 'base64url'), signForUser(userId, `${id}.${issuedAt}`))
   return isSigned ? { id, issuedAt: Number.parseInt(issuedAt, 36) } : null
-}
-
-function isEqual(mac: string, expected: Buffer): boolean {
-  return timingSafeEqual(Buffer.from(mac, 'base64url'), expected)
 }
 
 function signAsIssuer(unsigned: string): Buffer {

@@ -1,5 +1,6 @@
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+import { argon2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
+import { isEqual } from '#lib/base/keys.ts'
 import { currentLogContext } from '#lib/base/log.ts'
 import { networkOf, siteOf } from '#lib/base/network.ts'
 import { type HashCaller, withHashPlace } from '#lib/services/people/hash-queue.ts'
@@ -55,7 +56,7 @@ export async function verifyPassword(
     tagLength: expected.length || COST.tagLength,
   }
   const actual = await derive(parameters, caller)
-  return parts !== null && actual.length === expected.length && timingSafeEqual(actual, expected)
+  return parts !== null && isEqual(actual, expected)
 }
 
 export function isHashOutdated(encoded: string): boolean {
