@@ -2,26 +2,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { createCharge } from '#lib/rooms/charges/create.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
-import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { recordChargeView } from '#lib/rooms/charges/view.ts'
 import { call } from '#lib/testing/call.ts'
-import { deliverForMerchant } from '#lib/testing/deliveries.ts'
 import {
   type Api,
   CANARY,
-  CHARGE,
-  expectBalancedLedger,
   makeMerchant,
   openCharge,
   runAsOwner,
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { openReceiver, status } from '#lib/testing/receiver.ts'
 import { ChargeTimelineRead } from '#lib/views/dashboard/charge-timeline.ts'
 import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
 
@@ -57,47 +48,6 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
     return body.data
   }
   const stepNames = (timeline: ChargeTimelineData) => timeline.steps.map(({ what }) => what)
-
-  test('lists payment, views, entries, webhooks and refunds of a charge, oldest first', async () => {
-    const receiver = await openReceiver()
-    receiver.respondWith(status(204))
-    const { id } = await createCharge(
-      merchant,
-      'test',
-      { ...CHARGE, webhook_url: receiver.url },
-      '203.0.113.7',
-    )
-    await recordChargeView(merchant.id, id)
-    await simulateCharge(merchant.id, id, 'paid')
-    await deliverForMerchant(merchant)
-    const refund = await createRefund(merchant.id, 'test', id, { amount: 400, reason: 'broken' })
-    await completeRefund({
-      accountId: merchant.id,
-      refundId: refund.id,
-      chargeColumns,
-      returnId: 'D00000000202611210136f0e1d2c3b4a',
-    })
-    const timeline = await readTimeline(id)
-    expect(stepNames(timeline).slice(0, 5)).toEqual(['created', 'viewed', 'paid', 'entry', 'told'])
-    expect(timeline.steps[0]).toMatchObject({ ip: '203.0.113.7', at: timeline.charge.created_at })
-    expect(timeline.steps[3]).toMatchObject({
-      kind: 'charge_paid',
-      amount: 1_500,
-      balance_after: 1_500,
-    })
-    expect(timeline.steps[4]).toMatchObject({ number: 1, response_status: 204, problem: null })
-    expect(timeline.steps.filter(({ what }) => what === 'refund')).toMatchObject([
-      { status: 'pending', amount: 400, reason: 'broken' },
-      { status: 'completed', amount: 400 },
-    ])
-    expect(timeline.steps.filter(({ what }) => what === 'entry').at(-1)).toMatchObject({
-      ...{ kind: 'refund_held', amount: -400, balance_after: 1_100 },
-    })
-    expect(timeline.steps.at(-1)).toMatchObject({ what: 'next_try', number: 1 })
-    expect(timeline).toMatchObject({ refundable: 1_100, refunds: [{ id: refund.id }] })
-    await receiver.close()
-    await expectBalancedLedger(merchant.id)
-  })
 
   test('lists expiry or failure, also when the charge is paid afterwards', async () => {
     const { id } = await openCharge(merchant)

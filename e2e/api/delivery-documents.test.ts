@@ -6,9 +6,11 @@ import type { Attempt } from '#lib/services/webhooks/wire.ts'
 import { call } from '#lib/testing/call.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import { addEndpoint, createPaidCharge, deliverForMerchant } from '#lib/testing/deliveries.ts'
-import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
+import { type Api, inOwnDatabase, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
+
+inOwnDatabase()
 
 const DELIVERIES = '/dashboard/webhooks/deliveries'
 const ROLES = ['owner', 'finance', 'developer', 'viewer'] as const

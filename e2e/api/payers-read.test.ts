@@ -17,6 +17,7 @@ import {
   type Api,
   CHARGE,
   fundMerchant,
+  inOwnDatabase,
   makeMerchant,
   makeToken,
   startApi,
@@ -25,6 +26,8 @@ import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 import { OPERATIONS, PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
 import { makeWorld, type World } from '#lib/testing/world.ts'
+
+inOwnDatabase()
 
 const MASKED = '***.982.247-**'
 const ENDPOINTS = '/dashboard/webhooks/endpoints'

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { keyId, seal } from '#lib/base/keys.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -12,7 +13,11 @@ import { createDeliverer, type Deliverer } from '#lib/services/webhooks/deliver.
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { CHARGE } from '#lib/testing/fixtures.ts'
 
+const SHARED_DATABASE_URL = env().DATABASE_URL
+
+/** A claim takes the due deliveries of all merchants, so it needs a database of the test's own. */
 export function makeDeliverer(): Deliverer {
+  if (env().DATABASE_URL === SHARED_DATABASE_URL) throw new Error('Call inOwnDatabase() first')
   return createDeliverer({
     transaction: serializeChargeEvent,
     withdrawal: serializeWithdrawalEvent,

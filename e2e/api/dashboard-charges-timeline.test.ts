@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { recordChargeView } from '#lib/rooms/charges/view.ts'
+import { call } from '#lib/testing/call.ts'
+import { deliverDue } from '#lib/testing/deliveries.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedLedger,
+  inOwnDatabase,
+  makeMerchant,
+  startApi,
+} from '#lib/testing/fixtures.ts'
+import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
+import { openReceiver, status } from '#lib/testing/receiver.ts'
+import { ChargeTimelineRead } from '#lib/views/dashboard/charge-timeline.ts'
+import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
+
+inOwnDatabase()
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.close())
+
+test('a timeline lists payment, views, entries, webhooks and refunds, oldest first', async () => {
+  const merchant = await makeMerchant()
+  const receiver = await openReceiver()
+  receiver.respondWith(status(204))
+  const { id } = await createCharge(
+    merchant,
+    'test',
+    { ...CHARGE, webhook_url: receiver.url },
+    '203.0.113.7',
+  )
+  await recordChargeView(merchant.id, id)
+  await simulateCharge(merchant.id, id, 'paid')
+  await deliverDue()
+  const refund = await createRefund(merchant.id, 'test', id, { amount: 400, reason: 'broken' })
+  await completeRefund({
+    accountId: merchant.id,
+    refundId: refund.id,
+    chargeColumns,
+    returnId: 'D00000000202611210136f0e1d2c3b4a',
+  })
+  const headers = pageHeaders(await signIn(merchant, 'viewer'), merchant.id)
+  const path = `/dashboard/charges/${id}/timeline`
+  const { body } = await call(api.url, 'GET', path, { headers })
+  expectShape(ChargeTimelineRead, body)
+  const timeline: ChargeTimelineData = body.data
+  expect(timeline.steps.slice(0, 5).map(({ what }) => what)).toEqual([
+    'created',
+    'viewed',
+    'paid',
+    'entry',
+    'told',
+  ])
+  expect(timeline.steps[0]).toMatchObject({ ip: '203.0.113.7', at: timeline.charge.created_at })
+  expect(timeline.steps[3]).toMatchObject({
+    kind: 'charge_paid',
+    amount: 1_500,
+    balance_after: 1_500,
+  })
+  expect(timeline.steps[4]).toMatchObject({ number: 1, response_status: 204, problem: null })
+  expect(timeline.steps.filter(({ what }) => what === 'refund')).toMatchObject([
+    { status: 'pending', amount: 400, reason: 'broken' },
+    { status: 'completed', amount: 400 },
+  ])
+  expect(timeline.steps.filter(({ what }) => what === 'entry').at(-1)).toMatchObject({
+    ...{ kind: 'refund_held', amount: -400, balance_after: 1_100 },
+  })
+  expect(timeline.steps.at(-1)).toMatchObject({ what: 'next_try', number: 1 })
+  expect(timeline).toMatchObject({ refundable: 1_100, refunds: [{ id: refund.id }] })
+  await receiver.close()
+  await expectBalancedLedger(merchant.id)
+})
