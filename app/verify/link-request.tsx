@@ -2,27 +2,17 @@
 
 import { MailCheck } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { anonymousApi } from '#components/join/enter.ts'
 import { Button } from '#components/ui/button.tsx'
 
 export function LinkRequest({ email, isMailLogged }: { email: string; isMailLogged: boolean }) {
   const t = useTranslations('verify')
-  const [state, setState] = useState<'idle' | 'busy' | 'sent'>('idle')
-  const [failure, setFailure] = useState<unknown>(null)
-  async function send() {
-    setState('busy')
-    setFailure(null)
-    try {
-      await anonymousApi.send('POST', '/person/email')
-      setState('sent')
-    } catch (error) {
-      setFailure(error)
-      setState('idle')
-    }
-  }
-  if (state === 'sent') {
+  const { run, failure, isBusy, isDone } = useAction(() =>
+    anonymousApi.send('POST', '/person/email'),
+  )
+  if (isDone) {
     return (
       <div role="status">
         <MailCheck size={22} strokeWidth={1.8} aria-hidden className="text-ok" />
@@ -36,8 +26,8 @@ export function LinkRequest({ email, isMailLogged }: { email: string; isMailLogg
   return (
     <>
       <Problem error={failure} />
-      <Button variant="primary" onClick={send} disabled={state === 'busy'} className="h-11 w-full">
-        {state === 'busy' ? t('busy') : t('send')}
+      <Button variant="primary" onClick={run} disabled={isBusy} className="h-11 w-full">
+        {isBusy ? t('busy') : t('send')}
       </Button>
     </>
   )

@@ -2,7 +2,7 @@
 
 import { Clock } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { ExactTime } from '#components/format/exact-time.tsx'
@@ -21,21 +21,12 @@ interface PendingChangeProps {
 export function PendingChange({ change, canWrite, onDecided }: PendingChangeProps) {
   const t = useTranslations('approvalRule')
   const api = useApi()
-  const [isBusy, setBusy] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
-  async function decide(send: () => Promise<{ data: ApprovalSettings }>) {
-    setBusy(true)
-    setFailure(null)
-    try {
-      onDecided((await send()).data)
-    } catch (error) {
-      setFailure(error)
-      setBusy(false)
-    }
-  }
+  const decision = useAction(async (method: 'POST' | 'DELETE', path: string, body?: object) =>
+    onDecided((await api.send<{ data: ApprovalSettings }>(method, path, { body })).data),
+  )
   const path = '/dashboard/account/approval'
-  const confirm = () =>
-    decide(() => api.send('POST', `${path}/confirm`, { body: { id: change.id } }))
+  const confirm = () => decision.run('POST', `${path}/confirm`, { id: change.id })
+  const isBusy = decision.isBusy || decision.isDone
   return (
     <div className="grid gap-3">
       <Notice tone="wait" icon={Clock}>
@@ -43,7 +34,7 @@ export function PendingChange({ change, canWrite, onDecided }: PendingChangeProp
         {t(change.can_confirm ? 'changeConfirm' : 'changeWaits')} {t('changeUntil')}{' '}
         <ExactTime at={change.expires_at} format="dated" />.
       </Notice>
-      <Problem error={failure} />
+      <Problem error={decision.failure} />
       {canWrite ? (
         <div className="flex flex-wrap gap-3">
           {change.can_confirm ? (
@@ -51,11 +42,7 @@ export function PendingChange({ change, canWrite, onDecided }: PendingChangeProp
               {t('confirm')}
             </Button>
           ) : null}
-          <Button
-            variant="quiet"
-            disabled={isBusy}
-            onClick={() => decide(() => api.send('DELETE', path))}
-          >
+          <Button variant="quiet" disabled={isBusy} onClick={() => decision.run('DELETE', path)}>
             {t('cancelChange')}
           </Button>
         </div>

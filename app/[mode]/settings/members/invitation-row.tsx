@@ -2,7 +2,7 @@
 
 import { Clock, TimerOff } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
@@ -20,16 +20,10 @@ interface InvitationRowProps {
 export function InvitationRow({ invitation, onResend, onDone }: InvitationRowProps) {
   const t = useTranslations('members')
   const api = useApi()
-  const [isBusy, setBusy] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
   const { id, email, role, invited_by: inviter, expires_at, is_expired } = invitation
-  async function revoke() {
-    setBusy(true)
-    setFailure(null)
-    await api.send('DELETE', `/dashboard/invitations/${id}`).catch(setFailure)
-    await onDone()
-    setBusy(false)
-  }
+  const revocation = useAction(() =>
+    api.send('DELETE', `/dashboard/invitations/${id}`).finally(onDone),
+  )
   return (
     <li
       data-testid="invitation-row"
@@ -68,16 +62,16 @@ export function InvitationRow({ invitation, onResend, onDone }: InvitationRowPro
           <Button
             variant="plain"
             aria-describedby={`invitation-${id}`}
-            onClick={revoke}
-            disabled={isBusy}
+            onClick={revocation.run}
+            disabled={revocation.isBusy}
           >
             {t('revoke')}
           </Button>
         </div>
       ) : null}
-      {failure ? (
+      {revocation.failure ? (
         <div className="md:col-span-4">
-          <Problem error={failure} />
+          <Problem error={revocation.failure} />
         </div>
       ) : null}
     </li>

@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Monitor, Smartphone } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
@@ -16,8 +17,6 @@ export function Devices({ devices: initialData }: { devices: Device[] }) {
   const t = useTranslations('devices')
   const api = useApi()
   const queryClient = useQueryClient()
-  const [isBusy, setBusy] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
   const [endedCount, setEndedCount] = useState(0)
   const queryKey = ['devices']
   const { data } = useQuery({
@@ -25,35 +24,34 @@ export function Devices({ devices: initialData }: { devices: Device[] }) {
     initialData,
     queryFn: async ({ signal }) => (await api.get<{ data: Device[] }>(SESSIONS_PATH, signal)).data,
   })
-  async function endSessions(path: string) {
-    setBusy(true)
-    setFailure(null)
+  const ending = useAction(async (path: string) => {
     try {
       const { data: result } = await api.send<{ data: { ended?: number } }>('DELETE', path)
       setEndedCount(result.ended ?? 1)
-    } catch (error) {
-      setFailure(error)
     } finally {
-      setBusy(false)
-      await queryClient.invalidateQueries({ queryKey })
+      void queryClient.invalidateQueries({ queryKey })
     }
-  }
+  })
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
-      <Problem error={failure} />
+      <Problem error={ending.failure} />
       <ul aria-label={t('title')} className="-mt-4 -mb-1">
         {data.map(device => (
           <DeviceRow
             key={device.id}
             device={device}
-            isBusy={isBusy}
-            onEnd={() => endSessions(`${SESSIONS_PATH}/${device.id}`)}
+            isBusy={ending.isBusy}
+            onEnd={() => ending.run(`${SESSIONS_PATH}/${device.id}`)}
           />
         ))}
       </ul>
       <div className="flex flex-wrap items-center gap-x-3.5 gap-y-2">
         {data.length > 1 ? (
-          <Button variant="quiet" disabled={isBusy} onClick={() => endSessions(SESSIONS_PATH)}>
+          <Button
+            variant="quiet"
+            disabled={ending.isBusy}
+            onClick={() => ending.run(SESSIONS_PATH)}
+          >
             {t('endOthers')}
           </Button>
         ) : null}

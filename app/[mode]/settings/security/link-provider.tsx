@@ -3,6 +3,7 @@
 import { CircleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { fetchProviderUrl } from '#components/form/auth-calls.ts'
 import { Problem } from '#components/form/problem.tsx'
@@ -20,33 +21,25 @@ interface LinkProviderProps {
 export function LinkProvider({ provider, name, path, isRefused }: LinkProviderProps) {
   const t = useTranslations('openid')
   const api = useApi()
-  const [isBusy, setBusy] = useState(false)
   const [isUnreachable, setUnreachable] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
-  async function connect() {
-    setBusy(true)
+  const connection = useAction(async () => {
     setUnreachable(false)
-    setFailure(null)
-    try {
-      await api.send('POST', '/person/openid')
-      const address = await fetchProviderUrl(provider, path)
-      if (address) return location.assign(address)
-      setUnreachable(true)
-    } catch (error) {
-      setFailure(error)
-    }
-    setBusy(false)
-  }
+    await api.send('POST', '/person/openid')
+    const address = await fetchProviderUrl(provider, path)
+    if (address) location.assign(address)
+    else setUnreachable(true)
+  })
+  const isBusy = connection.isBusy || (connection.isDone && !isUnreachable)
   return (
     <div className="grid gap-5">
-      <Problem error={failure} />
+      <Problem error={connection.failure} />
       {isUnreachable || isRefused ? (
         <Notice tone="bad" icon={CircleAlert} role="alert">
           {isUnreachable ? t('failed') : t('refused', { name })}
         </Notice>
       ) : null}
       <div>
-        <Button variant="quiet" onClick={connect} disabled={isBusy}>
+        <Button variant="quiet" onClick={connection.run} disabled={isBusy}>
           {t('connect', { name })}
         </Button>
       </div>

@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import type { ShownPasskey } from '#lib/services/people/schema.ts'
@@ -17,20 +17,8 @@ interface RemoveDialogProps {
 export function RemoveDialog({ passkey, isLast, onClose, onDone }: RemoveDialogProps) {
   const t = useTranslations()
   const api = useApi()
-  const [isBusy, setBusy] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
   const path = passkey ? `/person/passkeys/${passkey.id}` : '/person/authenticator'
-  async function remove() {
-    setBusy(true)
-    setFailure(null)
-    try {
-      await api.send('DELETE', path)
-      onDone()
-    } catch (error) {
-      setFailure(error)
-      setBusy(false)
-    }
-  }
+  const removal = useAction(() => api.send('DELETE', path).then(onDone))
   const title = passkey
     ? t('factor.passkey.removeTitle', { name: passkey.name })
     : t('factor.app.removeTitle')
@@ -45,10 +33,11 @@ export function RemoveDialog({ passkey, isLast, onClose, onDone }: RemoveDialogP
         <DialogActions
           action={passkey ? t('factor.passkey.remove') : t('factor.app.remove')}
           busy={t('factor.busy')}
-          {...{ isBusy, failure }}
+          isBusy={removal.isBusy || removal.isDone}
+          failure={removal.failure}
           isDestructive
           onCancel={onClose}
-          onConfirm={remove}
+          onConfirm={removal.run}
         />
       </div>
     </Dialog>

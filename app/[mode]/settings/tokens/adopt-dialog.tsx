@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
@@ -16,20 +16,11 @@ interface AdoptDialogProps {
 export function AdoptDialog({ token, onClose, onDone }: AdoptDialogProps) {
   const t = useTranslations('tokens')
   const api = useApi()
-  const [isBusy, setBusy] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
-  async function submit() {
-    setBusy(true)
-    setFailure(null)
-    try {
-      await api.send('POST', `/dashboard/tokens/${token.id}/adopt`)
-      onDone()
-      onClose()
-    } catch (error) {
-      setFailure(error)
-      setBusy(false)
-    }
-  }
+  const adoption = useAction(async () => {
+    await api.send('POST', `/dashboard/tokens/${token.id}/adopt`)
+    onDone()
+    onClose()
+  })
   return (
     <Dialog
       isOpen
@@ -44,9 +35,10 @@ export function AdoptDialog({ token, onClose, onDone }: AdoptDialogProps) {
         <DialogActions
           action={t('adopt')}
           busy={t('busy')}
-          {...{ isBusy, failure }}
+          isBusy={adoption.isBusy}
+          failure={adoption.failure}
           onCancel={onClose}
-          onConfirm={submit}
+          onConfirm={adoption.run}
         />
       </div>
     </Dialog>

@@ -2,7 +2,7 @@
 
 import { Check, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
@@ -21,19 +21,9 @@ export function ApprovalCard({ withdrawalId, approval, onDecided }: ApprovalCard
   const t = useTranslations('approvals')
   const api = useApi()
   const canDecide = useHasPermission()('withdrawals:approve')
-  const [isBusy, setBusy] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
-  async function decide(decision: 'approve' | 'decline') {
-    setBusy(true)
-    setFailure(null)
-    try {
-      await api.send('POST', `/dashboard/withdrawals/${withdrawalId}/${decision}`)
-    } catch (error) {
-      setFailure(error)
-    }
-    await onDecided()
-    setBusy(false)
-  }
+  const decision = useAction((name: 'approve' | 'decline') =>
+    api.send('POST', `/dashboard/withdrawals/${withdrawalId}/${name}`).finally(onDecided),
+  )
   const text = !canDecide ? 'textOthers' : approval.can_approve ? 'text' : 'textOwn'
   return (
     <Sheet className="border-wait! px-4 py-5 md:px-7 md:py-6">
@@ -48,20 +38,28 @@ export function ApprovalCard({ withdrawalId, approval, onDecided }: ApprovalCard
         {canDecide ? (
           <div className="mt-4 flex flex-wrap gap-3">
             {approval.can_approve ? (
-              <Button variant="primary" disabled={isBusy} onClick={() => decide('approve')}>
+              <Button
+                variant="primary"
+                disabled={decision.isBusy}
+                onClick={() => decision.run('approve')}
+              >
                 <Check size={16} aria-hidden />
                 {t('approve')}
               </Button>
             ) : null}
-            <Button variant="quiet" disabled={isBusy} onClick={() => decide('decline')}>
+            <Button
+              variant="quiet"
+              disabled={decision.isBusy}
+              onClick={() => decision.run('decline')}
+            >
               <X size={16} aria-hidden />
               {t('decline')}
             </Button>
           </div>
         ) : null}
-        {failure ? (
+        {decision.failure ? (
           <div className="mt-4">
-            <Problem error={failure} />
+            <Problem error={decision.failure} />
           </div>
         ) : null}
       </section>

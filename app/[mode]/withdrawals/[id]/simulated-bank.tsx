@@ -2,7 +2,7 @@
 
 import { Check, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -18,20 +18,11 @@ interface SimulatedBankProps {
 export function SimulatedBank({ withdrawal, onDecided }: SimulatedBankProps) {
   const t = useTranslations('withdrawal')
   const api = useApi()
-  const [isBusy, setBusy] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
-  async function decide(outcome: 'approved' | 'rejected') {
-    setBusy(true)
-    setFailure(null)
-    try {
-      await api.send('POST', `/sandbox/withdrawals/${withdrawal.id}`, { body: { outcome } })
-    } catch (error) {
-      setFailure(error)
-    }
-    await onDecided()
-    setBusy(false)
-  }
-  if (withdrawal.status !== 'pending' && !failure) return null
+  const decision = useAction((outcome: 'approved' | 'rejected') => {
+    const path = `/sandbox/withdrawals/${withdrawal.id}`
+    return api.send('POST', path, { body: { outcome } }).finally(onDecided)
+  })
+  if (withdrawal.status !== 'pending' && !decision.failure) return null
   return (
     <Sheet className="border-test! px-4 py-5 md:px-7 md:py-6">
       <section aria-labelledby="bank">
@@ -40,18 +31,26 @@ export function SimulatedBank({ withdrawal, onDecided }: SimulatedBankProps) {
         </h2>
         <p className="mt-1 mb-4 text-muted text-small">{t('bankText')}</p>
         <div className="flex flex-wrap gap-3">
-          <Button variant="quiet" disabled={isBusy} onClick={() => decide('approved')}>
+          <Button
+            variant="quiet"
+            disabled={decision.isBusy}
+            onClick={() => decision.run('approved')}
+          >
             <Check size={16} aria-hidden />
             {t('approve')}
           </Button>
-          <Button variant="quiet" disabled={isBusy} onClick={() => decide('rejected')}>
+          <Button
+            variant="quiet"
+            disabled={decision.isBusy}
+            onClick={() => decision.run('rejected')}
+          >
             <X size={16} aria-hidden />
             {t('reject')}
           </Button>
         </div>
-        {failure ? (
+        {decision.failure ? (
           <div className="mt-4">
-            <Problem error={failure} />
+            <Problem error={decision.failure} />
           </div>
         ) : null}
       </section>

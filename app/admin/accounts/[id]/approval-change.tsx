@@ -2,6 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { ExactTime } from '#components/format/exact-time.tsx'
@@ -20,20 +21,11 @@ export function ApprovalChange({ accountId, settings: initialSettings }: Approva
   const t = useTranslations('adminAccount')
   const api = useApi()
   const [settings, setSettings] = useState(initialSettings)
-  const [isBusy, setBusy] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
   const { change } = settings
-  async function confirm(id: string) {
-    setBusy(true)
-    setFailure(null)
-    try {
-      const path = `/admin/accounts/${accountId}/approval`
-      setSettings((await api.send<{ data: ApprovalSettings }>('POST', path, { body: { id } })).data)
-    } catch (error) {
-      setFailure(error)
-    }
-    setBusy(false)
-  }
+  const confirmation = useAction(async (id: string) => {
+    const path = `/admin/accounts/${accountId}/approval`
+    setSettings((await api.send<{ data: ApprovalSettings }>('POST', path, { body: { id } })).data)
+  })
   return (
     <div className="grid gap-4">
       <Rule rule={settings} />
@@ -44,9 +36,13 @@ export function ApprovalChange({ accountId, settings: initialSettings }: Approva
             <ExactTime at={change.expires_at} format="dated" />
           </p>
           <Rule rule={change} />
-          <Problem error={failure} />
+          <Problem error={confirmation.failure} />
           <div>
-            <Button variant="quiet" disabled={isBusy} onClick={() => confirm(change.id)}>
+            <Button
+              variant="quiet"
+              disabled={confirmation.isBusy}
+              onClick={() => confirmation.run(change.id)}
+            >
               {t('approval.confirm')}
             </Button>
           </div>
