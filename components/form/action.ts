@@ -2,7 +2,7 @@
 
 import { useState } from 'react'
 
-/** State of a button: `run` does the work once; after a failure it can be run again. */
+/** A button's work: `run` does it; a failure is kept until the next `run`. */
 export function useAction<Args extends unknown[]>(work: (...args: Args) => Promise<unknown>) {
   const [state, setState] = useState<'idle' | 'busy' | 'done'>('idle')
   const [failure, setFailure] = useState<unknown>(null)

@@ -27,7 +27,7 @@ export function useWaiting(initialData: WaitingWithdrawal[]): WaitingWithdrawal[
   return data
 }
 
-/** Tells a member how many withdrawals wait for their approval; renders nothing without any. */
+/** Notice of withdrawals that this member can approve; renders nothing if there are none. */
 export function WaitingNotice({ waiting }: { waiting: WaitingWithdrawal[] }) {
   const t = useTranslations('approvals')
   const { scope } = useApi()

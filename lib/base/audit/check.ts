@@ -172,7 +172,7 @@ async function renewSignatures(database: Database, chain: string, links: LinkRow
   }
 }
 
-/** Signed, so that whoever writes to the database cannot set a better result. */
+/** Stores the result with a signature: write access to the database is not enough to change it. */
 async function storeResult(chain: string, wrong: string | null): Promise<void> {
   if (wrong) log().error({ chain, wrong }, 'audit log was changed')
   const checkedAtMs = Date.now()

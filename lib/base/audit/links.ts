@@ -64,12 +64,12 @@ export function findChange(record: LinkedRecord, link: Link, previousHash: strin
   return changedField ? `was changed: ${changedField}` : null
 }
 
-/** What signs the end of a chain, so that its last records cannot be removed unnoticed. */
+/** Text to sign for the end of a chain, so that removing its last records is noticed. */
 export function headText(chain: string, length: number, hash: string): string {
   return `head ${chain} ${length} ${hash}`
 }
 
-/** What signs the stored result of a check. */
+/** Text to sign for the stored result of a check. */
 export function resultText(chain: string, checkedAtMs: number, wrong: string | null): string {
   return `result ${chain} ${checkedAtMs} ${wrong ?? ''}`
 }

@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import { transactionOf } from '#lib/base/db/transaction.ts'
 
-/** What the application may do with each table that the migrations create, unless named below. */
+/** Privileges of the application on every table that is not named below. */
 const DEFAULT_PRIVILEGES = ['DELETE', 'INSERT', 'SELECT', 'UPDATE']
 
 /** Tables that the application may not change or delete from (docs/decisions/026). */
@@ -79,8 +79,8 @@ function relationGrants({ name, kind, isTable, granted, isPublic }: Relation, ro
 }
 
 /**
- * A temporary table could hide a real one from later requests on the same connection, so nobody but
- * the owner may create any.
+ * Only the owner may create temporary tables: one with the name of a real table would replace it for
+ * later requests on the same connection.
  */
 async function listPlaceGrants(client: Client, role: string): Promise<string[]> {
   const { rows } = await client.query<Place>(

@@ -36,7 +36,7 @@ export interface RequestState {
   logContext: LogContext
   allowances: (Allowance | null)[]
   places: Places
-  /** Whose bytes are counted: the token or the signed-in user; null until known. */
+  /** The token or signed-in user that the response's bytes count for; null until known. */
   throughputKey: string | null
   addressLimit?: Promise<void>
   tokenLimit?: Promise<void>

@@ -67,7 +67,7 @@ async function renderWithPlaces(
   leaveAddress: () => void,
 ): Promise<void> {
   const leaveProcess = once(() => leaveGate(ALL))
-  // What follows the headers waits for the client, who may not read: it holds the address's place.
+  // After the headers, a client that reads slowly keeps only the place of its address.
   const { writeHead } = response
   response.writeHead = ((...parameters: Parameters<typeof writeHead>) => {
     leaveProcess()

@@ -76,8 +76,8 @@ export function openidCallbacks(): Pick<CallbacksOptions, 'signIn' | 'jwt'> {
 }
 
 /**
- * Returns when the user entered credentials at the provider. A provider that still knows the browser
- * signs in whoever sits at it: without this time, a sign-in proves no identity.
+ * Returns when the user entered credentials at the provider. Without this time a sign-in proves no
+ * identity: a provider that still knows the browser signs in any person who uses it.
  */
 function readAuthTime({ auth_time }: Claims): Date {
   if (typeof auth_time !== 'number' || auth_time < 0) return NEVER

@@ -75,7 +75,7 @@ async function identifyUser(
   if (passkey !== undefined) {
     const userId = await verifyPasskey(challenge, passkey)
     if (userId) return { userId, by: 'passkey' as const }
-    // Nobody guesses a passkey: only failures count, so that no flood keeps its owner out.
+    // Only failures count: a passkey cannot be guessed, and attempts of others must not lock it.
     await requireWithinLimit(keys)
     details.refusal = 'challenge_ended'
     return null

@@ -7,7 +7,7 @@ interface NewMember {
   accountId: string
   userId: string
   role: string
-  /** Who answers for the member at first; null for the founder of the account. */
+  /** Members who gave this one the role; null for the founder of the account. */
   vouchers: Vouchers | null
 }
 
@@ -44,7 +44,7 @@ export async function admitPending(tx: Tx, userId: string): Promise<void> {
   }
 }
 
-/** For each new approver to whom somebody gave the role: keeps the rule, informs the other approvers. */
+/** Adds the memberships. If one makes an approver, its account's rule stays, and the others get a mail. */
 async function insertDue(tx: Tx, userId: string): Promise<AddedMember[]> {
   const members = await insertMembers(tx, userId)
   // In one order, because accounts and their audit chains are locked until commit.
