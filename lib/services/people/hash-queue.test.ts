@@ -4,11 +4,13 @@ import { requireHashPlace, withHashPlace } from '#lib/services/people/hash-queue
 import { knownCaller, unknownCaller } from '#lib/services/people/password.ts'
 
 afterEach(() => {
+  vi.runAllTimers()
   vi.useRealTimers()
 })
 
 /** Hashes that run until they are finished, by the order in which they started. */
 function openQueue() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   const started: string[] = []
   const finishers: (() => void)[] = []
   const outcomes: Promise<'done' | 'refused'>[] = []
@@ -28,6 +30,8 @@ function openQueue() {
     },
     async finishOne() {
       finishers.shift()?.()
+      await turn()
+      vi.advanceTimersByTime(1)
       await turn()
     },
     /** Finishes all hashes and returns how many callers were refused. */
@@ -73,7 +77,6 @@ test('a network has at most twelve waiting places, and networks are served in tu
 })
 
 test('a caller is refused after five seconds, and the queue goes on', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const queue = openQueue()
   queue.join('slow', networkOfNumber(1))
   const late = queue.join('late', networkOfNumber(2))
@@ -83,4 +86,22 @@ test('a caller is refused after five seconds, and the queue goes on', async () =
   await queue.finishAll()
   expect(queue.started).toEqual(['slow', 'next'])
   expect(await next).toBe('done')
+})
+
+test('after a hash for an unknown device the next one waits for as long as it took', async () => {
+  const queue = openQueue()
+  queue.join('guess 0', networkOfNumber(1))
+  queue.join('guess 1', networkOfNumber(2))
+  await turn()
+  vi.advanceTimersByTime(40)
+  await queue.finishOne()
+  queue.join('known 1', knownCaller('ana'))
+  queue.join('known 2', knownCaller('bia'))
+  vi.advanceTimersByTime(38)
+  await turn()
+  expect(queue.started).toEqual(['guess 0', 'known 1', 'known 2'])
+  await queue.finishOne()
+  await turn()
+  expect(queue.started.at(-1)).toBe('guess 1')
+  expect(await queue.finishAll()).toBe(0)
 })

@@ -38,12 +38,15 @@ type Waiting = Map<string, (() => void)[]>
 interface HashQueue {
   running: Record<LaneName, number>
   waiting: Record<LaneName, Waiting>
+  /** Whether the lane of unknown callers rests. */
+  isResting: boolean
   warnedAt: number
 }
 
 const queue = processWide<HashQueue>('hash-queue', () => ({
   running: { known: 0, unknown: 0 },
   waiting: { known: new Map(), unknown: new Map() },
+  isResting: false,
   warnedAt: Number.NEGATIVE_INFINITY,
 }))
 
@@ -51,12 +54,24 @@ const queue = processWide<HashQueue>('hash-queue', () => ({
 export async function withHashPlace<T>(caller: HashCaller, work: () => Promise<T>): Promise<T> {
   const name = laneOf(caller)
   await takePlace(name, caller.key)
+  const began = performance.now()
   try {
     return await work()
   } finally {
     queue.running[name] -= 1
+    if (name === 'unknown') restUnknown(performance.now() - began)
     serveNext()
   }
+}
+
+/** Guesses must not keep a processor busy: after each hash, their lane rests for as long as it took. */
+function restUnknown(durationMs: number): void {
+  queue.isResting = true
+  const end = () => {
+    queue.isResting = false
+    serveNext()
+  }
+  setTimeout(end, durationMs).unref()
 }
 
 /** Throws `service_unavailable` if the queue is full, before the caller costs anything else. */
@@ -108,7 +123,8 @@ function removeWaiting(waiting: Waiting, key: string, start: () => void): void {
 }
 
 function hasFreePlace(name: LaneName): boolean {
-  const { running } = queue
+  const { running, isResting } = queue
+  if (name === 'unknown' && isResting) return false
   return running[name] < LANES[name].runningMax && running.known + running.unknown < RUNNING_MAX
 }
 
