@@ -4,7 +4,8 @@ import { quoteName } from '#lib/base/db/grants.ts'
 import { transactionOf } from '#lib/base/db/transaction.ts'
 
 /**
- * Stored with the roles, so that they hold behind every pooler. Longer work of the application sets its own limit (`withSnapshot`).
+ * Stored with the roles, so that they hold behind every pooler. Longer work of the application sets
+ * its own limit (`withSnapshot`).
  */
 const APPLICATION_SETTINGS = {
   TimeZone: 'UTC',
