@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { TrocoError } from '#lib/base/errors.ts'
@@ -119,20 +121,48 @@ test('the log search finds every canary, token, secret and row, and passes clean
   expect(findLeak('{"level":"info","requestId":"r-1","msg":"a job failed"}')).toBeNull()
 })
 
-test('a process goes on working while nobody reads its log', async () => {
-  const program = `import { log } from '#lib/base/log.ts'
-    for (let nth = 0; nth < 2000; nth++) log().info('x'.repeat(1000))
-    process.stdout.write('done')
-    setInterval(() => {}, 1000)`
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
-    env: { ...inheritedEnv(), LOG_FILE: '', LOG_LEVEL: 'info' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  child.stderr.pause()
-  try {
-    const [output] = await once(child.stdout, 'data')
-    expect(String(output)).toBe('done')
-  } finally {
-    child.kill('SIGKILL')
+describe('the log on standard error', () => {
+  /** Runs code that logs, in a process of its own; `stderr` is read only if the test does so. */
+  function runLogging(code: string, stderr: 'pipe' | number = 'pipe') {
+    const program = `import { log } from '#lib/base/log.ts'\n${code}`
+    return spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      env: { ...inheritedEnv(), LOG_FILE: '', LOG_LEVEL: 'info' },
+      stdio: ['ignore', 'pipe', stderr],
+    })
   }
+  const LOG_2_MB = `for (let nth = 0; nth < 2000; nth++) log().info('x'.repeat(1000))`
+
+  test('does not stop a process while nobody reads it, nor its exit', async () => {
+    const child = runLogging(`${LOG_2_MB}\nprocess.stdout.write('done', () => process.exit(3))`)
+    child.stderr?.pause()
+    const [code] = await once(child, 'exit')
+    expect(code).toBe(3)
+  })
+
+  test('is complete once its reader goes on, and says how many lines were dropped', async () => {
+    const child = runLogging(`const timer = setInterval(() => {}, 1000)
+      process.once('SIGTERM', () => clearInterval(timer))
+      ${LOG_2_MB}; ${LOG_2_MB}; ${LOG_2_MB}
+      process.stdout.write('done')`)
+    child.stderr?.pause()
+    if (child.stdout) await once(child.stdout, 'data')
+    const read = text(child.stderr as Readable)
+    child.kill('SIGTERM')
+    const lines = (await read).trim().split('\n')
+    const { dropped } = JSON.parse(lines.at(-1) ?? '')
+    expect(dropped).toBeGreaterThan(0)
+    expect(lines.length - 1 + dropped).toBe(6_000)
+  })
+
+  test('may be closed or on a full disk', async () => {
+    const full = openSync('/dev/full', 'w')
+    const onFullDisk = runLogging(`log().info('a'); log().info('b'); process.exitCode = 3`, full)
+    expect(await once(onFullDisk, 'exit')).toEqual([3, null])
+    closeSync(full)
+    const closed = runLogging(
+      `setTimeout(() => { log().info('a'); log().info('b'); process.exitCode = 3 }, 300)`,
+    )
+    closed.stderr?.destroy()
+    expect(await once(closed, 'exit')).toEqual([3, null])
+  })
 })

@@ -4,13 +4,12 @@ import pretty from 'pino-pretty'
 import { env } from '#lib/base/env.ts'
 import { isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
 import { isInvariant } from '#lib/base/invariant.ts'
+import { openErrorOutput } from '#lib/base/log-output.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 
 const shared = processWide('log', () => ({ logger: null as pino.Logger | null }))
 const contexts = processWide('log.contexts', () => new AsyncLocalStorage<LogContext>())
 
-/** Log that waits for its reader; what exceeds it is dropped. */
-const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 /** Field names that are redacted. A safety net: the rule is to log only ids and counts. */
 const REDACTED_FIELDS = [
   'token',
@@ -43,8 +42,7 @@ function createLogger(): pino.Logger {
   }
   if (LOG_FILE) return pino(options, pino.destination({ dest: LOG_FILE, mkdir: true, sync: true }))
   if (TROCO_ENV === 'production' || !process.stderr.isTTY) {
-    // Not synchronous: when the reader of a pipe is slow, a write would block the whole process.
-    return pino(options, pino.destination({ dest: 2, sync: false, maxLength: UNREAD_BYTES_MAX }))
+    return pino(options, openErrorOutput())
   }
   const readable = pretty({
     destination: 2,

@@ -1,0 +1,71 @@
+import { writeSync } from 'node:fs'
+
+/** Log that waits for its reader; what exceeds it is dropped. */
+const WAITING_BYTES_MAX = 4 * 1024 * 1024
+const RETRY_MS = 20
+/** Time for the reader to take what still waits when the process exits. */
+const EXIT_WAIT_MS = 1_000
+
+/**
+ * Writes to standard error without waiting for its reader, who must not be able to stop the server.
+ * Lines that found no room are counted in a line of their own.
+ */
+export function openErrorOutput(): { write: (line: string) => void } {
+  // Node opens it, which makes a pipe return EAGAIN instead of blocking.
+  const { fd } = process.stderr
+  let lines: string[] = []
+  let linesLength = 0
+  let droppedCount = 0
+  /** Rest of the lines that were taken last. */
+  let unwritten = Buffer.alloc(0)
+  let timer: NodeJS.Timeout | undefined
+
+  function write(line: string): void {
+    if (linesLength + unwritten.length > WAITING_BYTES_MAX) {
+      droppedCount += 1
+      return
+    }
+    lines.push(line)
+    linesLength += line.length
+    if (!timer) flush()
+  }
+
+  function flush(): void {
+    timer = writeWaiting() ? undefined : setTimeout(flush, RETRY_MS).unref()
+  }
+
+  /** Returns whether nothing waits any more. Without a reader or room on the disk, drops it. */
+  function writeWaiting(): boolean {
+    try {
+      for (;;) {
+        if (unwritten.length === 0) unwritten = Buffer.from(takeLines())
+        if (unwritten.length === 0) return true
+        unwritten = unwritten.subarray(writeSync(fd, unwritten))
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false
+      unwritten = Buffer.alloc(0)
+      return true
+    }
+  }
+
+  function takeLines(): string {
+    const taken = lines.join('') + (droppedCount > 0 ? describeDropped(droppedCount) : '')
+    lines = []
+    linesLength = 0
+    droppedCount = 0
+    return taken
+  }
+
+  process.once('exit', () => {
+    const endsAt = performance.now() + EXIT_WAIT_MS
+    const pause = new Int32Array(new SharedArrayBuffer(4))
+    while (!writeWaiting() && performance.now() < endsAt) Atomics.wait(pause, 0, 0, RETRY_MS)
+  })
+  return { write }
+}
+
+function describeDropped(dropped: number): string {
+  const msg = 'log lines dropped, because nobody read them'
+  return `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), dropped, msg })}\n`
+}
