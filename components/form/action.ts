@@ -2,20 +2,26 @@
 
 import { useState } from 'react'
 
-/** A button's work: `run` does it; a failure is kept until the next `run`. */
-export function useAction<Args extends unknown[]>(work: (...args: Args) => Promise<unknown>) {
+/**
+ * Runs an action and tracks its state; a failure stays until the next run. `settle` follows success
+ * and failure, which is shown meanwhile.
+ */
+export function useAction<Args extends unknown[]>(
+  work: (...args: Args) => Promise<unknown>,
+  settle?: () => Promise<unknown>,
+) {
   const [state, setState] = useState<'idle' | 'busy' | 'done'>('idle')
   const [failure, setFailure] = useState<unknown>(null)
   async function run(...args: Args) {
     setState('busy')
     setFailure(null)
-    try {
-      await work(...args)
-      setState('done')
-    } catch (error) {
-      setFailure(error)
-      setState('idle')
-    }
+    let error: unknown = null
+    await work(...args).catch(reason => {
+      error = reason
+      setFailure(reason)
+    })
+    await settle?.()
+    setState(error === null ? 'done' : 'idle')
   }
   return { run, failure, isBusy: state === 'busy', isDone: state === 'done' }
 }

@@ -21,9 +21,7 @@ export function InvitationRow({ invitation, onResend, onDone }: InvitationRowPro
   const t = useTranslations('members')
   const api = useApi()
   const { id, email, role, invited_by: inviter, expires_at, is_expired } = invitation
-  const revocation = useAction(() =>
-    api.send('DELETE', `/dashboard/invitations/${id}`).finally(onDone),
-  )
+  const revocation = useAction(() => api.send('DELETE', `/dashboard/invitations/${id}`), onDone)
   return (
     <li
       data-testid="invitation-row"

@@ -21,8 +21,10 @@ export function ApprovalCard({ withdrawalId, approval, onDecided }: ApprovalCard
   const t = useTranslations('approvals')
   const api = useApi()
   const canDecide = useHasPermission()('withdrawals:approve')
-  const decision = useAction((name: 'approve' | 'decline') =>
-    api.send('POST', `/dashboard/withdrawals/${withdrawalId}/${name}`).finally(onDecided),
+  const decision = useAction(
+    (name: 'approve' | 'decline') =>
+      api.send('POST', `/dashboard/withdrawals/${withdrawalId}/${name}`),
+    onDecided,
   )
   const text = !canDecide ? 'textOthers' : approval.can_approve ? 'text' : 'textOwn'
   return (

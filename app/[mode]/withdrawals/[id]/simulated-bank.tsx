@@ -20,8 +20,8 @@ export function SimulatedBank({ withdrawal, onDecided }: SimulatedBankProps) {
   const api = useApi()
   const decision = useAction((outcome: 'approved' | 'rejected') => {
     const path = `/sandbox/withdrawals/${withdrawal.id}`
-    return api.send('POST', path, { body: { outcome } }).finally(onDecided)
-  })
+    return api.send('POST', path, { body: { outcome } })
+  }, onDecided)
   if (withdrawal.status !== 'pending' && !decision.failure) return null
   return (
     <Sheet className="border-test! px-4 py-5 md:px-7 md:py-6">
