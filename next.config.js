@@ -8,7 +8,7 @@ export default {
   reactStrictMode: true,
   devIndicators: false,
   images: { unoptimized: true },
-  // The front serves `/api` itself: Next would load all routes again at the start, 17 MB of them.
+  // The front serves `/api` itself: Next would load all routes again at the start, which takes 17 MB.
   experimental: { preloadEntriesOnStart: false },
   // `npm run verify` runs tsc; Next's own check does not support TypeScript 7.
   // Next rewrites the tsconfig that it reads, so bin/prepare.mjs makes a copy for it.

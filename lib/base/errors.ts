@@ -41,7 +41,7 @@ export function refuse<Code extends ErrorCode>(
   return new TrocoError(code, text, { ...(field && { fields: { [field]: [text] } }), ...details })
 }
 
-/** Error of whoever installs or starts the server. */
+/** Error for the operator: the installation or the start failed. */
 export function setupError(message: string): TrocoError {
   return refuse('setup_failed', message)
 }

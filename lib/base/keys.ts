@@ -54,7 +54,7 @@ export function hmac(purpose: Purpose, text: string, secret?: string): Buffer {
   return createHmac('sha256', deriveKey(purpose, secret)).update(text).digest()
 }
 
-/** Compares texts or bytes in the same time wherever they differ. */
+/** Compares texts or bytes in constant time; those of different length are unequal. */
 export function isEqual<T extends string | Uint8Array>(actual: T, expected: T): boolean {
   const [left, right] = [Buffer.from(actual), Buffer.from(expected)]
   return left.byteLength === right.byteLength && timingSafeEqual(left, right)

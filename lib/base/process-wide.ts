@@ -1,6 +1,6 @@
 /**
- * Returns the value that this process has under a name, made at its first use. A variable of a
- * module would exist twice in a server, because Next bundles its own copy of the module.
+ * Returns the object that all copies of a module in this process share, made by the first. A variable
+ * of the module would exist twice in a server, because Next bundles a copy of its own.
  */
 export function processWide<T extends object>(name: string, make: () => T): T {
   const key = Symbol.for(`troco.${name}`)

@@ -44,7 +44,7 @@ export async function admitPending(tx: Tx, userId: string): Promise<void> {
   }
 }
 
-/** Adds the memberships. If one makes an approver, its account's rule stays, and the others get a mail. */
+/** Adds the memberships. A new approver weakens no rule, and the other approvers get a mail. */
 async function insertDue(tx: Tx, userId: string): Promise<AddedMember[]> {
   const members = await insertMembers(tx, userId)
   // In one order, because accounts and their audit chains are locked until commit.
