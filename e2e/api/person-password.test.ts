@@ -14,6 +14,7 @@ import { call } from '#lib/testing/call.ts'
 import { type Api, startApi } from '#lib/testing/fixtures.ts'
 import { findMailedLink, mailsTo } from '#lib/testing/mailbox.ts'
 import { expectShape } from '#lib/testing/member.ts'
+import { OUTDATED_HASH } from '#lib/testing/outdated-hash.ts'
 import { measureFastestMs } from '#lib/testing/timing.ts'
 
 const OLD_PASSWORD = 'girassol verde 88'
@@ -136,14 +137,10 @@ describe('changing a password', () => {
 })
 
 test('a password hash with outdated parameters is renewed at the next sign-in', async () => {
-  // Hash made by the reference implementation:
-  // echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1
-  const outdated =
-    '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
   const readHash = async () => (await db().user.findUniqueOrThrow({ where: { id } })).passwordHash
-  await db().user.update({ where: { id }, data: { passwordHash: outdated } })
+  await db().user.update({ where: { id }, data: { passwordHash: OUTDATED_HASH } })
   await authenticateByPassword({ email, address: null }, 'wrong')
-  expect(await readHash()).toBe(outdated)
+  expect(await readHash()).toBe(OUTDATED_HASH)
   expect(await authenticateByPassword({ email, address: null }, 'password')).toMatchObject({ id })
   const renewed = await readHash()
   expect(renewed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
