@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Prisma } from '#lib/base/db/client.ts'
 import { PAGE_BYTES_MAX, readPage } from '#lib/base/db/page.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
 import { newId } from '#lib/base/ids.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
@@ -85,6 +86,24 @@ describe('a page is at most 1 MiB', () => {
     expect(rows).toHaveLength(40)
     expect(Math.max(...sizes)).toBeLessThanOrEqual(PAGE_BYTES_MAX + ENVELOPE_BYTES)
     expect(sizes.length).toBeGreaterThan(2)
+  })
+
+  test('the database computes at most 16 of the rows that a page omits', async () => {
+    // Divides by zero in the row after them.
+    const rows = Prisma.sql`
+      SELECT json_build_object('id', 1 / (n - 33), 'text', repeat('x', ${PAGE_BYTES_MAX / 16}::int))::text AS json
+      FROM generate_series(1, 100) AS n`
+    await expect(readPage(rows, 100)).resolves.toMatchObject({ rows: { length: 15 } })
+    await expect(queryRows(rows)).rejects.toThrow('division by zero')
+  })
+
+  test('an error in a row that is fetched later fails the page, and the next page works', async () => {
+    const rowsUntil = (failing: number) => Prisma.sql`
+      SELECT json_build_object('id', 1 / (n - ${failing}::int))::text AS json
+      FROM generate_series(1, 100) AS n`
+    await expect(readPage(rowsUntil(50), 100)).rejects.toThrow('division by zero')
+    const pages = await Promise.all(Array.from({ length: 20 }, () => readPage(rowsUntil(101), 100)))
+    for (const { rows } of pages) expect(rows).toHaveLength(100)
   })
 
   test('a page has at least one row, however large', async () => {

@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { queryRows } from '#lib/base/db/rows.ts'
+import { queryRowsWithin } from '#lib/base/db/rows.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
 import { idLowerBoundAt, idUpperBoundAt } from '#lib/base/ids.ts'
 
@@ -39,8 +39,6 @@ export interface Page<Row, Cursor = string> {
   cursorOf: (row: Row) => Cursor
 }
 
-type Found<Row> = (Row | null)[]
-
 export function readPage<Row extends { id: string }>(
   rows: Prisma.Sql,
   limit: number,
@@ -56,27 +54,21 @@ export async function readPage<Row>(
   limit: number,
   cursorOf: (row: Row) => unknown = idOf,
 ): Promise<Page<Row, unknown>> {
-  return toPage(await queryRows<Row | null>(fitBytes(rows)), limit, cursorOf)
+  const { rows: rowsRead, isCut } = await queryRowsWithin<Row>(rows, PAGE_BYTES_MAX)
+  return toPage(rowsRead, limit, cursorOf, isCut)
 }
 
-/** Nulls `json` after PAGE_BYTES_MAX bytes, which the page omits. Always keeps the first row. */
-export function fitBytes(rows: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`
-    SELECT CASE WHEN row_number() OVER w = 1 OR sum(octet_length(p.json)) OVER w <= ${PAGE_BYTES_MAX}::int
-      THEN p.json END AS json
-    FROM (${rows}) p WINDOW w AS (ROWS UNBOUNDED PRECEDING)`
-}
-
-/** Makes a page of up to `limit + 1` rows, which is over before the first null (see fitBytes). */
+/** Makes a page of up to `limit + 1` rows. `isCut` if further rows were omitted. */
 export function toPage<Row, Cursor>(
-  rowsRead: Found<Row>,
+  rowsRead: Row[],
   limit: number,
   cursorOf: (row: Row) => Cursor,
+  isCut = false,
 ): Page<Row, Cursor> {
-  const rows = rowsRead.slice(0, limit).filter(row => row !== null)
+  const rows = rowsRead.slice(0, limit)
   const last = rows.at(-1)
-  const hasMore = rowsRead.length > rows.length && last !== undefined
-  return { rows, nextCursor: hasMore ? cursorOf(last) : null, cursorOf }
+  const hasMore = isCut || rowsRead.length > limit
+  return { rows, nextCursor: hasMore && last !== undefined ? cursorOf(last) : null, cursorOf }
 }
 
 export function idOf(row: unknown): string {

@@ -1,7 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
-import { fitBytes, idOf, type Page, readPage, toPage } from '#lib/base/db/page.ts'
-import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { idOf, PAGE_BYTES_MAX, type Page, readPage, toPage } from '#lib/base/db/page.ts'
+import { asJson, queryRows, queryRowsWithin } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
@@ -148,15 +148,20 @@ async function searchCharges<Row extends { id: string }>(
   const { limit } = query
   const where = chargesWhere(account, mode, query)
   const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
-  const matches = fitBytes(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM ${joinCharges('newest')}
-    WHERE ${searchCondition('c', query)} ${end}`)
-  const [newest] = await queryRows<{ seen: number; rows: (Row | null)[] }>(Prisma.sql`
+  const newest = Prisma.sql`
     WITH newest AS MATERIALIZED (${idsOf(where)} ORDER BY c.id DESC LIMIT ${NEWEST_MAX})
-    SELECT '{"seen":' || (SELECT count(*) FROM newest) || ',"rows":[' || COALESCE(
-      (SELECT string_agg(COALESCE(m.json, 'null'), ',') FROM (${matches}) m), '') || ']}' AS json`)
-  const { seen = 0, rows = [] } = newest ?? {}
-  if (rows.length > limit || seen < NEWEST_MAX) return toPage(rows, limit, idOf)
+    SELECT json_build_object('row', ${asJson(columns)}, 'seen', (SELECT count(*) FROM newest))::text AS json
+    FROM ${joinCharges('newest')}
+    WHERE ${searchCondition('c', query)} ${end}`
+  const { rows, isCut } = await queryRowsWithin<{ row: Row; seen: number }>(newest, PAGE_BYTES_MAX)
+  const isComplete = isCut || rows.length > limit || (rows[0] && rows[0].seen < NEWEST_MAX)
+  if (isComplete)
+    return toPage(
+      rows.map(({ row }) => row),
+      limit,
+      idOf,
+      isCut,
+    )
   const found = Prisma.sql`
     WITH ${searchCte(account, mode, query)}
     SELECT ${asJson(columns)}::text AS json FROM ${joinCharges('found')}
