@@ -5,7 +5,15 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { MOVEMENTS } from '#lib/services/ledger/movements.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
-import { expectBalancedLedger, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
+import {
+  expectBalancedLedger,
+  fundMerchant,
+  inOwnDatabase,
+  makeMerchant,
+} from '#lib/testing/fixtures.ts'
+
+// TRUNCATE locks whole tables, and would deadlock with the tests of other files.
+inOwnDatabase()
 
 let client: Client
 let merchant: Account
