@@ -12,6 +12,10 @@ export function utcText(column: string): Prisma.Sql {
 /** `proof` is SQL that returns the id, or fails the statement if the caller is invalid. */
 export type AccountRef = string | { id: string; proof: Prisma.Sql }
 
+export function accountIdOf(account: AccountRef): string {
+  return typeof account === 'string' ? account : account.id
+}
+
 export function accountSql(account: AccountRef): Prisma.Sql {
   return typeof account === 'string' ? Prisma.sql`${account}::uuid` : account.proof
 }

@@ -1,6 +1,6 @@
 import { recordAction } from '#lib/base/audit/record.ts'
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
-import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
+import { type AccountRef, accountIdOf, accountSql } from '#lib/base/db/columns.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
@@ -31,7 +31,7 @@ export async function insertWithdrawal(
   const statement = insertSql(account, mode, order, once)
   const insert = async (tx: Tx) => {
     const rows = await tx.$queryRaw<{ json: string }[]>(statement)
-    await requireWithinLimits(tx, typeof account === 'string' ? account : account.id, order)
+    await requireWithinLimits(tx, accountIdOf(account), order)
     return rows.map(({ json }) => JSON.parse(json) as WithdrawalRow)
   }
   const written =
@@ -50,7 +50,7 @@ function insertSql(
   once: IdempotentRequest | undefined,
 ): Prisma.Sql {
   const id = once?.id ?? newId()
-  const accountId = typeof account === 'string' ? account : account.id
+  const accountId = accountIdOf(account)
   const bookedAt = Prisma.sql`${order.bookedAt ?? null}::timestamptz`
   return bookMovement({
     idempotency: once,
