@@ -1,5 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
+import { newRoutableId, removeHyphens } from '#lib/base/ids.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
@@ -40,7 +40,7 @@ interface PlannedPayment {
 /** Creates 90 days of charges and withdrawals in every state, with deliveries. */
 export async function createHistory(account: Account): Promise<void> {
   const now = Date.now()
-  const planned = planPayments(now)
+  const planned = planPayments(account, now)
   await insertCharges(account, planned)
   const third = Math.floor(planned.length / 3)
   await payCharges(account, planned.slice(0, third))
@@ -66,7 +66,7 @@ export async function createHistory(account: Account): Promise<void> {
 }
 
 /** Plans deterministic payments, more frequent and larger towards the present. */
-function planPayments(now: number): PlannedPayment[] {
+function planPayments(account: Account, now: number): PlannedPayment[] {
   const weights = Array.from(
     { length: PAID_CHARGE_COUNT - 1 },
     (_, index) => 40 + ((index * 37) % 61) + index,
@@ -83,7 +83,7 @@ function planPayments(now: number): PlannedPayment[] {
     const createdAt = new Date(now - Math.max(age, 300_000))
     const paidAt = new Date(createdAt.getTime() + 20_000 + ((index * 7_919) % 180_000))
     const reference = index === 0 ? 'welcome' : `pedido-${1000 + index}`
-    return { id: newId(createdAt), amount, createdAt, paidAt, reference }
+    return { id: newRoutableId(account.id, createdAt), amount, createdAt, paidAt, reference }
   })
 }
 
@@ -157,7 +157,13 @@ async function createUnpaidCharges(account: Account, now: number): Promise<void>
     { age: 60_000, amount: 24_990, reference: 'pedido-1103' },
   ].map(({ age, amount, reference }) => {
     const createdAt = new Date(now - age)
-    return { id: newId(createdAt), amount, createdAt, paidAt: createdAt, reference }
+    return {
+      id: newRoutableId(account.id, createdAt),
+      amount,
+      createdAt,
+      paidAt: createdAt,
+      reference,
+    }
   })
   await insertCharges(account, planned)
   const [expired, failed] = planned

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '#lib/base/ids.ts'
+import { newId, newRoutableId } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -63,7 +63,8 @@ describe.each(LISTS)('GET $path', kind => {
     const createdIds: string[] = []
     for (const time of ['09T23:59:59.999Z', '10T00:00:00.000Z', '10T12:00:00.000Z']) {
       const createdAt = new Date(`2026-03-${time}`)
-      createdIds.push((await insert(otherMerchant.id, { id: newId(createdAt), createdAt })).id)
+      const id = newRoutableId(otherMerchant.id, createdAt)
+      createdIds.push((await insert(otherMerchant.id, { id, createdAt })).id)
     }
     const findIndexes = async (query: Record<string, string>) =>
       (await fixture.idsOf(query, caller)).map(id => createdIds.indexOf(id))

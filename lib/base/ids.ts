@@ -1,11 +1,29 @@
 import { v7 } from 'uuid'
 
+/** Hexadecimal digits of a bucket, at the end of an id. */
+const BUCKET_DIGITS = 3
+
 /**
  * Returns a UUIDv7, which sorts by creation time. Generated before the first write, so that a call
  * with an unknown outcome can be retried with the same id.
  */
-export function newId(at?: Date): string {
-  return at ? v7({ msecs: at.getTime() }) : v7()
+export function newId(): string {
+  return v7()
+}
+
+/**
+ * Returns the id of a charge, withdrawal, refund, receipt or event. It ends in the bucket of the
+ * account, which leads to its database (docs/decisions/029). Sorts as those of `newId` do: time and
+ * counter of a UUIDv7 are in front of the bucket.
+ */
+export function newRoutableId(accountId: string, at?: Date): string {
+  const id = at ? v7({ msecs: at.getTime() }) : v7()
+  return id.slice(0, -BUCKET_DIGITS) + accountId.slice(-BUCKET_DIGITS)
+}
+
+/** Returns the bucket of an account, or the one that a routable id carries: 0 to 4,095. */
+export function bucketOf(id: string): number {
+  return Number.parseInt(id.slice(-BUCKET_DIGITS), 16)
 }
 
 /** Clock of process (ids) against database (`created_at`): one hour for wrong daylight saving. */

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect } from 'vitest'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newId, newRoutableId } from '#lib/base/ids.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -54,7 +54,7 @@ export function makeIdempotentRequest(accountId: string): IdempotentRequest {
     ...scope,
     requestHash: new Uint8Array(32),
     retentionS: 60,
-    id: newId(),
+    id: newRoutableId(accountId),
     isResumed: false,
   }
 }

@@ -84,6 +84,10 @@ export const TABLE_OWNERS: Record<string, string> = {
   worker_heartbeats: 'edge/jobs',
 }
 
+/** Code that makes ids of charges, withdrawals, refunds and events: all must be routable. */
+export const ROUTABLE_ID_PLACES =
+  /^(lib\/rooms\/(charges|withdrawals)\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
+
 /** Files that write a table of another folder, each with its reason. */
 export const FOREIGN_WRITES: Record<string, string> = {
   'lib/edge/http/idempotency.ts idempotency_keys': 'keeps and replays the response of a key',

@@ -14,6 +14,7 @@ import {
   NEIGHBORS,
   PAGE_PARTS,
   REACT_FOLDERS,
+  ROUTABLE_ID_PLACES,
   TABLE_OWNERS,
   VERB_FOLDERS,
 } from '#lib/testing/house-rules.ts'
@@ -219,6 +220,9 @@ function checkPatterns({ path, text }: Source): string[] {
     ...(/\bprocess\.env\b/.test(text) && path !== 'lib/base/env.ts'
       ? [`${path} reads process.env: read a setting of lib/base/env.ts`]
       : []),
+    ...(/\bnewId\b/.test(text) && ROUTABLE_ID_PLACES.test(path)
+      ? [`${path} makes an id without a bucket: use newRoutableId (docs/decisions/029)`]
+      : []),
     ...(/\binstanceof (TrocoError|Invariant)\b/.test(text)
       ? [
           `${path} compares an error's class: one process loads it twice, so compare its code or name`,
@@ -319,6 +323,10 @@ test('a foreign write, a vague name, a long file and a forbidden pattern are fou
   expect(
     findViolations([{ path: 'lib/base/db/x.ts', text: "new TrocoError('x', 'y')" }]),
   ).toHaveLength(1)
+  const makingId = (path: string, text: string) => findViolations([{ path, text }])
+  expect(makingId('lib/rooms/charges/x.ts', 'newId()')).toHaveLength(1)
+  expect(makingId('lib/rooms/charges/x.ts', 'newRoutableId(id)')).toEqual([])
+  expect(makingId('lib/rooms/accounts/x.ts', 'newId()')).toEqual([])
 })
 
 test('an import cycle is found; importing a file twice is not a cycle', () => {

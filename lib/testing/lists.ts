@@ -1,5 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newRoutableId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
@@ -33,7 +33,7 @@ export const LISTS: ListKind[] = [
 ]
 
 function insertCharge(accountId: string, row: Fields) {
-  const id = String(row.id ?? newId())
+  const id = String(row.id ?? newRoutableId(accountId))
   const { client_name: clientName, client_email: clientEmail, client_doc: clientDoc } = CHARGE
   const names = { id, txid: id.replaceAll('-', ''), externalId: id.replaceAll('-', '') }
   const state = { mode: 'test', status: 'pending', brCode: 'x', expiresAt: new Date() }
@@ -44,7 +44,9 @@ function insertCharge(accountId: string, row: Fields) {
 function insertWithdrawal(accountId: string, row: Fields) {
   const key = { pixKeyType: 'email', pixKey: WITHDRAWAL.pix_key, dictKey: WITHDRAWAL.pix_key }
   const state = { mode: 'test', status: 'pending', amount: WITHDRAWAL.amount }
-  return db().withdrawal.create({ data: { accountId, id: newId(), ...key, ...state, ...row } })
+  return db().withdrawal.create({
+    data: { accountId, id: newRoutableId(accountId), ...key, ...state, ...row },
+  })
 }
 
 /** Makes a merchant with `count` rows, oldest first, with the references `row 0`, `row 1`, …. */

@@ -9,7 +9,7 @@ import {
 } from '#lib/base/db/idempotency.ts'
 import { invalidInput, isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { json, jsonText } from '#lib/edge/http/response.ts'
@@ -61,7 +61,7 @@ export async function runOnce(
     ...hashLongPath(scope),
     requestHash,
     retentionS: rule.retentionS,
-    id: newId(),
+    id: newRoutableId(scope.accountId),
     isResumed: false,
   }
   const requestKey = [once.accountId, once.mode, once.path, once.key].join('\n')

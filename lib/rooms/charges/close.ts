@@ -4,7 +4,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newRoutableId } from '#lib/base/ids.ts'
 import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { recordEvent } from '#lib/services/booking/book.ts'
@@ -51,7 +51,7 @@ function close<Row>(
   { further, locking } = { further: Prisma.empty, locking: Prisma.empty },
 ): Promise<Row[]> {
   const leases = closings.map(({ lease }) => lease ?? null)
-  const events = closings.map(() => newId())
+  const events = closings.map(({ accountId }) => newRoutableId(accountId))
   const closableCondition = Prisma.sql`c.status = 'pending'
     AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now()) ${further}`
   const statement = recordEvent({

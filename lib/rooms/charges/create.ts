@@ -1,7 +1,7 @@
 import type { AccountRef } from '#lib/base/db/columns.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
+import { newRoutableId, removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import { insertCharge } from '#lib/rooms/charges/insert.ts'
@@ -31,7 +31,7 @@ export async function createCharge(
   once?: IdempotentRequest,
 ): Promise<CreatedCharge> {
   const gateway = gatewayOf(mode)
-  const id = once?.id ?? newId()
+  const id = once?.id ?? newRoutableId(merchant.id)
   const order = {
     txid: removeHyphens(id),
     amount: request.amount,

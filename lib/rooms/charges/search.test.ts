@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db, disconnect } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newRoutableId } from '#lib/base/ids.ts'
 import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -127,8 +127,8 @@ test('charges of other accounts and modes are never found', async () => {
 
 test('a charge with an id behind the mark, made by a slow clock, is indexed later', async () => {
   await indexCharges(inAMinute())
-  await db()
-    .$executeRaw`UPDATE charge_search_marks SET id = ${newId(new Date(Date.now() + 60_000))}::uuid`
+  const later = newRoutableId(merchant.id, new Date(Date.now() + 60_000))
+  await db().$executeRaw`UPDATE charge_search_marks SET id = ${later}::uuid`
   names.set((await openChargeWith({ client_name: 'Atrasada Sousa' })).id, 'late')
   expect(await indexLateCharges()).toBe(1)
   expect(await findNames({ q: 'atrasada' })).toEqual(['late'])

@@ -4,7 +4,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newRoutableId } from '#lib/base/ids.ts'
 import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
@@ -31,7 +31,7 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
   const paidAt = payments.map(payment => payment.paidAt)
   const bookedAt = payments.map(payment => payment.bookedAt ?? null)
   const leases = payments.map(payment => payment.lease ?? null)
-  const events = payments.map(() => newId())
+  const events = accounts.map(accountId => newRoutableId(accountId))
   const payableCondition = Prisma.sql`c.status IN ('pending', 'expired', 'failed')
     AND (p.lease IS NULL OR c.lease = p.lease)`
   const statement = bookMovement({

@@ -6,7 +6,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
 import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { approvalColumns, approvalSql } from '#lib/rooms/withdrawals/approval.ts'
@@ -49,8 +49,8 @@ function insertSql(
   order: WithdrawalOrder,
   once: IdempotentRequest | undefined,
 ): Prisma.Sql {
-  const id = once?.id ?? newId()
   const accountId = accountIdOf(account)
+  const id = once?.id ?? newRoutableId(accountId)
   const bookedAt = Prisma.sql`${order.bookedAt ?? null}::timestamptz`
   return bookMovement({
     idempotency: once,

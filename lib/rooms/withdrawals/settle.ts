@@ -4,7 +4,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { notWaiting } from '#lib/rooms/withdrawals/approval.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
@@ -79,7 +79,7 @@ async function settle(
       columns: {
         ...columnsOf('w', ['account_id', 'mode', 'id', 'amount', 'webhook_url', 'webhook_host']),
         booked_at: bookedAt,
-        event_id: Prisma.sql`${newId()}::uuid`,
+        event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
         subject_id: Prisma.sql`w.id`,
         resource: withdrawalAsJson,
       },

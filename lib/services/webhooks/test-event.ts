@@ -1,6 +1,6 @@
 import { db } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { isUuid, newId } from '#lib/base/ids.ts'
+import { isUuid, newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { postWebhook } from '#lib/services/webhooks/post.ts'
 import { problemText } from '#lib/services/webhooks/problem.ts'
@@ -25,7 +25,7 @@ export async function sendTestEvent(
   const endpoint = isUuid(endpointId) ? await db().webhookEndpoint.findFirst({ where }) : null
   if (!endpoint) throw refuse('endpoint_not_found')
   const type = requestedType ?? (endpoint.eventTypes[0] as EventType)
-  const event = buildTestEvent(type, mode, sampleOf(type))
+  const event = buildTestEvent(newRoutableId(accountId), type, mode, sampleOf(type))
   const body = JSON.stringify(event)
   const secrets = await readSigningSecrets({ accountId, mode, endpointId })
   const headers = {
@@ -49,7 +49,7 @@ export async function sendTestEvent(
 }
 
 /** Builds the event. Its sequence number is 0, which no real event has. */
-function buildTestEvent(type: EventType, mode: Mode, sample: Record<string, unknown>) {
+function buildTestEvent(id: string, type: EventType, mode: Mode, sample: Record<string, unknown>) {
   const { transaction, withdrawal, refund } = sample as Record<string, object | undefined>
   const withMode = (resource: object | undefined) => ({ ...resource, mode })
   const serializers = {
@@ -57,6 +57,6 @@ function buildTestEvent(type: EventType, mode: Mode, sample: Record<string, unkn
     withdrawal: () => ({ withdrawal: withMode(withdrawal) }),
   }
   const created_at = new Date().toISOString().replace('Z', '000Z')
-  const row = { id: newId(), type, mode, sequence: 0, resource: null, created_at }
-  return { ...eventToIntegration(row, serializers, true), id: row.id }
+  const row = { id, type, mode, sequence: 0, resource: null, created_at }
+  return { ...eventToIntegration(row, serializers, true), id }
 }

@@ -5,7 +5,7 @@ import { linkAuditRecords } from '#lib/base/audit/link.ts'
 import { connect, db, disconnect, Prisma } from '#lib/base/db/client.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newId, newRoutableId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { indexCharges } from '#lib/rooms/charges/index-charges.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
@@ -232,7 +232,7 @@ describe('a stuck queue', () => {
 
   test('of the search index is reported', async () => {
     await indexCharges(Date.now() + 60_000)
-    const id = newId(new Date(Date.now() - 3_000_000))
+    const id = newRoutableId(merchant.id, new Date(Date.now() - 3_000_000))
     const scope = { accountId: merchant.id, mode: 'test' } as const
     const expiresAt = new Date(Date.now() + 60_000)
     const { client_name: clientName, client_email: clientEmail, client_doc: clientDoc } = CHARGE

@@ -1,12 +1,12 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { type AccountRef, accountCondition } from '#lib/base/db/columns.ts'
+import { type AccountRef, accountCondition, accountIdOf } from '#lib/base/db/columns.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { invalidInput, parseDatabaseRefusal, refuse, type TrocoError } from '#lib/base/errors.ts'
-import { isUuid, newId } from '#lib/base/ids.ts'
+import { isUuid, newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
@@ -33,6 +33,7 @@ export async function createRefund(
   const chargeCondition = isUuid(chargeIdOrReference)
     ? Prisma.sql`c.id = ${chargeIdOrReference}::uuid`
     : Prisma.sql`c.external_id = ${chargeIdOrReference}`
+  const id = once?.id ?? newRoutableId(accountIdOf(account))
   const requestedAmount = Prisma.sql`${amount ?? null}::bigint`
   const statement = bookMovement({
     idempotency: once,
@@ -58,7 +59,7 @@ export async function createRefund(
         RETURNING c.account_id, c.id, c.mode, j.amount`,
       made: Prisma.sql`
         INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
-        SELECT account_id, ${once?.id ?? newId()}::uuid, id, mode, 'pending', amount,
+        SELECT account_id, ${id}::uuid, id, mode, 'pending', amount,
           ${reason ?? null}, now() FROM charged
         RETURNING *`,
     },

@@ -3,7 +3,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newRoutableId } from '#lib/base/ids.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
@@ -70,7 +70,7 @@ async function settle(
       columns: {
         ...columnsOf('r', ['account_id', 'mode', 'id', 'amount']),
         booked_at: Prisma.sql`NULL::timestamptz`,
-        event_id: Prisma.sql`${newId()}::uuid`,
+        event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
         subject_id: Prisma.sql`c.id`,
         ...columnsOf('c', ['webhook_url', 'webhook_host']),
         resource: asJson(Prisma.sql`${chargeColumns}, ${refundAsJson} AS refund`),

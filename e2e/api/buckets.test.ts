@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { bucketOf, newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { call } from '#lib/testing/call.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedLedger,
+  makeIdempotentRequest,
+  makeMerchant,
+  makeToken,
+  startApiWithMerchant,
+} from '#lib/testing/fixtures.ts'
+
+let api: Api
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  ;({ api, merchant, token } = await startApiWithMerchant())
+})
+afterAll(async () => {
+  await expectBalancedLedger(merchant.id)
+  await api.close()
+})
+
+async function post(path: string, body: object, key?: string, caller = token) {
+  const options = { token: caller, key, body }
+  const { status, text, body: response } = await call(api.url, 'POST', path, options)
+  expect(status, text).toBe(200)
+  return response.data
+}
+
+const PAYOUT = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
+const settlement = (refundId: string) => ({ accountId: merchant.id, refundId, chargeColumns })
+
+/** Brings charges, refunds and withdrawals to every final state. */
+async function driveEveryVerb(makeKey: () => string | undefined): Promise<void> {
+  const openCharge = async (payer = CHARGE.client_email) => {
+    const request = { ...CHARGE, amount: 5_000, client_email: payer }
+    return (await post('/transactions', request, makeKey())).transaction_id
+  }
+  // The gateway opens a charge of this payer in a second step.
+  await openCharge('fail@example.com')
+  for (const outcome of ['expired', 'failed']) {
+    await post(`/sandbox/transactions/${await openCharge()}`, { outcome }, makeKey())
+  }
+  const paid = await openCharge()
+  await post(`/sandbox/transactions/${paid}`, { outcome: 'paid' }, makeKey())
+  const refund = async () =>
+    (await post(`/transactions/${paid}/refunds`, { amount: 100 }, makeKey())).id
+  await completeRefund({ ...settlement(await refund()), returnId: newId() })
+  await rejectRefund({ ...settlement(await refund()), reason: 'The account was closed' })
+  for (const outcome of ['approved', 'rejected']) {
+    const { id } = await post('/withdrawals', PAYOUT, makeKey())
+    await post(`/sandbox/withdrawals/${id}`, { outcome }, makeKey())
+  }
+}
+
+test.each([
+  ['without', () => undefined],
+  ['with', newId],
+])('every id carries the bucket of its account, %s idempotency keys', async (_, makeKey) => {
+  await driveEveryVerb(makeKey)
+  const rows = await db().$queryRaw<{ kind: string; ids: string[] }[]>`
+    SELECT kind, array_agg(id::text) AS ids FROM (
+      SELECT account_id, 'charge' AS kind, id FROM charges
+      UNION ALL SELECT account_id, 'txid', txid::uuid FROM charges
+      UNION ALL SELECT account_id, 'refund', id FROM refunds
+      UNION ALL SELECT account_id, 'withdrawal', id FROM withdrawals
+      UNION ALL SELECT account_id, type, id FROM events) made
+    WHERE account_id = ${merchant.id}::uuid GROUP BY kind`
+  const kinds = ['charge', 'txid', 'refund', 'withdrawal', ...EVENT_TYPES]
+  expect(rows.map(({ kind }) => kind).sort()).toEqual(kinds.sort())
+  const bucket = merchant.id.slice(-3)
+  for (const { kind, ids } of rows) {
+    expect(
+      ids.filter(id => !id.endsWith(bucket)),
+      kind,
+    ).toEqual([])
+  }
+})
+
+test('the switch-over is recorded with its time', async () => {
+  const [record] = await db().$queryRaw<{ finished_at: Date | null }[]>`
+    SELECT finished_at FROM _prisma_migrations WHERE migration_name = '20261123000000_buckets'`
+  expect(record?.finished_at).toBeInstanceOf(Date)
+})
+
+test('a charge whose id an older process made is paid and refunded', async () => {
+  const older = await makeMerchant()
+  const caller = await makeToken(older.id)
+  const once = { ...makeIdempotentRequest(older.id), id: newId() }
+  const { id } = await createCharge(older, 'test', CHARGE, null, once)
+  expect(id).toBe(once.id)
+  await post(`/sandbox/transactions/${id}`, { outcome: 'paid' }, undefined, caller)
+  const refund = await post(`/transactions/${id}/refunds`, { amount: 100 }, undefined, caller)
+  expect(bucketOf(refund.id)).toBe(bucketOf(older.id))
+  await expectBalancedLedger(older.id)
+})
