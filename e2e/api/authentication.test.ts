@@ -84,7 +84,7 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
       `Bearer ${token} ${token}`,
       `Bearer ${token.slice(0, -1)}`,
       `Bearer ${token.toUpperCase()}`,
-      `Bearer ${makeTokenText('test')}`,
+      `Bearer ${makeTokenText(merchant.id, 'test')}`,
       `Bearer ${revoked.token}`,
       `Bearer ${await makeToken(merchant.id, { expiresAt })}`,
     ]

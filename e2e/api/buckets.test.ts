@@ -85,6 +85,13 @@ test.each([
   }
 })
 
+test('an issued token begins with the bucket of its account', () => {
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  const start = token.slice('troco_test_'.length).slice(0, 3)
+  const number = [...start].reduce((sum, digit) => sum * 62 + digits.indexOf(digit), 0)
+  expect(Math.floor(number / 58)).toBe(bucketOf(merchant.id))
+})
+
 test('the switch-over is recorded with its time', async () => {
   const [record] = await db().$queryRaw<{ finished_at: Date | null }[]>`
     SELECT finished_at FROM _prisma_migrations WHERE migration_name = '20261123000000_buckets'`

@@ -266,7 +266,7 @@ test.each(['revoke', 'rotate'])(
     const foreignToken = { ...columns, id: newId(), accountId: other.id, mode: 'test' }
     const liveToken = { ...columns, id: newId(), accountId: merchant.id, mode: 'live' }
     for (const data of [foreignToken, liveToken]) {
-      const hash = new Uint8Array(Buffer.from(makeToken('test').slice(0, 32)))
+      const hash = new Uint8Array(Buffer.from(makeToken(merchant.id, 'test').slice(0, 32)))
       await db().token.create({ data: { ...data, hash } })
     }
     for (const id of [newId(), 'x', "'%00", foreignToken.id, liveToken.id].map(

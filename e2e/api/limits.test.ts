@@ -150,7 +150,7 @@ describe('the RateLimit header fields', () => {
 describe('the order of the checks', () => {
   test('the address is counted before authentication', async () => {
     setLimits(SLOW_IP)
-    for (const caller of [null, 'nobody', makeTokenText('test'), token]) {
+    for (const caller of [null, 'nobody', makeTokenText(world.merchant.id, 'test'), token]) {
       const responses = await callUntilRefused(() => callApi('GET', '/account', { token: caller }))
       expectRefusal(responses.at(-1))
     }
@@ -197,7 +197,8 @@ describe('the order of the checks', () => {
 
 describe('failed authentication', () => {
   const BEARER_LIMIT = { RATE_FAILED_BEARERS_PER_MINUTE: '5' }
-  const callWithBadToken = () => callApi('GET', '/account', { token: makeTokenText('test') })
+  const callWithBadToken = () =>
+    callApi('GET', '/account', { token: makeTokenText(world.merchant.id, 'test') })
 
   test('is limited by address; a valid token is never refused', async () => {
     setLimits(BEARER_LIMIT)

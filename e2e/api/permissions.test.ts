@@ -152,7 +152,7 @@ beforeAll(async () => {
   const cookie = { cookie: `${cookieNames().session}=${secret}`, origin: env().PUBLIC_URL }
   callers = [
     { label: 'nobody', token: null },
-    { label: 'a bad token', token: makeTokenText('test') },
+    { label: 'a bad token', token: makeTokenText(newId(), 'test') },
     { label: 'a revoked token', token: revoked.token },
     { label: 'a session cookie only', token: null, headers: cookie },
     { label: 'an inactive account', token: suspended.token },

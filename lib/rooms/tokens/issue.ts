@@ -42,7 +42,7 @@ export function issueToken(
 
 export async function insertToken(tx: Tx, newToken: NewToken, actor: Actor, id = newId()) {
   const { accountId, mode, name, permissions, expiresAt } = newToken
-  const token = makeToken(mode)
+  const token = makeToken(accountId, mode)
   await tx.token.create({
     data: {
       ...newToken,
