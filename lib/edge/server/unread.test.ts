@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { disconnect } from '#lib/base/db/client.ts'
 import { createFront } from '#lib/edge/server/front.ts'
@@ -48,27 +47,37 @@ function send(path: string, count = 1): Socket {
   return socket
 }
 
-const countConnections = () => promisify(front.getConnections.bind(front))()
+/** Returns the ages at which the server closes connections; a busy machine makes them only longer. */
+function recordAges(): number[] {
+  const ages: number[] = []
+  front.on('connection', (connection: Socket) => {
+    const began = performance.now()
+    connection.once('close', () => ages.push(performance.now() - began))
+  })
+  return ages
+}
+
+async function expectCut(ages: number[], count: number): Promise<void> {
+  await vi.waitFor(() => expect(ages).toHaveLength(count), 60 * TIMEOUT_MS)
+  for (const ageMs of ages) expect(ageMs).toBeGreaterThan(0.9 * TIMEOUT_MS)
+}
 
 test.each([
   ['a large response', '/large', 1],
-  ['pipelined lists of 1 MB', '/api/transactions', 40],
+  ['pipelined lists of 1 MB', '/api/transactions', 12],
 ])('%s that the client does not read is cut', async (_, path, count) => {
+  const ages = recordAges()
   const sockets = Array.from({ length: 5 }, () => send(path, count))
-  await vi.waitFor(async () => expect(await countConnections()).toBe(5))
-  await sleep(TIMEOUT_MS / 2)
-  expect(await countConnections()).toBe(5)
-  await vi.waitFor(async () => expect(await countConnections()).toBe(0), 10 * TIMEOUT_MS)
+  await expectCut(ages, 5)
   for (const socket of sockets) socket.destroy()
 })
 
 test('bytes that the client sends are no progress', async () => {
+  const ages = recordAges()
   const socket = send('/large')
   socket.write('GET /large HTTP/1.1\r\n')
   const timer = setInterval(() => socket.write('x: y\r\n'), TIMEOUT_MS / 10)
-  await sleep(0.9 * TIMEOUT_MS)
-  expect(await countConnections()).toBe(1)
-  await vi.waitFor(async () => expect(await countConnections()).toBe(0), 5 * TIMEOUT_MS)
+  await expectCut(ages, 1)
   clearInterval(timer)
   socket.destroy()
 })
@@ -93,7 +102,7 @@ test('a live stream, a slow response and an idle connection stay open', async ()
     received += chunk
   })
   await sleep(3 * TIMEOUT_MS)
-  expect(await countConnections()).toBe(3)
-  expect(received).toContain('done')
+  await vi.waitFor(() => expect(received).toContain('done'), 10 * TIMEOUT_MS)
+  expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false, false, false])
   for (const socket of sockets) socket.destroy()
 })
