@@ -18,6 +18,7 @@ import {
   TABLE_OWNERS,
   VERB_FOLDERS,
 } from '#lib/testing/house-rules.ts'
+import { readSides } from '#lib/testing/sides.ts'
 
 const NON_VERB_FILES =
   /^(schema|states|queries|people-queries|wire|owners|invitations|token-text|payment-url)\.ts$/
@@ -273,6 +274,15 @@ test('every table of the schema has an owner, and no exception is unused', () =>
     const [path = '', table = ''] = exception.split(' ')
     expect(readFileSync(path, 'utf8'), exception).toContain(table)
   }
+})
+
+test('every table declares its side in the schema', () => {
+  const undeclared = [...readSides()].filter(([, side]) => side === undefined)
+  expect(undeclared).toEqual([])
+  expect([...readSides().keys()].sort()).toEqual(Object.keys(TABLE_OWNERS).sort())
+  const model = 'model Bank {\n  id String @id\n  @@map("banks")\n}\n'
+  for (const comment of ['', '// side: money\n', '/// side: both\n', '/// side: other\n'])
+    expect(readSides(comment + model).get('banks'), comment).toBeUndefined()
 })
 
 test.each([
