@@ -8,6 +8,7 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
+  CHARGE,
   fundMerchant,
   makeMerchant,
   openCharge,
@@ -87,6 +88,23 @@ describe('a change of the member that commits after the check', () => {
     const path = `/transactions/${id}/refunds`
     expect(await sendDuring(setRole('viewer'), 'finance', ['POST', path, {}])).toBe(403)
     expect(await db().refund.count({ where: { accountId: merchant.id } })).toBe(0)
+  })
+
+  test('a demoted member approves nothing', async () => {
+    const owner = await addMember('owner')
+    const [, path, body] = withdrawal()
+    const made = await call(api.url, 'POST', path, { headers: owner.headers, body })
+    const approval: Request = ['POST', `/dashboard/withdrawals/${made.body.data.id}/approve`, {}]
+    expect(await sendDuring(setRole('viewer'), 'finance', approval)).toBe(403)
+    const where = { accountId: merchant.id, approvalDueAt: { not: null }, dueAt: null }
+    expect(await db().withdrawal.count({ where })).toBe(1)
+  })
+
+  test('a removed member opens no charge', async () => {
+    const where = { accountId: merchant.id }
+    const before = await db().charge.count({ where })
+    expect(await sendDuring(remove, 'finance', ['POST', '/transactions', CHARGE])).toBe(401)
+    expect(await db().charge.count({ where })).toBe(before)
   })
 
   const ENDPOINTS = '/dashboard/webhooks/endpoints'

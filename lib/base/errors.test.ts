@@ -4,6 +4,7 @@ import {
   isDatabaseUnavailable,
   isTrocoError,
   parseDatabaseError,
+  parseDatabaseRefusal,
   TrocoError,
 } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -95,6 +96,15 @@ describe('the information read from a database error', () => {
       expect(isDatabaseUnavailable(error)).toBe(false)
     }
   })
+})
+
+test('a refusal by the database is read from the pool and from the ORM, and no other message', async () => {
+  const refusing = Prisma.sql`SELECT troco_refuse('above_left', json_build_object('left', 5))`
+  for (const call of [pool().query(refusing.text), db().$queryRaw(refusing)])
+    expect(parseDatabaseRefusal(await catchError(call))).toEqual({
+      ...{ code: 'above_left', params: { left: 5 } },
+    })
+  expect(parseDatabaseRefusal(await catchError(db().$queryRaw`SELECT 1 / 0`))).toBeNull()
 })
 
 describe('the database counts as unavailable', () => {

@@ -76,17 +76,26 @@ interface DatabaseErrorInfo {
 /** The message and `detail` can contain whole rows with payers' documents: never log them. */
 export function parseDatabaseError(error: unknown): DatabaseErrorInfo {
   const info: DatabaseErrorInfo = { code: undefined, constraint: undefined, table: undefined }
-  let current: unknown = error
-  for (let depth = 0; depth < 6 && typeof current === 'object' && current !== null; depth++) {
-    const layer = current as Record<string, unknown>
+  for (const layer of layersOf(error)) {
     const adapterCode = ADAPTER_ERROR_CODES[nonEmptyString(layer.kind) ?? '']
     info.code =
       nonEmptyString(layer.originalCode) ?? nonEmptyString(layer.code) ?? adapterCode ?? info.code
     info.constraint = constraintOf(layer) ?? info.constraint
     info.table = nonEmptyString(layer.table) ?? info.table
-    current = layer.cause ?? readDriverError(layer)
   }
   return info
+}
+
+/** Returns the error and those inside it: the ORM wraps the adapter's error, which wraps the driver's. */
+function layersOf(error: unknown): Record<string, unknown>[] {
+  const layers: Record<string, unknown>[] = []
+  let current = error
+  while (layers.length < 6 && typeof current === 'object' && current !== null) {
+    const layer = current as Record<string, unknown>
+    layers.push(layer)
+    current = layer.cause ?? readDriverError(layer)
+  }
+  return layers
 }
 
 /**
@@ -96,8 +105,10 @@ export function parseDatabaseError(error: unknown): DatabaseErrorInfo {
 export function parseDatabaseRefusal(
   error: unknown,
 ): { code: string; params: Record<string, string | number> } | null {
-  if (parseDatabaseError(error).code !== 'TR422' || !(error instanceof Error)) return null
-  return JSON.parse(error.message)
+  if (parseDatabaseError(error).code !== 'TR422') return null
+  // Inside the ORM, only the adapter's error has the message of the server.
+  const texts = layersOf(error).map(layer => layer.originalMessage ?? layer.message)
+  return JSON.parse(String(texts.findLast(text => typeof text === 'string')))
 }
 
 export function isDatabaseUnavailable(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import { Prisma } from '#lib/base/db/client.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
 
 /** Formats a time column as UTC with microseconds, which a JavaScript Date would truncate. */
 export function utc(column: string, name = column.split('.').at(-1) ?? column): Prisma.Sql {
@@ -9,15 +9,29 @@ export function utcText(column: string): Prisma.Sql {
   return Prisma.raw(`to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`)
 }
 
-/** `proof` is SQL that returns the id, or fails the statement if the caller is invalid. */
-export type AccountRef = string | { id: string; proof: Prisma.Sql }
+/**
+ * `proof` is SQL that returns the id, or fails the statement if the caller is invalid. `lockMember` is
+ * the same for a member, as a statement of its own: members lie on another side than money.
+ */
+export type AccountRef =
+  | string
+  | { id: string; proof: Prisma.Sql }
+  | { id: string; lockMember: (tx: Tx) => Promise<void> }
 
 export function accountIdOf(account: AccountRef): string {
   return typeof account === 'string' ? account : account.id
 }
 
+export function memberLockOf(account: AccountRef): ((tx: Tx) => Promise<void>) | null {
+  return typeof account !== 'string' && 'lockMember' in account ? account.lockMember : null
+}
+
+function proofOf(account: AccountRef): Prisma.Sql | null {
+  return typeof account !== 'string' && 'proof' in account ? account.proof : null
+}
+
 export function accountSql(account: AccountRef): Prisma.Sql {
-  return typeof account === 'string' ? Prisma.sql`${account}::uuid` : account.proof
+  return proofOf(account) ?? Prisma.sql`${accountIdOf(account)}::uuid`
 }
 
 /**
@@ -26,9 +40,9 @@ export function accountSql(account: AccountRef): Prisma.Sql {
  */
 export function accountCondition(alias: string, account: AccountRef): Prisma.Sql {
   const row = Prisma.raw(alias)
-  return typeof account === 'string'
-    ? Prisma.sql`${row}.account_id = ${account}::uuid`
-    : Prisma.sql`${account.proof} IS NOT NULL AND ${row}.account_id = ${account.id}::uuid`
+  const proof = proofOf(account)
+  const isOfAccount = Prisma.sql`${row}.account_id = ${accountIdOf(account)}::uuid`
+  return proof ? Prisma.sql`${proof} IS NOT NULL AND ${isOfAccount}` : isOfAccount
 }
 
 /** Rows of older versions have only a sentence, in the column `text`; their code is `other`. */

@@ -1,12 +1,32 @@
 import type { QueryResult } from 'pg'
 import { BoundedQuery } from '#lib/base/db/bounded-query.ts'
-import { Prisma, pool, statementName } from '#lib/base/db/client.ts'
+import { Prisma, pool, statementName, type Tx } from '#lib/base/db/client.ts'
+import { type AccountRef, memberLockOf } from '#lib/base/db/columns.ts'
+import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
 
-/** Column `json` is JSON text. Skips the ORM, which would double the CPU time per statement. */
-export async function queryRows<Row>({ text, values }: Prisma.Sql): Promise<Row[]> {
-  const name = statementName(text)
-  const { rows } = await pool().query<{ json: string }>({ name, text, values })
+/**
+ * Column `json` is JSON text. Skips the ORM, which would double the CPU time per statement, unless
+ * the statement belongs to a transaction of the ORM.
+ */
+export async function queryRows<Row>(statement: Prisma.Sql, tx?: Tx): Promise<Row[]> {
+  const { text, values } = statement
+  const rows = tx
+    ? await tx.$queryRaw<{ json: string }[]>(statement)
+    : (await pool().query<{ json: string }>({ name: statementName(text), text, values })).rows
   return rows.map(({ json }) => JSON.parse(json))
+}
+
+/**
+ * Runs the statement of a verb, again after a conflict. For a member, locks the membership first, in
+ * the same transaction: a removal or change of the role takes effect before it or after it.
+ */
+export function writeRows<Row>(account: AccountRef, statement: Prisma.Sql): Promise<Row[]> {
+  const lockMember = memberLockOf(account)
+  if (!lockMember) return retryOnConflict(() => queryRows<Row>(statement))
+  return transaction(async tx => {
+    await lockMember(tx)
+    return queryRows<Row>(statement, tx)
+  })
 }
 
 /** Reads rows up to `bytesMax` bytes of JSON, but always the first. `isCut` if rows were omitted. */

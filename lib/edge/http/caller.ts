@@ -14,7 +14,7 @@ import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { isModeOpen } from '#lib/services/gateway/choose.ts'
-import { memberProof } from '#lib/services/people/membership.ts'
+import { memberLock } from '#lib/services/people/membership.ts'
 import {
   type AnyPermission,
   isForPagesOnly,
@@ -25,7 +25,7 @@ import {
 
 export interface CallingAccount {
   id: string
-  /** Account in SQL. With a proof, which the statement checks, for a remembered token or a write. */
+  /** Account in SQL: of a remembered token with a proof, of a member who writes with a lock. */
   ref: AccountRef
   name: string
   city: string
@@ -113,8 +113,8 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   const { name, city, expiresIn, status, role } = sessionAccount
   const isActive = status === 'active'
   const permissions = listPermissions(role)
-  const proof = memberProof({ accountId, userId: user.id }, role)
-  const ref = isWriteMethod(incoming.method) ? { id: accountId, proof } : accountId
+  const lockMember = memberLock({ accountId, userId: user.id }, role)
+  const ref = isWriteMethod(incoming.method) ? { id: accountId, lockMember } : accountId
   const account = { id: accountId, ref, name, city, expiresIn, isActive, role }
   const responsibleId = user.id
   return { kind: 'session', mode, permissions, account, user, responsibleId, key: null }

@@ -80,7 +80,7 @@ interface Details<Body, Query> {
    * a document: a replay would show it without a record.
    */
   idempotency?: IdempotencyRule
-  /** Allows a remembered caller: `handle`'s first statement must use `account.ref`, its proof. */
+  /** Allows a remembered caller: `handle`'s first statement about money must use `account.ref`. */
   allowsRememberedCaller?: boolean
   handle: (call: Call<Body, Query>) => Promise<unknown>
 }

@@ -1,7 +1,8 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { keepApprovalInForce, mailNewApprover } from '#lib/rooms/accounts/approval-rule.ts'
-import { APPROVER_ROLES, type Vouchers } from '#lib/services/people/approvers.ts'
+import type { Vouchers } from '#lib/rooms/accounts/vouchers.ts'
+import { APPROVER_ROLES } from '#lib/services/people/approvers.ts'
 
 interface NewMember {
   accountId: string

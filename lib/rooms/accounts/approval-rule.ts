@@ -1,19 +1,25 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
-import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import type { Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { cents } from '#lib/base/money.ts'
 import type { ApprovalRule } from '#lib/rooms/accounts/schema.ts'
 import { queueMailToRoles } from '#lib/services/mail/owners.ts'
-import { APPROVER_ROLES, inForceCondition, settlingSql } from '#lib/services/people/approvers.ts'
+import {
+  APPROVER_ROLES,
+  inForceSql,
+  listApprovers,
+  settlingSql,
+} from '#lib/services/people/approvers.ts'
 
 export async function readRule(
   tx: Tx,
   accountId: string,
 ): Promise<ApprovalRule & { isInForce: boolean }> {
+  const approvers = await listApprovers(accountId, tx)
   const [row] = await tx.$queryRaw<
     { new_keys: boolean; above: bigint | null; isInForce: boolean }[]
   >`SELECT a.approval_new_keys AS new_keys, a.approval_above AS above,
-      ${inForceCondition} AS "isInForce"
+      ${inForceSql(approvers)} AS "isInForce"
     FROM accounts a WHERE a.id = ${accountId}::uuid`
   if (!row) throw refuse('account_not_found')
   return { ...toRule(row), isInForce: row.isInForce }
@@ -53,10 +59,11 @@ export const toRule = ({ new_keys, above }: { new_keys: boolean; above: bigint |
  * approve, in its transaction: a role that is taken and given again then leaves no gap.
  */
 export async function keepApprovalInForce(tx: Tx, accountId: string): Promise<void> {
-  await tx.$executeRaw(Prisma.sql`
+  const approvers = await listApprovers(accountId, tx)
+  await tx.$executeRaw`
     UPDATE accounts a
     SET approval_kept_until = GREATEST(a.approval_kept_until, now() + ${settlingSql})
-    WHERE a.id = ${accountId}::uuid AND ${inForceCondition}`)
+    WHERE a.id = ${accountId}::uuid AND ${inForceSql(approvers)}`
 }
 
 /** Informs the members who may approve withdrawals about another one; does nothing for other roles. */

@@ -11,8 +11,8 @@ import {
   revokeInvitationsOf,
 } from '#lib/rooms/accounts/owners.ts'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
+import { findVouchers } from '#lib/rooms/accounts/vouchers.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
-import { findVouchers } from '#lib/services/people/approvers.ts'
 import { hasPermission } from '#lib/services/people/roles.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 

@@ -1,11 +1,12 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
-import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { deleteChange, readRule, storeRule, toRule } from '#lib/rooms/accounts/approval-rule.ts'
 import { lockMembers, requirePermission } from '#lib/rooms/accounts/owners.ts'
-import { approverSql, barredSql } from '#lib/services/people/approvers.ts'
+import { readVouchers } from '#lib/rooms/accounts/vouchers.ts'
+import { lockApprover } from '#lib/services/people/approvers.ts'
 
 type Member = { type: 'user'; id: string }
 
@@ -54,10 +55,7 @@ async function requireOtherPerson(
   { barred, isAdmin }: { barred: string[]; isAdmin: boolean },
 ): Promise<void> {
   if (!isAdmin) await requirePermission(tx, { accountId, userId: actor.id }, 'settings:write')
-  const statement = isAdmin
-    ? Prisma.sql`
-        SELECT ${barredSql(actor.id)} AS ids FROM accounts a WHERE a.id = ${accountId}::uuid`
-    : approverSql(accountId, actor.id)
-  const [person] = await tx.$queryRaw<{ ids: string[] }[]>(statement)
-  if (!person || person.ids.some(id => barred.includes(id))) throw refuse('approval_by_other')
+  const mayConfirm = isAdmin || (await lockApprover(tx, accountId, actor.id))
+  const ids = (await readVouchers(tx, accountId, [actor.id])).get(actor.id) ?? []
+  if (!mayConfirm || ids.some(id => barred.includes(id))) throw refuse('approval_by_other')
 }

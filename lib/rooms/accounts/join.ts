@@ -8,7 +8,7 @@ import { acceptInvitation, findBySecret, invitationEnded } from '#lib/rooms/acco
 import { openAccountFor, requireSignUpAllowed } from '#lib/rooms/accounts/open.ts'
 import { lockMembers } from '#lib/rooms/accounts/owners.ts'
 import type { Account, NewcomerRequest } from '#lib/rooms/accounts/schema.ts'
-import { findVouchers } from '#lib/services/people/approvers.ts'
+import { findVouchers } from '#lib/rooms/accounts/vouchers.ts'
 import { requireGoodPassword } from '#lib/services/people/common-passwords.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
 import { proveEmail } from '#lib/services/people/prove-email.ts'

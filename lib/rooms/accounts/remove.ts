@@ -10,8 +10,8 @@ import {
   requirePermission,
   revokeInvitationsOf,
 } from '#lib/rooms/accounts/owners.ts'
+import { readVouchers } from '#lib/rooms/accounts/vouchers.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
-import { vouchersSql } from '#lib/services/people/approvers.ts'
 import { hasPermission, type Role } from '#lib/services/people/roles.ts'
 import { endSessionsOf } from '#lib/services/people/sessions.ts'
 
@@ -65,10 +65,9 @@ async function removeMembership(tx: Tx, accountId: string, userId: string) {
 
 /** Records who answers for the member: approvals of what their tokens request depend on it. */
 async function recordVouchers(tx: Tx, accountId: string, userId: string): Promise<void> {
+  const vouchers = (await readVouchers(tx, accountId, [userId])).get(userId)
   await tx.$executeRaw`
     INSERT INTO former_members (account_id, user_id, vouchers)
-    SELECT m.account_id, m.user_id, ${vouchersSql}
-    FROM memberships m JOIN accounts a ON a.id = m.account_id
-    WHERE m.account_id = ${accountId}::uuid AND m.user_id = ${userId}::uuid
+    VALUES (${accountId}::uuid, ${userId}::uuid, ${vouchers}::uuid[])
     ON CONFLICT (account_id, user_id) DO UPDATE SET vouchers = EXCLUDED.vouchers, left_at = now()`
 }

@@ -6,7 +6,7 @@ import { deleteChange, readRule, storeRule, toAudit } from '#lib/rooms/accounts/
 import { lockMembers, requirePermission } from '#lib/rooms/accounts/owners.ts'
 import type { ApprovalRule } from '#lib/rooms/accounts/schema.ts'
 import { queueMailToOwners } from '#lib/services/mail/owners.ts'
-import { barredSql } from '#lib/services/people/approvers.ts'
+import { barredSql, readVouched } from '#lib/services/people/approvers.ts'
 
 /** Time in which a second owner or an admin may confirm a weaker rule. */
 const CHANGE_HOURS = 24
@@ -48,16 +48,17 @@ async function addChange(
   actor: Member,
 ): Promise<void> {
   const { new_keys, above } = rule
+  const [requester] = await readVouched(accountId, [actor.id], tx)
   await tx.$executeRaw`
     INSERT INTO approval_changes (account_id, id, new_keys, above, requested_by, barred, expires_at)
     SELECT a.id, ${newId()}::uuid, ${new_keys}, ${above}::bigint, ${actor.id}::uuid,
-      ${barredSql(actor.id)}, now() + ${CHANGE_HOURS} * interval '1 hour'
+      ${barredSql(requester)}, now() + ${CHANGE_HOURS} * interval '1 hour'
     FROM accounts a WHERE a.id = ${accountId}::uuid`
   const action = 'account.approval_change_requested'
   await recordAudit(tx, { actor, action, accountId, after: toAudit(rule) })
-  const { name: requester } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })
+  const { name } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })
   const path = '/live/settings'
   await queueMailToOwners(tx, accountId, account => ({
-    ...{ kind: 'approvalChange', account, requester, path },
+    ...{ kind: 'approvalChange', account, requester: name, path },
   }))
 }

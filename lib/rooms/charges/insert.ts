@@ -1,9 +1,8 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
 import { type IdempotentRequest, storeKeySql } from '#lib/base/db/idempotency.ts'
-import { queryRows } from '#lib/base/db/rows.ts'
+import { writeRows } from '#lib/base/db/rows.ts'
 import { joinCtes } from '#lib/base/db/statement.ts'
-import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { invalidInput, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents, formatReais } from '#lib/base/money.ts'
@@ -54,7 +53,7 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
   const statement = keySql
     ? Prisma.sql`WITH ${joinCtes({ kept: keySql, made: insert })} SELECT 'null' AS json`
     : insert
-  await retryOnConflict(() => queryRows(statement)).catch(refuseDuplicateReference)
+  await writeRows(charge.account, statement).catch(refuseDuplicateReference)
 }
 
 /** A separate query is acceptable: only live mode has limits, and a bank call follows anyway. */

@@ -1,6 +1,13 @@
-import { db, Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { barredSql, inForceCondition } from '#lib/services/people/approvers.ts'
+import {
+  type Approver,
+  barredSql,
+  inForceSql,
+  listApprovers,
+  readVouched,
+  type VouchedUser,
+} from '#lib/services/people/approvers.ts'
 
 /** Time in which a second member may approve; afterwards the withdrawal is rejected. */
 const APPROVAL_HOURS = 24
@@ -10,18 +17,40 @@ export const approvalColumns = Prisma.raw('approval_reason, approval_due_at, app
 interface Request {
   amount: number
   dictKey: string
-  requestedBy?: string | null
+}
+
+/** The members whom the decision about a new withdrawal depends on. */
+export interface Deciders {
+  approvers: Approver[]
+  /** Undefined: a token of the operator. */
+  requester: VouchedUser | undefined
 }
 
 /**
- * Selects `approvalColumns` of a new withdrawal, null if it needs no approval. The rule and the members
- * are those of the statement's snapshot. The key is looked up before the members, and neither without
- * a rule.
+ * Reads the members before the statement of `approvalSql`. One who joins in between does not count
+ * yet; one who leaves has kept the rule in force by then, which that statement sees.
+ */
+export async function readDeciders(
+  accountId: string,
+  requestedBy: string | null | undefined,
+  tx?: Tx,
+): Promise<Deciders> {
+  const approvers = await listApprovers(accountId, tx)
+  const requester = approvers.find(({ id }) => id === requestedBy)
+  if (requester || !requestedBy) return { approvers, requester }
+  const [vouched] = await readVouched(accountId, [requestedBy], tx)
+  return { approvers, requester: vouched }
+}
+
+/**
+ * Selects `approvalColumns` of a new withdrawal, null if it needs no approval. The rule is that of the
+ * statement's snapshot. The key is looked up before the members count, and neither without a rule.
  */
 export function approvalSql(
   accountId: string,
   mode: Mode,
-  { amount, dictKey, requestedBy }: Request,
+  { amount, dictKey }: Request,
+  { approvers, requester }: Deciders,
 ): Prisma.Sql {
   const isAbove = Prisma.sql`${amount}::bigint > a.approval_above`
   const isKnown = Prisma.sql`
@@ -33,10 +62,10 @@ export function approvalSql(
       CASE WHEN r.reason IS NOT NULL THEN now() + ${APPROVAL_HOURS} * interval '1 hour' END
         AS approval_due_at,
       CASE WHEN r.reason IS NOT NULL THEN (
-        SELECT ${barredSql(requestedBy ?? null)} ${accountRow}) END AS approval_barred
+        SELECT ${barredSql(requester)} ${accountRow}) END AS approval_barred
     FROM (SELECT (
       SELECT CASE WHEN ${isAbove} OR (a.approval_new_keys AND NOT ${isKnown}) THEN
-        CASE WHEN ${inForceCondition} THEN
+        CASE WHEN ${inForceSql(approvers)} THEN
           CASE WHEN ${isAbove} THEN 'amount' ELSE 'new_key' END END END
       ${accountRow}) AS reason OFFSET 0) r`
 }

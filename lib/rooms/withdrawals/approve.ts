@@ -2,14 +2,19 @@ import { recordAction } from '#lib/base/audit/record.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { joinCtes } from '#lib/base/db/statement.ts'
-import { retryOnConflict } from '#lib/base/db/transaction.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { findWithdrawal, withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { approverSql } from '#lib/services/people/approvers.ts'
+import {
+  type Approver,
+  lockApprover,
+  vouchedRows,
+  vouchersSql,
+} from '#lib/services/people/approvers.ts'
 
 export interface Decision {
   accountId: string
@@ -21,29 +26,38 @@ export interface Decision {
 
 /**
  * Releases a waiting withdrawal to the worker, in one statement with the audit record: of concurrent
- * decisions and the expiry, one takes effect. Approving an approved withdrawal again changes nothing.
+ * decisions and the expiry, one takes effect. The approver's role is locked before and until commit.
+ * Approving an approved withdrawal again changes nothing.
  */
 export async function approveRequest(decision: Decision): Promise<WithdrawalRow> {
-  const { accountId, mode, id, by } = decision
+  const { accountId, id, by } = decision
   if (!isUuid(id)) throw refuse('withdrawal_not_found')
+  const row = await transaction(async tx => {
+    const approver = await lockApprover(tx, accountId, by)
+    const statement = approver && releaseSql(decision, approver)
+    const [released] = statement ? await queryRows<WithdrawalRow>(statement, tx) : []
+    return released
+  })
+  if (!row) return explainUnchanged(decision)
+  wake('withdrawals')
+  return row
+}
+
+function releaseSql({ accountId, mode, id, by }: Decision, approver: Approver): Prisma.Sql {
   const noted = recordAction({ action: 'withdrawal.approved', by }, 'released')
-  const statement = Prisma.sql`
+  return Prisma.sql`
     WITH ${joinCtes({
-      approver: approverSql(accountId, by),
       released: Prisma.sql`
         UPDATE withdrawals w SET approval_due_at = NULL, approval_by = ${by}::uuid,
           approval_at = now(), due_at = now(), updated_at = now()
-        FROM approver p
+        FROM accounts a CROSS JOIN ${vouchedRows([approver])}
         WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode} AND w.id = ${id}::uuid
-          AND w.status = 'pending' AND w.approval_due_at > now() AND NOT w.approval_barred && p.ids
+          AND a.id = w.account_id AND w.status = 'pending' AND w.approval_due_at > now()
+          AND NOT w.approval_barred && ${vouchersSql}
         RETURNING w.*`,
       noted,
     })}
     SELECT ${withdrawalAsJson}::text AS json FROM released w`
-  const [row] = await retryOnConflict(() => queryRows<WithdrawalRow>(statement))
-  if (!row) return explainUnchanged(decision)
-  wake('withdrawals')
-  return row
 }
 
 /** Returns the withdrawal if a member has approved it already; else refuses with the reason. */

@@ -1,4 +1,11 @@
 -- a withdrawal, for a program
+SELECT (SELECT row_to_json(r) FROM (SELECT m.user_id AS id, m.role, u.email, u.locale,
+    ARRAY[m.user_id, COALESCE(m.role_by, m.user_id)] || m.role_via AS ids,
+    COALESCE(m.role_at, m.created_at)::text AS since) r)::text AS json
+FROM memberships m
+JOIN users u ON u.id = m.user_id
+WHERE m.account_id = $1::uuid AND m.role IN ('owner', 'finance') AND u.disabled_at IS NULL;
+
 WITH made AS (
   INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key,
       webhook_url, webhook_host, external_id, requested_by, approval_reason, approval_due_at,
@@ -7,36 +14,32 @@ WITH made AS (
       CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE($12::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
       WHEN r.reason IS NOT NULL THEN now() + $13 * interval '1 hour' END AS approval_due_at,
-      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(COALESCE((SELECT CASE
-      WHEN COALESCE(m.role_at, m.created_at) > GREATEST(now() - interval '24 hours',
-      a.created_at + interval '24 hours') THEN ARRAY[m.user_id,
-      COALESCE(m.role_by, m.user_id)] || m.role_via ELSE ARRAY[m.user_id] END
-      FROM memberships m WHERE m.account_id = a.id AND m.user_id = $14::uuid),
-      (SELECT f.vouchers FROM former_members f WHERE f.account_id = a.id
-      AND f.user_id = $15::uuid), ARRAY[$16::uuid]), NULL)
-      FROM accounts a WHERE a.id = $17::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $18::bigint > a.approval_above
+      CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT CASE
+      WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
+      a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END
+      FROM jsonb_to_recordset($14::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
+      '{}') FROM accounts a WHERE a.id = $15::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $16::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $19 AND k.dict_key = $20
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $17 AND k.dict_key = $18
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
-      WHEN COALESCE(m.role_at, m.created_at) > GREATEST(now() - interval '24 hours',
-      a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id)
-      ELSE m.user_id END) FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id =
-      a.id AND m.role IN ('owner', 'finance') AND u.disabled_at IS NULL)) THEN CASE
-      WHEN $21::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
-      FROM accounts a WHERE a.id = $22::uuid) AS reason OFFSET 0) r) n
+      WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
+      a.created_at + interval '24 hours'), true) THEN m.ids[2] ELSE m.id END)
+      FROM jsonb_to_recordset($19::jsonb) AS m (id uuid, ids uuid[],
+      since timestamptz))) THEN CASE WHEN $20::bigint > a.approval_above THEN 'amount'
+      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $21::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $23::uuid, s.account_id, 'system', $24::uuid, $25, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $26, $27
+  SELECT $22::uuid, s.account_id, 'system', $23::uuid, $24, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $25, $26
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $28::timestamptz AS booked_at
+  SELECT w.account_id, w.mode, w.id, w.amount, $27::timestamptz AS booked_at
   FROM made w
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
@@ -48,11 +51,11 @@ WITH made AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $29 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $28 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($30, $31)
+  WHERE l.ledger IN ($29, $30)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -65,12 +68,12 @@ WITH made AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $32, id, mode, $33, $34, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $31, id, mode, $32, $33, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $35, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $34, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
@@ -85,6 +88,16 @@ SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status
 FROM made w;
 
 -- a withdrawal, for a member, with an Idempotency-Key
+SELECT COALESCE((SELECT m.account_id FROM memberships m WHERE m.account_id = $1::uuid
+    AND m.user_id = $2::uuid AND m.role = $3 FOR SHARE), troco_refuse_caller());
+
+SELECT (SELECT row_to_json(r) FROM (SELECT m.user_id AS id, m.role, u.email, u.locale,
+    ARRAY[m.user_id, COALESCE(m.role_by, m.user_id)] || m.role_via AS ids,
+    COALESCE(m.role_at, m.created_at)::text AS since) r)::text AS json
+FROM memberships m
+JOIN users u ON u.id = m.user_id
+WHERE m.account_id = $1::uuid AND m.role IN ('owner', 'finance') AND u.disabled_at IS NULL;
+
 WITH kept AS (
   INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
       locked_until, expires_at)
@@ -93,48 +106,42 @@ WITH kept AS (
   INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key,
       webhook_url, webhook_host, external_id, requested_by, approval_reason, approval_due_at,
       approval_barred, due_at, created_at)
-  SELECT (SELECT COALESCE((SELECT m.account_id FROM memberships m WHERE m.account_id = $8::uuid
-      AND m.user_id = $9::uuid AND m.role = $10 FOR SHARE), troco_refuse_caller())), $11::uuid,
-      $12, 'pending', $13::bigint, $14, $15, $16, $17, $18, $19, $20::uuid, n.*, CASE
-      WHEN n.approval_reason IS NULL THEN now() END, COALESCE($21::timestamptz, now())
+  SELECT $8::uuid, $9::uuid, $10, 'pending', $11::bigint, $12, $13, $14, $15, $16, $17, $18::uuid,
+      n.*, CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE($19::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
-      WHEN r.reason IS NOT NULL THEN now() + $22 * interval '1 hour' END AS approval_due_at,
-      CASE WHEN r.reason IS NOT NULL THEN (SELECT array_remove(COALESCE((SELECT CASE
-      WHEN COALESCE(m.role_at, m.created_at) > GREATEST(now() - interval '24 hours',
-      a.created_at + interval '24 hours') THEN ARRAY[m.user_id,
-      COALESCE(m.role_by, m.user_id)] || m.role_via ELSE ARRAY[m.user_id] END
-      FROM memberships m WHERE m.account_id = a.id AND m.user_id = $23::uuid),
-      (SELECT f.vouchers FROM former_members f WHERE f.account_id = a.id
-      AND f.user_id = $24::uuid), ARRAY[$25::uuid]), NULL)
-      FROM accounts a WHERE a.id = $26::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $27::bigint > a.approval_above
+      WHEN r.reason IS NOT NULL THEN now() + $20 * interval '1 hour' END AS approval_due_at,
+      CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT CASE
+      WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
+      a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END
+      FROM jsonb_to_recordset($21::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
+      '{}') FROM accounts a WHERE a.id = $22::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $23::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $28 AND k.dict_key = $29
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $24 AND k.dict_key = $25
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
-      WHEN COALESCE(m.role_at, m.created_at) > GREATEST(now() - interval '24 hours',
-      a.created_at + interval '24 hours') THEN COALESCE(m.role_by, m.user_id)
-      ELSE m.user_id END) FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id =
-      a.id AND m.role IN ('owner', 'finance') AND u.disabled_at IS NULL)) THEN CASE
-      WHEN $30::bigint > a.approval_above THEN 'amount' ELSE 'new_key' END END END
-      FROM accounts a WHERE a.id = $31::uuid) AS reason OFFSET 0) r) n
+      WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
+      a.created_at + interval '24 hours'), true) THEN m.ids[2] ELSE m.id END)
+      FROM jsonb_to_recordset($26::jsonb) AS m (id uuid, ids uuid[],
+      since timestamptz))) THEN CASE WHEN $27::bigint > a.approval_above THEN 'amount'
+      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $28::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $32::uuid, s.account_id, 'user', $33::uuid, $34, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $35, $36
+  SELECT $29::uuid, s.account_id, 'user', $30::uuid, $31, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $32, $33
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $37::timestamptz AS booked_at
+  SELECT w.account_id, w.mode, w.id, w.amount, $34::timestamptz AS booked_at
   FROM made w
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $38::uuid, s.account_id, 'user', $39::uuid, $40, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $41, $42
+  SELECT $35::uuid, s.account_id, 'user', $36::uuid, $37, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $38, $39
   FROM source s
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
@@ -146,11 +153,11 @@ WITH kept AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $43 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $40 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($44, $45)
+  WHERE l.ledger IN ($41, $42)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -163,12 +170,12 @@ WITH kept AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $46, id, mode, $47, $48, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $43, id, mode, $44, $45, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $49, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $46, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)

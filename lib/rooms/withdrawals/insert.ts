@@ -1,6 +1,6 @@
 import { recordAction } from '#lib/base/audit/record.ts'
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
-import { type AccountRef, accountIdOf, accountSql } from '#lib/base/db/columns.ts'
+import { type AccountRef, accountIdOf, accountSql, memberLockOf } from '#lib/base/db/columns.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
@@ -9,7 +9,12 @@ import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { approvalColumns, approvalSql } from '#lib/rooms/withdrawals/approval.ts'
+import {
+  approvalColumns,
+  approvalSql,
+  type Deciders,
+  readDeciders,
+} from '#lib/rooms/withdrawals/approval.ts'
 import { requireWithinLimits } from '#lib/rooms/withdrawals/limit.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalOrder, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
@@ -19,7 +24,8 @@ import { hostOf } from '#lib/services/webhooks/target.ts'
 
 /**
  * Inserts the withdrawal and holds its amount in one statement: a crash or an insufficient balance
- * never leaves only one of them. The statement also decides whether it waits for a second member.
+ * never leaves only one of them. The statement also decides whether it waits for a second member, of
+ * those who were read just before.
  * Live mode also enforces the account's limits.
  */
 export async function insertWithdrawal(
@@ -28,16 +34,22 @@ export async function insertWithdrawal(
   order: WithdrawalOrder,
   once?: IdempotentRequest,
 ): Promise<WithdrawalRow> {
-  const statement = insertSql(account, mode, order, once)
-  const insert = async (tx: Tx) => {
-    const rows = await tx.$queryRaw<{ json: string }[]>(statement)
-    await requireWithinLimits(tx, accountIdOf(account), order)
-    return rows.map(({ json }) => JSON.parse(json) as WithdrawalRow)
+  const accountId = accountIdOf(account)
+  const lockMember = memberLockOf(account)
+  const insert = async (tx?: Tx) => {
+    const deciders = await readDeciders(accountId, order.requestedBy, tx)
+    return queryRows<WithdrawalRow>(insertSql(account, mode, order, { deciders, once }), tx)
+  }
+  const insertInTransaction = async (tx: Tx) => {
+    await lockMember?.(tx)
+    const rows = await insert(tx)
+    if (mode === 'live') await requireWithinLimits(tx, accountId, order)
+    return rows
   }
   const written =
-    mode === 'live'
-      ? transaction(insert)
-      : retryOnConflict(() => queryRows<WithdrawalRow>(statement))
+    mode === 'live' || lockMember
+      ? transaction(insertInTransaction)
+      : retryOnConflict(() => insert())
   const [row] = await written.catch(refuseDuplicateReference)
   if (!row) throw new Invariant('the statement that inserts a withdrawal returned no row')
   return row
@@ -47,7 +59,7 @@ function insertSql(
   account: AccountRef,
   mode: Mode,
   order: WithdrawalOrder,
-  once: IdempotentRequest | undefined,
+  { deciders, once }: { deciders: Deciders; once: IdempotentRequest | undefined },
 ): Prisma.Sql {
   const accountId = accountIdOf(account)
   const id = once?.id ?? newRoutableId(accountId)
@@ -63,7 +75,7 @@ function insertSql(
           ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.webhookUrl ?? null},
           ${hostOf(order.webhookUrl)}, ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid,
           n.*, CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE(${bookedAt}, now())
-        FROM (${approvalSql(accountId, mode, order)}) n
+        FROM (${approvalSql(accountIdOf(account), mode, order, deciders)}) n
         RETURNING *`,
       waiting_noted: recordAction(
         { action: 'withdrawal.approval_requested', by: order.by, orSystem: true },

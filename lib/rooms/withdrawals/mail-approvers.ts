@@ -1,9 +1,10 @@
-import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { readPeople } from '#lib/base/audit/people.ts'
+import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { cents, formatReais } from '#lib/base/money.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import type { Message, Recipient } from '#lib/services/mail/write.ts'
-import { approverCondition, vouchersSql } from '#lib/services/people/approvers.ts'
+import { listApprovers, vouchedRows, vouchersSql } from '#lib/services/people/approvers.ts'
 
 const BATCH_MAX = 500
 
@@ -17,7 +18,7 @@ interface WaitingGroup {
   amount: bigint
   ends: Date
   /** Null: a token of the operator. */
-  requester: string | null
+  requestedBy: string | null
 }
 
 /**
@@ -26,10 +27,16 @@ interface WaitingGroup {
  */
 export function mailApprovers(): Promise<number> {
   return transaction(async tx => {
+    const groups = await claimUnannounced(tx)
+    const findPerson = await readPeople(
+      groups.map(({ accountId, requestedBy }) => [accountId, requestedBy]),
+      tx,
+    )
     let mails = 0
-    for (const group of await claimUnannounced(tx)) {
+    for (const group of groups) {
+      const requester = findPerson(group.accountId, group.requestedBy)?.name ?? null
       for (const to of await findApprovers(tx, group)) {
-        await queueMail(tx, to, writeMessage(group, to.locale ?? 'pt-BR'))
+        await queueMail(tx, to, writeMessage({ ...group, requester }, to.locale ?? 'pt-BR'))
         mails += 1
       }
     }
@@ -48,22 +55,23 @@ function claimUnannounced(tx: Tx): Promise<WaitingGroup[]> {
       RETURNING account_id, mode, id, amount, approval_due_at, requested_by)
     SELECT DISTINCT ON (n.account_id, n.mode) n.account_id AS "accountId", n.mode, a.name AS account,
       (count(*) OVER (PARTITION BY n.account_id, n.mode))::int AS count, n.id, n.amount,
-      n.approval_due_at AS ends, u.name AS requester
-    FROM announced n JOIN accounts a ON a.id = n.account_id LEFT JOIN users u ON u.id = n.requested_by
+      n.approval_due_at AS ends, n.requested_by AS "requestedBy"
+    FROM announced n JOIN accounts a ON a.id = n.account_id
     ORDER BY n.account_id, n.mode, n.approval_due_at`
 }
 
 /** Members who may approve the withdrawal of the group. */
-function findApprovers(tx: Tx, { accountId, id }: WaitingGroup): Promise<Recipient[]> {
-  return tx.$queryRaw(Prisma.sql`
-    SELECT u.email, u.locale
-    FROM withdrawals w JOIN accounts a ON a.id = w.account_id
-      JOIN memberships m ON m.account_id = a.id JOIN users u ON u.id = m.user_id
-    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid AND ${approverCondition}
-      AND NOT w.approval_barred && ${vouchersSql}`)
+async function findApprovers(tx: Tx, { accountId, id }: WaitingGroup): Promise<Recipient[]> {
+  const approvers = await listApprovers(accountId, tx)
+  const allowed = await tx.$queryRaw<{ id: string }[]>`
+    SELECT m.id FROM withdrawals w JOIN accounts a ON a.id = w.account_id
+      CROSS JOIN ${vouchedRows(approvers)}
+    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
+      AND NOT w.approval_barred && ${vouchersSql}`
+  return approvers.filter(approver => allowed.some(one => one.id === approver.id))
 }
 
-function writeMessage(group: WaitingGroup, locale: string): Message {
+function writeMessage(group: WaitingGroup & { requester: string | null }, locale: string): Message {
   const { account, count, mode, id, ends } = group
   const path = `/${mode}/withdrawals`
   if (count > 1) return { kind: 'withdrawalsWaiting', account, count: String(count), ends, path }

@@ -1,4 +1,4 @@
-import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import type { Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { type AnyPermission, hasPermission, type Role } from '#lib/services/people/roles.ts'
 
@@ -8,15 +8,18 @@ interface Member {
 }
 
 /**
- * Returns SQL that yields the account's id, or fails the statement with TR401 if the user no longer
- * has the role (prisma/functions/troco_refuse_caller.sql). Locks the member until commit: a
- * concurrent removal or change of the role takes effect before the statement or after it.
+ * Returns a function that locks the member until commit, or fails with TR401 if the user no longer
+ * has the role (prisma/functions/troco_refuse_caller.sql). The first statement of a transaction: a
+ * concurrent removal or change of the role takes effect before what follows or after it.
  */
-export function memberProof({ accountId, userId }: Member, role: Role): Prisma.Sql {
-  return Prisma.sql`(SELECT COALESCE((
-    SELECT m.account_id FROM memberships m
-    WHERE m.account_id = ${accountId}::uuid AND m.user_id = ${userId}::uuid AND m.role = ${role}
-    FOR SHARE), troco_refuse_caller()))`
+export function memberLock({ accountId, userId }: Member, role: Role): (tx: Tx) => Promise<void> {
+  return async tx => {
+    await tx.$queryRaw`
+      SELECT COALESCE((
+        SELECT m.account_id FROM memberships m
+        WHERE m.account_id = ${accountId}::uuid AND m.user_id = ${userId}::uuid AND m.role = ${role}
+        FOR SHARE), troco_refuse_caller())`
+  }
 }
 
 /**

@@ -1,36 +1,54 @@
 import * as z from 'zod'
+import { readPeople } from '#lib/base/audit/people.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { instant } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { approverCondition, inForceCondition, vouchersSql } from '#lib/services/people/approvers.ts'
+import {
+  inForceSql,
+  listApprovers,
+  vouchedRows,
+  vouchersSql,
+} from '#lib/services/people/approvers.ts'
 import type { ApprovalSettings } from '#lib/views/dashboard/schema.ts'
+
+interface StoredSettings extends Omit<ApprovalSettings, 'approvers' | 'change'> {
+  change: (Omit<StoredChange, 'requester'> & { requested_by: string }) | null
+}
+type StoredChange = NonNullable<ApprovalSettings['change']>
 
 /** Returns the account's rule, whether it is in force, and the change that waits. */
 export async function readApprovalSettings(
   accountId: string,
   userId: string,
 ): Promise<ApprovalSettings> {
+  if (!isUuid(accountId)) throw refuse('account_not_found')
+  const approvers = await listApprovers(accountId)
+  const user = approvers.filter(({ id, role }) => id === userId && role === 'owner')
   const change = asJson(Prisma.sql`
-    c.id, c.new_keys, c.above, (SELECT u.name FROM users u WHERE u.id = c.requested_by) AS requester,
-    ${utcText('c.expires_at')} AS expires_at,
-    EXISTS (SELECT FROM memberships m JOIN users u ON u.id = m.user_id
-      WHERE m.account_id = a.id AND m.user_id = ${userId}::uuid AND m.role = 'owner'
-        AND ${approverCondition} AND NOT c.barred && ${vouchersSql}) AS can_confirm`)
+    c.id, c.new_keys, c.above, c.requested_by, ${utcText('c.expires_at')} AS expires_at,
+    EXISTS (SELECT FROM ${vouchedRows(user)} WHERE NOT c.barred && ${vouchersSql}) AS can_confirm`)
   const columns = Prisma.sql`
-    a.approval_new_keys AS new_keys, a.approval_above AS above, ${inForceCondition} AS is_in_force,
-    (SELECT count(*)::int FROM memberships m JOIN users u ON u.id = m.user_id
-      WHERE m.account_id = a.id AND ${approverCondition}) AS approvers,
+    a.approval_new_keys AS new_keys, a.approval_above AS above,
+    ${inForceSql(approvers)} AS is_in_force,
     (SELECT ${change} FROM approval_changes c
       WHERE c.account_id = a.id AND c.expires_at > now()) AS change`
-  const [found] = isUuid(accountId)
-    ? await queryRows<ApprovalSettings>(Prisma.sql`
-        SELECT ${asJson(columns)}::text AS json FROM accounts a WHERE a.id = ${accountId}::uuid`)
-    : []
+  const [found] = await queryRows<StoredSettings>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM accounts a WHERE a.id = ${accountId}::uuid`)
   if (!found) throw refuse('account_not_found')
-  return found
+  return { ...found, approvers: approvers.length, change: await nameRequester(accountId, found) }
+}
+
+async function nameRequester(
+  accountId: string,
+  { change }: StoredSettings,
+): Promise<StoredChange | null> {
+  if (!change) return null
+  const { requested_by, ...rest } = change
+  const findPerson = await readPeople([[accountId, requested_by]])
+  return { ...rest, requester: findPerson(accountId, requested_by)?.name ?? '' }
 }
 
 export const ApprovalSettingsRead = z.object({

@@ -1,39 +1,48 @@
 import * as z from 'zod'
+import { readPeople } from '#lib/base/audit/people.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { instant } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
-import { approverCondition, vouchersSql } from '#lib/services/people/approvers.ts'
+import {
+  type Approver,
+  findApprover,
+  vouchedRows,
+  vouchersSql,
+} from '#lib/services/people/approvers.ts'
 import { APPROVAL_REASONS, type WaitingWithdrawal } from '#lib/views/dashboard/schema.ts'
 
 /** Maximum waiting withdrawals shown; further ones follow when these are decided. */
 const SHOWN_MAX = 100
 
-/** Whether the user may approve withdrawal `w` of account `a`. */
-export function canApproveSql(userId: string): Prisma.Sql {
+/** Whether the approver, if the user is one, may approve withdrawal `w` of account `a`. */
+export function canApproveSql(approver: Approver | undefined): Prisma.Sql {
   return Prisma.sql`
-    EXISTS (SELECT FROM memberships m JOIN users u ON u.id = m.user_id
-      WHERE m.account_id = a.id AND m.user_id = ${userId}::uuid AND ${approverCondition}
-        AND NOT w.approval_barred && ${vouchersSql})`
+    EXISTS (SELECT FROM ${vouchedRows(approver ? [approver] : [])}
+      WHERE NOT w.approval_barred && ${vouchersSql})`
 }
 
 /** Returns the withdrawals that wait for approval, those that expire first in front. */
-export function listWaiting(
+export async function listWaiting(
   accountId: string,
   mode: Mode,
   userId: string,
 ): Promise<WaitingWithdrawal[]> {
   const columns = Prisma.sql`
-    w.id, w.amount, w.pix_key_type, w.dict_key, w.approval_reason AS reason,
-    (SELECT u.name FROM users u WHERE u.id = w.requested_by) AS requester,
+    w.id, w.amount, w.pix_key_type, w.dict_key, w.approval_reason AS reason, w.requested_by,
     ${utcText('w.created_at')} AS created_at, ${utcText('w.approval_due_at')} AS expires_at,
-    ${canApproveSql(userId)} AS can_approve`
-  return queryRows<WaitingWithdrawal>(Prisma.sql`
+    ${canApproveSql(await findApprover(accountId, userId))} AS can_approve`
+  const rows = await queryRows<WaitingWithdrawal & { requested_by: string | null }>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM withdrawals w JOIN accounts a ON a.id = w.account_id
     WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode} AND w.approval_due_at IS NOT NULL
     ORDER BY w.id LIMIT ${SHOWN_MAX}`)
+  const findPerson = await readPeople(rows.map(row => [accountId, row.requested_by]))
+  return rows.map(({ requested_by, ...row }) => ({
+    ...row,
+    requester: findPerson(accountId, requested_by)?.name ?? null,
+  }))
 }
 
 const waiting: z.ZodType<WaitingWithdrawal> = z.object({

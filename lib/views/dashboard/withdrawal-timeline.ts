@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { readPeople } from '#lib/base/audit/people.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { reasonColumns, utc, utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
@@ -9,6 +10,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import { type Approver, findApprover } from '#lib/services/people/approvers.ts'
 import { canApproveSql } from '#lib/views/dashboard/approvals.ts'
 import { attemptColumns, attemptStep, rejectionFields } from '#lib/views/dashboard/attempt-step.ts'
 import {
@@ -46,8 +48,11 @@ export async function readWithdrawalTimeline(
   idOrReference: string,
   userId: string,
 ): Promise<WithdrawalTimelineData> {
-  const row = await findWithdrawal(accountId, mode, idOrReference)
-  const history = row && (await readHistory(accountId, row.id, userId))
+  const [row, approver] = await Promise.all([
+    findWithdrawal(accountId, mode, idOrReference),
+    findApprover(accountId, userId),
+  ])
+  const history = row && (await readHistory(accountId, row.id, approver))
   if (!history) throw refuse('withdrawal_not_found')
   return {
     withdrawal: withdrawalToWire(row),
@@ -109,7 +114,7 @@ function mergeRepeatedCalls(calls: WithdrawalHistory['calls']): Call[] {
 async function readHistory(
   accountId: string,
   id: string,
-  userId: string,
+  approver: Approver | undefined,
 ): Promise<WithdrawalHistory | null> {
   const subjectCondition = Prisma.sql`account_id = ${accountId}::uuid AND subject_id = ${id}::uuid`
   const jsonListSql = (from: Prisma.Sql) =>
@@ -135,16 +140,19 @@ async function readHistory(
       ORDER BY a.created_at LIMIT ${ROWS_MAX}`)} AS told,
     (SELECT ${utcText('o.created_at')} FROM simulator_orders o
       WHERE w.mode = 'test' AND o.id = ${removeHyphens(id)} AND o.kind = 'payout') AS taken_at,
-    w.approval_reason, ${utcText('w.approval_at')} AS approval_at,
-    (SELECT u.name FROM users u WHERE u.id = w.approval_by) AS approval_by,
+    w.approval_reason, ${utcText('w.approval_at')} AS approval_at, w.approval_by, w.requested_by,
     CASE WHEN w.approval_due_at IS NOT NULL THEN json_build_object(
-      'requester', (SELECT u.name FROM users u WHERE u.id = w.requested_by),
-      'expires_at', ${utcText('w.approval_due_at')}, 'can_approve', ${canApproveSql(userId)}) END
+      'expires_at', ${utcText('w.approval_due_at')}, 'can_approve', ${canApproveSql(approver)}) END
       AS approval`
-  const [found] = await queryRows<WithdrawalHistory>(Prisma.sql`
+  const [found] = await queryRows<WithdrawalHistory & { requested_by: string | null }>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM withdrawals w JOIN accounts a ON a.id = w.account_id
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid`)
-  return found ?? null
+  if (!found) return null
+  const { requested_by, approval_by } = found
+  const findPerson = await readPeople([requested_by, approval_by].map(id => [accountId, id]))
+  const nameOf = (personId: string | null) => findPerson(accountId, personId)?.name ?? null
+  const approval = found.approval && { ...found.approval, requester: nameOf(requested_by) }
+  return { ...found, approval, approval_by: nameOf(approval_by) }
 }
 
 const balanceStep = z.object({

@@ -75,6 +75,9 @@ SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, 
 FROM made r;
 
 -- a refund, for a member, with an Idempotency-Key
+SELECT COALESCE((SELECT m.account_id FROM memberships m WHERE m.account_id = $1::uuid
+    AND m.user_id = $2::uuid AND m.role = $3 FOR SHARE), troco_refuse_caller());
+
 WITH kept AS (
   INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
       locked_until, expires_at)
@@ -83,17 +86,15 @@ WITH kept AS (
   SELECT c.account_id, c.id, c.status, c.paid_at,
       c.amount - c.refunded_amount - c.refund_held_amount AS unspent
   FROM charges c
-  WHERE (SELECT COALESCE((SELECT m.account_id FROM memberships m WHERE m.account_id = $8::uuid
-      AND m.user_id = $9::uuid AND m.role = $10 FOR SHARE), troco_refuse_caller())) IS NOT NULL
-      AND c.account_id = $11::uuid AND c.mode = $12 AND c.id = $13::uuid AND c.status <> 'opening'
+  WHERE c.account_id = $8::uuid AND c.mode = $9 AND c.id = $10::uuid AND c.status <> 'opening'
   FOR UPDATE
 ), judged AS (
   SELECT k.account_id, k.id, CASE WHEN k.id IS NULL THEN troco_refuse('transaction_not_found')
       WHEN k.status <> 'paid' THEN troco_refuse('not_paid')
-      WHEN k.paid_at < now() - make_interval(days => $14::int) THEN
+      WHEN k.paid_at < now() - make_interval(days => $11::int) THEN
       troco_refuse('refund_window_closed')
-      WHEN COALESCE($15::bigint, 1) > k.unspent THEN troco_refuse('above_left',
-      json_build_object('left', k.unspent)) ELSE COALESCE($16::bigint, k.unspent) END AS amount
+      WHEN COALESCE($12::bigint, 1) > k.unspent THEN troco_refuse('above_left',
+      json_build_object('left', k.unspent)) ELSE COALESCE($13::bigint, k.unspent) END AS amount
   FROM (SELECT) one
   LEFT JOIN locked k ON true
 ), charged AS (
@@ -104,7 +105,7 @@ WITH kept AS (
   RETURNING c.account_id, c.id, c.mode, j.amount
 ), made AS (
   INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
-  SELECT account_id, $17::uuid, id, mode, 'pending', amount, $18, now()
+  SELECT account_id, $14::uuid, id, mode, 'pending', amount, $15, now()
   FROM charged
   RETURNING *
 ), source AS (
@@ -113,8 +114,8 @@ WITH kept AS (
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $19::uuid, s.account_id, 'user', $20::uuid, $21, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $22, $23
+  SELECT $16::uuid, s.account_id, 'user', $17::uuid, $18, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $19, $20
   FROM source s
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
@@ -126,11 +127,11 @@ WITH kept AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $24 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $21 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($25, $26)
+  WHERE l.ledger IN ($22, $23)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -143,12 +144,12 @@ WITH kept AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $27, id, mode, $28, $29, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $24, id, mode, $25, $26, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $30, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $27, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)

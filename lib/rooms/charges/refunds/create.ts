@@ -1,9 +1,8 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition, accountIdOf } from '#lib/base/db/columns.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
-import { queryRows } from '#lib/base/db/rows.ts'
+import { writeRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
-import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { invalidInput, parseDatabaseRefusal, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid, newRoutableId } from '#lib/base/ids.ts'
@@ -74,7 +73,7 @@ export async function createRefund(
     audit: { action: 'refund.requested', by },
     returning: refundAsJson,
   })
-  const [row] = await retryOnConflict(() => queryRows<RefundRow>(statement)).catch(refuseBrokenRule)
+  const [row] = await writeRows<RefundRow>(account, statement).catch(refuseBrokenRule)
   if (!row) throw new Invariant('the statement that inserts a refund returned no row')
   wake('refunds')
   return row
