@@ -45,17 +45,58 @@ export interface InvitationDetails {
   isKnown: boolean
 }
 
+type StoredInvitation = Omit<InvitationDetails, 'account'> & { accountId: string | null }
+
 export async function findInvitation(secret: string): Promise<InvitationDetails | null> {
   const hash = hashSecret(secret)
-  const [found] = await db().$queryRaw<InvitationDetails[]>`
-    SELECT a.name AS account, i.role, i.email, u.name AS inviter,
+  const [found] = await db().$queryRaw<StoredInvitation[]>`
+    SELECT i.account_id AS "accountId", i.role, i.email, u.name AS inviter,
       CASE WHEN i.accepted_at IS NOT NULL THEN 'used' WHEN i.revoked_at IS NOT NULL THEN 'revoked'
-        WHEN i.expires_at <= now() THEN 'expired' WHEN a.status <> 'active' THEN 'inactive'
-        ELSE 'open' END AS state,
+        WHEN i.expires_at <= now() THEN 'expired' ELSE 'open' END AS state,
       i.hash <> ${hash} AS "isMailed",
       i.hash <> ${hash} AND EXISTS (SELECT FROM users k WHERE k.email = i.email) AS "isKnown"
-    FROM invitations i LEFT JOIN accounts a ON a.id = i.account_id
-      LEFT JOIN users u ON u.id = i.invited_by
+    FROM invitations i LEFT JOIN users u ON u.id = i.invited_by
     WHERE i.hash = ${hash} OR i.mailed_hash = ${hash}`
-  return found ?? null
+  if (!found) return null
+  const { accountId, ...invitation } = found
+  if (accountId === null) return { ...invitation, account: null }
+  const { name, status } = await db().account.findUniqueOrThrow({ where: { id: accountId } })
+  const isInactive = invitation.state === 'open' && status !== 'active'
+  return { ...invitation, account: name, state: isInactive ? 'inactive' : invitation.state }
+}
+
+/** Returns by account the e-mail of its first owner, or of one who has not proven theirs yet. */
+export async function findOwnerEmails(accountIds: readonly string[]): Promise<Map<string, string>> {
+  const rows = await queryRows<{ account_id: string; email: string }>(Prisma.sql`
+    SELECT DISTINCT ON (m.account_id)
+      json_build_object('account_id', m.account_id, 'email', u.email)::text AS json
+    FROM (${membersSql}) m JOIN users u ON u.id = m.user_id
+    WHERE m.account_id = ANY(${accountIds}::uuid[]) AND m.role = 'owner'
+    ORDER BY m.account_id, m.is_pending, m.created_at, u.id`)
+  return new Map(rows.map(({ account_id, email }) => [account_id, email]))
+}
+
+/** Members, and those who have not proven their e-mail yet. */
+const membersSql = Prisma.sql`
+  SELECT account_id, user_id, role, created_at, false AS is_pending FROM memberships
+  UNION ALL
+  SELECT account_id, user_id, role, created_at, true FROM pending_memberships`
+
+/** Maximum accounts that a search by e-mail finds: the newest, far more than a list shows. */
+const FOUND_MAX = 1_000
+
+/** Finds accounts by a part of an owner's e-mail, newest first. */
+export function findAccountsOfOwner(emailPart: string): Promise<string[]> {
+  return queryRows<string>(Prisma.sql`
+    SELECT to_json(m.account_id)::text AS json FROM (${membersSql}) m
+    JOIN users u ON u.id = m.user_id
+    WHERE m.role = 'owner' AND position(lower(${emailPart}) IN u.email) > 0
+    GROUP BY m.account_id ORDER BY m.account_id DESC LIMIT ${FOUND_MAX}`)
+}
+
+/** Finds the accounts of a member, also a pending one, by the e-mail. Returns two at most. */
+export function findAccountsOfMember(email: string): Promise<string[]> {
+  return queryRows<string>(Prisma.sql`
+    SELECT DISTINCT to_json(m.account_id)::text AS json FROM (${membersSql}) m
+    JOIN users u ON u.id = m.user_id WHERE u.email = ${email} LIMIT 2`)
 }

@@ -3,6 +3,7 @@ import { normalizeEmail } from '#lib/base/email.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { cents } from '#lib/base/money.ts'
+import { findAccountsOfMember, findOwnerEmails } from '#lib/rooms/accounts/people-queries.ts'
 import type { Account, AccountLimits } from '#lib/rooms/accounts/schema.ts'
 
 export interface ListedAccount extends Account {
@@ -10,30 +11,22 @@ export interface ListedAccount extends Account {
   createdAt: Date
 }
 
-const firstOwner = {
-  where: { role: 'owner' },
-  orderBy: { createdAt: 'asc' },
-  take: 1,
-  select: { user: { select: { email: true } } },
-} as const
-const withOwner = { memberships: firstOwner, pendingMembers: firstOwner } as const
-
 export async function listAccounts(): Promise<ListedAccount[]> {
-  const rows = await db().account.findMany({ orderBy: { id: 'asc' }, include: withOwner })
-  return rows.map(({ memberships, pendingMembers, ...account }) => ({
+  const rows = await db().account.findMany({ orderBy: { id: 'asc' } })
+  const ownerEmails = await findOwnerEmails(rows.map(({ id }) => id))
+  return rows.map(account => ({
     ...(account as Account),
     createdAt: account.createdAt,
-    ownerEmail: (memberships[0] ?? pendingMembers[0])?.user.email ?? null,
+    ownerEmail: ownerEmails.get(account.id) ?? null,
   }))
 }
 
 /** Finds an account by id, or by the e-mail of a member, also a pending one, of only one account. */
 export async function findAccount(idOrEmail: string): Promise<Account> {
-  const member = { some: { user: { email: normalizeEmail(idOrEmail) ?? '' } } }
-  const where = isUuid(idOrEmail)
-    ? { id: idOrEmail }
-    : { OR: [{ memberships: member }, { pendingMembers: member }] }
-  const found = await db().account.findMany({ where, take: 2 })
+  const ids = isUuid(idOrEmail)
+    ? [idOrEmail]
+    : await findAccountsOfMember(normalizeEmail(idOrEmail) ?? '')
+  const found = await db().account.findMany({ where: { id: { in: ids } } })
   if (found.length === 1) return found[0] as Account
   const message =
     found.length === 0

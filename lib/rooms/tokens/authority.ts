@@ -1,24 +1,20 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
-import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import type { Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
-import { hasPermission, ROLES, type Role } from '#lib/services/people/roles.ts'
+import type { Permission } from '#lib/rooms/tokens/schema.ts'
+import { hasPermission, type Role } from '#lib/services/people/roles.ts'
 
-/** SQL array of the token permissions of membership `m`'s role; null for an absent row. */
-const heldPermissions = Prisma.raw(
-  `CASE m.role ${ROLES.map(role => `WHEN '${role}' THEN ${sqlArray(role)}`).join(' ')} END`,
-)
-
-function sqlArray(role: Role): string {
-  const held = PERMISSIONS.filter(name => hasPermission(role, name))
-  return `ARRAY[${held.map(name => `'${name}'`).join(',')}]::text[]`
+/**
+ * Returns whether a token has a permission that the present role of its issuer lacks: a former member
+ * has none. False for the operator's tokens, without an issuer, which may have any.
+ */
+export function exceedsIssuer(
+  { issuedBy, permissions }: { issuedBy: string | null; permissions: readonly Permission[] },
+  role: string | null | undefined,
+): boolean {
+  if (issuedBy === null) return false
+  return permissions.some(name => !role || !hasPermission(role as Role, name))
 }
-
-/** A former member has no permission. False for the operator's tokens, which may have any. */
-export const exceedsIssuerCondition = Prisma.sql`
-  (t.issued_by IS NOT NULL AND NOT t.permissions <@ COALESCE((
-    SELECT ${heldPermissions} FROM memberships m
-    WHERE m.account_id = t.account_id AND m.user_id = t.issued_by), '{}'::text[]))`
 
 /**
  * Refuses a member whose present role lacks a permission; the operator lacks none. Call it under
@@ -46,7 +42,7 @@ export async function canAdopt(tx: Tx, accountId: string, actor: Actor): Promise
   return role !== null && hasPermission(role, 'tokens:adopt')
 }
 
-async function readRole(tx: Tx, accountId: string, userId: string): Promise<Role | null> {
+export async function readRole(tx: Tx, accountId: string, userId: string): Promise<Role | null> {
   const where = { accountId_userId: { accountId, userId } }
   const member = await tx.membership.findUnique({ where, select: { role: true } })
   return member ? (member.role as Role) : null

@@ -2,7 +2,6 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { exceedsIssuerCondition } from '#lib/rooms/tokens/authority.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 
@@ -10,7 +9,7 @@ interface LockedToken {
   name: string
   permissions: Permission[]
   isActive: boolean
-  exceedsIssuer: boolean
+  issuedBy: string | null
   replacedBy: string | null
   /** Expiry of a successor with the same lifetime. */
   nextExpiry: Date | null
@@ -23,8 +22,7 @@ export async function lockActiveToken(
   const [token] = isUuid(id)
     ? await tx.$queryRaw<LockedToken[]>`
         SELECT t.name, t.permissions, t.replaced_by AS "replacedBy", ${activeTokenCondition} AS "isActive",
-          ${exceedsIssuerCondition} AS "exceedsIssuer",
-          now() + (t.expires_at - t.created_at) AS "nextExpiry"
+          t.issued_by AS "issuedBy", now() + (t.expires_at - t.created_at) AS "nextExpiry"
         FROM tokens t
         WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid
         FOR UPDATE`

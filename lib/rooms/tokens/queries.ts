@@ -1,10 +1,11 @@
+import { type Person, readPeople } from '#lib/base/audit/people.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { exceedsIssuerCondition } from '#lib/rooms/tokens/authority.ts'
+import { exceedsIssuer } from '#lib/rooms/tokens/authority.ts'
 import type { TokenRequest, TokenRow } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 
@@ -12,28 +13,59 @@ import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.t
 const ENDED_MAX = 50
 const LIFETIME_YEARS_MAX = 10
 
-/** User who issued or revoked a token `t`. Staff who are also members count as members. */
-const actorOf = (column: 'issued_by' | 'revoked_by') => Prisma.sql`FROM users u
-  LEFT JOIN memberships m ON m.account_id = t.account_id AND m.user_id = u.id
-  WHERE u.id = t.${Prisma.raw(column)}`
-
-/** Name of a member; null for operator staff. */
-const actorName = Prisma.sql`CASE WHEN u.is_admin AND m.user_id IS NULL THEN NULL ELSE u.name END`
+/** A token as stored: its users are ids, which belong to another side. */
+type StoredToken = Omit<TokenRow, 'revoked_by' | 'revoker' | 'issuer' | 'exceeds_issuer'> & {
+  account_id: string
+  account_name: string
+  mode: Mode
+  is_active: boolean
+  issued_by: string | null
+  revoked_by: string | null
+}
 
 export const tokenAsJson = asJson(Prisma.sql`
   t.id, t.name, t.prefix, t.last_four, t.permissions, ${tokenStatusSql} AS status,
   ${utc('t.created_at')}, ${utc('t.last_used_at')}, ${utc('t.expires_at')}, ${utc('t.revoked_at')},
-  t.revoked_reason, t.replaced_by,
-  (SELECT CASE WHEN u.is_admin AND m.user_id IS NULL THEN 'operator' ELSE 'member' END
-    ${actorOf('revoked_by')}) AS revoked_by,
-  (SELECT ${actorName} ${actorOf('revoked_by')}) AS revoker,
-  (SELECT ${actorName} ${actorOf('issued_by')}) AS issuer,
-  (${activeTokenCondition} AND ${exceedsIssuerCondition}) AS exceeds_issuer`)
+  t.revoked_reason, t.replaced_by, t.account_id, t.mode, t.issued_by, t.revoked_by,
+  (SELECT n.name FROM accounts n WHERE n.id = t.account_id) AS account_name,
+  ${activeTokenCondition} AS is_active`)
+
+interface FoundToken {
+  token: TokenRow
+  mode: Mode
+  account: { id: string; name: string }
+}
+
+/**
+ * Reads tokens with a statement that selects `tokenAsJson`, then their users. Does not name staff of
+ * the operator; those who are also members count as members.
+ */
+export async function readTokens(statement: Prisma.Sql): Promise<FoundToken[]> {
+  const rows = await queryRows<StoredToken>(statement)
+  const findPerson = await readPeople(
+    rows.flatMap(row => [row.issued_by, row.revoked_by].map(id => [row.account_id, id] as const)),
+  )
+  return rows.map(stored => {
+    const { account_id, account_name, mode, is_active, issued_by, revoked_by, ...row } = stored
+    const [issuer, revoker] = [issued_by, revoked_by].map(id => findPerson(account_id, id))
+    const nameOf = (person: Person | undefined) =>
+      person && !person.isOperator ? person.name : null
+    const issued = { issuedBy: issued_by, permissions: row.permissions }
+    const token = {
+      ...row,
+      revoked_by: revoker ? (revoker.isOperator ? 'operator' : 'member') : null,
+      revoker: nameOf(revoker),
+      issuer: nameOf(issuer),
+      exceeds_issuer: is_active && exceedsIssuer(issued, issuer?.role),
+    } as const
+    return { token, mode, account: { id: account_id, name: account_name } }
+  })
+}
 
 /** Lists active tokens, then the latest ended ones, each newest first. */
-export function listTokens(accountId: string, mode: Mode): Promise<TokenRow[]> {
+export async function listTokens(accountId: string, mode: Mode): Promise<TokenRow[]> {
   const scope = Prisma.sql`t.account_id = ${accountId}::uuid AND t.mode = ${mode}`
-  return queryRows<TokenRow>(Prisma.sql`
+  const tokens = await readTokens(Prisma.sql`
     SELECT json FROM (
       SELECT ${tokenAsJson}::text AS json, 0 AS place, t.id FROM tokens t
       WHERE ${scope} AND ${activeTokenCondition}
@@ -41,16 +73,17 @@ export function listTokens(accountId: string, mode: Mode): Promise<TokenRow[]> {
       (SELECT ${tokenAsJson}::text, 1, t.id FROM tokens t WHERE ${scope} AND NOT ${activeTokenCondition}
         ORDER BY t.id DESC LIMIT ${ENDED_MAX})) found
     ORDER BY place, id DESC`)
+  return tokens.map(({ token }) => token)
 }
 
 export async function readToken(accountId: string, mode: Mode, id: string): Promise<TokenRow> {
-  const [token] = isUuid(id)
-    ? await queryRows<TokenRow>(Prisma.sql`
+  const [found] = isUuid(id)
+    ? await readTokens(Prisma.sql`
         SELECT ${tokenAsJson}::text AS json FROM tokens t
         WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid`)
     : []
-  if (!token) throw refuse('token_not_found')
-  return token
+  if (!found) throw refuse('token_not_found')
+  return found.token
 }
 
 /** Returns the response to a repeated request: without the token, which is not stored. */

@@ -6,9 +6,7 @@ FOR NO KEY UPDATE;
 
 SELECT t.name, t.permissions, t.replaced_by AS "replacedBy",
     (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())) AS "isActive",
-    (t.issued_by IS NOT NULL AND NOT t.permissions <@ COALESCE((SELECT CASE m.role
-    WHEN 'owner' THEN
-    ARRAY['account:read','transactions:read','transactions:write','refunds:write','withdrawals:read','withdrawals:write','events:read','payers:read']::text[] WHEN 'finance' THEN ARRAY['account:read','transactions:read','transactions:write','refunds:write','withdrawals:read','withdrawals:write','events:read','payers:read']::text[] WHEN 'developer' THEN ARRAY['account:read','transactions:read','transactions:write','withdrawals:read','events:read']::text[] WHEN 'viewer' THEN ARRAY['account:read','transactions:read','withdrawals:read','events:read']::text[] END FROM memberships m WHERE m.account_id = t.account_id AND m.user_id = t.issued_by), '{}'::text[])) AS "exceedsIssuer", now() + (t.expires_at - t.created_at) AS "nextExpiry"
+    t.issued_by AS "issuedBy", now() + (t.expires_at - t.created_at) AS "nextExpiry"
 FROM tokens t
 WHERE t.account_id = $1::uuid AND t.mode = $2 AND t.id = $3::uuid
 FOR UPDATE;

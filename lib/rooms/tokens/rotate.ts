@@ -3,7 +3,13 @@ import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { assignIssuer, canAdopt, requireAuthority } from '#lib/rooms/tokens/authority.ts'
+import {
+  assignIssuer,
+  canAdopt,
+  exceedsIssuer,
+  readRole,
+  requireAuthority,
+} from '#lib/rooms/tokens/authority.ts'
 import { insertToken } from '#lib/rooms/tokens/issue.ts'
 import { lockActiveToken, tokenEnded } from '#lib/rooms/tokens/lock.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
@@ -36,7 +42,8 @@ export function rotateToken(
       permissions,
       'ask an owner to rotate this token',
     )
-    if (token.exceedsIssuer) {
+    const role = token.issuedBy && (await readRole(tx, accountId, token.issuedBy))
+    if (exceedsIssuer(token, role)) {
       if (!(await canAdopt(tx, accountId, actor))) throw refuse('token_unconfirmed')
       await assignIssuer(tx, { accountId, id }, actor)
     }

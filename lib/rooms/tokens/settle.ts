@@ -1,13 +1,13 @@
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
-import { queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import {
   assignIssuer,
-  exceedsIssuerCondition,
+  exceedsIssuer,
+  readRole,
   requireAuthority,
 } from '#lib/rooms/tokens/authority.ts'
-import { tokenAsJson } from '#lib/rooms/tokens/queries.ts'
+import { readTokens, tokenAsJson } from '#lib/rooms/tokens/queries.ts'
 import { revokeTokens } from '#lib/rooms/tokens/revoke.ts'
 import type { IssuedTokenRow, Permission } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
@@ -25,12 +25,12 @@ export async function listIssuedTokens({ accountId, userId }: Issuer): Promise<I
   const isMember =
     isUuid(userId) && (await db().membership.count({ where: { accountId, userId } })) > 0
   if (!isMember) throw refuse('member_not_found')
-  const rows = await queryRows<{ mode: IssuedTokenRow['mode']; token: object }>(Prisma.sql`
-    SELECT json_build_object('mode', t.mode, 'token', ${tokenAsJson})::text AS json FROM tokens t
+  const tokens = await readTokens(Prisma.sql`
+    SELECT ${tokenAsJson}::text AS json FROM tokens t
     WHERE t.account_id = ${accountId}::uuid AND t.issued_by = ${userId}::uuid
       AND ${activeTokenCondition}
     ORDER BY t.id DESC`)
-  return rows.map(({ mode, token }) => ({ ...token, mode }) as IssuedTokenRow)
+  return tokens.map(({ token, mode }) => ({ ...token, mode }))
 }
 
 /**
@@ -52,11 +52,13 @@ async function settleTokens(
   decisions: readonly TokenDecision[],
   actor: UserActor,
 ): Promise<void> {
-  const rows = await tx.$queryRaw<{ id: string; permissions: Permission[] }[]>`
+  const role = await readRole(tx, accountId, userId)
+  const issued = await tx.$queryRaw<{ id: string; permissions: Permission[] }[]>`
     SELECT t.id, t.permissions FROM tokens t
     WHERE t.account_id = ${accountId}::uuid AND t.issued_by = ${userId}::uuid
-      AND ${activeTokenCondition} AND ${exceedsIssuerCondition}
+      AND ${activeTokenCondition}
     ORDER BY t.id FOR UPDATE`
+  const rows = issued.filter(token => exceedsIssuer({ ...token, issuedBy: userId }, role))
   const actions = new Map(decisions.map(({ id, action }) => [id, action]))
   if (actions.size !== rows.length || !rows.every(({ id }) => actions.has(id)))
     throw refuse('tokens_undecided', { ids: rows.map(({ id }) => id) })

@@ -1,12 +1,14 @@
+import { readPeople } from '#lib/base/audit/people.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { type Page, readPage } from '#lib/base/db/page.ts'
-import { queryRows } from '#lib/base/db/rows.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
+import { findAccountsOfOwner, findOwnerEmails } from '#lib/rooms/accounts/people-queries.ts'
 import type { AccountStatus } from '#lib/rooms/accounts/schema.ts'
 import { hasSecondFactor } from '#lib/services/people/factors.ts'
-import type { AccountDetail, AccountLine } from '#lib/views/admin/schema.ts'
+import type { AccountDetail, AccountLine, AccountMember } from '#lib/views/admin/schema.ts'
 
 const PAGE_SIZE = 25
 const VOLUME_DAYS = 30
@@ -16,13 +18,6 @@ export interface AccountsQuery {
   status?: AccountStatus
   cursor?: string
 }
-
-/** Of the first owner, or of one who has not proven the e-mail yet. */
-const ownerEmail = Prisma.sql`COALESCE(
-  (SELECT u.email FROM memberships m JOIN users u ON u.id = m.user_id
-    WHERE m.account_id = a.id AND m.role = 'owner' ORDER BY m.created_at, u.id LIMIT 1),
-  (SELECT u.email FROM pending_memberships m JOIN users u ON u.id = m.user_id
-    WHERE m.account_id = a.id AND m.role = 'owner' ORDER BY m.created_at, u.id LIMIT 1))`
 
 /** Sums the paid charges of each mode. Runs only for the accounts of one page (index-only scan). */
 const volume = Prisma.sql`(SELECT json_build_object(
@@ -40,33 +35,37 @@ function ledgerBalances(name: 'available' | 'outbound'): Prisma.Sql {
 }
 
 /** Lists accounts, pending ones first, then the newest, after the account `cursor`. */
-export function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine>> {
+export async function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine>> {
   const { status, cursor } = query
   const statusCondition = status ? Prisma.sql`AND a.status = ${status}` : Prisma.empty
   const after = cursor
     ? Prisma.sql`AND (a.status = 'pending', a.id) <
         (SELECT c.status = 'pending', c.id FROM accounts c WHERE c.id = ${cursor}::uuid)`
     : Prisma.empty
-  const rows = Prisma.sql`
-    SELECT json_build_object('id', a.id, 'name', a.name, 'status', a.status,
-      'owner_email', ${ownerEmail}, 'created_at', ${utcText('a.created_at')},
-      'balance', ${ledgerBalances('available')}, 'volume', ${volume})::text AS json
-    FROM (
-      SELECT a.* FROM accounts a WHERE ${accountSearchCondition(query.q)} ${statusCondition} ${after}
-      ORDER BY a.status = 'pending' DESC, a.id DESC LIMIT ${PAGE_SIZE + 1}
-    ) a ORDER BY a.status = 'pending' DESC, a.id DESC`
-  return readPage<AccountLine>(rows, PAGE_SIZE)
+  const searchCondition = await accountSearchCondition(query.q)
+  const page = await readPage<Omit<AccountLine, 'owner_email'>>(
+    Prisma.sql`
+      SELECT json_build_object('id', a.id, 'name', a.name, 'status', a.status,
+        'created_at', ${utcText('a.created_at')},
+        'balance', ${ledgerBalances('available')}, 'volume', ${volume})::text AS json
+      FROM (
+        SELECT a.* FROM accounts a WHERE ${searchCondition} ${statusCondition} ${after}
+        ORDER BY a.status = 'pending' DESC, a.id DESC LIMIT ${PAGE_SIZE + 1}
+      ) a ORDER BY a.status = 'pending' DESC, a.id DESC`,
+    PAGE_SIZE,
+  )
+  const ownerEmails = await findOwnerEmails(page.rows.map(({ id }) => id))
+  const rows = page.rows.map(row => ({ ...row, owner_email: ownerEmails.get(row.id) ?? null }))
+  return { ...page, rows }
 }
 
 /** Ignores case and accents of name and owner's e-mail (prisma/functions/troco_fold.sql). */
-export function accountSearchCondition(q: string | undefined): Prisma.Sql {
+export async function accountSearchCondition(q: string | undefined): Promise<Prisma.Sql> {
   if (!q) return Prisma.sql`true`
   if (isUuid(q)) return Prisma.sql`a.id = ${q}::uuid`
-  return Prisma.sql`(position(troco_fold(${q}) IN troco_fold(a.name)) > 0 OR EXISTS (
-    SELECT FROM (SELECT account_id, user_id, role FROM memberships
-      UNION ALL SELECT account_id, user_id, role FROM pending_memberships) m
-    JOIN users u ON u.id = m.user_id
-    WHERE m.account_id = a.id AND m.role = 'owner' AND position(lower(${q}) IN u.email) > 0))`
+  const owned = await findAccountsOfOwner(q)
+  return Prisma.sql`(position(troco_fold(${q}) IN troco_fold(a.name)) > 0
+    OR a.id = ANY(${owned}::uuid[]))`
 }
 
 export function countPendingAccounts(): Promise<number> {
@@ -75,30 +74,41 @@ export function countPendingAccounts(): Promise<number> {
 
 /** Last change of the status, from the audit log; else the account's creation. */
 const statusChange = Prisma.sql`COALESCE((
-  SELECT json_build_object('since', ${utcText('r.created_at')}, 'by', (
-    SELECT u.name FROM users u WHERE u.id = r.actor_id), 'reason', a.status_reason)
+  SELECT json_build_object('since', ${utcText('r.created_at')}, 'by', r.actor_id,
+    'reason', a.status_reason)
   FROM audit_log r WHERE r.account_id = a.id
     AND r.action IN ('account.activated', 'account.suspended') ORDER BY r.id DESC LIMIT 1
 ), json_build_object('since', ${utcText('a.created_at')}, 'by', NULL, 'reason', a.status_reason))`
 
-const members = Prisma.sql`COALESCE((
-  SELECT json_agg(json_build_object('id', u.id, 'name', u.name, 'email', u.email, 'role', m.role,
-    'is_disabled', u.disabled_at IS NOT NULL,
-    'has_second_factor', ${hasSecondFactor})
-    ORDER BY m.role <> 'owner', m.created_at, u.id)
-  FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id = a.id), '[]')`
+const memberAsJson = asJson(Prisma.sql`u.id, u.name, u.email, m.role,
+  u.disabled_at IS NOT NULL AS is_disabled, ${hasSecondFactor} AS has_second_factor`)
+
+function listMembersOf(accountId: string): Promise<AccountMember[]> {
+  return queryRows<AccountMember>(Prisma.sql`
+    SELECT ${memberAsJson}::text AS json FROM memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.account_id = ${accountId}::uuid ORDER BY m.role <> 'owner', m.created_at, u.id`)
+}
 
 export async function readAccount(id: string): Promise<AccountDetail | null> {
   if (!isUuid(id)) return null
-  const [account] = await queryRows<AccountDetail>(Prisma.sql`
-    SELECT json_build_object('id', a.id, 'name', a.name, 'city', a.city, 'status', a.status,
-      'owner_email', ${ownerEmail}, 'created_at', ${utcText('a.created_at')},
-      'balance', ${ledgerBalances('available')}, 'outbound', ${ledgerBalances('outbound')}, 'volume', ${volume},
-      'limits', json_build_object('charge_max', a.charge_max, 'withdrawal_max', a.withdrawal_max,
-        'night_max', a.night_max),
-      'standing', ${statusChange}, 'members', ${members})::text AS json
-    FROM accounts a WHERE a.id = ${id}::uuid`)
-  return account ?? null
+  const [[account], members, ownerEmails] = await Promise.all([
+    queryRows<Omit<AccountDetail, 'members' | 'owner_email'>>(Prisma.sql`
+      SELECT json_build_object('id', a.id, 'name', a.name, 'city', a.city, 'status', a.status,
+        'created_at', ${utcText('a.created_at')}, 'balance', ${ledgerBalances('available')},
+        'outbound', ${ledgerBalances('outbound')}, 'volume', ${volume},
+        'limits', json_build_object('charge_max', a.charge_max,
+          'withdrawal_max', a.withdrawal_max, 'night_max', a.night_max),
+        'standing', ${statusChange})::text AS json
+      FROM accounts a WHERE a.id = ${id}::uuid`),
+    listMembersOf(id),
+    findOwnerEmails([id]),
+  ])
+  if (!account) return null
+  const { standing } = account
+  const findPerson = await readPeople([[id, standing.by]])
+  const by = findPerson(id, standing.by)?.name ?? null
+  const ownerEmail = ownerEmails.get(id) ?? null
+  return { ...account, owner_email: ownerEmail, members, standing: { ...standing, by } }
 }
 
 export async function readStatusChange(id: string) {

@@ -29,6 +29,7 @@ import { assessDurability } from '#lib/views/admin/database.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 import { examineEndpoints } from '#lib/views/admin/refused-endpoints.ts'
 import { type CheckName, FINDING_STATES } from '#lib/views/admin/schema.ts'
+import { examineTokens } from '#lib/views/admin/tokens.ts'
 import en from '#messages/en/health.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/health.json' with { type: 'json' }
 
@@ -428,7 +429,9 @@ test('tokens above the present role of their issuer are a warning that names the
   const setRole = (role: string) =>
     db().membership.updateMany({ where: { accountId: merchant.id }, data: { role } })
   await issueToken({ ...request, name: 'Da equipe' }, { type: 'system' })
-  await issueToken({ ...request, name: 'ERP' }, { type: 'user', id: userId })
+  const owner = { type: 'user', id: userId } as const
+  await issueToken({ ...request, name: 'Painel', permissions: ['account:read'] }, owner)
+  await issueToken({ ...request, name: 'ERP' }, owner)
   await expectFinding(
     'tokens',
     ['warning', 'tokens_exceed'],
@@ -437,6 +440,7 @@ test('tokens above the present role of their issuer are a warning that names the
       const { checks } = await readHealth()
       const { figures } = checks.find(({ name }) => name === 'tokens') ?? {}
       expect(figures).toEqual({ exceeding: 1, names: 'ERP (Loja Saudável)' })
+      expect((await examineTokens(1)).figures).toEqual(figures)
     },
     () => setRole('owner'),
   )

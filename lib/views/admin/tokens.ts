@@ -1,8 +1,10 @@
+import { readPeople } from '#lib/base/audit/people.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { idOf, type Page, toPage } from '#lib/base/db/page.ts'
-import { queryRows } from '#lib/base/db/rows.ts'
-import { exceedsIssuerCondition } from '#lib/rooms/tokens/authority.ts'
-import { tokenAsJson } from '#lib/rooms/tokens/queries.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { exceedsIssuer } from '#lib/rooms/tokens/authority.ts'
+import { readTokens, tokenAsJson } from '#lib/rooms/tokens/queries.ts'
+import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 import { accountSearchCondition } from '#lib/views/admin/accounts.ts'
 import type { Finding, TOKEN_FILTERS, TokenLine } from '#lib/views/admin/schema.ts'
@@ -24,7 +26,7 @@ export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine
   const after = cursor ? Prisma.sql`AND t.id < ${cursor}::uuid` : Prisma.empty
   return toPage(
     await readTokenLines(Prisma.sql`
-      ${tokenSearchCondition(query.q)} AND ${statusCondition(query.status)} ${after}
+      ${await tokenSearchCondition(query.q)} AND ${statusCondition(query.status)} ${after}
       ORDER BY t.id DESC LIMIT ${PAGE_SIZE + 1}`),
     PAGE_SIZE,
     idOf,
@@ -33,6 +35,8 @@ export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine
 
 const SHOWN_MAX = 100
 const NAMED_MAX = 5
+/** Tokens per statement of the check. */
+const EXAMINED_MAX = 5_000
 
 export function listTokensOf(accountId: string): Promise<TokenLine[]> {
   return readTokenLines(Prisma.sql`
@@ -40,19 +44,23 @@ export function listTokensOf(accountId: string): Promise<TokenLine[]> {
 }
 
 async function readTokenLines(conditionSql: Prisma.Sql): Promise<TokenLine[]> {
-  const rows = await queryRows<TokenLine & { token: object }>(Prisma.sql`
-    SELECT json_build_object('token', ${tokenAsJson}, 'mode', t.mode, 'account_id', t.account_id,
-      'account_name', a.name)::text AS json
-    FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE ${conditionSql}`)
-  return rows.map(({ token, ...account }) => ({ ...token, ...account }))
+  const tokens = await readTokens(Prisma.sql`
+    SELECT ${tokenAsJson}::text AS json FROM tokens t JOIN accounts a ON a.id = t.account_id
+    WHERE ${conditionSql}`)
+  return tokens.map(({ token, mode, account }) => ({
+    ...token,
+    mode,
+    account_id: account.id,
+    account_name: account.name,
+  }))
 }
 
 /** Matches a token by its first or last characters, or by its account. */
-function tokenSearchCondition(q: string | undefined): Prisma.Sql {
+async function tokenSearchCondition(q: string | undefined): Promise<Prisma.Sql> {
   if (!q) return Prisma.sql`true`
   if (PREFIX_FORMAT.test(q)) return Prisma.sql`starts_with(t.prefix, ${q.slice(0, PREFIX_MAX)})`
   const lastFour = LAST_FOUR_FORMAT.test(q) ? q : null
-  return Prisma.sql`(t.last_four = ${lastFour} OR ${accountSearchCondition(q)})`
+  return Prisma.sql`(t.last_four = ${lastFour} OR ${await accountSearchCondition(q)})`
 }
 
 function statusCondition(status: TokensQuery['status']): Prisma.Sql {
@@ -60,16 +68,43 @@ function statusCondition(status: TokensQuery['status']): Prisma.Sql {
   return status === 'in_force' ? activeTokenCondition : Prisma.sql`${tokenStatusSql} = ${status}`
 }
 
+interface ExaminedToken {
+  id: string
+  accountId: string
+  name: string
+  issuedBy: string
+  permissions: Permission[]
+}
+
 /** Checks that every active token stays within the present role of its issuer. */
-export async function examineTokens(): Promise<Finding> {
-  const [found] = await queryRows<{ exceeding: number; names: string | null }>(Prisma.sql`
-    SELECT json_build_object('exceeding', count(*), 'names',
-      string_agg(name, ', ') FILTER (WHERE place <= ${NAMED_MAX}))::text AS json
-    FROM (SELECT t.name || ' (' || a.name || ')' AS name, row_number() OVER (ORDER BY t.id) AS place
-      FROM tokens t JOIN accounts a ON a.id = t.account_id
-      WHERE ${activeTokenCondition} AND ${exceedsIssuerCondition}) e`)
-  const { exceeding, names } = found ?? { exceeding: 0, names: null }
+export async function examineTokens(batchMax = EXAMINED_MAX): Promise<Finding> {
+  const names: string[] = []
+  let exceeding = 0
+  let batch: ExaminedToken[]
+  for (let last: ExaminedToken | undefined; ; last = batch.at(-1)) {
+    batch = await readExamined(last, batchMax)
+    const findPerson = await readPeople(batch.map(token => [token.accountId, token.issuedBy]))
+    const found = batch.filter(token =>
+      exceedsIssuer(token, findPerson(token.accountId, token.issuedBy)?.role),
+    )
+    exceeding += found.length
+    names.push(...found.slice(0, NAMED_MAX - names.length).map(({ name }) => name))
+    if (batch.length < batchMax) break
+  }
   return exceeding === 0
     ? { level: 'ok', state: 'tokens_covered', figures: {} }
-    : { level: 'warning', state: 'tokens_exceed', figures: { exceeding, names: names ?? '' } }
+    : { level: 'warning', state: 'tokens_exceed', figures: { exceeding, names: names.join(', ') } }
+}
+
+/** Reads active tokens of members, in the order of the primary key, after the token `last`. */
+function readExamined(last: ExaminedToken | undefined, limit: number): Promise<ExaminedToken[]> {
+  const columns = Prisma.sql`t.id, t.account_id AS "accountId", t.permissions,
+    t.name || ' (' || a.name || ')' AS name, t.issued_by AS "issuedBy"`
+  const after = last
+    ? Prisma.sql`AND (t.account_id, t.id) > (${last.accountId}::uuid, ${last.id}::uuid)`
+    : Prisma.empty
+  return queryRows<ExaminedToken>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM tokens t JOIN accounts a ON a.id = t.account_id
+    WHERE ${activeTokenCondition} AND t.issued_by IS NOT NULL ${after}
+    ORDER BY t.account_id, t.id LIMIT ${limit}`)
 }
