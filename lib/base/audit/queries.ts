@@ -1,10 +1,11 @@
 import { lowerAscii } from '#lib/base/ascii.ts'
 import { matchActions } from '#lib/base/audit/actions.ts'
+import { readPeople } from '#lib/base/audit/people.ts'
 import type { AuditLine, StaffAuditFilters } from '#lib/base/audit/schema.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
-import { filterSql, type Page, readPage } from '#lib/base/db/page.ts'
-import { asJson } from '#lib/base/db/rows.ts'
+import { filterSql, idOf, type Page, readPage } from '#lib/base/db/page.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 
 /** Staff of the operator read all rows, members only those of their account. */
@@ -12,29 +13,29 @@ export type AuditReader = { staff: true } | { staff: false; accountId: string }
 
 export type AuditQuery = StaffAuditFilters & { cursor?: string; limit: number }
 
-/** True if the actor is an admin and no member of the account: merchants see only "operator". */
-const isOperator = Prisma.sql`(
-  EXISTS (SELECT FROM users o WHERE o.id = r.actor_id AND o.is_admin) AND NOT EXISTS (
-    SELECT FROM memberships m WHERE m.account_id = r.account_id AND m.user_id = r.actor_id))`
+interface StoredLine extends Omit<AuditLine, 'actor' | 'account'> {
+  actor_type: 'user' | 'command_line' | 'system'
+  actor_id: string | null
+  account_id: string | null
+}
 
 /** Account, action, actor and period use indexes; other filters scan from the newest row. */
-export function listAudit(reader: AuditReader, query: AuditQuery): Promise<Page<AuditLine>> {
+export async function listAudit(reader: AuditReader, query: AuditQuery): Promise<Page<AuditLine>> {
   const { limit, cursor, created_from, created_to, action } = query
-  const orderAndLimit = Prisma.sql`ORDER BY r.id DESC LIMIT ${limit + 1}`
-  const conditions = Prisma.sql`${buildConditions(reader, query)} ${filterSql('r', { cursor, created_from, created_to })}`
   const actions = action === undefined ? null : (matchActions(action) ?? [])
   // One condition for the whole group: a query per action would scan past all other rows each time.
   const actionCondition = actions
     ? Prisma.sql`r.action = ANY(${actions}::text[])`
     : Prisma.sql`true`
-  const matchingRows = Prisma.sql`SELECT r.* FROM audit_log r WHERE ${actionCondition} AND ${conditions} ${orderAndLimit}`
-  const rows = Prisma.sql`
-    SELECT ${asJson(columnsFor(reader))}::text AS json
-    FROM (SELECT r.*, ${isOperator} AS is_operator FROM (${matchingRows}) r) r
-    LEFT JOIN users u ON u.id = r.actor_id
-    LEFT JOIN accounts a ON a.id = r.account_id
-    ${orderAndLimit}`
-  return readPage<AuditLine>(rows, limit)
+  const page = await readPage<StoredLine>(
+    Prisma.sql`
+      SELECT ${lineAsJson}::text AS json FROM audit_log r
+      WHERE ${actionCondition} AND ${await buildConditions(reader, query)}
+        ${filterSql('r', { cursor, created_from, created_to })}
+      ORDER BY r.id DESC LIMIT ${limit + 1}`,
+    limit,
+  )
+  return { ...page, rows: await nameActors(reader, page.rows), cursorOf: idOf }
 }
 
 export async function* walkAudit(
@@ -50,37 +51,77 @@ export async function* walkAudit(
   } while (cursor)
 }
 
-function columnsFor(reader: AuditReader): Prisma.Sql {
-  const isHidden = reader.staff ? Prisma.sql`false` : Prisma.sql`r.is_operator`
-  const unlessHidden = (column: Prisma.Sql) =>
-    Prisma.sql`CASE WHEN NOT ${isHidden} THEN ${column} END`
-  return Prisma.sql`r.id, ${utc('r.created_at')}, r.action, r.target, r.reason, r.before, r.after,
-    ${unlessHidden(Prisma.sql`r.ip`)} AS ip, ${unlessHidden(Prisma.sql`r.request_id`)} AS request_id,
-    json_build_object(
-      'kind', CASE WHEN r.actor_type <> 'user' THEN r.actor_type
-        WHEN ${isHidden} THEN 'operator' ELSE 'person' END,
-      'id', ${unlessHidden(Prisma.sql`r.actor_id`)}, 'name', ${unlessHidden(Prisma.sql`u.name`)},
-      'email', ${unlessHidden(Prisma.sql`u.email`)}) AS actor,
-    CASE WHEN a.id IS NOT NULL THEN json_build_object('id', a.id, 'name', a.name) END AS account`
+const lineAsJson = asJson(Prisma.sql`
+  r.id, ${utc('r.created_at')}, r.action, r.target, r.reason, r.before, r.after, r.ip, r.request_id,
+  r.actor_type, r.actor_id, r.account_id`)
+
+/** Adds the names of actors and accounts; hides from a merchant who of the operator's staff acted. */
+async function nameActors(reader: AuditReader, lines: StoredLine[]): Promise<AuditLine[]> {
+  const [findPerson, accountNames] = await Promise.all([
+    readPeople(lines.map(line => [line.account_id, line.actor_id])),
+    readAccountNames(lines.flatMap(({ account_id }) => account_id ?? [])),
+  ])
+  return lines.map(({ actor_type, actor_id, account_id, ip, request_id, ...line }) => {
+    const person = findPerson(account_id, actor_id)
+    const isHidden = !reader.staff && person?.isOperator === true
+    const name = account_id === null ? undefined : accountNames.get(account_id)
+    const kind = actor_type !== 'user' ? actor_type : isHidden ? 'operator' : 'person'
+    return {
+      ...line,
+      actor: isHidden
+        ? { kind, id: null, name: null, email: null }
+        : { kind, id: actor_id, name: person?.name ?? null, email: person?.email ?? null },
+      account: account_id !== null && name !== undefined ? { id: account_id, name } : null,
+      ip: isHidden ? null : ip,
+      request_id: isHidden ? null : request_id,
+    }
+  })
+}
+
+async function readAccountNames(ids: string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await queryRows<{ id: string; name: string }>(Prisma.sql`
+    SELECT json_build_object('id', a.id, 'name', a.name)::text AS json FROM accounts a
+    WHERE a.id = ANY(${[...new Set(ids)]}::uuid[])`)
+  return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
 /** A merchant cannot filter by values that the list hides from them. */
-function buildConditions(
+async function buildConditions(
   reader: AuditReader,
   { account, actor, target, q }: AuditQuery,
-): Prisma.Sql {
+): Promise<Prisma.Sql> {
   const accountId = reader.staff ? account : reader.accountId
-  const exceptOperators = reader.staff ? Prisma.empty : Prisma.sql`AND NOT ${isOperator}`
   const conditions = [Prisma.sql`true`]
   if (accountId) conditions.push(Prisma.sql`r.account_id = ${accountId}::uuid`)
-  if (actor) conditions.push(Prisma.sql`${actorCondition(actor)} ${exceptOperators}`)
+  if (actor) conditions.push(await actorCondition(actor))
   if (target) conditions.push(Prisma.sql`r.target = ${target}`)
-  if (q) conditions.push(Prisma.sql`(r.request_id = ${q} OR r.ip = ${q}) ${exceptOperators}`)
+  if (q) conditions.push(Prisma.sql`(r.request_id = ${q} OR r.ip = ${q})`)
+  if (!reader.staff && (actor || q)) {
+    const operators = await listOperators(reader.accountId)
+    conditions.push(Prisma.sql`(r.actor_id IS NULL OR r.actor_id <> ALL(${operators}::uuid[]))`)
+  }
   return Prisma.join(conditions, ' AND ')
 }
 
-function actorCondition(actor: string): Prisma.Sql {
+async function actorCondition(actor: string): Promise<Prisma.Sql> {
   if (actor === 'system' || actor === 'command_line') return Prisma.sql`r.actor_type = ${actor}`
-  if (isUuid(actor)) return Prisma.sql`r.actor_id = ${actor}::uuid`
-  return Prisma.sql`r.actor_id = (SELECT w.id FROM users w WHERE w.email = ${lowerAscii(actor)})`
+  const id = isUuid(actor) ? actor : await findUserId(actor)
+  return Prisma.sql`r.actor_id = ${id}::uuid`
+}
+
+async function findUserId(email: string): Promise<string | null> {
+  const [user] = await queryRows<{ id: string }>(Prisma.sql`
+    SELECT json_build_object('id', u.id)::text AS json FROM users u
+    WHERE u.email = ${lowerAscii(email)}`)
+  return user?.id ?? null
+}
+
+/** Admins who are no members of the account: merchants see only "operator". They are few. */
+async function listOperators(accountId: string): Promise<string[]> {
+  const rows = await queryRows<{ id: string }>(Prisma.sql`
+    SELECT json_build_object('id', o.id)::text AS json FROM users o
+    WHERE o.is_admin AND NOT EXISTS (SELECT FROM memberships m
+      WHERE m.account_id = ${accountId}::uuid AND m.user_id = o.id)`)
+  return rows.map(({ id }) => id)
 }

@@ -1,8 +1,11 @@
-import { db } from '#lib/base/db/client.ts'
-import type { SessionUser } from '#lib/edge/session/schema.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { hasSecondFactor } from '#lib/services/people/factors.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { activeSessionCondition } from '#lib/services/people/sessions.ts'
+
+type MemberRole = Pick<SessionAccount, 'id' | 'role'>
 
 const SECRET_FORMAT = /^[A-Za-z0-9_-]{43}$/
 
@@ -12,7 +15,7 @@ const SECRET_FORMAT = /^[A-Za-z0-9_-]{43}$/
  */
 export async function readSession(secret: string, recordsUse = true): Promise<SessionUser | null> {
   if (!SECRET_FORMAT.test(secret)) return null
-  const [user] = await db().$queryRaw<SessionUser[]>`
+  const [user] = await db().$queryRaw<(Omit<SessionUser, 'accounts'> & { roles: MemberRole[] })[]>`
     WITH session AS (
       SELECT s.id, s.user_id, s.last_used_at, s.proved_at FROM user_sessions s
       WHERE s.secret_hash = ${hashSecret(secret)} AND ${activeSessionCondition('s')}
@@ -25,14 +28,28 @@ export async function readSession(secret: string, recordsUse = true): Promise<Se
       extract(epoch FROM now() - session.proved_at)::int AS "provedAgoS",
       ${hasSecondFactor} AS "hasSecondFactor",
       coalesce((
-      SELECT json_agg(
-        json_build_object('id', a.id, 'name', a.name, 'city', a.city, 'expiresIn', a.expires_in,
-          'timeZone', a.time_zone, 'status', a.status,
-          'statusReason', a.status_reason, 'role', m.role)
-        ORDER BY m.created_at, a.id)
-      FROM memberships m JOIN accounts a ON a.id = m.account_id WHERE m.user_id = u.id
-    ), '[]') AS accounts
+      SELECT json_agg(json_build_object('id', m.account_id, 'role', m.role)
+        ORDER BY m.created_at, m.account_id)
+      FROM memberships m WHERE m.user_id = u.id
+    ), '[]') AS roles
     FROM session JOIN users u ON u.id = session.user_id
     WHERE u.disabled_at IS NULL`
-  return user ?? null
+  if (!user) return null
+  const { roles, ...rest } = user
+  return { ...rest, accounts: await readAccountsOf(roles) }
+}
+
+/** Reads the accounts of a user, in the order in which they joined. */
+async function readAccountsOf(roles: MemberRole[]): Promise<SessionAccount[]> {
+  if (roles.length === 0) return []
+  const columns = Prisma.sql`a.id, a.name, a.city, a.expires_in AS "expiresIn",
+    a.time_zone AS "timeZone", a.status, a.status_reason AS "statusReason"`
+  const rows = await queryRows<Omit<SessionAccount, 'role'>>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM accounts a
+    WHERE a.id = ANY(${roles.map(({ id }) => id)}::uuid[])`)
+  const accounts = new Map(rows.map(row => [row.id, row]))
+  return roles.flatMap(({ id, role }) => {
+    const account = accounts.get(id)
+    return account ? [{ ...account, role }] : []
+  })
 }

@@ -1,6 +1,7 @@
 import { db, type Tx } from '#lib/base/db/client.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isEqual } from '#lib/base/keys.ts'
+import { lockStatus } from '#lib/rooms/accounts/owners.ts'
 import { INVITATION_DAYS } from '#lib/rooms/accounts/schema.ts'
 import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
 
@@ -65,12 +66,13 @@ export async function acceptInvitation(
   email: string,
 ): Promise<AcceptedInvitation> {
   const hash = hashSecret(secret)
+  const found = await findBySecret(secret, tx)
+  const isAccepting = !found?.accountId || (await lockStatus(tx, found.accountId)) === 'active'
   const [accepted] = await tx.$queryRaw<AcceptedInvitation[]>`
     UPDATE invitations i SET accepted_at = now()
     WHERE (i.hash = ${hash} OR i.mailed_hash = ${hash}) AND i.email = ${email}
       AND i.accepted_at IS NULL
-      AND i.revoked_at IS NULL AND i.expires_at > now() AND (i.account_id IS NULL
-        OR EXISTS (SELECT FROM accounts a WHERE a.id = i.account_id AND a.status = 'active'))
+      AND i.revoked_at IS NULL AND i.expires_at > now() AND ${isAccepting}
     RETURNING i.account_id AS "accountId", i.role, i.invited_by AS "invitedBy",
       i.hash <> ${hash} AS "isMailed"`
   if (accepted) return accepted

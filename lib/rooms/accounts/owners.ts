@@ -11,6 +11,13 @@ export async function lockMembers(tx: Tx, accountId: string): Promise<string> {
   return account.name
 }
 
+/** Returns the account's status and keeps it until commit. */
+export async function lockStatus(tx: Tx, accountId: string): Promise<string | undefined> {
+  const [account] = await tx.$queryRaw<{ status: string }[]>`
+    SELECT status FROM accounts WHERE id = ${accountId}::uuid FOR SHARE`
+  return account?.status
+}
+
 /** Checks the permission again under the lock: the member may have lost the role meanwhile. */
 export async function requirePermission(
   tx: Tx,

@@ -14,8 +14,8 @@ RETURNING t.id, t.name, t.prefix, t.last_four AS "lastFour", t.mode;
 
 -- by the ORM: SELECT FROM memberships
 
--- by the ORM: SELECT FROM accounts
-
 -- by the ORM: SELECT FROM users
+
+-- by the ORM: SELECT FROM accounts
 
 -- by the ORM: INSERT INTO mails

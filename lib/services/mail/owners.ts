@@ -16,10 +16,9 @@ export async function queueMailToRoles(
 ): Promise<void> {
   const members = await tx.membership.findMany({
     where: { accountId, role: { in: [...roles] }, user: { disabledAt: null } },
-    select: {
-      account: { select: { name: true } },
-      user: { select: { email: true, locale: true } },
-    },
+    select: { user: { select: { email: true, locale: true } } },
   })
-  for (const { account, user } of members) await queueMail(tx, user, write(account.name))
+  if (members.length === 0) return
+  const { name } = await tx.account.findUniqueOrThrow({ where: { id: accountId } })
+  for (const { user } of members) await queueMail(tx, user, write(name))
 }

@@ -19,16 +19,20 @@ export async function listStuckJobs(limit: number): Promise<StuckJob[]> {
   return jobs
 }
 
+/** A mail belongs to no account, and its table to another side than accounts. */
 export function listStuckJobsOfKind(kind: JobKind, limit: number): Promise<StuckJob[]> {
+  const account =
+    kind === 'mail'
+      ? Prisma.sql`NULL::json`
+      : Prisma.sql`(SELECT json_build_object('id', a.id, 'name', a.name)
+          FROM accounts a WHERE a.id = j.account_id)`
   return queryRows<StuckJob>(Prisma.sql`
-    SELECT json_build_object('kind', ${kind}::text, 'id', j.id, 'account', CASE WHEN a.id IS NOT NULL
-        THEN json_build_object('id', a.id, 'name', a.name) END,
+    SELECT json_build_object('kind', ${kind}::text, 'id', j.id, 'account', ${account},
       'attempts', j.attempts, 'created_at', ${utcText('j.created_at')},
       'due_at', ${utcText('j.due_at')}, 'is_held', j.is_held, 'can_run', j.can_run,
       'problem', l.problem, 'problem_code', l.problem_code,
       'problem_params', l.problem_params)::text AS json
     FROM (${stuckSql[kind]} LIMIT ${limit}) j
-    LEFT JOIN accounts a ON a.id = j.account_id
     LEFT JOIN LATERAL (${lastProblem[kind]}) l ON true
     ORDER BY j.created_at, j.id`)
 }
