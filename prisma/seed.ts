@@ -52,10 +52,12 @@ async function upsertDemoUsers(password: string): Promise<void> {
 async function listDemoAccounts(): Promise<Account[]> {
   const rows = await db().membership.findMany({
     where: { user: { email: DEMO_MERCHANT } },
-    include: { account: true },
     orderBy: { createdAt: 'asc' },
   })
-  return rows.map(({ account }) => account as Account)
+  const accounts = await Promise.all(
+    rows.map(({ accountId: id }) => db().account.findUniqueOrThrow({ where: { id } })),
+  )
+  return accounts as Account[]
 }
 
 /**

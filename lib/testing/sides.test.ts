@@ -1,6 +1,34 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { sidesOf } from '#lib/testing/sides.ts'
+import { makeDatabase, ownerUrlOf } from '#lib/testing/database.ts'
+import { query } from '#lib/testing/embedded.ts'
+import { readSides, sidesOf } from '#lib/testing/sides.ts'
+
+/** Returns the foreign keys between tables of different sides. */
+async function findKeysBetweenSides(url: string): Promise<string[]> {
+  const rows = await query(
+    url,
+    `SELECT conname AS name, conrelid::regclass::text AS source, confrelid::regclass::text AS target
+     FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace`,
+  )
+  expect(rows.length).toBeGreaterThan(20)
+  const sides = readSides()
+  return rows
+    .filter(({ source, target }) => sides.get(String(source)) !== sides.get(String(target)))
+    .map(({ name }) => String(name))
+}
+
+test('no foreign key goes from one side to another', async () => {
+  const url = ownerUrlOf(await makeDatabase())
+  expect(await findKeysBetweenSides(url)).toEqual([])
+  await query(url, 'ALTER TABLE tokens ADD CONSTRAINT a FOREIGN KEY (issued_by) REFERENCES users')
+  await query(url, 'ALTER TABLE audit_log ADD CONSTRAINT b FOREIGN KEY (actor_id) REFERENCES users')
+  await query(
+    url,
+    'ALTER TABLE memberships ADD CONSTRAINT c FOREIGN KEY (account_id) REFERENCES accounts',
+  )
+  expect((await findKeysBetweenSides(url)).sort()).toEqual(['a', 'b', 'c'])
+})
 
 test.each([
   ['SELECT u.email FROM users u JOIN memberships m ON m.user_id = u.id', ['people']],
