@@ -19,6 +19,7 @@ const sharedFiles = globSync(TESTS).filter(
 export default defineConfig({
   test: {
     globalSetup: ['lib/testing/setup.ts'],
+    setupFiles: ['lib/testing/sides-watch.ts'],
     // Money tests use a whole connection pool each; more workers only wait for each other.
     maxWorkers: 3,
     testTimeout: 180_000,

@@ -105,6 +105,16 @@ export const FOREIGN_WRITES: Record<string, string> = {
   'lib/edge/jobs/prune.ts user_sessions': 'pruning by age',
 }
 
+/** Files with statements about people and others about money (docs/decisions/030). */
+export const FILES_OF_BOTH_SIDES: Record<string, string> = {
+  'lib/base/audit/queries.ts': 'adds the names of users and accounts to records',
+  'lib/edge/jobs/prune.ts': 'pruning by age',
+  'lib/edge/session/read.ts': "reads a session, then its user's accounts",
+  'lib/views/admin/accounts.ts': 'accounts with their owners and members',
+  'lib/views/admin/stuck.ts': 'stuck jobs of every kind',
+  'lib/views/admin/traffic.ts': 'judges gateways, receivers and the mail server',
+}
+
 /** Maximum lines without imports, by kind of file; for a route, per method. */
 export const LINES_MAX = { file: 200, route: 30, verb: 80, component: 150 }
 

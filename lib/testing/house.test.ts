@@ -7,6 +7,7 @@ import {
   ALLOWED_FRAGMENTS,
   ALLOWED_IMPORTS,
   BROWSER_MODULES,
+  FILES_OF_BOTH_SIDES,
   FLOORS,
   FOREIGN_WRITES,
   FRAGMENT_LINES_MIN,
@@ -71,6 +72,7 @@ function findViolations(sources: Source[]): string[] {
 function checkContent(source: Source): string[] {
   return [
     ...checkTables(source),
+    ...checkSides(source),
     ...checkName(source),
     ...checkLength(source),
     ...checkPatterns(source),
@@ -131,6 +133,20 @@ function checkTables({ path, text }: Source): string[] {
     .filter(table => !path.startsWith(`lib/${TABLE_OWNERS[table]}/`))
     .filter(table => !(`${path} ${table}` in FOREIGN_WRITES))
     .map(table => `${path} writes ${table}, which belongs to lib/${TABLE_OWNERS[table]}`)
+}
+
+/** Only what a file itself says. Statements that join fragments of several: lib/testing/sides.ts. */
+function checkSides({ path, text }: Source): string[] {
+  if (path in FILES_OF_BOTH_SIDES || sidesOfFile(text).size < 2) return []
+  return [`${path} has SQL about people and about money`]
+}
+
+const SIDES = readSides()
+
+function sidesOfFile(text: string): Set<string> {
+  const named = text.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE|USING)\s+([a-z_]+)\b/g)
+  const sides = [...named].map(([, table = '']) => SIDES.get(table) ?? 'both')
+  return new Set(sides.filter(side => side !== 'both'))
 }
 
 function checkName({ path }: Source): string[] {
@@ -276,10 +292,12 @@ test('every table of the schema has an owner, and no exception is unused', () =>
   }
 })
 
-test('every table declares its side in the schema', () => {
+test('every table declares its side in the schema, and no file of both sides is listed in vain', () => {
   const undeclared = [...readSides()].filter(([, side]) => side === undefined)
   expect(undeclared).toEqual([])
   expect([...readSides().keys()].sort()).toEqual(Object.keys(TABLE_OWNERS).sort())
+  for (const path of Object.keys(FILES_OF_BOTH_SIDES))
+    expect(sidesOfFile(readFileSync(path, 'utf8')).size, path).toBe(2)
   const model = 'model Bank {\n  id String @id\n  @@map("banks")\n}\n'
   for (const comment of ['', '// side: money\n', '/// side: both\n', '/// side: other\n'])
     expect(readSides(comment + model).get('banks'), comment).toBeUndefined()
@@ -307,6 +325,13 @@ test.each([
 ])('a forbidden import is found: %s importing %s', (path, target) => {
   for (const text of [`import { x } from '${target}'\n`, `const x = await import('${target}')\n`])
     expect(findViolations([{ path, text }]).join()).toContain('may not import')
+})
+
+test('a file with SQL about people and about money is found', () => {
+  const find = (text: string) => findViolations([{ path: 'lib/views/admin/x.ts', text }])
+  expect(find('SELECT FROM users u JOIN memberships m')).toEqual([])
+  expect(find('SELECT FROM audit_log JOIN accounts a')).toEqual([])
+  expect(find('SELECT FROM users u JOIN tokens t')).toHaveLength(1)
 })
 
 test('a foreign write, a vague name, a long file and a forbidden pattern are found', () => {

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
 import { makeDatabase, ownerUrlOf } from '#lib/testing/database.ts'
 import { query } from '#lib/testing/embedded.ts'
-import { readSides, sidesOf } from '#lib/testing/sides.ts'
+import { readSides, sidesOf, takeMixedStatements } from '#lib/testing/sides.ts'
 
 /** Returns the foreign keys between tables of different sides. */
 async function findKeysBetweenSides(url: string): Promise<string[]> {
@@ -46,6 +47,13 @@ test.each([
   ['BEGIN', []],
 ])('the sides of a statement are found: %s', (sql, sides) => {
   expect(sidesOf(sql)).toEqual(sides)
+})
+
+test('a statement about both sides fails the file that sends it', async () => {
+  expect(takeMixedStatements()).toEqual([])
+  await db().$queryRaw`SELECT FROM users u WHERE EXISTS (SELECT FROM charges c) AND false`
+  await db().user.count({ where: { memberships: { some: { role: 'owner' } } } })
+  expect(takeMixedStatements()).toEqual([expect.stringContaining('users u WHERE EXISTS')])
 })
 
 test('no function of the database names tables of both sides', () => {
