@@ -119,21 +119,29 @@ function isCallerRefused(error: unknown): boolean {
   return parseDatabaseError(error).code === 'TR401'
 }
 
-/** Returns null if refused: the caller's data may be outdated, so the usual checks run again. */
+/** Returns null if the caller's data may be outdated, before any work: the usual checks follow. */
 async function tryRememberedCaller(
   state: RequestState,
   declared: Declaration<unknown, unknown>,
 ): Promise<HttpResponse | null> {
-  const caller = readRememberedCaller(state.incoming)
+  const { incoming } = state
+  const caller = readRememberedCaller(incoming)
   if (!caller) return null
   await limitByAddress(state)
   try {
     state.logContext.accountId = caller.account.id
-    authorize(caller, state.incoming, declared.allow)
+    authorize(caller, incoming, declared.allow)
     await limitByCaller(state, caller)
+  } catch (error) {
+    if (isTrocoError(error)) return null
+    throw error
+  }
+  try {
     return await runEndpoint(state, declared, new RecentCheck(async () => caller))
   } catch (error) {
-    if (isTrocoError(error) || isCallerRefused(error)) return null
+    if (isCallerRefused(error)) return null
+    // The work is not repeated: it may have called a bank. A refused caller is told so first.
+    if (isTrocoError(error)) await reauthorize(incoming, declared.allow)
     throw error
   }
 }
