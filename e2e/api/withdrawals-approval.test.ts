@@ -5,7 +5,6 @@ import { readSession } from '#lib/edge/session/read.ts'
 import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
-import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -21,6 +20,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { findMailedLink } from '#lib/testing/mailbox.ts'
 import { pageHeaders, personHeaders, refusal, signIn, signInAdmin } from '#lib/testing/member.ts'
+import { sendDueWithdrawals } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
 

@@ -24,10 +24,7 @@ import {
   type SignInDetails,
   signIn,
 } from '#lib/edge/session/second-step.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
-import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
-import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
 import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
@@ -45,6 +42,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { openMailServer } from '#lib/testing/mail-server.ts'
+import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 import frozen from './frozen.json' with { type: 'json' }
@@ -375,11 +373,11 @@ describe('newly written data', () => {
       if (outcome === 'approved') await sendDueWithdrawals(() => bank)
       await post(`/sandbox/withdrawals/${withdrawal.id}`, { outcome })
     }
-    await sendDueRefunds(chargeColumns, () => bank)
+    await sendDueRefunds(() => bank)
     // The simulator settles an order a second after it accepts it.
     await database.query(`UPDATE simulator_orders SET settles_at = now()`)
     await database.query(`UPDATE refunds SET due_at = now() WHERE status = 'pending'`)
-    await sendDueRefunds(chargeColumns, () => bank)
+    await sendDueRefunds(() => bank)
     await deliverDue()
   })
 

@@ -7,9 +7,7 @@ import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
 import { summarizeCharges } from '#lib/rooms/charges/summarize.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
 import { verifyDueCharges } from '#lib/rooms/charges/verify.ts'
@@ -20,7 +18,6 @@ import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
-import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { createPaidCharge } from '#lib/testing/deliveries.ts'
@@ -32,6 +29,7 @@ import {
   makeToken,
   openCharge,
 } from '#lib/testing/fixtures.ts'
+import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { type Calls, formatCalls, recordCalls } from '#lib/testing/statements.ts'
 
 inOwnDatabase()
@@ -143,7 +141,7 @@ const VERBS: Record<string, Calls> = {
     'charges since a time': () => summarizeCharges(merchant.id, 'test', new Date(0)),
   },
   'charges/refunds/send': {
-    'a due refund': [makeRefundDue, () => sendDueRefunds(chargeColumns, () => bank)],
+    'a due refund': [makeRefundDue, () => sendDueRefunds(() => bank)],
   },
   'withdrawals/send': {
     'a due withdrawal': [makeWithdrawalDue, () => sendDueWithdrawals(() => bank)],

@@ -41,6 +41,36 @@ export function claim(table: JobTable, limit: number, durationMs = leaseMs()): P
   )
 }
 
+/**
+ * Claims due rows of a mode: the oldest of each account first, then the second of each, and so on.
+ * Accounts listed in `served` come last, in that order.
+ */
+export function claimInTurn(
+  table: JobTable,
+  mode: Mode,
+  limit: number,
+  served: string[],
+): Promise<Claim[]> {
+  const rows = Prisma.raw(table)
+  const lease = randomUUID()
+  return retryOnConflict(
+    () => db().$queryRaw<Claim[]>`
+      UPDATE ${rows} SET due_at = ${leaseEndSql()}, lease = ${lease}::uuid, attempts = attempts + 1
+      WHERE due_at <= now() AND (account_id, id) IN (
+        SELECT r.account_id, r.id FROM ${rows} r JOIN (
+          SELECT account_id, id, due_at, row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth
+          FROM ${rows} WHERE due_at <= now() AND mode = ${mode}) d USING (account_id, id)
+        ORDER BY d.nth, array_position(${served}::uuid[], r.account_id) NULLS FIRST, d.due_at
+        LIMIT ${limit} FOR UPDATE OF r SKIP LOCKED)
+      RETURNING account_id AS "accountId", id, mode, status, lease, attempts`,
+  )
+}
+
+/** The end of a lease that begins now. */
+export function leaseEndSql(): Prisma.Sql {
+  return Prisma.sql`now() + make_interval(secs => ${leaseMs()}::float8 / 1000)`
+}
+
 /** Makes the row due in `dueInMs`. Returns false if another worker has claimed it since. */
 export async function postpone(table: JobTable, claimed: Claim, dueInMs: number): Promise<boolean> {
   const rows = Prisma.raw(table)
@@ -94,11 +124,6 @@ export function renewLease(table: JobTable, lease: string): () => void {
   }
   heldLeases.set(lease, table)
   return stopRenewal
-}
-
-/** Reads memory, not the database. Checked before each call of the bank. */
-export function isLeaseHeld(claimed: Claim): boolean {
-  return heldLeases.has(claimed.lease)
 }
 
 /** Releases all leases on shutdown, so that other workers can claim unfinished rows at once. */

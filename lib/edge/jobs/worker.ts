@@ -21,11 +21,11 @@ import {
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import { chargeColumns, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
-import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
+import { createRefundSender } from '#lib/rooms/charges/refunds/send.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
-import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
+import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
@@ -70,14 +70,21 @@ export function startWorker(): Worker {
   const { signal } = stopping
   const serializers = { transaction: serializeChargeEvent, withdrawal: serializeWithdrawalEvent }
   const deliverer = createDeliverer(serializers, () => wakeLocal('deliveries'))
-  // 0 makes the job sleep until the next wake-up or poll: one run claims everything that may start.
-  const deliver = () => deliverer.run(signal).then(() => 0)
-  const running = listJobs(deliver).map(job => runJob(job, signal))
+  const withdrawals = createWithdrawalSender(() => wakeLocal('withdrawals'))
+  const refunds = createRefundSender(chargeColumns, () => wakeLocal('refunds'))
+  // 0 makes a job sleep until the next wake-up or poll: one run claims everything that may start.
+  const jobs = listJobs({
+    deliver: () => deliverer.run(signal).then(() => 0),
+    withdraw: () => withdrawals.run().then(() => 0),
+    refund: () => refunds.run().then(() => 0),
+  })
+  const running = jobs.map(job => runJob(job, signal))
   const background = Promise.all([sendHeartbeats(id, signal), listenForWakeUps(signal)])
   return {
     async stop() {
       stopping.abort()
-      const finished = Promise.all([...running, deliverer.idle()])
+      const callers = [deliverer, withdrawals, refunds]
+      const finished = Promise.all([...running, ...callers.map(({ idle }) => idle())])
       await Promise.race([finished, sleep(SHUTDOWN_TIMEOUT_MS)])
       deliverer.abort()
       await releaseLeases().catch(() => {})
@@ -89,12 +96,13 @@ export function startWorker(): Worker {
   }
 }
 
-function listJobs(deliver: () => Promise<number>): Job[] {
+/** Jobs that call other servers, and do not await the responses. */
+type Callers = Record<'deliver' | 'withdraw' | 'refund', () => Promise<number>>
+
+function listJobs({ deliver, withdraw, refund }: Callers): Job[] {
   const polled = { idleMs: POLL_MS }
-  const refund = () => sendDueRefunds(chargeColumns)
   // 0 makes the job sleep, so that a burst of withdrawals causes one mail per interval.
   const mail = () => mailApprovers().then(() => 0)
-  const withdraw = () => sendDueWithdrawals()
   const expire: Job['run'] = rest => expireDueCharges(gatewayOf, rest)
   // 0 makes the job sleep until the next minute: one run reads all lanes.
   const heal: Job['run'] = rest => healLanes(rest).then(() => 0)

@@ -4,15 +4,12 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
-import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { type OrderScript, QUERY_BEHAVIORS, SEND_BEHAVIORS, StubBank } from '#lib/testing/bank.ts'
 import {
   expectBalancedLedger,
@@ -20,6 +17,7 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
+import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 
@@ -55,7 +53,7 @@ const ROOMS = {
     create: ({ merchant, chargeId }: ModelState) =>
       createRefund(merchant.id, 'test', chargeId, { amount: AMOUNT }),
     decide: async () => {},
-    run: ({ bank }: ModelState) => sendDueRefunds(chargeColumns, () => bank),
+    run: ({ bank }: ModelState) => sendDueRefunds(() => bank),
     eventFilter: (id: string) => ({
       type: { startsWith: 'transaction.refund' },
       resource: { path: ['refund', 'id'], equals: id },
@@ -250,8 +248,12 @@ test.each(['withdrawals', 'refunds'] as const)(
       await activateAccount(merchant.id, 'test', ACTOR)
       for (let round = 0; round < 4; round++) {
         await makeAllDue()
-        await room.run(state)
+        while ((await room.run(state)) > 0);
         state.bank.settle()
+        // A rejection counts once no earlier call can still arrive.
+        await db().$executeRaw`
+          UPDATE gateway_calls SET created_at = created_at - interval '10 minutes'
+          WHERE account_id = ${merchant.id}::uuid`
       }
       for (const id of state.ids) {
         const status = (await statusOf(id)) ?? ''

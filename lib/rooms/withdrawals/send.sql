@@ -2,14 +2,31 @@
 UPDATE withdrawals
 SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
     attempts = attempts + 1
-WHERE (account_id, id) IN (SELECT account_id, id
-    FROM withdrawals WHERE due_at <= now() ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+WHERE due_at <= now() AND (account_id, id) IN (SELECT r.account_id, r.id
+    FROM withdrawals r JOIN (SELECT account_id, id, due_at,
+    row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth
+    FROM withdrawals WHERE due_at <= now() AND mode = $3) d USING (account_id, id) ORDER BY d.nth,
+    array_position($4::uuid[], r.account_id) NULLS FIRST,
+    d.due_at LIMIT $5 FOR UPDATE OF r SKIP LOCKED)
 RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
 
-SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
-FROM withdrawals w
-JOIN accounts a ON a.id = w.account_id
-WHERE w.account_id = $1::uuid AND w.id = $2::uuid AND w.status = 'pending' AND w.lease = $3::uuid;
+UPDATE withdrawals
+SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
+    attempts = attempts + 1
+WHERE due_at <= now() AND (account_id, id) IN (SELECT r.account_id, r.id
+    FROM withdrawals r JOIN (SELECT account_id, id, due_at,
+    row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth
+    FROM withdrawals WHERE due_at <= now() AND mode = $3) d USING (account_id, id) ORDER BY d.nth,
+    array_position($4::uuid[], r.account_id) NULLS FIRST,
+    d.due_at LIMIT $5 FOR UPDATE OF r SKIP LOCKED)
+RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
+
+UPDATE withdrawals w
+SET due_at = now() + make_interval(secs => $1::float8 / 1000)
+FROM accounts a
+WHERE w.account_id = $2::uuid AND w.id = $3::uuid AND w.status = 'pending'
+    AND w.lease = $4::uuid AND a.id = w.account_id
+RETURNING w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent";
 
 INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
 SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
@@ -29,14 +46,31 @@ WHERE account_id = $2::uuid AND id = $3::uuid AND lease = $4::uuid;
 UPDATE withdrawals
 SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
     attempts = attempts + 1
-WHERE (account_id, id) IN (SELECT account_id, id
-    FROM withdrawals WHERE due_at <= now() ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+WHERE due_at <= now() AND (account_id, id) IN (SELECT r.account_id, r.id
+    FROM withdrawals r JOIN (SELECT account_id, id, due_at,
+    row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth
+    FROM withdrawals WHERE due_at <= now() AND mode = $3) d USING (account_id, id) ORDER BY d.nth,
+    array_position($4::uuid[], r.account_id) NULLS FIRST,
+    d.due_at LIMIT $5 FOR UPDATE OF r SKIP LOCKED)
 RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
 
-SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
-FROM withdrawals w
-JOIN accounts a ON a.id = w.account_id
-WHERE w.account_id = $1::uuid AND w.id = $2::uuid AND w.status = 'pending' AND w.lease = $3::uuid;
+UPDATE withdrawals
+SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
+    attempts = attempts + 1
+WHERE due_at <= now() AND (account_id, id) IN (SELECT r.account_id, r.id
+    FROM withdrawals r JOIN (SELECT account_id, id, due_at,
+    row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth
+    FROM withdrawals WHERE due_at <= now() AND mode = $3) d USING (account_id, id) ORDER BY d.nth,
+    array_position($4::uuid[], r.account_id) NULLS FIRST,
+    d.due_at LIMIT $5 FOR UPDATE OF r SKIP LOCKED)
+RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
+
+UPDATE withdrawals w
+SET due_at = now() + make_interval(secs => $1::float8 / 1000)
+FROM accounts a
+WHERE w.account_id = $2::uuid AND w.id = $3::uuid AND w.status = 'pending'
+    AND w.lease = $4::uuid AND a.id = w.account_id
+RETURNING w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent";
 
 UPDATE withdrawals
 SET due_at = now() + make_interval(secs => $1::int), lease = NULL, attempts = attempts - 1

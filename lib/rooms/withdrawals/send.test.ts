@@ -6,7 +6,7 @@ import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
+import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {
@@ -15,6 +15,8 @@ import {
   inOwnDatabase,
   makeMerchant,
 } from '#lib/testing/fixtures.ts'
+import { LISTS } from '#lib/testing/lists.ts'
+import { sendDueWithdrawals } from '#lib/testing/orders.ts'
 
 const ACTOR = { type: 'system' } as const
 
@@ -206,6 +208,50 @@ describe('a worker that lost its lease', () => {
   })
 })
 
+test('the lease is renewed before each send, so that no other worker can send meanwhile', async () => {
+  const id = await withdraw('ana@example.com')
+  const bank = new StubBank()
+  bank.setScript(removeHyphens(id), { sends: ['lost before'] })
+  await makeDueAndSend(id, bank)
+  bank.stall('after', async () => {
+    // As after failed renewals, but before another worker has claimed the withdrawal.
+    await makeDue(id)
+    bank.stall('before', async () => {
+      expect(await claim('withdrawals', 1)).toEqual([])
+    })
+  })
+  await makeDueAndSend(id, bank)
+  expect(bank.sentOrders).toHaveLength(2)
+  await expectApprovedOnce(id, bank)
+})
+
+describe('a withdrawal that the bank rejects after an attempt without a response', () => {
+  const rejectSecond = async () => {
+    const id = await withdraw('ana@example.com')
+    const bank = new StubBank()
+    bank.setScript(removeHyphens(id), { sends: ['lost before', 'rejected'] })
+    await makeDueAndSend(id, bank)
+    expect(await makeDueAndSend(id, bank)).toBe('pending')
+    return { id, bank }
+  }
+
+  test('stays held while the first attempt may still arrive', async () => {
+    const { id, bank } = await rejectSecond()
+    expect(await makeDueAndSend(id, bank)).toBe('pending')
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
+  })
+
+  test('is rejected after ten minutes', async () => {
+    const { id, bank } = await rejectSecond()
+    await db().$executeRaw`
+      UPDATE gateway_calls SET created_at = created_at - interval '10 minutes'
+      WHERE subject_id = ${id}::uuid`
+    expect(await makeDueAndSend(id, bank)).toBe('rejected')
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
+    await expectBalancedLedger(merchant.id)
+  })
+})
+
 test('a late first attempt makes the second a duplicate, and the withdrawal is not rejected', async () => {
   const id = await withdraw('ana@example.com')
   const bank = new StubBank()
@@ -230,12 +276,48 @@ test('a bank call that hangs does not delay the others', async () => {
   const bank = new StubBank()
   let release = () => {}
   bank.stall('before', () => new Promise<void>(resolve => (release = resolve)))
-  const working = sendDue(bank)
-  await expect.poll(() => bank.sentOrders.length, { timeout: 20_000 }).toBe(19)
+  const { run, idle } = createWithdrawalSender(undefined, () => bank)
+  const sendOthers = async () => {
+    await run()
+    return bank.sentOrders.length
+  }
+  await expect.poll(sendOthers, { timeout: 20_000 }).toBe(19)
   release()
-  expect(await working).toBe(20)
-  await expect.poll(() => bank.sentOrders.length).toBe(20)
+  await idle()
+  expect(bank.sentOrders).toHaveLength(20)
   expect(new Set(bank.sentOrders.map(order => order.id))).toEqual(new Set(ids.map(removeHyphens)))
+})
+
+test('a bank that hangs delays no withdrawals of the other mode', async () => {
+  const hanging = new StubBank()
+  hanging.sendPayout = () => new Promise(() => {})
+  const bank = new StubBank()
+  const dueAt = new Date()
+  for (let count = 0; count < 20; count++)
+    await LISTS[1]?.insert(merchant.id, { mode: 'live', dueAt, dictKey: 'ana@example.com' })
+  const { run } = createWithdrawalSender(undefined, mode => (mode === 'live' ? hanging : bank))
+  await run()
+  const id = await withdraw('ana@example.com')
+  await run()
+  await expect.poll(() => bank.sentOrders).toMatchObject([{ id: removeHyphens(id) }])
+  await db().withdrawal.deleteMany({ where: { mode: 'live' } })
+})
+
+test('an account with one withdrawal is served before the rest of an account with many', async () => {
+  for (let count = 0; count < 20; count++) {
+    await fundMerchant(merchant, 4_000)
+    await withdraw('ana@example.com')
+  }
+  const bank = new StubBank()
+  const { run, idle } = createWithdrawalSender(undefined, () => bank)
+  expect(await run()).toBe(8)
+  await idle()
+  merchant = await makeMerchant()
+  await fundMerchant(merchant, 4_000)
+  const id = await withdraw('bia@example.com')
+  expect(await run()).toBe(8)
+  await idle()
+  expect(bank.sentOrders.map(order => order.id)).toContain(removeHyphens(id))
 })
 
 test('the journal contains the bank calls, with the PIX key masked', async () => {

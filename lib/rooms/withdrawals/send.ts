@@ -1,22 +1,30 @@
 import { type Claim, postpone } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
-import { findPayoutOrder } from '#lib/rooms/withdrawals/queries.ts'
+import { holdPayoutOrder } from '#lib/rooms/withdrawals/queries.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
-import { orderRetryPauseMs, placeOrder, sendDueOrders } from '#lib/services/gateway/order.ts'
+import {
+  createOrderSender,
+  type OrderSender,
+  orderRetryPauseMs,
+  placeOrder,
+} from '#lib/services/gateway/order.ts'
 
 /** Withdrawals of an inactive account are sent at most this long after its activation. */
 const INACTIVE_RETRY_S = 15
 
 /**
  * Sends due withdrawals, each under its own id, and queries those that the bank has not settled. A
- * lost response never rejects a withdrawal. Returns how many were due.
+ * lost response never rejects a withdrawal.
  */
-export function sendDueWithdrawals(chooseGateway = gatewayOf): Promise<number> {
-  return sendDueOrders('withdrawal', claim => sendWithdrawal(claim, chooseGateway))
+export function createWithdrawalSender(
+  onCapacity?: () => void,
+  chooseGateway = gatewayOf,
+): OrderSender {
+  return createOrderSender('withdrawal', claim => sendWithdrawal(claim, chooseGateway), onCapacity)
 }
 
 async function sendWithdrawal(claim: Claim, chooseGateway: typeof gatewayOf): Promise<void> {
@@ -30,9 +38,10 @@ async function sendWithdrawal(claim: Claim, chooseGateway: typeof gatewayOf): Pr
 function callBank(claim: Claim, gateway: Gateway): Promise<OrderState | null> {
   const bank = withJournal(gateway, [claim])
   return placeOrder(claim, {
+    operation: 'sendPayout',
     query: () => bank.getPayout(removeHyphens(claim.id)),
     async send() {
-      const payout = await findPayoutOrder(claim)
+      const payout = await holdPayoutOrder(claim)
       if (!payout) return null
       if (payout.mayBeSent) return bank.sendPayout(payout.order)
       await postponeUntilActive(claim)

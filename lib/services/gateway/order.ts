@@ -1,11 +1,15 @@
-import { runConcurrently } from '#lib/base/db/batch.ts'
-import { type Claim, isLeaseHeld, withLease } from '#lib/base/db/claim.ts'
+import { type Claim, claimInTurn, renewLease } from '#lib/base/db/claim.ts'
+import { db } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
+import { MODES, type Mode } from '#lib/base/mode.ts'
 import type { GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
 
-const BATCH_MAX = 50
-/** Maximum concurrent orders: a call that hangs must not delay other orders. */
+/** Maximum concurrent orders of a mode in this process. */
 const CONCURRENCY_MAX = 8
+/** Orders that end within this time free their places together: a claim costs as much as a send. */
+const CAPACITY_DELAY_MS = 5
+/** Accounts whose turn is remembered. */
+const SERVED_MAX = 1_000
 
 const FIRST_PAUSE_MS = 1_000
 const PAUSE_MAX_MS = 5 * 60_000
@@ -15,25 +19,86 @@ export function orderRetryPauseMs(attempts: number): number {
   return Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, attempts - 1))
 }
 
-export function sendDueOrders(
+export interface OrderSender {
+  /** Claims due orders and starts to send them, without awaiting the bank. Returns how many. */
+  run: () => Promise<number>
+  idle: () => Promise<void>
+}
+
+/**
+ * Creates a sender of due orders. Each mode has its own places, so a bank that hangs delays only its
+ * own orders. Accounts are served in turn. `onCapacity` is called when orders have freed places.
+ */
+export function createOrderSender(
   kind: 'withdrawal' | 'refund',
   send: (claim: Claim) => Promise<unknown>,
-): Promise<number> {
-  return withLease(`${kind}s`, BATCH_MAX, due =>
-    runConcurrently(due, CONCURRENCY_MAX, async claim => {
+  onCapacity: () => void = () => {},
+): OrderSender {
+  const inProgress: Record<Mode, Set<Promise<void>>> = { test: new Set(), live: new Set() }
+  /** Accounts in the order of their last turns. */
+  const served = new Set<string>()
+  let isSignalDue = false
+
+  async function run(): Promise<number> {
+    const counts = await Promise.all(MODES.map(runMode))
+    return counts.reduce((sum, count) => sum + count)
+  }
+
+  async function runMode(mode: Mode): Promise<number> {
+    const places = CONCURRENCY_MAX - inProgress[mode].size
+    if (places === 0) return 0
+    const due = await claimInTurn(`${kind}s`, mode, places, [...served])
+    const [first] = due
+    if (!first) return 0
+    const stopRenewal = renewLease(`${kind}s`, first.lease)
+    Promise.all(due.map(start)).finally(stopRenewal)
+    return due.length
+  }
+
+  function start(claim: Claim): Promise<void> {
+    noteTurn(claim.accountId)
+    const order = send(claim)
       // A failure must not stop other orders. The order becomes due again when its lease expires.
-      await send(claim).catch(error =>
+      .catch(error =>
         log().error({ err: error, [`${kind}Id`]: claim.id }, `sending a ${kind} failed`),
       )
-    }),
-  )
+      .then(() => {
+        inProgress[claim.mode].delete(order)
+        if (!isSignalDue) setTimeout(signalCapacity, CAPACITY_DELAY_MS)
+        isSignalDue = true
+      })
+    inProgress[claim.mode].add(order)
+    return order
+  }
+
+  function noteTurn(accountId: string): void {
+    served.delete(accountId)
+    served.add(accountId)
+    const [oldest] = served
+    if (oldest && served.size > SERVED_MAX) served.delete(oldest)
+  }
+
+  function signalCapacity(): void {
+    isSignalDue = false
+    onCapacity()
+  }
+
+  async function idle(): Promise<void> {
+    await Promise.all(MODES.flatMap(mode => [...inProgress[mode]]))
+  }
+
+  return { run, idle }
 }
 
 interface OrderCalls {
+  operation: 'sendPayout' | 'refundCharge'
   query: () => Promise<GatewayResult<OrderState | null>>
-  /** Null: the order must not be sent now. */
+  /** Renews the lease in the database, then sends. Null: the order must not be sent now. */
   send: () => Promise<GatewayResult<OrderState> | null>
 }
+
+/** Age after which a call without a response is taken as never having reached the bank. */
+const ARRIVAL_MAX = '10 minutes'
 
 /**
  * Returns the order's state at the bank, or null if unknown. From the second attempt on, queries
@@ -41,7 +106,7 @@ interface OrderCalls {
  */
 export async function placeOrder(
   claim: Claim,
-  { query, send }: OrderCalls,
+  { operation, query, send }: OrderCalls,
 ): Promise<OrderState | null> {
   const mayHaveArrived = claim.attempts > 1
   if (mayHaveArrived) {
@@ -50,13 +115,23 @@ export async function placeOrder(
     if (queryResult.outcome !== 'ok') return null
     if (queryResult.value) return queryResult.value
   }
-  if (!isLeaseHeld(claim)) return null
   const result = await send()
   if (result?.outcome === 'ok') return result.value
   if (result?.outcome !== 'rejected') return null
   const refused = { state: 'refused', reason: result.reason } as const
   if (!mayHaveArrived) return refused
-  // The bank may reject this attempt because an earlier attempt has arrived meanwhile.
+  // The bank may reject this attempt because an earlier one has arrived meanwhile, or will.
   const queryResult = await query()
-  return queryResult.outcome === 'ok' ? (queryResult.value ?? refused) : null
+  if (queryResult.outcome !== 'ok') return null
+  return queryResult.value ?? ((await mayArrive(claim, operation)) ? null : refused)
+}
+
+/** Returns whether a call without a response may still reach the bank. */
+async function mayArrive({ accountId, id }: Claim, operation: string): Promise<boolean> {
+  const calls = await db().$queryRaw<unknown[]>`
+    SELECT FROM gateway_calls
+    WHERE account_id = ${accountId}::uuid AND subject_id = ${id}::uuid AND operation = ${operation}
+      AND COALESCE(outcome, 'unknown') = 'unknown'
+      AND created_at > now() - ${ARRIVAL_MAX}::interval LIMIT 1`
+  return calls.length > 0
 }

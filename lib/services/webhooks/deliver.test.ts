@@ -6,9 +6,7 @@ import { releaseLeases } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { claimDueDeliveries } from '#lib/services/webhooks/claim-deliveries.ts'
 import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
@@ -29,6 +27,7 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
+import { sendDueRefunds } from '#lib/testing/orders.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 
 inOwnDatabase()
@@ -61,7 +60,7 @@ async function refund(chargeId: string): Promise<void> {
     .poll(
       async () => {
         await db().$executeRaw`UPDATE refunds SET due_at = now() WHERE due_at IS NOT NULL`
-        await sendDueRefunds(chargeColumns)
+        await sendDueRefunds()
         return events()
       },
       { timeout: 20_000 },

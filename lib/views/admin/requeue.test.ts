@@ -2,11 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { sendDueRefunds } from '#lib/rooms/charges/refunds/send.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { sendDueWithdrawals } from '#lib/rooms/withdrawals/send.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
@@ -21,6 +18,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { expectShape, personHeaders, signInAdmin } from '#lib/testing/member.ts'
+import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { HealthRead } from '#lib/views/admin/health-wire.ts'
 import type { StuckJob } from '#lib/views/admin/schema.ts'
 
@@ -159,7 +157,7 @@ test('a refund without a result is requeued and sent to the bank once', async ()
   const { id } = await createRefund(merchant.id, 'test', charge.id, { amount: 700 })
   const bank = new StubBank()
   bank.setScript(removeHyphens(id), { sends: ['throws after'] })
-  const send = () => sendDueRefunds(chargeColumns, () => bank)
+  const send = () => sendDueRefunds(() => bank)
   await send()
   await db().$executeRaw`
     UPDATE refunds SET created_at = now() - interval '1 hour' WHERE id = ${id}::uuid`

@@ -1,22 +1,29 @@
 import { type Claim, postpone } from '#lib/base/db/claim.ts'
 import type { Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
-import { findRefundOrder } from '#lib/rooms/charges/refunds/queries.ts'
+import { holdRefundOrder } from '#lib/rooms/charges/refunds/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
-import { orderRetryPauseMs, placeOrder, sendDueOrders } from '#lib/services/gateway/order.ts'
+import {
+  createOrderSender,
+  type OrderSender,
+  orderRetryPauseMs,
+  placeOrder,
+} from '#lib/services/gateway/order.ts'
 
 /**
  * Sends due refunds, each under its own id, and queries refunds that the bank has not settled. A
- * lost response never rejects a refund. Returns how many were due.
+ * lost response never rejects a refund.
  */
-export function sendDueRefunds(
+export function createRefundSender(
   chargeColumns: Prisma.Sql,
+  onCapacity?: () => void,
   chooseGateway = gatewayOf,
-): Promise<number> {
-  return sendDueOrders('refund', claim => sendRefund(claim, chargeColumns, chooseGateway))
+): OrderSender {
+  const send = (claim: Claim) => sendRefund(claim, chargeColumns, chooseGateway)
+  return createOrderSender('refund', send, onCapacity)
 }
 
 async function sendRefund(
@@ -37,9 +44,10 @@ async function sendRefund(
 function callBank(claim: Claim, gateway: Gateway): Promise<OrderState | null> {
   const bank = withJournal(gateway, [claim])
   return placeOrder(claim, {
+    operation: 'refundCharge',
     query: () => bank.getRefund(removeHyphens(claim.id)),
     async send() {
-      const order = await findRefundOrder(claim)
+      const order = await holdRefundOrder(claim)
       return order && bank.refundCharge(order)
     },
   })

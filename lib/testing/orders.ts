@@ -1,0 +1,20 @@
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { createRefundSender } from '#lib/rooms/charges/refunds/send.ts'
+import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
+import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import type { OrderSender } from '#lib/services/gateway/order.ts'
+
+/** Sends what is due, as far as there are places, and awaits it. Returns how many were due. */
+export function sendDueWithdrawals(chooseGateway = gatewayOf): Promise<number> {
+  return runToEnd(createWithdrawalSender(undefined, chooseGateway))
+}
+
+export function sendDueRefunds(chooseGateway = gatewayOf): Promise<number> {
+  return runToEnd(createRefundSender(chargeColumns, undefined, chooseGateway))
+}
+
+async function runToEnd({ run, idle }: OrderSender): Promise<number> {
+  const count = await run()
+  await idle()
+  return count
+}
