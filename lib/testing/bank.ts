@@ -48,13 +48,15 @@ const DOWN_RESULT = { outcome: 'retryable', reason: 'down' } as const
 /** A scripted bank behind a faulty connection. Executes an order once per id. */
 export class StubBank implements Gateway {
   readonly name = 'stub bank'
-  readonly isRemote = true
   queryAgesMs?: readonly number[]
   /** Whether the next query settles an accepted order, without `settle()`. */
   isQuick = false
   readonly sentOrders: (PayoutOrder | RefundOrder)[] = []
   readonly queriedIds: string[] = []
   readonly charges = new Map<string, ChargeState>()
+  readonly cancelledIds: string[] = []
+  /** Behaviors of the next cancellations in turn; all later ones are answered. */
+  readonly cancelBehaviors: ('lost' | 'turned down' | 'answered')[] = []
   private readonly orders = new Map<string, Order>()
   private readonly rejectedIds = new Set<string>()
   /** Orders delayed in the network; the next query for the id delivers them. */
@@ -105,7 +107,10 @@ export class StubBank implements Gateway {
     return this.queryOrder(id)
   }
 
-  async createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCharge>> {
+  async createCharge(
+    order: ChargeOrder,
+    _signal?: AbortSignal,
+  ): Promise<GatewayResult<OpenedCharge>> {
     this.charges.set(order.txid, { state: 'open' })
     return { outcome: 'ok', value: { brCode: buildSimulatedCode(order) } }
   }
@@ -120,9 +125,18 @@ export class StubBank implements Gateway {
     return (await this.runStall('before')) ?? (await this.runStall('after')) ?? result
   }
 
-  async cancelCharge(txid: string): Promise<GatewayResult<ChargeState>> {
-    this.charges.delete(txid)
-    return { outcome: 'ok', value: { state: 'cancelled' } }
+  async cancelCharge(txid: string): Promise<GatewayResult<ChargeState | null>> {
+    this.cancelledIds.push(txid)
+    const chargeState = this.charges.get(txid) ?? null
+    const behavior = this.cancelBehaviors.shift() ?? 'answered'
+    if (behavior === 'lost') return LOST_RESULT
+    if (behavior === 'turned down') return { outcome: 'rejected', reason: 'Not now' }
+    if (chargeState?.state === 'open') this.charges.set(txid, { state: 'cancelled' })
+    return { outcome: 'ok', value: this.charges.get(txid) ?? null }
+  }
+
+  async checkPayout(): Promise<GatewayResult<null>> {
+    return { outcome: 'ok', value: null }
   }
 
   async getBalance(): Promise<GatewayResult<null>> {

@@ -336,7 +336,7 @@ describe('users can sign in', () => {
 })
 
 describe('newly written data', () => {
-  const bank = { ...simulator, isRemote: true }
+  const bank = { ...simulator, local: undefined }
   /** No process listens on this port. */
   const url = 'http://127.0.0.1:29999/hook'
   let accountId: string

@@ -20,13 +20,15 @@ export interface Closing {
 
 /**
  * Ends pending charges without money and records their events in one statement. Returns the ids
- * closed; the others had ended, had lost their lease or had not expired yet.
+ * closed; the others had ended, had lost their lease or had not expired yet. `dueAt`: when the bank
+ * is called about them next.
  */
 export async function closeCharges(
   closings: Closing[],
   outcome: 'expired' | 'failed',
+  dueAt?: Prisma.Sql,
 ): Promise<{ id: string }[]> {
-  const rows = await close<{ id: string }>(closings, outcome, idAsJson)
+  const rows = await close<{ id: string }>(closings, outcome, idAsJson, { dueAt })
   if (rows.length > 0) wake('deliveries')
   return rows
 }
@@ -48,8 +50,9 @@ function close<Row>(
   closings: Closing[],
   outcome: 'expired' | 'failed',
   returning: Prisma.Sql,
-  { further, locking } = { further: Prisma.empty, locking: Prisma.empty },
+  options: { dueAt?: Prisma.Sql; further?: Prisma.Sql; locking?: Prisma.Sql } = {},
 ): Promise<Row[]> {
+  const { dueAt = Prisma.sql`NULL`, further = Prisma.empty, locking = Prisma.empty } = options
   const leases = closings.map(({ lease }) => lease ?? null)
   const events = closings.map(({ accountId }) => newRoutableId(accountId))
   const closableCondition = Prisma.sql`c.status = 'pending'
@@ -66,7 +69,7 @@ function close<Row>(
         WHERE ${closableCondition}
         ORDER BY c.account_id, c.id FOR UPDATE OF c ${locking}`,
       closed: Prisma.sql`
-        UPDATE charges c SET status = ${outcome}, updated_at = now(), due_at = NULL, lease = NULL
+        UPDATE charges c SET status = ${outcome}, updated_at = now(), due_at = ${dueAt}, lease = NULL
         FROM locked k JOIN closings p USING (account_id, id)
         WHERE c.account_id = k.account_id AND c.id = k.id AND ${closableCondition}
         RETURNING c.*, p.event_id`,

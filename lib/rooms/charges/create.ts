@@ -1,5 +1,6 @@
 import type { AccountRef } from '#lib/base/db/columns.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
+import { wake } from '#lib/base/db/wake.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { newRoutableId, removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -8,6 +9,7 @@ import { insertCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
 import type { ChargeRequest, CreatedCharge } from '#lib/rooms/charges/schema.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import { withJournal } from '#lib/services/gateway/journal.ts'
 
 interface Merchant {
   id: string
@@ -20,8 +22,8 @@ interface Merchant {
 }
 
 /**
- * Opens a charge. If the gateway derives the code from the charge alone, one INSERT is enough: a
- * refusal or crash before it leaves nothing behind, and an acknowledged charge is durable.
+ * Opens a charge. With a local gateway one INSERT is enough: a refusal or crash before it leaves
+ * nothing behind, and an acknowledged charge is durable.
  */
 export async function createCharge(
   merchant: Merchant,
@@ -54,15 +56,12 @@ export async function createCharge(
     order,
     once,
   }
-  const derivedCode = gateway.buildBrCode?.(order)
-  if (!derivedCode) return openAtBank(gateway, charge)
-  if (derivedCode.outcome !== 'ok') throw refuse('service_unavailable')
-  await insertCharge(charge, derivedCode.value.brCode)
-  return {
-    id,
-    br_code: derivedCode.value.brCode,
-    amount: request.amount,
-    status: 'pending',
-    metadata: request.metadata ?? null,
-  }
+  if (!gateway.local) return openAtBank(gateway, charge)
+  const opened = await withJournal(gateway, [charge]).createCharge(order)
+  if (opened.outcome !== 'ok') throw refuse('service_unavailable')
+  const { brCode, newsInMs } = opened.value
+  await insertCharge(charge, opened.value)
+  if (newsInMs !== undefined) wake('charges')
+  const metadata = request.metadata ?? null
+  return { id, br_code: brCode, amount: request.amount, status: 'pending', metadata }
 }

@@ -118,7 +118,7 @@ test('if the bank does not respond the charge stays pending and is due again wit
   const merchant = await makeMerchant()
   const silent = { outcome: 'unknown', reason: 'no answer' } as const
   const id = await openDueCharge(merchant)
-  const bank = { ...simulator, noStateReportedSql: undefined, getCharges: async () => silent }
+  const bank = { ...simulator, local: undefined, getCharges: async () => silent }
   await expireDueCharges(() => bank)
   const [row] = await db().$queryRaw<{ status: string; lease: string | null; seconds: number }[]>`
     SELECT status, lease, extract(epoch FROM due_at - now())::float8 AS seconds FROM charges
@@ -232,7 +232,7 @@ test("a charge under another worker's lease is skipped until that lease expires"
   const merchant = await makeMerchant()
   const id = await openDueCharge(merchant)
   const [claimed] = await claim('charges', 10)
-  const condition = simulator.noStateReportedSql?.(Prisma.sql`c.id`) ?? Prisma.empty
+  const condition = simulator.local.noStateReportedSql(Prisma.sql`c.id`)
   const closing = { accountId: merchant.id, chargeId: id, ifTimeUp: true }
   expect(await closeUnreported([closing], condition)).toEqual([])
   await makeDueAgain(id)
@@ -371,6 +371,76 @@ test('a failed call to the bank keeps the charge pending, due again within 15 s'
   await expireWith(bank)
   expect(await statusOf(merchant, id)).toBe('expired')
   await expectBalancedLedger(merchant.id)
+})
+
+describe('an expired charge at a bank', () => {
+  async function expireAtBank(merchant: Account, bank: StubBank): Promise<string> {
+    const id = await openDueCharge(merchant)
+    bank.charges.set(removeHyphens(id), { state: 'open' })
+    await expireWith(bank)
+    expect(await statusOf(merchant, id)).toBe('expired')
+    return id
+  }
+  const readDue = async (id: string) => {
+    const [row] = await db().$queryRaw<{ seconds: number | null }[]>`
+      SELECT extract(epoch FROM due_at - expires_at)::float8 AS seconds FROM charges
+      WHERE id = ${id}::uuid AND lease IS NULL`
+    return row?.seconds
+  }
+
+  test('is removed there, and then not asked about again', async () => {
+    const merchant = await makeMerchant()
+    const bank = new StubBank()
+    const id = await expireAtBank(merchant, bank)
+    expect(await expireWith(bank)).toBe(1)
+    expect(bank.cancelledIds).toEqual([removeHyphens(id)])
+    expect(bank.charges.get(removeHyphens(id))).toEqual({ state: 'cancelled' })
+    expect(await readDue(id)).toBeNull()
+    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(1)
+  })
+
+  test.each(['lost', 'turned down'] as const)(
+    'whose removal is not confirmed (%s) is credited when it is paid late',
+    async behavior => {
+      const merchant = await makeMerchant()
+      const bank = new StubBank()
+      const id = await expireAtBank(merchant, bank)
+      bank.cancelBehaviors.push(behavior)
+      await expireWith(bank)
+      expect(bank.charges.get(removeHyphens(id))).toEqual({ state: 'open' })
+      bank.charges.set(removeHyphens(id), { ...paidState(id), amount: 1_000 })
+      await makeDueAgain(id)
+      await expireWith(bank)
+      expect(await findCharge(merchant.id, 'test', id)).toMatchObject({
+        status: 'paid',
+        end_to_end_id: paidState(id).endToEndId,
+      })
+      expect(await readBalances(merchant.id, 'test')).toEqual({ available: 1_000, outbound: 0 })
+      await makeDueAgain(id)
+      await expireWith(bank)
+      await expectBalancedLedger(merchant.id)
+    },
+  )
+
+  test.each([
+    [0, 60],
+    [61, 600],
+    [601, 3_600],
+    [3_601, 86_400],
+    [86_401, 2 * 86_400],
+    [6.5 * 86_400, 7 * 86_400],
+    [7 * 86_400 + 1, null],
+  ])('%i s after its expiry is asked about again at %j s', async (ageS, thenS) => {
+    const merchant = await makeMerchant()
+    const bank = new StubBank()
+    const id = await expireAtBank(merchant, bank)
+    await db().$executeRaw`
+      UPDATE charges SET expires_at = now() - make_interval(secs => ${ageS}::float8)
+      WHERE id = ${id}::uuid`
+    bank.cancelBehaviors.push('lost')
+    await expireWith(bank)
+    expect(await readDue(id)).toBe(thenS)
+  })
 })
 
 describe('a worker that lost its lease', () => {

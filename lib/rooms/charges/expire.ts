@@ -27,9 +27,10 @@ export async function expireDueCharges(
 /** For gateways in this database: the statement itself checks that nothing was reported. */
 async function expireUnreported(chooseGateway: typeof gatewayOf, rest: () => Promise<void>) {
   const conditions = MODES.filter(isModeOpen).flatMap(mode => {
-    const { isRemote, noStateReportedSql } = chooseGateway(mode)
-    if (isRemote || !noStateReportedSql) return []
-    return Prisma.sql`(c.mode = ${mode} AND ${noStateReportedSql(Prisma.sql`c.id`)})`
+    const { local } = chooseGateway(mode)
+    return local
+      ? Prisma.sql`(c.mode = ${mode} AND ${local.noStateReportedSql(Prisma.sql`c.id`)})`
+      : []
   })
   if (conditions.length === 0) return { due: Number.POSITIVE_INFINITY, ended: 0 }
   const unreported = Prisma.join(conditions, ' OR ')

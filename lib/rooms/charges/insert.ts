@@ -8,7 +8,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { cents, formatReais } from '#lib/base/money.ts'
 import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
-import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
+import type { ChargeOrder, OpenedCharge } from '#lib/services/gateway/gateway.ts'
 import { hostOf } from '#lib/services/webhooks/target.ts'
 
 /** Age at which the worker cancels an opening that never finished. */
@@ -28,20 +28,19 @@ export interface NewCharge {
   once: IdempotentRequest | undefined
 }
 
-/** Inserts a charge and its idempotency key. Without a code, the charge is `opening` and hidden. */
-export async function insertCharge(charge: NewCharge, brCode: string | null): Promise<void> {
+/** Inserts a charge and its idempotency key. Not yet opened, it has the status `opening`: hidden. */
+export async function insertCharge(charge: NewCharge, opened: OpenedCharge | null): Promise<void> {
   const { request, order, once } = charge
   if (charge.mode === 'live') await refuseOverLimit(charge.accountId, request.amount)
   const lifetimeS = order.expiresInSeconds
-  const dueInS =
-    brCode === null ? OPENING_TIMEOUT_S : Math.min(lifetimeS, firstQueryDelayS(charge.mode))
+  const dueInS = opened ? firstDueS(opened, charge.mode, lifetimeS) : OPENING_TIMEOUT_S
   const insert = Prisma.sql`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
       client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
       metadata, utms, items, webhook_masked, expires_at, due_at)
     VALUES (${accountSql(charge.account)}, ${charge.id}::uuid, ${charge.mode},
-      ${brCode === null ? 'opening' : 'pending'}, ${request.amount}::bigint,
-      ${request.external_id ?? order.txid}, ${order.txid}, ${brCode},
+      ${opened ? 'pending' : 'opening'}, ${request.amount}::bigint,
+      ${request.external_id ?? order.txid}, ${order.txid}, ${opened?.brCode ?? null},
       ${request.client_name}, ${request.client_email}, ${request.client_doc},
       ${request.client_phone ?? null}, ${request.webhook_url ?? null},
       ${hostOf(request.webhook_url)}, ${charge.ip},
@@ -49,7 +48,7 @@ export async function insertCharge(charge: NewCharge, brCode: string | null): Pr
       ${charge.webhookMasked ?? false},
       now() + make_interval(secs => ${lifetimeS}::float8),
       now() + make_interval(secs => ${dueInS}::float8))`
-  const keySql = storeKeySql(once, brCode === null)
+  const keySql = storeKeySql(once, opened === null)
   const statement = keySql
     ? Prisma.sql`WITH ${joinCtes({ kept: keySql, made: insert })} SELECT 'null' AS json`
     : insert
@@ -66,9 +65,10 @@ async function refuseOverLimit(accountId: string, amount: number): Promise<void>
   throw invalidInput('amount', `must be at most ${limit}, this account's limit per charge`)
 }
 
-function firstQueryDelayS(mode: Mode): number {
-  const [firstMs = Number.POSITIVE_INFINITY] = gatewayOf(mode).queryAgesMs ?? []
-  return firstMs / 1_000
+function firstDueS({ newsInMs }: OpenedCharge, mode: Mode, lifetimeS: number): number {
+  const [firstQueryMs] = gatewayOf(mode).queryAgesMs ?? []
+  const ages = [newsInMs, firstQueryMs].filter(ms => ms !== undefined)
+  return Math.min(lifetimeS, ...ages.map(ms => ms / 1_000))
 }
 
 export function refuseDuplicateReference(error: unknown): never {

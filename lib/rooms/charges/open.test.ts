@@ -15,6 +15,8 @@ import type {
   OpenedCharge,
 } from '#lib/services/gateway/gateway.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { StubBank } from '#lib/testing/bank.ts'
 import { CHARGE, expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const LOST: GatewayResult<never> = { outcome: 'unknown', reason: 'the connection broke' }
@@ -32,7 +34,7 @@ function scriptedBank(...responses: GatewayResult<OpenedCharge>[]) {
   const orders: ChargeOrder[] = []
   const gateway: Gateway = {
     ...simulator,
-    buildBrCode: undefined,
+    local: undefined,
     async createCharge(order) {
       orders.push(order)
       const real = await simulator.createCharge(order)
@@ -151,13 +153,127 @@ describe('a bank whose result is unknown', () => {
   })
 })
 
+describe('a bank that refuses after a call without a response', () => {
+  const REJECTED: GatewayResult<never> = { outcome: 'rejected', reason: 'Duplicate txid' }
+
+  test.each([
+    ['rejects', REJECTED],
+    ['is down', DOWN],
+  ] as const)(
+    '%s: the charge may exist there, so its row stays until it is removed',
+    async (_, second) => {
+      const charge = makeNewCharge({ reference: `twice ${second.outcome}` })
+      const bank = new StubBank()
+      const createCharge = bank.createCharge.bind(bank)
+      const results: GatewayResult<OpenedCharge>[] = [LOST, second]
+      bank.createCharge = async order => {
+        await createCharge(order)
+        return results.shift() ?? REJECTED
+      }
+      await expectUnavailable(openAtBank(bank, charge))
+      expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
+      await makeDue(charge.id)
+      await expireDueCharges(() => bank)
+      expect(bank.charges.get(charge.order.txid)).toEqual({ state: 'cancelled' })
+      expect(await rowsOf(charge.id)).toEqual([])
+    },
+  )
+})
+
+describe('an opening that the worker ends', () => {
+  const TIMES = { paidAt: new Date('2026-11-21T00:00:00Z') }
+
+  async function leaveOpening() {
+    const charge = makeNewCharge()
+    const bank = new StubBank()
+    await insertCharge(charge, null)
+    bank.charges.set(charge.order.txid, { state: 'open' })
+    const end = async () => {
+      await makeDue(charge.id)
+      await expireDueCharges(() => bank)
+    }
+    return { charge, bank, end, txid: charge.order.txid }
+  }
+
+  test.each(['lost', 'turned down'] as const)(
+    'is kept while the bank has not confirmed its removal (%s)',
+    async behavior => {
+      const { charge, bank, end } = await leaveOpening()
+      bank.cancelBehaviors.push(behavior)
+      await end()
+      expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
+      await end()
+      expect(await rowsOf(charge.id)).toEqual([])
+    },
+  )
+
+  test.each([
+    ['in the response to its removal', []],
+    ['when asked, because the bank refuses to remove it', ['turned down']],
+  ] as const)('is credited once if the bank reports it paid %s', async (_, behaviors) => {
+    const { charge, bank, end, txid } = await leaveOpening()
+    const endToEndId = `E${txid.slice(1)}`
+    const before = await readBalances(merchant.id, 'test')
+    bank.charges.set(txid, { ...TIMES, state: 'paid', amount: CHARGE.amount, endToEndId })
+    bank.cancelBehaviors.push(...behaviors)
+    await end()
+    await end()
+    const row = await findCharge(merchant.id, 'test', charge.id)
+    expect(row).toMatchObject({ status: 'paid', end_to_end_id: endToEndId })
+    const { available } = await readBalances(merchant.id, 'test')
+    expect(available).toBe(before.available + CHARGE.amount)
+    expect(await db().event.findMany({ where: { subjectId: charge.id } })).toMatchObject([
+      { type: 'transaction.paid' },
+    ])
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('and paid is the response to the request when it is repeated with its key', async () => {
+    const once = makeIdempotentRequest()
+    const charge = makeNewCharge({ once })
+    const bank = new StubBank()
+    const createCharge = bank.createCharge.bind(bank)
+    bank.createCharge = async order => {
+      await createCharge(order)
+      return LOST
+    }
+    await expectUnavailable(openAtBank(bank, charge))
+    const { txid } = charge.order
+    const endToEndId = `E${txid.slice(1)}`
+    bank.charges.set(txid, { ...TIMES, state: 'paid', amount: CHARGE.amount, endToEndId })
+    await makeDue(charge.id)
+    await expireDueCharges(() => bank)
+    const resumed = { ...charge, once: { ...once, isResumed: true } }
+    expect(await openAtBank(bank, resumed)).toMatchObject({ id: charge.id, status: 'pending' })
+    expect(await keysOf(once)).toEqual([{ resourceId: charge.id, lockedUntil: null }])
+  })
+})
+
+test('a bank that never responds: all calls together end in time, each with its connection', async () => {
+  const bank = new StubBank()
+  const signals: AbortSignal[] = []
+  bank.createCharge = (_: ChargeOrder, signal?: AbortSignal) => {
+    for (const earlier of signals) expect(earlier.aborted).toBe(true)
+    if (signal) signals.push(signal)
+    return new Promise(() => {})
+  }
+  const charge = makeNewCharge()
+  await expectUnavailable(openAtBank(bank, charge, 300))
+  expect(signals.length).toBeGreaterThan(0)
+  for (const signal of signals) expect(signal.aborted).toBe(true)
+  const [journaled] = await db().$queryRaw<{ ms: number }[]>`
+    SELECT sum(extract(epoch FROM finished_at - created_at))::float8 * 1000 AS ms
+    FROM gateway_calls WHERE subject_id = ${charge.id}::uuid`
+  expect(journaled?.ms).toBeGreaterThan(200)
+  expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
+})
+
 test('calls to a remote bank are in the journal without payer data', async () => {
   const { gateway } = scriptedBank(LOST, LOST, LOST)
-  const remoteGateway = { ...gateway, isRemote: true }
   const charge = makeNewCharge()
-  await expectUnavailable(openAtBank(remoteGateway, charge))
+  await expectUnavailable(openAtBank(gateway, charge))
   await makeDue(charge.id)
-  await expireDueCharges(() => remoteGateway)
+  await expireDueCharges(() => gateway)
   const calls = await db().gatewayCall.findMany({
     where: { accountId: merchant.id, subjectId: charge.id },
     orderBy: { id: 'asc' },
@@ -201,10 +317,10 @@ describe('a crash', () => {
     const { gateway } = scriptedBank()
     const lateGateway: Gateway = {
       ...gateway,
-      async createCharge(order) {
+      async createCharge(order, signal) {
         await db().$executeRaw`
           UPDATE charges SET lease = gen_random_uuid() WHERE id = ${charge.id}::uuid`
-        return gateway.createCharge(order)
+        return gateway.createCharge(order, signal)
       },
     }
     await expectUnavailable(openAtBank(lateGateway, charge))

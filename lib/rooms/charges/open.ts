@@ -1,5 +1,7 @@
+// Over the line limit: what each outcome of the call leaves behind is read in one place.
+
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { unlockKeySql } from '#lib/base/db/idempotency.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { joinCtes } from '#lib/base/db/statement.ts'
@@ -13,48 +15,75 @@ import {
   refuseDuplicateReference,
 } from '#lib/rooms/charges/insert.ts'
 import { nextQueryAt } from '#lib/rooms/charges/postpone.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
 import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
-import type {
-  ChargeOrder,
-  Gateway,
-  GatewayResult,
-  OpenedCharge,
-} from '#lib/services/gateway/gateway.ts'
-import { type GatewayCalls, withJournal } from '#lib/services/gateway/journal.ts'
+import type { Gateway, GatewayResult, OpenedCharge } from '#lib/services/gateway/gateway.ts'
+import { withJournal } from '#lib/services/gateway/journal.ts'
 
-/** Pauses before retrying a bank call whose response was lost. */
+/** Pauses before calling a bank again whose response was lost. */
 const RETRY_PAUSES_MS = [100, 400]
+const CALL_MAX_MS = 4_000
+/** Time for all calls and pauses: with the statements around them, the caller waits 8 s at most. */
+const CALLS_MAX_MS = 7_000
 
 /**
  * Opens a charge at a bank. Inserts the row first, so that the worker can cancel the charge after a
- * crash at any point. Retries a lost response under the same id.
+ * crash at any point. Repeats a call without a response under the same id.
  */
-export async function openAtBank(gateway: Gateway, charge: NewCharge): Promise<CreatedCharge> {
-  await insertCharge(charge, null).catch(error => {
-    // The row exists if the first process died and the caller repeated the idempotency key.
-    if (!charge.once || parseDatabaseError(error).constraint !== 'charges_pkey') throw error
-  })
-  const result = await createUntilKnown(withJournal(gateway, [charge]), charge.order)
+export async function openAtBank(
+  gateway: Gateway,
+  charge: NewCharge,
+  callsMaxMs = CALLS_MAX_MS,
+): Promise<CreatedCharge> {
+  const opened = await insertOrFind(charge)
+  if (opened) return opened
+  const { result, mayExist } = await createUntilKnown(gateway, charge, callsMaxMs)
   if (result.outcome === 'ok') {
     const row = await publishCharge(charge, result.value, gateway.queryAgesMs)
     if (row) return row
   } else {
-    await undoOpening(charge, result.outcome === 'unknown')
+    await undoOpening(charge, mayExist)
   }
   throw refuse('service_unavailable')
 }
 
-async function createUntilKnown(
-  gateway: GatewayCalls,
-  order: ChargeOrder,
-): Promise<GatewayResult<OpenedCharge>> {
-  let result = await gateway.createCharge(order)
-  for (const pauseMs of RETRY_PAUSES_MS) {
-    if (result.outcome !== 'unknown') break
-    await sleep(pauseMs)
-    result = await gateway.createCharge(order)
+/**
+ * Inserts the charge. It exists if the caller repeats the idempotency key of a request that did not
+ * finish. Returns it if the worker has since found it paid.
+ */
+async function insertOrFind(charge: NewCharge): Promise<CreatedCharge | null> {
+  const { accountId, id, mode, once } = charge
+  try {
+    await insertCharge(charge, null)
+    return null
+  } catch (error) {
+    if (!once || parseDatabaseError(error).constraint !== 'charges_pkey') throw error
   }
-  return result
+  const row = await findCharge(accountId, mode, id)
+  if (!row) return null
+  await db().$executeRaw(unlockKeySql(once))
+  return { ...row, status: 'pending' }
+}
+
+/** `mayExist`: a call had no response, so the bank may have the charge, whatever it says later. */
+async function createUntilKnown(
+  gateway: Gateway,
+  charge: NewCharge,
+  callsMaxMs: number,
+): Promise<{ result: GatewayResult<OpenedCharge>; mayExist: boolean }> {
+  const deadline = performance.now() + callsMaxMs
+  const call = () => {
+    const callMaxMs = Math.min(CALL_MAX_MS, deadline - performance.now())
+    return withJournal(gateway, [charge], callMaxMs).createCharge(charge.order)
+  }
+  let result = await call()
+  const mayExist = result.outcome === 'unknown'
+  for (const pauseMs of RETRY_PAUSES_MS) {
+    if (result.outcome !== 'unknown' || performance.now() + pauseMs >= deadline) break
+    await sleep(pauseMs)
+    result = await call()
+  }
+  return { result, mayExist }
 }
 
 /** Makes the charge payable. Returns null if the worker has claimed the charge to cancel it. */

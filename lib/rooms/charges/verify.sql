@@ -30,7 +30,7 @@ WITH closings AS (
   FOR UPDATE OF c
 ), closed AS (
   UPDATE charges c
-  SET status = $6, updated_at = now(), due_at = NULL, lease = NULL
+  SET status = $6, updated_at = now(), due_at = now(), lease = NULL
   FROM locked k
   JOIN closings p USING (account_id, id)
   WHERE c.account_id = k.account_id AND c.id = k.id AND c.status = 'pending'

@@ -1,38 +1,47 @@
 import { runBatch, runConcurrently } from '#lib/base/db/batch.ts'
-import { type Claim, postpone, withLease } from '#lib/base/db/claim.ts'
+import { type Claim, withLease } from '#lib/base/db/claim.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { cancelOpening } from '#lib/rooms/charges/cancel.ts'
-import { closeCharges } from '#lib/rooms/charges/close.ts'
-import { nextQueryAt, nowPlusMs, postponeCharges } from '#lib/rooms/charges/postpone.ts'
+import { type Closing, closeCharges } from '#lib/rooms/charges/close.ts'
+import {
+  nextQueryAt,
+  nowPlusMs,
+  postponeCharges,
+  RETRY_PAUSE_MS,
+} from '#lib/rooms/charges/postpone.ts'
+import { removeExpired } from '#lib/rooms/charges/remove.ts'
 import { settleInOrder } from '#lib/rooms/charges/settle.ts'
 import type { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { ChargeState, Gateway } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 
 const BATCH_MAX = 250
-/** Maximum openings of a batch cancelled concurrently. */
+/** Maximum charges of a batch removed concurrently. */
 const CONCURRENCY_MAX = 8
-/** Pause before retrying a bank that could not report the state of a charge. */
-const RETRY_PAUSE_MS = 15_000
 
-/** Settles, closes or postpones each due charge as the bank reports; cancels stuck openings. */
+/**
+ * Settles, closes or postpones each due charge as the bank reports. Ends stuck openings, and removes
+ * expired charges at the bank, which until then may be paid.
+ */
 export function verifyDueCharges(chooseGateway: typeof gatewayOf): Promise<number> {
   return withLease('charges', BATCH_MAX, async due => {
     for (const mode of MODES) {
-      const [opening, pending] = [true, false].map(isOpening =>
-        due.filter(claim => claim.mode === mode && (claim.status === 'opening') === isOpening),
-      ) as [Claim[], Claim[]]
-      if (pending.length > 0) await queryAndEnd(chooseGateway(mode), pending)
-      await runConcurrently(opening, CONCURRENCY_MAX, async claim => {
-        const isCancelled = await cancelOpening(chooseGateway(mode), claim).catch(error =>
-          logFailure(error, claim),
-        )
-        if (isCancelled === false) await postpone('charges', claim, RETRY_PAUSE_MS)
-      })
+      const claims = due.filter(claim => claim.mode === mode)
+      if (claims.length > 0) await verifyClaims(chooseGateway(mode), claims)
     }
+  })
+}
+
+async function verifyClaims(gateway: Gateway, due: Claim[]): Promise<void> {
+  const pending = due.filter(({ status }) => status === 'pending')
+  if (pending.length > 0) await queryAndEnd(gateway, pending)
+  const others = due.filter(({ status }) => status !== 'pending')
+  await runConcurrently(others, CONCURRENCY_MAX, async claim => {
+    const work = claim.status === 'opening' ? cancelOpening : removeExpired
+    await work(gateway, claim).catch(error => logFailure(error, claim))
   })
 }
 
@@ -49,13 +58,15 @@ async function queryAndEnd(gateway: Gateway, due: Claim[]): Promise<void> {
     else if (chargeState.state === 'open') open.push(claim)
     else ended[chargeState.state === 'failed' ? 'failed' : 'expired'].push(claim)
   }
+  const expire = (closings: Closing[]) =>
+    closeCharges(closings, 'expired', gateway.local ? undefined : Prisma.sql`now()`)
   await endCharges(ended.paid, paid =>
     settleInOrder(paid.map(claim => ({ ...claim, chargeId: claim.id }))),
   )
   await endCharges(ended.failed, claims => closeCharges(claims.map(toClosing), 'failed'))
-  await endCharges(ended.expired, claims => closeCharges(claims.map(toClosing), 'expired'))
+  await endCharges(ended.expired, claims => expire(claims.map(toClosing)))
   const toExpiry = (claim: Claim) => ({ ...toClosing(claim), ifTimeUp: true })
-  const processed = await endCharges(open, claims => closeCharges(claims.map(toExpiry), 'expired'))
+  const processed = await endCharges(open, claims => expire(claims.map(toExpiry)))
   await postponeCharges(
     processed,
     Prisma.sql`LEAST(c.expires_at, ${nextQueryAt(gateway.queryAgesMs)})`,

@@ -14,9 +14,8 @@ export async function createWithdrawal(
   order: WithdrawalOrder,
   once?: IdempotentRequest,
 ): Promise<WithdrawalRow> {
-  if (gatewayOf(mode).isDownFor?.(order.dictKey)) {
-    throw refuse('service_unavailable')
-  }
+  const { outcome } = await gatewayOf(mode).checkPayout(order.dictKey)
+  if (outcome !== 'ok') throw refuse('service_unavailable')
   const row = await insertWithdrawal(account, mode, order, once)
   wake('withdrawals')
   return row

@@ -1,34 +1,34 @@
 import type { Prisma } from '#lib/base/db/client.ts'
 import type { BankReason } from '#lib/services/gateway/rejection.ts'
 
-/** A bank, or the simulator. Troco sets order ids: a repeated call never moves money twice. */
+/**
+ * A bank, or the simulator. Troco sets order ids: a repeated call never moves money twice. A call
+ * ends, and closes its connection, when its signal is aborted.
+ */
 export interface Gateway {
   readonly name: string
-  /** Whether calls leave this process: they are journaled, and their outcome may stay unknown. */
-  readonly isRemote: boolean
+  /** Set by an adapter whose state is in Troco's database. Calls of others are journaled. */
+  readonly local?: LocalAnswers
   /**
    * For a bank without payment notifications: ages at which an open charge is queried, then
    * multiples of the last age. Unset: a charge is queried only when it expires.
    */
   readonly queryAgesMs?: readonly number[]
 
-  /** Builds the BR Code without calling the bank. Null if this charge needs `createCharge`. */
-  buildBrCode?(order: ChargeOrder): GatewayResult<OpenedCharge> | null
-  createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCharge>>
+  createCharge(order: ChargeOrder, signal: AbortSignal): Promise<GatewayResult<OpenedCharge>>
   /** Returns the states of many charges in one call; charges unknown to the bank are absent. */
-  getCharges(txids: string[]): Promise<GatewayResult<Map<string, ChargeState>>>
-  /** SQL condition that a charge has no reported state; only for gateways in Troco's database. */
-  noStateReportedSql?(chargeId: Prisma.Sql): Prisma.Sql
-  cancelCharge(txid: string): Promise<GatewayResult<ChargeState>>
+  getCharges(txids: string[], signal: AbortSignal): Promise<GatewayResult<Map<string, ChargeState>>>
+  /** Removes an open charge and returns its state; null if the bank has no such charge. */
+  cancelCharge(txid: string, signal: AbortSignal): Promise<GatewayResult<ChargeState | null>>
 
-  /** Returns whether the bank is known to be unavailable. Checked before the amount is held. */
-  isDownFor?(dictKey: string): boolean
-  sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>>
+  /** Asked before the amount is held; refuses a payout that cannot be sent now. Calls no bank. */
+  checkPayout(dictKey: string): Promise<GatewayResult<null>>
+  sendPayout(order: PayoutOrder, signal: AbortSignal): Promise<GatewayResult<OrderState>>
   /** Returns null if the bank never accepted the payout: resending under the same id is safe. */
-  getPayout(id: string): Promise<GatewayResult<OrderState | null>>
+  getPayout(id: string, signal: AbortSignal): Promise<GatewayResult<OrderState | null>>
 
-  refundCharge(order: RefundOrder): Promise<GatewayResult<OrderState>>
-  getRefund(id: string): Promise<GatewayResult<OrderState | null>>
+  refundCharge(order: RefundOrder, signal: AbortSignal): Promise<GatewayResult<OrderState>>
+  getRefund(id: string, signal: AbortSignal): Promise<GatewayResult<OrderState | null>>
 
   /** Returns null if this gateway does not report a balance. */
   getBalance(): Promise<GatewayResult<{ available: number } | null>>
@@ -38,6 +38,15 @@ export interface Gateway {
   registerWebhook?(address: string): Promise<GatewayResult<null>>
   /** Parses a notification. It is only a hint: the state is then queried. */
   parseWebhook?(body: string): GatewayNotification[]
+}
+
+/**
+ * Answers inside Troco's statements. With them, `createCharge` is called before the charge is stored:
+ * its effects need no removal if the charge never is.
+ */
+export interface LocalAnswers {
+  /** SQL condition that a charge has no reported state. */
+  noStateReportedSql(chargeId: Prisma.Sql): Prisma.Sql
 }
 
 export interface GatewayNotification {
@@ -74,7 +83,7 @@ export interface ChargeOrder {
 
 export type ChargeState =
   | { state: 'open' }
-  | { state: 'paid'; amount: number; endToEndId: string; paidAt: Date }
+  | { state: 'paid'; amount: number; endToEndId: string; paidAt: Date; brCode?: string }
   | { state: 'failed' | 'expired' | 'cancelled' }
 
 export interface PayoutOrder {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
@@ -16,8 +15,7 @@ export interface Subject {
   mode: Mode
 }
 
-export type GatewayCalls = Pick<
-  Gateway,
+type Operation =
   | 'createCharge'
   | 'getCharges'
   | 'cancelCharge'
@@ -25,19 +23,25 @@ export type GatewayCalls = Pick<
   | 'getPayout'
   | 'refundCharge'
   | 'getRefund'
->
+
+/** The calls of a gateway about charges, payouts and refunds; the journal limits their time. */
+export type GatewayCalls = {
+  [Name in Operation]: (subject: Parameters<Gateway[Name]>[0]) => ReturnType<Gateway[Name]>
+}
 
 interface Call<Value> {
-  operation: keyof GatewayCalls
+  operation: Operation
   /** Ids of the subjects without hyphens; for a charge, the txid. */
   subjectIds: string[]
   request: (txid: string) => object
-  make: () => Promise<GatewayResult<Value>>
+  make: (signal: AbortSignal) => Promise<GatewayResult<Value>>
   /** Selects the part of the response that is journaled for one subject. Default: all of it. */
   part?: (value: Value, txid: string) => unknown
   /** Replacements for private texts that the bank may repeat in its response. */
   hidden?: Record<string, string>
 }
+
+const NEVER_ABORTED = new AbortController().signal
 
 /** Journaled fields. None has payer data; the PIX key is masked before. */
 const JOURNALED_FIELDS = [
@@ -46,24 +50,24 @@ const JOURNALED_FIELDS = [
 ]
 
 /**
- * Journals each call of a remote gateway before it starts, and its outcome when it ends. Errors and
- * timeouts become the outcome `unknown`, never an exception.
+ * Journals each call of a bank before it starts, and its outcome when it ends. A call is aborted
+ * after `timeoutMs`. Errors and timeouts become the outcome `unknown`, never an exception.
  */
 export function withJournal(
   gateway: Gateway,
   subjects: Subject[],
   timeoutMs = CALL_TIMEOUT_MS,
 ): GatewayCalls {
-  if (!gateway.isRemote) return gateway
   const call = <Value>(parts: Call<Value>) => {
+    if (gateway.local) return parts.make(NEVER_ABORTED)
     const ids = new Set(parts.subjectIds)
     const callSubjects = subjects.filter(subject => ids.has(removeHyphens(subject.id)))
     return journalCall(gateway.name, callSubjects, parts, timeoutMs)
   }
   const journalOne = <Value>(
-    operation: keyof GatewayCalls,
+    operation: Operation,
     request: { id: string; dictKey?: string } | { txid: string },
-    make: () => Promise<GatewayResult<Value>>,
+    make: Call<Value>['make'],
     options: Pick<Call<Value>, 'part' | 'hidden'> = {},
   ) => {
     const subjectIds = ['id' in request ? request.id : request.txid]
@@ -73,31 +77,38 @@ export function withJournal(
     createCharge(order) {
       const { payerName, payerEmail, payerDoc } = order
       const hidden = { [payerName]: '***', [payerEmail]: '***', [payerDoc]: '***' }
-      return journalOne('createCharge', order, () => gateway.createCharge(order), { hidden })
+      return journalOne('createCharge', order, signal => gateway.createCharge(order, signal), {
+        hidden,
+      })
     },
     getCharges: txids =>
       call({
         operation: 'getCharges',
         subjectIds: txids,
         request: txid => ({ txid }),
-        make: () => gateway.getCharges(txids),
+        make: signal => gateway.getCharges(txids, signal),
         part: (states, txid) => states.get(txid) ?? null,
       }),
-    cancelCharge: txid => journalOne('cancelCharge', { txid }, () => gateway.cancelCharge(txid)),
+    cancelCharge: txid =>
+      journalOne('cancelCharge', { txid }, signal => gateway.cancelCharge(txid, signal)),
     sendPayout(order) {
       const dictKey = maskKey(order.dictKey)
-      const make = () => gateway.sendPayout(order)
+      const make = (signal: AbortSignal) => gateway.sendPayout(order, signal)
       const hidden = { [order.dictKey]: dictKey }
       return journalOne('sendPayout', { ...order, dictKey }, make, { part: withReasonText, hidden })
     },
     getPayout: id =>
-      journalOne('getPayout', { id }, () => gateway.getPayout(id), { part: withReasonText }),
+      journalOne('getPayout', { id }, signal => gateway.getPayout(id, signal), {
+        part: withReasonText,
+      }),
     refundCharge: order =>
-      journalOne('refundCharge', order, () => gateway.refundCharge(order), {
+      journalOne('refundCharge', order, signal => gateway.refundCharge(order, signal), {
         part: withReasonText,
       }),
     getRefund: id =>
-      journalOne('getRefund', { id }, () => gateway.getRefund(id), { part: withReasonText }),
+      journalOne('getRefund', { id }, signal => gateway.getRefund(id, signal), {
+        part: withReasonText,
+      }),
   }
 }
 
@@ -161,15 +172,16 @@ function addTimeoutCode(result: GatewayResult<unknown>): object {
 
 async function callWithTimeout<Value>(
   operation: string,
-  make: () => Promise<GatewayResult<Value>>,
+  make: Call<Value>['make'],
   timeoutMs: number,
 ): Promise<GatewayResult<Value>> {
-  const timeoutController = new AbortController()
-  const timeout = sleep(timeoutMs, undefined, { signal: timeoutController.signal }).then(
-    () => TIMED_OUT,
-  )
+  const limit = new AbortController()
+  const timeout = new Promise<typeof TIMED_OUT>(resolve => {
+    limit.signal.addEventListener('abort', () => resolve(TIMED_OUT))
+  })
+  const timer = setTimeout(() => limit.abort(), timeoutMs)
   // Logs only the kind of error: its message may contain the request.
-  const call = (async () => make())().catch(error => {
+  const call = (async () => make(limit.signal))().catch(error => {
     const { code, name } = error as { code?: unknown; name?: unknown }
     const kind = String(code ?? name ?? 'thrown')
     log().warn({ operation, kind }, 'gateway call failed')
@@ -178,8 +190,7 @@ async function callWithTimeout<Value>(
   try {
     return await Promise.race([call, timeout])
   } finally {
-    timeoutController.abort()
-    timeout.catch(() => {})
+    clearTimeout(timer)
   }
 }
 

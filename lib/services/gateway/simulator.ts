@@ -39,37 +39,35 @@ interface OrderRow {
  * Simulates a bank in test mode. Payer e-mails and PIX keys choose the outcome: unavailable@ (bank
  * down), fail@ (charge fails after 1 s), reject@ (payout refused), hold@ (payout awaits a decision).
  */
-export const simulator: Gateway = {
+export const simulator = {
   name: 'simulator',
-  isRemote: false,
-  buildBrCode: buildChargeCode,
+  local: { noStateReportedSql: undecidedChargeSql },
   createCharge,
   getCharges,
-  noStateReportedSql: undecidedChargeSql,
   cancelCharge: async () => ok({ state: 'cancelled' }),
-  isDownFor: dictKey => dictKey.startsWith('unavailable@'),
+  checkPayout: async dictKey => (isUnavailable(dictKey) ? bankUnavailable() : ok(null)),
   sendPayout,
   getPayout: id => getOrder(id, 'payout'),
   refundCharge: order => acceptOrder('refund', order.id, order.amount, 'done', null),
   getRefund: id => getOrder(id, 'refund'),
   getBalance: async () => ok(null),
   checkHealth: async () => ok(null),
-}
+} satisfies Gateway
 
-function buildChargeCode(order: ChargeOrder): GatewayResult<OpenedCharge> | null {
-  if (order.payerEmail.startsWith('unavailable@')) return bankUnavailable()
-  return order.payerEmail.startsWith('fail@') ? null : ok({ brCode: buildSimulatedCode(order) })
+function isUnavailable(address: string): boolean {
+  return address.startsWith('unavailable@')
 }
 
 async function createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCharge>> {
-  const result = buildChargeCode(order)
-  if (result) return result
+  if (isUnavailable(order.payerEmail)) return bankUnavailable()
+  const brCode = buildSimulatedCode(order)
+  if (!order.payerEmail.startsWith('fail@')) return ok({ brCode })
   await db().$executeRaw`
     INSERT INTO simulator_orders (id, kind, amount, state, settles_at)
     VALUES (${order.txid}, 'charge', ${order.amount}::bigint, 'failed',
       now() + make_interval(secs => ${SETTLES_AFTER_MS}::float8 / 1000))
     ON CONFLICT (id) DO NOTHING`
-  return ok({ brCode: buildSimulatedCode(order), newsInMs: SETTLES_AFTER_MS })
+  return ok({ brCode, newsInMs: SETTLES_AFTER_MS })
 }
 
 const CHARGE_DECIDED = Prisma.sql`kind = 'charge' AND settles_at <= now()`
@@ -119,7 +117,7 @@ export async function decideCharge(
 }
 
 async function sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>> {
-  if (order.dictKey.startsWith('unavailable@')) return bankUnavailable()
+  if (isUnavailable(order.dictKey)) return bankUnavailable()
   if (order.dictKey.startsWith('reject@')) {
     return acceptOrder('payout', order.id, order.amount, 'refused', 'key_refused')
   }

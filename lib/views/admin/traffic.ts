@@ -52,7 +52,7 @@ interface Traffic {
 
 async function examineGateway(gateway: Gateway): Promise<Finding> {
   const { name } = gateway
-  if (!gateway.isRemote) return { level: 'ok', state: 'gateway_simulated', figures: { name } }
+  if (gateway.local) return { level: 'ok', state: 'gateway_simulated', figures: { name } }
   const [isUp, traffic] = await Promise.all([isHealthy(gateway), readTraffic(name)])
   const { p50_ms, p95_ms, ...counts } = traffic
   const figures = { name, ...counts, p50_ms: p50_ms ?? 0, p95_ms: p95_ms ?? 0 }

@@ -147,7 +147,7 @@ test('calls to a real bank come from the journal, and repeated results are one e
   const bank: Gateway = {
     ...simulator,
     name: 'bank',
-    isRemote: true,
+    local: undefined,
     sendPayout: nextResult,
     getPayout: nextResult,
   }

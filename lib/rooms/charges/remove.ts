@@ -1,0 +1,43 @@
+import type { Claim } from '#lib/base/db/claim.ts'
+import { Prisma } from '#lib/base/db/client.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
+import { nextRemovalAt, postponeCharges } from '#lib/rooms/charges/postpone.ts'
+import { settleCharges } from '#lib/rooms/charges/settle.ts'
+import type { ChargeState, Gateway } from '#lib/services/gateway/gateway.ts'
+import { type Subject, withJournal } from '#lib/services/gateway/journal.ts'
+
+export type PaidState = Extract<ChargeState, { state: 'paid' }>
+
+/**
+ * Removes an expired charge at the bank, where it could still be paid, or credits its payment. Asks
+ * again, for a week, until the bank has confirmed one of them.
+ */
+export async function removeExpired(gateway: Gateway, claim: Claim): Promise<void> {
+  const removed = await removeAtBank(gateway, claim)
+  if (removed === 'gone') return postponeCharges([claim], Prisma.sql`NULL`)
+  if (removed === null) return postponeCharges([claim], nextRemovalAt())
+  await settleCharges([{ ...claim, ...removed, chargeId: claim.id }])
+}
+
+/**
+ * Makes a charge unpayable at the bank. Returns 'gone' if the bank confirms that it can't be paid any
+ * more, its payment if it was paid, and null if the bank must be asked again.
+ */
+export async function removeAtBank(
+  gateway: Gateway,
+  subject: Subject,
+): Promise<'gone' | PaidState | null> {
+  const txid = removeHyphens(subject.id)
+  const bank = withJournal(gateway, [subject])
+  const removal = await bank.cancelCharge(txid)
+  if (removal.outcome === 'ok') return readRemoval(removal.value)
+  if (removal.outcome !== 'rejected') return null
+  // The bank refuses to remove a charge that was paid, and one that it does not have.
+  const states = await bank.getCharges([txid])
+  return states.outcome === 'ok' ? readRemoval(states.value.get(txid) ?? null) : null
+}
+
+function readRemoval(chargeState: ChargeState | null): 'gone' | PaidState | null {
+  if (chargeState?.state === 'open') return null
+  return chargeState?.state === 'paid' ? chargeState : 'gone'
+}
