@@ -9,6 +9,7 @@ export const AFTER_NAMES = [
   'deliveries',
   'sweep',
   'hot',
+  'bank',
   'pages',
   'neighbours',
 ] as const
@@ -57,7 +58,7 @@ const ROUNDS_MIN = 3
 const DEFAULT_ROUNDS = 5
 
 const USAGE = `npm run bench -- [--quick] [--rounds 5] [--only create,read,account,withdraw,list]
-npm run bench -- [--quick] --only webhooks,deliveries,sweep,hot,pages,neighbours
+npm run bench -- [--quick] --only webhooks,deliveries,sweep,hot,bank,pages,neighbours
 npm run bench -- --profile create [--server fast|next|fastify]`
 
 export function readOptions(args: string[]): Options {

@@ -1,6 +1,7 @@
 import { type BenchDatabase, dropSecondDatabase, withSecondDatabase } from '../database.ts'
 import type { Generator } from '../load/send.ts'
 import type { AfterName, Options } from '../options.ts'
+import { measureBank } from './bank.ts'
 import { measureDeliveries } from './deliveries.ts'
 import { seedHistory } from './history.ts'
 import { measureHotAccount } from './hot.ts'
@@ -17,6 +18,7 @@ const MEASUREMENTS: Record<AfterName, (environment: BenchEnvironment) => Promise
   deliveries: measureDeliveries,
   sweep: measureSweep,
   hot: measureHotAccount,
+  bank: measureBank,
   pages: measurePages,
   neighbours: measureNeighbours,
 }

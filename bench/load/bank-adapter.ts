@@ -1,0 +1,30 @@
+/**
+ * Preloaded into a server: replaces its gateway by an adapter without local answers. With `?port=`,
+ * each charge is created by a call over HTTP; without, the adapter responds at once.
+ */
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { installGateway } from '#lib/services/gateway/choose.ts'
+import { simulator } from '#lib/services/gateway/simulator.ts'
+
+const port = new URL(import.meta.url).searchParams.get('port')
+const agent = new Agent({ keepAlive: true })
+
+installGateway('test', {
+  ...simulator,
+  name: 'bench bank',
+  local: undefined,
+  async createCharge(order, signal) {
+    if (port !== null) await callBank(order.txid, JSON.stringify(order), signal)
+    return simulator.createCharge(order)
+  },
+})
+
+async function callBank(txid: string, body: string, signal: AbortSignal): Promise<void> {
+  const options = { agent, port, host: '127.0.0.1', method: 'PUT', path: `/cob/${txid}`, signal }
+  const call = request(options)
+  call.end(body)
+  const [response] = (await once(call, 'response')) as [IncomingMessage]
+  response.resume()
+  await once(response, 'end')
+}
