@@ -21,6 +21,7 @@ import {
 import { findMailedLink } from '#lib/testing/mailbox.ts'
 import { pageHeaders, personHeaders, refusal, signIn, signInAdmin } from '#lib/testing/member.ts'
 import { sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
 
 inOwnDatabase()
 
@@ -563,9 +564,12 @@ describe('a thief with the session of one owner', () => {
     await db().authenticator.create({ data: authenticator })
     const { cookie = '', origin = '' } = owner.headers
     const confirm = async () => {
-      const body = { id: (await readRule(owner)).change.id }
+      const { change } = await readApprovalSettings(merchant.id, owner.id, true)
       const path = `/admin/accounts/${merchant.id}/approval`
-      return call(api.url, 'POST', path, { headers: { cookie, origin }, body })
+      const body = { id: change?.id }
+      const response = await call(api.url, 'POST', path, { headers: { cookie, origin }, body })
+      expect(change?.can_confirm).toBe(response.status === 200)
+      return response
     }
     const weaker = { new_keys: false, above: null }
     await setRule(owner, weaker)

@@ -9,6 +9,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import {
   inForceSql,
   listApprovers,
+  readVouched,
   vouchedRows,
   vouchersSql,
 } from '#lib/services/people/approvers.ts'
@@ -19,14 +20,20 @@ interface StoredSettings extends Omit<ApprovalSettings, 'approvers' | 'change'> 
 }
 type StoredChange = NonNullable<ApprovalSettings['change']>
 
-/** Returns the account's rule, whether it is in force, and the change that waits. */
+/**
+ * Returns the account's rule, whether it is in force, and the change that waits: an owner may confirm
+ * it, or an admin, unless they answer for the owner who requested it.
+ */
 export async function readApprovalSettings(
   accountId: string,
   userId: string,
+  isAdmin = false,
 ): Promise<ApprovalSettings> {
   if (!isUuid(accountId)) throw refuse('account_not_found')
   const approvers = await listApprovers(accountId)
-  const user = approvers.filter(({ id, role }) => id === userId && role === 'owner')
+  const user = isAdmin
+    ? await readVouched(accountId, [userId])
+    : approvers.filter(({ id, role }) => id === userId && role === 'owner')
   const change = asJson(Prisma.sql`
     c.id, c.new_keys, c.above, c.requested_by, ${utcText('c.expires_at')} AS expires_at,
     EXISTS (SELECT FROM ${vouchedRows(user)} WHERE NOT c.barred && ${vouchersSql}) AS can_confirm`)

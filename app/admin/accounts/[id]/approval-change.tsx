@@ -37,15 +37,19 @@ export function ApprovalChange({ accountId, settings: initialSettings }: Approva
           </p>
           <Rule rule={change} />
           <Problem error={confirmation.failure} />
-          <div>
-            <Button
-              variant="quiet"
-              disabled={confirmation.isBusy}
-              onClick={() => confirmation.run(change.id)}
-            >
-              {t('approval.confirm')}
-            </Button>
-          </div>
+          {change.can_confirm ? (
+            <div>
+              <Button
+                variant="quiet"
+                disabled={confirmation.isBusy}
+                onClick={() => confirmation.run(change.id)}
+              >
+                {t('approval.confirm')}
+              </Button>
+            </div>
+          ) : (
+            <p className="text-small">{t('approval.other', { name: change.requester })}</p>
+          )}
         </>
       ) : null}
     </div>

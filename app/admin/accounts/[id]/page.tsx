@@ -56,7 +56,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
     listTokensOf(id),
     findMaskedCharge(id, chargeId),
     listAudit({ staff: true }, { account: id, limit: RECORDS_SHOWN }),
-    readApprovalSettings(id, adminId),
+    readApprovalSettings(id, adminId, true),
   ])
   const activeCount = tokens.filter(({ status }) => !ENDED_STATUSES.includes(status)).length
   return (

@@ -14,6 +14,6 @@ export const POST = adminEndpoint({
   effect: 'none',
   async handle({ user, body, params: { id = '' } }) {
     await confirmApprovalRule(id, body.id, requireActor(user.id), true)
-    return { data: await readApprovalSettings(id, user.id) }
+    return { data: await readApprovalSettings(id, user.id, true) }
   },
 })
