@@ -1,16 +1,16 @@
 import { beforeEach, expect, test } from 'vitest'
+import { withLease } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { cancelOpening, undoOpening } from '#lib/rooms/charges/cancel.ts'
-import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { summarizeCharges } from '#lib/rooms/charges/summarize.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
-import { verifyDueCharges } from '#lib/rooms/charges/verify.ts'
+import { queryAndEnd } from '#lib/rooms/charges/verify.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
@@ -29,7 +29,7 @@ import {
   makeToken,
   openCharge,
 } from '#lib/testing/fixtures.ts'
-import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { expireDueCharges, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { type Calls, formatCalls, recordCalls } from '#lib/testing/statements.ts'
 
 inOwnDatabase()
@@ -47,6 +47,7 @@ beforeEach(async () => {
   merchant = await makeMerchant()
 })
 
+const queryDue = (gateway: StubBank) => withLease('charges', 10, due => queryAndEnd(gateway, due))
 const scope = () => ({ accountId: merchant.id, mode: 'test' }) as const
 const once = () => makeIdempotentRequest(merchant.id)
 
@@ -114,11 +115,8 @@ const VERBS: Record<string, Calls> = {
     'due charges at the simulator': [makeChargeDue, () => expireDueCharges()],
   },
   'charges/verify': {
-    'due charges that are open at the bank': [makeChargeDue, () => verifyDueCharges(() => bank)],
-    'due charges, while the bank is down': [
-      makeChargeDue,
-      () => verifyDueCharges(() => silentBank),
-    ],
+    'due charges that are open at the bank': [makeChargeDue, () => queryDue(bank)],
+    'due charges, while the bank is down': [makeChargeDue, () => queryDue(silentBank)],
   },
   'charges/index-charges': {
     'new charges': () => indexCharges(),

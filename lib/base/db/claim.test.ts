@@ -13,6 +13,7 @@ import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { makeDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { LISTS } from '#lib/testing/lists.ts'
 
 // `claim` takes the due rows of all accounts, so these tests need a database of their own.
 let merchant: Account
@@ -98,7 +99,7 @@ describe('claiming due rows', () => {
 
   test('hides a row until its lease expires; then it can be claimed under another lease', async () => {
     const [id] = await makeDue(1)
-    const [first] = await claim('charges', 1, 60_000)
+    const [first] = await claim('charges', 1, { durationMs: 60_000 })
     expect(await claim('charges', 1)).toEqual([])
     await passTime(60)
     const [second] = await claim('charges', 1)
@@ -127,7 +128,7 @@ describe('postponing a claimed row', () => {
 
   test('changes nothing if another worker has claimed the row since', async () => {
     await makeDue(1)
-    const [slow] = await claim('charges', 1, 50)
+    const [slow] = await claim('charges', 1, { durationMs: 50 })
     await sleep(100)
     const [owner] = await claim('charges', 1)
     expect(await postpone('charges', slow!, 0)).toBe(false)
@@ -186,26 +187,60 @@ test('a process that stops releases its unfinished rows at once', async () => {
   })
 })
 
-test('claiming in turn takes the oldest of each account first, those served before last', async () => {
-  const accounts = [await makeMerchant(), await makeMerchant(), await makeMerchant()]
-  const made: string[][] = []
-  for (const account of accounts) {
-    const charges = [1, 2, 3].map(() => openCharge(account))
-    made.push((await Promise.all(charges)).map(({ id }) => id).toSorted())
+describe('claiming in turn', () => {
+  const FIRST = '00000000-0000-0000-0000-000000000000'
+  beforeEach(async () => {
+    await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
+  })
+
+  /** Makes accounts in the order of their ids, each with withdrawals in the order of their due times. */
+  async function makeDueWithdrawals(accountCount: number, perAccount: number) {
+    const accounts: string[] = []
+    for (let count = 0; count < accountCount; count++) accounts.push((await makeMerchant()).id)
+    const made = accounts.toSorted().map(async accountId => {
+      const ids: string[] = []
+      for (let count = 0; count < perAccount; count++) {
+        const dueAt = new Date(Date.now() - 60_000 + count)
+        ids.push((await LISTS[1]?.insert(accountId, { dueAt }))?.id ?? '')
+      }
+      return { accountId, ids }
+    })
+    return Promise.all(made)
   }
-  await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ANY(${made.flat()}::uuid[])`
-  const [a, b, c] = accounts.map(({ id }) => id) as [string, string, string]
-  const claimTwo = async (served: string[]) =>
-    idsOf(await claimInTurn('charges', 'test', 2, served))
-  const expected = (...picks: [number, number][]) =>
-    picks.map(([who, nth]) => made[who]?.[nth]).sort()
-  expect((await claimTwo([a])).sort()).toEqual(expected([1, 0], [2, 0]))
-  expect((await claimTwo([a, b, c])).sort()).toEqual(expected([0, 0], [1, 1]))
-  expect(await claimInTurn('charges', 'live', 10, [])).toEqual([])
-  expect((await claimInTurn('charges', 'test', 10, [])).length).toBe(5)
+
+  test('takes the oldest row of each account, from the account after the last one on', async () => {
+    const [a, b, c] = (await makeDueWithdrawals(3, 3)) as [Made, Made, Made]
+    const claimTwo = async (after: string) =>
+      idsOf(await claimInTurn('withdrawals', 'test', 2, after)).sort()
+    expect(await claimTwo(FIRST)).toEqual([a.ids[0], b.ids[0]].sort())
+    expect(await claimTwo(a.accountId)).toEqual([b.ids[1], c.ids[0]].sort())
+    expect(await claimTwo(b.accountId)).toEqual([c.ids[1], c.ids[2]].sort())
+    expect(await claimTwo(c.accountId)).toEqual([])
+    expect(await claimInTurn('withdrawals', 'live', 10, FIRST)).toEqual([])
+    expect(await claimInTurn('withdrawals', 'test', 10, FIRST)).toHaveLength(3)
+  })
+  type Made = { accountId: string; ids: string[] }
+
+  test('claims each row once, however many claims run at the same time', async () => {
+    const made = await makeDueWithdrawals(4, 50)
+    const claimed: string[] = []
+    const claimAll = async () => {
+      for (let empty = 0; empty < 5; ) {
+        const ids = idsOf(await claimInTurn('withdrawals', 'test', 8, FIRST))
+        claimed.push(...ids)
+        if (ids.length === 0) empty++
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, claimAll))
+    expect(claimed.toSorted()).toEqual(made.flatMap(({ ids }) => ids).toSorted())
+  })
 })
 
 describe('every queue table can be claimed and released', () => {
+  beforeEach(async () => {
+    await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
+  })
+
   const insert = {
     withdrawals: (id: string) => db().$executeRaw`
       INSERT INTO withdrawals

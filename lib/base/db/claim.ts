@@ -23,7 +23,11 @@ export function leaseMs(): number {
 }
 
 /** The row is the job: `due_at` moves to the end of the lease, so a crash needs no cleanup. */
-export function claim(table: JobTable, limit: number, durationMs = leaseMs()): Promise<Claim[]> {
+export function claim(
+  table: JobTable,
+  limit: number,
+  { durationMs = leaseMs(), condition = Prisma.sql`true` } = {},
+): Promise<Claim[]> {
   const rows = Prisma.raw(table)
   const lease = randomUUID()
   return retryOnConflict(
@@ -34,7 +38,7 @@ export function claim(table: JobTable, limit: number, durationMs = leaseMs()): P
         attempts = attempts + 1
       WHERE (account_id, id) IN (
         SELECT account_id, id FROM ${rows}
-        WHERE due_at <= now()
+        WHERE due_at <= now() AND ${condition}
         ORDER BY due_at LIMIT ${limit}
         FOR UPDATE SKIP LOCKED)
       RETURNING account_id AS "accountId", id, mode, status, lease, attempts`,
@@ -42,32 +46,53 @@ export function claim(table: JobTable, limit: number, durationMs = leaseMs()): P
 }
 
 /**
- * Claims due rows of a mode: the oldest of each account first, then the second of each, and so on.
- * Accounts listed in `served` come last, in that order.
+ * Claims due rows of a mode, the oldest of each account, from the account after `after` on. With few
+ * accounts, several of each. Its cost depends on the limit, not on the number of due rows.
  */
 export function claimInTurn(
-  table: JobTable,
+  table: 'withdrawals' | 'refunds',
   mode: Mode,
   limit: number,
-  served: string[],
+  after: string,
 ): Promise<Claim[]> {
   const rows = Prisma.raw(table)
   const lease = randomUUID()
+  const isDue = Prisma.sql`r.mode = ${mode} AND r.due_at <= now()`
+  const nextAccount = (previous: Prisma.Sql) => Prisma.sql`(
+    SELECT r.account_id FROM ${rows} r WHERE ${isDue} AND r.account_id > ${previous}
+    ORDER BY r.account_id LIMIT 1)`
   return retryOnConflict(
     () => db().$queryRaw<Claim[]>`
-      UPDATE ${rows} SET due_at = ${leaseEndSql()}, lease = ${lease}::uuid, attempts = attempts + 1
-      WHERE due_at <= now() AND (account_id, id) IN (
-        SELECT r.account_id, r.id FROM ${rows} r JOIN (
-          SELECT account_id, id, due_at, row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth
-          FROM ${rows} WHERE due_at <= now() AND mode = ${mode}) d USING (account_id, id)
-        ORDER BY d.nth, array_position(${served}::uuid[], r.account_id) NULLS FIRST, d.due_at
-        LIMIT ${limit} FOR UPDATE OF r SKIP LOCKED)
-      RETURNING account_id AS "accountId", id, mode, status, lease, attempts`,
+      WITH RECURSIVE turns AS (
+        SELECT ${nextAccount(Prisma.sql`${after}::uuid`)} AS account_id, 1 AS nth
+        UNION ALL
+        SELECT ${nextAccount(Prisma.sql`t.account_id`)}, t.nth + 1 FROM turns t
+        WHERE t.account_id IS NOT NULL AND t.nth < ${limit}::int
+      ), picked AS MATERIALIZED (
+        SELECT d.* FROM turns t CROSS JOIN LATERAL (
+          SELECT r.account_id, r.id FROM ${rows} r WHERE ${isDue} AND r.account_id = t.account_id
+          ORDER BY r.due_at, r.id
+          LIMIT ${limit}::int / (SELECT GREATEST(count(account_id), 1) FROM turns)
+          FOR UPDATE SKIP LOCKED) d
+      )
+      UPDATE ${rows} r SET due_at = ${leaseEndSql()}, lease = ${lease}::uuid,
+        attempts = attempts + 1
+      FROM picked p WHERE r.account_id = p.account_id AND r.id = p.id
+      RETURNING r.account_id AS "accountId", r.id, r.mode, r.status, r.lease, r.attempts`,
   )
 }
 
+/** Renews the lease of a row. Returns false if another worker has claimed it, or it has ended. */
+export async function holdLease(table: JobTable, claimed: Claim): Promise<boolean> {
+  const held = await db().$executeRaw`
+    UPDATE ${Prisma.raw(table)} SET due_at = ${leaseEndSql()}
+    WHERE account_id = ${claimed.accountId}::uuid AND id = ${claimed.id}::uuid
+      AND lease = ${claimed.lease}::uuid`
+  return held === 1
+}
+
 /** The end of a lease that begins now. */
-export function leaseEndSql(): Prisma.Sql {
+function leaseEndSql(): Prisma.Sql {
   return Prisma.sql`now() + make_interval(secs => ${leaseMs()}::float8 / 1000)`
 }
 
@@ -91,8 +116,9 @@ export async function withLease(
   table: JobTable,
   limit: number,
   work: (due: Claim[]) => Promise<unknown>,
+  condition?: Prisma.Sql,
 ): Promise<number> {
-  const due = await claim(table, limit)
+  const due = await claim(table, limit, { condition })
   const [first] = due
   if (!first) return 0
   const stopRenewal = renewLease(table, first.lease)

@@ -22,11 +22,11 @@ import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import { chargeColumns, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { createRefundSender } from '#lib/rooms/charges/refunds/send.ts'
+import { createVerifier } from '#lib/rooms/charges/verifier.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
 import { createDeliverer } from '#lib/services/webhooks/deliver.ts'
@@ -70,10 +70,12 @@ export function startWorker(): Worker {
   const { signal } = stopping
   const serializers = { transaction: serializeChargeEvent, withdrawal: serializeWithdrawalEvent }
   const deliverer = createDeliverer(serializers, () => wakeLocal('deliveries'))
+  const verifier = createVerifier(undefined, () => wakeLocal('charges'))
   const withdrawals = createWithdrawalSender(() => wakeLocal('withdrawals'))
   const refunds = createRefundSender(chargeColumns, () => wakeLocal('refunds'))
   // 0 makes a job sleep until the next wake-up or poll: one run claims everything that may start.
   const jobs = listJobs({
+    expire: rest => expireDueCharges(verifier, rest),
     deliver: () => deliverer.run(signal).then(() => 0),
     withdraw: () => withdrawals.run().then(() => 0),
     refund: () => refunds.run().then(() => 0),
@@ -83,8 +85,10 @@ export function startWorker(): Worker {
   return {
     async stop() {
       stopping.abort()
-      const callers = [deliverer, withdrawals, refunds]
-      const finished = Promise.all([...running, ...callers.map(({ idle }) => idle())])
+      const callers = [deliverer, verifier, withdrawals, refunds]
+      const finished = Promise.all(running).then(() =>
+        Promise.all(callers.map(({ idle }) => idle())),
+      )
       await Promise.race([finished, sleep(SHUTDOWN_TIMEOUT_MS)])
       deliverer.abort()
       await releaseLeases().catch(() => {})
@@ -97,13 +101,12 @@ export function startWorker(): Worker {
 }
 
 /** Jobs that call other servers, and do not await the responses. */
-type Callers = Record<'deliver' | 'withdraw' | 'refund', () => Promise<number>>
+type Callers = Record<'expire' | 'deliver' | 'withdraw' | 'refund', Job['run']>
 
-function listJobs({ deliver, withdraw, refund }: Callers): Job[] {
+function listJobs({ expire, deliver, withdraw, refund }: Callers): Job[] {
   const polled = { idleMs: POLL_MS }
   // 0 makes the job sleep, so that a burst of withdrawals causes one mail per interval.
   const mail = () => mailApprovers().then(() => 0)
-  const expire: Job['run'] = rest => expireDueCharges(gatewayOf, rest)
   // 0 makes the job sleep until the next minute: one run reads all lanes.
   const heal: Job['run'] = rest => healLanes(rest).then(() => 0)
   const fillHosts = () => healHosts().then(() => 0)

@@ -1,20 +1,24 @@
 import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { keyCondition } from '#lib/base/db/idempotency.ts'
-import type { NewCharge } from '#lib/rooms/charges/insert.ts'
+import { parseDatabaseError } from '#lib/base/errors.ts'
+import { insertCharge, type NewCharge, openingEndSql } from '#lib/rooms/charges/insert.ts'
 import { nowPlusMs, postponeCharges, RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
 import { type PaidState, removeAtBank } from '#lib/rooms/charges/remove.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
+import { mayArrive } from '#lib/services/gateway/journal.ts'
 
 /**
  * Ends an unfinished opening: removes the charge at the bank and deletes it, or credits it if it was
- * paid. Postpones it while the bank does not say which.
+ * paid. Postpones it while the bank does not say which, or may still receive it.
  */
 export async function cancelOpening(gateway: Gateway, claim: Claim): Promise<void> {
   const removed = await removeAtBank(gateway, claim)
-  if (removed === null) return postponeCharges([claim], nowPlusMs(RETRY_PAUSE_MS))
-  if (removed !== 'gone') return creditOpening(claim, removed)
+  if (removed !== null && typeof removed === 'object') return creditOpening(claim, removed)
+  if (removed === null || (removed === 'absent' && (await mayArrive(claim, 'createCharge')))) {
+    return postponeCharges([claim], nowPlusMs(openingPauseMs(claim.attempts)))
+  }
   await db().$executeRaw`
     DELETE FROM charges WHERE account_id = ${claim.accountId}::uuid AND id = ${claim.id}::uuid
       AND status = 'opening' AND lease = ${claim.lease}::uuid`
@@ -29,18 +33,24 @@ async function creditOpening(claim: Claim, { brCode = '', ...paid }: PaidState):
   await settleCharges([{ ...claim, ...paid, chargeId: claim.id }])
 }
 
+/** 15 s, then twice as long each time, at most 10 minutes. */
+function openingPauseMs(attempts: number): number {
+  return Math.min(10 * 60_000, RETRY_PAUSE_MS * 2 ** Math.max(0, attempts - 1))
+}
+
 /**
  * Undoes an opening before a 503: nothing can be paid, and the merchant's reference is free. If the
- * bank may have the charge, its row stays for the worker to cancel.
+ * bank may have the charge, its row stays for the worker to cancel, also if the worker ends it now.
  */
-export async function undoOpening(
-  { accountId, id, order, once }: NewCharge,
-  mayExist: boolean,
-): Promise<void> {
+export async function undoOpening(charge: NewCharge, mayExist: boolean): Promise<void> {
+  const { accountId, id, order, once } = charge
   const row = Prisma.sql`account_id = ${accountId}::uuid AND id = ${id}::uuid
     AND status = 'opening'`
   if (mayExist) {
-    await db().$executeRaw`UPDATE charges SET external_id = ${order.txid} WHERE ${row}`
+    const kept = await db().$executeRaw`
+      UPDATE charges SET external_id = ${order.txid}, lease = NULL, due_at = ${openingEndSql}
+      WHERE ${row}`
+    if (kept === 0) await insertAgain(charge)
     if (once) {
       await db().$executeRaw`
         UPDATE idempotency_keys SET locked_until = now() WHERE ${keyCondition(once)}`
@@ -49,4 +59,12 @@ export async function undoOpening(
   }
   await db().$executeRaw`DELETE FROM charges WHERE ${row}`
   if (once) await db().$executeRaw`DELETE FROM idempotency_keys WHERE ${keyCondition(once)}`
+}
+
+/** The worker may have deleted the row, or found the charge paid. */
+async function insertAgain(charge: NewCharge): Promise<void> {
+  const request = { ...charge.request, external_id: undefined }
+  await insertCharge({ ...charge, request, once: undefined }, null).catch(error => {
+    if (parseDatabaseError(error).constraint !== 'charges_pkey') throw error
+  })
 }

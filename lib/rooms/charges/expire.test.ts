@@ -4,9 +4,10 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { closeCharges, closeUnreported } from '#lib/rooms/charges/close.ts'
-import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
+import { expireDueCharges as startExpiry } from '#lib/rooms/charges/expire.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { createVerifier } from '#lib/rooms/charges/verifier.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import { decideCharge, simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
@@ -18,6 +19,7 @@ import {
   openCharge,
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
+import { expireDueCharges } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
 
@@ -383,7 +385,7 @@ describe('an expired charge at a bank', () => {
   }
   const readDue = async (id: string) => {
     const [row] = await db().$queryRaw<{ seconds: number | null }[]>`
-      SELECT extract(epoch FROM due_at - expires_at)::float8 AS seconds FROM charges
+      SELECT extract(epoch FROM due_at - updated_at)::float8 AS seconds FROM charges
       WHERE id = ${id}::uuid AND lease IS NULL`
     return row?.seconds
   }
@@ -430,17 +432,42 @@ describe('an expired charge at a bank', () => {
     [86_401, 2 * 86_400],
     [6.5 * 86_400, 7 * 86_400],
     [7 * 86_400 + 1, null],
-  ])('%i s after its expiry is asked about again at %j s', async (ageS, thenS) => {
+  ])('%i s after it was closed is asked about again at %j s', async (ageS, thenS) => {
     const merchant = await makeMerchant()
     const bank = new StubBank()
     const id = await expireAtBank(merchant, bank)
     await db().$executeRaw`
-      UPDATE charges SET expires_at = now() - make_interval(secs => ${ageS}::float8)
+      UPDATE charges SET updated_at = now() - make_interval(secs => ${ageS}::float8)
       WHERE id = ${id}::uuid`
     bank.cancelBehaviors.push('lost')
     await expireWith(bank)
     expect(await readDue(id)).toBe(thenS)
   })
+})
+
+test('a bank that hangs delays neither the other mode nor questions about payments', async () => {
+  const merchant = await makeMerchant()
+  const hanging = new StubBank()
+  hanging.cancelCharge = () => new Promise(() => {})
+  const verifier = createVerifier(() => hanging)
+  const expired = await openDueCharge(merchant)
+  hanging.charges.set(removeHyphens(expired), { state: 'open' })
+  const runUntil = (id: string, status: string) =>
+    expect
+      .poll(async () => {
+        await startExpiry(verifier, undefined, () => hanging)
+        return statusOf(merchant, id)
+      })
+      .toBe(status)
+  await runUntil(expired, 'expired')
+  // Its removal hangs from here on.
+  const { id } = await openCharge(merchant)
+  await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
+  hanging.charges.set(removeHyphens(id), paidState(id))
+  await runUntil(id, 'paid')
+  const other = await openDueCharge(merchant)
+  expect(await expireDueCharges()).toBeGreaterThan(0)
+  expect(await statusOf(merchant, other)).toBe('expired')
 })
 
 describe('a worker that lost its lease', () => {

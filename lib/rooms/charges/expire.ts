@@ -4,7 +4,7 @@ import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { type Closing, closeUnreported } from '#lib/rooms/charges/close.ts'
-import { verifyDueCharges } from '#lib/rooms/charges/verify.ts'
+import type { Verifier } from '#lib/rooms/charges/verifier.ts'
 import { gatewayOf, isModeOpen } from '#lib/services/gateway/choose.ts'
 
 /** Maximum due charges per read: each read also scans index entries of charges that have ended. */
@@ -13,15 +13,18 @@ const DUE_READ_MAX = 1_000
 const BATCH_MAX = 20
 
 /**
- * Queries the bank first, so that a payment without a notification is credited. Calls `rest`
- * between statements. Returns the number of due charges processed.
+ * Expires due charges. Of a gateway in this database, in bulk; a bank is queried first, so that a
+ * payment without a notification is credited. Returns the number expired in bulk, with `rest` between
+ * statements; a bank is not awaited.
  */
 export async function expireDueCharges(
-  chooseGateway = gatewayOf,
+  verifier: Verifier,
   rest = async () => {},
+  chooseGateway = gatewayOf,
 ): Promise<number> {
   const { due, ended } = await expireUnreported(chooseGateway, rest)
-  return due === ended ? ended : ended + (await verifyDueCharges(chooseGateway))
+  if (due !== ended) verifier.run()
+  return ended
 }
 
 /** For gateways in this database: the statement itself checks that nothing was reported. */

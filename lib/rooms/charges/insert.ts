@@ -13,6 +13,8 @@ import { hostOf } from '#lib/services/webhooks/target.ts'
 
 /** Age at which the worker cancels an opening that never finished. */
 const OPENING_TIMEOUT_S = 60
+/** The time at which the worker ends an opening that began, or was resumed, now. */
+export const openingEndSql = Prisma.sql`now() + ${OPENING_TIMEOUT_S} * interval '1 second'`
 
 /** A charge before the bank is called. Its ids are fixed: a retry creates no second charge. */
 export interface NewCharge {

@@ -12,6 +12,7 @@ import { undoOpening } from '#lib/rooms/charges/cancel.ts'
 import {
   insertCharge,
   type NewCharge,
+  openingEndSql,
   refuseDuplicateReference,
 } from '#lib/rooms/charges/insert.ts'
 import { nextQueryAt } from '#lib/rooms/charges/postpone.ts'
@@ -35,33 +36,50 @@ export async function openAtBank(
   charge: NewCharge,
   callsMaxMs = CALLS_MAX_MS,
 ): Promise<CreatedCharge> {
-  const opened = await insertOrFind(charge)
-  if (opened) return opened
+  const isResumed = !(await insertUnlessResumed(charge))
+  if (isResumed) {
+    const opened = await resumeOpening(charge)
+    if (opened) return opened
+  }
   const { result, mayExist } = await createUntilKnown(gateway, charge, callsMaxMs)
   if (result.outcome === 'ok') {
     const row = await publishCharge(charge, result.value, gateway.queryAgesMs)
     if (row) return row
-  } else {
-    await undoOpening(charge, mayExist)
   }
+  // An earlier request, or the one that was not published, may have reached the bank.
+  await undoOpening(charge, mayExist || isResumed || result.outcome === 'ok')
   throw refuse('service_unavailable')
 }
 
-/**
- * Inserts the charge. It exists if the caller repeats the idempotency key of a request that did not
- * finish. Returns it if the worker has since found it paid.
- */
-async function insertOrFind(charge: NewCharge): Promise<CreatedCharge | null> {
-  const { accountId, id, mode, once } = charge
+/** Returns false if the row exists: the caller repeats the key of a request that did not finish. */
+async function insertUnlessResumed(charge: NewCharge): Promise<boolean> {
   try {
     await insertCharge(charge, null)
-    return null
+    return true
   } catch (error) {
-    if (!once || parseDatabaseError(error).constraint !== 'charges_pkey') throw error
+    if (!charge.once || parseDatabaseError(error).constraint !== 'charges_pkey') throw error
+    return false
   }
+}
+
+/**
+ * Keeps the worker from cancelling an opening that is resumed. Returns the charge if the worker has
+ * found it paid since, and refuses while the worker is ending it.
+ */
+async function resumeOpening({
+  accountId,
+  id,
+  mode,
+  once,
+}: NewCharge): Promise<CreatedCharge | null> {
+  const kept = await db().$executeRaw`
+    UPDATE charges SET due_at = ${openingEndSql}
+    WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid
+      AND status = 'opening' AND lease IS NULL`
+  if (kept === 1) return null
   const row = await findCharge(accountId, mode, id)
-  if (!row) return null
-  await db().$executeRaw(unlockKeySql(once))
+  if (!row) throw refuse('service_unavailable')
+  if (once) await db().$executeRaw(unlockKeySql(once))
   return { ...row, status: 'pending' }
 }
 
@@ -73,8 +91,8 @@ async function createUntilKnown(
 ): Promise<{ result: GatewayResult<OpenedCharge>; mayExist: boolean }> {
   const deadline = performance.now() + callsMaxMs
   const call = () => {
-    const callMaxMs = Math.min(CALL_MAX_MS, deadline - performance.now())
-    return withJournal(gateway, [charge], callMaxMs).createCharge(charge.order)
+    const timeoutMs = Math.min(CALL_MAX_MS, deadline - performance.now())
+    return withJournal(gateway, [charge], { timeoutMs }).createCharge(charge.order)
   }
   let result = await call()
   const mayExist = result.outcome === 'unknown'

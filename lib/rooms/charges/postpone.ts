@@ -30,7 +30,7 @@ export const RETRY_PAUSE_MS = 15_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** Times after its expiry at which a bank is asked to remove a charge again. */
+/** Times after a charge was closed at which a bank is asked to remove it again. */
 const REMOVAL_AGES_MS = [
   ...[MINUTE_MS, 10 * MINUTE_MS, HOUR_MS],
   ...Array.from({ length: 7 }, (_, day) => (day + 1) * DAY_MS),
@@ -39,9 +39,9 @@ const REMOVAL_AGES_MS = [
 /** Null after the last attempt. */
 export function nextRemovalAt(): Prisma.Sql {
   return Prisma.sql`(
-    SELECT min(c.expires_at + make_interval(secs => after_ms / 1000))
+    SELECT min(c.updated_at + make_interval(secs => after_ms / 1000))
     FROM unnest(${REMOVAL_AGES_MS}::float8[]) after_ms
-    WHERE c.expires_at + make_interval(secs => after_ms / 1000) > now())`
+    WHERE c.updated_at + make_interval(secs => after_ms / 1000) > now())`
 }
 
 export function nowPlusMs(ms: number): Prisma.Sql {

@@ -1,6 +1,7 @@
 import type { Claim } from '#lib/base/db/claim.ts'
-import { Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
+import { log } from '#lib/base/log.ts'
 import { nextRemovalAt, postponeCharges } from '#lib/rooms/charges/postpone.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import type { ChargeState, Gateway } from '#lib/services/gateway/gateway.ts'
@@ -8,25 +9,31 @@ import { type Subject, withJournal } from '#lib/services/gateway/journal.ts'
 
 export type PaidState = Extract<ChargeState, { state: 'paid' }>
 
+/** `absent`: the bank has no such charge, so far. */
+type Removal = 'gone' | 'absent' | PaidState | null
+
 /**
  * Removes an expired charge at the bank, where it could still be paid, or credits its payment. Asks
  * again, for a week, until the bank has confirmed one of them.
  */
 export async function removeExpired(gateway: Gateway, claim: Claim): Promise<void> {
   const removed = await removeAtBank(gateway, claim)
-  if (removed === 'gone') return postponeCharges([claim], Prisma.sql`NULL`)
-  if (removed === null) return postponeCharges([claim], nextRemovalAt())
-  await settleCharges([{ ...claim, ...removed, chargeId: claim.id }])
+  if (removed === 'gone' || removed === 'absent') return postponeCharges([claim], Prisma.sql`NULL`)
+  if (removed !== null) {
+    await settleCharges([{ ...claim, ...removed, chargeId: claim.id }])
+    return
+  }
+  await postponeCharges([claim], nextRemovalAt())
+  const where = { accountId: claim.accountId, id: claim.id, status: 'expired', dueAt: null }
+  if ((await db().charge.count({ where })) > 0)
+    log().error({ chargeId: claim.id }, 'expired charge could not be removed at the bank')
 }
 
 /**
  * Makes a charge unpayable at the bank. Returns 'gone' if the bank confirms that it can't be paid any
  * more, its payment if it was paid, and null if the bank must be asked again.
  */
-export async function removeAtBank(
-  gateway: Gateway,
-  subject: Subject,
-): Promise<'gone' | PaidState | null> {
+export async function removeAtBank(gateway: Gateway, subject: Subject): Promise<Removal> {
   const txid = removeHyphens(subject.id)
   const bank = withJournal(gateway, [subject])
   const removal = await bank.cancelCharge(txid)
@@ -37,7 +44,8 @@ export async function removeAtBank(
   return states.outcome === 'ok' ? readRemoval(states.value.get(txid) ?? null) : null
 }
 
-function readRemoval(chargeState: ChargeState | null): 'gone' | PaidState | null {
-  if (chargeState?.state === 'open') return null
-  return chargeState?.state === 'paid' ? chargeState : 'gone'
+function readRemoval(chargeState: ChargeState | null): Removal {
+  if (chargeState === null) return 'absent'
+  if (chargeState.state === 'open') return null
+  return chargeState.state === 'paid' ? chargeState : 'gone'
 }

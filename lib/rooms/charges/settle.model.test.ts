@@ -3,7 +3,6 @@ import { db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
-import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
@@ -17,6 +16,7 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
+import { expireDueCharges } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
 
 const RUN_COUNT = Number(process.env.MODEL_RUNS || 100)

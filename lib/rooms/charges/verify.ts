@@ -1,9 +1,8 @@
 import { runBatch, runConcurrently } from '#lib/base/db/batch.ts'
-import { type Claim, withLease } from '#lib/base/db/claim.ts'
+import type { Claim } from '#lib/base/db/claim.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
-import { MODES } from '#lib/base/mode.ts'
 import { cancelOpening } from '#lib/rooms/charges/cancel.ts'
 import { type Closing, closeCharges } from '#lib/rooms/charges/close.ts'
 import {
@@ -14,38 +13,22 @@ import {
 } from '#lib/rooms/charges/postpone.ts'
 import { removeExpired } from '#lib/rooms/charges/remove.ts'
 import { settleInOrder } from '#lib/rooms/charges/settle.ts'
-import type { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { ChargeState, Gateway } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 
-const BATCH_MAX = 250
 /** Maximum charges of a batch removed concurrently. */
 const CONCURRENCY_MAX = 8
 
-/**
- * Settles, closes or postpones each due charge as the bank reports. Ends stuck openings, and removes
- * expired charges at the bank, which until then may be paid.
- */
-export function verifyDueCharges(chooseGateway: typeof gatewayOf): Promise<number> {
-  return withLease('charges', BATCH_MAX, async due => {
-    for (const mode of MODES) {
-      const claims = due.filter(claim => claim.mode === mode)
-      if (claims.length > 0) await verifyClaims(chooseGateway(mode), claims)
-    }
-  })
-}
-
-async function verifyClaims(gateway: Gateway, due: Claim[]): Promise<void> {
-  const pending = due.filter(({ status }) => status === 'pending')
-  if (pending.length > 0) await queryAndEnd(gateway, pending)
-  const others = due.filter(({ status }) => status !== 'pending')
-  await runConcurrently(others, CONCURRENCY_MAX, async claim => {
+/** Ends stuck openings, and removes expired charges at the bank, which until then may be paid. */
+export function endOthers(gateway: Gateway, due: Claim[]): Promise<void> {
+  return runConcurrently(due, CONCURRENCY_MAX, async claim => {
     const work = claim.status === 'opening' ? cancelOpening : removeExpired
     await work(gateway, claim).catch(error => logFailure(error, claim))
   })
 }
 
-async function queryAndEnd(gateway: Gateway, due: Claim[]): Promise<void> {
+/** Settles, closes or postpones pending charges as the bank reports. */
+export async function queryAndEnd(gateway: Gateway, due: Claim[]): Promise<void> {
   const result = await withJournal(gateway, due).getCharges(
     due.map(claim => removeHyphens(claim.id)),
   )

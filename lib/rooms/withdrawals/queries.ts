@@ -1,4 +1,4 @@
-import { type Claim, leaseEndSql } from '#lib/base/db/claim.ts'
+import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
 import { type Page, pageSql, readPage } from '#lib/base/db/page.ts'
@@ -35,20 +35,17 @@ export async function findWithdrawal(
   return row ?? null
 }
 
-/**
- * Renews the lease, so that no other worker claims the withdrawal during the call that follows. Null
- * if the lease was lost or the withdrawal has ended. `mayBeSent`: the account is active.
- */
-export async function holdPayoutOrder({
+/** Null if the lease was lost or the withdrawal ended. `mayBeSent`: the account is active. */
+export async function findPayoutOrder({
   accountId,
   id,
   lease,
 }: Claim): Promise<{ order: PayoutOrder; mayBeSent: boolean } | null> {
   const [row] = await db().$queryRaw<{ amount: bigint; dictKey: string; mayBeSent: boolean }[]>`
-    UPDATE withdrawals w SET due_at = ${leaseEndSql()} FROM accounts a
+    SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
+    FROM withdrawals w JOIN accounts a ON a.id = w.account_id
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
-      AND w.status = 'pending' AND w.lease = ${lease}::uuid AND a.id = w.account_id
-    RETURNING w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"`
+      AND w.status = 'pending' AND w.lease = ${lease}::uuid`
   if (!row) return null
   const order = { id: removeHyphens(id), amount: cents(row.amount), dictKey: row.dictKey }
   return { order, mayBeSent: row.mayBeSent }

@@ -1,37 +1,63 @@
 -- a due withdrawal
-UPDATE withdrawals
-SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
+WITH RECURSIVE turns AS (
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.mode = $1 AND r.due_at <= now()
+      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
+  UNION ALL
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.mode = $3 AND r.due_at <= now()
+      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
+  FROM turns t
+  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
+), picked AS MATERIALIZED (
+  SELECT d.*
+  FROM turns t
+  CROSS JOIN LATERAL (SELECT r.account_id, r.id FROM withdrawals r WHERE r.mode = $5
+      AND r.due_at <= now() AND r.account_id = t.account_id ORDER BY r.due_at,
+      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
+      FROM turns) FOR UPDATE SKIP LOCKED) d
+)
+UPDATE withdrawals r
+SET due_at = now() + make_interval(secs => $7::float8 / 1000), lease = $8::uuid,
     attempts = attempts + 1
-WHERE due_at <= now() AND (account_id, id) IN (SELECT r.account_id, r.id
-    FROM withdrawals r JOIN (SELECT account_id, id, due_at,
-    row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth
-    FROM withdrawals WHERE due_at <= now() AND mode = $3) d USING (account_id, id) ORDER BY d.nth,
-    array_position($4::uuid[], r.account_id) NULLS FIRST,
-    d.due_at LIMIT $5 FOR UPDATE OF r SKIP LOCKED)
-RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
+FROM picked p
+WHERE r.account_id = p.account_id AND r.id = p.id
+RETURNING r.account_id AS "accountId", r.id, r.mode, r.status, r.lease, r.attempts;
 
-UPDATE withdrawals
-SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
+WITH RECURSIVE turns AS (
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.mode = $1 AND r.due_at <= now()
+      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
+  UNION ALL
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.mode = $3 AND r.due_at <= now()
+      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
+  FROM turns t
+  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
+), picked AS MATERIALIZED (
+  SELECT d.*
+  FROM turns t
+  CROSS JOIN LATERAL (SELECT r.account_id, r.id FROM withdrawals r WHERE r.mode = $5
+      AND r.due_at <= now() AND r.account_id = t.account_id ORDER BY r.due_at,
+      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
+      FROM turns) FOR UPDATE SKIP LOCKED) d
+)
+UPDATE withdrawals r
+SET due_at = now() + make_interval(secs => $7::float8 / 1000), lease = $8::uuid,
     attempts = attempts + 1
-WHERE due_at <= now() AND (account_id, id) IN (SELECT r.account_id, r.id
-    FROM withdrawals r JOIN (SELECT account_id, id, due_at,
-    row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth
-    FROM withdrawals WHERE due_at <= now() AND mode = $3) d USING (account_id, id) ORDER BY d.nth,
-    array_position($4::uuid[], r.account_id) NULLS FIRST,
-    d.due_at LIMIT $5 FOR UPDATE OF r SKIP LOCKED)
-RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
+FROM picked p
+WHERE r.account_id = p.account_id AND r.id = p.id
+RETURNING r.account_id AS "accountId", r.id, r.mode, r.status, r.lease, r.attempts;
 
-UPDATE withdrawals w
-SET due_at = now() + make_interval(secs => $1::float8 / 1000)
-FROM accounts a
-WHERE w.account_id = $2::uuid AND w.id = $3::uuid AND w.status = 'pending'
-    AND w.lease = $4::uuid AND a.id = w.account_id
-RETURNING w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent";
+SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
+FROM withdrawals w
+JOIN accounts a ON a.id = w.account_id
+WHERE w.account_id = $1::uuid AND w.id = $2::uuid AND w.status = 'pending' AND w.lease = $3::uuid;
 
 INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
 SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
 FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::uuid[], $7::text[]) AS c (account_id, id, mode,
     subject_id, request);
+
+UPDATE withdrawals
+SET due_at = now() + make_interval(secs => $1::float8 / 1000)
+WHERE account_id = $2::uuid AND id = $3::uuid AND lease = $4::uuid;
 
 UPDATE gateway_calls g
 SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
@@ -43,34 +69,56 @@ SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = NULL
 WHERE account_id = $2::uuid AND id = $3::uuid AND lease = $4::uuid;
 
 -- a due withdrawal of a suspended account
-UPDATE withdrawals
-SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
+WITH RECURSIVE turns AS (
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.mode = $1 AND r.due_at <= now()
+      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
+  UNION ALL
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.mode = $3 AND r.due_at <= now()
+      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
+  FROM turns t
+  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
+), picked AS MATERIALIZED (
+  SELECT d.*
+  FROM turns t
+  CROSS JOIN LATERAL (SELECT r.account_id, r.id FROM withdrawals r WHERE r.mode = $5
+      AND r.due_at <= now() AND r.account_id = t.account_id ORDER BY r.due_at,
+      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
+      FROM turns) FOR UPDATE SKIP LOCKED) d
+)
+UPDATE withdrawals r
+SET due_at = now() + make_interval(secs => $7::float8 / 1000), lease = $8::uuid,
     attempts = attempts + 1
-WHERE due_at <= now() AND (account_id, id) IN (SELECT r.account_id, r.id
-    FROM withdrawals r JOIN (SELECT account_id, id, due_at,
-    row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth
-    FROM withdrawals WHERE due_at <= now() AND mode = $3) d USING (account_id, id) ORDER BY d.nth,
-    array_position($4::uuid[], r.account_id) NULLS FIRST,
-    d.due_at LIMIT $5 FOR UPDATE OF r SKIP LOCKED)
-RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
+FROM picked p
+WHERE r.account_id = p.account_id AND r.id = p.id
+RETURNING r.account_id AS "accountId", r.id, r.mode, r.status, r.lease, r.attempts;
 
-UPDATE withdrawals
-SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
+WITH RECURSIVE turns AS (
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.mode = $1 AND r.due_at <= now()
+      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
+  UNION ALL
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.mode = $3 AND r.due_at <= now()
+      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
+  FROM turns t
+  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
+), picked AS MATERIALIZED (
+  SELECT d.*
+  FROM turns t
+  CROSS JOIN LATERAL (SELECT r.account_id, r.id FROM withdrawals r WHERE r.mode = $5
+      AND r.due_at <= now() AND r.account_id = t.account_id ORDER BY r.due_at,
+      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
+      FROM turns) FOR UPDATE SKIP LOCKED) d
+)
+UPDATE withdrawals r
+SET due_at = now() + make_interval(secs => $7::float8 / 1000), lease = $8::uuid,
     attempts = attempts + 1
-WHERE due_at <= now() AND (account_id, id) IN (SELECT r.account_id, r.id
-    FROM withdrawals r JOIN (SELECT account_id, id, due_at,
-    row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth
-    FROM withdrawals WHERE due_at <= now() AND mode = $3) d USING (account_id, id) ORDER BY d.nth,
-    array_position($4::uuid[], r.account_id) NULLS FIRST,
-    d.due_at LIMIT $5 FOR UPDATE OF r SKIP LOCKED)
-RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
+FROM picked p
+WHERE r.account_id = p.account_id AND r.id = p.id
+RETURNING r.account_id AS "accountId", r.id, r.mode, r.status, r.lease, r.attempts;
 
-UPDATE withdrawals w
-SET due_at = now() + make_interval(secs => $1::float8 / 1000)
-FROM accounts a
-WHERE w.account_id = $2::uuid AND w.id = $3::uuid AND w.status = 'pending'
-    AND w.lease = $4::uuid AND a.id = w.account_id
-RETURNING w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent";
+SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
+FROM withdrawals w
+JOIN accounts a ON a.id = w.account_id
+WHERE w.account_id = $1::uuid AND w.id = $2::uuid AND w.status = 'pending' AND w.lease = $3::uuid;
 
 UPDATE withdrawals
 SET due_at = now() + make_interval(secs => $1::int), lease = NULL, attempts = attempts - 1

@@ -9,11 +9,13 @@ import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
+import { withClient } from '#lib/testing/due-deliveries.ts'
 import {
   expectBalancedLedger,
   fundMerchant,
   inOwnDatabase,
   makeMerchant,
+  runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 import { sendDueWithdrawals } from '#lib/testing/orders.ts'
@@ -225,6 +227,28 @@ test('the lease is renewed before each send, so that no other worker can send me
   await expectApprovedOnce(id, bank)
 })
 
+test('a worker that loses its lease while it writes to the journal sends nothing', async () => {
+  await withdraw('ana@example.com')
+  const bank = new StubBank()
+  await runAsOwner(`
+    CREATE FUNCTION stall_journal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      PERFORM pg_advisory_xact_lock(20261122); RETURN NEW; END $$;
+    CREATE TRIGGER stall_journal BEFORE INSERT ON gateway_calls FOR EACH ROW
+      EXECUTE FUNCTION stall_journal()`)
+  await withClient(async client => {
+    await client.query('SELECT pg_advisory_lock(20261122)')
+    const sending = sendDue(bank)
+    const waiting = `SELECT FROM pg_locks WHERE NOT granted AND locktype = 'advisory'`
+    await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1)
+    await releaseLeases()
+    await client.query('SELECT pg_advisory_unlock(20261122)')
+    await sending
+  }).finally(() =>
+    runAsOwner('DROP TRIGGER stall_journal ON gateway_calls; DROP FUNCTION stall_journal()'),
+  )
+  expect(bank.sentOrders).toEqual([])
+})
+
 describe('a withdrawal that the bank rejects after an attempt without a response', () => {
   const rejectSecond = async () => {
     const id = await withdraw('ana@example.com')
@@ -315,9 +339,9 @@ test('an account with one withdrawal is served before the rest of an account wit
   merchant = await makeMerchant()
   await fundMerchant(merchant, 4_000)
   const id = await withdraw('bia@example.com')
-  expect(await run()).toBe(8)
+  while ((await run()) > 0 && bank.sentOrders.length < 16) await idle()
   await idle()
-  expect(bank.sentOrders.map(order => order.id)).toContain(removeHyphens(id))
+  expect(bank.sentOrders.slice(0, 16).map(order => order.id)).toContain(removeHyphens(id))
 })
 
 test('the journal contains the bank calls, with the PIX key masked', async () => {

@@ -68,7 +68,7 @@ test('a call that times out is unknown, even if the response arrives later', asy
   const bank = new StubBank()
   let respond = () => {}
   bank.stall('after', () => new Promise<void>(resolve => (respond = resolve)))
-  const lost = await withJournal(bank, [order], 50).sendPayout(payout(order.id))
+  const lost = await withJournal(bank, [order], { timeoutMs: 50 }).sendPayout(payout(order.id))
   expect(lost).toEqual({ outcome: 'unknown', reason: 'no response in time' })
   respond()
   expect(await callsOf(order.id)).toMatchObject([

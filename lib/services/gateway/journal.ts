@@ -3,6 +3,7 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
+import { callWithTimeout, TIMED_OUT } from '#lib/services/gateway/call.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
 import { rejectionText } from '#lib/services/gateway/rejection.ts'
 
@@ -15,7 +16,7 @@ export interface Subject {
   mode: Mode
 }
 
-type Operation =
+export type Operation =
   | 'createCharge'
   | 'getCharges'
   | 'cancelCharge'
@@ -49,20 +50,27 @@ const JOURNALED_FIELDS = [
   ...['state', 'paidAt', 'brCode', 'newsInMs', 'reason', 'code'],
 ]
 
+interface CallOptions {
+  /** Time after which a call is aborted. */
+  timeoutMs?: number
+  /** Asked between the journal and the call, so that a call that it allows is always in the journal. */
+  mayCall?: () => Promise<boolean>
+}
+
 /**
- * Journals each call of a bank before it starts, and its outcome when it ends. A call is aborted
- * after `timeoutMs`. Errors and timeouts become the outcome `unknown`, never an exception.
+ * Journals each call of a bank before it starts, and its outcome when it ends. Errors and timeouts
+ * become the outcome `unknown`, never an exception.
  */
 export function withJournal(
   gateway: Gateway,
   subjects: Subject[],
-  timeoutMs = CALL_TIMEOUT_MS,
+  options: CallOptions = {},
 ): GatewayCalls {
   const call = <Value>(parts: Call<Value>) => {
-    if (gateway.local) return parts.make(NEVER_ABORTED)
+    if (gateway.local) return callIfAllowed(options, () => parts.make(NEVER_ABORTED))
     const ids = new Set(parts.subjectIds)
     const callSubjects = subjects.filter(subject => ids.has(removeHyphens(subject.id)))
-    return journalCall(gateway.name, callSubjects, parts, timeoutMs)
+    return journalCall(gateway.name, callSubjects, parts, options)
   }
   const journalOne = <Value>(
     operation: Operation,
@@ -121,7 +129,7 @@ async function journalCall<Value>(
   gateway: string,
   subjects: Subject[],
   call: Call<Value>,
-  timeoutMs: number,
+  options: CallOptions,
 ): Promise<GatewayResult<Value>> {
   const { operation, request, make, part = value => value, hidden = {} } = call
   const ids = subjects.map(() => newId())
@@ -135,7 +143,8 @@ async function journalCall<Value>(
     FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${subjects.map(({ mode }) => mode)}::text[],
       ${subjects.map(({ id }) => id)}::uuid[], ${requests}::text[])
       AS c (account_id, id, mode, subject_id, request)`
-  const result = await callWithTimeout(operation, make, timeoutMs)
+  const { timeoutMs = CALL_TIMEOUT_MS } = options
+  const result = await callIfAllowed(options, () => callWithTimeout(operation, make, timeoutMs))
   const responses = subjects.map(({ id }) => {
     const response =
       result.outcome === 'ok' ? part(result.value, removeHyphens(id)) : addTimeoutCode(result)
@@ -153,6 +162,30 @@ async function journalCall<Value>(
   return result
 }
 
+async function callIfAllowed<Value>(
+  { mayCall }: CallOptions,
+  make: () => Promise<GatewayResult<Value>>,
+): Promise<GatewayResult<Value>> {
+  if (mayCall && !(await mayCall())) return { outcome: 'retryable', reason: 'not called' }
+  return make()
+}
+
+/** Age after which a call without a response is taken as never having reached the bank. */
+const ARRIVAL_MAX = '10 minutes'
+
+/** Returns whether a call about the subject had no response and may still reach the bank. */
+export async function mayArrive(
+  { accountId, id }: Pick<Subject, 'accountId' | 'id'>,
+  operation: Operation,
+): Promise<boolean> {
+  const calls = await db().$queryRaw<unknown[]>`
+    SELECT FROM gateway_calls
+    WHERE account_id = ${accountId}::uuid AND subject_id = ${id}::uuid AND operation = ${operation}
+      AND COALESCE(outcome, 'unknown') = 'unknown'
+      AND created_at > now() - ${ARRIVAL_MAX}::interval LIMIT 1`
+  return calls.length > 0
+}
+
 function redact(json: string, hidden: Record<string, string>): string {
   return Object.entries(hidden).reduce((text, [secret, replacement]) => {
     const [from, to] = [
@@ -163,35 +196,9 @@ function redact(json: string, hidden: Record<string, string>): string {
   }, json)
 }
 
-const TIMED_OUT = { outcome: 'unknown', reason: 'no response in time' } as const
-
 /** Adds the code `timeout` to a timeout, so that pages can translate its reason. */
 function addTimeoutCode(result: GatewayResult<unknown>): object {
   return result === TIMED_OUT ? { ...result, code: 'timeout' } : result
-}
-
-async function callWithTimeout<Value>(
-  operation: string,
-  make: Call<Value>['make'],
-  timeoutMs: number,
-): Promise<GatewayResult<Value>> {
-  const limit = new AbortController()
-  const timeout = new Promise<typeof TIMED_OUT>(resolve => {
-    limit.signal.addEventListener('abort', () => resolve(TIMED_OUT))
-  })
-  const timer = setTimeout(() => limit.abort(), timeoutMs)
-  // Logs only the kind of error: its message may contain the request.
-  const call = (async () => make(limit.signal))().catch(error => {
-    const { code, name } = error as { code?: unknown; name?: unknown }
-    const kind = String(code ?? name ?? 'thrown')
-    log().warn({ operation, kind }, 'gateway call failed')
-    return { outcome: 'unknown', reason: kind } as const
-  })
-  try {
-    return await Promise.race([call, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function maskKey(dictKey: string): string {

@@ -1,15 +1,14 @@
 import { type Claim, claimInTurn, renewLease } from '#lib/base/db/claim.ts'
-import { db } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 import type { GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
+import { mayArrive, type Operation } from '#lib/services/gateway/journal.ts'
 
 /** Maximum concurrent orders of a mode in this process. */
 const CONCURRENCY_MAX = 8
 /** Orders that end within this time free their places together: a claim costs as much as a send. */
 const CAPACITY_DELAY_MS = 5
-/** Accounts whose turn is remembered. */
-const SERVED_MAX = 1_000
+const FIRST_ACCOUNT = '00000000-0000-0000-0000-000000000000'
 
 const FIRST_PAUSE_MS = 1_000
 const PAUSE_MAX_MS = 5 * 60_000
@@ -35,8 +34,8 @@ export function createOrderSender(
   onCapacity: () => void = () => {},
 ): OrderSender {
   const inProgress: Record<Mode, Set<Promise<void>>> = { test: new Set(), live: new Set() }
-  /** Accounts in the order of their last turns. */
-  const served = new Set<string>()
+  /** The account that was served last; accounts take turns in the order of their ids. */
+  const lastServed: Record<Mode, string> = { test: FIRST_ACCOUNT, live: FIRST_ACCOUNT }
   let isSignalDue = false
 
   async function run(): Promise<number> {
@@ -47,16 +46,22 @@ export function createOrderSender(
   async function runMode(mode: Mode): Promise<number> {
     const places = CONCURRENCY_MAX - inProgress[mode].size
     if (places === 0) return 0
-    const due = await claimInTurn(`${kind}s`, mode, places, [...served])
+    const after = lastServed[mode]
+    const due = await claimInTurn(`${kind}s`, mode, places, after)
     const [first] = due
-    if (!first) return 0
+    lastServed[mode] =
+      due
+        .map(({ accountId }) => accountId)
+        .sort()
+        .at(-1) ?? FIRST_ACCOUNT
+    // After the last account, the first one has its turn.
+    if (!first) return after === FIRST_ACCOUNT ? 0 : runMode(mode)
     const stopRenewal = renewLease(`${kind}s`, first.lease)
     Promise.all(due.map(start)).finally(stopRenewal)
     return due.length
   }
 
   function start(claim: Claim): Promise<void> {
-    noteTurn(claim.accountId)
     const order = send(claim)
       // A failure must not stop other orders. The order becomes due again when its lease expires.
       .catch(error =>
@@ -71,34 +76,25 @@ export function createOrderSender(
     return order
   }
 
-  function noteTurn(accountId: string): void {
-    served.delete(accountId)
-    served.add(accountId)
-    const [oldest] = served
-    if (oldest && served.size > SERVED_MAX) served.delete(oldest)
-  }
-
   function signalCapacity(): void {
     isSignalDue = false
     onCapacity()
   }
 
   async function idle(): Promise<void> {
-    await Promise.all(MODES.flatMap(mode => [...inProgress[mode]]))
+    const orders = () => MODES.flatMap(mode => [...inProgress[mode]])
+    while (orders().length > 0) await Promise.all(orders())
   }
 
   return { run, idle }
 }
 
 interface OrderCalls {
-  operation: 'sendPayout' | 'refundCharge'
+  operation: Operation
   query: () => Promise<GatewayResult<OrderState | null>>
-  /** Renews the lease in the database, then sends. Null: the order must not be sent now. */
+  /** Null: the order must not be sent now. */
   send: () => Promise<GatewayResult<OrderState> | null>
 }
-
-/** Age after which a call without a response is taken as never having reached the bank. */
-const ARRIVAL_MAX = '10 minutes'
 
 /**
  * Returns the order's state at the bank, or null if unknown. From the second attempt on, queries
@@ -124,14 +120,4 @@ export async function placeOrder(
   const queryResult = await query()
   if (queryResult.outcome !== 'ok') return null
   return queryResult.value ?? ((await mayArrive(claim, operation)) ? null : refused)
-}
-
-/** Returns whether a call without a response may still reach the bank. */
-async function mayArrive({ accountId, id }: Claim, operation: string): Promise<boolean> {
-  const calls = await db().$queryRaw<unknown[]>`
-    SELECT FROM gateway_calls
-    WHERE account_id = ${accountId}::uuid AND subject_id = ${id}::uuid AND operation = ${operation}
-      AND COALESCE(outcome, 'unknown') = 'unknown'
-      AND created_at > now() - ${ARRIVAL_MAX}::interval LIMIT 1`
-  return calls.length > 0
 }

@@ -1,4 +1,4 @@
-import { type Claim, leaseEndSql } from '#lib/base/db/claim.ts'
+import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
 import { type Page, pageSql, readPage } from '#lib/base/db/page.ts'
@@ -59,21 +59,17 @@ export function listRefunds(
   return readPage<RefundRow>(rows, query.limit)
 }
 
-/**
- * Renews the lease, so that no other worker claims the refund during the call that follows, and
- * returns the order for the bank. Null if the lease was lost or the refund has ended.
- */
-export async function holdRefundOrder({
+/** Returns the order for the bank; null if the lease was lost or the refund has ended. */
+export async function findRefundOrder({
   accountId,
   id,
   lease,
 }: Claim): Promise<RefundOrder | null> {
   const [row] = await db().$queryRaw<{ amount: bigint; endToEndId: string | null }[]>`
-    UPDATE refunds r SET due_at = ${leaseEndSql()} FROM charges c
+    SELECT r.amount, c.end_to_end_id AS "endToEndId" FROM refunds r
+    JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
     WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid
-      AND r.status = 'pending' AND r.lease = ${lease}::uuid
-      AND c.account_id = r.account_id AND c.id = r.charge_id
-    RETURNING r.amount, c.end_to_end_id AS "endToEndId"`
+      AND r.status = 'pending' AND r.lease = ${lease}::uuid`
   if (!row) return null
   if (!row.endToEndId) throw new Invariant(`refund ${id} is due, but its charge has no payment`)
   return { id: removeHyphens(id), endToEndId: row.endToEndId, amount: cents(row.amount) }

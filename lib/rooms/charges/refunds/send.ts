@@ -1,7 +1,7 @@
-import { type Claim, postpone } from '#lib/base/db/claim.ts'
+import { type Claim, holdLease, postpone } from '#lib/base/db/claim.ts'
 import type { Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
-import { holdRefundOrder } from '#lib/rooms/charges/refunds/queries.ts'
+import { findRefundOrder } from '#lib/rooms/charges/refunds/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
@@ -43,12 +43,14 @@ async function sendRefund(
 
 function callBank(claim: Claim, gateway: Gateway): Promise<OrderState | null> {
   const bank = withJournal(gateway, [claim])
+  const mayCall = () => holdLease('refunds', claim)
+  const sender = withJournal(gateway, [claim], { mayCall })
   return placeOrder(claim, {
     operation: 'refundCharge',
     query: () => bank.getRefund(removeHyphens(claim.id)),
     async send() {
-      const order = await holdRefundOrder(claim)
-      return order && bank.refundCharge(order)
+      const order = await findRefundOrder(claim)
+      return order && sender.refundCharge(order)
     },
   })
 }
