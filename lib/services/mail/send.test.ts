@@ -72,6 +72,17 @@ test('both languages and non-ASCII names arrive unchanged', async () => {
   expect(findMailTo('bob@bakery.example')?.text).toContain('http://localhost:3000/join/x')
 })
 
+test('a notice about a credential links to the page where a password is chosen', async () => {
+  const notice = { at: new Date(), ip: '203.0.113.7' }
+  await queue({ kind: 'passwordChanged', ...notice })
+  await queue({ kind: 'secondFactorChanged', ...notice, change: 'passkeyAdded' })
+  await queue({ kind: 'wrongCodes', ...notice, count: '20' })
+  await queue({ kind: 'openidLinked', ...notice, provider: 'Entrada' })
+  await sendDueMails()
+  expect(server.received).toHaveLength(4)
+  for (const { text } of server.received) expect(text).toContain('http://localhost:3000/reset ')
+})
+
 test('an account name cannot add a header, a recipient or a link', async () => {
   const account = 'Loja\r\nBcc: thief@evil.example\r\n\r\n{link} <b>x</b>'
   await queue({ kind: 'accountActivated', account })

@@ -57,6 +57,7 @@ export interface Mail {
 
 const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = {
   passwordChanged: '/reset',
+  secondFactorChanged: '/reset',
   wrongCodes: '/reset',
   openidLinked: '/reset',
 }
