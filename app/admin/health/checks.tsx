@@ -3,21 +3,14 @@ import { useLocale, useTranslations } from 'next-intl'
 import { useDurations } from '#components/format/duration.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { Check, CheckName, Level } from '#lib/views/admin/schema.ts'
-
-const GROUPS = {
-  work: ['workers', 'charges', 'withdrawals', 'refunds', 'deliveries', 'mails', 'search'],
-  outside: ['gateway', 'receivers', 'endpoints', 'mail_server'],
-  database: ['database', 'connections', 'transactions', 'durability', 'migrations', 'roles'],
-  house: ['ledger', 'address', 'staff', 'tokens'],
-} as const satisfies Record<string, readonly CheckName[]>
-type GroupName = keyof typeof GROUPS
+import type { Check, Level } from '#lib/views/admin/schema.ts'
+import { CHECK_GROUPS, type CheckGroupName, type CheckName } from '#lib/views/admin/states.ts'
 
 export function Checks({ checks }: { checks: Check[] }) {
   return (
     <div className="grid gap-6">
-      {(Object.keys(GROUPS) as GroupName[]).map(name => {
-        const names: readonly CheckName[] = GROUPS[name]
+      {(Object.keys(CHECK_GROUPS) as CheckGroupName[]).map(name => {
+        const names: readonly CheckName[] = CHECK_GROUPS[name]
         return (
           <CheckGroup
             key={name}
@@ -30,7 +23,7 @@ export function Checks({ checks }: { checks: Check[] }) {
   )
 }
 
-function CheckGroup({ name, checks }: { name: GroupName; checks: Check[] }) {
+function CheckGroup({ name, checks }: { name: CheckGroupName; checks: Check[] }) {
   const t = useTranslations('health')
   return (
     <section aria-labelledby={`health-${name}`}>

@@ -18,12 +18,12 @@ import { examineQueue } from '#lib/views/admin/queues.ts'
 import { examineEndpoints } from '#lib/views/admin/refused-endpoints.ts'
 import {
   type Check,
-  type CheckName,
   type Finding,
   type Health,
   QUEUES,
   type WorkerLine,
 } from '#lib/views/admin/schema.ts'
+import type { CheckName } from '#lib/views/admin/states.ts'
 import { listStuckJobs } from '#lib/views/admin/stuck.ts'
 import { examineTokens } from '#lib/views/admin/tokens.ts'
 import { examineGateways, examineMailServer, examineReceivers } from '#lib/views/admin/traffic.ts'

@@ -6,6 +6,7 @@ import type { AccountLimits, AccountStatus, Role } from '#lib/rooms/accounts/sch
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
 import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
+import type { CheckName } from '#lib/views/admin/states.ts'
 
 export const reasonRequest = z.object({
   reason: text(3, 200).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
@@ -71,12 +72,6 @@ export const QUEUES = [
   'search',
 ] as const
 export type QueueName = (typeof QUEUES)[number]
-
-export type CheckName =
-  | QueueName
-  | ('workers' | 'receivers' | 'endpoints' | 'gateway' | 'mail_server' | 'database' | 'connections')
-  | ('transactions' | 'durability' | 'migrations' | 'ledger' | 'address' | 'staff' | 'tokens')
-  | ('audit_log' | 'roles' | 'addresses')
 
 /** States that a check can report. Each bad state has instructions in the interface. */
 export const FINDING_STATES = {

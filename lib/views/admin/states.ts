@@ -1,0 +1,10 @@
+/** Every check of the system health page, by the section that shows it. */
+export const CHECK_GROUPS = {
+  work: ['workers', 'charges', 'withdrawals', 'refunds', 'deliveries', 'mails', 'search'],
+  outside: ['gateway', 'receivers', 'endpoints', 'mail_server'],
+  database: ['database', 'connections', 'transactions', 'durability', 'migrations', 'roles'],
+  house: ['ledger', 'audit_log', 'address', 'staff', 'tokens', 'addresses'],
+} as const
+
+export type CheckGroupName = keyof typeof CHECK_GROUPS
+export type CheckName = (typeof CHECK_GROUPS)[CheckGroupName][number]
