@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { createTranslator } from 'next-intl'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { checkAuditLog } from '#lib/base/audit/check.ts'
@@ -115,6 +116,21 @@ test('every state has a text, and every problem has advice, in both languages', 
       [...FINDING_STATES.ok, ...FINDING_STATES.bad].toSorted(),
     )
     expect(Object.keys(health.advice).toSorted()).toEqual([...FINDING_STATES.bad].toSorted())
+  }
+})
+
+test('the advice quotes log messages that the source contains', () => {
+  const files = readdirSync('lib', { recursive: true, encoding: 'utf8' }).filter(
+    file => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.includes('generated'),
+  )
+  const source = files.map(file => readFileSync(`lib/${file}`, 'utf8')).join('\n')
+  const states = ['mails_given_up', 'books_unchecked', 'audit_unchecked', 'audit_unlinked'] as const
+  for (const { health } of [en, ptBR]) {
+    for (const state of states) {
+      const quotes = [...health.advice[state].matchAll(/"([^"]+)"/g)].map(([, quote]) => quote)
+      expect(quotes).not.toEqual([])
+      for (const quote of quotes) expect(source).toContain(`'${quote}`)
+    }
   }
 })
 
