@@ -440,9 +440,7 @@ describe('wrong codes of the second factor', () => {
       expect(waits[nth], `${waits}`).toBeLessThanOrEqual(expected)
     }
     const mails = (await mailsTo(owner.email)).filter(({ subject }) => /codes/.test(subject))
-    expect(mails.map(({ subject }) => subject)).toEqual([
-      'Wrong codes at the second step of your sign-in',
-    ])
+    expect(mails.map(({ subject }) => subject)).toEqual(['Someone may know your Troco password'])
     expect(mails[0]?.text).toContain(`address ${browser.address}`)
     const { status } = await browser.signIn({
       challenge: await openStep(browser),

@@ -61,6 +61,14 @@ test('a burst is one mail each; for a token of the operator, both may approve', 
   ])
 })
 
+test('the mail about a withdrawal of an operator token names the administrator', async () => {
+  await request(null)
+  await mailApprovers()
+  const texts = (await readMails()).map(({ text }) => text).join()
+  expect(texts).toContain('Solicitado por: o administrador,')
+  expect(texts).toContain('Requested by: the administrator,')
+})
+
 test('a withdrawal that does not wait causes no mail', async () => {
   await db().account.update({ where: { id: merchant.id }, data: { approvalNewKeys: false } })
   await request(owner)

@@ -72,10 +72,9 @@ async function findApprovers(tx: Tx, { accountId, id }: WaitingGroup): Promise<R
 }
 
 function writeMessage(group: WaitingGroup & { requester: string | null }, locale: string): Message {
-  const { account, count, mode, id, ends } = group
+  const { account, count, mode, id, ends, requester } = group
   const path = `/${mode}/withdrawals`
   if (count > 1) return { kind: 'withdrawalsWaiting', account, count: String(count), ends, path }
   const amount = `R$ ${formatReais(cents(group.amount), locale)}`
-  const requester = group.requester ?? 'API'
   return { kind: 'withdrawalWaiting', account, amount, requester, ends, path: `${path}/${id}` }
 }

@@ -68,7 +68,7 @@ test('both languages and non-ASCII names arrive unchanged', async () => {
   expect(findMailTo('ana@padaria.example')?.text).toContain('Zoé convidou você para Pão & Cia 🍞')
   expect(findMailTo('ana@padaria.example')?.text).toContain('com o papel financeiro')
   expect(findMailTo('bob@bakery.example')?.subject).toBe('Invitation to Pão & Cia 🍞 on Troco')
-  expect(findMailTo('bob@bakery.example')?.text).toContain('as finance.')
+  expect(findMailTo('bob@bakery.example')?.text).toContain('with the role finance.')
   expect(findMailTo('bob@bakery.example')?.text).toContain('http://localhost:3000/join/x')
 })
 

@@ -4,7 +4,7 @@ import { MAIL_WORDS } from '#messages/words.ts'
 
 type MailTexts = (typeof MAIL_WORDS)[Locale]
 type Change = keyof MailTexts['mailChange']
-type Role = keyof MailTexts['mailRole']
+type Role = Exclude<keyof MailTexts['mailRole'], 'operator'>
 
 /** Content of a mail, by kind. `path` is relative to PUBLIC_URL; the mail shows the full URL. */
 export type Message =
@@ -33,7 +33,8 @@ export type Message =
       kind: 'withdrawalWaiting'
       account: string
       amount: string
-      requester: string
+      /** Null: a token of the operator. */
+      requester: string | null
       ends: Date
       path: string
     }
@@ -78,6 +79,7 @@ export function writeMail({ email, locale }: Recipient, message: Message): Mail 
     } else if (value !== null) values[name] = value
   }
   if ('role' in message) values.role = texts.mailRole[message.role]
+  if ('requester' in message) values.requester = message.requester ?? texts.mailRole.operator
   if ('change' in message) values.change = texts.mailChange[message.change]
   const { subject, text } = texts.mail[message.kind]
   return {
