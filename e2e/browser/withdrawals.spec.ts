@@ -43,7 +43,7 @@ for (const [size, width] of SIZES) {
     const steps = page.getByRole('list', { name: 'Histórico' }).getByRole('listitem')
     await expect(steps.nth(0)).toContainText('Saque solicitado')
     await expect(steps.nth(1)).toContainText('que ficou em R$ 849,50')
-    await expect(steps.last()).toContainText('Aprovado: o dinheiro foi enviado')
+    await expect(steps.last()).toContainText('Enviado pelo banco')
     await expect(page.getByText('+55 (11) *****-4321')).toBeVisible()
     await page.getByRole('button', { name: 'Revelar' }).click()
     await expect(page.getByText('+55 (11) 98765-4321')).toBeVisible()
