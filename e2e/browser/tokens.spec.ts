@@ -63,7 +63,7 @@ test('a developer is offered only what the role holds', async ({ page, context }
   await page.goto('/test/settings/tokens')
   const operators = page.getByTestId('token-row').filter({ hasText: 'Loja virtual' })
   await expect(operators).toContainText('Criado por quem administra esta instalação.')
-  await expect(operators.getByRole('button', { name: 'Trocar' })).toHaveCount(0)
+  await expect(operators.getByRole('button', { name: 'Rotacionar' })).toHaveCount(0)
   await page.getByRole('link', { name: 'Criar token' }).click()
   await expect(page.getByRole('checkbox')).toHaveCount(5)
   for (const name of [/saques: tira dinheiro/, /CPF ou CNPJ/])
