@@ -48,7 +48,7 @@ export function ApprovalChange({ accountId, settings: initialSettings }: Approva
               </Button>
             </div>
           ) : (
-            <p className="text-small">{t('approval.other', { name: change.requester })}</p>
+            <p className="text-small">{t('approval.other')}</p>
           )}
         </>
       ) : null}
