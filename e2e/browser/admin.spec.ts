@@ -88,7 +88,7 @@ test('an admin revokes a leaked token: the API responds 401 and the owner sees t
   await admin.context().close()
 })
 
-test('an admin sets limits, which the owner sees, and shows a payer’s document for a reason', async ({
+test('an admin sets limits, which the owner sees, and reveals a payer’s document for a reason', async ({
   page,
   context,
 }) => {
@@ -111,8 +111,8 @@ test('an admin sets limits, which the owner sees, and shows a payer’s document
   await admin.getByRole('button', { name: 'Find' }).click()
   const payer = admin.getByTestId('payer-document')
   await expect(payer).toHaveText(/^\*\*/)
-  await admin.getByRole('button', { name: 'Show' }).click()
-  await confirm(admin, 'Show', 'ticket 7')
+  await admin.getByRole('button', { name: 'Reveal' }).click()
+  await confirm(admin, 'Reveal', 'ticket 7')
   await expect(payer).not.toContainText('*')
   await expect(admin.getByRole('list', { name: 'Audit log' })).toContainText('ticket 7')
   await admin.context().close()

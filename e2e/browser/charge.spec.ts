@@ -75,7 +75,7 @@ test.describe('on a desktop', () => {
     await expect(page.getByText('2 × Café especial 1 kg')).toBeVisible()
     await expect(page.getByText('pedido=1047')).toBeVisible()
     await expect(page.getByText('**.ABC.345/****-**')).toBeVisible()
-    await page.getByRole('button', { name: 'revelar' }).click()
+    await page.getByRole('button', { name: 'Revelar' }).click()
     await expect(page.getByText('12.ABC.345/01DE-35')).toBeVisible({ timeout: 15_000 })
     await expectAccessible(page)
 

@@ -87,7 +87,7 @@ test('a failed delivery shows the reason, its text once revealed, and succeeds w
   await expect(requestRegion).toContainText('webhook-signature: (oculta)')
   await expect(requestRegion).toContainText('***.982.247-**')
   await expectAccessible(page)
-  await page.getByRole('button', { name: 'Mostrar o documento do pagador' }).click()
+  await page.getByRole('button', { name: 'Revelar o CPF ou CNPJ do pagador' }).click()
   await expect(requestRegion).toContainText('webhook-signature: v1,')
   await expect(requestRegion).toContainText(PAYER.client_doc)
   await page.getByRole('button', { name: 'Resposta' }).click()
