@@ -151,7 +151,9 @@ export function frameWrongly(draft: RequestDraft, random: Random): WireRequest {
     : random.pick(mutations)()
 }
 
-function frameUnfinished(draft: RequestDraft, body: Buffer, random: Random): WireRequest {
+function frameUnfinished(draft: RequestDraft, content: Buffer, random: Random): WireRequest {
+  // Without content, two of these would be complete requests.
+  const body = content.length > 0 ? content : Buffer.from('{}')
   const chunked: HeaderLines = [['Transfer-Encoding', 'chunked']]
   const packets = random.pick([
     [writeHead(draft, [contentLength(body)]), truncate(body, random)],
