@@ -26,7 +26,7 @@ export function leaseMs(): number {
 export function claim(
   table: JobTable,
   limit: number,
-  { durationMs = leaseMs(), condition = Prisma.sql`true` } = {},
+  { durationMs = leaseMs(), condition }: { durationMs?: number; condition?: Prisma.Sql } = {},
 ): Promise<Claim[]> {
   const rows = Prisma.raw(table)
   const lease = randomUUID()
@@ -38,7 +38,7 @@ export function claim(
         attempts = attempts + 1
       WHERE (account_id, id) IN (
         SELECT account_id, id FROM ${rows}
-        WHERE due_at <= now() AND ${condition}
+        WHERE due_at <= now() ${condition ? Prisma.sql`AND ${condition}` : Prisma.empty}
         ORDER BY due_at LIMIT ${limit}
         FOR UPDATE SKIP LOCKED)
       RETURNING account_id AS "accountId", id, mode, status, lease, attempts`,

@@ -2,8 +2,8 @@
 UPDATE charges
 SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
     attempts = attempts + 1
-WHERE (account_id, id) IN (SELECT account_id, id FROM charges WHERE due_at <= now()
-    AND true ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+WHERE (account_id, id) IN (SELECT account_id, id
+    FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
 RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
 
 INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
@@ -104,8 +104,8 @@ WHERE c.account_id = h.account_id AND c.id = h.id AND c.lease = h.lease;
 UPDATE charges
 SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
     attempts = attempts + 1
-WHERE (account_id, id) IN (SELECT account_id, id FROM charges WHERE due_at <= now()
-    AND true ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+WHERE (account_id, id) IN (SELECT account_id, id
+    FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
 RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
 
 INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
