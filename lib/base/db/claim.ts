@@ -33,7 +33,7 @@ export function claim(
   return retryOnConflict(
     () => db().$queryRaw<Claim[]>`
       UPDATE ${rows} SET
-        due_at = now() + make_interval(secs => ${durationMs}::float8 / 1000),
+        due_at = ${nowPlusMs(durationMs)},
         lease = ${lease}::uuid,
         attempts = attempts + 1
       WHERE (account_id, id) IN (
@@ -75,7 +75,7 @@ export function claimInTurn(
           LIMIT ${limit}::int / (SELECT GREATEST(count(account_id), 1) FROM turns)
           FOR UPDATE SKIP LOCKED) d
       )
-      UPDATE ${rows} r SET due_at = ${leaseEndSql()}, lease = ${lease}::uuid,
+      UPDATE ${rows} r SET due_at = ${nowPlusMs(leaseMs())}, lease = ${lease}::uuid,
         attempts = attempts + 1
       FROM picked p WHERE r.account_id = p.account_id AND r.id = p.id
       RETURNING r.account_id AS "accountId", r.id, r.mode, r.status, r.lease, r.attempts`,
@@ -85,15 +85,14 @@ export function claimInTurn(
 /** Renews the lease of a row. Returns false if another worker has claimed it, or it has ended. */
 export async function holdLease(table: JobTable, claimed: Claim): Promise<boolean> {
   const held = await db().$executeRaw`
-    UPDATE ${Prisma.raw(table)} SET due_at = ${leaseEndSql()}
+    UPDATE ${Prisma.raw(table)} SET due_at = ${nowPlusMs(leaseMs())}
     WHERE account_id = ${claimed.accountId}::uuid AND id = ${claimed.id}::uuid
       AND lease = ${claimed.lease}::uuid`
   return held === 1
 }
 
-/** The end of a lease that begins now. */
-function leaseEndSql(): Prisma.Sql {
-  return Prisma.sql`now() + make_interval(secs => ${leaseMs()}::float8 / 1000)`
+export function nowPlusMs(ms: number): Prisma.Sql {
+  return Prisma.sql`now() + make_interval(secs => ${ms}::float8 / 1000)`
 }
 
 /** Makes the row due in `dueInMs`. Returns false if another worker has claimed it since. */
@@ -101,7 +100,7 @@ export async function postpone(table: JobTable, claimed: Claim, dueInMs: number)
   const rows = Prisma.raw(table)
   const changed = await db().$executeRaw`
     UPDATE ${rows} SET
-      due_at = now() + make_interval(secs => ${dueInMs}::float8 / 1000),
+      due_at = ${nowPlusMs(dueInMs)},
       lease = NULL
     WHERE account_id = ${claimed.accountId}::uuid AND id = ${claimed.id}::uuid
       AND lease = ${claimed.lease}::uuid`
@@ -136,7 +135,7 @@ export function renewLease(table: JobTable, lease: string): () => void {
   const durationMs = leaseMs()
   const renew = async () => {
     const renewed = await db().$executeRaw`
-      UPDATE ${rows} SET due_at = now() + make_interval(secs => ${durationMs}::float8 / 1000)
+      UPDATE ${rows} SET due_at = ${nowPlusMs(durationMs)}
       WHERE lease = ${lease}::uuid`
     if (renewed === 0) stopRenewal()
   }

@@ -140,7 +140,7 @@ async function tryRememberedCaller(
     return await runEndpoint(state, declared, new RecentCheck(async () => caller))
   } catch (error) {
     if (isCallerRefused(error)) return null
-    // The work is not repeated: it may have called a bank. A refused caller is told so first.
+    // The work may have called a bank, so it is not repeated. Whether the caller is still valid comes first.
     if (isTrocoError(error)) await reauthorize(incoming, declared.allow)
     throw error
   }

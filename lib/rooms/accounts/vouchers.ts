@@ -14,7 +14,7 @@ export async function readVouchers(
   return new Map(rows.map(({ id, ids }) => [id, ids]))
 }
 
-/** Who answers for a member with a new role: `root` is the last of the chain, `via` has all of it. */
+/** Users who answer for a member with a new role: `via` lists them, `root` is the one they count as. */
 export interface Vouchers {
   root: string
   via: string[]

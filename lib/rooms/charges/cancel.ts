@@ -1,13 +1,16 @@
-import type { Claim } from '#lib/base/db/claim.ts'
+import { type Claim, nowPlusMs } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { keyCondition } from '#lib/base/db/idempotency.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
 import { insertCharge, type NewCharge, openingEndSql } from '#lib/rooms/charges/insert.ts'
-import { nowPlusMs, postponeCharges, RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
+import { postponeCharges, RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
 import { type PaidState, removeAtBank } from '#lib/rooms/charges/remove.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { mayArrive } from '#lib/services/gateway/journal.ts'
+import { doublingPauseMs } from '#lib/services/gateway/order.ts'
+
+const PAUSE_MAX_MS = 10 * 60_000
 
 /**
  * Ends an unfinished opening: removes the charge at the bank and deletes it, or credits it if it was
@@ -17,7 +20,10 @@ export async function cancelOpening(gateway: Gateway, claim: Claim): Promise<voi
   const removed = await removeAtBank(gateway, claim)
   if (removed !== null && typeof removed === 'object') return creditOpening(claim, removed)
   if (removed === null || (removed === 'absent' && (await mayArrive(claim, 'createCharge')))) {
-    return postponeCharges([claim], nowPlusMs(openingPauseMs(claim.attempts)))
+    return postponeCharges(
+      [claim],
+      nowPlusMs(doublingPauseMs(claim.attempts, RETRY_PAUSE_MS, PAUSE_MAX_MS)),
+    )
   }
   await db().$executeRaw`
     DELETE FROM charges WHERE account_id = ${claim.accountId}::uuid AND id = ${claim.id}::uuid
@@ -31,11 +37,6 @@ async function creditOpening(claim: Claim, { brCode = '', ...paid }: PaidState):
     WHERE account_id = ${claim.accountId}::uuid AND id = ${claim.id}::uuid
       AND status = 'opening' AND lease = ${claim.lease}::uuid`
   await settleCharges([{ ...claim, ...paid, chargeId: claim.id }])
-}
-
-/** 15 s, then twice as long each time, at most 10 minutes. */
-function openingPauseMs(attempts: number): number {
-  return Math.min(10 * 60_000, RETRY_PAUSE_MS * 2 ** Math.max(0, attempts - 1))
 }
 
 /**

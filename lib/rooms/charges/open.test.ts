@@ -45,6 +45,17 @@ function scriptedBank(...responses: GatewayResult<OpenedCharge>[]) {
   return { gateway, orders }
 }
 
+/** A bank that creates each charge, and whose responses to that are lost. */
+function makeLosingBank() {
+  const bank = new StubBank()
+  const createCharge = bank.createCharge.bind(bank)
+  bank.createCharge = async order => {
+    await createCharge(order)
+    return LOST
+  }
+  return { bank, createCharge }
+}
+
 function makeNewCharge(options: { reference?: string; once?: IdempotentRequest } = {}): NewCharge {
   const id = options.once?.id ?? newId()
   const order = {
@@ -232,12 +243,7 @@ describe('an opening that the worker ends', () => {
   test('and paid is the response to the request when it is repeated with its key', async () => {
     const once = makeIdempotentRequest()
     const charge = makeNewCharge({ once })
-    const bank = new StubBank()
-    const createCharge = bank.createCharge.bind(bank)
-    bank.createCharge = async order => {
-      await createCharge(order)
-      return LOST
-    }
+    const { bank } = makeLosingBank()
     await expectUnavailable(openAtBank(bank, charge))
     const { txid } = charge.order
     const endToEndId = `E${txid.slice(1)}`
@@ -256,12 +262,7 @@ describe('a request that is repeated with its key, after one that had no respons
   async function leaveUnknown() {
     const once = makeIdempotentRequest()
     const charge = makeNewCharge({ once })
-    const bank = new StubBank()
-    const createCharge = bank.createCharge.bind(bank)
-    bank.createCharge = async order => {
-      await createCharge(order)
-      return LOST
-    }
+    const { bank, createCharge } = makeLosingBank()
     await expectUnavailable(openAtBank(bank, charge))
     return { bank, createCharge, charge: { ...charge, once: { ...once, isResumed: true } } }
   }

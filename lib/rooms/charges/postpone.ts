@@ -43,7 +43,3 @@ export function nextRemovalAt(): Prisma.Sql {
     FROM unnest(${REMOVAL_AGES_MS}::float8[]) after_ms
     WHERE c.updated_at + make_interval(secs => after_ms / 1000) > now())`
 }
-
-export function nowPlusMs(ms: number): Prisma.Sql {
-  return Prisma.sql`now() + make_interval(secs => ${ms}::float8 / 1000)`
-}

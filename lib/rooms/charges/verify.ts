@@ -1,16 +1,11 @@
 import { runBatch, runConcurrently } from '#lib/base/db/batch.ts'
-import type { Claim } from '#lib/base/db/claim.ts'
+import { type Claim, nowPlusMs } from '#lib/base/db/claim.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { cancelOpening } from '#lib/rooms/charges/cancel.ts'
 import { type Closing, closeCharges } from '#lib/rooms/charges/close.ts'
-import {
-  nextQueryAt,
-  nowPlusMs,
-  postponeCharges,
-  RETRY_PAUSE_MS,
-} from '#lib/rooms/charges/postpone.ts'
+import { nextQueryAt, postponeCharges, RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
 import { removeExpired } from '#lib/rooms/charges/remove.ts'
 import { settleInOrder } from '#lib/rooms/charges/settle.ts'
 import type { ChargeState, Gateway } from '#lib/services/gateway/gateway.ts'

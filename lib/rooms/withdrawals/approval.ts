@@ -27,8 +27,8 @@ export interface Deciders {
 }
 
 /**
- * Reads the members before the statement of `approvalSql`. One who joins in between does not count
- * yet; one who leaves has kept the rule in force by then, which that statement sees.
+ * Reads the members before the statement of `approvalSql`. A member who joins in between does not
+ * count yet. Removing one sets `approval_kept_until`, which that statement reads.
  */
 export async function readDeciders(
   accountId: string,

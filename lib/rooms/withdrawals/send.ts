@@ -1,11 +1,10 @@
-import { type Claim, holdLease, postpone } from '#lib/base/db/claim.ts'
+import { type Claim, postpone } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { findPayoutOrder } from '#lib/rooms/withdrawals/queries.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
-import { withJournal } from '#lib/services/gateway/journal.ts'
 import {
   createOrderSender,
   type OrderSender,
@@ -36,16 +35,12 @@ async function sendWithdrawal(claim: Claim, chooseGateway: typeof gatewayOf): Pr
 }
 
 function callBank(claim: Claim, gateway: Gateway): Promise<OrderState | null> {
-  const bank = withJournal(gateway, [claim])
-  const mayCall = () => holdLease('withdrawals', claim)
-  const sender = withJournal(gateway, [claim], { mayCall })
-  return placeOrder(claim, {
-    operation: 'sendPayout',
-    query: () => bank.getPayout(removeHyphens(claim.id)),
-    async send() {
+  return placeOrder('withdrawal', claim, gateway, {
+    query: bank => bank.getPayout(removeHyphens(claim.id)),
+    async send(bank) {
       const payout = await findPayoutOrder(claim)
       if (!payout) return null
-      if (payout.mayBeSent) return sender.sendPayout(payout.order)
+      if (payout.mayBeSent) return bank.sendPayout(payout.order)
       await postponeUntilActive(claim)
       return null
     },

@@ -1,8 +1,8 @@
-import { type Claim, claimInTurn, renewLease } from '#lib/base/db/claim.ts'
+import { type Claim, claimInTurn, holdLease, renewLease } from '#lib/base/db/claim.ts'
 import { log } from '#lib/base/log.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
-import type { GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
-import { mayArrive, type Operation } from '#lib/services/gateway/journal.ts'
+import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
+import { type GatewayCalls, mayArrive, withJournal } from '#lib/services/gateway/journal.ts'
 
 /** Maximum concurrent orders of a mode in this process. */
 const CONCURRENCY_MAX = 8
@@ -15,8 +15,15 @@ const PAUSE_MAX_MS = 5 * 60_000
 
 /** Returns the pause before an unfinished order is retried: 1 s, 2 s, 4 s …, at most 5 min. */
 export function orderRetryPauseMs(attempts: number): number {
-  return Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, attempts - 1))
+  return doublingPauseMs(attempts, FIRST_PAUSE_MS, PAUSE_MAX_MS)
 }
+
+export function doublingPauseMs(attempts: number, firstMs: number, maxMs: number): number {
+  return Math.min(maxMs, firstMs * 2 ** Math.max(0, attempts - 1))
+}
+
+type OrderKind = 'withdrawal' | 'refund'
+const SEND_OPERATIONS = { withdrawal: 'sendPayout', refund: 'refundCharge' } as const
 
 export interface OrderSender {
   /** Claims due orders and starts to send them, without awaiting the bank. Returns how many. */
@@ -29,7 +36,7 @@ export interface OrderSender {
  * own orders. Accounts are served in turn. `onCapacity` is called when orders have freed places.
  */
 export function createOrderSender(
-  kind: 'withdrawal' | 'refund',
+  kind: OrderKind,
   send: (claim: Claim) => Promise<unknown>,
   onCapacity: () => void = () => {},
 ): OrderSender {
@@ -90,20 +97,24 @@ export function createOrderSender(
 }
 
 interface OrderCalls {
-  operation: Operation
-  query: () => Promise<GatewayResult<OrderState | null>>
+  query: (bank: GatewayCalls) => Promise<GatewayResult<OrderState | null>>
   /** Null: the order must not be sent now. */
-  send: () => Promise<GatewayResult<OrderState> | null>
+  send: (bank: GatewayCalls) => Promise<GatewayResult<OrderState> | null>
 }
 
 /**
  * Returns the order's state at the bank, or null if unknown. From the second attempt on, queries
- * first and sends, under the same id, only if the bank does not have the order.
+ * first and sends, under the same id, only if the bank does not have the order. Before it is sent,
+ * its lease is renewed.
  */
 export async function placeOrder(
+  kind: OrderKind,
   claim: Claim,
-  { operation, query, send }: OrderCalls,
+  gateway: Gateway,
+  calls: OrderCalls,
 ): Promise<OrderState | null> {
+  const query = () => calls.query(withJournal(gateway, [claim]))
+  const mayCall = () => holdLease(`${kind}s`, claim)
   const mayHaveArrived = claim.attempts > 1
   if (mayHaveArrived) {
     // A rejected query is no answer about the order: its money may have moved.
@@ -111,7 +122,7 @@ export async function placeOrder(
     if (queryResult.outcome !== 'ok') return null
     if (queryResult.value) return queryResult.value
   }
-  const result = await send()
+  const result = await calls.send(withJournal(gateway, [claim], { mayCall }))
   if (result?.outcome === 'ok') return result.value
   if (result?.outcome !== 'rejected') return null
   const refused = { state: 'refused', reason: result.reason } as const
@@ -119,5 +130,5 @@ export async function placeOrder(
   // The bank may reject this attempt because an earlier one has arrived meanwhile, or will.
   const queryResult = await query()
   if (queryResult.outcome !== 'ok') return null
-  return queryResult.value ?? ((await mayArrive(claim, operation)) ? null : refused)
+  return queryResult.value ?? ((await mayArrive(claim, SEND_OPERATIONS[kind])) ? null : refused)
 }

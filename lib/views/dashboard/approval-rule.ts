@@ -21,8 +21,8 @@ interface StoredSettings extends Omit<ApprovalSettings, 'approvers' | 'change'> 
 type StoredChange = NonNullable<ApprovalSettings['change']>
 
 /**
- * Returns the account's rule, whether it is in force, and the change that waits: an owner may confirm
- * it, or an admin, unless they answer for the owner who requested it.
+ * Returns the account's rule, whether it is in force, and the change that waits for confirmation.
+ * `can_confirm`: the user is an owner, or an admin if `isAdmin`, and not barred by the request.
  */
 export async function readApprovalSettings(
   accountId: string,

@@ -1,11 +1,10 @@
-import { type Claim, holdLease, postpone } from '#lib/base/db/claim.ts'
+import { type Claim, postpone } from '#lib/base/db/claim.ts'
 import type { Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { findRefundOrder } from '#lib/rooms/charges/refunds/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
-import { withJournal } from '#lib/services/gateway/journal.ts'
 import {
   createOrderSender,
   type OrderSender,
@@ -42,15 +41,11 @@ async function sendRefund(
 }
 
 function callBank(claim: Claim, gateway: Gateway): Promise<OrderState | null> {
-  const bank = withJournal(gateway, [claim])
-  const mayCall = () => holdLease('refunds', claim)
-  const sender = withJournal(gateway, [claim], { mayCall })
-  return placeOrder(claim, {
-    operation: 'refundCharge',
-    query: () => bank.getRefund(removeHyphens(claim.id)),
-    async send() {
+  return placeOrder('refund', claim, gateway, {
+    query: bank => bank.getRefund(removeHyphens(claim.id)),
+    async send(bank) {
       const order = await findRefundOrder(claim)
-      return order && sender.refundCharge(order)
+      return order && bank.refundCharge(order)
     },
   })
 }
