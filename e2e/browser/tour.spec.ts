@@ -73,7 +73,8 @@ for (const size of ['desk', 'phone'] as const) {
       test('every page fits its window and has neither an axe violation nor a browser error', async ({
         page,
       }) => {
-        test.setTimeout(180_000)
+        // 30 pages: generous, because a busy machine is slow.
+        test.setTimeout(900_000)
         mkdirSync(PICTURE_FOLDER, { recursive: true })
         const isAxeChecked = AXE_LOCALES[size] === locale
         const visitPage = async (name: string, address: string) => {

@@ -2,11 +2,16 @@ import { chromium } from 'playwright'
 import { findProgram, isExecutable } from '#lib/testing/debian.ts'
 import { runProgram } from '#lib/testing/run.ts'
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+/** Debian's package of Chromium without windows, which takes a third less CPU time in the tests. */
+const HEADLESS = 'chromium-headless-shell'
+const NAMES = [HEADLESS, 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
 /** Finds an installed Chromium, or installs Debian's if permitted, or downloads Playwright's. */
 export async function findBrowser(): Promise<string> {
-  const executable = (await findProgram('chromium', NAMES)) ?? (await installFromPlaywright())
+  const executable =
+    (await findProgram(HEADLESS, NAMES)) ??
+    (await findProgram('chromium', NAMES)) ??
+    (await installFromPlaywright())
   if (executable) return executable
   throw new Error('There is no Chromium: install the package chromium, then run the tests again')
 }
