@@ -16,6 +16,8 @@ export default defineConfig({
     exclude: [
       ...globSync(API_TESTS).filter(path => IN_ONE_PROCESS.test(readFileSync(path, 'utf8'))),
       'e2e/api/{rate-limit-redis,hang-up,several-processes,openapi}.test.ts',
+      // They test declarations and who may do what, which the permission matrix tests here, too.
+      ...(process.env.MATRIX_FULL ? [] : ['e2e/api/{effects,proof-declarations}.test.ts']),
     ],
     env: { MODEL_RUNS: process.env.MODEL_RUNS || '5' },
     maxWorkers: 2,

@@ -22,6 +22,7 @@ const TEST_FILTERS = [
   'lanes.test.ts',
   PERMISSION_TESTS,
 ]
+const LANE_FILTERS = [PERMISSION_TESTS, 'model.test.ts', 'effects.test.ts', 'proof-declarations']
 const SPEC_PATTERN = '@torture|tour\\.spec'
 const SERVER_LOG = '.cache/torture-server.log'
 const FUZZ_SEED_COUNT = 5
@@ -61,16 +62,12 @@ const failed =
 process.stdout.write(`\n${formatFigures()}\n\n${passed} passed, ${failed} failed\n`)
 process.exit(failed > 0 || passed === 0 ? 1 : 0)
 
-/** Repeats the full permission matrix and the model test with Next serving the API. */
+/** Repeats what `npm test` omits, or runs smaller, with Next serving the API. */
 function repeatBehindNext(): Promise<number> {
-  return runProgram(
-    'vitest',
-    ['run', '--config', 'vitest.lane.config.ts', PERMISSION_TESTS, 'model.test.ts'],
-    {
-      MATRIX_FULL: '1',
-      MODEL_RUNS: '15',
-    },
-  )
+  return runProgram('vitest', ['run', '--config', 'vitest.lane.config.ts', ...LANE_FILTERS], {
+    MATRIX_FULL: '1',
+    MODEL_RUNS: '15',
+  })
 }
 
 /** Runs browser tests that repeat others at another size, and takes screenshots of every page. */

@@ -19,7 +19,7 @@ import {
 import { expireDueCharges } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
 
-const RUN_COUNT = Number(process.env.MODEL_RUNS || 100)
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 40)
 const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 30)
 const CONCURRENCY_MAX = 3
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const

@@ -19,7 +19,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 
-const RUN_COUNT = 60
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 25)
 const CHARGE_COUNT = 3
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
