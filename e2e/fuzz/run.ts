@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkOutcome } from '#e2e/fuzz/check-response.ts'
-import { FuzzClient, NO_RESPONSE } from '#e2e/fuzz/client.ts'
+import { FuzzClient, NO_RESPONSE, type Outcome } from '#e2e/fuzz/client.ts'
 import { type FuzzRequest, makeRequest, type Routes } from '#e2e/fuzz/requests.ts'
 import { makeWorld, type World } from '#e2e/fuzz/world.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
@@ -22,6 +22,9 @@ export interface FuzzProblem {
 }
 
 const CLIENT_COUNT = 16
+const ATTEMPTS_MAX = 5
+/** Logged when a statement was ended by its time limit, such as one that waited for a lock. */
+const TIME_LIMIT_REACHED = '"code":"57014"'
 /** Time within which the server must have closed all connections. */
 const CLOSE_MAX_MS = 10_000
 
@@ -38,6 +41,8 @@ export class FuzzRun {
   readonly api: ApiProcess
   readonly #routes: Routes
   readonly #unfinished: FuzzRequest[] = []
+  /** Numbers of the requests, by seed, that were sent again. */
+  readonly #repeated = new Set<string>()
 
   private constructor(api: ApiProcess, world: World, routes: Routes) {
     this.api = api
@@ -99,7 +104,7 @@ export class FuzzRun {
   }
 
   async #send(client: FuzzClient, request: FuzzRequest): Promise<void> {
-    const outcome = await client.send(request).catch(() => NO_RESPONSE)
+    const outcome = await this.#sendUntilProcessed(client, request)
     for (const message of checkOutcome(request, outcome, this.#routes))
       this.problems.push({ request, message })
     const status = String(outcome.responses[0]?.status ?? 'none')
@@ -112,11 +117,24 @@ export class FuzzRun {
       this.problems.push({ request, message: `the server exited with ${exitStatus}` })
   }
 
+  /**
+   * Sends a request again after 503, as a client would: on a busy machine, requests that lock the
+   * same account can wait longer than a statement may take.
+   */
+  async #sendUntilProcessed(client: FuzzClient, request: FuzzRequest): Promise<Outcome> {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await client.send(request).catch(() => NO_RESPONSE)
+      if (outcome.responses[0]?.status !== 503 || attempt === ATTEMPTS_MAX) return outcome
+      this.#repeated.add(`${request.seed}-${request.number}`)
+    }
+  }
+
   /** Reports every logged error as a problem, whatever the response was. */
   #findErrors(): void {
     for (const line of this.api.readLog().split('\n')) {
       if (!/"level":"(error|fatal)"/.test(line)) continue
       const [, seed, number] = /"requestId":"fuzz-(\d+)-(\d+)"/.exec(line) ?? []
+      if (line.includes(TIME_LIMIT_REACHED) && this.#repeated.has(`${seed}-${number}`)) continue
       const request =
         number === undefined
           ? null
