@@ -9,7 +9,7 @@ type RecordedCalls = [title: string, sent: string[]][]
 /** Statements that are not recorded: notifications, and the frame of a transaction. */
 const FRAME = /pg_notify|^(?:BEGIN|COMMIT|ROLLBACK|SET TRANSACTION)\b/
 
-/** Returns the statements of each call, in order. */
+/** Returns the statements of each call in order, each once: loops may repeat them at any time. */
 export async function recordCalls(calls: Calls): Promise<RecordedCalls> {
   const recorded: RecordedCalls = []
   for (const [title, given] of Object.entries(calls)) {
@@ -25,7 +25,7 @@ async function recordStatements(work: Call): Promise<string[]> {
   try {
     await work()
     const sent = query.mock.calls.map(([config]) => (config as unknown as { text: string }).text)
-    return sent.filter(text => !FRAME.test(text))
+    return [...new Set(sent)].filter(text => !FRAME.test(text))
   } finally {
     query.mockRestore()
   }

@@ -23,5 +23,3 @@ UPDATE tokens
 SET replaced_by = $1::uuid, expires_at = LEAST(expires_at, now() + make_interval(hours => $2::int))
 WHERE account_id = $3::uuid AND id = $4::uuid
 RETURNING expires_at AS "expiresAt";
-
--- by the ORM: INSERT INTO audit_log

@@ -57,13 +57,6 @@ SELECT sequence, id
 FROM changed
 ORDER BY sequence, id;
 
-SELECT p.id
-FROM webhook_endpoints p
-WHERE p.account_id = $1::uuid AND p.id = $2::uuid
-FOR NO KEY UPDATE;
-
--- by the ORM: SELECT FROM webhook_endpoints
-
 -- by the ORM: UPDATE webhook_endpoints
 
 -- by the ORM: INSERT INTO audit_log
@@ -97,13 +90,6 @@ WITH chosen AS MATERIALIZED (
 SELECT sequence, id
 FROM changed
 ORDER BY sequence, id;
-
-SELECT p.id
-FROM webhook_endpoints p
-WHERE p.account_id = $1::uuid AND p.id = $2::uuid
-FOR NO KEY UPDATE;
-
--- by the ORM: SELECT FROM webhook_endpoints
 
 -- by the ORM: UPDATE webhook_endpoints
 
