@@ -106,6 +106,6 @@ test.describe('a charge of another merchant', () => {
     const { id } = await openCharge(await openShop(context), 4_990, 'order-3')
     await openShop(context)
     await page.goto(`/test/bank?charge=${id}`)
-    await expect(page.getByRole('heading', { name: 'Esta página não existe' })).toBeVisible()
+    await expect(page.getByRole('heading', { name: 'Página não encontrada' })).toBeVisible()
   })
 })

@@ -222,7 +222,7 @@ test.describe('on a phone, in English', () => {
       await otherContext.close()
       await openShop(context)
       await page.goto(`/test/charges/${id}`)
-      await expect(page.getByRole('heading', { name: 'This page does not exist' })).toBeAttached()
+      await expect(page.getByRole('heading', { name: 'Page not found' })).toBeAttached()
       await expect(page.getByText(PAYER.client_name)).toHaveCount(0)
     })
   })

@@ -140,7 +140,7 @@ test.describe('the last owner', () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'Sair', exact: true }).click()
     await expect(dialog.getByRole('alert')).toHaveText(
-      'A conta precisa de um dono. Antes, dê esse papel a outra pessoa.',
+      'A conta precisa de um dono. Antes, passe esse papel para outra pessoa.',
     )
   })
 })

@@ -205,7 +205,7 @@ test.describe('another merchant’s ids', { tag: '@torture' }, () => {
     await openShop(ownContext)
     const ownPage = await ownContext.newPage()
     await ownPage.goto(new URL(href ?? '', readSetting('BASE_URL')).href)
-    await expect(ownPage.getByText('Esta página não existe').last()).toBeVisible()
+    await expect(ownPage.getByText('Página não encontrada').last()).toBeVisible()
     await ownContext.close()
   })
 })

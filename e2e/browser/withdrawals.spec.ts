@@ -140,7 +140,7 @@ test.describe('refused by the server', () => {
     }
     await confirm()
     await expect(
-      page.getByText('O serviço está indisponível agora.', { exact: false }),
+      page.getByText('Serviço temporariamente indisponível.', { exact: false }),
     ).toBeVisible()
     await page.getByRole('button', { name: 'Voltar e corrigir' }).click()
     await page.getByLabel('Chave Pix').fill('ana@example.com')
@@ -181,9 +181,7 @@ test.describe('withdrawals', () => {
     for (const id of [withdrawal.id, newId(), 'x']) {
       const response = await otherPage.goto(new URL(`/test/withdrawals/${id}`, page.url()).href)
       expect(response?.status()).toBe(404)
-      await expect(
-        otherPage.getByRole('heading', { name: 'Esta página não existe' }),
-      ).toBeAttached()
+      await expect(otherPage.getByRole('heading', { name: 'Página não encontrada' })).toBeAttached()
     }
     await otherContext.close()
   })
