@@ -22,7 +22,7 @@ async function signInAsStaff(context: BrowserContext): Promise<string> {
 
 async function renameAccount(page: Page, name: string): Promise<void> {
   await page.goto('/test/settings')
-  await page.getByLabel('Nome da conta').fill(name)
+  await page.getByLabel('Nome da empresa ou loja').fill(name)
   await page.getByRole('button', { name: 'Salvar' }).first().click()
   await expect(page.getByText('Salvo.')).toBeVisible()
 }

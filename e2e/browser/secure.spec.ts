@@ -80,7 +80,7 @@ test.describe('over HTTPS', () => {
     const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
     await dialog.getByLabel('Password').fill('not this one')
     await dialog.getByRole('button', { name: 'Confirm' }).click()
-    await expect(dialog.getByText('This is not your password.')).toBeVisible()
+    await expect(dialog.getByText('Wrong password.')).toBeVisible()
     expect(await db().token.count({ where: { accountId: shop.id } })).toBe(1)
     await confirmIdentity(page)
     await expect(page.getByTestId('token-value')).toContainText('troco_test_')
@@ -116,7 +116,7 @@ test.describe('over HTTPS', () => {
     await expect.poll(() => db().refund.count({ where })).toBe(1)
 
     await openWithoutProof(page, owner.id, 'settings')
-    await page.getByLabel('Account name').fill('Loja renomeada')
+    await page.getByLabel('Business name').fill('Loja renomeada')
     await page.getByRole('button', { name: 'Save' }).first().click()
     await confirmIdentity(page)
     await expect(page.getByText('Saved.')).toBeVisible()
@@ -145,7 +145,7 @@ test.describe('over HTTPS', () => {
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Set up' }).click()
     const secret = (await page.getByTestId('app-secret').textContent()) ?? ''
-    await page.getByLabel('Code of the app').fill(generateTotp(secret))
+    await page.getByLabel('Authenticator code').fill(generateTotp(secret))
     await page.getByRole('button', { name: 'Turn on' }).click()
     await expect(page.getByTestId('recovery-codes').getByRole('listitem')).toHaveCount(10)
     await page.goto(`${tlsServer.url}/admin/accounts`)
@@ -205,7 +205,7 @@ test('a new account waits until an admin activates it, and then the API works', 
 }) => {
   const [email, name] = [`shop-${newId()}@troco.example`, `Nova ${Date.now()}`]
   await page.goto(`${tlsServer.url}/signup`)
-  await page.getByLabel('Account name').fill(name)
+  await page.getByLabel('Business name').fill(name)
   await page.getByLabel('Your name').fill('Ann Baker')
   await page.getByLabel('E-mail').fill(email)
   await page.getByRole('button', { name: 'Continue' }).click()

@@ -45,8 +45,8 @@ test('a mail is sent once, over TLS with authentication, and its row is deleted'
   expect(server.received).toHaveLength(1)
   const [{ to, subject, text, rawHeaders } = { to: [], subject: '', text: '', rawHeaders: '' }] =
     server.received
-  expect([to, subject]).toEqual([['ana@padaria.example'], 'Nova senha do Troco'])
-  expect(text).toContain('Para escolher a nova senha, abra este endereço em até uma hora:\n')
+  expect([to, subject]).toEqual([['ana@padaria.example'], 'Redefina sua senha do Troco'])
+  expect(text).toContain('Para criar uma nova, abra este link em até uma hora:\n')
   expect(text).toContain('\nhttp://localhost:3000/reset/a-secret\n')
   expect(rawHeaders).toContain('From: =?UTF-8?Q?Troco_da_Pra=C3=A7a?= <no-reply@troco.example>')
   expect(await findMails()).toEqual([])
