@@ -45,8 +45,10 @@ test('a Portuguese export has semicolons, decimal commas, local times and masked
   const paid = await simulateCharge(merchant.id, id, 'paid')
   await db().charge.updateMany({ where: { id }, data: { createdAt: created } })
   const [head, line = ''] = await readExport('locale=pt-BR&external_id=pedido+7')
-  expect(head).toContain('Referência;Situação;Valor;Devolvido;Pagador;E-mail;Documento;Criada em;')
-  expect(line).toContain('pedido 7;Pago;1234,56;0,00;"João; ""o"" Sá";ana@example.com;')
+  expect(head).toContain(
+    'Referência;Situação;Valor;Devolvido;Pagador;E-mail;CPF ou CNPJ;Criada em;',
+  )
+  expect(line).toContain('pedido 7;Paga;1234,56;0,00;"João; ""o"" Sá";ana@example.com;')
   expect(line).toMatch(/;(\*{3}|\*{2})\.[\d.*/-]+;09\/03\/2026 22:30:05;/)
   expect(line).toContain(`;${id}`)
   expect(paid).not.toBeNull()
@@ -54,7 +56,7 @@ test('a Portuguese export has semicolons, decimal commas, local times and masked
 
 test('an English export has commas and decimal points', async () => {
   const [head, line = ''] = await readExport('locale=en&external_id=pedido+7')
-  expect(head).toContain('Reference,Status,Amount,Refunded,Payer,E-mail,Document,Created,')
+  expect(head).toContain('Reference,Status,Amount,Refunded,Payer,E-mail,CPF or CNPJ,Created,')
   expect(line).toContain('pedido 7,Paid,1234.56,0.00,"João; ""o"" Sá",')
   expect(line).toContain(',2026-03-09 22:30:05,')
 })

@@ -61,7 +61,9 @@ test('a Portuguese CSV has a BOM, semicolons, decimal commas, no formulas and ma
   expect(text.startsWith('\uFEFF')).toBe(true)
   const lines = text.slice(1).split('\r\n')
   expect(lines).toHaveLength(4)
-  expect(lines[0]).toBe('Quando;O quê;Com quem;Referência;Identificador;Valor;Saldo')
+  expect(lines[0]).toBe(
+    'Data e hora;Descrição;Pagador ou favorecido;Referência;Identificador;Valor;Saldo',
+  )
   expect(lines[1]).toMatch(
     /^\d\d\/\d\d\/\d{4} \d\d:\d\d:\d\d;Cobrança paga;"'=HYPERLINK\(""x""\);Ana & Cia";.*;600,00;600,00$/,
   )
@@ -73,7 +75,7 @@ test('an English CSV has commas and decimal points', async () => {
   const { text, headers } = await download('format=csv&locale=en')
   expect(headers.get('content-disposition')).toContain('filename="statement-')
   const [head, , withdrawal] = text.split('\r\n')
-  expect(head).toContain('When,What,With whom,Reference,Id,Amount,Balance')
+  expect(head).toContain('Date and time,Description,Counterparty,Reference,ID,Amount,Balance')
   expect(withdrawal).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,Withdrawal,.*,-12\.34,587\.66$/)
 })
 

@@ -116,7 +116,7 @@ describe('the page', () => {
     expect(text.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(code))).toContain(
       charge.br_code,
     )
-    expect(text).toContain('Nenhum dinheiro é pedido aqui')
+    expect(text).toContain('este código não funciona em nenhum banco')
     expect(text).toContain('<noscript><style')
     expect(text).toMatch(/<meta http-equiv="refresh" content="15"><\/noscript>/)
     expect(text).toContain(renderQrCode(charge.br_code).text)
@@ -283,7 +283,7 @@ describe('the response', () => {
       404,
       'noindex, nofollow',
     ])
-    expect(response.text).toContain('Esta página de pagamento não existe')
+    expect(response.text).toContain('Link de pagamento não encontrado')
     expect(response.text).not.toMatch(/<script|http-equiv/)
   })
 

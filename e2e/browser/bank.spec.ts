@@ -34,7 +34,7 @@ test.describe('on a desktop', () => {
     await expect(field).toHaveAccessibleDescription('Preencha este campo.')
     await field.fill(code.replace('Padaria', 'Padarla'))
     await read.click()
-    await expect(field).toHaveAccessibleDescription(/a conferência do fim \(CRC\) não bate/)
+    await expect(field).toHaveAccessibleDescription(/o CRC no fim não confere/)
     await expect(field).toBeFocused()
     await field.fill(` ${code}\n`)
     await read.click()
@@ -45,7 +45,7 @@ test.describe('on a desktop', () => {
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Pagar' }).click()
     await expect(page.getByRole('heading', { name: 'Pagamento feito' })).toBeFocused()
-    await expect(page.getByText('Nenhuma cobrança espera pagamento')).toBeVisible()
+    await expect(page.getByText('Nenhuma cobrança em aberto')).toBeVisible()
     await expect(page.getByRole('link', { name: 'Ver a cobrança' })).toHaveAttribute(
       'href',
       `/test/charges/${id}`,
@@ -72,10 +72,10 @@ test.describe('on a phone, in English', () => {
     await page.getByRole('button', { name: 'Use another code' }).click()
     await expect(page.getByLabel('Pix code')).toBeVisible()
     await page.getByRole('link', { name: PAYER.client_name }).click()
-    await page.getByRole('button', { name: 'Let it expire' }).click()
+    await page.getByRole('button', { name: 'Simulate expiry' }).click()
     await expect(page.getByRole('heading', { name: 'The charge expired' })).toBeVisible()
     await page.reload()
-    await expect(page.getByText('A bank may report a payment after')).toBeVisible()
+    await expect(page.getByText('A bank can report a payment after')).toBeVisible()
     await page.getByRole('button', { name: 'Pay anyway' }).click()
     await expect(page.getByRole('heading', { name: 'Payment made' })).toBeVisible()
     await page.getByRole('button', { name: 'Use another code' }).click()
@@ -94,7 +94,7 @@ test.describe('on a phone, in English', () => {
     await page.goto(`/test/bank?code=${encodeURIComponent(code)}`)
     await expect(page.getByLabel('Pix code')).toHaveValue(code)
     await expect(page.getByLabel('Pix code')).toHaveAccessibleDescription(
-      /not of a test charge of this account/,
+      /doesn’t belong to a test charge of this account/,
     )
   })
 })

@@ -81,12 +81,12 @@ test.describe('on a desktop', () => {
 
     expect((await streamResponse).headers()['content-type']).toContain('text/event-stream')
     await simulateOutcome(page, shop, id, 'paid')
-    await expectStatus(page, 'Pago')
+    await expectStatus(page, 'Paga')
     await expect(page.getByRole('status').getByText('Pagamento recebido')).toBeAttached()
     await expect(qr).toHaveCount(0)
     const timeline = page.getByRole('list', { name: 'Histórico' })
     await expect(timeline.getByText('Pagamento confirmado')).toBeVisible()
-    await expect(timeline.getByText('saldo depois: R$ 2.234,56')).toBeVisible()
+    await expect(timeline.getByText('Saldo: R$ 2.234,56')).toBeVisible()
     await expectAccessible(page)
   })
 
@@ -101,7 +101,7 @@ test.describe('on a desktop', () => {
     await page.goto(`/test/charges/${id}`)
     await streamRequest
     await simulateOutcome(page, shop, id, 'paid')
-    await expectStatus(page, 'Pago')
+    await expectStatus(page, 'Paga')
   })
 
   test('an expired charge turns to paid when the bank reports a late payment', async ({
@@ -113,11 +113,11 @@ test.describe('on a desktop', () => {
     await simulateOutcome(page, shop, id, 'expired')
     await page.clock.install()
     await page.goto(`/test/charges/${id}`)
-    await expectStatus(page, 'Expirado')
+    await expectStatus(page, 'Expirada')
     await expect(page.getByText('Cobrança expirada').first()).toBeVisible()
     await simulateOutcome(page, shop, id, 'paid')
     await page.clock.runFor(16_000)
-    await expectStatus(page, 'Pago')
+    await expectStatus(page, 'Paga')
   })
 
   test.describe('a refused charge', () => {
@@ -135,9 +135,7 @@ test.describe('on a desktop', () => {
         await page.locator(`[name=${name}]`).fill(value)
       }
       await submit.click()
-      await expect(
-        page.getByText('Informe um valor a partir de R$ 5,00, como 15,00.'),
-      ).toBeVisible()
+      await expect(page.getByText('Informe um valor de pelo menos R$ 5,00.')).toBeVisible()
       await page.locator('[name=amount]').fill('15')
       await page.locator('[name=client_email]').fill('unavailable@example.com')
       await submit.click()
@@ -174,12 +172,12 @@ test.describe('on a phone, in English', () => {
     await expect(dialog.getByText('Enter an amount from R$ 0.01 to R$ 15.00.')).toBeVisible()
     await dialog.getByLabel('Amount').fill('5')
     await dialog.getByLabel('Reason').fill('Out of stock')
-    await expect(dialog.getByText('After this refund R$ 10.00 of the charge remain.')).toBeVisible()
+    await expect(dialog.getByText('R$ 10.00 can still be refunded afterwards.')).toBeVisible()
     await expectAccessible(page)
     await dialog.getByRole('button', { name: 'Refund R$ 5.00' }).click()
     await expect(dialog).toBeHidden({ timeout: 15_000 })
     await expect(page.getByText('Completed')).toBeVisible({ timeout: 10_000 })
-    await expect(page.getByText('Given back to the payer: R$ 5.00.')).toBeVisible()
+    await expect(page.getByText('Refunded to payer: R$ 5.00')).toBeVisible()
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
     await expect(dialog.getByLabel('Amount')).toHaveValue('10.00')
     await dialog.getByRole('button', { name: 'Refund R$ 10.00' }).click()
@@ -207,7 +205,7 @@ test.describe('on a phone, in English', () => {
     await expect(page.getByRole('button', { name: 'Copied' })).toBeVisible()
     const copied = () => page.evaluate(() => navigator.clipboard.readText())
     expect(await copied()).toBe(await page.getByTestId('br-code').textContent())
-    await page.getByRole('button', { name: 'Payer’s link' }).click()
+    await page.getByRole('button', { name: 'Payment link' }).click()
     await expect.poll(copied).toMatch(/\/pay\/[\w-]{22}$/)
     await expectAccessible(page)
   })

@@ -41,7 +41,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(row).toContainText('Pendente')
     await payCharge(shop, id)
     await expect(progress(page)).toHaveText('2 de 3 feitos')
-    await expect(row).toContainText('Pago')
+    await expect(row).toContainText('Paga')
     await expectBalance(page, 'R$ 1.049,90')
     await expectAccessible(page)
     const receiver = await openReceiver()
@@ -67,12 +67,12 @@ test.describe('on a desktop, in Portuguese', () => {
     const { id } = await openShop(context)
     await checkLedger(db(), id)
     await page.goto(HOME_PATH)
-    await page.getByText('Livros conferem').hover()
+    await page.getByText('Saldo conferido').hover()
     await expect(page.getByRole('tooltip')).toHaveText(/^Conferido em \d/)
     const wrong = 'every balance is the sum of its entries: test, available balance'
     await db().ledgerCheck.update({ where: { accountId: id }, data: { wrong } })
     await page.reload()
-    await expect(page.getByText('Livros não conferem')).toBeVisible()
+    await expect(page.getByText('Divergência no saldo')).toBeVisible()
     await expect(page.getByRole('alert').filter({ hasText: 'ledger verify' })).toBeVisible()
     await expectAccessible(page)
   })
@@ -100,7 +100,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await dialog.getByRole('button', { name: 'Aplicar' }).click()
     await expect(page).toHaveURL(`${HOME_PATH}?period=custom&from=2026-01-30&to=2026-02-02`)
     await expect(table.getByRole('row')).toHaveCount(5)
-    await expect(page.getByText('Nada recebido nestes dias')).toBeVisible()
+    await expect(page.getByText('Nenhum recebimento neste período')).toBeVisible()
     await page.goBack()
     await expect(page.getByRole('button', { name: 'Últimos 90 dias' })).toHaveAttribute(
       'aria-pressed',

@@ -26,7 +26,7 @@ async function createCharge(
 
 /** Finds the search field by its name, because the settings have other comboboxes. */
 function inputOf(page: Page) {
-  return page.getByRole('combobox', { name: /^(Buscar e ir|Search and go)$/ })
+  return page.getByRole('combobox', { name: /^(Busca|Search)$/ })
 }
 
 async function openPalette(page: Page) {

@@ -76,7 +76,9 @@ for (const [name, width, height] of [
       await expect(page.getByRole('img', { name: 'QR code' })).toBeVisible()
       await expect(page.getByTestId('br-code')).toHaveText(charge.br_code)
       await expect(page.getByRole('timer')).toHaveText(/^(23:59:\d\d|1 d 00:00:00)$/)
-      await expect(page.getByTestId('test-ribbon')).toContainText('Nenhum dinheiro é pedido aqui')
+      await expect(page.getByTestId('test-ribbon')).toContainText(
+        'este código não funciona em nenhum banco',
+      )
       await page.getByRole('button', { name: 'Copiar código Pix' }).click()
       await expect(page.getByRole('button', { name: 'Código copiado' })).toBeVisible()
       expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(charge.br_code)
@@ -150,7 +152,7 @@ test.describe('in English', () => {
     await page.getByRole('link', { name: 'Português' }).click()
     await expect(page.getByRole('heading')).toHaveText('A cobrança não foi concluída')
     await page.goto('/pay/AAAAAAAAAAAAAAAAAAAAAA')
-    await expect(page.getByRole('heading')).toHaveText('This payment page does not exist')
+    await expect(page.getByRole('heading')).toHaveText('Payment link not found')
   })
 
   test('a lost connection is shown, and the page recovers', async ({ page, context }) => {
@@ -158,12 +160,12 @@ test.describe('in English', () => {
     const charge = await openCharge(shop, 4_990)
     await page.goto(charge.payment_url)
     await page.route('**/pay/**', route => route.abort('aborted'))
-    await expect(page.getByText('No connection.')).toBeVisible({ timeout: 15_000 })
+    await expect(page.getByText('You’re offline.')).toBeVisible({ timeout: 15_000 })
     await page.unroute('**/pay/**')
     await simulateOutcome(shop, charge, 'paid')
     await expect(page.getByRole('heading', { name: 'Payment received' })).toBeVisible({
       timeout: 15_000,
     })
-    await expect(page.getByText('No connection.')).toBeHidden()
+    await expect(page.getByText('You’re offline.')).toBeHidden()
   })
 })

@@ -35,9 +35,9 @@ for (const [size, width] of [
     await expect(page.getByTestId('closing')).toHaveText('R$ 1.000,00')
     const rows = page
       .getByRole('main')
-      .getByRole('link', { name: /^(Saque|Cobrança)/ })
+      .getByRole('link', { name: /^(Estorno|Saque|Cobrança)/ })
       .filter({ visible: true })
-    await expect(rows).toHaveText(['Saque recusado, de volta', 'Saque', 'Cobrança paga'])
+    await expect(rows).toHaveText(['Estorno de saque recusado', 'Saque', 'Cobrança paga'])
     await expect(page.getByText('***.982.247-**').filter({ visible: true })).toHaveCount(2)
     await expectAccessible(page)
     await rows.first().click()
@@ -51,8 +51,8 @@ test('the period is in the URL, and an empty period offers the whole statement',
 }) => {
   await openBusyShop(context)
   await page.goto('/test/statement?period=custom&from=2020-01-01&to=2020-01-31')
-  await expect(page.getByText('Nenhum movimento neste período')).toBeVisible()
-  await page.getByRole('link', { name: 'Ver desde o início' }).click()
+  await expect(page.getByText('Nenhuma movimentação neste período')).toBeVisible()
+  await page.getByRole('link', { name: 'Ver tudo' }).click()
   await expect(page).toHaveURL(/period=all/)
   await expect(
     page.getByRole('link', { name: 'Cobrança paga' }).filter({ visible: true }),
@@ -103,7 +103,7 @@ test.describe('a failed export', () => {
     let downloads = 0
     page.on('download', () => downloads++)
     await page.getByRole('button', { name: 'Baixar CSV' }).click()
-    await expect(page.getByText('O arquivo não chegou inteiro e não foi salvo.')).toBeVisible()
+    await expect(page.getByText('O download foi interrompido e nada foi salvo.')).toBeVisible()
     expect(downloads).toBe(0)
   })
 })

@@ -33,7 +33,7 @@ export function AmountFilter({ get, set }: AmountFilterProps) {
         onClick={() => setOpen(true)}
         className={`${CHIP_CLASS} ${stateClass} px-3.5 ${text === null ? 'rounded-chip' : 'rounded-l-chip border-r-0 pr-2'}`}
       >
-        {t('charges.amount')}: {text ?? t('ui.any')}
+        {t('charges.amount')}: {text ?? t('charges.amountAny')}
         {text === null ? <ChevronDown size={14} aria-hidden /> : null}
       </button>
       {text === null ? null : (

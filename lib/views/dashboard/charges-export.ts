@@ -65,7 +65,7 @@ async function* writeCsv(
   const time = csvTimeFormatter(locale, timeZone)
   const at = (text: string | null) => text && time(text)
   const payer = [t.payer, t.column.email, t.column.document]
-  const times = [t.created, t.column.paid, t.column.expires]
+  const times = [t.column.created, t.column.paid, t.column.expires]
   const head = [t.reference, t.status, t.amount, t.column.refunded, ...payer, ...times]
   yield CSV_BOM + csvLine([...head, t.column.endToEnd, t.column.id], locale)
   let count = 0

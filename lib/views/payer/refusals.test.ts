@@ -38,7 +38,7 @@ describe('a payer page that reloads itself', () => {
       expect(headers.get('retry-after')).toBe('1')
       expect(headers.get('ratelimit-policy')).toBe('"ip";q=2;w=1')
       expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
-      expect(text).toContain('Pedidos demais ao mesmo tempo')
+      expect(text).toContain('Muitos acessos ao mesmo tempo')
       expect(text).toContain('<meta http-equiv="refresh" content="1">')
     }
   })
