@@ -83,7 +83,7 @@ test('an admin revokes a leaked token: the API responds 401 and the owner sees t
   expect(await callWithToken(shop.token)).toEqual([401, 'Unauthenticated'])
   await page.goto('/test/settings/tokens')
   await expect(page.getByTestId('token-row')).toContainText(
-    'Revoked by whoever operates this installation. Reason: found on a public site',
+    'Revoked by the administrator. Reason: found on a public site',
   )
   await admin.context().close()
 })

@@ -136,9 +136,9 @@ test.describe('the last owner', () => {
   test('cannot leave and sees the reason', async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/settings/members')
-    await page.getByRole('button', { name: 'Sair', exact: true }).first().click()
+    await page.getByRole('button', { name: 'Deixar a conta', exact: true }).first().click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByRole('button', { name: 'Sair', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Deixar a conta', exact: true }).click()
     await expect(dialog.getByRole('alert')).toHaveText(
       'A conta precisa de um dono. Antes, passe esse papel para outra pessoa.',
     )

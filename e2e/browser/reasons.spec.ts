@@ -12,12 +12,12 @@ const PAYER = {
 }
 const EXPECTED_TEXTS = {
   'pt-BR': {
-    rejected: 'Foi recusado no banco simulado.',
+    rejected: 'Recusado no banco simulado.',
     brief: 'conexão recusada',
     meaning: 'O servidor recusa conexões.',
   },
   en: {
-    rejected: 'It was rejected at the simulated bank.',
+    rejected: 'Rejected at the simulated bank.',
     brief: 'connection refused',
     meaning: 'The server refuses connections.',
   },
