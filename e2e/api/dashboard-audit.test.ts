@@ -150,7 +150,7 @@ describe('an owner', () => {
     const guesses = [`actor=${staffId}`, `actor=${email}`, `q=${STAFF_IP}`, 'q=staff-request']
     for (const guess of guesses) expect(await listAsOwner(guess), guess).toEqual([])
     const table = await callAsOwner('GET', '/dashboard/audit/export?locale=en')
-    expect(table.text).toContain('the operator')
+    expect(table.text).toContain('the administrator')
     for (const secret of [email, STAFF_IP, 'staff-request']) {
       expect(table.text).not.toContain(secret)
     }
