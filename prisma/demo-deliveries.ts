@@ -8,24 +8,28 @@ const ATTEMPT_DELAYS_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000]
 
 const FAILED = { code: 'status', params: { status: 500 } } as const
 
-/** Sets one delivery to delivered, one to exhausted and all others to stopped. */
-export async function settleDeliveries(account: Account): Promise<void> {
-  const [delivered, exhausted] = await db().delivery.findMany({
+/**
+ * Sets the delivery of the first payment to exhausted, that of the second to delivered and all
+ * others to stopped. The first payment must be older than the whole schedule of attempts.
+ */
+export async function settleDeliveries(account: Account, paidAt: Date[]): Promise<void> {
+  const [exhausted, delivered] = await db().delivery.findMany({
     where: { accountId: account.id, event: { type: 'transaction.paid' } },
     orderBy: { sequence: 'asc' },
     take: 2,
   })
+  const [failingSince, deliveredAt] = paidAt
   const requestHeaders = { 'content-type': 'application/json' }
   await transaction(async tx => {
-    if (delivered) {
+    if (delivered && deliveredAt) {
       const { accountId, id } = delivered
       const result = { responseStatus: 200, responseBody: 'ok', durationMs: 38 }
       const attempt = { accountId, deliveryId: id, number: 1, requestHeaders, ...result }
-      await tx.deliveryAttempt.create({ data: attempt })
-      const done = { status: 'delivered', deliveredAt: new Date(), attempts: 1, dueAt: null }
+      await tx.deliveryAttempt.create({ data: { ...attempt, createdAt: deliveredAt } })
+      const done = { status: 'delivered', deliveredAt, attempts: 1, dueAt: null }
       await tx.delivery.update({ where: { accountId_id: { accountId, id } }, data: done })
     }
-    if (exhausted) {
+    if (exhausted && failingSince) {
       const { accountId, id } = exhausted
       const result = {
         responseStatus: 500,
@@ -35,12 +39,11 @@ export async function settleDeliveries(account: Account): Promise<void> {
         problemParams: FAILED.params,
         durationMs: 112,
       }
-      const since = Date.now() - ATTEMPT_DELAYS_S.reduce((sum, pause) => sum + pause, 0) * 1_000
       let elapsedS = 0
       await tx.deliveryAttempt.createMany({
         data: ATTEMPT_DELAYS_S.map((pause, index) => {
           elapsedS += pause
-          const createdAt = new Date(since + elapsedS * 1_000)
+          const createdAt = new Date(failingSince.getTime() + elapsedS * 1_000)
           return {
             accountId,
             deliveryId: id,

@@ -17,6 +17,8 @@ const RECEIVED_TOTAL = 2_500_000
 const WELCOME_AMOUNT = 100_000
 const PAID_CHARGE_COUNT = 72
 const RECEIVER_URL = 'https://loja.example.com/webhooks/troco'
+/** The latest payments, which the receiver is notified of. */
+const RECEIVED_COUNT = 2
 
 const PAYERS = [
   ['Ana Beatriz Rocha', '52998224725'],
@@ -62,7 +64,10 @@ export async function createHistory(account: Account): Promise<void> {
   await payCharges(account, planned.slice(2 * third))
   await withdraw(account, 150_000, 'hold@aurora.example', null, 'pending')
   await createUnpaidCharges(account, now)
-  await settleDeliveries(account)
+  await settleDeliveries(
+    account,
+    planned.slice(-RECEIVED_COUNT).map(({ paidAt }) => paidAt),
+  )
 }
 
 /** Plans deterministic payments, more frequent and larger towards the present. */
@@ -104,7 +109,7 @@ async function insertCharges(account: Account, planned: PlannedPayment[]): Promi
       clientName: name,
       clientEmail: `${foldText(name.split(' ')[0] ?? '', 20).toLowerCase()}@example.com`,
       clientDoc: document,
-      webhookUrl: index >= planned.length - 2 ? RECEIVER_URL : null,
+      webhookUrl: index >= planned.length - RECEIVED_COUNT ? RECEIVER_URL : null,
       expiresAt: new Date(charge.createdAt.getTime() + DAY_MS),
       dueAt: new Date(charge.createdAt.getTime() + DAY_MS),
       createdAt: charge.createdAt,

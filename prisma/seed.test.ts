@@ -51,6 +51,15 @@ test('the demo account received R$ 25.000,00 in 90 days and has payments in ever
   const states = new Set(deliveries.map(({ status }) => status))
   expect(states).toContain('delivered')
   expect(states).toContain('exhausted')
+  const attempts = await db().$queryRaw<{ hours: number }[]>`
+    SELECT extract(epoch FROM t.created_at - c.paid_at)::float8 / 3600 AS hours
+    FROM delivery_attempts t
+    JOIN deliveries d ON d.account_id = t.account_id AND d.id = t.delivery_id
+    JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
+    JOIN charges c ON c.account_id = e.account_id AND c.id = e.subject_id
+    WHERE t.account_id = ${accountId}::uuid AND t.created_at <= now()`
+  expect(attempts).toHaveLength(8)
+  expect(Math.min(...attempts.map(({ hours }) => hours))).toBeGreaterThanOrEqual(0)
   expect(await db().charge.count({ where: { accountId, status: 'pending', dueAt: null } })).toBe(0)
   expect(await readBalances(accountId, 'test')).toEqual({ available: 1_710_000, outbound: 150_000 })
   await expectBalancedLedger(accountId)
