@@ -1,0 +1,39 @@
+'use client'
+
+import { Check, Copy } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { writeToClipboard } from '#components/ui/copy.tsx'
+
+const MESSAGE_SHOWN_MS = 2_000
+
+interface CopyValueProps {
+  name: string
+  value: string
+}
+
+export function CopyValue({ name, value }: CopyValueProps) {
+  const t = useTranslations()
+  const [outcome, setOutcome] = useState<'copied' | 'copyFailed' | null>(null)
+  async function copy() {
+    setOutcome((await writeToClipboard(value)) ? 'copied' : 'copyFailed')
+    setTimeout(() => setOutcome(null), MESSAGE_SHOWN_MS)
+  }
+  const Icon = outcome === 'copied' ? Check : Copy
+  return (
+    <>
+      <button
+        type="button"
+        onClick={copy}
+        title={t('charge.copyName', { name })}
+        className="-mx-1.5 -my-[3px] inline-flex min-h-7 max-w-full items-center gap-2 rounded-[7px] px-1.5 text-left hover:bg-sunk"
+      >
+        <span className="min-w-0 break-all font-mono text-[13px]">{value}</span>
+        <Icon size={14} aria-hidden className="shrink-0 text-muted" />
+      </button>
+      <span role="status" className={outcome === 'copyFailed' ? 'text-bad text-small' : 'sr-only'}>
+        {outcome ? t(`ui.${outcome}`) : ''}
+      </span>
+    </>
+  )
+}
