@@ -13,7 +13,7 @@ interface CopyValueProps {
 }
 
 export function CopyValue({ name, value }: CopyValueProps) {
-  const t = useTranslations()
+  const t = useTranslations('ui')
   const [outcome, setOutcome] = useState<'copied' | 'copyFailed' | null>(null)
   async function copy() {
     setOutcome((await writeToClipboard(value)) ? 'copied' : 'copyFailed')
@@ -25,14 +25,14 @@ export function CopyValue({ name, value }: CopyValueProps) {
       <button
         type="button"
         onClick={copy}
-        title={t('charge.copyName', { name })}
+        title={t('copyName', { name })}
         className="-mx-1.5 -my-[3px] inline-flex min-h-7 max-w-full items-center gap-2 rounded-[7px] px-1.5 text-left hover:bg-sunk"
       >
         <span className="min-w-0 break-all font-mono text-[13px]">{value}</span>
         <Icon size={14} aria-hidden className="shrink-0 text-muted" />
       </button>
       <span role="status" className={outcome === 'copyFailed' ? 'text-bad text-small' : 'sr-only'}>
-        {outcome ? t(`ui.${outcome}`) : ''}
+        {outcome ? t(outcome) : ''}
       </span>
     </>
   )

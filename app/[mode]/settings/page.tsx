@@ -11,7 +11,7 @@ import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { TimeZoneOptions } from '#app/[mode]/settings/time-zones.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Money } from '#components/format/format.tsx'
-import { CopyButton } from '#components/ui/copy.tsx'
+import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -63,8 +63,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
               <Fact name={t('identity.role')}>{t(`role.${account.role}`)}</Fact>
               <Fact name={t('identity.state')}>{t(`state.${account.status}`)}</Fact>
               <Fact name={t('identity.account')}>
-                <span className="mr-2 break-all font-mono text-[13px]">{account.id}</span>
-                <CopyButton text={account.id} variant="plain" className="-my-2" />
+                <CopyValue name={t('identity.account')} value={account.id} />
               </Fact>
             </Facts>
           </Section>

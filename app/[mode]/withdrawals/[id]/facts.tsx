@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { ExactTime } from '#components/format/exact-time.tsx'
-import { CopyButton } from '#components/ui/copy.tsx'
+import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { formatPixKey } from '#lib/base/pix/format-key.ts'
 import { maskPixKey } from '#lib/base/pix/pix-key.ts'
@@ -22,16 +22,24 @@ export function WithdrawalFacts({ withdrawal, dictKey }: WithdrawalFactsProps) {
         <PixKey withdrawal={withdrawal} dictKey={dictKey} />
       </Fact>
       <Fact name={t('reference')}>
-        {withdrawal.external_id ? <CopyableCode text={withdrawal.external_id} /> : '—'}
+        {withdrawal.external_id ? (
+          <CopyValue name={t('reference')} value={withdrawal.external_id} />
+        ) : (
+          '—'
+        )}
       </Fact>
       <Fact name={t('created')}>
         <ExactTime at={withdrawal.created_at} format="dated" />
       </Fact>
       <Fact name={t('endToEnd')}>
-        {withdrawal.end_to_end_id ? <CopyableCode text={withdrawal.end_to_end_id} /> : '—'}
+        {withdrawal.end_to_end_id ? (
+          <CopyValue name={t('endToEnd')} value={withdrawal.end_to_end_id} />
+        ) : (
+          '—'
+        )}
       </Fact>
       <Fact name={t('id')}>
-        <CopyableCode text={withdrawal.id} />
+        <CopyValue name={t('id')} value={withdrawal.id} />
       </Fact>
       {withdrawal.webhook_url ? (
         <Fact name={t('webhook')}>
@@ -62,20 +70,5 @@ function PixKey({ withdrawal: { pix_key_type: type }, dictKey }: WithdrawalFacts
       </span>
       <span className="block text-muted text-small">{t(`pixKey.${type}`)}</span>
     </>
-  )
-}
-
-function CopyableCode({ text }: { text: string }) {
-  const t = useTranslations('ui')
-  return (
-    <span className="flex flex-wrap items-center gap-x-3">
-      <span className="break-all font-mono text-[13px]">{text}</span>
-      <CopyButton
-        text={text}
-        label={t('copy')}
-        variant="plain"
-        className="min-h-7! px-0! text-small! text-accent!"
-      />
-    </span>
   )
 }

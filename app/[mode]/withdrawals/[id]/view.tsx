@@ -48,7 +48,7 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
         parent={{ href: `/${withdrawal.mode}/withdrawals`, label: t('title') }}
         beside={
           <>
-            <span className="max-w-[40vw] truncate font-mono text-[13px] text-ink">
+            <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[20ch]">
               {reference}
             </span>
             <WithdrawalState status={withdrawal.status} isWaiting={data.approval !== null} />

@@ -14,7 +14,7 @@ import { AccountState } from '#app/admin/accounts/account-state.tsx'
 import { TokenLines } from '#app/admin/token-lines.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
-import { CopyButton } from '#components/ui/copy.tsx'
+import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -158,8 +158,7 @@ async function About({ account }: { account: AccountDetail }) {
         <RelativeTime at={created_at} />
       </Fact>
       <Fact name={t('id')}>
-        <span className="mr-2 break-all font-mono text-[13px]">{id}</span>
-        <CopyButton text={id} variant="plain" className="-my-2 -ml-2.5" />
+        <CopyValue name={t('id')} value={id} />
       </Fact>
     </Facts>
   )
