@@ -123,7 +123,7 @@ test('all failed deliveries within the filters are resent at once', async ({ pag
   await page.getByRole('button', { name: 'Reenviar as 2 que falharam' }).click()
   await expect(page.getByRole('dialog', { name: 'Reenviar 2 entregas?' })).toBeVisible()
   await page.getByRole('dialog').getByRole('button', { name: 'Reenviar' }).click()
-  await expect(page.getByText('2 a caminho')).toBeVisible()
+  await expect(page.getByText('2 reenviadas')).toBeVisible()
   await page.getByRole('button', { name: 'Limpar: Situação' }).click()
   await expect(deliveryRows(page).filter({ hasText: 'Entregue' })).toHaveCount(2)
 })
