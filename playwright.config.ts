@@ -9,9 +9,9 @@ export default defineConfig({
   workers: 2,
   // A test that passes only when retried is a failure.
   retries: 0,
-  timeout: 60_000,
   // Generous, because a busy machine is slow.
-  expect: { timeout: 15_000 },
+  timeout: 180_000,
+  expect: { timeout: 45_000 },
   reporter: [['list'], ['json']],
   use: {
     baseURL: process.env.E2E_BASE_URL,

@@ -59,7 +59,7 @@ test('a withdrawal to a new key is sent after a second person approves it', asyn
   await expectAccessible(colleague)
   await colleague.getByRole('button', { name: 'Aprovar' }).click()
   await expect(colleague.getByText('Aprovado por um segundo membro')).toBeVisible()
-  await expect(findStatus(page)).toHaveText('Aprovado', { timeout: 15_000 })
+  await expect(findStatus(page)).toHaveText('Aprovado')
   await colleague.goto('/test/withdrawals')
   await expect(colleague.getByText('aguarda a sua aprovação')).toHaveCount(0)
   await colleague.context().close()

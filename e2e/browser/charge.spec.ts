@@ -2,8 +2,6 @@ import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 
-test.describe.configure({ timeout: 90_000 })
-
 const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 390, height: 844 }
 const PAYER = {
@@ -29,7 +27,7 @@ const simulateOutcome = (page: Page, shop: Shop, id: string, outcome: string) =>
   post(page, shop, `/sandbox/transactions/${id}`, { outcome })
 
 async function expectStatus(page: Page, label: string): Promise<void> {
-  await expect(page.getByTestId('charge-status')).toHaveText(label, { timeout: 10_000 })
+  await expect(page.getByTestId('charge-status')).toHaveText(label)
 }
 
 test.describe('on a desktop', () => {
@@ -76,7 +74,7 @@ test.describe('on a desktop', () => {
     await expect(page.getByText('pedido=1047')).toBeVisible()
     await expect(page.getByText('**.ABC.345/****-**')).toBeVisible()
     await page.getByRole('button', { name: 'Revelar' }).click()
-    await expect(page.getByText('12.ABC.345/01DE-35')).toBeVisible({ timeout: 15_000 })
+    await expect(page.getByText('12.ABC.345/01DE-35')).toBeVisible()
     await expectAccessible(page)
 
     expect((await streamResponse).headers()['content-type']).toContain('text/event-stream')
@@ -175,13 +173,13 @@ test.describe('on a phone, in English', () => {
     await expect(dialog.getByText('R$ 10.00 can still be refunded afterwards.')).toBeVisible()
     await expectAccessible(page)
     await dialog.getByRole('button', { name: 'Refund R$ 5.00' }).click()
-    await expect(dialog).toBeHidden({ timeout: 15_000 })
-    await expect(page.getByText('Completed')).toBeVisible({ timeout: 10_000 })
+    await expect(dialog).toBeHidden()
+    await expect(page.getByText('Completed')).toBeVisible()
     await expect(page.getByText('Refunded to payer: R$ 5.00')).toBeVisible()
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
     await expect(dialog.getByLabel('Amount')).toHaveValue('10.00')
     await dialog.getByRole('button', { name: 'Refund R$ 10.00' }).click()
-    await expect(page.getByText('Completed')).toHaveCount(2, { timeout: 10_000 })
+    await expect(page.getByText('Completed')).toHaveCount(2)
     await expect(page.getByRole('button', { name: 'Refund', exact: true })).toHaveCount(0)
     await expectAccessible(page)
   })

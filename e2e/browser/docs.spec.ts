@@ -12,7 +12,7 @@ async function openReference(page: Page, hash = ''): Promise<void> {
   await page.goto(`/docs${hash}`)
   const title = page.getByRole('heading', { level: 1, name: 'Troco API' })
   // The page loads a script of 4 MB first.
-  await expect(title).toBeVisible({ timeout: 20_000 })
+  await expect(title).toBeVisible()
 }
 
 test.describe('the API reference', () => {
@@ -132,9 +132,6 @@ test.describe('on a phone, in Portuguese', () => {
 const OPERATION = '#tag/charges/POST/transactions'
 
 test.describe('accessibility of the API reference', () => {
-  // Checks a large page in both themes.
-  test.describe.configure({ timeout: 60_000 })
-
   for (const { locale, width, hash, details } of [
     { locale: 'pt-BR', width: 1280, hash: OPERATION, details: { tag: '@torture' } },
     { locale: 'en-US', width: 390, hash: OPERATION, details: {} },

@@ -81,7 +81,7 @@ test('a forgotten password is reset by a mailed link, which works once', async (
   let link = ''
   await expect(() => {
     link = findPrintedLink(email, readSetting('LOG'))
-  }).toPass({ timeout: 10_000 })
+  }).toPass()
   await page.goto(link)
   await expect(page.getByText(`Para ${email}.`)).toBeVisible()
   await expectAccessible(page)

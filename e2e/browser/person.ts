@@ -34,6 +34,6 @@ export async function openPrintedLink(
   let link = ''
   await expect(() => {
     link = findPrintedLink(email, readSetting('LOG'), nth)
-  }).toPass({ timeout: 20_000 })
+  }).toPass()
   await page.goto(origin + link)
 }
