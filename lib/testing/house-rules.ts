@@ -74,6 +74,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   delivery_attempts: 'services/webhooks',
   delivery_accounts: 'services/webhooks',
   delivery_lanes: 'services/webhooks',
+  connections: 'services/gateway',
   gateway_calls: 'services/gateway',
   simulator_orders: 'services/gateway',
   idempotency_keys: 'base/db',

@@ -4,12 +4,13 @@ import { transactionOf } from '#lib/base/db/transaction.ts'
 /** Privileges of the application on every table that is not named below. */
 const DEFAULT_PRIVILEGES = ['DELETE', 'INSERT', 'SELECT', 'UPDATE']
 
-/** Tables that the application may not change or delete from (docs/decisions/026). */
+/** Tables whose rows the application may not all change or delete (docs/decisions/026). */
 export const LIMITED_TABLES: Record<string, string[]> = {
   _prisma_migrations: ['SELECT'],
   audit_chains: ['INSERT', 'SELECT', 'UPDATE'],
   audit_links: ['INSERT', 'SELECT', 'UPDATE'],
   audit_log: ['INSERT', 'SELECT'],
+  connections: ['INSERT', 'SELECT', 'UPDATE'],
   events: ['INSERT', 'SELECT'],
   ledger_entries: ['INSERT', 'SELECT'],
   ledger_transfers: ['INSERT', 'SELECT'],

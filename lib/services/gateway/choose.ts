@@ -4,6 +4,9 @@ import { processWide } from '#lib/base/process-wide.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 
+/** Id of the simulator's row, which a migration inserts. Columns that name a connection default to it. */
+export const SIMULATOR_CONNECTION_ID = '00000000-0000-7000-8000-000000000001'
+
 /** Returns the gateway of a mode. Live mode has no gateway while no bank is configured. */
 export function gatewayOf(mode: Mode): Gateway {
   return gateways[mode] ?? refuseMode()
