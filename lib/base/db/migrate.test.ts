@@ -108,6 +108,51 @@ describe('migrating', () => {
     expect(await run()).toEqual(['2_broken', '3_third'])
   })
 
+  describe('an index that is built while the table is written to', () => {
+    const BUILD = 'CREATE INDEX CONCURRENTLY steps_idx ON steps (step)'
+    const READ_INDEX = `SELECT indisvalid AS valid FROM pg_index
+      WHERE indexrelid = to_regclass('steps_idx')`
+    beforeEach(async () => {
+      writeMigration('1_first', 'CREATE TABLE steps (step int)')
+      await run()
+      writeMigration('2_index', `-- For reads by step.\n${BUILD};\n`)
+    })
+
+    test('does not keep writers out', async () => {
+      const writer = new Client({ connectionString: url })
+      await writer.connect()
+      await writer.query('BEGIN; INSERT INTO steps VALUES (1)')
+      const applied = run()
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+        AND query LIKE '%CREATE INDEX CONCURRENTLY%' AND datname = current_database()`
+      await expect.poll(() => query(url, waiting)).toHaveLength(1)
+      await query(url, `SET lock_timeout = '1s'; INSERT INTO steps VALUES (2)`)
+      await writer.query('COMMIT')
+      await writer.end()
+      expect(await applied).toEqual(['2_index'])
+      expect(await query(url, READ_INDEX)).toEqual([{ valid: true }])
+    })
+
+    test('is built once by five concurrent processes', async () => {
+      const applied = await Promise.all(Array.from({ length: 5 }, run))
+      expect(applied.flat()).toEqual(['2_index'])
+      expect(await query(url, READ_INDEX)).toEqual([{ valid: true }])
+    })
+
+    test('is built again if it was left incomplete', async () => {
+      await query(url, 'INSERT INTO steps VALUES (1), (1)')
+      await query(url, BUILD.replace('INDEX', 'UNIQUE INDEX')).catch(() => {})
+      expect(await query(url, READ_INDEX)).toEqual([{ valid: false }])
+      expect(await run()).toEqual(['2_index'])
+      expect(await query(url, READ_INDEX)).toEqual([{ valid: true }])
+    })
+
+    test('stands alone in its migration', async () => {
+      writeMigration('3_two', `${BUILD.replace('steps_idx', 'other_idx')}; SELECT 1`)
+      await expectSetupFailure(run(), /^Migration 3_two failed .*CONCURRENTLY/)
+    })
+  })
+
   test('a migration that cannot be recorded is rolled back too', async () => {
     writeMigration(
       '1_unrecorded',

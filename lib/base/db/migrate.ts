@@ -16,8 +16,12 @@ const LOCK_WAIT_MS = 2_000
 const LOCK_ATTEMPTS_MAX = 60
 /** Pause between two attempts, in which the queued statements run. */
 const LOCK_REST_MS = 1_000
+/** Pause between two attempts to be the only migrator. */
+const MIGRATOR_REST_MS = 100
 /** lock_not_available and deadlock_detected. */
 const LOCK_CONFLICT = /^(55P03|40P01)$/
+/** A migration of this one statement, which runs in no transaction and keeps no writer out. */
+const INDEX_BUILD = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+) ON [^;]+;?$/
 
 interface Migration {
   name: string
@@ -31,7 +35,10 @@ interface RecordedMigration {
   finished_at: Date | null
 }
 
-/** Applies migrations like Prisma, under one lock, each in a transaction; then the functions. */
+/**
+ * Applies migrations like Prisma, under one lock, each in a transaction, unless it builds an index
+ * concurrently; then the functions.
+ */
 export async function migrate(
   url: string,
   folder = FOLDER,
@@ -40,7 +47,7 @@ export async function migrate(
   return withClient(url, 'DATABASE_URL', async client => {
     await requireDurableServer(client)
     await client.query('SET statement_timeout = 0')
-    await client.query('SELECT pg_advisory_lock($1)', [LOCK_ID])
+    await lockMigrations(client)
     await createRecordTable(client)
     const pending = await findPending(client, readMigrations(folder))
     if (pending.length > 0) await requireOwner(client, pending.length)
@@ -49,6 +56,12 @@ export async function migrate(
     await finish(client)
     return [...pending.map(migration => migration.name), ...functions]
   })
+}
+
+/** Polls: a statement that waits for the lock would be waited for by an index build of its holder. */
+async function lockMigrations(client: Client): Promise<void> {
+  const tryLock = () => client.query('SELECT pg_try_advisory_lock($1) AS held', [LOCK_ID])
+  while (!(await tryLock()).rows[0].held) await sleep(MIGRATOR_REST_MS)
 }
 
 /** Connects once, outside of the pool. `variable` is named in the error if that fails. */
@@ -145,16 +158,14 @@ async function findPending(client: Client, migrations: Migration[]): Promise<Mig
 }
 
 async function applyMigration(client: Client, migration: Migration, attempt = 1): Promise<void> {
+  const statement = migration.sql.replace(/^--.*$/gm, '').trim()
+  const index = INDEX_BUILD.exec(statement)?.[1]
   try {
+    if (index) return await buildIndex(client, migration, index)
     await transactionOf(client, async () => {
       await client.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`)
       await client.query(migration.sql)
-      await client.query(
-        `INSERT INTO _prisma_migrations
-           (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
-         VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
-        [randomUUID(), migration.checksum, migration.name],
-      )
+      await recordMigration(client, migration)
     })
   } catch (cause) {
     if (LOCK_CONFLICT.test((cause as DatabaseError).code ?? '') && attempt < LOCK_ATTEMPTS_MAX) {
@@ -164,6 +175,22 @@ async function applyMigration(client: Client, migration: Migration, attempt = 1)
     const reason = (cause as Error).message
     throw setupError(`Migration ${migration.name} failed and was rolled back: ${reason}`)
   }
+}
+
+/** An attempt that was interrupted has left an invalid index, or one that is not recorded. */
+async function buildIndex(client: Client, migration: Migration, index: string): Promise<void> {
+  await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
+  await client.query(migration.sql)
+  await recordMigration(client, migration)
+}
+
+async function recordMigration(client: Client, { name, checksum }: Migration): Promise<void> {
+  await client.query(
+    `INSERT INTO _prisma_migrations
+       (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+     VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
+    [randomUUID(), checksum, name],
+  )
 }
 
 const CREATE_RECORD_TABLE = `CREATE TABLE _prisma_migrations (
