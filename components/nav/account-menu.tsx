@@ -40,7 +40,11 @@ export function AccountMenu({ user, account, name, mode, places }: AccountMenuPr
         </p>
       </div>
       {account && user.accounts.length > 1 ? (
-        <AccountSwitch accounts={user.accounts} chosenId={account.id} label={t('switchAccount')} />
+        <AccountSwitch
+          accounts={user.accounts.map(({ id, name }) => ({ id, name }))}
+          chosenId={account.id}
+          label={t('switchAccount')}
+        />
       ) : null}
       {mode ? (
         <div className="mb-2 md:hidden">

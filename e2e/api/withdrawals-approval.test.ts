@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
@@ -9,6 +9,7 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
+import { addConnection } from '#lib/testing/connection.ts'
 import {
   type Api,
   expectBalancedLedger,
@@ -111,9 +112,8 @@ describe('a withdrawal to a new key', () => {
     expect(Object.keys(response.body)).toEqual(['message', 'data'])
     expect(response.body.data).toMatchObject({ status: 'pending', pix_key: body.pix_key })
     const { id } = response.body.data
-    const bank = new StubBank()
-    await sendDueWithdrawals(() => bank)
-    expect(bank.sentOrders).toEqual([])
+    await sendDueWithdrawals()
+    expect(await db().simulatorOrder.count({ where: { id: removeHyphens(id) } })).toBe(0)
     await expectMoney(FUNDS - 2_000, 2_000)
     const read = await call(api.url, 'GET', `/withdrawals/${id}`, { headers: owner.headers })
     expect(read.text).not.toContain('approval')
@@ -127,11 +127,13 @@ describe('a withdrawal to a new key', () => {
     const body = order()
     const id = await request(owner.headers, body)
     expect((await approve(id, finance)).status).toBe(200)
-    const bank = new StubBank()
-    await sendDueWithdrawals(() => bank)
-    bank.settle()
+    await sendDueWithdrawals()
+    await db().simulatorOrder.update({
+      where: { id: removeHyphens(id) },
+      data: { settlesAt: new Date(0) },
+    })
     await db().$executeRaw`UPDATE withdrawals SET due_at = now() WHERE id = ${id}::uuid`
-    await sendDueWithdrawals(() => bank)
+    await sendDueWithdrawals()
     expect((await stored(id)).status).toBe('approved')
     await expectMoney(FUNDS - 2_000, 0)
     expect(await isWaiting(await request(owner.headers, body))).toBe(false)
@@ -188,7 +190,8 @@ describe('a withdrawal to a new key', () => {
     const paid = { status: 'approved', dueAt: null, approvedAt: new Date() }
     const { accountId, amount, pixKeyType, pixKey, dictKey } = await stored(id)
     const key = { pixKeyType, pixKey, dictKey, endToEndId: `E${newId().slice(0, 31)}` }
-    const row = { ...{ accountId, id: newId(), mode: 'live', amount }, ...key, ...paid }
+    const place = { accountId, mode: 'live', connectionId: await addConnection(new StubBank()) }
+    const row = { ...place, id: newId(), amount, ...key, ...paid }
     await db().withdrawal.create({ data: row })
     expect(await isWaiting(await request(owner.headers, body))).toBe(true)
     await db().withdrawal.delete({ where: { accountId_id: { accountId, id: row.id } } })

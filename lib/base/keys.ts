@@ -24,7 +24,11 @@ type Purpose =
   | 'mails'
   | 'audit-links'
   | 'known-devices'
-type SealPurpose = Extract<Purpose, 'webhook-secrets' | 'second-factors' | 'mails'>
+  | 'bank-credentials'
+type SealPurpose = Extract<
+  Purpose,
+  'webhook-secrets' | 'second-factors' | 'mails' | 'bank-credentials'
+>
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16

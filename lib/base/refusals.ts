@@ -37,6 +37,7 @@ const REFUSAL_TABLE = {
     headers: PERMISSION_HEADERS,
   },
   live_mode_disabled: { status: 403, message: 'Live mode is not enabled' },
+  withdrawals_disabled: { status: 403, message: 'Withdrawals are not enabled' },
   cross_origin: { status: 403, message: 'Cross-origin request refused' },
   proof_required: { status: 403, message: 'Confirm that it is you' },
   too_many_requests: {

@@ -5,6 +5,7 @@ import { db, disconnect } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId, newRoutableId } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -29,10 +30,10 @@ export function makeMerchant(name = 'Padaria do Teste'): Promise<Account> {
 
 export async function makeToken(
   accountId: string,
-  options: { permissions?: Permission[]; expiresAt?: Date } = {},
+  options: { permissions?: Permission[]; expiresAt?: Date; mode?: Mode } = {},
 ): Promise<string> {
   const permissions = options.permissions ?? [...PERMISSIONS]
-  const tokenOptions = { accountId, mode: 'test' as const, name: 'test', permissions }
+  const tokenOptions = { accountId, mode: options.mode ?? 'test', name: 'test', permissions }
   return (await issueToken({ ...tokenOptions, expiresAt: options.expiresAt }, ACTOR)).token
 }
 

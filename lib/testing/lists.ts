@@ -1,7 +1,9 @@
 import { db } from '#lib/base/db/client.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
+import { addConnection } from '#lib/testing/connection.ts'
 import { type Api, CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 type Fields = Record<string, unknown>
@@ -32,21 +34,28 @@ export const LISTS: ListKind[] = [
   },
 ]
 
-function insertCharge(accountId: string, row: Fields) {
+async function insertCharge(accountId: string, row: Fields) {
   const id = String(row.id ?? newRoutableId(accountId))
   const { client_name: clientName, client_email: clientEmail, client_doc: clientDoc } = CHARGE
   const names = { id, txid: id.replaceAll('-', ''), externalId: id.replaceAll('-', '') }
   const state = { mode: 'test', status: 'pending', brCode: 'x', expiresAt: new Date() }
   const terms = { amount: CHARGE.amount, clientName, clientEmail, clientDoc }
-  return db().charge.create({ data: { accountId, ...names, ...terms, ...state, ...row } })
+  const connection = await connectionOf(row)
+  const data = { accountId, ...names, ...terms, ...state, ...connection, ...row }
+  return db().charge.create({ data })
 }
 
-function insertWithdrawal(accountId: string, row: Fields) {
+async function insertWithdrawal(accountId: string, row: Fields) {
   const key = { pixKeyType: 'email', pixKey: WITHDRAWAL.pix_key, dictKey: WITHDRAWAL.pix_key }
   const state = { mode: 'test', status: 'pending', amount: WITHDRAWAL.amount }
-  return db().withdrawal.create({
-    data: { accountId, id: newRoutableId(accountId), ...key, ...state, ...row },
-  })
+  const place = { accountId, id: newRoutableId(accountId), ...(await connectionOf(row)) }
+  return db().withdrawal.create({ data: { ...place, ...key, ...state, ...row } })
+}
+
+/** The columns' default is the simulator, which serves test mode only. */
+async function connectionOf({ mode, connectionId }: Fields) {
+  if (mode !== 'live' || connectionId) return {}
+  return { connectionId: await addConnection(new StubBank()) }
 }
 
 /** Makes a merchant with `count` rows, oldest first, with the references `row 0`, `row 1`, …. */

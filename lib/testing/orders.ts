@@ -3,26 +3,22 @@ import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefundSender } from '#lib/rooms/charges/refunds/send.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { OrderSender } from '#lib/services/gateway/order.ts'
 
-/** Expires due charges and awaits the bank. Returns how many were due. */
-export async function expireDueCharges(
-  chooseGateway = gatewayOf,
-  rest?: () => Promise<void>,
-): Promise<number> {
-  const verifier = createVerifier(chooseGateway)
-  const ended = await startExpiry(verifier, rest, chooseGateway)
+/** Expires due charges and awaits the banks. Returns how many were due. */
+export async function expireDueCharges(rest?: () => Promise<void>): Promise<number> {
+  const verifier = createVerifier()
+  const ended = await startExpiry(verifier, rest)
   return ended + (await verifier.idle())
 }
 
 /** Sends what is due, as far as there are places, and awaits it. Returns how many were due. */
-export function sendDueWithdrawals(chooseGateway = gatewayOf): Promise<number> {
-  return runToEnd(createWithdrawalSender(undefined, chooseGateway))
+export function sendDueWithdrawals(): Promise<number> {
+  return runToEnd(createWithdrawalSender())
 }
 
-export function sendDueRefunds(chooseGateway = gatewayOf): Promise<number> {
-  return runToEnd(createRefundSender(chargeColumns, undefined, chooseGateway))
+export function sendDueRefunds(): Promise<number> {
+  return runToEnd(createRefundSender(chargeColumns))
 }
 
 async function runToEnd({ run, idle }: OrderSender): Promise<number> {

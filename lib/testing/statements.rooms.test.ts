@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { withLease } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
@@ -18,9 +18,10 @@ import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
+import { registerAdapter, SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { createPaidCharge } from '#lib/testing/deliveries.ts'
+import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import {
   CHARGE,
   inOwnDatabase,
@@ -41,14 +42,20 @@ const silentBank = Object.assign(new StubBank(), {
 })
 
 let merchant: Account
+let connectionId: string
 let token: string
 let tokenId: string
+beforeAll(async () => {
+  connectionId = await addConnection(bank)
+})
 beforeEach(async () => {
   merchant = await makeMerchant()
+  await assignConnection(connectionId, merchant)
 })
 
 const queryDue = (gateway: StubBank) => withLease('charges', 10, due => queryAndEnd(gateway, due))
 const scope = () => ({ accountId: merchant.id, mode: 'test' }) as const
+const atSimulator = () => ({ ...scope(), connectionId: SIMULATOR_CONNECTION_ID })
 const once = () => makeIdempotentRequest(merchant.id)
 
 function newCharge(request?: NewCharge['once']): NewCharge {
@@ -58,11 +65,13 @@ function newCharge(request?: NewCharge['once']): NewCharge {
   const { name: merchantName, city: merchantCity, expiresIn: expiresInSeconds } = merchant
   const receiver = { merchantName, merchantCity, expiresInSeconds }
   const order = { txid: removeHyphens(id), amount, ...receiver, ...payer }
-  const charge = { ...scope(), account: merchant.id, id, request: CHARGE, ip: null }
+  const charge = { ...atSimulator(), account: merchant.id, id, request: CHARGE, ip: null }
   return { ...charge, order, once: request }
 }
 
 async function makeChargeDue(): Promise<void> {
+  // The claims of a bank would be sent at the same time.
+  registerAdapter('efi', () => null)
   await db().$executeRaw`UPDATE charges SET due_at = NULL`
   const { id } = await openCharge(merchant)
   const past = new Date(Date.now() - 1_000)
@@ -70,17 +79,19 @@ async function makeChargeDue(): Promise<void> {
 }
 
 async function makeWithdrawalDue(): Promise<void> {
-  await createPaidCharge(merchant)
+  replaceBank(connectionId, bank)
+  await fundLive(merchant, 1_000)
   await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
   const key = { pixKeyType: 'email', pixKey: 'a@example.com', dictKey: 'a@example.com' } as const
-  await insertWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
+  await insertWithdrawal(merchant.id, 'live', { amount: 1_000, ...key, connectionId })
 }
 
 const setStatus = (status: string) =>
   db().account.update({ where: { id: merchant.id }, data: { status } })
 
 async function makeRefundDue(): Promise<void> {
-  await createRefund(merchant.id, 'test', await createPaidCharge(merchant), { amount: 100 })
+  replaceBank(connectionId, bank)
+  await createRefund(merchant.id, 'live', await fundLive(merchant, 1_000), { amount: 100 })
 }
 
 async function makeTokenWithId(): Promise<void> {
@@ -104,7 +115,7 @@ const VERBS: Record<string, Calls> = {
   'charges/cancel': {
     'an opening that was not finished': () => {
       const state = { status: 'opening', lease: newId(), attempts: 1 }
-      return cancelOpening(simulator, { ...scope(), id: newId(), ...state })
+      return cancelOpening(simulator, { ...atSimulator(), id: newId(), ...state })
     },
     'an opening that the bank refused, with an Idempotency-Key': () =>
       undoOpening(newCharge(once()), false),
@@ -139,13 +150,13 @@ const VERBS: Record<string, Calls> = {
     'charges since a time': () => summarizeCharges(merchant.id, 'test', new Date(0)),
   },
   'charges/refunds/send': {
-    'a due refund': [makeRefundDue, () => sendDueRefunds(() => bank)],
+    'a due refund': [makeRefundDue, () => sendDueRefunds()],
   },
   'withdrawals/send': {
-    'a due withdrawal': [makeWithdrawalDue, () => sendDueWithdrawals(() => bank)],
+    'a due withdrawal': [makeWithdrawalDue, () => sendDueWithdrawals()],
     'a due withdrawal of a suspended account': [
       () => makeWithdrawalDue().then(() => setStatus('suspended')),
-      () => sendDueWithdrawals(() => bank),
+      () => sendDueWithdrawals(),
     ],
   },
   'tokens/verify': {

@@ -5,6 +5,7 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { findStatementRange } from '#lib/services/ledger/statement.ts'
@@ -77,7 +78,8 @@ async function claimDelivery(): Promise<void> {
 const VERBS: Record<string, Calls> = {
   'gateway/journal': {
     'a call to a bank': () => {
-      const subject = { accountId: merchant.id, id: newId(), mode: 'test' } as const
+      const scope = { accountId: merchant.id, mode: 'test' } as const
+      const subject = { ...scope, id: newId(), connectionId: SIMULATOR_CONNECTION_ID }
       return withJournal(new StubBank(), [subject]).getPayout(removeHyphens(subject.id))
     },
   },

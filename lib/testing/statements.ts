@@ -6,8 +6,8 @@ type Call = () => Promise<unknown>
 export type Calls = Record<string, Call | readonly [prepare: Call, call: Call]>
 type RecordedCalls = [title: string, sent: string[]][]
 
-/** Statements that are not recorded: notifications, and the frame of a transaction. */
-const FRAME = /pg_notify|^(?:BEGIN|COMMIT|ROLLBACK|SET TRANSACTION)\b/
+/** Not recorded: notifications, the frame of a transaction, and the reading of a cached table. */
+const FRAME = /pg_notify|^(?:BEGIN|COMMIT|ROLLBACK|SET TRANSACTION)\b|FROM "public"\."connections"/
 
 /** Returns the statements of each call in order, each once: loops may repeat them at any time. */
 export async function recordCalls(calls: Calls): Promise<RecordedCalls> {

@@ -14,10 +14,9 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { env } from '#lib/base/env.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
+import { isModeOpen, requireMode, requireUser } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
-import { isModeOpen } from '#lib/services/gateway/choose.ts'
 import { hasPermissionNow } from '#lib/services/people/roles.ts'
 import { listWaiting } from '#lib/views/dashboard/approvals.ts'
 import { readFirstSteps } from '#lib/views/dashboard/first-steps.ts'
@@ -48,7 +47,7 @@ export default async function HomePage({ params, searchParams }: HomePageProps) 
   const mode = requireMode((await params).mode)
   const user = await requireUser()
   const account = await chooseAccount(user)
-  if (account && isModeOpen(mode)) {
+  if (account && isModeOpen(mode, account)) {
     return (
       <AccountHome
         {...{ account, mode }}

@@ -26,7 +26,7 @@ export const POST = endpoint({
   proof: 'required',
   body: withdrawalRequest,
   response: WithdrawalCreated,
-  errorCodes: ['insufficient_balance', 'external_id_used'],
+  errorCodes: ['withdrawals_disabled', 'insufficient_balance', 'external_id_used'],
   allowsRememberedCaller: true,
   idempotency: {
     retentionS: 30 * 86_400,
@@ -34,7 +34,8 @@ export const POST = endpoint({
       createdResponse(await readCreatedWithdrawal(account, mode, id)),
   },
   async handle({ account, mode, body, userId: by, responsibleId: requestedBy, once }) {
-    const order = { ...toWithdrawalOrder(mode, body), by, requestedBy }
+    const connectionId = account.payingConnectionId
+    const order = { ...toWithdrawalOrder(mode, body), by, requestedBy, connectionId }
     return createdResponse(await createWithdrawal(account.ref, mode, order, once))
   },
 })

@@ -12,6 +12,7 @@ import { db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { makeDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 
@@ -69,13 +70,14 @@ describe('claiming due rows', () => {
     expect(await claim('charges', 10)).toEqual([])
   })
 
-  test('returns account, mode, status, lease and number of attempts', async () => {
+  test('returns account, mode, connection, status, lease and number of attempts', async () => {
     const [id] = await makeDue(1)
     const lease = expect.stringMatching(/^[0-9a-f-]{36}$/)
     const expected = {
       accountId: merchant.id,
       id,
       mode: 'test',
+      connectionId: SIMULATOR_CONNECTION_ID,
       status: 'pending',
       lease,
       attempts: 1,
@@ -211,13 +213,13 @@ describe('claiming in turn', () => {
   test('takes the oldest row of each account, from the account after the last one on', async () => {
     const [a, b, c] = (await makeDueWithdrawals(3, 3)) as [Made, Made, Made]
     const claimTwo = async (after: string) =>
-      idsOf(await claimInTurn('withdrawals', 'test', 2, after)).sort()
+      idsOf(await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 2, after)).sort()
     expect(await claimTwo(FIRST)).toEqual([a.ids[0], b.ids[0]].sort())
     expect(await claimTwo(a.accountId)).toEqual([b.ids[1], c.ids[0]].sort())
     expect(await claimTwo(b.accountId)).toEqual([c.ids[1], c.ids[2]].sort())
     expect(await claimTwo(c.accountId)).toEqual([])
-    expect(await claimInTurn('withdrawals', 'live', 10, FIRST)).toEqual([])
-    expect(await claimInTurn('withdrawals', 'test', 10, FIRST)).toHaveLength(3)
+    expect(await claimInTurn('withdrawals', newId(), 10, FIRST)).toEqual([])
+    expect(await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 10, FIRST)).toHaveLength(3)
   })
   type Made = { accountId: string; ids: string[] }
 
@@ -226,7 +228,7 @@ describe('claiming in turn', () => {
     const claimed: string[] = []
     const claimAll = async () => {
       for (let empty = 0; empty < 5; ) {
-        const ids = idsOf(await claimInTurn('withdrawals', 'test', 8, FIRST))
+        const ids = idsOf(await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 8, FIRST))
         claimed.push(...ids)
         if (ids.length === 0) empty++
       }
@@ -253,18 +255,9 @@ describe('every queue table can be claimed and released', () => {
         INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, due_at)
         VALUES (${merchant.id}::uuid, ${id}::uuid, ${charge.id}::uuid, 'test', 'pending', 1, now())`
     },
-    deliveries: (id: string) => db().$executeRaw`
-      WITH event AS (
-        INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource)
-        VALUES (${merchant.id}::uuid, ${id}::uuid, 'test', 1, 'transaction.paid', ${id}::uuid, '{}')
-        RETURNING *)
-      INSERT INTO deliveries
-        (account_id, id, mode, event_id, subject_id, sequence, url, status, due_at)
-      SELECT account_id, id, mode, id, subject_id, sequence, 'https://example.com', 'pending', now()
-      FROM event`,
   }
 
-  test.each(['withdrawals', 'refunds', 'deliveries'] as const)('%s', async table => {
+  test.each(['withdrawals', 'refunds'] as const)('%s', async table => {
     const id = newId()
     await insert[table](id)
     const [claimed] = await claim(table, 10)

@@ -5,12 +5,16 @@ import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
-export type JobTable = 'charges' | 'withdrawals' | 'refunds' | 'deliveries'
+/** Tables whose rows belong to a connection to a bank. */
+type BankTable = 'charges' | 'withdrawals' | 'refunds'
+export type JobTable = BankTable | 'deliveries'
 
 export interface Claim {
   accountId: string
   id: string
   mode: Mode
+  /** Connection to the bank that has the row's charge or order. */
+  connectionId: string
   status: string
   /** Fencing token: an update of the row must match it. */
   lease: string
@@ -24,7 +28,7 @@ export function leaseMs(): number {
 
 /** The row is the job: `due_at` moves to the end of the lease, so a crash needs no cleanup. */
 export function claim(
-  table: JobTable,
+  table: BankTable,
   limit: number,
   { durationMs = leaseMs(), condition }: { durationMs?: number; condition?: Prisma.Sql } = {},
 ): Promise<Claim[]> {
@@ -41,23 +45,25 @@ export function claim(
         WHERE due_at <= now() ${condition ? Prisma.sql`AND ${condition}` : Prisma.empty}
         ORDER BY due_at LIMIT ${limit}
         FOR UPDATE SKIP LOCKED)
-      RETURNING account_id AS "accountId", id, mode, status, lease, attempts`,
+      RETURNING account_id AS "accountId", id, mode, connection_id AS "connectionId", status, lease,
+        attempts`,
   )
 }
 
 /**
- * Claims due rows of a mode, the oldest of each account, from the account after `after` on. With few
- * accounts, several of each. Its cost depends on the limit, not on the number of due rows.
+ * Claims due rows of a connection, the oldest of each account, from the account after `after` on. With few
+ * accounts, several of each. Its cost depends on the limit, not on the number of due rows: the limit
+ * of `picked`, never reached, tells the planner how few rows are updated.
  */
 export function claimInTurn(
   table: 'withdrawals' | 'refunds',
-  mode: Mode,
+  connectionId: string,
   limit: number,
   after: string,
 ): Promise<Claim[]> {
   const rows = Prisma.raw(table)
   const lease = randomUUID()
-  const isDue = Prisma.sql`r.mode = ${mode} AND r.due_at <= now()`
+  const isDue = Prisma.sql`r.connection_id = ${connectionId}::uuid AND r.due_at <= now()`
   const nextAccount = (previous: Prisma.Sql) => Prisma.sql`(
     SELECT r.account_id FROM ${rows} r WHERE ${isDue} AND r.account_id > ${previous}
     ORDER BY r.account_id LIMIT 1)`
@@ -74,11 +80,13 @@ export function claimInTurn(
           ORDER BY r.due_at, r.id
           LIMIT ${limit}::int / (SELECT GREATEST(count(account_id), 1) FROM turns)
           FOR UPDATE SKIP LOCKED) d
+        LIMIT ${limit}::int
       )
       UPDATE ${rows} r SET due_at = ${nowPlusMs(leaseMs())}, lease = ${lease}::uuid,
         attempts = attempts + 1
       FROM picked p WHERE r.account_id = p.account_id AND r.id = p.id
-      RETURNING r.account_id AS "accountId", r.id, r.mode, r.status, r.lease, r.attempts`,
+      RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId",
+        r.status, r.lease, r.attempts`,
   )
 }
 
@@ -112,7 +120,7 @@ const heldLeases = new Map<string, JobTable>()
 
 /** Claims due rows and renews their lease until `work` ends. Returns the number of rows claimed. */
 export async function withLease(
-  table: JobTable,
+  table: BankTable,
   limit: number,
   work: (due: Claim[]) => Promise<unknown>,
   condition?: Prisma.Sql,

@@ -17,6 +17,7 @@ const RELEASED = [
   'troco_claim_deliveries_v2 1 1a2c72080032',
   'troco_fold 1 0c29b28cd23c',
   'troco_guard_state 1 34a05a2df9e2',
+  'troco_guard_state 2 8dc2d689771e',
   'troco_host_of 1 50b033198592',
   'troco_prune_events 1 3fff5ed4440e',
   'troco_queue_audit_record 1 7288424066d1',

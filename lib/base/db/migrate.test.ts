@@ -115,7 +115,7 @@ describe('migrating', () => {
     beforeEach(async () => {
       writeMigration('1_first', 'CREATE TABLE steps (step int)')
       await run()
-      writeMigration('2_index', `-- For reads by step.\n${BUILD};\n`)
+      writeMigration('2_index', `-- For reads by step.\n${BUILD.replace(' ON', '\n  ON')};\n`)
     })
 
     test('does not keep writers out', async () => {

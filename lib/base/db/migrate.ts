@@ -21,7 +21,7 @@ const MIGRATOR_REST_MS = 100
 /** lock_not_available and deadlock_detected. */
 const LOCK_CONFLICT = /^(55P03|40P01)$/
 /** A migration of this one statement, which runs in no transaction and keeps no writer out. */
-const INDEX_BUILD = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+) ON [^;]+;?$/
+const INDEX_BUILD = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+)\s+ON [^;]+;?$/
 
 interface Migration {
   name: string

@@ -13,7 +13,7 @@ import { readSession } from '#lib/edge/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { isModeOpen } from '#lib/services/gateway/choose.ts'
+import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { memberLock } from '#lib/services/people/membership.ts'
 import {
   type AnyPermission,
@@ -31,6 +31,10 @@ export interface CallingAccount {
   city: string
   expiresIn: number
   isActive: boolean
+  /** Connection of new charges; null: live mode is closed. */
+  receivingConnectionId: string | null
+  /** Connection of new withdrawals; null: the account pays nothing out in live mode. */
+  payingConnectionId: string | null
   role: SessionAccount['role'] | null
 }
 
@@ -115,7 +119,11 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   const permissions = listPermissions(role)
   const lockMember = memberLock({ accountId, userId: user.id }, role)
   const ref = isWriteMethod(incoming.method) ? { id: accountId, lockMember } : accountId
-  const account = { id: accountId, ref, name, city, expiresIn, isActive, role }
+  const account = {
+    ...{ id: accountId, ref, name, city, expiresIn, isActive, role },
+    receivingConnectionId: connectionIn(mode, sessionAccount.receivingConnectionId),
+    payingConnectionId: connectionIn(mode, sessionAccount.payingConnectionId),
+  }
   const responsibleId = user.id
   return { kind: 'session', mode, permissions, account, user, responsibleId, key: null }
 }
@@ -154,9 +162,10 @@ export function authorize(
     throw accountNotActive()
   if (isWrite && caller.kind === 'session') requireSameOrigin(incoming)
   if (caller.kind === 'token' && permissions.every(isForPagesOnly)) throw sessionRequired()
-  if (!isModeOpen(caller.mode) && permissions.some(needsOpenMode)) {
-    throw refuse('live_mode_disabled')
-  }
+  const { receivingConnectionId, payingConnectionId } = caller.account
+  if (!receivingConnectionId && permissions.some(needsOpenMode)) throw refuse('live_mode_disabled')
+  if (!payingConnectionId && permissions.includes('withdrawals:write'))
+    throw refuse('withdrawals_disabled')
   if (!permissions.some(permission => caller.permissions.includes(permission))) {
     const permission = permissions.join(' or ')
     throw refuse('permission_denied', { permission })

@@ -70,7 +70,7 @@ export function startWorker(): Worker {
   const { signal } = stopping
   const serializers = { transaction: serializeChargeEvent, withdrawal: serializeWithdrawalEvent }
   const deliverer = createDeliverer(serializers, () => wakeLocal('deliveries'))
-  const verifier = createVerifier(undefined, () => wakeLocal('charges'))
+  const verifier = createVerifier(() => wakeLocal('charges'))
   const withdrawals = createWithdrawalSender(() => wakeLocal('withdrawals'))
   const refunds = createRefundSender(chargeColumns, () => wakeLocal('refunds'))
   // 0 makes a job sleep until the next wake-up or poll: one run claims everything that may start.

@@ -5,7 +5,7 @@ import { MODES, type Mode } from '#lib/base/mode.ts'
 import { currentUser } from '#lib/edge/session/current.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
-import { isModeOpen } from '#lib/services/gateway/choose.ts'
+import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 
@@ -44,8 +44,13 @@ export async function requireMember(params: Promise<{ mode: string }>): Promise<
   const mode = requireMode((await params).mode)
   const user = await requireUser()
   const account = await chooseAccount(user)
-  if (!account || !isModeOpen(mode)) redirect(`/${mode}/home`)
+  if (!account || !isModeOpen(mode, account)) redirect(`/${mode}/home`)
   return { user, account, mode }
+}
+
+/** Test mode always is; live mode if the account receives through a connection to a bank. */
+export function isModeOpen(mode: Mode, account: SessionAccount): boolean {
+  return connectionIn(mode, account.receivingConnectionId) !== null
 }
 
 /** Guards a page for an action: members without the permission get a 404. */

@@ -1,6 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
+import { payingConnectionSql, receivingConnectionSql } from '#lib/services/gateway/assigned.ts'
 import { hasSecondFactor } from '#lib/services/people/factors.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { activeSessionCondition } from '#lib/services/people/sessions.ts'
@@ -43,7 +44,9 @@ export async function readSession(secret: string, recordsUse = true): Promise<Se
 async function readAccountsOf(roles: MemberRole[]): Promise<SessionAccount[]> {
   if (roles.length === 0) return []
   const columns = Prisma.sql`a.id, a.name, a.city, a.expires_in AS "expiresIn",
-    a.time_zone AS "timeZone", a.status, a.status_reason AS "statusReason"`
+    a.time_zone AS "timeZone", a.status, a.status_reason AS "statusReason",
+    ${Prisma.raw(receivingConnectionSql)} AS "receivingConnectionId",
+    ${Prisma.raw(payingConnectionSql)} AS "payingConnectionId"`
   const rows = await queryRows<Omit<SessionAccount, 'role'>>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM accounts a
     WHERE a.id = ANY(${roles.map(({ id }) => id)}::uuid[])`)

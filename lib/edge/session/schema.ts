@@ -8,6 +8,9 @@ export interface SessionAccount {
   timeZone: string
   status: AccountStatus
   statusReason: string | null
+  /** Connections in live mode; null: it is closed, or pays nothing out. */
+  receivingConnectionId: string | null
+  payingConnectionId: string | null
   role: Role
 }
 

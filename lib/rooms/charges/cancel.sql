@@ -14,12 +14,12 @@ UPDATE charges
 SET external_id = $1, lease = NULL, due_at = now() + $2 * interval '1 second'
 WHERE account_id = $3::uuid AND id = $4::uuid AND status = 'opening';
 
-INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
-    client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata, utms, items,
-    webhook_masked, expires_at, due_at)
-VALUES ($1::uuid, $2::uuid, $3, $4, $5::bigint, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    $16::json, $17::json, $18::json, $19, now() + make_interval(secs => $20::float8),
-    now() + make_interval(secs => $21::float8));
+INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid,
+    br_code, client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
+    metadata, utms, items, webhook_masked, expires_at, due_at)
+VALUES ($1::uuid, $2::uuid, $3, $4::uuid, $5, $6::bigint, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    $16, $17::json, $18::json, $19::json, $20, now() + make_interval(secs => $21::float8),
+    now() + make_interval(secs => $22::float8));
 
 UPDATE idempotency_keys
 SET locked_until = now()

@@ -8,7 +8,7 @@ import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import { insertCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
 import type { ChargeRequest, CreatedCharge } from '#lib/rooms/charges/schema.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import { connectionIn, gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 
 interface Merchant {
@@ -19,6 +19,8 @@ interface Merchant {
   expiresIn: number
   /** Whether the creator may not read documents, so that `webhook_url` receives them masked. */
   webhookMasked?: boolean
+  /** Connection by which the account receives in live mode. */
+  receivingConnectionId?: string | null
 }
 
 /**
@@ -32,7 +34,9 @@ export async function createCharge(
   callerIp: string | null,
   once?: IdempotentRequest,
 ): Promise<CreatedCharge> {
-  const gateway = gatewayOf(mode)
+  const connectionId = connectionIn(mode, merchant.receivingConnectionId)
+  if (!connectionId) throw refuse('live_mode_disabled')
+  const gateway = await gatewayOfConnection(connectionId)
   const id = once?.id ?? newRoutableId(merchant.id)
   const order = {
     txid: removeHyphens(id),
@@ -50,6 +54,7 @@ export async function createCharge(
     account,
     id,
     mode,
+    connectionId,
     request,
     webhookMasked: merchant.webhookMasked ?? false,
     ip: request.ip ?? callerIp,
@@ -60,7 +65,7 @@ export async function createCharge(
   const opened = await withJournal(gateway, [charge]).createCharge(order)
   if (opened.outcome !== 'ok') throw refuse('service_unavailable')
   const { brCode, newsInMs } = opened.value
-  await insertCharge(charge, opened.value)
+  await insertCharge(charge, opened.value, gateway.queryAgesMs)
   if (newsInMs !== undefined) wake('charges')
   const metadata = request.metadata ?? null
   return { id, br_code: brCode, amount: request.amount, status: 'pending', metadata }

@@ -1,6 +1,7 @@
 -- due charges at the simulator
 SELECT account_id AS "accountId", id AS "chargeId", true AS "ifTimeUp"
-FROM (SELECT account_id, id FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT 1000) due
+FROM (SELECT account_id, id FROM charges WHERE connection_id = $1::uuid
+    AND due_at <= now() ORDER BY due_at LIMIT 1000) due
 ORDER BY account_id, id;
 
 WITH closings AS (
@@ -13,22 +14,20 @@ WITH closings AS (
   JOIN closings p USING (account_id, id)
   WHERE c.status = 'pending' AND (p.lease IS NULL OR c.lease = p.lease)
       AND (NOT p.if_time_up OR c.expires_at <= now()) AND c.due_at <= now()
-      AND ((c.mode = $6 AND NOT EXISTS (SELECT
-      FROM simulator_orders WHERE id = replace(c.id::text, '-', '') AND kind = 'charge'
-      AND settles_at <= now())))
+      AND (NOT EXISTS (SELECT FROM simulator_orders WHERE id = replace(c.id::text, '-', '')
+      AND kind = 'charge' AND settles_at <= now()))
   ORDER BY c.account_id, c.id
   FOR UPDATE OF c SKIP LOCKED
 ), closed AS (
   UPDATE charges c
-  SET status = $7, updated_at = now(), due_at = NULL, lease = NULL
+  SET status = $6, updated_at = now(), due_at = NULL, lease = NULL
   FROM locked k
   JOIN closings p USING (account_id, id)
   WHERE c.account_id = k.account_id AND c.id = k.id AND c.status = 'pending'
       AND (p.lease IS NULL OR c.lease = p.lease)
       AND (NOT p.if_time_up OR c.expires_at <= now()) AND c.due_at <= now()
-      AND ((c.mode = $8 AND NOT EXISTS (SELECT
-      FROM simulator_orders WHERE id = replace(c.id::text, '-', '') AND kind = 'charge'
-      AND settles_at <= now())))
+      AND (NOT EXISTS (SELECT FROM simulator_orders WHERE id = replace(c.id::text, '-', '')
+      AND kind = 'charge' AND settles_at <= now()))
   RETURNING c.*, p.event_id
 ), source AS (
   SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.id AS subject_id,
@@ -66,7 +65,7 @@ WITH closings AS (
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $9, subject_id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $7, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -81,7 +80,7 @@ WITH closings AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $10 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $8 = ANY (p.event_types)
 )
 SELECT json_build_object('id', c.id)::text AS json
 FROM closed c;

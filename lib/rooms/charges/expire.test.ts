@@ -1,17 +1,26 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
-import { claim } from '#lib/base/db/claim.ts'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { claim, withLease } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { closeCharges, closeUnreported } from '#lib/rooms/charges/close.ts'
 import { expireDueCharges as startExpiry } from '#lib/rooms/charges/expire.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import { queryAndEnd } from '#lib/rooms/charges/verify.ts'
+import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { decideCharge, simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
+import {
+  addConnection,
+  assignConnection,
+  connectBank,
+  openLiveCharge,
+  replaceBank,
+} from '#lib/testing/connection.ts'
 import {
   expectBalancedLedger,
   inOwnDatabase,
@@ -23,6 +32,11 @@ import { expireDueCharges } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
 
+let connectionId: string
+beforeAll(async () => {
+  connectionId = await addConnection(new StubBank())
+})
+
 afterEach(async () => {
   vi.useRealTimers()
   vi.restoreAllMocks()
@@ -30,8 +44,12 @@ afterEach(async () => {
   await db().$executeRaw`UPDATE charges SET due_at = NULL`
 })
 
-async function openDueCharge(merchant: Account, amount = 1_000): Promise<string> {
-  const { id } = await openCharge(merchant, amount)
+async function openDueCharge(
+  merchant: Account,
+  amount = 1_000,
+  open = openCharge,
+): Promise<string> {
+  const { id } = await open(merchant, amount)
   await db().$executeRaw`
     UPDATE charges SET expires_at = now() - interval '1 second', due_at = now() - interval '1 second'
     WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
@@ -50,7 +68,8 @@ async function expireAllDue(): Promise<number> {
 }
 
 async function statusOf(merchant: Account, id: string): Promise<string | undefined> {
-  return (await findCharge(merchant.id, 'test', id))?.status
+  const { mode } = await db().charge.findFirstOrThrow({ where: { id } })
+  return (await findCharge(merchant.id, mode as Mode, id))?.status
 }
 
 test('an overdue charge expires with one event', async () => {
@@ -115,21 +134,6 @@ test.each([3_600_000, -3_600_000, 365 * 86_400_000])(
     await expectBalancedLedger(merchant.id)
   },
 )
-
-test('if the bank does not respond the charge stays pending and is due again within 15 s', async () => {
-  const merchant = await makeMerchant()
-  const silent = { outcome: 'unknown', reason: 'no answer' } as const
-  const id = await openDueCharge(merchant)
-  const bank = { ...simulator, local: undefined, getCharges: async () => silent }
-  await expireDueCharges(() => bank)
-  const [row] = await db().$queryRaw<{ status: string; lease: string | null; seconds: number }[]>`
-    SELECT status, lease, extract(epoch FROM due_at - now())::float8 AS seconds FROM charges
-    WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
-  expect(row).toMatchObject({ status: 'pending', lease: null })
-  expect(row?.seconds).toBeGreaterThan(0)
-  expect(row?.seconds).toBeLessThanOrEqual(15)
-  await expectBalancedLedger(merchant.id)
-})
 
 test('a charge paid in time is no longer due', async () => {
   const merchant = await makeMerchant()
@@ -201,7 +205,7 @@ test('batches over many accounts record one event per charge, numbered without g
     if (restCount === 0) otherSweeps = [expireDueCharges(), expireDueCharges()]
     restCount++
   }
-  const first = await expireDueCharges(gatewayOf, rest)
+  const first = await expireDueCharges(rest)
   const counts = [first, ...(await Promise.all(otherSweeps)), await expireAllDue()]
   expect(counts.reduce((sum, count) => sum + count)).toBe(60)
   expect(restCount).toBe(2)
@@ -260,11 +264,38 @@ const makeDueAgain = (id: string) => db().$executeRaw`
 
 const PAID = { state: 'paid', amount: 1_000, paidAt: new Date('2026-11-21T00:00:00Z') } as const
 const paidState = (id: string) => ({ ...PAID, endToEndId: `E${removeHyphens(id).slice(1)}` })
-const expireWith = (bank: StubBank) => expireDueCharges(() => bank)
+const expireWith = (bank: Gateway) => {
+  replaceBank(connectionId, bank)
+  return expireDueCharges()
+}
+
+/** Opens a merchant with the bank of this file. */
+async function openBankMerchant(): Promise<Account> {
+  const merchant = await makeMerchant()
+  await assignConnection(connectionId, merchant)
+  return merchant
+}
+
+const openDueAtBank = (merchant: Account) => openDueCharge(merchant, 1_000, openLiveCharge)
+
+test('if the bank does not respond the charge stays pending and is due again within 15 s', async () => {
+  const merchant = await openBankMerchant()
+  const silent = { outcome: 'unknown', reason: 'no answer' } as const
+  const id = await openDueAtBank(merchant)
+  const bank = { ...simulator, local: undefined, getCharges: async () => silent }
+  await expireWith(bank)
+  const [row] = await db().$queryRaw<{ status: string; lease: string | null; seconds: number }[]>`
+    SELECT status, lease, extract(epoch FROM due_at - now())::float8 AS seconds FROM charges
+    WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
+  expect(row).toMatchObject({ status: 'pending', lease: null })
+  expect(row?.seconds).toBeGreaterThan(0)
+  expect(row?.seconds).toBeLessThanOrEqual(15)
+  await expectBalancedLedger(merchant.id)
+})
 
 describe('a bank that must be queried before a charge expires', () => {
   async function openQueriedCharge(merchant: Account): Promise<string> {
-    const { id } = await openCharge(merchant)
+    const { id } = await openLiveCharge(merchant)
     await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
     return id
   }
@@ -276,7 +307,7 @@ describe('a bank that must be queried before a charge expires', () => {
     [{ state: 'expired' }, 'expired'],
     [{ state: 'cancelled' }, 'expired'],
   ] as const)('reports %j: the charge is %s', async (reported, status) => {
-    const merchant = await makeMerchant()
+    const merchant = await openBankMerchant()
     const id = await openQueriedCharge(merchant)
     const bank = new StubBank()
     if (reported) bank.charges.set(removeHyphens(id), reported)
@@ -288,15 +319,15 @@ describe('a bank that must be queried before a charge expires', () => {
   })
 
   test("reports paid: the charge is credited with the bank's end-to-end id and time", async () => {
-    const merchant = await makeMerchant()
+    const merchant = await openBankMerchant()
     const id = await openQueriedCharge(merchant)
     const bank = new StubBank()
     bank.charges.set(removeHyphens(id), paidState(id))
     await expireWith(bank)
-    const row = await findCharge(merchant.id, 'test', id)
+    const row = await findCharge(merchant.id, 'live', id)
     expect(row).toMatchObject({ status: 'paid', end_to_end_id: paidState(id).endToEndId })
     expect(row?.paid_at).toBe('2026-11-21T00:00:00.000000Z')
-    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 1_500, outbound: 0 })
+    expect(await readBalances(merchant.id, 'live')).toEqual({ available: 1_500, outbound: 0 })
     await expectBalancedLedger(merchant.id)
   })
 
@@ -309,7 +340,7 @@ describe('a bank that must be queried before a charge expires', () => {
     [86_000, 86_400],
     [86_399 * 2, 86_400 * 2],
   ])('is queried at %i s of age, and next at %i s', async (ageS, thenS) => {
-    const merchant = await makeMerchant()
+    const merchant = await openBankMerchant()
     const id = await openQueriedCharge(merchant)
     await db().$executeRaw`
       UPDATE charges SET created_at = now() - make_interval(secs => ${ageS}::int),
@@ -327,7 +358,7 @@ describe('a bank that must be queried before a charge expires', () => {
     ['with intermediate queries', [15_000, 3_600_000]],
     ['without intermediate queries', undefined],
   ])('is queried at the latest at the expiry (%s)', async (_, queryAgesMs) => {
-    const merchant = await makeMerchant()
+    const merchant = await openBankMerchant()
     const id = await openQueriedCharge(merchant)
     await db().$executeRaw`
       UPDATE charges SET created_at = now() - interval '20 seconds',
@@ -340,9 +371,9 @@ describe('a bank that must be queried before a charge expires', () => {
   })
 
   test('is queried for all due charges in one call', async () => {
-    const merchant = await makeMerchant()
+    const merchant = await openBankMerchant()
     const ids: string[] = []
-    for (let count = 0; count < 5; count++) ids.push(await openDueCharge(merchant))
+    for (let count = 0; count < 5; count++) ids.push(await openDueAtBank(merchant))
     const bank = new StubBank()
     const calls: string[][] = []
     const getCharges = bank.getCharges.bind(bank)
@@ -352,13 +383,14 @@ describe('a bank that must be queried before a charge expires', () => {
     }
     expect(await expireWith(bank)).toBe(5)
     expect(calls.map(call => call.toSorted())).toEqual([ids.map(removeHyphens).toSorted()])
-    expect(await db().gatewayCall.count({ where: { accountId: merchant.id } })).toBe(5)
+    const where = { accountId: merchant.id, operation: 'getCharges' }
+    expect(await db().gatewayCall.count({ where })).toBe(5)
   })
 })
 
 test('a failed call to the bank keeps the charge pending, due again within 15 s', async () => {
-  const merchant = await makeMerchant()
-  const id = await openDueCharge(merchant)
+  const merchant = await openBankMerchant()
+  const id = await openDueAtBank(merchant)
   const bank = new StubBank()
   bank.stall('before', () => Promise.reject(new Error('the line broke')))
   await expireWith(bank)
@@ -377,9 +409,11 @@ test('a failed call to the bank keeps the charge pending, due again within 15 s'
 
 describe('an expired charge at a bank', () => {
   async function expireAtBank(merchant: Account, bank: StubBank): Promise<string> {
-    const id = await openDueCharge(merchant)
+    const id = await openDueAtBank(merchant)
     bank.charges.set(removeHyphens(id), { state: 'open' })
-    await expireWith(bank)
+    replaceBank(connectionId, bank)
+    // Without the verifier, which could remove it in the same run.
+    await withLease('charges', 10, due => queryAndEnd(bank, due))
     expect(await statusOf(merchant, id)).toBe('expired')
     return id
   }
@@ -391,7 +425,7 @@ describe('an expired charge at a bank', () => {
   }
 
   test('is removed there, and then not asked about again', async () => {
-    const merchant = await makeMerchant()
+    const merchant = await openBankMerchant()
     const bank = new StubBank()
     const id = await expireAtBank(merchant, bank)
     expect(await expireWith(bank)).toBe(1)
@@ -404,7 +438,7 @@ describe('an expired charge at a bank', () => {
   test.each(['lost', 'turned down'] as const)(
     'whose removal is not confirmed (%s) is credited when it is paid late',
     async behavior => {
-      const merchant = await makeMerchant()
+      const merchant = await openBankMerchant()
       const bank = new StubBank()
       const id = await expireAtBank(merchant, bank)
       bank.cancelBehaviors.push(behavior)
@@ -413,11 +447,11 @@ describe('an expired charge at a bank', () => {
       bank.charges.set(removeHyphens(id), { ...paidState(id), amount: 1_000 })
       await makeDueAgain(id)
       await expireWith(bank)
-      expect(await findCharge(merchant.id, 'test', id)).toMatchObject({
+      expect(await findCharge(merchant.id, 'live', id)).toMatchObject({
         status: 'paid',
         end_to_end_id: paidState(id).endToEndId,
       })
-      expect(await readBalances(merchant.id, 'test')).toEqual({ available: 1_000, outbound: 0 })
+      expect(await readBalances(merchant.id, 'live')).toEqual({ available: 1_000, outbound: 0 })
       await makeDueAgain(id)
       await expireWith(bank)
       await expectBalancedLedger(merchant.id)
@@ -433,7 +467,7 @@ describe('an expired charge at a bank', () => {
     [6.5 * 86_400, 7 * 86_400],
     [7 * 86_400 + 1, null],
   ])('%i s after it was closed is asked about again at %j s', async (ageS, thenS) => {
-    const merchant = await makeMerchant()
+    const merchant = await openBankMerchant()
     const bank = new StubBank()
     const id = await expireAtBank(merchant, bank)
     await db().$executeRaw`
@@ -445,29 +479,32 @@ describe('an expired charge at a bank', () => {
   })
 })
 
-test('a bank that hangs delays neither the other mode nor questions about payments', async () => {
-  const merchant = await makeMerchant()
+test('a bank that hangs delays neither other connections nor questions about payments', async () => {
+  const merchant = await openBankMerchant()
   const hanging = new StubBank()
   hanging.cancelCharge = () => new Promise(() => {})
-  const verifier = createVerifier(() => hanging)
-  const expired = await openDueCharge(merchant)
+  replaceBank(connectionId, hanging)
+  const verifier = createVerifier()
+  const expired = await openDueAtBank(merchant)
   hanging.charges.set(removeHyphens(expired), { state: 'open' })
   const runUntil = (id: string, status: string) =>
     expect
       .poll(async () => {
-        await startExpiry(verifier, undefined, () => hanging)
+        await startExpiry(verifier)
         return statusOf(merchant, id)
       })
       .toBe(status)
   await runUntil(expired, 'expired')
   // Its removal hangs from here on.
-  const { id } = await openCharge(merchant)
+  const { id } = await openLiveCharge(merchant)
   await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
   hanging.charges.set(removeHyphens(id), paidState(id))
   await runUntil(id, 'paid')
-  const other = await openDueCharge(merchant)
-  expect(await expireDueCharges()).toBeGreaterThan(0)
-  expect(await statusOf(merchant, other)).toBe('expired')
+  const atSimulator = await openDueCharge(merchant)
+  await connectBank(new StubBank(), merchant)
+  const atOtherBank = await openDueAtBank(merchant)
+  await runUntil(atSimulator, 'expired')
+  await runUntil(atOtherBank, 'expired')
 })
 
 describe('a worker that lost its lease', () => {
@@ -478,8 +515,8 @@ describe('a worker that lost its lease', () => {
   ] as const)(
     'writes nothing when the bank reports %s; the new holder does',
     async (_, reported) => {
-      const merchant = await makeMerchant()
-      const id = await openDueCharge(merchant)
+      const merchant = await openBankMerchant()
+      const id = await openDueAtBank(merchant)
       const bank = new StubBank()
       if (reported) bank.charges.set(removeHyphens(id), reported)
       bank.stall('after', async () => {
@@ -489,7 +526,7 @@ describe('a worker that lost its lease', () => {
       await expireWith(bank)
       expect(await statusOf(merchant, id)).toBe('pending')
       expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(0)
-      expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
+      expect(await readBalances(merchant.id, 'live')).toEqual({ available: 0, outbound: 0 })
       await makeDueAgain(id)
       await expireWith(bank)
       expect(await statusOf(merchant, id)).toBe(reported?.state ?? 'expired')
@@ -499,17 +536,15 @@ describe('a worker that lost its lease', () => {
   )
 
   test('does not close a charge that the new holder has left pending', async () => {
-    const merchant = await makeMerchant()
-    const id = await openDueCharge(merchant)
+    const merchant = await openBankMerchant()
+    const id = await openDueAtBank(merchant)
     const bank = new StubBank()
     bank.charges.set(removeHyphens(id), { state: 'failed' })
     bank.stall('after', async () => {
       await makeDueAgain(id)
-      await expireDueCharges(() => {
-        const otherBank = new StubBank()
-        otherBank.stall('before', async () => ({ outcome: 'unknown', reason: 'no answer' }))
-        return otherBank
-      })
+      const otherBank = new StubBank()
+      otherBank.stall('before', async () => ({ outcome: 'unknown', reason: 'no answer' }))
+      await expireWith(otherBank)
     })
     await expireWith(bank)
     expect(await statusOf(merchant, id)).toBe('pending')

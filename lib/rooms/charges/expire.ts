@@ -2,10 +2,9 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
-import { MODES } from '#lib/base/mode.ts'
 import { type Closing, closeUnreported } from '#lib/rooms/charges/close.ts'
 import type { Verifier } from '#lib/rooms/charges/verifier.ts'
-import { gatewayOf, isModeOpen } from '#lib/services/gateway/choose.ts'
+import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 
 /** Maximum due charges per read: each read also scans index entries of charges that have ended. */
 const DUE_READ_MAX = 1_000
@@ -17,27 +16,26 @@ const BATCH_MAX = 20
  * payment without a notification is credited. Returns the number expired in bulk, with `rest` between
  * statements; a bank is not awaited.
  */
-export async function expireDueCharges(
-  verifier: Verifier,
-  rest = async () => {},
-  chooseGateway = gatewayOf,
-): Promise<number> {
-  const { due, ended } = await expireUnreported(chooseGateway, rest)
-  if (due !== ended) verifier.run()
-  return ended
+export async function expireDueCharges(verifier: Verifier, rest = async () => {}): Promise<number> {
+  const served = await listServed()
+  verifier.run(served.filter(({ gateway }) => !gateway.local))
+  let total = 0
+  for (const connection of served.filter(({ gateway }) => gateway.local)) {
+    const { due, ended } = await expireUnreported(connection, rest)
+    if (due !== ended) verifier.run([connection])
+    total += ended
+  }
+  return total
 }
 
 /** For gateways in this database: the statement itself checks that nothing was reported. */
-async function expireUnreported(chooseGateway: typeof gatewayOf, rest: () => Promise<void>) {
-  const conditions = MODES.filter(isModeOpen).flatMap(mode => {
-    const { local } = chooseGateway(mode)
-    return local
-      ? Prisma.sql`(c.mode = ${mode} AND ${local.noStateReportedSql(Prisma.sql`c.id`)})`
-      : []
-  })
-  if (conditions.length === 0) return { due: Number.POSITIVE_INFINITY, ended: 0 }
-  const unreported = Prisma.join(conditions, ' OR ')
-  const due = await findDue()
+async function expireUnreported(
+  { id, gateway: { local } }: ServedConnection,
+  rest: () => Promise<void>,
+) {
+  if (!local) return { due: 0, ended: 0 }
+  const unreported = local.noStateReportedSql(Prisma.sql`c.id`)
+  const due = await findDue(id)
   let ended = 0
   try {
     for (let from = 0; from < due.length; from += BATCH_MAX) {
@@ -53,10 +51,11 @@ async function expireUnreported(chooseGateway: typeof gatewayOf, rest: () => Pro
 }
 
 /** Sorts by account, so that one statement advances few event sequences. */
-function findDue(): Promise<Closing[]> {
+function findDue(connectionId: string): Promise<Closing[]> {
   return db().$queryRaw`
     SELECT account_id AS "accountId", id AS "chargeId", true AS "ifTimeUp" FROM (
-      SELECT account_id, id FROM charges WHERE due_at <= now() ORDER BY due_at
+      SELECT account_id, id FROM charges
+      WHERE connection_id = ${connectionId}::uuid AND due_at <= now() ORDER BY due_at
       LIMIT ${Prisma.raw(`${DUE_READ_MAX}`)}) due
     ORDER BY account_id, id`
 }

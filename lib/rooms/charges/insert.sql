@@ -1,10 +1,10 @@
 -- a charge
-INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
-    client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata, utms, items,
-    webhook_masked, expires_at, due_at)
-VALUES ($1::uuid, $2::uuid, $3, $4, $5::bigint, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    $16::json, $17::json, $18::json, $19, now() + make_interval(secs => $20::float8),
-    now() + make_interval(secs => $21::float8));
+INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid,
+    br_code, client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
+    metadata, utms, items, webhook_masked, expires_at, due_at)
+VALUES ($1::uuid, $2::uuid, $3, $4::uuid, $5, $6::bigint, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    $16, $17::json, $18::json, $19::json, $20, now() + make_interval(secs => $21::float8),
+    now() + make_interval(secs => $22::float8));
 
 -- a charge, with an Idempotency-Key
 WITH kept AS (
@@ -12,26 +12,32 @@ WITH kept AS (
       locked_until, expires_at)
   VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => $7::float8))
 ), made AS (
-  INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
-      client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata,
-      utms, items, webhook_masked, expires_at, due_at)
-  VALUES ($8::uuid, $9::uuid, $10, $11, $12::bigint, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-      $22, $23::json, $24::json, $25::json, $26, now() + make_interval(secs => $27::float8),
-      now() + make_interval(secs => $28::float8))
+  INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid,
+      br_code, client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
+      metadata, utms, items, webhook_masked, expires_at, due_at)
+  VALUES ($8::uuid, $9::uuid, $10, $11::uuid, $12, $13::bigint, $14, $15, $16, $17, $18, $19, $20,
+      $21, $22, $23, $24::json, $25::json, $26::json, $27,
+      now() + make_interval(secs => $28::float8), now() + make_interval(secs => $29::float8))
 )
 SELECT 'null' AS json;
 
 -- a charge, for a remembered token
-INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
-    client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata, utms, items,
-    webhook_masked, expires_at, due_at)
+INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid,
+    br_code, client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
+    metadata, utms, items, webhook_masked, expires_at, due_at)
 VALUES ((SELECT COALESCE((SELECT t.account_id
     FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE t.hash = $1
     AND (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
     AND a.id IS NOT DISTINCT FROM $2::uuid AND t.mode IS NOT DISTINCT FROM $3::text
     AND t.permissions IS NOT DISTINCT FROM $4::text[] AND a.name IS NOT DISTINCT FROM $5::text
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
-    AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid),
-    troco_refuse_caller())), $10::uuid, $11, $12, $13::bigint, $14, $15, $16, $17, $18, $19, $20,
-    $21, $22, $23, $24::json, $25::json, $26::json, $27,
-    now() + make_interval(secs => $28::float8), now() + make_interval(secs => $29::float8));
+    AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid
+    AND CASE WHEN t.mode = 'live' THEN (SELECT n.id
+    FROM connections n WHERE n.id = a.receiving_connection_id AND n.check_code = 'ok')
+    END IS NOT DISTINCT FROM $10::uuid AND CASE
+    WHEN t.mode = 'live' THEN (SELECT n.id
+    FROM connections n WHERE n.id = a.paying_connection_id AND n.check_code = 'ok'
+    AND n.paying_key IS NOT NULL) END IS NOT DISTINCT FROM $11::uuid), troco_refuse_caller())),
+    $12::uuid, $13, $14::uuid, $15, $16::bigint, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
+    $27::json, $28::json, $29::json, $30, now() + make_interval(secs => $31::float8),
+    now() + make_interval(secs => $32::float8));

@@ -7,7 +7,6 @@ import { invalidInput, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents, formatReais } from '#lib/base/money.ts'
 import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { ChargeOrder, OpenedCharge } from '#lib/services/gateway/gateway.ts'
 import { hostOf } from '#lib/services/webhooks/target.ts'
 
@@ -23,6 +22,7 @@ export interface NewCharge {
   account: AccountRef
   id: string
   mode: Mode
+  connectionId: string
   request: ChargeRequest
   webhookMasked?: boolean
   ip: string | null
@@ -31,16 +31,20 @@ export interface NewCharge {
 }
 
 /** Inserts a charge and its idempotency key. Not yet opened, it has the status `opening`: hidden. */
-export async function insertCharge(charge: NewCharge, opened: OpenedCharge | null): Promise<void> {
+export async function insertCharge(
+  charge: NewCharge,
+  opened: OpenedCharge | null,
+  queryAgesMs?: readonly number[],
+): Promise<void> {
   const { request, order, once } = charge
   if (charge.mode === 'live') await refuseOverLimit(charge.accountId, request.amount)
   const lifetimeS = order.expiresInSeconds
-  const dueInS = opened ? firstDueS(opened, charge.mode, lifetimeS) : OPENING_TIMEOUT_S
+  const dueInS = opened ? firstDueS(opened, queryAgesMs, lifetimeS) : OPENING_TIMEOUT_S
   const insert = Prisma.sql`
-    INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
+    INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid, br_code,
       client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
       metadata, utms, items, webhook_masked, expires_at, due_at)
-    VALUES (${accountSql(charge.account)}, ${charge.id}::uuid, ${charge.mode},
+    VALUES (${accountSql(charge.account)}, ${charge.id}::uuid, ${charge.mode}, ${charge.connectionId}::uuid,
       ${opened ? 'pending' : 'opening'}, ${request.amount}::bigint,
       ${request.external_id ?? order.txid}, ${order.txid}, ${opened?.brCode ?? null},
       ${request.client_name}, ${request.client_email}, ${request.client_doc},
@@ -67,8 +71,11 @@ async function refuseOverLimit(accountId: string, amount: number): Promise<void>
   throw invalidInput('amount', `must be at most ${limit}, this account's limit per charge`)
 }
 
-function firstDueS({ newsInMs }: OpenedCharge, mode: Mode, lifetimeS: number): number {
-  const [firstQueryMs] = gatewayOf(mode).queryAgesMs ?? []
+function firstDueS(
+  { newsInMs }: OpenedCharge,
+  [firstQueryMs]: readonly number[] = [],
+  lifetimeS: number,
+): number {
   const ages = [newsInMs, firstQueryMs].filter(ms => ms !== undefined)
   return Math.min(lifetimeS, ...ages.map(ms => ms / 1_000))
 }

@@ -1,14 +1,15 @@
 -- a charge at a bank
-INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
-    client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata, utms, items,
-    webhook_masked, expires_at, due_at)
-VALUES ($1::uuid, $2::uuid, $3, $4, $5::bigint, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    $16::json, $17::json, $18::json, $19, now() + make_interval(secs => $20::float8),
-    now() + make_interval(secs => $21::float8));
+INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid,
+    br_code, client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
+    metadata, utms, items, webhook_masked, expires_at, due_at)
+VALUES ($1::uuid, $2::uuid, $3, $4::uuid, $5, $6::bigint, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    $16, $17::json, $18::json, $19::json, $20, now() + make_interval(secs => $21::float8),
+    now() + make_interval(secs => $22::float8));
 
-INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
-SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
-FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::uuid[], $7::text[]) AS c (account_id, id, mode,
+INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
+    connection_id)
+SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json, $3::uuid
+FROM unnest($4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[]) AS c (account_id, id, mode,
     subject_id, request);
 
 UPDATE gateway_calls g
@@ -38,18 +39,19 @@ WITH kept AS (
   VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, now() + interval '60 seconds',
       now() + make_interval(secs => $7::float8))
 ), made AS (
-  INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
-      client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata,
-      utms, items, webhook_masked, expires_at, due_at)
-  VALUES ($8::uuid, $9::uuid, $10, $11, $12::bigint, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-      $22, $23::json, $24::json, $25::json, $26, now() + make_interval(secs => $27::float8),
-      now() + make_interval(secs => $28::float8))
+  INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid,
+      br_code, client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
+      metadata, utms, items, webhook_masked, expires_at, due_at)
+  VALUES ($8::uuid, $9::uuid, $10, $11::uuid, $12, $13::bigint, $14, $15, $16, $17, $18, $19, $20,
+      $21, $22, $23, $24::json, $25::json, $26::json, $27,
+      now() + make_interval(secs => $28::float8), now() + make_interval(secs => $29::float8))
 )
 SELECT 'null' AS json;
 
-INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
-SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
-FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::uuid[], $7::text[]) AS c (account_id, id, mode,
+INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
+    connection_id)
+SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json, $3::uuid
+FROM unnest($4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[]) AS c (account_id, id, mode,
     subject_id, request);
 
 UPDATE gateway_calls g

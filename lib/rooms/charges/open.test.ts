@@ -17,6 +17,7 @@ import type {
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
+import { connectBank, replaceBank } from '#lib/testing/connection.ts'
 import { CHARGE, expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { expireDueCharges } from '#lib/testing/orders.ts'
 
@@ -26,9 +27,16 @@ const DOWN: GatewayResult<never> = { outcome: 'retryable', reason: 'down' }
 inOwnDatabase()
 
 let merchant: Account
+let connectionId: string
 beforeAll(async () => {
   merchant = await makeMerchant()
+  connectionId = await connectBank(simulator, merchant)
 })
+
+function expireWith(bank: Gateway): Promise<number> {
+  replaceBank(connectionId, bank)
+  return expireDueCharges()
+}
 
 /** Wraps the simulator: the first calls return `responses`, but still take effect. */
 function scriptedBank(...responses: GatewayResult<OpenedCharge>[]) {
@@ -74,7 +82,8 @@ function makeNewCharge(options: { reference?: string; once?: IdempotentRequest }
     accountId: merchant.id,
     account: merchant.id,
     id,
-    mode: 'test',
+    mode: 'live',
+    connectionId,
     request,
     ip: null,
     order,
@@ -85,7 +94,7 @@ function makeNewCharge(options: { reference?: string; once?: IdempotentRequest }
 function makeIdempotentRequest(): IdempotentRequest {
   return {
     accountId: merchant.id,
-    mode: 'test',
+    mode: 'live',
     path: '/api/transactions',
     key: newId(),
     requestHash: new Uint8Array(32),
@@ -112,7 +121,7 @@ describe('a bank that must be called for a BR Code', () => {
     const charge = makeNewCharge({ reference: 'asked' })
     const opened = await openAtBank(gateway, charge)
     expect(orders).toEqual([charge.order])
-    const row = await findCharge(merchant.id, 'test', 'asked')
+    const row = await findCharge(merchant.id, 'live', 'asked')
     expect(row).toMatchObject({ id: charge.id, status: 'pending', br_code: opened.br_code })
   })
 
@@ -139,14 +148,14 @@ describe('a bank whose result is unknown', () => {
   test('leaves a hidden charge, which the worker cancels', async () => {
     const charge = makeNewCharge({ reference: 'unknown' })
     await expectUnavailable(openAtBank(scriptedBank(LOST, LOST, LOST).gateway, charge))
-    expect(await findCharge(merchant.id, 'test', charge.id)).toBeNull()
-    const { rows } = await listCharges(merchant.id, 'test', { limit: 100 })
+    expect(await findCharge(merchant.id, 'live', charge.id)).toBeNull()
+    const { rows } = await listCharges(merchant.id, 'live', { limit: 100 })
     expect(rows.map(row => row.id)).not.toContain(charge.id)
     const again = await openAtBank(scriptedBank().gateway, makeNewCharge({ reference: 'unknown' }))
     expect(again.status).toBe('pending')
     expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
     await makeDue(charge.id)
-    await expireDueCharges()
+    await expireWith(simulator)
     expect(await rowsOf(charge.id)).toEqual([])
   })
 
@@ -161,7 +170,7 @@ describe('a bank whose result is unknown', () => {
     expect(orders.map(order => order.txid)).toEqual([charge.order.txid])
     expect(opened).toMatchObject({ id: charge.id, status: 'pending' })
     expect(await keysOf(once)).toEqual([{ resourceId: charge.id, lockedUntil: null }])
-    expect((await findCharge(merchant.id, 'test', 'kept'))?.id).toBe(charge.id)
+    expect((await findCharge(merchant.id, 'live', 'kept'))?.id).toBe(charge.id)
   })
 })
 
@@ -185,7 +194,7 @@ describe('a bank that refuses after a call without a response', () => {
       await expectUnavailable(openAtBank(bank, charge))
       expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
       await makeDue(charge.id)
-      await expireDueCharges(() => bank)
+      await expireWith(bank)
       expect(bank.charges.get(charge.order.txid)).toEqual({ state: 'cancelled' })
       expect(await rowsOf(charge.id)).toEqual([])
     },
@@ -202,7 +211,7 @@ describe('an opening that the worker ends', () => {
     bank.charges.set(charge.order.txid, { state: 'open' })
     const end = async () => {
       await makeDue(charge.id)
-      await expireDueCharges(() => bank)
+      await expireWith(bank)
     }
     return { charge, bank, end, txid: charge.order.txid }
   }
@@ -225,14 +234,14 @@ describe('an opening that the worker ends', () => {
   ] as const)('is credited once if the bank reports it paid %s', async (_, behaviors) => {
     const { charge, bank, end, txid } = await leaveOpening()
     const endToEndId = `E${txid.slice(1)}`
-    const before = await readBalances(merchant.id, 'test')
+    const before = await readBalances(merchant.id, 'live')
     bank.charges.set(txid, { ...TIMES, state: 'paid', amount: CHARGE.amount, endToEndId })
     bank.cancelBehaviors.push(...behaviors)
     await end()
     await end()
-    const row = await findCharge(merchant.id, 'test', charge.id)
+    const row = await findCharge(merchant.id, 'live', charge.id)
     expect(row).toMatchObject({ status: 'paid', end_to_end_id: endToEndId })
-    const { available } = await readBalances(merchant.id, 'test')
+    const { available } = await readBalances(merchant.id, 'live')
     expect(available).toBe(before.available + CHARGE.amount)
     expect(await db().event.findMany({ where: { subjectId: charge.id } })).toMatchObject([
       { type: 'transaction.paid' },
@@ -249,7 +258,7 @@ describe('an opening that the worker ends', () => {
     const endToEndId = `E${txid.slice(1)}`
     bank.charges.set(txid, { ...TIMES, state: 'paid', amount: CHARGE.amount, endToEndId })
     await makeDue(charge.id)
-    await expireDueCharges(() => bank)
+    await expireWith(bank)
     const resumed = { ...charge, once: { ...once, isResumed: true } }
     expect(await openAtBank(bank, resumed)).toMatchObject({ id: charge.id, status: 'pending' })
     expect(await keysOf(once)).toEqual([{ resourceId: charge.id, lockedUntil: null }])
@@ -296,7 +305,7 @@ describe('a request that is repeated with its key, after one that had no respons
     await expectUnavailable(openAtBank(bank, charge))
     expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
     await makeDue(charge.id)
-    await expireDueCharges(() => bank)
+    await expireWith(bank)
     expect(bank.charges.get(charge.order.txid)).toEqual({ state: 'cancelled' })
   })
 })
@@ -307,13 +316,13 @@ test('an opening that the bank does not know stays while the call may still arri
   bank.createCharge = async () => LOST
   await expectUnavailable(openAtBank(bank, charge))
   await makeDue(charge.id)
-  await expireDueCharges(() => bank)
+  await expireWith(bank)
   expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
   await db().$executeRaw`
     UPDATE gateway_calls SET created_at = created_at - interval '10 minutes'
     WHERE subject_id = ${charge.id}::uuid`
   await makeDue(charge.id)
-  await expireDueCharges(() => bank)
+  await expireWith(bank)
   expect(await rowsOf(charge.id)).toEqual([])
 })
 
@@ -340,7 +349,7 @@ test('calls to a remote bank are in the journal without payer data', async () =>
   const charge = makeNewCharge()
   await expectUnavailable(openAtBank(gateway, charge))
   await makeDue(charge.id)
-  await expireDueCharges(() => gateway)
+  await expireWith(gateway)
   const calls = await db().gatewayCall.findMany({
     where: { accountId: merchant.id, subjectId: charge.id },
     orderBy: { id: 'asc' },
@@ -375,7 +384,7 @@ describe('a crash', () => {
     const charge = makeNewCharge()
     await insertCharge(charge, null)
     await makeDue(charge.id)
-    await expireDueCharges()
+    await expireWith(simulator)
     expect(await rowsOf(charge.id)).toEqual([])
   })
 

@@ -102,10 +102,11 @@ describe('the database allows only the defined state changes of a charge, even b
   })
 })
 
-test('amount, mode, account and id never change', async () => {
+test('amount, mode, connection, account and id never change', async () => {
   for (const change of [
     'amount = 1001',
     `mode = 'live'`,
+    `connection_id = '${newId()}'`,
     `id = '${newId()}'`,
     `account_id = '${newId()}'`,
   ]) {
@@ -143,6 +144,12 @@ test('a charge with an invalid amount, mode or state, or payable without a code,
     'charges_amount_range',
   )
   expect(await findConstraintBrokenByInsert({ mode: `'demo'` })).toBe('charges_mode_known')
+  expect(await findConstraintBrokenByInsert({ mode: `'live'` })).toBe('charges_simulator_in_test')
+  const connection_id = `'${newId()}'`
+  expect(await findConstraintBrokenByInsert({ connection_id })).toBe('charges_simulator_in_test')
+  expect(await findConstraintBrokenByInsert({ mode: `'live'`, connection_id })).toBe(
+    'charges_connection_id_fkey',
+  )
   expect(await findConstraintBrokenByInsert({ status: `'lost'` })).toBe('charges_status_known')
   expect(await findConstraintBrokenByInsert({ br_code: 'NULL' })).toBe('charges_code_known')
   expect(

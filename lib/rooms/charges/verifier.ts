@@ -1,9 +1,8 @@
 import { type Claim, withLease } from '#lib/base/db/claim.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
-import { MODES, type Mode } from '#lib/base/mode.ts'
 import { endOthers, queryAndEnd } from '#lib/rooms/charges/verify.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 
 const BATCH_MAX = 250
 /** Charges that need different calls, so that removing many delays no question about payments. */
@@ -12,26 +11,30 @@ const OTHERS = Prisma.sql`status <> 'pending'`
 
 /** Work on charges that calls a bank and is not awaited. */
 export interface Verifier {
-  run: () => void
+  run: (connections: ServedConnection[]) => void
   /** Awaits the batches in progress. Returns how many charges they had. */
   idle: () => Promise<number>
 }
 
 /**
- * Creates a verifier of due charges. A bank that hangs holds up one batch of its mode and kind.
+ * Creates a verifier of due charges. A bank that hangs holds up one batch of its connection and kind.
  * `onCapacity` is called when a batch has ended.
  */
-export function createVerifier(chooseGateway = gatewayOf, onCapacity = () => {}): Verifier {
+export function createVerifier(onCapacity = () => {}): Verifier {
   const inProgress = new Map<string, Promise<number>>()
 
-  function start(mode: Mode, kind: Prisma.Sql, work: typeof queryAndEnd): void {
-    const name = `${mode} ${kind.text}`
+  function start(
+    { id, gateway }: ServedConnection,
+    kind: Prisma.Sql,
+    work: typeof queryAndEnd,
+  ): void {
+    const name = `${id} ${kind.text}`
     if (inProgress.has(name)) return
-    const condition = Prisma.sql`mode = ${mode} AND ${kind}`
-    const verify = (due: Claim[]) => work(chooseGateway(mode), due)
+    const condition = Prisma.sql`connection_id = ${id}::uuid AND ${kind}`
+    const verify = (due: Claim[]) => work(gateway, due)
     const batch = withLease('charges', BATCH_MAX, verify, condition)
       .catch(error => {
-        log().error({ err: error, mode }, 'verifying due charges failed')
+        log().error({ err: error, connectionId: id }, 'verifying due charges failed')
         return 0
       })
       .then(count => {
@@ -43,10 +46,10 @@ export function createVerifier(chooseGateway = gatewayOf, onCapacity = () => {})
   }
 
   return {
-    run() {
-      for (const mode of MODES) {
-        start(mode, PENDING, queryAndEnd)
-        start(mode, OTHERS, endOthers)
+    run(connections) {
+      for (const connection of connections) {
+        start(connection, PENDING, queryAndEnd)
+        start(connection, OTHERS, endOthers)
       }
     },
     async idle() {

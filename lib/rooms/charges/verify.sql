@@ -4,11 +4,13 @@ SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
     attempts = attempts + 1
 WHERE (account_id, id) IN (SELECT account_id, id
     FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
+RETURNING account_id AS "accountId", id, mode, connection_id AS "connectionId", status, lease,
+    attempts;
 
-INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
-SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
-FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::uuid[], $7::text[]) AS c (account_id, id, mode,
+INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
+    connection_id)
+SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json, $3::uuid
+FROM unnest($4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[]) AS c (account_id, id, mode,
     subject_id, request);
 
 UPDATE gateway_calls g
@@ -106,11 +108,13 @@ SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
     attempts = attempts + 1
 WHERE (account_id, id) IN (SELECT account_id, id
     FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING account_id AS "accountId", id, mode, status, lease, attempts;
+RETURNING account_id AS "accountId", id, mode, connection_id AS "connectionId", status, lease,
+    attempts;
 
-INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
-SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
-FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::uuid[], $7::text[]) AS c (account_id, id, mode,
+INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
+    connection_id)
+SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json, $3::uuid
+FROM unnest($4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[]) AS c (account_id, id, mode,
     subject_id, request);
 
 UPDATE gateway_calls g

@@ -1,12 +1,22 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { payingConnectionSql, receivingConnectionSql } from '#lib/services/gateway/assigned.ts'
+import { connectionIn } from '#lib/services/gateway/choose.ts'
 
 export interface TokenCaller {
   /** Member who answers for the token; null: the operator issued it. */
   issuedBy: string | null
   mode: Mode
   permissions: string[]
-  account: { id: string; name: string; city: string; expiresIn: number; isActive: boolean }
+  account: {
+    id: string
+    name: string
+    city: string
+    expiresIn: number
+    isActive: boolean
+    receivingConnectionId: string | null
+    payingConnectionId: string | null
+  }
 }
 
 export interface CallerRow {
@@ -18,6 +28,9 @@ export interface CallerRow {
   expiresIn: number
   status: string
   issuedBy: string | null
+  /** Connections that a live token may use; null in test mode. */
+  receivingConnectionId: string | null
+  payingConnectionId: string | null
 }
 
 /** Columns of tokens `t` and accounts `a`, for the lookup and the proof of a remembered caller. */
@@ -30,7 +43,15 @@ export const CALLER_COLUMNS: Record<keyof CallerRow, { column: string; type: str
   expiresIn: { column: 'a.expires_in', type: 'int' },
   status: { column: 'a.status', type: 'text' },
   issuedBy: { column: 't.issued_by', type: 'uuid' },
+  receivingConnectionId: { column: ofLiveToken(receivingConnectionSql), type: 'uuid' },
+  payingConnectionId: { column: ofLiveToken(payingConnectionSql), type: 'uuid' },
 }
+
+/** A test token spares the look-up. */
+function ofLiveToken(sql: string): string {
+  return `CASE WHEN t.mode = 'live' THEN ${sql} END`
+}
+
 const FIELDS = Object.keys(CALLER_COLUMNS) as (keyof CallerRow)[]
 
 export const callerColumns = Prisma.raw(
@@ -48,12 +69,15 @@ export function unchangedCallerCondition(row: CallerRow): Prisma.Sql {
 
 export function toCaller(caller: CallerRow): TokenCaller {
   const { mode, permissions, accountId, status, issuedBy, ...row } = caller
-  const { name, city, expiresIn } = row
   const isActive = status === 'active'
   return {
     issuedBy,
     mode,
     permissions,
-    account: { id: accountId, name, city, expiresIn, isActive },
+    account: {
+      ...{ ...row, id: accountId, isActive },
+      receivingConnectionId: connectionIn(mode, row.receivingConnectionId),
+      payingConnectionId: connectionIn(mode, row.payingConnectionId),
+    },
   }
 }

@@ -2,15 +2,19 @@ import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { CALLER_COLUMNS, type CallerRow } from '#lib/rooms/tokens/caller.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { connectBank } from '#lib/testing/connection.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
-async function makeRememberedToken() {
+async function makeRememberedToken(mode: Mode = 'test') {
   const merchant = await makeMerchant()
-  const token = await makeToken(merchant.id)
+  await connectBank(new StubBank(), merchant)
+  const token = await makeToken(merchant.id, { mode })
   await verifyToken(token)
   return { merchant, token }
 }
@@ -47,12 +51,17 @@ const CHANGES: Record<keyof CallerRow, string> = {
   expiresIn: 'UPDATE accounts SET expires_in = 60 WHERE id = $1',
   issuedBy: `UPDATE tokens SET issued_by = (SELECT id FROM users LIMIT 1) WHERE account_id = $1`,
   status: `UPDATE accounts SET status = 'suspended' WHERE id = $1`,
+  receivingConnectionId: 'UPDATE accounts SET receiving_connection_id = NULL WHERE id = $1',
+  payingConnectionId: 'UPDATE accounts SET paying_connection_id = NULL WHERE id = $1',
 }
+const LIVE_FIELDS = ['receivingConnectionId', 'payingConnectionId']
 
 test.each(Object.entries(CHANGES))(
   'a statement of a remembered caller is refused after its %s has changed',
-  async (_field, change) => {
-    const { merchant, token } = await makeRememberedToken()
+  async (field, change) => {
+    const { merchant, token } = await makeRememberedToken(
+      LIVE_FIELDS.includes(field) ? 'live' : 'test',
+    )
     const otherMerchant = await makeMerchant()
     const statement = change
       .replace('$1', `'${merchant.id}'`)

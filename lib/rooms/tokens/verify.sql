@@ -1,6 +1,12 @@
 -- a token whose last use was over a minute ago
 SELECT a.id AS "accountId", t.mode AS "mode", t.permissions AS "permissions", a.name AS "name",
     a.city AS "city", a.expires_in AS "expiresIn", a.status AS "status", t.issued_by AS "issuedBy",
+    CASE WHEN t.mode = 'live' THEN (SELECT n.id
+    FROM connections n WHERE n.id = a.receiving_connection_id AND n.check_code = 'ok')
+    END AS "receivingConnectionId", CASE
+    WHEN t.mode = 'live' THEN (SELECT n.id
+    FROM connections n WHERE n.id = a.paying_connection_id AND n.check_code = 'ok'
+    AND n.paying_key IS NOT NULL) END AS "payingConnectionId",
     (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
 FROM tokens t
 JOIN accounts a ON a.id = t.account_id

@@ -4,6 +4,8 @@ import { isUuid } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { connectBank } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const KEY = {
@@ -58,6 +60,17 @@ test('a withdrawal holds its amount, which cannot be spent a second time', async
   await expectBalancedLedger(merchant.id)
 })
 
+test('without a connection to pay out through, nothing is written or held', async () => {
+  const merchant = await makeMerchantWith(50_000)
+  await expect(
+    createWithdrawal(merchant.id, 'live', { amount: 1_000, ...KEY }),
+  ).rejects.toMatchObject({
+    code: 'withdrawals_disabled',
+    message: 'Withdrawals are not enabled',
+  })
+  expect(await countOf(merchant)).toBe(0)
+})
+
 describe('a balance that is too small', () => {
   test('is refused with insufficient_balance, and nothing is written or held', async () => {
     const merchant = await makeMerchantWith(4_999)
@@ -74,9 +87,10 @@ describe('a balance that is too small', () => {
 
   test('in live mode is not increased by money in test mode', async () => {
     const merchant = await makeMerchantWith(50_000)
+    const connectionId = await connectBank(new StubBank(), merchant)
     await expect(
-      createWithdrawal(merchant.id, 'live', { amount: 1_000, ...KEY }),
-    ).rejects.toMatchObject({ code: 'live_mode_disabled' })
+      createWithdrawal(merchant.id, 'live', { amount: 1_000, ...KEY, connectionId }),
+    ).rejects.toMatchObject({ code: 'insufficient_balance' })
     expect(await countOf(merchant)).toBe(0)
     await expectBalancedLedger(merchant.id)
   })

@@ -5,7 +5,7 @@ import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import type { WithdrawalOrder, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
+import { connectionIn, gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 
 /** Creates a withdrawal: holds the amount before the bank is called, and wakes the worker. */
 export async function createWithdrawal(
@@ -14,7 +14,10 @@ export async function createWithdrawal(
   order: WithdrawalOrder,
   once?: IdempotentRequest,
 ): Promise<WithdrawalRow> {
-  const { outcome } = await gatewayOf(mode).checkPayout(order.dictKey)
+  const connectionId = connectionIn(mode, order.connectionId)
+  if (!connectionId) throw refuse('withdrawals_disabled')
+  const gateway = await gatewayOfConnection(connectionId)
+  const { outcome } = await gateway.checkPayout(order.dictKey)
   if (outcome !== 'ok') throw refuse('service_unavailable')
   const row = await insertWithdrawal(account, mode, order, once)
   wake('withdrawals')

@@ -7,39 +7,40 @@ JOIN users u ON u.id = m.user_id
 WHERE m.account_id = $1::uuid AND m.role IN ('owner', 'finance') AND u.disabled_at IS NULL;
 
 WITH made AS (
-  INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key,
-      webhook_url, webhook_host, external_id, requested_by, approval_reason, approval_due_at,
-      approval_barred, due_at, created_at)
-  SELECT $1::uuid, $2::uuid, $3, 'pending', $4::bigint, $5, $6, $7, $8, $9, $10, $11::uuid, n.*,
-      CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE($12::timestamptz, now())
+  INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
+      pix_key, dict_key, webhook_url, webhook_host, external_id, requested_by, approval_reason,
+      approval_due_at, approval_barred, due_at, created_at)
+  SELECT $1::uuid, $2::uuid, $3, $4::uuid, 'pending', $5::bigint, $6, $7, $8, $9, $10, $11,
+      $12::uuid, n.*, CASE WHEN n.approval_reason IS NULL THEN now() END,
+      COALESCE($13::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
-      WHEN r.reason IS NOT NULL THEN now() + $13 * interval '1 hour' END AS approval_due_at,
+      WHEN r.reason IS NOT NULL THEN now() + $14 * interval '1 hour' END AS approval_due_at,
       CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END
-      FROM jsonb_to_recordset($14::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
-      '{}') FROM accounts a WHERE a.id = $15::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $16::bigint > a.approval_above
+      FROM jsonb_to_recordset($15::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
+      '{}') FROM accounts a WHERE a.id = $16::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $17::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $17 AND k.dict_key = $18
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $18 AND k.dict_key = $19
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids[2] ELSE m.id END)
-      FROM jsonb_to_recordset($19::jsonb) AS m (id uuid, ids uuid[],
-      since timestamptz))) THEN CASE WHEN $20::bigint > a.approval_above THEN 'amount'
-      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $21::uuid) AS reason OFFSET 0) r) n
+      FROM jsonb_to_recordset($20::jsonb) AS m (id uuid, ids uuid[],
+      since timestamptz))) THEN CASE WHEN $21::bigint > a.approval_above THEN 'amount'
+      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $22::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $22::uuid, s.account_id, 'system', $23::uuid, $24, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $25, $26
+  SELECT $23::uuid, s.account_id, 'system', $24::uuid, $25, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $26, $27
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $27::timestamptz AS booked_at
+  SELECT w.account_id, w.mode, w.id, w.amount, $28::timestamptz AS booked_at
   FROM made w
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
@@ -51,11 +52,11 @@ WITH made AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $28 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $29 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($29, $30)
+  WHERE l.ledger IN ($30, $31)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -68,12 +69,12 @@ WITH made AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $31, id, mode, $32, $33, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $32, id, mode, $33, $34, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $34, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $35, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
@@ -103,45 +104,46 @@ WITH kept AS (
       locked_until, expires_at)
   VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => $7::float8))
 ), made AS (
-  INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key,
-      webhook_url, webhook_host, external_id, requested_by, approval_reason, approval_due_at,
-      approval_barred, due_at, created_at)
-  SELECT $8::uuid, $9::uuid, $10, 'pending', $11::bigint, $12, $13, $14, $15, $16, $17, $18::uuid,
-      n.*, CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE($19::timestamptz, now())
+  INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
+      pix_key, dict_key, webhook_url, webhook_host, external_id, requested_by, approval_reason,
+      approval_due_at, approval_barred, due_at, created_at)
+  SELECT $8::uuid, $9::uuid, $10, $11::uuid, 'pending', $12::bigint, $13, $14, $15, $16, $17, $18,
+      $19::uuid, n.*, CASE WHEN n.approval_reason IS NULL THEN now() END,
+      COALESCE($20::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
-      WHEN r.reason IS NOT NULL THEN now() + $20 * interval '1 hour' END AS approval_due_at,
+      WHEN r.reason IS NOT NULL THEN now() + $21 * interval '1 hour' END AS approval_due_at,
       CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END
-      FROM jsonb_to_recordset($21::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
-      '{}') FROM accounts a WHERE a.id = $22::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $23::bigint > a.approval_above
+      FROM jsonb_to_recordset($22::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
+      '{}') FROM accounts a WHERE a.id = $23::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $24::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $24 AND k.dict_key = $25
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $25 AND k.dict_key = $26
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids[2] ELSE m.id END)
-      FROM jsonb_to_recordset($26::jsonb) AS m (id uuid, ids uuid[],
-      since timestamptz))) THEN CASE WHEN $27::bigint > a.approval_above THEN 'amount'
-      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $28::uuid) AS reason OFFSET 0) r) n
+      FROM jsonb_to_recordset($27::jsonb) AS m (id uuid, ids uuid[],
+      since timestamptz))) THEN CASE WHEN $28::bigint > a.approval_above THEN 'amount'
+      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $29::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $29::uuid, s.account_id, 'user', $30::uuid, $31, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $32, $33
+  SELECT $30::uuid, s.account_id, 'user', $31::uuid, $32, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $33, $34
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $34::timestamptz AS booked_at
+  SELECT w.account_id, w.mode, w.id, w.amount, $35::timestamptz AS booked_at
   FROM made w
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $35::uuid, s.account_id, 'user', $36::uuid, $37, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $38, $39
+  SELECT $36::uuid, s.account_id, 'user', $37::uuid, $38, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $39, $40
   FROM source s
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
@@ -153,11 +155,11 @@ WITH kept AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $40 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $41 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($41, $42)
+  WHERE l.ledger IN ($42, $43)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -170,12 +172,12 @@ WITH kept AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $43, id, mode, $44, $45, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $44, id, mode, $45, $46, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $46, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $47, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)

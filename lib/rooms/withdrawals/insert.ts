@@ -19,14 +19,14 @@ import { requireWithinLimits } from '#lib/rooms/withdrawals/limit.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalOrder, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
+import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
 import { hostOf } from '#lib/services/webhooks/target.ts'
 
 /**
  * Inserts the withdrawal and holds its amount in one statement: a crash or an insufficient balance
  * never leaves only one of them. The statement also decides whether it waits for a second member, of
- * those who were read just before.
- * Live mode also enforces the account's limits.
+ * those who were read just before. Live mode also enforces the account's limits.
  */
 export async function insertWithdrawal(
   account: AccountRef,
@@ -68,10 +68,11 @@ function insertSql(
     idempotency: once,
     ctes: {
       made: Prisma.sql`
-        INSERT INTO withdrawals (account_id, id, mode, status, amount, pix_key_type, pix_key,
-          dict_key, webhook_url, webhook_host, external_id, requested_by, ${approvalColumns}, due_at,
-          created_at)
-        SELECT ${accountSql(account)}, ${id}::uuid, ${mode}, 'pending', ${order.amount}::bigint,
+        INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
+          pix_key, dict_key, webhook_url, webhook_host, external_id, requested_by, ${approvalColumns},
+          due_at, created_at)
+        SELECT ${accountSql(account)}, ${id}::uuid, ${mode},
+          ${connectionIn(mode, order.connectionId)}::uuid, 'pending', ${order.amount}::bigint,
           ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.webhookUrl ?? null},
           ${hostOf(order.webhookUrl)}, ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid,
           n.*, CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE(${bookedAt}, now())

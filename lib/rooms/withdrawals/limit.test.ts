@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -7,7 +7,10 @@ import type { Account, AccountLimits } from '#lib/rooms/accounts/schema.ts'
 import { insertCharge } from '#lib/rooms/charges/insert.ts'
 import { settleCharge } from '#lib/rooms/charges/settle.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
+import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { addConnection } from '#lib/testing/connection.ts'
 import {
   CHARGE,
   expectBalancedLedger,
@@ -16,8 +19,13 @@ import {
   makeMerchant,
 } from '#lib/testing/fixtures.ts'
 
-// A database of its own: these live withdrawals stay due, because no live bank is configured.
+// A database of its own: these live withdrawals stay due.
 inOwnDatabase()
+
+let connectionId: string
+beforeAll(async () => {
+  connectionId = await addConnection(new StubBank())
+})
 
 const KEY = { pixKeyType: 'cpf', pixKey: '529.982.247-25', dictKey: '52998224725' } as const
 const NO_LIMITS = { charge_max: null, withdrawal_max: null, night_max: null }
@@ -43,8 +51,12 @@ function openLive({ id: accountId }: Account, amount: number, mode: Mode = 'live
     payerEmail: CHARGE.client_email,
     payerDoc: CHARGE.client_doc,
   }
-  const chargeKey = { accountId, account: accountId, id, mode, ip: null, once: undefined }
-  return insertCharge({ ...chargeKey, request: { ...CHARGE, amount }, order }, null).then(() => id)
+  const place = { mode, connectionId: connectionIn(mode, connectionId) ?? '' }
+  const chargeKey = { accountId, account: accountId, id, ...place, ip: null }
+  return insertCharge(
+    { ...chargeKey, request: { ...CHARGE, amount }, order, once: undefined },
+    null,
+  ).then(() => id)
 }
 
 async function receiveLive(merchant: Account, amount: number): Promise<void> {
@@ -68,7 +80,8 @@ async function makeLimitedMerchant(
 }
 
 function withdraw({ id }: Account, amount: number, at?: string, mode: Mode = 'live') {
-  return insertWithdrawal(id, mode, { amount, ...KEY, bookedAt: at ? new Date(at) : undefined })
+  const bookedAt = at ? new Date(at) : undefined
+  return insertWithdrawal(id, mode, { amount, ...KEY, bookedAt, connectionId })
 }
 
 const limitError = (rule: string) => ({
@@ -133,6 +146,7 @@ describe('the limit of a night', () => {
       insertWithdrawal(merchant.id, 'live', {
         ...{ amount: 10_000, ...KEY, externalId: 'payroll-7' },
         bookedAt: new Date(EVENING),
+        connectionId,
       })
     await createAgain()
     await expect(createAgain()).rejects.toMatchObject({ code: 'external_id_used' })

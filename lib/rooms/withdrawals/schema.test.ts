@@ -106,6 +106,12 @@ test('a withdrawal with an invalid amount, mode, state, key type or account is r
   expect(await findBrokenConstraint({ amount: '999' })).toBe('withdrawals_amount_range')
   expect(await findBrokenConstraint({ amount: '1000000000000' })).toBe('withdrawals_amount_range')
   expect(await findBrokenConstraint({ mode: `'demo'` })).toBe('withdrawals_mode_known')
+  expect(await findBrokenConstraint({ mode: `'live'` })).toBe('withdrawals_simulator_in_test')
+  const connection_id = `'${newId()}'`
+  expect(await findBrokenConstraint({ connection_id })).toBe('withdrawals_simulator_in_test')
+  expect(await findBrokenConstraint({ mode: `'live'`, connection_id })).toBe(
+    'withdrawals_connection_id_fkey',
+  )
   expect(await findBrokenConstraint({ status: `'lost'` })).toBe('withdrawals_status_known')
   expect(await findBrokenConstraint({ pix_key_type: `'iban'` })).toBe(
     'withdrawals_pix_key_type_known',

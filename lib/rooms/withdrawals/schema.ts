@@ -91,6 +91,8 @@ export interface WithdrawalOrder {
   dictKey: string
   webhookUrl?: string
   externalId?: string
+  /** Connection by which the account pays out in live mode. */
+  connectionId?: string | null
   /** Booking time; defaults to now, set only for demo data. */
   bookedAt?: Date
   /** Member who requested the withdrawal; absent for an API token. */

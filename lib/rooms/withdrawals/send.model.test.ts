@@ -1,22 +1,17 @@
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { type OrderScript, QUERY_BEHAVIORS, SEND_BEHAVIORS, StubBank } from '#lib/testing/bank.ts'
-import {
-  expectBalancedLedger,
-  inOwnDatabase,
-  makeMerchant,
-  openCharge,
-} from '#lib/testing/fixtures.ts'
+import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
+import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
@@ -28,6 +23,11 @@ const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as cons
 const AMOUNT = 1_000
 
 inOwnDatabase()
+
+let connectionId: string
+beforeAll(async () => {
+  connectionId = await addConnection(new StubBank())
+})
 
 interface ModelState {
   merchant: Account
@@ -42,18 +42,18 @@ const ROOMS = {
   withdrawals: {
     sentStatus: 'approved',
     create: ({ merchant }: ModelState) =>
-      createWithdrawal(merchant.id, 'test', { amount: AMOUNT, ...KEY }),
+      createWithdrawal(merchant.id, 'live', { amount: AMOUNT, ...KEY, connectionId }),
     /** Each of these changes nothing unless the withdrawal waits for approval. */
     decide: decideWaiting,
-    run: ({ bank }: ModelState) => sendDueWithdrawals(() => bank),
+    run: sendDueWithdrawals,
     eventFilter: (id: string) => ({ type: { startsWith: 'withdrawal.' }, subjectId: id }),
   },
   refunds: {
     sentStatus: 'completed',
     create: ({ merchant, chargeId }: ModelState) =>
-      createRefund(merchant.id, 'test', chargeId, { amount: AMOUNT }),
+      createRefund(merchant.id, 'live', chargeId, { amount: AMOUNT }),
     decide: async () => {},
-    run: ({ bank }: ModelState) => sendDueRefunds(() => bank),
+    run: sendDueRefunds,
     eventFilter: (id: string) => ({
       type: { startsWith: 'transaction.refund' },
       resource: { path: ['refund', 'id'], equals: id },
@@ -70,7 +70,7 @@ async function decideWaiting(
   id: string,
   decisions: ApprovalDecision[],
 ): Promise<void> {
-  const decision = { accountId: merchant.id, mode: 'test', id, by: approver } as const
+  const decision = { accountId: merchant.id, mode: 'live', id, by: approver } as const
   if (decisions.includes('expire')) {
     await db().$executeRaw`
       UPDATE withdrawals SET approval_due_at = clock_timestamp() + interval '2 milliseconds'
@@ -189,10 +189,10 @@ test.each(['withdrawals', 'refunds'] as const)(
           return ids.push(id)
         }
         case 'run':
-          return room.run(state)
+          return room.run()
         case 'time passes':
           await makeUnclaimedDue()
-          return room.run(state)
+          return room.run()
         case 'lease lapses':
           return makeAllDue()
         case 'worker dies':
@@ -214,16 +214,16 @@ test.each(['withdrawals', 'refunds'] as const)(
           if (!id) return
           await db().$executeRaw`
             UPDATE ${rows} SET due_at = now() WHERE id = ${id}::uuid AND ${openCondition}`
-          return Promise.all(Array.from({ length: step.times }, () => room.run(state)))
+          return Promise.all(Array.from({ length: step.times }, () => room.run()))
         }
         case 'stall':
           // Another worker takes over and finishes before the bank responds to the stalled worker.
           return bank.stall(step.when, async () => {
             await makeAllDue()
-            await room.run(state)
+            await room.run()
             bank.settle()
             await makeAllDue()
-            await room.run(state)
+            await room.run()
             const statuses = await Promise.all(ids.map(statusOf))
             const isOver = statuses.every(status => status !== 'pending')
             return step.lies && isOver ? { outcome: 'rejected', reason: 'No' } : undefined
@@ -234,9 +234,11 @@ test.each(['withdrawals', 'refunds'] as const)(
     async function checkCommands(commands: Command[]): Promise<void> {
       const merchant = await makeMerchant()
       const approver = await addApprover(merchant)
-      const { id: chargeId } = await openCharge(merchant, AMOUNT * (COMMAND_COUNT + 1))
-      await simulateCharge(merchant.id, chargeId, 'paid')
-      const state = { merchant, chargeId, bank: new StubBank(), ids: [] as string[], approver }
+      const bank = new StubBank()
+      replaceBank(connectionId, bank)
+      await assignConnection(connectionId, merchant)
+      const chargeId = await fundLive(merchant, AMOUNT * (COMMAND_COUNT + 1))
+      const state = { merchant, chargeId, bank, ids: [] as string[], approver }
       for (const step of commands) {
         await applyCommand(step, state)
         if (table === 'withdrawals') await expectNoneSentUnapproved(state)
@@ -248,7 +250,7 @@ test.each(['withdrawals', 'refunds'] as const)(
       await activateAccount(merchant.id, 'test', ACTOR)
       for (let round = 0; round < 4; round++) {
         await makeAllDue()
-        while ((await room.run(state)) > 0);
+        while ((await room.run()) > 0);
         state.bank.settle()
         // A rejection counts once no earlier call can still arrive.
         await db().$executeRaw`

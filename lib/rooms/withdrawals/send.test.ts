@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { claim, releaseLeases } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
@@ -9,6 +10,7 @@ import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
+import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
 import {
   expectBalancedLedger,
@@ -25,18 +27,33 @@ const ACTOR = { type: 'system' } as const
 inOwnDatabase()
 
 let merchant: Account
+let connectionId: string
+beforeAll(async () => {
+  connectionId = await addConnection(new StubBank())
+})
 beforeEach(async () => {
   await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
-  merchant = await makeMerchant()
-  await fundMerchant(merchant, 10_000)
+  merchant = await openMerchant(10_000)
 })
 
-async function withdraw(key: string): Promise<string> {
-  const order = { amount: 4_000, pixKeyType: 'email', pixKey: key, dictKey: key } as const
-  return (await createWithdrawal(merchant.id, 'test', order)).id
+/** Opens a merchant with the balance in both modes. */
+async function openMerchant(balance: number): Promise<Account> {
+  const opened = await makeMerchant()
+  await fundMerchant(opened, balance)
+  await assignConnection(connectionId, opened)
+  await fundLive(opened, balance)
+  return opened
 }
 
-const readWithdrawal = (id: string) => findWithdrawal(merchant.id, 'test', id)
+async function withdraw(key: string, mode: Mode = 'test'): Promise<string> {
+  const order = { amount: 4_000, pixKeyType: 'email', pixKey: key, dictKey: key } as const
+  return (await createWithdrawal(merchant.id, mode, { ...order, connectionId })).id
+}
+
+async function readWithdrawal(id: string) {
+  const { mode } = await db().withdrawal.findFirstOrThrow({ where: { id } })
+  return findWithdrawal(merchant.id, mode as Mode, id)
+}
 const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: removeHyphens(id) } })
 const sendAndReadStatus = async (id: string) => {
   await makeDue(id)
@@ -124,7 +141,11 @@ test('an unsettled withdrawal is queried after growing pauses of at most five mi
   }
 })
 
-const sendDue = (bank: StubBank) => sendDueWithdrawals(() => bank)
+const withdrawLive = (key = 'ana@example.com') => withdraw(key, 'live')
+const sendDue = (bank: StubBank) => {
+  replaceBank(connectionId, bank)
+  return sendDueWithdrawals()
+}
 const makeDueAndSend = async (id: string, bank: StubBank) => {
   await makeDue(id)
   await sendDue(bank)
@@ -137,7 +158,7 @@ async function expectApprovedOnce(id: string, bank: StubBank): Promise<void> {
   expect(await makeDueAndSend(id, bank)).toBe('approved')
   expect(bank.countDebits(removeHyphens(id))).toBe(1)
   expect(await eventsOf(id)).toBe(1)
-  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 0 })
+  expect(await readBalances(merchant.id, 'live')).toEqual({ available: 6_000, outbound: 0 })
   await expectBalancedLedger(merchant.id)
 }
 
@@ -145,7 +166,7 @@ describe('a worker that lost its lease', () => {
   const REJECTED = { outcome: 'rejected', reason: 'No' } as const
 
   test('rejects nothing that the new holder has sent, whatever the bank returns', async () => {
-    const id = await withdraw('ana@example.com')
+    const id = await withdrawLive()
     const bank = new StubBank()
     bank.stall('before', async () => {
       expect(await makeDueAndSend(id, bank)).toBe('pending')
@@ -157,7 +178,7 @@ describe('a worker that lost its lease', () => {
   })
 
   test('writes nothing while the new holder works', async () => {
-    const id = await withdraw('ana@example.com')
+    const id = await withdrawLive()
     const bank = new StubBank()
     bank.stall('after', async () => {
       await makeDue(id)
@@ -172,7 +193,7 @@ describe('a worker that lost its lease', () => {
   })
 
   test('does not approve; the new holder does', async () => {
-    const id = await withdraw('ana@example.com')
+    const id = await withdrawLive()
     const bank = new StubBank()
     bank.isQuick = true
     await makeDueAndSend(id, bank)
@@ -185,7 +206,7 @@ describe('a worker that lost its lease', () => {
   })
 
   test('does not send again an order that the new holder has sent', async () => {
-    const id = await withdraw('ana@example.com')
+    const id = await withdrawLive()
     const bank = new StubBank()
     bank.setScript(removeHyphens(id), { sends: ['lost before'] })
     await makeDueAndSend(id, bank)
@@ -198,7 +219,7 @@ describe('a worker that lost its lease', () => {
   })
 
   test('sends nothing more if its process is stopping', async () => {
-    const id = await withdraw('ana@example.com')
+    const id = await withdrawLive()
     const bank = new StubBank()
     bank.setScript(removeHyphens(id), { sends: ['lost before'] })
     await makeDueAndSend(id, bank)
@@ -211,7 +232,7 @@ describe('a worker that lost its lease', () => {
 })
 
 test('the lease is renewed before each send, so that no other worker can send meanwhile', async () => {
-  const id = await withdraw('ana@example.com')
+  const id = await withdrawLive()
   const bank = new StubBank()
   bank.setScript(removeHyphens(id), { sends: ['lost before'] })
   await makeDueAndSend(id, bank)
@@ -228,7 +249,7 @@ test('the lease is renewed before each send, so that no other worker can send me
 })
 
 test('a worker that loses its lease while it writes to the journal sends nothing', async () => {
-  await withdraw('ana@example.com')
+  await withdrawLive()
   const bank = new StubBank()
   await runAsOwner(`
     CREATE FUNCTION stall_journal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -251,7 +272,7 @@ test('a worker that loses its lease while it writes to the journal sends nothing
 
 describe('a withdrawal that the bank rejects after an attempt without a response', () => {
   const rejectSecond = async () => {
-    const id = await withdraw('ana@example.com')
+    const id = await withdrawLive()
     const bank = new StubBank()
     bank.setScript(removeHyphens(id), { sends: ['lost before', 'rejected'] })
     await makeDueAndSend(id, bank)
@@ -262,7 +283,7 @@ describe('a withdrawal that the bank rejects after an attempt without a response
   test('stays held while the first attempt may still arrive', async () => {
     const { id, bank } = await rejectSecond()
     expect(await makeDueAndSend(id, bank)).toBe('pending')
-    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
+    expect(await readBalances(merchant.id, 'live')).toEqual({ available: 6_000, outbound: 4_000 })
   })
 
   test('is rejected after ten minutes', async () => {
@@ -271,13 +292,13 @@ describe('a withdrawal that the bank rejects after an attempt without a response
       UPDATE gateway_calls SET created_at = created_at - interval '10 minutes'
       WHERE subject_id = ${id}::uuid`
     expect(await makeDueAndSend(id, bank)).toBe('rejected')
-    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
+    expect(await readBalances(merchant.id, 'live')).toEqual({ available: 10_000, outbound: 0 })
     await expectBalancedLedger(merchant.id)
   })
 })
 
 test('a late first attempt makes the second a duplicate, and the withdrawal is not rejected', async () => {
-  const id = await withdraw('ana@example.com')
+  const id = await withdrawLive()
   const bank = new StubBank()
   bank.setScript(removeHyphens(id), { sends: ['lost before'] })
   await makeDueAndSend(id, bank)
@@ -294,13 +315,14 @@ test('a late first attempt makes the second a duplicate, and the withdrawal is n
 test('a bank call that hangs does not delay the others', async () => {
   const ids: string[] = []
   for (let count = 0; count < 20; count++) {
-    await fundMerchant(merchant, 4_000)
-    ids.push(await withdraw('ana@example.com'))
+    await fundLive(merchant, 4_000)
+    ids.push(await withdrawLive())
   }
   const bank = new StubBank()
   let release = () => {}
   bank.stall('before', () => new Promise<void>(resolve => (release = resolve)))
-  const { run, idle } = createWithdrawalSender(undefined, () => bank)
+  replaceBank(connectionId, bank)
+  const { run, idle } = createWithdrawalSender()
   const sendOthers = async () => {
     await run()
     return bank.sentOrders.length
@@ -312,40 +334,43 @@ test('a bank call that hangs does not delay the others', async () => {
   expect(new Set(bank.sentOrders.map(order => order.id))).toEqual(new Set(ids.map(removeHyphens)))
 })
 
-test('a bank that hangs delays no withdrawals of the other mode', async () => {
+test('a bank that hangs delays no withdrawals of other connections, nor of test mode', async () => {
   const hanging = new StubBank()
   hanging.sendPayout = () => new Promise(() => {})
-  const bank = new StubBank()
+  const hangingId = await addConnection(hanging)
   const dueAt = new Date()
-  for (let count = 0; count < 20; count++)
-    await LISTS[1]?.insert(merchant.id, { mode: 'live', dueAt, dictKey: 'ana@example.com' })
-  const { run } = createWithdrawalSender(undefined, mode => (mode === 'live' ? hanging : bank))
+  const row = { mode: 'live', connectionId: hangingId, dueAt, dictKey: 'ana@example.com' }
+  for (let count = 0; count < 20; count++) await LISTS[1]?.insert(merchant.id, row)
+  const bank = new StubBank()
+  replaceBank(connectionId, bank)
+  const { run } = createWithdrawalSender()
   await run()
-  const id = await withdraw('ana@example.com')
+  const [id, testId] = [await withdrawLive(), await withdraw('ana@example.com')]
   await run()
   await expect.poll(() => bank.sentOrders).toMatchObject([{ id: removeHyphens(id) }])
-  await db().withdrawal.deleteMany({ where: { mode: 'live' } })
+  await expect.poll(() => ordersOf(testId)).toHaveLength(1)
+  await db().withdrawal.deleteMany({ where: { connectionId: hangingId } })
 })
 
 test('an account with one withdrawal is served before the rest of an account with many', async () => {
   for (let count = 0; count < 20; count++) {
-    await fundMerchant(merchant, 4_000)
-    await withdraw('ana@example.com')
+    await fundLive(merchant, 4_000)
+    await withdrawLive()
   }
   const bank = new StubBank()
-  const { run, idle } = createWithdrawalSender(undefined, () => bank)
+  replaceBank(connectionId, bank)
+  const { run, idle } = createWithdrawalSender()
   expect(await run()).toBe(8)
   await idle()
-  merchant = await makeMerchant()
-  await fundMerchant(merchant, 4_000)
-  const id = await withdraw('bia@example.com')
+  merchant = await openMerchant(4_000)
+  const id = await withdrawLive('bia@example.com')
   while ((await run()) > 0 && bank.sentOrders.length < 16) await idle()
   await idle()
   expect(bank.sentOrders.slice(0, 16).map(order => order.id)).toContain(removeHyphens(id))
 })
 
 test('the journal contains the bank calls, with the PIX key masked', async () => {
-  const id = await withdraw('ana@example.com')
+  const id = await withdrawLive()
   const bank = new StubBank()
   await makeDueAndSend(id, bank)
   await expectApprovedOnce(id, bank)

@@ -3,7 +3,6 @@ import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { findPayoutOrder } from '#lib/rooms/withdrawals/queries.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
 import {
   createOrderSender,
@@ -19,16 +18,13 @@ const INACTIVE_RETRY_S = 15
  * Sends due withdrawals, each under its own id, and queries those that the bank has not settled. A
  * lost response never rejects a withdrawal.
  */
-export function createWithdrawalSender(
-  onCapacity?: () => void,
-  chooseGateway = gatewayOf,
-): OrderSender {
-  return createOrderSender('withdrawal', claim => sendWithdrawal(claim, chooseGateway), onCapacity)
+export function createWithdrawalSender(onCapacity?: () => void): OrderSender {
+  return createOrderSender('withdrawal', sendWithdrawal, onCapacity)
 }
 
-async function sendWithdrawal(claim: Claim, chooseGateway: typeof gatewayOf): Promise<void> {
+async function sendWithdrawal(claim: Claim, gateway: Gateway): Promise<void> {
   const { accountId, id, lease } = claim
-  const orderState = await callBank(claim, chooseGateway(claim.mode))
+  const orderState = await callBank(claim, gateway)
   if (orderState && orderState.state !== 'taken')
     await settleAsReported(accountId, id, orderState, lease)
   else await postpone('withdrawals', claim, orderRetryPauseMs(claim.attempts))

@@ -1,33 +1,152 @@
+import { db, type Prisma } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
+import { unseal } from '#lib/base/keys.ts'
+import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
+import type { ConnectionKind, Environment } from '#lib/services/gateway/schema.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 
 /** Id of the simulator's row, which a migration inserts. Columns that name a connection default to it. */
 export const SIMULATOR_CONNECTION_ID = '00000000-0000-7000-8000-000000000001'
+/** Age at which the table is read again: a change reaches every process within it. */
+const READ_AGAIN_MS = 5_000
 
-/** Returns the gateway of a mode. Live mode has no gateway while no bank is configured. */
-export function gatewayOf(mode: Mode): Gateway {
-  return gateways[mode] ?? refuseMode()
+/** What an adapter knows of its connection. */
+export interface Connection {
+  id: string
+  name: string
+  kind: ConnectionKind
+  environment: Environment | null
+  profile: string | null
+  settings: Prisma.JsonValue
+  /** Text of the credentials as they were added; null if there are none. */
+  credentials: string | null
+  receivingKeys: string[]
+  payingKey: string | null
 }
 
-export function isModeOpen(mode: Mode): boolean {
-  return gateways[mode] !== undefined
+/** Null: the connection lacks what the adapter needs. */
+export type Adapter = (connection: Connection) => Gateway | null
+
+/** A connection whose charges and orders this process can serve. */
+export interface ServedConnection {
+  id: string
+  name: string
+  gateway: Gateway
 }
 
-const gateways = processWide(
-  'gateways',
-  (): Partial<Record<Mode, Gateway>> => ({
-    test: simulator,
-  }),
-)
-
-/** Replaces the gateway of a mode in this process. */
-export function installGateway(mode: Mode, gateway: Gateway): void {
-  gateways[mode] = gateway
+const SIMULATOR: Connection = {
+  id: SIMULATOR_CONNECTION_ID,
+  name: 'simulator',
+  kind: 'simulator',
+  environment: null,
+  profile: null,
+  settings: {},
+  credentials: null,
+  receivingKeys: [],
+  payingKey: null,
 }
 
-function refuseMode(): never {
-  throw refuse('live_mode_disabled')
+interface Bank {
+  connection: Omit<Connection, 'credentials'>
+  isAssignable: boolean
+  version: string
+  /** Null without an adapter that can serve it. */
+  gateway: Gateway | null
+}
+
+const choice = processWide('connections', () => ({
+  adapters: new Map<string, Adapter>([['simulator', () => simulator]]),
+  /** Connections to banks by id, as last read. */
+  banks: new Map<string, Bank>(),
+  readAt: Number.NEGATIVE_INFINITY,
+  reading: null as Promise<void> | null,
+}))
+
+/** Sets the adapter of a kind of connection in this process. */
+export function registerAdapter(kind: ConnectionKind, adapter: Adapter): void {
+  choice.adapters.set(kind, adapter)
+  choice.banks.clear()
+  choice.readAt = Number.NEGATIVE_INFINITY
+}
+
+/** Returns the connection that a new charge or withdrawal begins with; null if live mode has none. */
+export function connectionIn(mode: Mode, assignedId: string | null | undefined): string | null {
+  return mode === 'test' ? SIMULATOR_CONNECTION_ID : (assignedId ?? null)
+}
+
+/** Refuses if this process has no adapter for the connection. */
+export async function gatewayOfConnection(id: string): Promise<Gateway> {
+  const gateway = id === SIMULATOR_CONNECTION_ID ? simulatorGateway() : await findBank(id)
+  if (!gateway) throw refuse('service_unavailable')
+  return gateway
+}
+
+/** Lists the connections of accounts: the simulator and, of banks, those for production. */
+export async function listServed(): Promise<ServedConnection[]> {
+  const served: ServedConnection[] = []
+  const gateway = simulatorGateway()
+  if (gateway) served.push({ id: SIMULATOR_CONNECTION_ID, name: SIMULATOR.name, gateway })
+  for (const { connection, gateway } of await listBanks()) {
+    const { id, name, environment } = connection
+    if (gateway && environment === 'production') served.push({ id, name, gateway })
+  }
+  return served
+}
+
+/** Test mode reads no table. */
+function simulatorGateway(): Gateway | null {
+  return choice.adapters.get('simulator')?.(SIMULATOR) ?? null
+}
+
+async function findBank(id: string): Promise<Gateway | null> {
+  const isOld = performance.now() - choice.readAt > READ_AGAIN_MS
+  if (isOld || !choice.banks.has(id)) await readBanks()
+  return choice.banks.get(id)?.gateway ?? null
+}
+
+/** Lists the connections to banks, with or without a gateway. */
+export async function listBanks(): Promise<Bank[]> {
+  if (performance.now() - choice.readAt > READ_AGAIN_MS) await readBanks()
+  return [...choice.banks.values()]
+}
+
+function readBanks(): Promise<void> {
+  choice.reading ??= readAgain().finally(() => {
+    choice.reading = null
+  })
+  return choice.reading
+}
+
+/** Keeps the gateways of unchanged rows: an adapter holds connections and a token. */
+async function readAgain(): Promise<void> {
+  const began = performance.now()
+  const columns = { id: true, name: true, kind: true, environment: true, profile: true } as const
+  const details = { settings: true, receivingKeys: true, payingKey: true } as const
+  const rows = await db().connection.findMany({
+    where: { kind: { not: 'simulator' } },
+    select: { ...columns, ...details, isAssignable: true, sealedCredentials: true },
+  })
+  const banks = rows.map(({ sealedCredentials: sealed, isAssignable, ...row }) => {
+    const connection = row as Bank['connection']
+    const version = JSON.stringify([row, sealed && Buffer.from(sealed).toString('base64')])
+    const known = choice.banks.get(row.id)
+    const gateway = known?.version === version ? known.gateway : openGateway(connection, sealed)
+    return { connection, isAssignable, version, gateway }
+  })
+  choice.banks = new Map(banks.map(bank => [bank.connection.id, bank]))
+  choice.readAt = began
+}
+
+/** A connection that cannot be served must not keep the others from it. */
+function openGateway(connection: Bank['connection'], sealed: Uint8Array | null): Gateway | null {
+  try {
+    const credentials = sealed && unseal(sealed, connection.id, 'bank-credentials')
+    return choice.adapters.get(connection.kind)?.({ ...connection, credentials }) ?? null
+  } catch (error) {
+    log().error({ err: error, connectionId: connection.id }, 'connection cannot be used')
+    return null
+  }
 }

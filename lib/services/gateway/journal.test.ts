@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -12,7 +13,10 @@ beforeAll(async () => {
   merchant = await makeMerchant()
 })
 
-const subject = () => ({ accountId: merchant.id, id: newId(), mode: 'test' as const })
+const subject = () => ({
+  ...{ accountId: merchant.id, id: newId(), mode: 'test' as const },
+  connectionId: SIMULATOR_CONNECTION_ID,
+})
 const callsOf = (id: string) =>
   db().gatewayCall.findMany({ where: { subjectId: id }, orderBy: { id: 'asc' } })
 const payout = (id: string, dictKey = 'ana.beatriz@example.com') => ({
@@ -34,6 +38,7 @@ test('a call is stored before it starts, and its outcome when it ends', async ()
   const expectedCall = {
     accountId: merchant.id,
     mode: 'test',
+    connectionId: SIMULATOR_CONNECTION_ID,
     gateway: 'stub bank',
     operation: 'sendPayout',
     request: { id: removeHyphens(order.id), amount: 5_000, dictKey: 'a***@example.com' },
@@ -126,7 +131,7 @@ test.each([
 test("one query about many charges is stored once per charge with that charge's state", async () => {
   const charges = [subject(), subject(), subject()]
   const other = await makeMerchant()
-  const foreign = { accountId: other.id, id: newId(), mode: 'test' as const }
+  const foreign = { ...subject(), accountId: other.id }
   const bank = new StubBank()
   const paid = { amount: 700, endToEndId: 'E1', paidAt: new Date('2026-11-21T00:00:00Z') }
   bank.charges.set(removeHyphens(charges[0]?.id ?? ''), { state: 'paid', ...paid })

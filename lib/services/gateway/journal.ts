@@ -14,6 +14,7 @@ export interface Subject {
   accountId: string
   id: string
   mode: Mode
+  connectionId: string
 }
 
 export type Operation =
@@ -132,14 +133,15 @@ async function journalCall<Value>(
   options: CallOptions,
 ): Promise<GatewayResult<Value>> {
   const { operation, request, make, part = value => value, hidden = {} } = call
-  const ids = subjects.map(() => newId())
-  const accounts = subjects.map(({ accountId }) => accountId)
+  const [ids, accounts] = [subjects.map(() => newId()), subjects.map(one => one.accountId)]
   const requests = subjects.map(({ id }) =>
     JSON.stringify(request(removeHyphens(id)), JOURNALED_FIELDS),
   )
   await db().$executeRaw`
-    INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
-    SELECT c.account_id, c.id, c.mode, ${gateway}, ${operation}, c.subject_id, c.request::json
+    INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
+      connection_id)
+    SELECT c.account_id, c.id, c.mode, ${gateway}, ${operation}, c.subject_id, c.request::json,
+      ${subjects[0]?.connectionId ?? null}::uuid
     FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${subjects.map(({ mode }) => mode)}::text[],
       ${subjects.map(({ id }) => id)}::uuid[], ${requests}::text[])
       AS c (account_id, id, mode, subject_id, request)`

@@ -1,10 +1,10 @@
 import { type Claim, claimInTurn, holdLease, renewLease } from '#lib/base/db/claim.ts'
 import { log } from '#lib/base/log.ts'
-import { MODES, type Mode } from '#lib/base/mode.ts'
+import { listServed } from '#lib/services/gateway/choose.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
 import { type GatewayCalls, mayArrive, withJournal } from '#lib/services/gateway/journal.ts'
 
-/** Maximum concurrent orders of a mode in this process. */
+/** Maximum concurrent orders of a connection in this process. */
 const CONCURRENCY_MAX = 8
 /** Orders that end within this time free their places together: a claim costs as much as a send. */
 const CAPACITY_DELAY_MS = 5
@@ -31,55 +31,65 @@ export interface OrderSender {
   idle: () => Promise<void>
 }
 
+/** The orders of a connection that this process is sending. */
+interface Lane {
+  inProgress: Set<Promise<void>>
+  /** The account that was served last; accounts take turns in the order of their ids. */
+  lastServed: string
+}
+
 /**
- * Creates a sender of due orders. Each mode has its own places, so a bank that hangs delays only its
- * own orders. Accounts are served in turn. `onCapacity` is called when orders have freed places.
+ * Creates a sender of due orders. Each connection has its own places, so a bank that hangs delays
+ * only its own orders. Accounts are served in turn. `onCapacity` is called when orders have freed
+ * places.
  */
 export function createOrderSender(
   kind: OrderKind,
-  send: (claim: Claim) => Promise<unknown>,
+  send: (claim: Claim, gateway: Gateway) => Promise<unknown>,
   onCapacity: () => void = () => {},
 ): OrderSender {
-  const inProgress: Record<Mode, Set<Promise<void>>> = { test: new Set(), live: new Set() }
-  /** The account that was served last; accounts take turns in the order of their ids. */
-  const lastServed: Record<Mode, string> = { test: FIRST_ACCOUNT, live: FIRST_ACCOUNT }
+  const lanes = new Map<string, Lane>()
   let isSignalDue = false
 
   async function run(): Promise<number> {
-    const counts = await Promise.all(MODES.map(runMode))
-    return counts.reduce((sum, count) => sum + count)
+    const counts = (await listServed()).map(({ id, gateway }) => {
+      const lane = lanes.get(id) ?? { inProgress: new Set(), lastServed: FIRST_ACCOUNT }
+      lanes.set(id, lane)
+      return runLane(lane, id, gateway)
+    })
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
   }
 
-  async function runMode(mode: Mode): Promise<number> {
-    const places = CONCURRENCY_MAX - inProgress[mode].size
+  async function runLane(lane: Lane, connectionId: string, gateway: Gateway): Promise<number> {
+    const places = CONCURRENCY_MAX - lane.inProgress.size
     if (places === 0) return 0
-    const after = lastServed[mode]
-    const due = await claimInTurn(`${kind}s`, mode, places, after)
+    const after = lane.lastServed
+    const due = await claimInTurn(`${kind}s`, connectionId, places, after)
     const [first] = due
-    lastServed[mode] =
+    lane.lastServed =
       due
         .map(({ accountId }) => accountId)
         .sort()
         .at(-1) ?? FIRST_ACCOUNT
     // After the last account, the first one has its turn.
-    if (!first) return after === FIRST_ACCOUNT ? 0 : runMode(mode)
+    if (!first) return after === FIRST_ACCOUNT ? 0 : runLane(lane, connectionId, gateway)
     const stopRenewal = renewLease(`${kind}s`, first.lease)
-    Promise.all(due.map(start)).finally(stopRenewal)
+    Promise.all(due.map(claim => start(lane, claim, gateway))).finally(stopRenewal)
     return due.length
   }
 
-  function start(claim: Claim): Promise<void> {
-    const order = send(claim)
+  function start({ inProgress }: Lane, claim: Claim, gateway: Gateway): Promise<void> {
+    const order = send(claim, gateway)
       // A failure must not stop other orders. The order becomes due again when its lease expires.
       .catch(error =>
         log().error({ err: error, [`${kind}Id`]: claim.id }, `sending a ${kind} failed`),
       )
       .then(() => {
-        inProgress[claim.mode].delete(order)
+        inProgress.delete(order)
         if (!isSignalDue) setTimeout(signalCapacity, CAPACITY_DELAY_MS)
         isSignalDue = true
       })
-    inProgress[claim.mode].add(order)
+    inProgress.add(order)
     return order
   }
 
@@ -89,7 +99,7 @@ export function createOrderSender(
   }
 
   async function idle(): Promise<void> {
-    const orders = () => MODES.flatMap(mode => [...inProgress[mode]])
+    const orders = () => [...lanes.values()].flatMap(({ inProgress }) => [...inProgress])
     while (orders().length > 0) await Promise.all(orders())
   }
 

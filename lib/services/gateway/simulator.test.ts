@@ -2,7 +2,6 @@ import { describe, expect, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { parseBrCode } from '#lib/base/pix/br-code.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { PayoutOrder } from '#lib/services/gateway/gateway.ts'
 import { decideCharge, simulator } from '#lib/services/gateway/simulator.ts'
 
@@ -16,11 +15,6 @@ function orderTo(dictKey: string): PayoutOrder {
 function settleNow(id: string) {
   return db().simulatorOrder.update({ where: { id }, data: { settlesAt: new Date(0) } })
 }
-
-test('test mode uses the simulator; live mode is refused while no bank is configured', () => {
-  expect(gatewayOf('test')).toBe(simulator)
-  expect(() => gatewayOf('live')).toThrow(expect.objectContaining({ code: 'live_mode_disabled' }))
-})
 
 describe('a payout', () => {
   test('is accepted at once and settled after about a second', async () => {

@@ -12,9 +12,12 @@ import { indexCharges } from '#lib/rooms/charges/index-charges.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { registerAdapter } from '#lib/services/gateway/choose.ts'
+import { simulator } from '#lib/services/gateway/simulator.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
+import { addConnection } from '#lib/testing/connection.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { createPaidCharge, deliverDue } from '#lib/testing/deliveries.ts'
 import {
@@ -50,8 +53,8 @@ async function setHeartbeat(agoS: number): Promise<void> {
     VALUES (${newId()}::uuid, 'here', 1, now() - make_interval(secs => ${agoS}::float8))`
 }
 
-async function readCheck(name: CheckName, choose?: Parameters<typeof readHealth>[0]) {
-  const { checks } = await readHealth(choose)
+async function readCheck(name: CheckName) {
+  const { checks } = await readHealth()
   const { state, level } = checks.find(check => check.name === name) ?? {}
   return [level, state]
 }
@@ -280,38 +283,54 @@ test('receivers are a warning if most deliveries fail, and not if few do', async
 })
 
 test('a gateway that is down, fails or is slow is reported', async () => {
+  expect(await readCheck('gateway')).toEqual(['ok', 'gateway_simulated'])
   const bank = new StubBank()
-  const choose = () => bank
+  const connectionId = await addConnection(bank, { name: 'Banco Azul' })
+  const readBank = async () => {
+    const { checks } = await readHealth()
+    const { state, level } = checks.find(({ figures }) => figures.name === 'Banco Azul') ?? {}
+    return [level, state]
+  }
   const call = (outcome: string | null, tookMs: number) => db().$executeRaw`
-    INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
-      outcome, created_at, finished_at)
-    SELECT ${merchant.id}::uuid, gen_random_uuid(), 'test', ${bank.name}, 'sendPayout',
+    INSERT INTO gateway_calls (account_id, id, mode, connection_id, gateway, operation, subject_id,
+      request, outcome, created_at, finished_at)
+    SELECT ${merchant.id}::uuid, gen_random_uuid(), 'live', ${connectionId}::uuid, ${bank.name},
+      'sendPayout',
       gen_random_uuid(), '{}', ${outcome}, now() - interval '1 minute', CASE
         WHEN ${outcome}::text IS NOT NULL THEN
           now() - interval '1 minute' + make_interval(secs => ${tookMs}::float8 / 1000) END
     FROM generate_series(1, 10)`
   const deleteCalls = () => db().gatewayCall.deleteMany()
-  expect(await readCheck('gateway')).toEqual(['ok', 'gateway_simulated'])
-  expect(await readCheck('gateway', choose)).toEqual(['ok', 'gateway_quiet'])
+  expect(await readBank()).toEqual(['ok', 'gateway_quiet'])
   await call('ok', 300)
-  const { checks } = await readHealth(choose)
-  expect(checks.find(({ name }) => name === 'gateway')).toMatchObject({
+  const { checks } = await readHealth()
+  expect(checks.find(({ figures }) => figures.name === 'Banco Azul')).toMatchObject({
     ...{ state: 'gateway_answers', level: 'ok' },
-    figures: { name: bank.name, calls: 10, failed: 0, p50_ms: 300, p95_ms: 300 },
+    figures: { name: 'Banco Azul', calls: 10, failed: 0, p50_ms: 300, p95_ms: 300 },
   })
   for (const outcome of ['unknown', 'retryable', null]) {
     await deleteCalls()
     await call(outcome, 10)
-    expect(await readCheck('gateway', choose)).toEqual(['warning', 'gateway_fails'])
+    expect(await readBank()).toEqual(['warning', 'gateway_fails'])
   }
   await deleteCalls()
   await call('ok', 9_000)
-  expect(await readCheck('gateway', choose)).toEqual(['warning', 'gateway_slow'])
+  expect(await readBank()).toEqual(['warning', 'gateway_slow'])
   await deleteCalls()
   bank.checkHealth = async () => ({ outcome: 'unknown', reason: 'down' })
-  expect(await readCheck('gateway', choose)).toEqual(['problem', 'gateway_down'])
+  expect(await readBank()).toEqual(['problem', 'gateway_down'])
   bank.checkHealth = () => new Promise(() => {})
-  expect(await readCheck('gateway', choose)).toEqual(['problem', 'gateway_down'])
+  expect(await readBank()).toEqual(['problem', 'gateway_down'])
+  registerAdapter('efi', () => null)
+  expect(await readBank()).toEqual(['warning', 'gateway_missing'])
+  registerAdapter('efi', () => {
+    throw new Error('the credentials are no certificate')
+  })
+  expect(await readBank()).toEqual(['warning', 'gateway_missing'])
+  const data = { disabledAt: new Date(), isAssignable: false }
+  await db().connection.update({ where: { id: connectionId }, data })
+  registerAdapter('efi', () => null)
+  expect(await readBank()).toEqual([undefined, undefined])
 })
 
 test('wrong balances are reported by account, and so are accounts not checked for hours', async () => {
@@ -498,17 +517,19 @@ test('losing the database during the checks causes no unhandled rejection', asyn
     vi.spyOn(performance, 'now').mockReturnValue(later)
     supplyEnv({ DATABASE_URL: 'postgres://127.0.0.1:1/none' })
     void disconnect()
-    return new StubBank()
+    return simulator
   }
   const rejections: unknown[] = []
   const recordRejection = (reason: unknown) => rejections.push(reason)
   process.on('unhandledRejection', recordRejection)
   try {
-    const { checks } = await readHealth(loseDatabase)
+    registerAdapter('simulator', loseDatabase)
+    const { checks } = await readHealth()
     expect(checks.find(({ name }) => name === 'connections')?.state).toBe('unreadable')
     await new Promise(resolve => setTimeout(resolve, 50))
     expect(rejections).toEqual([])
   } finally {
+    registerAdapter('simulator', () => simulator)
     process.off('unhandledRejection', recordRejection)
     vi.restoreAllMocks()
     await disconnect()

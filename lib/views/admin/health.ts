@@ -39,9 +39,7 @@ const STUCK_MAX = 25
 const CHECKS_TIMEOUT_MS = 6_000
 
 /** Runs the checks one after the other to use few connections; a failed check is a finding. */
-export async function readHealth(
-  chooseGateway?: Parameters<typeof examineGateways>[0],
-): Promise<Health> {
+export async function readHealth(): Promise<Health> {
   const checks: Check[] = []
   const began = performance.now()
   const runCheck = async (name: CheckName, examine: () => Promise<Finding | Finding[]>) => {
@@ -59,7 +57,7 @@ export async function readHealth(
   for (const name of QUEUES) await runCheck(name, () => examineQueue(name))
   await runCheck('receivers', examineReceivers)
   await runCheck('endpoints', () => examineEndpoints())
-  await runCheck('gateway', () => examineGateways(chooseGateway))
+  await runCheck('gateway', examineGateways)
   await runCheck('mail_server', examineMailServer)
   await runCheck('database', examineDatabase)
   // Called inside a check, so that an unreachable database fails only that check.

@@ -7,11 +7,11 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
+import { connectBank, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import {
   type Api,
   expectBalancedLedger,
-  fundMerchant,
   inOwnDatabase,
   makeMerchant,
   openCharge,
@@ -27,10 +27,14 @@ inOwnDatabase()
 let api: Api
 let merchant: Account
 let headers: Record<string, string>
+let connectionId: string
+/** The charge that gave the balance. */
+let fundedId: string
 beforeAll(async () => {
   api = await startApi()
   merchant = await makeMerchant('Loja Parada')
-  await fundMerchant(merchant, 1_000_000)
+  connectionId = await connectBank(new StubBank(), merchant)
+  fundedId = await fundLive(merchant, 1_000_000)
   headers = personHeaders(await signInAdmin())
 })
 afterAll(() => api.close())
@@ -46,14 +50,18 @@ const listRequeueRecords = (id: string) =>
 
 async function withdraw(): Promise<string> {
   const key = { pixKeyType: 'email', pixKey: 'ana@x.example', dictKey: 'ana@x.example' } as const
-  return (await createWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })).id
+  return (await createWithdrawal(merchant.id, 'live', { amount: 1_000, ...key, connectionId })).id
 }
 
 const makeStuck = (id: string) => db().$executeRaw`
   UPDATE withdrawals SET created_at = now() - interval '16 minutes' WHERE id = ${id}::uuid`
 const rowOf = (id: string) => db().withdrawal.findFirstOrThrow({ where: { id } })
+const send = (bank: StubBank) => {
+  replaceBank(connectionId, bank)
+  return sendDueWithdrawals()
+}
 const sendUntilNothingIsDue = async (bank: StubBank) => {
-  while ((await sendDueWithdrawals(() => bank)) > 0);
+  while ((await send(bank)) > 0);
 }
 
 describe('a withdrawal without a result', () => {
@@ -103,7 +111,7 @@ describe('a withdrawal without a result', () => {
       const requests = Array.from({ length: 8 }, () =>
         requeue({ kind: 'withdrawal', account_id: merchant.id, id }),
       )
-      const workers = Array.from({ length: 4 }, () => sendDueWithdrawals(() => bank))
+      const workers = Array.from({ length: 4 }, () => send(bank))
       const responses = await Promise.all(requests)
       await Promise.all(workers)
       for (const { status } of responses) expect([200, 404, 409]).toContain(status)
@@ -112,7 +120,7 @@ describe('a withdrawal without a result', () => {
     await expect
       .poll(async () => {
         await requeue({ kind: 'withdrawal', account_id: merchant.id, id })
-        await sendDueWithdrawals(() => bank)
+        await send(bank)
         return (await rowOf(id)).status
       })
       .toBe('approved')
@@ -153,19 +161,18 @@ describe('a withdrawal without a result', () => {
 })
 
 test('a refund without a result is requeued and sent to the bank once', async () => {
-  const charge = await db().charge.findFirstOrThrow({ where: { accountId: merchant.id } })
-  const { id } = await createRefund(merchant.id, 'test', charge.id, { amount: 700 })
+  const { id } = await createRefund(merchant.id, 'live', fundedId, { amount: 700 })
   const bank = new StubBank()
   bank.setScript(removeHyphens(id), { sends: ['throws after'] })
-  const send = () => sendDueRefunds(() => bank)
-  await send()
+  replaceBank(connectionId, bank)
+  await sendDueRefunds()
   await db().$executeRaw`
     UPDATE refunds SET created_at = now() - interval '1 hour' WHERE id = ${id}::uuid`
   expect(await findStuckJob(id)).toMatchObject({ kind: 'refund', problem: 'ECONNRESET' })
   bank.settle()
   for (let count = 0; count < 3; count++) {
     await requeue({ kind: 'refund', account_id: merchant.id, id })
-    await send()
+    await sendDueRefunds()
   }
   expect(bank.sentOrders).toHaveLength(1)
   expect((await db().refund.findFirstOrThrow({ where: { id } })).status).toBe('completed')

@@ -86,7 +86,13 @@ export const FINDING_STATES = {
   bad: [
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
     ...['search_waits', 'receivers_fail', 'gateway_slow', 'gateway_fails', 'gateway_down'],
-    ...['no_mail_server', 'mails_given_up', 'connections_scarce', 'transaction_long'],
+    ...[
+      'gateway_missing',
+      'no_mail_server',
+      'mails_given_up',
+      'connections_scarce',
+      'transaction_long',
+    ],
     ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer'],
     ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
     ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],

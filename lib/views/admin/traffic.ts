@@ -1,8 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
-import { MODES } from '#lib/base/mode.ts'
-import { gatewayOf, isModeOpen } from '#lib/services/gateway/choose.ts'
+import { listBanks, listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
@@ -35,11 +34,15 @@ export async function examineReceivers(): Promise<Finding> {
     : { level: 'ok', state: 'receivers_answer', figures }
 }
 
-export async function examineGateways(chooseGateway = gatewayOf): Promise<Finding[]> {
-  const gateways = new Map(
-    MODES.filter(isModeOpen).map(mode => [chooseGateway(mode).name, chooseGateway(mode)]),
-  )
-  return Promise.all([...gateways.values()].map(examineGateway))
+export async function examineGateways(): Promise<Finding[]> {
+  const served = await Promise.all((await listServed()).map(examineGateway))
+  const unserved = (await listBanks()).filter(bank => bank.isAssignable && !bank.gateway)
+  return [
+    ...served,
+    ...unserved.map(({ connection: { name } }): Finding => {
+      return { level: 'warning', state: 'gateway_missing', figures: { name } }
+    }),
+  ]
 }
 
 interface Traffic {
@@ -50,10 +53,9 @@ interface Traffic {
   p95_ms: number | null
 }
 
-async function examineGateway(gateway: Gateway): Promise<Finding> {
-  const { name } = gateway
+async function examineGateway({ id, name, gateway }: ServedConnection): Promise<Finding> {
   if (gateway.local) return { level: 'ok', state: 'gateway_simulated', figures: { name } }
-  const [isUp, traffic] = await Promise.all([isHealthy(gateway), readTraffic(name)])
+  const [isUp, traffic] = await Promise.all([isHealthy(gateway), readTraffic(id)])
   const { p50_ms, p95_ms, ...counts } = traffic
   const figures = { name, ...counts, p50_ms: p50_ms ?? 0, p95_ms: p95_ms ?? 0 }
   if (!isUp) return { level: 'problem', state: 'gateway_down', figures }
@@ -75,7 +77,7 @@ async function isHealthy(gateway: Gateway): Promise<boolean> {
 }
 
 /** Counts the calls of the last hour. A call without an outcome after 30 s counts as failed. */
-async function readTraffic(gateway: string): Promise<Traffic> {
+async function readTraffic(connectionId: string): Promise<Traffic> {
   const failedCondition = Prisma.sql`(t.outcome IN ('retryable', 'unknown')
     OR t.outcome IS NULL AND t.created_at < now() - interval '30 seconds')`
   const durationSql = Prisma.sql`extract(epoch FROM t.finished_at - t.created_at) * 1000`
@@ -87,7 +89,8 @@ async function readTraffic(gateway: string): Promise<Traffic> {
       'p95_ms', round(percentile_cont(0.95) WITHIN GROUP (ORDER BY ${durationSql})))::text AS json
     FROM (
       SELECT outcome, created_at, finished_at FROM gateway_calls
-      WHERE created_at > now() - interval '1 hour' AND gateway = ${gateway}
+      WHERE created_at > now() - interval '1 hour'
+        AND connection_id = ${connectionId}::uuid
       ORDER BY created_at DESC LIMIT ${ROWS_READ_MAX}) t`)
   return traffic ?? { calls: 0, failed: 0, failed5: 0, p50_ms: null, p95_ms: null }
 }

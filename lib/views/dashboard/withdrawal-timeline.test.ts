@@ -4,6 +4,7 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
@@ -151,7 +152,8 @@ test('calls to a real bank come from the journal, and repeated results are one e
     sendPayout: nextResult,
     getPayout: nextResult,
   }
-  const calls = withJournal(bank, [{ accountId: merchant.id, id, mode: 'test' }])
+  const subject = { accountId: merchant.id, id, mode: 'test' } as const
+  const calls = withJournal(bank, [{ ...subject, connectionId: SIMULATOR_CONNECTION_ID }])
   const order = { id: removeHyphens(id), amount: 3_000, dictKey: KEY.dictKey }
   await calls.sendPayout(order)
   for (let times = 0; times < 3; times++) await calls.getPayout(order.id)

@@ -19,10 +19,11 @@ WITH locked AS (
   SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
   FROM judged j
   WHERE c.account_id = j.account_id AND c.id = j.id
-  RETURNING c.account_id, c.id, c.mode, j.amount
+  RETURNING c.account_id, c.id, c.mode, c.connection_id, j.amount
 ), made AS (
-  INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
-  SELECT account_id, $7::uuid, id, mode, 'pending', amount, $8, now()
+  INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
+      due_at)
+  SELECT account_id, $7::uuid, id, mode, connection_id, 'pending', amount, $8, now()
   FROM charged
   RETURNING *
 ), source AS (
@@ -102,10 +103,11 @@ WITH kept AS (
   SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
   FROM judged j
   WHERE c.account_id = j.account_id AND c.id = j.id
-  RETURNING c.account_id, c.id, c.mode, j.amount
+  RETURNING c.account_id, c.id, c.mode, c.connection_id, j.amount
 ), made AS (
-  INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
-  SELECT account_id, $14::uuid, id, mode, 'pending', amount, $15, now()
+  INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
+      due_at)
+  SELECT account_id, $14::uuid, id, mode, connection_id, 'pending', amount, $15, now()
   FROM charged
   RETURNING *
 ), source AS (

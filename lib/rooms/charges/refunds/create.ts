@@ -55,10 +55,11 @@ export async function createRefund(
       charged: Prisma.sql`
         UPDATE charges c SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
         FROM judged j WHERE c.account_id = j.account_id AND c.id = j.id
-        RETURNING c.account_id, c.id, c.mode, j.amount`,
+        RETURNING c.account_id, c.id, c.mode, c.connection_id, j.amount`,
       made: Prisma.sql`
-        INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, reason, due_at)
-        SELECT account_id, ${id}::uuid, id, mode, 'pending', amount,
+        INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
+          due_at)
+        SELECT account_id, ${id}::uuid, id, mode, connection_id, 'pending', amount,
           ${reason ?? null}, now() FROM charged
         RETURNING *`,
     },

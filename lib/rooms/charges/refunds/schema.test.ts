@@ -147,6 +147,12 @@ describe('the database', () => {
     expect(await findBrokenConstraint({})).toBeUndefined()
     expect(await findBrokenConstraint({ amount: '0' })).toBe('refunds_amount_positive')
     expect(await findBrokenConstraint({ mode: `'demo'` })).toBe('refunds_mode_known')
+    expect(await findBrokenConstraint({ mode: `'live'` })).toBe('refunds_simulator_in_test')
+    const connection_id = `'${newId()}'`
+    expect(await findBrokenConstraint({ connection_id })).toBe('refunds_simulator_in_test')
+    expect(await findBrokenConstraint({ mode: `'live'`, connection_id })).toBe(
+      'refunds_connection_id_fkey',
+    )
     expect(await findBrokenConstraint({ status: `'lost'` })).toBe('refunds_status_known')
     expect(await findBrokenConstraint({ charge_id: `'${newId()}'` })).toBe(
       'refunds_account_id_charge_id_fkey',

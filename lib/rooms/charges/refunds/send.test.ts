@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { claim } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
@@ -17,6 +18,7 @@ import type {
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
+import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import {
   expectBalancedLedger,
   inOwnDatabase,
@@ -28,31 +30,46 @@ import { sendDueRefunds } from '#lib/testing/orders.ts'
 inOwnDatabase()
 
 let merchant: Account
+let connectionId: string
+beforeAll(async () => {
+  connectionId = await addConnection(simulator)
+})
 beforeEach(async () => {
   await db().$executeRaw`UPDATE refunds SET due_at = NULL`
   merchant = await makeMerchant()
+  await assignConnection(connectionId, merchant)
 })
 
-async function payCharge(amount = 10_000): Promise<string> {
+interface OpenedRefund {
+  id: string
+  chargeId: string
+  mode: Mode
+  endToEndId: string
+}
+
+async function openRefund(mode: Mode = 'live'): Promise<OpenedRefund> {
+  const chargeId = mode === 'live' ? await fundLive(merchant, 10_000) : await payTestCharge(10_000)
+  const { id } = await createRefund(merchant.id, mode, chargeId, { amount: 3_000 })
+  const charge = await findCharge(merchant.id, mode, chargeId)
+  return { id, chargeId, mode, endToEndId: charge?.end_to_end_id ?? '' }
+}
+
+async function payTestCharge(amount: number): Promise<string> {
   const { id } = await openCharge(merchant, amount)
   await simulateCharge(merchant.id, id, 'paid')
   return id
 }
 
-async function openRefund(): Promise<{ id: string; chargeId: string; endToEndId: string }> {
-  const chargeId = await payCharge()
-  const { id } = await createRefund(merchant.id, 'test', chargeId, { amount: 3_000 })
-  const charge = await findCharge(merchant.id, 'test', chargeId)
-  return { id, chargeId, endToEndId: charge?.end_to_end_id ?? '' }
-}
-
-const stateOf = ({ id, chargeId }: { id: string; chargeId: string }) =>
-  findRefund(merchant.id, 'test', chargeId, id)
+const stateOf = ({ id, chargeId, mode }: OpenedRefund) =>
+  findRefund(merchant.id, mode, chargeId, id)
 const makeDue = () => db().$executeRaw`UPDATE refunds SET due_at = now() WHERE due_at IS NOT NULL`
 const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: removeHyphens(id) } })
 const settleAtBank = () =>
   db().$executeRaw`UPDATE simulator_orders SET settles_at = now() WHERE kind = 'refund'`
-const send = () => sendDueRefunds()
+const send = (bank: Gateway = simulator) => {
+  replaceBank(connectionId, bank)
+  return sendDueRefunds()
+}
 
 async function databaseTime(): Promise<string> {
   const [row] = await db().$queryRaw<{ time: string }[]>`SELECT clock_timestamp()::text AS time`
@@ -98,11 +115,11 @@ function scriptedBank({
 
 async function makeDueAndSend(gateway: Gateway): Promise<void> {
   await makeDue()
-  expect(await sendDueRefunds(() => gateway)).toBeLessThanOrEqual(1)
+  expect(await send(gateway)).toBeLessThanOrEqual(1)
 }
 
 test('a due refund is sent once under its own id and completed when the bank has settled it', async () => {
-  const refund = await openRefund()
+  const refund = await openRefund('test')
   expect(await send()).toBe(1)
   expect(await ordersOf(refund.id)).toMatchObject([{ kind: 'refund', amount: 3_000n }])
   expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
@@ -194,7 +211,7 @@ describe('a lost response', () => {
     for (let count = 0; count < 6; count++) await makeDueAndSend(gateway)
     expect(orders).toHaveLength(1)
     expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
-    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
+    expect(await readBalances(merchant.id, 'live')).toEqual({ available: 7_000, outbound: 3_000 })
     await expectBalancedLedger(merchant.id)
   })
 
@@ -218,7 +235,7 @@ describe('a refused refund', () => {
     await makeDueAndSend(gateway)
     const rejected = { status: 'rejected', rejection_reason: 'The account was closed' }
     expect(await stateOf(refund)).toMatchObject(rejected)
-    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
+    expect(await readBalances(merchant.id, 'live')).toEqual({ available: 10_000, outbound: 0 })
     await expectBalancedLedger(merchant.id)
   })
 
@@ -273,14 +290,14 @@ describe('a crash', () => {
 })
 
 describe('a worker that lost its lease', () => {
-  async function expectCompletedOnce(refund: { id: string; chargeId: string }, stub: StubBank) {
+  async function expectCompletedOnce(refund: OpenedRefund, stub: StubBank) {
     stub.settle()
     await makeDueAndSend(stub)
     expect(await stateOf(refund)).toMatchObject({ status: 'completed', rejection_reason: null })
     expect(stub.countDebits(removeHyphens(refund.id))).toBe(1)
     const where = { subjectId: refund.chargeId, type: { startsWith: 'transaction.refund' } }
     expect(await db().event.count({ where })).toBe(1)
-    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
+    expect(await readBalances(merchant.id, 'live')).toEqual({ available: 7_000, outbound: 0 })
     await expectBalancedLedger(merchant.id)
   }
 
@@ -331,7 +348,7 @@ async function sendAll(): Promise<number> {
 }
 
 test('four concurrent workers send and complete each of 60 refunds once', async () => {
-  const chargeId = await payCharge(60_000)
+  const chargeId = await payTestCharge(60_000)
   const order = { amount: 1_000 }
   const refunds = await Promise.all(
     Array.from({ length: 60 }, () => createRefund(merchant.id, 'test', chargeId, order)),
@@ -352,7 +369,7 @@ test('four concurrent workers send and complete each of 60 refunds once', async 
 })
 
 test('the running worker completes a refund within seconds', async () => {
-  const refund = await openRefund()
+  const refund = await openRefund('test')
   const worker = startWorker()
   const status = async () => (await stateOf(refund))?.status
   await expect.poll(status, { timeout: 15_000, interval: 100 }).toBe('completed')

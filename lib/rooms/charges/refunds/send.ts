@@ -3,7 +3,6 @@ import type { Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { findRefundOrder } from '#lib/rooms/charges/refunds/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
-import { gatewayOf } from '#lib/services/gateway/choose.ts'
 import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
 import {
   createOrderSender,
@@ -19,19 +18,18 @@ import {
 export function createRefundSender(
   chargeColumns: Prisma.Sql,
   onCapacity?: () => void,
-  chooseGateway = gatewayOf,
 ): OrderSender {
-  const send = (claim: Claim) => sendRefund(claim, chargeColumns, chooseGateway)
+  const send = (claim: Claim, gateway: Gateway) => sendRefund(claim, chargeColumns, gateway)
   return createOrderSender('refund', send, onCapacity)
 }
 
 async function sendRefund(
   claim: Claim,
   chargeColumns: Prisma.Sql,
-  chooseGateway: typeof gatewayOf,
+  gateway: Gateway,
 ): Promise<void> {
   const { accountId, lease } = claim
-  const orderState = await callBank(claim, chooseGateway(claim.mode))
+  const orderState = await callBank(claim, gateway)
   const settlement = { accountId, refundId: claim.id, lease, chargeColumns }
   if (orderState?.state === 'done')
     await completeRefund({ ...settlement, returnId: orderState.endToEndId })

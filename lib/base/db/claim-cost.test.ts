@@ -1,0 +1,86 @@
+import { Client } from 'pg'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { claim, claimInTurn } from '#lib/base/db/claim.ts'
+import { Prisma } from '#lib/base/db/client.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { addConnection } from '#lib/testing/connection.ts'
+import { withClient } from '#lib/testing/due-deliveries.ts'
+import { inOwnDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
+
+inOwnDatabase()
+
+/** Due rows of a bank that has not responded for hours. */
+const WAITING = 20_000
+const FIRST = '00000000-0000-0000-0000-000000000000'
+
+let merchant: Account
+let id: string
+let hangingId: string
+beforeAll(async () => {
+  merchant = await makeMerchant()
+  id = await addConnection(new StubBank())
+  hangingId = await addConnection(new StubBank())
+})
+
+/** Adds rows that are due, the oldest longest, each of its own table and connection. */
+async function seed(connectionId: string, count: number, age: string): Promise<void> {
+  const row = `SELECT $1::uuid, gen_random_uuid() AS id, 'live', $2::uuid, 'pending', 1000, now() - $4::interval`
+  const values = [merchant.id, connectionId, count, age]
+  const insert = (sql: string) => withClient(client => client.query(sql, values))
+  await insert(`
+    WITH r AS (${row} FROM generate_series(1, $3::int))
+    INSERT INTO charges (account_id, id, mode, connection_id, status, amount, due_at, br_code,
+      external_id, txid, client_name, client_email, client_doc, expires_at)
+    SELECT r.*, 'x', id::text, id::text, 'Ana', 'ana@x.example', '1', now() FROM r`)
+  await insert(`
+    WITH r AS (${row} FROM generate_series(1, $3::int))
+    INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, due_at,
+      pix_key_type, pix_key, dict_key)
+    SELECT r.*, 'email', 'a@x.example', 'a@x.example' FROM r`)
+  await insert(`
+    WITH r AS (${row} FROM generate_series(1, $3::int))
+    INSERT INTO refunds (account_id, id, mode, connection_id, status, amount, due_at, charge_id)
+    SELECT r.*, (SELECT c.id FROM charges c WHERE c.connection_id = $2 LIMIT 1) FROM r`)
+}
+
+/** Returns the buffers that the statement of a claim uses with current statistics. */
+async function measure(work: () => Promise<unknown>): Promise<number> {
+  for (const table of ['charges', 'withdrawals', 'refunds'])
+    await runAsOwner(`VACUUM ANALYZE ${table}`)
+  const query = vi.spyOn(Client.prototype, 'query')
+  await work()
+  const sent = query.mock.calls.map(([config]) => config as unknown as Sent)
+  query.mockRestore()
+  const claimed = sent.find(({ text = '' }) => text.includes('SKIP LOCKED'))
+  const { text, values } = claimed ?? expect.unreachable()
+  return withClient(async client => {
+    await client.query('BEGIN')
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values)
+    await client.query('ROLLBACK')
+    const { Plan: plan } = rows[0]['QUERY PLAN'][0]
+    return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
+  })
+}
+
+interface Sent {
+  text?: string
+  values: unknown[]
+}
+
+test('a claim of a connection reads none of the due rows of another', async () => {
+  const claims = {
+    charges: () => claim('charges', 5, { condition: Prisma.sql`connection_id = ${id}::uuid` }),
+    withdrawals: () => claimInTurn('withdrawals', id, 5, FIRST),
+    refunds: () => claimInTurn('refunds', id, 5, FIRST),
+  }
+  await seed(id, 1_000, '1 minute')
+  const alone: number[] = []
+  for (const work of Object.values(claims)) alone.push(await measure(work))
+  await seed(hangingId, WAITING, '3 hours')
+  for (const [table, work] of Object.entries(claims)) {
+    const before = alone.shift() ?? Number.NaN
+    const buffers = await measure(work)
+    expect(buffers / before, `${table}: ${before}, then ${buffers}`).toBeLessThan(2)
+  }
+})

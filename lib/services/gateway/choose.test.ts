@@ -1,0 +1,121 @@
+import { beforeEach, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { seal } from '#lib/base/keys.ts'
+import {
+  type Connection,
+  gatewayOfConnection,
+  listBanks,
+  listServed,
+  registerAdapter,
+  SIMULATOR_CONNECTION_ID,
+} from '#lib/services/gateway/choose.ts'
+import type { Gateway } from '#lib/services/gateway/gateway.ts'
+import { simulator } from '#lib/services/gateway/simulator.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { addConnection } from '#lib/testing/connection.ts'
+import { inOwnDatabase } from '#lib/testing/fixtures.ts'
+
+inOwnDatabase()
+
+/** What the adapter was given, per gateway that it made. */
+let opened: Connection[]
+beforeEach(() => {
+  opened = []
+})
+const openWith = (make: (connection: Connection) => Gateway | null) =>
+  registerAdapter('efi', connection => {
+    opened.push(connection)
+    return make(connection)
+  })
+const isServed = async (id: string) => (await listServed()).some(served => served.id === id)
+const change = (id: string, data: object) => db().connection.update({ where: { id }, data })
+const REFUSED = { code: 'service_unavailable' }
+
+test("test mode's connection is the simulator, which reads no table", async () => {
+  expect(await gatewayOfConnection(SIMULATOR_CONNECTION_ID)).toBe(simulator)
+  expect(await isServed(SIMULATOR_CONNECTION_ID)).toBe(true)
+})
+
+test('a connection added a moment ago is found at once', async () => {
+  await listServed()
+  const bank = new StubBank()
+  const id = await addConnection(bank)
+  expect(await gatewayOfConnection(id)).toBe(bank)
+  expect(await isServed(id)).toBe(true)
+})
+
+test('without an adapter for its kind a connection serves nobody', async () => {
+  const id = await addConnection(new StubBank(), { kind: 'api_pix' })
+  await expect(gatewayOfConnection(id)).rejects.toMatchObject(REFUSED)
+  expect(await isServed(id)).toBe(false)
+  expect((await listBanks()).map(({ connection }) => connection.id)).toContain(id)
+})
+
+test('an adapter that fails or lacks something keeps no other connection from serving', async () => {
+  const [broken, lacking, good] = [
+    await addConnection(new StubBank()),
+    await addConnection(new StubBank()),
+    await addConnection(new StubBank()),
+  ]
+  openWith(({ id }) => {
+    if (id === broken) throw new Error('no certificate')
+    return id === lacking ? null : new StubBank()
+  })
+  await expect(gatewayOfConnection(broken)).rejects.toMatchObject(REFUSED)
+  await expect(gatewayOfConnection(lacking)).rejects.toMatchObject(REFUSED)
+  expect([await isServed(broken), await isServed(lacking)]).toEqual([false, false])
+  expect(await isServed(good)).toBe(true)
+})
+
+test('a connection for homologation can be called, and has no charges or orders to serve', async () => {
+  const bank = new StubBank()
+  const id = await addConnection(bank, { environment: 'homologation', isAssignable: false })
+  expect(await gatewayOfConnection(id)).toBe(bank)
+  expect(await isServed(id)).toBe(false)
+})
+
+test('a disabled connection goes on serving the charges and orders that it has', async () => {
+  const bank = new StubBank()
+  const id = await addConnection(bank, { disabledAt: new Date(), isAssignable: false })
+  expect(await gatewayOfConnection(id)).toBe(bank)
+  expect(await isServed(id)).toBe(true)
+})
+
+test('an adapter is opened once per row, and again with the new one after a change', async () => {
+  const id = await addConnection(new StubBank())
+  const sealed = seal('a client and its secret', id, 'bank-credentials')
+  await change(id, { sealedCredentials: sealed, settings: { agency: '0001' }, profile: 'blue' })
+  openWith(() => new StubBank())
+  const first = await gatewayOfConnection(id)
+  // A name that no row has makes the table be read again.
+  await expect(gatewayOfConnection(newId())).rejects.toMatchObject(REFUSED)
+  expect(await gatewayOfConnection(id)).toBe(first)
+  await change(id, { checkedAt: new Date() })
+  await expect(gatewayOfConnection(newId())).rejects.toMatchObject(REFUSED)
+  expect(await gatewayOfConnection(id)).toBe(first)
+  const ofRow = () => opened.filter(connection => connection.id === id)
+  expect(ofRow()).toEqual([
+    {
+      ...{ id, name: id, kind: 'efi', environment: 'production', profile: 'blue' },
+      ...{ settings: { agency: '0001' }, credentials: 'a client and its secret' },
+      ...{ receivingKeys: ['pix@example.com'], payingKey: 'pix@example.com' },
+    },
+  ])
+  await change(id, { sealedCredentials: seal('a new secret', id, 'bank-credentials') })
+  await expect(gatewayOfConnection(newId())).rejects.toMatchObject(REFUSED)
+  expect(await gatewayOfConnection(id)).not.toBe(first)
+  expect(
+    ofRow()
+      .map(({ credentials }) => credentials)
+      .at(-1),
+  ).toBe('a new secret')
+})
+
+test('credentials of another row cannot be read', async () => {
+  const id = await addConnection(new StubBank())
+  await change(id, { sealedCredentials: seal('a secret', newId(), 'bank-credentials') })
+  openWith(() => new StubBank())
+  await expect(gatewayOfConnection(id)).rejects.toMatchObject(REFUSED)
+  expect(opened.filter(connection => connection.id === id)).toEqual([])
+})

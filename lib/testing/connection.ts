@@ -1,0 +1,64 @@
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
+import { settleCharge } from '#lib/rooms/charges/settle.ts'
+import { registerAdapter } from '#lib/services/gateway/choose.ts'
+import type { Gateway } from '#lib/services/gateway/gateway.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import { CHARGE } from '#lib/testing/fixtures.ts'
+
+/** Banks of this process by the id of their connection. */
+const banks = new Map<string, Gateway>()
+
+/** Adds a connection for production to a bank, as if its check had passed. Returns its id. */
+export async function addConnection(bank: Gateway, changes: object = {}): Promise<string> {
+  const id = newId()
+  await db().connection.create({
+    data: {
+      ...{ id, name: id, kind: 'efi', environment: 'production', isAssignable: true },
+      ...{ settings: {}, receivingKeys: ['pix@example.com'], payingKey: 'pix@example.com' },
+      ...{ checkedAt: new Date(), checkCode: 'ok', ...changes },
+    },
+  })
+  replaceBank(id, bank)
+  return id
+}
+
+export function replaceBank(connectionId: string, bank: Gateway): void {
+  banks.set(connectionId, bank)
+  registerAdapter('efi', ({ id }) => banks.get(id) ?? null)
+}
+
+/** From now on the account receives and pays out through the connection. */
+export async function assignConnection(connectionId: string, { id }: { id: string }) {
+  const data = { receivingConnectionId: connectionId, payingConnectionId: connectionId }
+  await db().account.update({ where: { id }, data })
+}
+
+/** From now on the account receives and pays out through a new connection to the bank. */
+export async function connectBank(bank: Gateway, account: { id: string }): Promise<string> {
+  const connectionId = await addConnection(bank)
+  await assignConnection(connectionId, account)
+  return connectionId
+}
+
+/** Opens a charge at the bank of the account. */
+export async function openLiveCharge(
+  merchant: Account,
+  amount = CHARGE.amount,
+): Promise<CreatedCharge> {
+  const { receivingConnectionId } = await db().account.findUniqueOrThrow({
+    where: { id: merchant.id },
+  })
+  return createCharge({ ...merchant, receivingConnectionId }, 'live', { ...CHARGE, amount }, null)
+}
+
+/** Gives a merchant a balance in live mode by paying a charge. Returns its id. */
+export async function fundLive(merchant: Account, amount: number): Promise<string> {
+  const { id: chargeId } = await openLiveCharge(merchant, amount)
+  const payment = { endToEndId: newEndToEndId(), paidAt: new Date() }
+  await settleCharge({ accountId: merchant.id, chargeId, ...payment })
+  return chargeId
+}
