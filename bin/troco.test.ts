@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -87,6 +87,17 @@ test.each([
     'unknown permissions (all)',
   ],
   [['token', 'create', '--wrong'], "Unknown option '--wrong'"],
+  [['connection', 'add', '--name', 'x', '--kind', 'efi'], '--environment is missing'],
+  [
+    ['connection', 'add', '--name', 'x', '--kind', 'itau', '--environment', 'production'],
+    'kind must be api_pix or efi',
+  ],
+  [
+    ['connection', 'add', '--name=x', '--kind=efi', '--environment=production', '--settings=nil'],
+    'nil cannot be read (ENOENT)',
+  ],
+  [['connection', 'assign', 'p@x.example'], '--receiving or --paying is missing'],
+  [['connection', 'check', 'nobody'], 'No connection found for nobody'],
   [['ledger'], 'Unknown command: ledger'],
 ])('%j is refused with a message that names the mistake', async (args, message) => {
   const { code, output } = await troco(...args)
@@ -95,9 +106,8 @@ test.each([
   expect(code).toBe(1)
 })
 
-test('`troco ledger verify` names a wrong balance and exits with 1', async () => {
-  const made = await troco('account', 'create', '--name', 'Livros', '--email', 'books@x.example')
-  const id = lastLine(made.output)
+/** Runs statements as the owner of the installation's database, which runs meanwhile. */
+async function withOwner<T>(work: (client: Client) => Promise<T>): Promise<T> {
   const secrets = readFileSync(join(installation.folder, 'data', 'secrets.json'), 'utf8')
   const embedded = await openEmbedded({
     dataFolder: join(installation.folder, 'data'),
@@ -105,23 +115,78 @@ test('`troco ledger verify` names a wrong balance and exits with 1', async () =>
   })
   const client = new Client({ connectionString: embedded.ownerUrl })
   await client.connect()
-  await client.query(
-    `UPDATE ledger_accounts SET balance = balance + 1
-    WHERE account_id = $1 AND ledger = 'available' AND mode = 'test'`,
-    [id],
-  )
-  const broken = await troco('ledger', 'verify')
-  expect(broken.code).toBe(1)
-  expect(broken.output).toContain(`account ${id}, test: available`)
-  expect((await troco('doctor')).output).toMatch(/^WRONG .*available/m)
-  await client.query(
-    `UPDATE ledger_accounts SET balance = balance - 1
-    WHERE account_id = $1 AND ledger = 'available' AND mode = 'test'`,
-    [id],
-  )
-  await client.end()
-  await embedded.release()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+    await embedded.release()
+  }
+}
+
+test('`troco ledger verify` names a wrong balance and exits with 1', async () => {
+  const made = await troco('account', 'create', '--name', 'Livros', '--email', 'books@x.example')
+  const id = lastLine(made.output)
+  const shift = (client: Client, cents: number) =>
+    client.query(
+      `UPDATE ledger_accounts SET balance = balance + $2
+      WHERE account_id = $1 AND ledger = 'available' AND mode = 'test'`,
+      [id, cents],
+    )
+  await withOwner(async client => {
+    await shift(client, 1)
+    const broken = await troco('ledger', 'verify')
+    expect(broken.code).toBe(1)
+    expect(broken.output).toContain(`account ${id}, test: available`)
+    expect((await troco('doctor')).output).toMatch(/^WRONG .*available/m)
+    await shift(client, -1)
+  })
   expect((await troco('ledger', 'verify')).code).toBe(0)
+})
+
+test('`troco connection` adds a connection, assigns it once it passed its check, and disables it', async () => {
+  const made = await troco('account', 'create', '--name', 'Feira', '--email', 'feira@x.example')
+  const accountId = lastLine(made.output)
+  const file = join(installation.folder, 'credentials.json')
+  writeFileSync(file, '{"client_secret":"canary-of-the-bank"}')
+  const added = await troco(
+    ...['connection', 'add', '--name', 'Banco Azul', '--kind', 'efi'],
+    ...['--environment', 'production', '--credentials', file],
+    ...['--receiving-key', 'pix@x.example', '--paying-key', '+5511987654321'],
+  )
+  const id = lastLine(added.output)
+  const list = () => troco('connection', 'list')
+  expect((await list()).output).toBe(`${id}\tefi\tproduction\tunserved\t0\tBanco Azul\n`)
+  expect(await troco('connection', 'check', 'Banco Azul')).toEqual({
+    code: 1,
+    output: expect.stringContaining('Banco Azul was not checked: this version has no adapter'),
+  })
+  const assign = () =>
+    troco('connection', 'assign', 'feira@x.example', '--receiving', 'Banco Azul', '--paying', id)
+  expect(await assign()).toEqual({
+    code: 1,
+    output: 'receiving_id must be a connection that has passed its check\n',
+  })
+  await withOwner(async client => {
+    const text = `UPDATE connections SET check_code = 'ok', checked_at = now() WHERE id = $1`
+    await client.query(text, [id])
+    expect(await assign()).toEqual({ code: 0, output: `${accountId}\n` })
+    expect((await list()).output).toContain('\t1\tBanco Azul\n')
+    expect((await troco('connection', 'unassign', accountId, '--paying')).code).toBe(0)
+    expect(await troco('connection', 'disable', 'Banco Azul')).toEqual({
+      code: 0,
+      output: `Accounts that it was taken from: 1\n${id}\n`,
+    })
+    const { rows } = await client.query(
+      `SELECT action FROM audit_log WHERE target = $1 OR action LIKE 'account.conn%' ORDER BY id`,
+      [id],
+    )
+    expect(rows.map(({ action }) => action)).toEqual([
+      ...['connection.added', 'account.connections_assigned', 'account.connections_assigned'],
+      ...['account.connections_assigned', 'connection.disabled'],
+    ])
+  })
+  expect((await list()).output).toBe(`${id}\tefi\tproduction\tdisabled\t0\tBanco Azul\n`)
+  expect((await troco('connection', 'disable', id)).output).toBe('Banco Azul is already disabled\n')
 })
 
 test('`troco user create --admin` prints the password once and refuses an e-mail in use', async () => {

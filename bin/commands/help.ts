@@ -14,6 +14,18 @@ const HELP = `Usage: npm run -s troco -- <command>
                                        activate an account
   account suspend <e-mail|id> --reason <text>
                                        suspend an account
+  connection list                      print id, kind, environment, state, number of accounts and name of
+                                       each connection to a bank, separated by tabs
+  connection add --name <name> --kind api_pix|efi --environment homologation|production
+                 [--receiving-key <key>]… [--paying-key <key>] [--profile <name>]
+                 [--settings <file>] [--credentials <file|->]
+                                       add a connection to a bank and print its id
+  connection check <name|id>           ask the bank whether the connection works
+  connection assign <e-mail|id> [--receiving <name|id>] [--paying <name|id>]
+                                       open live mode for an account
+  connection unassign <e-mail|id> [--receiving] [--paying]
+                                       close live mode for an account
+  connection disable <name|id>         take a connection from all accounts
   user create --email <e-mail> [--name <name>] [--admin]
                                        create a user and print the id
   user reset --email <e-mail>          print a link for a new password, valid for one hour

@@ -5,6 +5,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import { cents } from '#lib/base/money.ts'
 import { findAccountsOfMember, findOwnerEmails } from '#lib/rooms/accounts/people-queries.ts'
 import type { Account, AccountLimits } from '#lib/rooms/accounts/schema.ts'
+import type { AssignedConnections } from '#lib/services/gateway/schema.ts'
 
 export interface ListedAccount extends Account {
   ownerEmail: string | null
@@ -51,4 +52,10 @@ export async function readLimits(id: string): Promise<AccountLimits> {
     withdrawal_max: limit(withdrawalMax),
     night_max: limit(nightMax),
   }
+}
+
+export async function readAssignedConnections(id: string): Promise<AssignedConnections> {
+  const select = { receivingConnectionId: true, payingConnectionId: true } as const
+  const found = await db().account.findUniqueOrThrow({ where: { id }, select })
+  return { receiving_id: found.receivingConnectionId, paying_id: found.payingConnectionId }
 }

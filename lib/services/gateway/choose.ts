@@ -84,6 +84,11 @@ export async function gatewayOfConnection(id: string): Promise<Gateway> {
   return gateway
 }
 
+/** Returns whether this process can call the bank. */
+export async function hasGateway(id: string): Promise<boolean> {
+  return (await findBank(id)) !== null
+}
+
 /** Lists the connections of accounts: the simulator and, of banks, those for production. */
 export async function listServed(): Promise<ServedConnection[]> {
   const served: ServedConnection[] = []

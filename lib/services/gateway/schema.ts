@@ -1,6 +1,59 @@
-export const CONNECTION_KINDS = ['simulator', 'api_pix', 'efi'] as const
-export type ConnectionKind = (typeof CONNECTION_KINDS)[number]
+import * as z from 'zod'
+import { must, openApiMeta, text } from '#lib/base/fields.ts'
 
-/** A bank's connection for homologation is checked and tried, and never serves an account. */
+/** Kinds of connections to banks that an operator can add. */
+export const BANK_KINDS = ['api_pix', 'efi'] as const
+export type ConnectionKind = 'simulator' | (typeof BANK_KINDS)[number]
+
+/** A connection for homologation is checked and tried, and never serves an account. */
 export const ENVIRONMENTS = ['homologation', 'production'] as const
 export type Environment = (typeof ENVIRONMENTS)[number]
+
+const NAME_MAX = 60
+
+/** `credentials`: text that the adapter reads, such as a key and its certificate. */
+export const NewConnection = z.object({
+  name: text(1, NAME_MAX).regex(/^[^\p{C}]+$/u, must('contain no control characters')),
+  kind: z.enum(BANK_KINDS, must(`be ${BANK_KINDS.join(' or ')}`)),
+  environment: z.enum(ENVIRONMENTS, must(`be ${ENVIRONMENTS.join(' or ')}`)),
+  profile: text(1, NAME_MAX).optional(),
+  settings: z.record(z.string(), z.json(), must('be a JSON object')).default({}),
+  credentials: z.string().optional(),
+  receiving_keys: z.array(z.string()).default([]),
+  paying_key: z.string().optional(),
+})
+export type NewConnection = z.input<typeof NewConnection>
+
+/** Connections of an account in live mode; null: none. */
+export const AssignedConnections = z.object({
+  receiving_id: assignedId(
+    'Connection through which the account receives; null: live mode closes.',
+  ),
+  paying_id: assignedId(
+    'Connection through which the account pays out; null: it pays nothing out.',
+  ),
+})
+export type AssignedConnections = z.infer<typeof AssignedConnections>
+
+function assignedId(description: string) {
+  const id = z.uuid(must('be the id of a connection'))
+  return id.nullable().default(null).meta(openApiMeta(description))
+}
+
+/** `unserved`: this version has no adapter for it, or its credentials cannot be read. */
+export type ConnectionState = 'passed' | 'failed' | 'unchecked' | 'unserved' | 'disabled'
+
+export interface ConnectionLine {
+  id: string
+  name: string
+  kind: ConnectionKind
+  environment: Environment | null
+  state: ConnectionState
+  /** Result of the last check; null before the first. */
+  checkCode: string | null
+  /** Whether it has keys to receive with, or one to pay from. */
+  receives: boolean
+  pays: boolean
+  /** How many accounts receive or pay out through it. */
+  accounts: number
+}

@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
+import { disableConnection } from '#lib/rooms/accounts/disable-connection.ts'
+import { findAccount, readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
+import { addConnection } from '#lib/services/gateway/add-connection.ts'
+import { checkConnection } from '#lib/services/gateway/check-connection.ts'
+import { hasGateway } from '#lib/services/gateway/choose.ts'
+import { findConnection, listConnections } from '#lib/services/gateway/connections.ts'
+import type { NewConnection } from '#lib/services/gateway/schema.ts'
+
+const ACTOR = { type: 'command_line' } as const
+const STDIN = 0
+
+export async function list(): Promise<void> {
+  await withRuntime(async () => {
+    for (const connection of await listConnections()) {
+      const { id, name, kind, environment, state, accounts } = connection
+      process.stdout.write(`${[id, kind, environment, state, accounts, name].join('\t')}\n`)
+    }
+  })
+}
+
+/** Reads settings and credentials from files: arguments are visible to other users of the machine. */
+export async function add(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      name: { type: 'string' },
+      kind: { type: 'string' },
+      environment: { type: 'string' },
+      profile: { type: 'string' },
+      settings: { type: 'string' },
+      credentials: { type: 'string' },
+      'receiving-key': { type: 'string', multiple: true },
+      'paying-key': { type: 'string' },
+    },
+  })
+  const request = {
+    name: requireOption(values.name, '--name'),
+    kind: requireOption(values.kind, '--kind'),
+    environment: requireOption(values.environment, '--environment'),
+    profile: values.profile,
+    settings: values.settings === undefined ? undefined : readSettings(values.settings),
+    credentials: values.credentials === undefined ? undefined : readText(values.credentials),
+    receiving_keys: values['receiving-key'],
+    paying_key: values['paying-key'],
+  }
+  await withRuntime(async () => {
+    // The verb checks each field.
+    const id = await addConnection(request as NewConnection, ACTOR)
+    process.stdout.write(`${id}\n`)
+  })
+}
+
+/** Fails unless the bank accepts the connection. */
+export async function check(args: string[]): Promise<void> {
+  const connectionRef = readReference(args)
+  await withRuntime(async () => {
+    const { id, name } = await findConnection(connectionRef)
+    if (!(await hasGateway(id))) {
+      const advice = 'this version has no adapter for it, or its credentials cannot be read'
+      throw refuse('not_found', `${name} was not checked: ${advice}`)
+    }
+    const { code, reason } = await checkConnection(id, ACTOR)
+    if (code === null) throw refuse('not_found', `${name} was not checked, no response: ${reason}`)
+    process.stdout.write(`${code}\n`)
+    if (reason === null) return
+    process.stderr.write(`${name} was refused: ${reason}\n`)
+    process.exitCode = 1
+  })
+}
+
+export function assign(args: string[]): Promise<void> {
+  const options = { receiving: { type: 'string' }, paying: { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const { receiving, paying } = values
+  if (!receiving && !paying) requireOption(undefined, '--receiving or --paying')
+  return change(positionals[0], async () => ({
+    ...(receiving && { receiving_id: (await findConnection(receiving)).id }),
+    ...(paying && { paying_id: (await findConnection(paying)).id }),
+  }))
+}
+
+/** Without an option, takes both connections from the account, which closes its live mode. */
+export function unassign(args: string[]): Promise<void> {
+  const options = { receiving: { type: 'boolean' }, paying: { type: 'boolean' } } as const
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const isBoth = !values.receiving && !values.paying
+  return change(positionals[0], async () => ({
+    ...((isBoth || values.receiving) && { receiving_id: null }),
+    ...((isBoth || values.paying) && { paying_id: null }),
+  }))
+}
+
+async function change(
+  reference: string | undefined,
+  readChange: () => Promise<{ receiving_id?: string | null; paying_id?: string | null }>,
+): Promise<void> {
+  const accountRef = requireOption(reference, '<e-mail|id>')
+  await withRuntime(async () => {
+    const { id } = await findAccount(accountRef)
+    const assigned = { ...(await readAssignedConnections(id)), ...(await readChange()) }
+    await assignConnections(id, assigned, ACTOR)
+    process.stdout.write(`${id}\n`)
+  })
+}
+
+export async function disable(args: string[]): Promise<void> {
+  const connectionRef = readReference(args)
+  await withRuntime(async () => {
+    const { id } = await findConnection(connectionRef)
+    const accounts = await disableConnection(id, ACTOR)
+    process.stderr.write(`Accounts that it was taken from: ${accounts}\n`)
+    process.stdout.write(`${id}\n`)
+  })
+}
+
+function readReference(args: string[]): string {
+  const { positionals } = parseArgs({ args, allowPositionals: true })
+  return requireOption(positionals[0], '<name|id>')
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path === '-' ? STDIN : path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw refuse('not_found', `${path} cannot be read (${code})`)
+  }
+}
+
+function readSettings(path: string): NewConnection['settings'] {
+  try {
+    return JSON.parse(readText(path))
+  } catch (error) {
+    if (error instanceof SyntaxError) {
+      throw refuse('invalid_input', { message: `${path} contains no valid JSON` })
+    }
+    throw error
+  }
+}

@@ -1,0 +1,43 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { lockActiveConnection, markDisabled } from '#lib/services/gateway/connections.ts'
+
+interface Assigned {
+  id: string
+  receives: boolean
+  pays: boolean
+}
+
+/**
+ * Takes a connection from all accounts and disables it, in one transaction: nothing new begins there,
+ * and what began is served to its end. Returns the number of accounts.
+ */
+export function disableConnection(connectionId: string, actor: Actor): Promise<number> {
+  return transaction(async tx => {
+    const name = await lockActiveConnection(tx, connectionId)
+    const accounts = await tx.$queryRaw<Assigned[]>`
+      SELECT id, COALESCE(receiving_connection_id = ${connectionId}::uuid, false) AS receives,
+        COALESCE(paying_connection_id = ${connectionId}::uuid, false) AS pays
+      FROM accounts
+      WHERE ${connectionId}::uuid IN (receiving_connection_id, paying_connection_id)
+      ORDER BY id FOR NO KEY UPDATE`
+    await tx.$executeRaw`
+      UPDATE accounts SET updated_at = now(),
+        receiving_connection_id = NULLIF(receiving_connection_id, ${connectionId}::uuid),
+        paying_connection_id = NULLIF(paying_connection_id, ${connectionId}::uuid)
+      WHERE id = ANY(${accounts.map(({ id }) => id)}::uuid[])`
+    await markDisabled(tx, connectionId)
+    for (const { id: accountId, receives, pays } of accounts) {
+      const describe = (value: string | null) => ({
+        ...(receives && { receives_through: value }),
+        ...(pays && { pays_through: value }),
+      })
+      const action = 'account.connections_assigned'
+      const change = { before: describe(name), after: describe(null) }
+      await recordAudit(tx, { actor, action, accountId, ...change })
+    }
+    const after = { accounts: accounts.length }
+    await recordAudit(tx, { actor, action: 'connection.disabled', target: connectionId, after })
+    return accounts.length
+  })
+}

@@ -1,0 +1,59 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import type { Prisma } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { invalidInput } from '#lib/base/errors.ts'
+import { newId } from '#lib/base/ids.ts'
+import { seal } from '#lib/base/keys.ts'
+import { inferPixKeyType, maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
+import { NewConnection } from '#lib/services/gateway/schema.ts'
+
+/** Adds a connection to a bank. It serves nobody before its check has passed. Returns its id. */
+export async function addConnection(request: NewConnection, actor: Actor): Promise<string> {
+  const connection = parse(request)
+  const { name, kind, environment, profile = null, settings, credentials } = connection
+  const receiving = connection.receiving_keys.map(key => readKey('receiving_keys', key))
+  const paying = connection.paying_key && readKey('paying_key', connection.paying_key)
+  if (receiving.length === 0 && !paying)
+    throw invalidInput('receiving_keys', 'must have a key, unless there is a paying_key')
+  if (paying && kind === 'api_pix')
+    throw invalidInput('paying_key', 'must be absent: API Pix has no payouts')
+  const id = newId()
+  const sealedCredentials = credentials ? seal(credentials, id, 'bank-credentials') : null
+  await transaction(async tx => {
+    const row = {
+      ...{ id, name, kind, environment, profile, sealedCredentials },
+      ...{
+        settings: settings as Prisma.InputJsonObject,
+        isAssignable: environment === 'production',
+      },
+      receivingKeys: receiving.map(({ key }) => key),
+      payingKey: paying ? paying.key : null,
+    }
+    const { count } = await tx.connection.createMany({ data: row, skipDuplicates: true })
+    if (count === 0) throw invalidInput('name', 'already belongs to another connection')
+    const after = {
+      ...{ name, kind, environment, profile },
+      receiving_keys: receiving.map(({ masked }) => masked),
+      paying_key: paying ? paying.masked : null,
+    }
+    await recordAudit(tx, { actor, action: 'connection.added', target: id, after })
+  })
+  return id
+}
+
+function parse(request: NewConnection) {
+  const parsed = NewConnection.safeParse(request)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw invalidInput(String(issue?.path[0] ?? 'connection'), issue?.message ?? 'is invalid')
+}
+
+/** Returns the key in the form of the bank's key directory. */
+function readKey(field: string, typed: string): { key: string; masked: string } {
+  const inferred = inferPixKeyType(typed, 'dict')
+  if (inferred.ok) {
+    const reading = normalizePixKey(inferred.type, typed, 'dict')
+    if (reading.ok) return { key: reading.key, masked: maskPixKey(inferred.type, reading.key) }
+  }
+  throw invalidInput(field, 'must be a PIX key; a phone number begins with +55')
+}

@@ -1,0 +1,176 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { unseal } from '#lib/base/keys.ts'
+import { addConnection } from '#lib/services/gateway/add-connection.ts'
+import { checkConnection } from '#lib/services/gateway/check-connection.ts'
+import { registerAdapter } from '#lib/services/gateway/choose.ts'
+import { findConnection, listConnections } from '#lib/services/gateway/connections.ts'
+import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { NewConnection } from '#lib/services/gateway/schema.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { replaceBank } from '#lib/testing/connection.ts'
+import { inOwnDatabase } from '#lib/testing/fixtures.ts'
+
+inOwnDatabase()
+
+const ACTOR = { type: 'command_line' } as const
+const KEY = '123E4567-e12b-12d1-a456-426655440000'
+const request = (changes: Partial<NewConnection> = {}): NewConnection => ({
+  ...{ name: newId(), kind: 'efi', environment: 'production' },
+  ...{ receiving_keys: ['Pix@Example.com', KEY], paying_key: '+55 11 98765-4321' },
+  ...changes,
+})
+const rowOf = (id: string) => db().connection.findUniqueOrThrow({ where: { id } })
+const recordsOf = (target: string) =>
+  db().auditRecord.findMany({ where: { target }, orderBy: { id: 'asc' } })
+
+describe('adding a connection', () => {
+  test('stores its keys in the form of the directory, and serves nobody yet', async () => {
+    const name = `Banco Azul ${newId()}`
+    const id = await addConnection(request({ name, profile: 'azul', settings: { a: 1 } }), ACTOR)
+    expect(await rowOf(id)).toMatchObject({
+      ...{ name, kind: 'efi', environment: 'production', profile: 'azul', settings: { a: 1 } },
+      receivingKeys: ['pix@example.com', KEY.toLowerCase()],
+      ...{ payingKey: '+5511987654321', sealedCredentials: null, checkCode: null },
+      ...{ isAssignable: true, disabledAt: null },
+    })
+    expect(await recordsOf(id)).toMatchObject([
+      {
+        ...{ action: 'connection.added', actorType: 'command_line', accountId: null },
+        after: {
+          ...{ name, kind: 'efi', environment: 'production', profile: 'azul' },
+          receiving_keys: ['p***@example.com', '123e4567-****-****-****-************'],
+          paying_key: '+55 (11) *****-4321',
+        },
+      },
+    ])
+  })
+
+  test('encrypts its credentials, and puts them in no record', async () => {
+    const credentials = JSON.stringify({ client_secret: 'canary-of-the-bank' })
+    const id = await addConnection(request({ credentials }), ACTOR)
+    const { sealedCredentials } = await rowOf(id)
+    expect(Buffer.from(sealedCredentials ?? []).toString('latin1')).not.toContain('canary')
+    expect(unseal(sealedCredentials ?? expect.unreachable(), id, 'bank-credentials')).toBe(
+      credentials,
+    )
+    expect(JSON.stringify(await recordsOf(id))).not.toContain('canary')
+  })
+
+  test('for homologation cannot be assigned', async () => {
+    const id = await addConnection(request({ environment: 'homologation' }), ACTOR)
+    expect((await rowOf(id)).isAssignable).toBe(false)
+  })
+
+  test.each<[string, object]>([
+    ['name', { name: '' }],
+    ['name', { name: 'x'.repeat(61) }],
+    ['kind', { kind: 'simulator' }],
+    ['environment', { environment: 'live' }],
+    ['settings', { settings: [] }],
+    ['receiving_keys', { receiving_keys: ['nobody'] }],
+    ['receiving_keys', { receiving_keys: [], paying_key: undefined }],
+    ['paying_key', { paying_key: '11987654321' }],
+    ['paying_key', { kind: 'api_pix' }],
+  ])('is refused with a wrong %s: %j', async (field, changes) => {
+    const error = await addConnection(request(changes), ACTOR).catch(reason => reason)
+    expect(error).toMatchObject({ code: 'invalid_input', fields: { [field]: [expect.anything()] } })
+    expect(error.message).toMatch(new RegExp(`^${field} must `))
+  })
+
+  test('is refused under a name that is taken', async () => {
+    const { name } = await rowOf(await addConnection(request(), ACTOR))
+    await expect(addConnection(request({ name }), ACTOR)).rejects.toMatchObject({
+      message: 'name already belongs to another connection',
+    })
+  })
+})
+
+describe('checking a connection', () => {
+  let id: string
+  let bank: StubBank
+  beforeEach(async () => {
+    id = await addConnection(request(), ACTOR)
+    bank = new StubBank()
+    replaceBank(id, bank)
+  })
+  const answer = (result: GatewayResult<null>) => {
+    bank.checkHealth = async () => result
+  }
+
+  test('stores that it passed, with a record', async () => {
+    expect(await checkConnection(id, ACTOR)).toEqual({ code: 'ok', reason: null })
+    expect(await rowOf(id)).toMatchObject({ checkCode: 'ok', checkedAt: expect.any(Date) })
+    expect((await recordsOf(id)).slice(1)).toMatchObject([
+      { action: 'connection.checked', after: { code: 'ok' } },
+    ])
+  })
+
+  test.each<GatewayResult<null>>([
+    { outcome: 'unknown', reason: 'no response' },
+    { outcome: 'retryable', reason: 'down' },
+  ])('keeps the result of before if the bank gives no answer: %j', async result => {
+    answer(result)
+    const noAnswer = { code: null, reason: 'reason' in result ? result.reason : '' }
+    expect(await checkConnection(id, ACTOR)).toEqual(noAnswer)
+    expect((await rowOf(id)).checkCode).toBeNull()
+    answer({ outcome: 'ok', value: null })
+    await checkConnection(id, ACTOR)
+    answer(result)
+    await checkConnection(id, ACTOR)
+    expect((await rowOf(id)).checkCode).toBe('ok')
+  })
+
+  test('stores that the bank refused it', async () => {
+    answer({ outcome: 'rejected', reason: 'The certificate was revoked' })
+    const refused = { code: 'rejected', reason: 'The certificate was revoked' }
+    expect(await checkConnection(id, ACTOR)).toEqual(refused)
+    expect((await rowOf(id)).checkCode).toBe('rejected')
+  })
+
+  test('without an adapter is refused and stores nothing', async () => {
+    registerAdapter('efi', () => null)
+    await expect(checkConnection(id, ACTOR)).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect((await rowOf(id)).checkCode).toBeNull()
+  })
+})
+
+test('connections are listed by name, each with its state', async () => {
+  const prefix = newId()
+  const add = (name: string, changes: Partial<NewConnection> = {}) =>
+    addConnection(request({ name: `${prefix} ${name}`, ...changes }), ACTOR)
+  const ids = {
+    passed: await add('a'),
+    failed: await add('b', { paying_key: undefined }),
+    unchecked: await add('c'),
+    disabled: await add('d'),
+    unserved: await add('e', { kind: 'api_pix', paying_key: undefined }),
+  }
+  const bank = new StubBank()
+  for (const name of ['passed', 'failed', 'unchecked', 'disabled'] as const)
+    replaceBank(ids[name], bank)
+  await checkConnection(ids.passed, ACTOR)
+  await checkConnection(ids.disabled, ACTOR)
+  bank.checkHealth = async () => ({ outcome: 'rejected', reason: 'No' })
+  await checkConnection(ids.failed, ACTOR)
+  const disabled = { disabledAt: new Date(), isAssignable: false }
+  await db().connection.update({ where: { id: ids.disabled }, data: disabled })
+  const listed = (await listConnections()).filter(({ name }) => name.startsWith(prefix))
+  expect(listed.map(({ id, state, receives, pays }) => [id, state, receives, pays])).toEqual([
+    [ids.passed, 'passed', true, true],
+    [ids.failed, 'failed', true, false],
+    [ids.unchecked, 'unchecked', true, true],
+    [ids.disabled, 'disabled', true, true],
+    [ids.unserved, 'unserved', true, false],
+  ])
+})
+
+test('a connection is found by its id or name; the simulator is none', async () => {
+  const name = `Banco Verde ${newId()}`
+  const id = await addConnection(request({ name }), ACTOR)
+  expect(await findConnection(id)).toEqual({ id, name })
+  expect(await findConnection(name)).toEqual({ id, name })
+  await expect(findConnection('simulator')).rejects.toMatchObject({ code: 'not_found' })
+  await expect(findConnection(newId())).rejects.toMatchObject({ code: 'not_found' })
+})
