@@ -7,9 +7,11 @@ import { ApiProvider } from '#components/nav/api-provider.tsx'
 import { ConnectionNotice } from '#components/nav/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
 import { Notice } from '#components/ui/notice.tsx'
+import type { Mode } from '#lib/base/mode.ts'
 import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
+import { connectionIn } from '#lib/services/gateway/choose.ts'
 
 interface ModeLayoutProps {
   params: Promise<{ mode: string }>
@@ -28,17 +30,17 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
   )
   return (
     <ClientMessages>
-      <ApiProvider
-        key={account?.id}
-        mode={mode}
-        account={account && { id: account.id, role: account.role, status: account.status }}
-      >
+      <ApiProvider key={account?.id} mode={mode} account={account && toMember(account, mode)}>
         {frame}
         <ConnectionNotice />
         {account ? <PaletteHost /> : null}
       </ApiProvider>
     </ClientMessages>
   )
+}
+
+function toMember({ id, role, status, payingConnectionId }: SessionAccount, mode: Mode) {
+  return { id, role, status, paysOut: connectionIn(mode, payingConnectionId) !== null }
 }
 
 function AccountNotice({

@@ -24,7 +24,7 @@ function shouldRetry(failures: number, error: Error): boolean {
 interface ApiProviderProps {
   mode: Mode
   /** Null on pages that belong to no account: the operator's and the user's own. */
-  account: Pick<SessionAccount, 'id' | 'role' | 'status'> | null
+  account: (Pick<SessionAccount, 'id' | 'role' | 'status'> & { paysOut?: boolean }) | null
   children: ReactNode
 }
 

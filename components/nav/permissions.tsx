@@ -4,7 +4,9 @@ import { createContext, type ReactNode, use } from 'react'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
 import { type AnyPermission, hasPermissionNow } from '#lib/services/people/roles.ts'
 
-export const MemberContext = createContext<Pick<SessionAccount, 'role' | 'status'> | null>(null)
+type Member = Pick<SessionAccount, 'role' | 'status'> & { paysOut?: boolean }
+
+export const MemberContext = createContext<Member | null>(null)
 
 export function useHasPermission(): (permission: AnyPermission) => boolean {
   const member = use(MemberContext)

@@ -5,6 +5,7 @@ import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { settleCharge } from '#lib/rooms/charges/settle.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { addConnection, assignConnection, connectBank, fundLive } from '#lib/testing/connection.ts'
@@ -27,13 +28,18 @@ const NO_PAYOUTS = [403, '{"error":"Withdrawals are not enabled"}', 'withdrawals
 const WITHDRAWAL = { amount: 1_000, pix_key: 'ana@example.com' }
 
 let api: Api
+let second: ApiProcess
 let merchant: Account
 let token: string
 let bank: StubBank
 beforeAll(async () => {
   api = await startApi()
+  second = await startApiProcess()
 })
-afterAll(() => api.close())
+afterAll(async () => {
+  await second.close()
+  await api.close()
+})
 beforeEach(async () => {
   merchant = await makeMerchant()
   token = await makeToken(merchant.id, { mode: 'live' })
@@ -78,6 +84,18 @@ describe('live mode', () => {
       expect(stored).toMatchObject({ mode: 'live', connectionId })
       await changeAccount({ receivingConnectionId: null })
     }
+  })
+
+  test('opens and closes in every process at the next request', async () => {
+    const body = CHARGE
+    const elsewhere = async () =>
+      refusal(await call(second.url, 'POST', '/transactions', { token, body }))[2]
+    expect(await elsewhere()).toBe('live_mode_disabled')
+    await connectBank(bank, merchant)
+    // That process has no adapter: the request gets as far as the bank.
+    expect(await elsewhere()).toBe('service_unavailable')
+    await changeAccount({ receivingConnectionId: null })
+    expect(await elsewhere()).toBe('live_mode_disabled')
   })
 
   test.each([null, 'rejected'])(

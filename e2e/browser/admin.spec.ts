@@ -2,6 +2,8 @@ import { devices, type Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { addSession, createSession, createShop, openShop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { addConnection, assignConnection } from '#lib/testing/connection.ts'
 
 /** Opens a browser session of an admin beside the merchant's. */
 async function openAdmin(page: Page): Promise<Page> {
@@ -115,6 +117,37 @@ test('an admin sets limits, which the owner sees, and reveals a payer’s docume
   await confirm(admin, 'Reveal', 'ticket 7')
   await expect(payer).not.toContainText('*')
   await expect(admin.getByRole('list', { name: 'Audit log' })).toContainText('ticket 7')
+  await admin.context().close()
+})
+
+test('an admin sees how to add a connection to a bank, and takes one from an account', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  const admin = await openAdmin(page)
+  await admin.goto(`/admin/accounts/${shop.id}`)
+  await expect(admin.getByText('No connection to a bank has passed its check yet.')).toBeVisible()
+  await expect(admin.getByText('connection add')).toBeVisible()
+  await page.goto('/live/home')
+  await expect(page.getByText('Live mode is not enabled yet')).toBeVisible()
+
+  const id = await addConnection(new StubBank(), { name: `Banco Azul ${shop.id}`, payingKey: null })
+  await assignConnection(id, shop)
+  await page.goto('/live/withdrawals')
+  await expect(page.getByText('Withdrawals are not enabled for this account')).toBeVisible()
+  await expect(page.getByRole('link', { name: 'Request withdrawal' })).toHaveCount(0)
+  await page.goto('/live/withdrawals/new')
+  await expect(page).toHaveURL(/\/live\/withdrawals$/)
+
+  await admin.reload()
+  await expectAccessible(admin)
+  await expect(admin.getByLabel('Receives through')).toHaveValue(id)
+  await admin.getByLabel('Receives through').selectOption('none: live mode is closed')
+  await admin.getByRole('button', { name: 'Save' }).first().click()
+  await expect(admin.getByText('Saved.')).toBeVisible()
+  await page.goto('/live/withdrawals')
+  await expect(page.getByText('Live mode is not enabled yet')).toBeVisible()
   await admin.context().close()
 })
 

@@ -7,7 +7,7 @@ import { settleCharge } from '#lib/rooms/charges/settle.ts'
 import { registerAdapter } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
-import { CHARGE } from '#lib/testing/fixtures.ts'
+import { CHARGE } from '#lib/testing/charge.ts'
 
 /** Banks of this process by the id of their connection. */
 const banks = new Map<string, Gateway>()

@@ -15,12 +15,13 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { CANARY } from '#lib/testing/canary.ts'
+import { CHARGE } from '#lib/testing/charge.ts'
 import { makeDatabase, runAsOwner } from '#lib/testing/database.ts'
 import { validateResponses } from '#lib/testing/response-validator.ts'
 import type { Document } from '#lib/testing/strict-validator.ts'
 import { openAccountWithOwner } from '#lib/testing/verified.ts'
 
-export { CANARY, makeDatabase, runAsOwner }
+export { CANARY, CHARGE, makeDatabase, runAsOwner }
 
 const ACTOR = { type: 'system' } as const
 
@@ -35,13 +36,6 @@ export async function makeToken(
   const permissions = options.permissions ?? [...PERMISSIONS]
   const tokenOptions = { accountId, mode: options.mode ?? 'test', name: 'test', permissions }
   return (await issueToken({ ...tokenOptions, expiresAt: options.expiresAt }, ACTOR)).token
-}
-
-export const CHARGE = {
-  amount: 1_500,
-  client_name: 'Ana Beatriz Rocha',
-  client_email: 'ana@example.com',
-  client_doc: CANARY.formattedDocument,
 }
 
 export function openCharge(merchant: Account, amount = CHARGE.amount): Promise<CreatedCharge> {

@@ -127,6 +127,7 @@ const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'POST /admin/accounts/[id]/activate': 'with proof',
   'POST /admin/accounts/[id]/suspend': 'with proof',
   'PUT /admin/accounts/[id]/limits': 'with proof',
+  'PUT /admin/accounts/[id]/connections': 'with proof',
   'POST /admin/accounts/[id]/approval': 'with proof',
   'POST /admin/accounts/[id]/tokens/revoke': 'with proof',
   'POST /admin/accounts/[id]/tokens/[token_id]/revoke': 'with proof',

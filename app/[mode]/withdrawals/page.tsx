@@ -1,4 +1,4 @@
-import { Plus, UserCheck } from 'lucide-react'
+import { CircleAlert, Plus, UserCheck } from 'lucide-react'
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
@@ -13,6 +13,7 @@ import { requireMember } from '#lib/edge/session/gate.ts'
 import { listWithdrawals } from '#lib/rooms/withdrawals/queries.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 import { withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
 import { listWaiting } from '#lib/views/dashboard/approvals.ts'
 import { readSpan } from '#lib/views/dashboard/period.ts'
@@ -56,6 +57,13 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
           </Link>
         </IfAllowed>
       </PageHead>
+      {connectionIn(mode, account.payingConnectionId) ? null : (
+        <div className="mb-4">
+          <Notice tone="wait" icon={CircleAlert}>
+            {t('disabled')}
+          </Notice>
+        </div>
+      )}
       {rule.approvers > 1 && !rule.new_keys && rule.above === null ? (
         <IfAllowed permission="settings:write">
           <div className="mb-4">

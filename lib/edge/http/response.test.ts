@@ -21,6 +21,7 @@ const RESPONSES = [
     { 'x-required-permission': 'refunds:write' },
   ],
   [refuse('live_mode_disabled'), 403, 'Live mode is not enabled'],
+  [refuse('withdrawals_disabled'), 403, 'Withdrawals are not enabled'],
   [refuse('cross_origin'), 403, 'Cross-origin request refused'],
   [refuse('proof_required'), 403, 'Confirm that it is you'],
   [refuse('too_many_requests', { retryAfterS: 7 }), 429, 'Too Many Requests', RETRY],

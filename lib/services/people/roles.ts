@@ -94,13 +94,15 @@ export function isForPagesOnly(permission: AnyPermission): boolean {
   return (PAGE_PERMISSIONS as readonly string[]).includes(permission)
 }
 
+/** `paysOut`: whether the account has a connection to pay out through, in the mode of the page. */
 export function hasPermissionNow(
-  member: { role: Role; status: string },
+  member: { role: Role; status: string; paysOut?: boolean },
   permission: AnyPermission,
 ): boolean {
   return (
     hasPermission(member.role, permission) &&
-    (member.status === 'active' || isAllowedInactive(permission))
+    (member.status === 'active' || isAllowedInactive(permission)) &&
+    (member.paysOut !== false || permission !== 'withdrawals:write')
   )
 }
 

@@ -2,11 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { unseal } from '#lib/base/keys.ts'
+import { readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
 import { listTokens } from '#lib/rooms/tokens/queries.ts'
 import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
+import { addConnection } from '#lib/testing/connection.ts'
 import {
   type Api,
   fundMerchant,
@@ -207,6 +210,22 @@ describe('limits', () => {
     for (const wrong of [{ charge_max: 499 }, { withdrawal_max: 0 }, { night_max: -1 }]) {
       expect((await put({ ...LIMITS, ...wrong })).status).toBe(422)
     }
+  })
+})
+
+describe('connections', () => {
+  test('are set and removed; a wrong one is refused by its field', async () => {
+    const { id } = await makeMerchant()
+    const connectionId = await addConnection(new StubBank())
+    const put = (body: object) => request(`${id}/connections`, body, 'PUT')
+    const assigned = { receiving_id: connectionId, paying_id: null }
+    expect((await put(assigned)).body.data).toEqual(assigned)
+    expect(await readAssignedConnections(id)).toEqual(assigned)
+    const wrong = await put({ ...assigned, paying_id: newId() })
+    expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['paying_id']])
+    expect((await put({})).body.data).toEqual({ receiving_id: null, paying_id: null })
+    expect(await listRecords(id, 'account.connections_assigned')).toHaveLength(2)
+    expect((await request(`${newId()}/connections`, {}, 'PUT')).status).toBe(404)
   })
 })
 

@@ -1,9 +1,11 @@
 import type { Metadata } from 'next'
+import { redirect } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { RequestForm } from '#app/[mode]/withdrawals/new/request-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requirePermission } from '#lib/edge/session/gate.ts'
+import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -12,6 +14,7 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function NewWithdrawalPage({ params }: { params: Promise<{ mode: string }> }) {
   const { account, mode } = await requirePermission(params, 'withdrawals:write')
+  if (!connectionIn(mode, account.payingConnectionId)) redirect(`/${mode}/withdrawals`)
   const [t, balances] = await Promise.all([
     getTranslations('withdrawals'),
     readBalances(account.id, mode),

@@ -6,6 +6,7 @@ import { cache, type ReactNode } from 'react'
 import { AccountActions, RevokeAllButton } from '#app/admin/accounts/[id]/account-actions.tsx'
 import { Amounts } from '#app/admin/accounts/[id]/amounts.tsx'
 import { ApprovalChange } from '#app/admin/accounts/[id]/approval-change.tsx'
+import { ConnectionsForm } from '#app/admin/accounts/[id]/connections-form.tsx'
 import { FindCharge } from '#app/admin/accounts/[id]/find-charge.tsx'
 import { LatestRecords } from '#app/admin/accounts/[id]/latest-records.tsx'
 import { LimitsForm } from '#app/admin/accounts/[id]/limits-form.tsx'
@@ -21,7 +22,10 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
 import type { TokenStatus } from '#lib/rooms/tokens/states.ts'
+import { listConnections } from '#lib/services/gateway/connections.ts'
+import type { ConnectionLine } from '#lib/services/gateway/schema.ts'
 import { readAccount } from '#lib/views/admin/accounts.ts'
 import { findMaskedCharge } from '#lib/views/admin/charge.ts'
 import type { AccountDetail } from '#lib/views/admin/schema.ts'
@@ -51,12 +55,14 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
   const { id, name } = account
   const { charge: chargeParam } = await searchParams
   const chargeId = typeof chargeParam === 'string' ? chargeParam : ''
-  const [t, tokens, charge, records, approval] = await Promise.all([
+  const [t, tokens, charge, records, approval, assigned, connections] = await Promise.all([
     getTranslations('adminAccount'),
     listTokensOf(id),
     findMaskedCharge(id, chargeId),
     listAudit({ staff: true }, { account: id, limit: RECORDS_SHOWN }),
     readApprovalSettings(id, adminId, true),
+    readAssignedConnections(id),
+    listConnections(),
   ])
   const activeCount = tokens.filter(({ status }) => !ENDED_STATUSES.includes(status)).length
   return (
@@ -111,6 +117,12 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
           <Section title={t('about')}>
             <About account={account} />
           </Section>
+          <Section title={t('connections.title')} text={t('connections.text')}>
+            <ConnectionsForm
+              {...{ accountId: id, assigned }}
+              connections={connections.filter(isForAccounts)}
+            />
+          </Section>
           <Section title={t('limits')} text={t('limitsText')}>
             <LimitsForm accountId={id} limits={account.limits} />
           </Section>
@@ -124,6 +136,10 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
       </div>
     </ClientMessages>
   )
+}
+
+function isForAccounts({ environment, state }: ConnectionLine): boolean {
+  return environment === 'production' && state !== 'disabled'
 }
 
 async function AccountStatusNotice({ account }: { account: AccountDetail }) {

@@ -1,0 +1,104 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { editFormProps, useForm } from '#components/form/form.ts'
+import { SaveButton } from '#components/form/save.tsx'
+import { Select } from '#components/ui/field.tsx'
+import { AssignedConnections, type ConnectionLine } from '#lib/services/gateway/schema.ts'
+
+interface ConnectionsFormProps {
+  accountId: string
+  assigned: AssignedConnections
+  /** Connections for production that are not disabled. */
+  connections: ConnectionLine[]
+}
+
+const FIELDS = { receiving_id: 'receives', paying_id: 'pays' } as const
+const NAMES = ['receiving_id', 'paying_id'] as const
+
+/** Connections of an account in live mode; without any that can be chosen, how to add one. */
+export function ConnectionsForm({ accountId, assigned, connections }: ConnectionsFormProps) {
+  const t = useTranslations('adminAccount')
+  const api = useApi()
+  const [stored, setStored] = useState(assigned)
+  const [isUnchanged, setUnchanged] = useState(true)
+  const [isSaved, setSaved] = useState(false)
+  const form = useForm({
+    schema: AssignedConnections,
+    read: readAssigned,
+    send: async body => {
+      const path = `/admin/accounts/${accountId}/connections`
+      setStored((await api.send<{ data: AssignedConnections }>('PUT', path, { body })).data)
+      setUnchanged(true)
+      setSaved(true)
+    },
+  })
+  const failing = connections.filter(
+    ({ id, state }) => NAMES.some(name => stored[name] === id) && state !== 'passed',
+  )
+  const listChoices = (name: keyof typeof FIELDS) =>
+    connections.filter(
+      connection =>
+        connection.id === stored[name] ||
+        (connection.state === 'passed' && connection[FIELDS[name]]),
+    )
+  if (NAMES.every(name => listChoices(name).length === 0)) return <NoConnection />
+  return (
+    <form
+      {...editFormProps(form, isUnchanged, data => {
+        const current = readAssigned(data)
+        setSaved(false)
+        setUnchanged(NAMES.every(name => current[name] === stored[name]))
+      })}
+      className="grid gap-5"
+    >
+      {NAMES.map(name => (
+        <Select
+          key={name}
+          label={t(`connections.${name}`)}
+          name={name}
+          defaultValue={stored[name] ?? ''}
+          problem={form.problems[name] ? t('connections.invalid') : null}
+        >
+          <option value="">{t(`connections.none.${name}`)}</option>
+          {listChoices(name).map(({ id, name: label }) => (
+            <option key={id} value={id}>
+              {label}
+            </option>
+          ))}
+        </Select>
+      ))}
+      {failing.map(({ id, name }) => (
+        <p key={id} className="font-medium text-bad text-small">
+          {t('connections.failing', { name })}
+        </p>
+      ))}
+      <SaveButton
+        isBusy={form.isBusy}
+        isSaved={isSaved}
+        failure={form.failure}
+        isUnchanged={isUnchanged}
+      />
+    </form>
+  )
+}
+
+function NoConnection() {
+  const t = useTranslations('adminAccount')
+  return (
+    <div className="grid gap-3 text-small">
+      <p>{t('connections.missing')}</p>
+      <pre className="overflow-x-auto rounded-control bg-sunk px-3 py-2.5 font-mono text-[13px]">
+        {'npm run -s troco -- connection add …\nnpm run -s troco -- connection check …'}
+      </pre>
+      <p className="text-muted">{t('connections.help')}</p>
+    </div>
+  )
+}
+
+function readAssigned(data: FormData): AssignedConnections {
+  const read = (name: string) => String(data.get(`connections.${name}`) ?? '') || null
+  return { receiving_id: read('receiving_id'), paying_id: read('paying_id') }
+}
