@@ -45,12 +45,18 @@ export async function examineQueue(name: QueueName): Promise<Finding> {
 function dueSql(name: QueueName): Prisma.Sql {
   if (name === 'deliveries') return dueDeliveries
   if (name === 'search') return unindexedCharges()
-  const rows = Prisma.raw(name)
+  const rows = name === 'charges' ? dueCharges : Prisma.raw(name)
   return Prisma.sql`
     SELECT json_build_object('due', count(*),
       'oldestS', extract(epoch FROM now() - min(due_at)))::text AS json
     FROM (SELECT due_at FROM ${rows} WHERE due_at <= now() ORDER BY due_at LIMIT ${COUNTED_MAX}) d`
 }
+
+/** Per connection, as the index of due charges is. */
+const dueCharges = Prisma.sql`(
+  SELECT c.due_at FROM connections n CROSS JOIN LATERAL (
+    SELECT due_at FROM charges WHERE connection_id = n.id AND due_at <= now()
+    ORDER BY due_at LIMIT ${COUNTED_MAX}) c) charges`
 
 /** Steps from receiver to receiver, so that a long queue is never read completely. */
 const dueDeliveries = Prisma.sql`

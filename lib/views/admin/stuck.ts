@@ -58,7 +58,9 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
       true AS can_run
     FROM (
-      (SELECT * FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT ${ROWS_READ_MAX})
+      (SELECT c.* FROM connections n CROSS JOIN LATERAL (
+        SELECT * FROM charges WHERE connection_id = n.id AND due_at <= now()
+        ORDER BY due_at LIMIT ${ROWS_READ_MAX}) c)
       UNION ALL
       (SELECT * FROM charges WHERE lease IS NOT NULL AND due_at > now()
         LIMIT ${ROWS_READ_MAX})) j
