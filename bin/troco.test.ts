@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from 'pg'
+import { Client, type QueryResult } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
 import { makeDatabase } from '#lib/testing/database.ts'
@@ -25,6 +25,18 @@ async function troco(...args: string[]): Promise<{ code: number | null; output: 
 /** Returns the last line. The first command also prints the progress of creating the database. */
 function lastLine(output: string): string {
   return output.trimEnd().split('\n').at(-1) ?? ''
+}
+
+async function queryAsOwner(text: string, values: unknown[]): Promise<QueryResult> {
+  const dataFolder = join(installation.folder, 'data')
+  const secrets = JSON.parse(readFileSync(join(dataFolder, 'secrets.json'), 'utf8'))
+  const embedded = await openEmbedded({ dataFolder, password: secrets.database })
+  const client = new Client({ connectionString: embedded.ownerUrl })
+  await client.connect()
+  const result = await client.query(text, values)
+  await client.end()
+  await embedded.release()
+  return result
 }
 
 test('the command line creates, uses, suspends and activates an account without a server', async () => {
@@ -106,40 +118,21 @@ test.each([
   expect(code).toBe(1)
 })
 
-/** Runs statements as the owner of the installation's database, which runs meanwhile. */
-async function withOwner<T>(work: (client: Client) => Promise<T>): Promise<T> {
-  const secrets = readFileSync(join(installation.folder, 'data', 'secrets.json'), 'utf8')
-  const embedded = await openEmbedded({
-    dataFolder: join(installation.folder, 'data'),
-    password: JSON.parse(secrets).database,
-  })
-  const client = new Client({ connectionString: embedded.ownerUrl })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-    await embedded.release()
-  }
-}
-
 test('`troco ledger verify` names a wrong balance and exits with 1', async () => {
   const made = await troco('account', 'create', '--name', 'Livros', '--email', 'books@x.example')
   const id = lastLine(made.output)
-  const shift = (client: Client, cents: number) =>
-    client.query(
+  const changeBalance = (cents: number) =>
+    queryAsOwner(
       `UPDATE ledger_accounts SET balance = balance + $2
       WHERE account_id = $1 AND ledger = 'available' AND mode = 'test'`,
       [id, cents],
     )
-  await withOwner(async client => {
-    await shift(client, 1)
-    const broken = await troco('ledger', 'verify')
-    expect(broken.code).toBe(1)
-    expect(broken.output).toContain(`account ${id}, test: available`)
-    expect((await troco('doctor')).output).toMatch(/^WRONG .*available/m)
-    await shift(client, -1)
-  })
+  await changeBalance(1)
+  const broken = await troco('ledger', 'verify')
+  expect(broken.code).toBe(1)
+  expect(broken.output).toContain(`account ${id}, test: available`)
+  expect((await troco('doctor')).output).toMatch(/^WRONG .*available/m)
+  await changeBalance(-1)
   expect((await troco('ledger', 'verify')).code).toBe(0)
 })
 
@@ -166,25 +159,23 @@ test('`troco connection` adds a connection, assigns it once it passed its check,
     code: 1,
     output: 'receiving_id must be a connection that has passed its check\n',
   })
-  await withOwner(async client => {
-    const text = `UPDATE connections SET check_code = 'ok', checked_at = now() WHERE id = $1`
-    await client.query(text, [id])
-    expect(await assign()).toEqual({ code: 0, output: `${accountId}\n` })
-    expect((await list()).output).toContain('\t1\tBanco Azul\n')
-    expect((await troco('connection', 'unassign', accountId, '--paying')).code).toBe(0)
-    expect(await troco('connection', 'disable', 'Banco Azul')).toEqual({
-      code: 0,
-      output: `Accounts that it was taken from: 1\n${id}\n`,
-    })
-    const { rows } = await client.query(
-      `SELECT action FROM audit_log WHERE target = $1 OR action LIKE 'account.conn%' ORDER BY id`,
-      [id],
-    )
-    expect(rows.map(({ action }) => action)).toEqual([
-      ...['connection.added', 'account.connections_assigned', 'account.connections_assigned'],
-      ...['account.connections_assigned', 'connection.disabled'],
-    ])
+  const text = `UPDATE connections SET check_code = 'ok', checked_at = now() WHERE id = $1`
+  await queryAsOwner(text, [id])
+  expect(await assign()).toEqual({ code: 0, output: `${accountId}\n` })
+  expect((await list()).output).toContain('\t1\tBanco Azul\n')
+  expect((await troco('connection', 'unassign', accountId, '--paying')).code).toBe(0)
+  expect(await troco('connection', 'disable', 'Banco Azul')).toEqual({
+    code: 0,
+    output: `Accounts that it was taken from: 1\n${id}\n`,
   })
+  const { rows } = await queryAsOwner(
+    `SELECT action FROM audit_log WHERE target = $1 OR action LIKE 'account.conn%' ORDER BY id`,
+    [id],
+  )
+  expect(rows.map(({ action }) => action)).toEqual([
+    ...['connection.added', 'account.connections_assigned', 'account.connections_assigned'],
+    ...['account.connections_assigned', 'connection.disabled'],
+  ])
   expect((await list()).output).toBe(`${id}\tefi\tproduction\tdisabled\t0\tBanco Azul\n`)
   expect((await troco('connection', 'disable', id)).output).toBe('Banco Azul is already disabled\n')
 })
@@ -248,4 +239,22 @@ test('`troco user reset` prints a link for a new password, and refuses an unknow
     1,
     expect.stringContaining('does not belong to a user'),
   ])
+})
+
+test('`troco user disconnect` says what follows, and refuses a user without a provider', async () => {
+  const made = await troco('user', 'create', '--email', 'ana@x.example')
+  const id = lastLine(made.output)
+  const refused = await troco('user', 'disconnect', '--email', 'ana@x.example')
+  expect([refused.code, refused.output]).toEqual([
+    1,
+    'email belongs to a user who has connected no OpenID provider\n',
+  ])
+  await queryAsOwner(
+    `UPDATE users SET oidc_subject = 'https://id.example|ana', password_hash = NULL WHERE id = $1`,
+    [id],
+  )
+  const { code, output } = await troco('user', 'disconnect', '--email', 'Ana@x.example')
+  expect([code, lastLine(output)]).toEqual([0, id])
+  expect(output).toContain('All sessions have ended. The user has no password: ')
+  expect((await troco('user', 'disconnect', '--email', 'ana@x.example')).code).toBe(1)
 })

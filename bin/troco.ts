@@ -26,6 +26,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'connection disable': async () => (await import('#bin/commands/connection.ts')).disable,
   'user create': async () => (await import('#bin/commands/user.ts')).create,
   'user reset': async () => (await import('#bin/commands/user.ts')).reset,
+  'user disconnect': async () => (await import('#bin/commands/user.ts')).disconnect,
   'token create': async () => (await import('#bin/commands/token.ts')).create,
   'token revoke': async () => (await import('#bin/commands/token.ts')).revoke,
   'webhook secret': async () => (await import('#bin/commands/webhook.ts')).showSecret,

@@ -29,6 +29,7 @@ const HELP = `Usage: npm run -s troco -- <command>
   user create --email <e-mail> [--name <name>] [--admin]
                                        create a user and print the id
   user reset --email <e-mail>          print a link for a new password, valid for one hour
+  user disconnect --email <e-mail>     disconnect the OpenID provider and end all sessions
   token create --account <e-mail|id> --name <name> [--mode test|live] [--permissions a,b]
                                        create an API token and print it
   token revoke <id|prefix> [--reason <text>]

@@ -4,6 +4,7 @@ import { env } from '#lib/base/env.ts'
 import { hashPassword, makePassword } from '#lib/services/people/password.ts'
 import { registerUser } from '#lib/services/people/register.ts'
 import { createResetLink } from '#lib/services/people/reset.ts'
+import { unlinkOpenid } from '#lib/services/people/unlink-openid.ts'
 
 /** Prints the id to standard output and the password, shown only once, to standard error. */
 export async function create(args: string[]): Promise<void> {
@@ -29,5 +30,19 @@ export async function reset(args: string[]): Promise<void> {
   await withRuntime(async () => {
     const path = await createResetLink(email, { type: 'command_line' })
     process.stdout.write(`${env().PUBLIC_URL}${path}\n`)
+  })
+}
+
+/** Disconnects the OpenID provider. Prints the user's id, and to standard error what follows. */
+export async function disconnect(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: { email: { type: 'string' } } })
+  const email = requireOption(values.email, '--email')
+  await withRuntime(async () => {
+    const { id, hasPassword } = await unlinkOpenid(email, { type: 'command_line' })
+    const next = hasPassword
+      ? 'The user now signs in with the password.'
+      : 'The user has no password: the sign-in page mails a link for one, `user reset` prints one.'
+    process.stderr.write(`All sessions have ended. ${next}\n`)
+    process.stdout.write(`${id}\n`)
   })
 }

@@ -35,6 +35,7 @@ export const ACTIONS = [
   'user.created',
   'user.email_verified',
   'user.openid_linked',
+  'user.openid_unlinked',
   'user.passkey_added',
   'user.passkey_removed',
   'user.password_changed',

@@ -11,9 +11,11 @@ import { requireProof } from '#lib/edge/session/proof.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import type { SessionUser } from '#lib/edge/session/schema.ts'
 import { admitPending } from '#lib/rooms/accounts/admit.ts'
+import { openChallenge, readChallenge } from '#lib/services/people/challenge.ts'
 import { requestOpenidLink } from '#lib/services/people/openid.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
+import { unlinkOpenid } from '#lib/services/people/unlink-openid.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 import { mailsTo } from '#lib/testing/mailbox.ts'
 import {
@@ -392,7 +394,10 @@ describe('a proven e-mail', () => {
     ])
     expect(await db().passkey.count({ where: { userId: id } })).toBe(1)
     expect(await readSession(session)).not.toBeNull()
-    expect((await mailsTo(email)).at(-1)?.text).toContain(env().OIDC_NAME)
+    const mail = (await mailsTo(email)).at(-1)?.text
+    expect(mail).toContain(
+      `desconecte ${env().OIDC_NAME} com o comando \`user disconnect --email ${email}\``,
+    )
     await db().passkey.deleteMany({ where: { userId: id } })
     cookieJar.clear()
     expect(await signInThroughProvider(linking)).toMatchObject({ userId: id })
@@ -499,6 +504,76 @@ describe('a provider that still knows the browser', () => {
     await db().user.update({ where: { id }, data: { passwordChangedAt: new Date() } })
     await signInThroughProvider({ ...claims, auth_time: seconds() - 3600 })
     await readProof()
+  })
+})
+
+describe('a provider that the operator disconnects', () => {
+  let claims: ProviderClaims
+  beforeEach(async () => {
+    claims = { sub: newId(), email, email_verified: true }
+    const oidcSubject = `${provider.issuer}|${claims.sub}`
+    await db().user.update({ where: { id }, data: { oidcSubject, ...VERIFIED } })
+  })
+  const disconnect = () => unlinkOpenid(` ${email.toUpperCase()}`, { type: 'command_line' })
+
+  test('signs nobody in any more, and ends every session and pending sign-in', async () => {
+    await signInThroughProvider(claims)
+    const session = cookieJar.get(cookieNames().session) ?? ''
+    await requestOpenidLink((await readSession(session)) as SessionUser)
+    const pending = await openChallenge('second_factor', { userId: id })
+    expect(await disconnect()).toEqual({ id, hasPassword: false })
+    expect(await readSession(session)).toBeNull()
+    expect(await readChallenge('second_factor', pending)).toBeNull()
+    // The cookie of the ended session is still there, and with it the request to connect.
+    expect((await signInThroughProvider(claims)).redirect).toBe('/login?problem=unlinked')
+    expect(await subjectOf(id)).toBeNull()
+    expect((await db().user.findUniqueOrThrow({ where: { id } })).devicesEndedAt).not.toBeNull()
+  })
+
+  test('opens no session for a sign-in that began before', async () => {
+    const caller = { ip: null, userAgent: null, isByOpenid: true }
+    const checkedAt = new Date()
+    expect(await openSession(id, caller, checkedAt)).toMatch(/^[\w-]{43}$/)
+    await disconnect()
+    await expect(openSession(id, caller, checkedAt)).rejects.toThrow('Sign in again')
+    expect(await openSession(id, { ip: null, userAgent: null })).toMatch(/^[\w-]{43}$/)
+  })
+
+  test('is named in the audit log and in a mail that says how to sign in now', async () => {
+    await disconnect()
+    const where = { action: 'user.openid_unlinked', target: id }
+    expect(await db().auditRecord.findMany({ where })).toMatchObject([
+      { actorType: 'command_line', before: { by: provider.issuer }, after: null },
+    ])
+    const mail = (await mailsTo(email)).at(-1)
+    expect(mail?.subject).toBe(`${env().OIDC_NAME} não dá mais acesso ao seu Troco`)
+    expect(mail?.text).toContain(`${env().PUBLIC_URL}/login\n`)
+    expect(mail?.text).toContain(`${env().PUBLIC_URL}/reset\n`)
+  })
+
+  test('keeps the password, and can be connected again by its owner', async () => {
+    const passwordHash = await hashPassword('four words nobody expects')
+    await db().user.update({ where: { id }, data: { passwordHash } })
+    expect(await disconnect()).toEqual({ id, hasPassword: true })
+    const attempt = { email, address: null }
+    expect(await authenticateByPassword(attempt, 'four words nobody expects')).not.toBeNull()
+    const session = await openSession(id, { ip: null, userAgent: null })
+    await requestOpenidLink((await readSession(session)) as SessionUser)
+    cookieJar.set(cookieNames().session, session)
+    expect((await signInThroughProvider(claims)).redirect).toContain('openid=linked')
+  })
+
+  test('is refused for an unknown user, and for one without a provider, who gets no mail', async () => {
+    const unlink = (text: string) => unlinkOpenid(text, { type: 'command_line' })
+    await expect(unlink('nobody@troco.example')).rejects.toMatchObject({
+      fields: { email: ['email does not belong to a user'] },
+    })
+    await disconnect()
+    const mails = (await mailsTo(email)).length
+    await expect(disconnect()).rejects.toMatchObject({
+      fields: { email: ['email belongs to a user who has connected no OpenID provider'] },
+    })
+    expect(await mailsTo(email)).toHaveLength(mails)
   })
 })
 

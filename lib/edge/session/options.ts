@@ -91,6 +91,7 @@ async function ensureSession(token: JWT | undefined, beganAt: Date): Promise<str
     ip: requestHeaders.get(ADDRESS_HEADER),
     userAgent: requestHeaders.get('user-agent'),
     provedAt: token.openid?.provedAt,
+    isByOpenid: token.openid !== undefined,
   }
   const secret = await openSession(token.sub, caller, token.openid?.checkedAt ?? beganAt)
   const { name, value, ...options } = addDeviceMark(

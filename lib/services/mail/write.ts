@@ -18,6 +18,7 @@ export type Message =
   | { kind: 'secondFactorChanged'; at: Date; ip: string | null; change: Change }
   | { kind: 'wrongCodes'; at: Date; ip: string | null; count: string }
   | { kind: 'openidLinked'; at: Date; ip: string | null; provider: string }
+  | { kind: 'openidUnlinked'; at: Date; provider: string }
   | { kind: 'roleChanged'; account: string; role: Role }
   | { kind: 'memberRemoved'; account: string }
   | {
@@ -71,6 +72,7 @@ export function writeMail({ email, locale }: Recipient, message: Message): Mail 
   const values: Record<string, string> = {
     link: PUBLIC_URL + path,
     resetLink: `${PUBLIC_URL}/reset`,
+    email,
     ip: '?',
   }
   for (const [name, value] of Object.entries(message)) {

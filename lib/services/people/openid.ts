@@ -106,7 +106,7 @@ async function link(tx: Tx, id: string, oidcSubject: string): Promise<void> {
   const { count } = await tx.user.updateMany({ where, data: { oidcSubject } })
   if (count === 0) throw new AlreadyLinked()
   const actor = { type: 'user', id } as const
-  const after = { by: oidcSubject.slice(0, oidcSubject.indexOf('|')) }
+  const after = { by: issuerOf(oidcSubject) }
   await recordAudit(tx, { actor, action: 'user.openid_linked', target: id, after })
   const user = await tx.user.findUniqueOrThrow({ where: { id } })
   const ip = currentLogContext().ip ?? null
@@ -120,6 +120,11 @@ export async function hasOpenid(id: string): Promise<boolean> {
 
 function subjectOf({ iss, sub }: Claims): string | null {
   return typeof iss === 'string' && typeof sub === 'string' && sub !== '' ? `${iss}|${sub}` : null
+}
+
+/** Returns the issuer of a stored subject, which subjectOf wrote. */
+export function issuerOf(oidcSubject: string): string {
+  return oidcSubject.slice(0, oidcSubject.indexOf('|'))
 }
 
 async function findLinkedUser(

@@ -6,11 +6,11 @@ FOR NO KEY UPDATE;
 
 SELECT
 FROM users u
-WHERE u.id = $1::uuid AND u.disabled_at IS NULL
-    AND (u.password_changed_at IS NULL OR u.password_changed_at <= $2)
+WHERE u.id = $1::uuid AND u.disabled_at IS NULL AND (u.oidc_subject IS NOT NULL OR NOT $2)
+    AND (u.password_changed_at IS NULL OR u.password_changed_at <= $3)
     AND NOT EXISTS (SELECT FROM authenticators f WHERE f.user_id = u.id
-    AND f.confirmed_at > $3) AND NOT EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id
-    AND p.created_at > $4);
+    AND f.confirmed_at > $4) AND NOT EXISTS (SELECT FROM passkeys p WHERE p.user_id = u.id
+    AND p.created_at > $5);
 
 UPDATE user_sessions
 SET revoked_at = now()

@@ -17,6 +17,8 @@ interface Caller {
   userAgent: string | null
   /** Time at which the user proved their identity, if it was not now. */
   provedAt?: Date
+  /** Whether an OpenID provider signs the user in, which must still be connected. */
+  isByOpenid?: boolean
 }
 
 export function activeSessionCondition(alias: string): Prisma.Sql {
@@ -27,7 +29,8 @@ export function activeSessionCondition(alias: string): Prisma.Sql {
 
 /**
  * Returns the secret; only its hash is stored. Fails if the user is disabled, or changed the
- * password or added a factor after `checkedAt`, when the credentials were checked.
+ * password or added a factor after `checkedAt`, when the credentials were checked, or if the OpenID
+ * provider that signs the user in is no longer connected.
  */
 export async function openSession(
   userId: string,
@@ -48,7 +51,7 @@ export async function openSession(
     // Waits for a concurrent password or factor change, which cannot end an uncommitted session,
     // and for a concurrent sign-in, which must count this session.
     await tx.$queryRaw`SELECT FROM users WHERE id = ${userId}::uuid FOR NO KEY UPDATE`
-    if (!(await isUnchanged(tx, userId, checkedAt))) throw new Error('Sign in again')
+    if (!(await isUnchanged(tx, userId, caller, checkedAt))) throw new Error('Sign in again')
     await endSurplusSessions(tx, userId)
     await tx.userSession.create({ data })
   })
@@ -64,9 +67,15 @@ async function endSurplusSessions(tx: Tx, userId: string): Promise<void> {
       ORDER BY s.last_used_at DESC, s.id DESC OFFSET ${SESSIONS_MAX - 1}::int)`
 }
 
-async function isUnchanged(tx: Tx, userId: string, since: Date): Promise<boolean> {
+async function isUnchanged(
+  tx: Tx,
+  userId: string,
+  { isByOpenid = false }: Caller,
+  since: Date,
+): Promise<boolean> {
   const [row] = await tx.$queryRaw<unknown[]>`
     SELECT FROM users u WHERE u.id = ${userId}::uuid AND u.disabled_at IS NULL
+      AND (u.oidc_subject IS NOT NULL OR NOT ${isByOpenid})
       AND (u.password_changed_at IS NULL OR u.password_changed_at <= ${since})
       AND NOT EXISTS (SELECT FROM authenticators f
         WHERE f.user_id = u.id AND f.confirmed_at > ${since})
