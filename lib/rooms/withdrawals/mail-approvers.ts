@@ -1,6 +1,7 @@
 import { readPeople } from '#lib/base/audit/people.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { cents, formatReais } from '#lib/base/money.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import type { Message, Recipient } from '#lib/services/mail/write.ts'
@@ -10,7 +11,7 @@ const BATCH_MAX = 500
 
 interface WaitingGroup {
   accountId: string
-  mode: string
+  mode: Mode
   account: string
   count: number
   /** Of the one that waits longest. */
@@ -74,7 +75,9 @@ async function findApprovers(tx: Tx, { accountId, id }: WaitingGroup): Promise<R
 function writeMessage(group: WaitingGroup & { requester: string | null }, locale: string): Message {
   const { account, count, mode, id, ends, requester } = group
   const path = `/${mode}/withdrawals`
-  if (count > 1) return { kind: 'withdrawalsWaiting', account, count: String(count), ends, path }
+  if (count > 1)
+    return { kind: 'withdrawalsWaiting', mode, account, count: String(count), ends, path }
   const amount = `R$ ${formatReais(cents(group.amount), locale)}`
-  return { kind: 'withdrawalWaiting', account, amount, requester, ends, path: `${path}/${id}` }
+  const to = `${path}/${id}`
+  return { kind: 'withdrawalWaiting', mode, account, amount, requester, ends, path: to }
 }

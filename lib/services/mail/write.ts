@@ -1,5 +1,6 @@
 import { env } from '#lib/base/env.ts'
 import { LOCALES, type Locale } from '#lib/base/locale.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { MAIL_WORDS } from '#messages/words.ts'
 
 type MailTexts = (typeof MAIL_WORDS)[Locale]
@@ -32,6 +33,7 @@ export type Message =
   | { kind: 'tokensRevoked'; account: string; count: string; reason: string; path: string }
   | {
       kind: 'withdrawalWaiting'
+      mode: Mode
       account: string
       amount: string
       /** Null: a token of the operator. */
@@ -39,7 +41,14 @@ export type Message =
       ends: Date
       path: string
     }
-  | { kind: 'withdrawalsWaiting'; account: string; count: string; ends: Date; path: string }
+  | {
+      kind: 'withdrawalsWaiting'
+      mode: Mode
+      account: string
+      count: string
+      ends: Date
+      path: string
+    }
   | { kind: 'approverAdded'; account: string; member: string }
   | { kind: 'approvalChange'; account: string; requester: string; path: string }
   | { kind: 'accountActivated'; account: string }
@@ -83,11 +92,14 @@ export function writeMail({ email, locale }: Recipient, message: Message): Mail 
   if ('role' in message) values.role = texts.mailRole[message.role]
   if ('requester' in message) values.requester = message.requester ?? texts.mailRole.operator
   if ('change' in message) values.change = texts.mailChange[message.change]
-  const { subject, text } = texts.mail[message.kind]
+  const template = texts.mail[message.kind]
+  const subject = fillPlaceholders(template.subject, values)
+  const text = fillPlaceholders(template.text, values)
+  const isTest = 'mode' in message && message.mode === 'test'
   return {
     to: email,
-    subject: toOneLine(fillPlaceholders(subject, values)),
-    text: `${fillPlaceholders(text, values)}\n`,
+    subject: toOneLine(isTest ? `[${texts.mailTest.label}] ${subject}` : subject),
+    text: `${isTest ? `${texts.mailTest.notice}\n\n` : ''}${text}\n`,
   }
 }
 

@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest'
+import { type Message, writeMail } from '#lib/services/mail/write.ts'
+
+const TO = 'ana@padaria.example'
+const inBothLanguages = (message: Message) =>
+  ['pt-BR', 'en'].map(locale => writeMail({ email: TO, locale }, message))
+
+describe('a mail about withdrawals', () => {
+  const common = { account: 'Padaria', ends: new Date(), path: '/x' }
+  const messages = (mode: 'test' | 'live'): Message[] => [
+    { kind: 'withdrawalWaiting', mode, ...common, amount: 'R$ 1,00', requester: 'Bia' },
+    { kind: 'withdrawalsWaiting', mode, ...common, count: '2' },
+  ]
+
+  test.each(messages('test'))('$kind of test mode says so in subject and first line', message => {
+    const [portuguese, english] = inBothLanguages(message)
+    expect(portuguese?.subject).toMatch(/^\[Teste\] .*Padaria/)
+    expect(portuguese?.text).toMatch(/^Modo de teste: nenhum dinheiro de verdade .*\n\nOlá,/)
+    expect(english?.subject).toMatch(/^\[Test\] .*Padaria/)
+    expect(english?.text).toMatch(/^Test mode: no real money .*\n\nHello,/)
+  })
+
+  test.each(messages('live'))('$kind of live mode mentions no test', message => {
+    for (const { subject, text } of inBothLanguages(message)) {
+      expect(subject + text).not.toMatch(/\btest/i)
+    }
+  })
+})
