@@ -341,6 +341,8 @@ describe('a request on which Next would fail gets 400 before Next', () => {
     '/test/charges/%ed%a0%80',
     '/api/auth/%zz',
     '/_next/%',
+    '/_global-error',
+    '/_global-error/?a=b',
   ]
   const STATE = { 'next-router-state-tree': '%5B%22%22%5D' }
 
@@ -354,6 +356,20 @@ describe('a request on which Next would fail gets 400 before Next', () => {
       ])
     }
     expect((await fetch(`${origin}/login`, { headers: STATE })).status).toBe(400)
+  })
+
+  test('a kind of prefetch that no page sends', async () => {
+    const origin = await startFront()
+    for (const [value, status] of [
+      ['1', 200],
+      ['2', 400],
+      ['3', 400],
+      ['', 400],
+      ['1, 1', 400],
+    ] as const) {
+      const headers = { rsc: '1', 'next-router-prefetch': value }
+      expect((await fetch(`${origin}/login`, { headers })).status, value).toBe(status)
+    }
   })
 
   test('a path of next-auth in another spelling, which would bypass the limits of a sign-in', async () => {

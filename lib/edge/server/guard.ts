@@ -35,9 +35,9 @@ export function refusePageRequest(request: IncomingMessage, path: string): PageR
   if (hasDotSegments(path)) return MALFORMED
   // Next and next-auth would decode or ignore the rest, past the limits of sign-ins.
   if (path.startsWith(AUTH_FOLDER) && !AUTH_PATH.test(path)) return MALFORMED
-  // Next responds 500 to both. A payer's page treats any malformed path as an unknown charge.
+  // Next responds 500 or logs an error. A payer's page treats such a path as an unknown charge.
   const isReadable = path.startsWith('/pay/') || decodePath(path) !== null
-  if (!isReadable || !hasValidRouterState(headers)) return MALFORMED
+  if (!isReadable || path === ERROR_PAGE || !isRouterRequest(headers)) return MALFORMED
 
   const isRead = method === 'GET' || method === 'HEAD'
   if (!isRead && !(method === 'POST' && path.startsWith(AUTH_FOLDER))) {
@@ -64,7 +64,18 @@ export function isFilePath(path: string): boolean {
   return path.startsWith('/_next/static/') || PUBLIC_FILES.has(path)
 }
 
-/** Next parses this header of its client-side navigation and fails on any other content. */
+/** Next serves this page of its own under its name, with status 500. */
+const ERROR_PAGE = '/_global-error'
+
+/** Returns whether the headers of Next's client-side navigation have the form that it sends. */
+function isRouterRequest(headers: IncomingHttpHeaders): boolean {
+  // Other kinds of prefetch need `cacheComponents`; without it, Next logs an error of the page.
+  const { [PREFETCH]: prefetch = '1' } = headers
+  return prefetch === '1' && hasValidRouterState(headers)
+}
+
+const PREFETCH = 'next-router-prefetch'
+/** Next parses this header and fails on any other content. */
 const ROUTER_STATE = 'next-router-state-tree'
 const PARAMETER_TYPES = ['c', 'oc', 'd', 'ci', 'di'].flatMap(type =>
   type.endsWith('i') ? ['(..)(..)', '(.)', '(..)', '(...)'].map(dots => type + dots) : type,
