@@ -26,3 +26,26 @@ describe('a mail about withdrawals', () => {
     }
   })
 })
+
+describe('a notice about a credential', () => {
+  const at = new Date('2026-11-20T12:00:00Z')
+  const notices = (ip: string | null): Message[] => [
+    { kind: 'passwordChanged', at, ip },
+    { kind: 'secondFactorChanged', at, ip, change: 'passkeyAdded' },
+    { kind: 'wrongCodes', at, ip, count: '5' },
+    { kind: 'openidLinked', at, ip, provider: 'Entrada' },
+  ]
+
+  test.each(notices('203.0.113.7'))('$kind names the address of the request', message => {
+    const [portuguese, english] = inBothLanguages(message)
+    expect(portuguese?.text).toContain('(horário de Brasília), a partir do IP 203.0.113.7')
+    expect(english?.text).toContain('(Brasília time), from the IP 203.0.113.7')
+  })
+
+  test.each([...notices(null), ...notices('')])('$kind mentions no unknown address', message => {
+    for (const { text } of inBothLanguages(message)) {
+      expect(text).toMatch(/\((horário de Brasília|Brasília time)\)[.,:]/)
+      expect(text).not.toMatch(/\bIP\b|[?{}]/)
+    }
+  })
+})

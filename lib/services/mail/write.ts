@@ -82,13 +82,15 @@ export function writeMail({ email, locale }: Recipient, message: Message): Mail 
     link: PUBLIC_URL + path,
     resetLink: `${PUBLIC_URL}/reset`,
     email,
-    ip: '?',
   }
   for (const [name, value] of Object.entries(message)) {
     if (value instanceof Date) {
       values[name] = value.toLocaleString(language, { timeZone: 'America/Sao_Paulo' })
     } else if (value !== null) values[name] = value
   }
+  // Outside of a request, and after its connection has closed, the address is unknown.
+  if ('ip' in message)
+    values.from = message.ip ? fillPlaceholders(texts.mailFrom, { ip: message.ip }) : ''
   if ('role' in message) values.role = texts.mailRole[message.role]
   if ('requester' in message) values.requester = message.requester ?? texts.mailRole.operator
   if ('change' in message) values.change = texts.mailChange[message.change]
