@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { withRuntime } from '#bin/command-line.ts'
 import { verifyAuditLog } from '#lib/base/audit/check.ts'
+import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { connect, type Database } from '#lib/base/db/client.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { env } from '#lib/base/env.ts'
@@ -42,9 +43,9 @@ export async function checkInstallation(): Promise<void> {
       const broken = findings.filter(finding => finding.violation)
       report(broken.length === 0, `ledger verified, ${transfers} transfers`)
       for (const { invariant, violation } of broken) report(false, `${invariant}: ${violation}`)
-      const changes = await verifyAuditLog(database)
-      report(changes.length === 0, 'audit log unchanged')
-      for (const change of changes) report(false, `audit log: ${change}`)
+      const flaws = await verifyAuditLog(database)
+      report(flaws.length === 0, 'audit log unchanged')
+      for (const flaw of flaws) report(false, `audit log: ${describeFlaw(flaw)}`)
     } finally {
       await database.$disconnect()
     }

@@ -132,6 +132,32 @@ test('stuck work is listed on the health page, run again and audited', async ({
   await send(`/sandbox/withdrawals/${id}`, { outcome: 'rejected' })
 })
 
+test('a changed audit log is named in Portuguese', async ({ page, context }) => {
+  await openShop(context)
+  await signInAsStaff(context)
+  const changed = {
+    ...{ name: 'audit_log', level: 'problem', state: 'audit_wrong', figures: {} },
+    flaws: [
+      { code: 'field_changed', params: { record: 'r-7', field: 'reason' } },
+      { code: 'links_missing', params: { linked: 5, left: 1 } },
+    ],
+  }
+  // Nobody can change the audit log of the application that other tests use.
+  await page.route('**/api/admin/health', async route => {
+    const response = await route.fetch()
+    const { data } = await response.json()
+    const checks = data.checks.map((check: { name: string }) =>
+      check.name === 'audit_log' ? changed : check,
+    )
+    await route.fulfill({ response, json: { data: { ...data, checks } } })
+  })
+  await page.goto('/admin/health')
+  await expect(page.getByTestId('check-audit_log')).toContainText(
+    'o registro r-7 foi alterado: o motivo; 5 registros foram encadeados, e resta 1 elo.',
+    { timeout: 15_000 },
+  )
+})
+
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 

@@ -44,6 +44,7 @@ function CheckGroup({ name, checks }: { name: CheckGroupName; checks: Check[] })
 function CheckLine({ check }: { check: Check }) {
   const t = useTranslations('health')
   const formatFigures = useFigures()
+  const found = check.flaws?.map(({ code, params }) => t(`flaw.${code}`, params)).join('; ') ?? ''
   return (
     <li
       data-testid={`check-${check.name}`}
@@ -51,7 +52,7 @@ function CheckLine({ check }: { check: Check }) {
     >
       <span className="font-medium">{t(`check.${check.name}`)}</span>
       <span className="break-words text-muted text-small max-md:order-last max-md:col-span-2">
-        {t(`said.${check.state}`, formatFigures(check.figures))}
+        {t(`said.${check.state}`, { ...formatFigures(check.figures), found })}
         {check.level === 'ok' ? null : (
           <span className="mt-1 block text-ink">
             <span className="font-semibold">{t('whatToDo')}: </span>

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { checkAuditLog, verifyAuditLog } from '#lib/base/audit/check.ts'
+import { type AuditFlaw, describeFlaw, encodeFlaw } from '#lib/base/audit/flaws.ts'
 import { linkAuditRecords } from '#lib/base/audit/link.ts'
 import { OPERATOR_CHAIN, TOTAL_CHAIN } from '#lib/base/audit/links.ts'
 import { recordAudit } from '#lib/base/audit/record.ts'
@@ -66,7 +67,7 @@ function asOwner(...statements: Prisma.Sql[]): Promise<void> {
   }, owner)
 }
 
-const verify = () => verifyAuditLog(db())
+const verify = async () => (await verifyAuditLog(db())).map(describeFlaw)
 
 test('records of accounts and of the operator are linked without gaps, and nothing is wrong', async () => {
   await record(undefined, 0)
@@ -289,7 +290,11 @@ describe('the role of the application', () => {
       await db().$executeRaw`UPDATE audit_chains SET ${assignment} WHERE chain = ${chain}::uuid`
       await forge()
       await checkAll()
-      expect((await stored()).wrong).toBe(`record ${ids[1]} was changed: reason`)
+      const flaw: AuditFlaw = {
+        code: 'field_changed',
+        params: { record: ids[1] ?? '', field: 'reason' },
+      }
+      expect((await stored()).wrong).toBe(encodeFlaw(flaw))
     },
   )
 })
@@ -310,5 +315,6 @@ test('the daily check stores what is wrong and continues after its time limit', 
   const signature = Prisma.sql`mac = substr(sha256(mac), 1, 31) || '\\x00'::bytea`
   await asOwner(Prisma.sql`UPDATE audit_links SET ${signature} WHERE record_id = ${ids[2]}::uuid`)
   expect(await checkAuditLog()).toBe(1)
-  expect(await stored()).toMatchObject({ wrong: `the link of record ${ids[2]} was changed` })
+  const flaw: AuditFlaw = { code: 'link_changed', params: { record: ids[2] ?? '' } }
+  expect(await stored()).toMatchObject({ wrong: encodeFlaw(flaw) })
 })

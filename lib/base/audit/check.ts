@@ -1,3 +1,4 @@
+import { type AuditFlaw, describeFlaw, encodeFlaw } from '#lib/base/audit/flaws.ts'
 import {
   findChange,
   headText,
@@ -49,21 +50,21 @@ export async function checkAuditLog(timeLimitMs = RUN_MAX_MS): Promise<number> {
       break
     }
     stops.delete(chain)
-    await storeResult(chain, result.wrong)
+    await storeResult(chain, result.flaw)
     checked += 1
   }
   return checked
 }
 
-/** Checks all chains now. Returns a sentence for the first wrong record of each. */
-export async function verifyAuditLog(database: Database): Promise<string[]> {
+/** Checks all chains now. Returns the first flaw of each. */
+export async function verifyAuditLog(database: Database): Promise<AuditFlaw[]> {
   const chains = await database.$queryRaw<{ id: string }[]>`SELECT a.id FROM ${allChains} a`
-  const wrong: string[] = []
+  const flaws: AuditFlaw[] = []
   for (const { id } of chains) {
     const result = await checkChain(database, id, { position: 0, deadline: Infinity })
-    if ('wrong' in result && result.wrong !== null) wrong.push(result.wrong)
+    if ('flaw' in result && result.flaw) flaws.push(result.flaw)
   }
-  return wrong
+  return flaws
 }
 
 /** Also accounts without records, so that a chain that was removed whole is examined. */
@@ -71,7 +72,7 @@ const allChains = Prisma.sql`
   (SELECT id FROM accounts UNION SELECT ${OPERATOR_CHAIN}::uuid UNION SELECT ${TOTAL_CHAIN}::uuid
     UNION SELECT chain FROM audit_chains)`
 
-type Result = { wrong: string | null } | { stoppedAt: number }
+type Result = { flaw: AuditFlaw | null } | { stoppedAt: number }
 
 /** Walks the links after `position`; stops at the first that is wrong, or at the deadline. */
 async function checkChain(
@@ -79,7 +80,7 @@ async function checkChain(
   chain: string,
   start: { position: number; deadline: number },
 ): Promise<Result> {
-  if (chain === TOTAL_CHAIN) return { wrong: await examineTotal(database) }
+  if (chain === TOTAL_CHAIN) return { flaw: await examineTotal(database) }
   const head = await readHead(database, chain)
   let { position } = start
   let hash = await readHash(database, chain, position)
@@ -87,25 +88,25 @@ async function checkChain(
     if (performance.now() > start.deadline) return { stoppedAt: position }
     const links = await readLinks(database, chain, position)
     for (const link of links) {
-      const wrong = examineLink(link, position + 1, hash)
-      if (wrong) return { wrong }
+      const flaw = examineLink(link, position + 1, hash)
+      if (flaw) return { flaw }
       ;({ position, hash } = link)
     }
     await renewSignatures(database, chain, links)
     isLast = links.length < PAGE_SIZE
   }
-  const wrong =
+  const flaw =
     (await examineHead(database, chain, head, position)) ?? (await findUnlinked(database, chain))
-  return { wrong }
+  return { flaw }
 }
 
-function examineLink(link: LinkRow, position: number, previousHash: string): string | null {
-  const { record_id: id, record } = link
-  if (link.position !== position) return `the link before that of record ${id} was removed`
-  if (!record) return `record ${id} was removed`
-  const change = findChange(record, link, previousHash)
-  if (change) return `record ${id} ${change}`
-  return signatureAge(link.hash, link.mac) ? null : `the link of record ${id} was changed`
+function examineLink(link: LinkRow, position: number, previousHash: string): AuditFlaw | null {
+  const params = { record: link.record_id }
+  if (link.position !== position) return { code: 'link_removed', params }
+  if (!link.record) return { code: 'record_removed', params }
+  const change = findChange(link.record, link, previousHash)
+  if (change) return change
+  return signatureAge(link.hash, link.mac) ? null : { code: 'link_changed', params }
 }
 
 /** `head` was read before the links: since then, the chain may only have grown. */
@@ -114,16 +115,17 @@ async function examineHead(
   chain: string,
   head: Head | null,
   position: number,
-): Promise<string | null> {
+): Promise<AuditFlaw | null> {
+  const params = { chain }
   if (!head) {
     const isNew = position === 0 || (await readHead(database, chain)) !== null
-    return isNew ? null : `the end of chain ${chain} was removed`
+    return isNew ? null : { code: 'end_removed', params }
   }
   const { length, hash, mac } = head
-  if (position < length) return `the last records of chain ${chain} were removed`
+  if (position < length) return { code: 'end_cut', params }
   const age = signatureAge(headText(chain, length, hash), mac)
   if (age === null || !isEqual(await readHash(database, chain, length), hash))
-    return `the end of chain ${chain} was changed`
+    return { code: 'end_changed', params }
   if (age === 'former')
     await database.$executeRaw`
       UPDATE audit_chains SET mac = decode(${sign(headText(chain, length, hash))}, 'hex')
@@ -131,24 +133,24 @@ async function examineHead(
   return null
 }
 
-async function examineTotal(database: Database): Promise<string | null> {
+async function examineTotal(database: Database): Promise<AuditFlaw | null> {
   const [row] = await database.$queryRaw<{ total: number; sum: number; mac: string }[]>`
     SELECT COALESCE(max(length) FILTER (WHERE chain = ${TOTAL_CHAIN}::uuid), 0)::float8 AS total,
       COALESCE(sum(length) FILTER (WHERE chain <> ${TOTAL_CHAIN}::uuid), 0)::float8 AS sum,
       COALESCE(encode(max(mac) FILTER (WHERE chain = ${TOTAL_CHAIN}::uuid), 'hex'), '') AS mac
     FROM audit_chains`
   const { total, sum, mac } = row ?? { total: 0, sum: 0, mac: '' }
-  if (total !== sum) return `${total} records were linked, and ${sum} links are left`
+  if (total !== sum) return { code: 'links_missing', params: { linked: total, left: sum } }
   const text = headText(TOTAL_CHAIN, total, '')
   const age = signatureAge(text, mac)
   if (age === 'former')
     await database.$executeRaw`
       UPDATE audit_chains SET mac = decode(${sign(text)}, 'hex')
       WHERE chain = ${TOTAL_CHAIN}::uuid AND length = ${total}::bigint`
-  return age === null && total > 0 ? 'the number of linked records was changed' : null
+  return age === null && total > 0 ? { code: 'total_changed', params: {} } : null
 }
 
-async function findUnlinked(database: Database, chain: string): Promise<string | null> {
+async function findUnlinked(database: Database, chain: string): Promise<AuditFlaw | null> {
   const accountCondition =
     chain === OPERATOR_CHAIN
       ? Prisma.sql`r.account_id IS NULL`
@@ -159,7 +161,7 @@ async function findUnlinked(database: Database, chain: string): Promise<string |
       AND NOT EXISTS (SELECT FROM audit_links l WHERE l.record_id = r.id)
       AND NOT EXISTS (SELECT FROM audit_unlinked q WHERE q.record_id = r.id)
     LIMIT 1`
-  return unlinked ? `record ${unlinked.id} has no link` : null
+  return unlinked ? { code: 'record_unlinked', params: { record: unlinked.id } } : null
 }
 
 /** Signs links of TROCO_SECRET_BEFORE with the current key; `hash`, and so the chain, stays. */
@@ -173,8 +175,9 @@ async function renewSignatures(database: Database, chain: string, links: LinkRow
 }
 
 /** Stores the result with a signature: write access to the database is not enough to change it. */
-async function storeResult(chain: string, wrong: string | null): Promise<void> {
-  if (wrong) log().error({ chain, wrong }, 'audit log was changed')
+async function storeResult(chain: string, flaw: AuditFlaw | null): Promise<void> {
+  if (flaw) log().error({ chain, wrong: describeFlaw(flaw) }, 'audit log was changed')
+  const wrong = flaw && encodeFlaw(flaw)
   const checkedAtMs = Date.now()
   const mac = sign(resultText(chain, checkedAtMs, wrong))
   await db().$executeRaw`

@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
+import type { AuditFlaw } from '#lib/base/audit/flaws.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { hmac, isEqual } from '#lib/base/keys.ts'
@@ -51,17 +52,22 @@ export function makeLink(record: LinkedRecord, position: number, previousHash: s
   return { position, salt, digests, hash, mac: sign(hash) }
 }
 
-/** Returns what is wrong with the record of a link, or null. */
-export function findChange(record: LinkedRecord, link: Link, previousHash: string): string | null {
+/** Returns the flaw of the record of a link, or null. */
+export function findChange(
+  record: LinkedRecord,
+  link: Link,
+  previousHash: string,
+): AuditFlaw | null {
+  const { id } = record
   if (!isEqual(hashOf(record, link.position, previousHash, link.digests), link.hash))
-    return 'was changed'
+    return { code: 'record_changed', params: { record: id } }
   const { salt, digests } = link
-  const changedField = PERSONAL_FIELDS.find((field, index) =>
+  const field = PERSONAL_FIELDS.find((name, index) =>
     salt === null
-      ? record[field] !== null
-      : !isEqual(digestOf(salt, field, record[field]), digests.slice(...digestRange(index))),
+      ? record[name] !== null
+      : !isEqual(digestOf(salt, name, record[name]), digests.slice(...digestRange(index))),
   )
-  return changedField ? `was changed: ${changedField}` : null
+  return field ? { code: 'field_changed', params: { record: id, field } } : null
 }
 
 /** Text to sign for the end of a chain, so that removing its last records is noticed. */

@@ -1,3 +1,4 @@
+import { type AuditFlaw, decodeFlaw } from '#lib/base/audit/flaws.ts'
 import { resultText, signatureAge } from '#lib/base/audit/links.ts'
 import { db } from '#lib/base/db/client.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
@@ -6,7 +7,7 @@ import type { Finding } from '#lib/views/admin/schema.ts'
 const UNCHECKED_AFTER_S = 2 * 86_400
 /** Twice the age at which a record must have been linked. */
 const QUEUED_AFTER_S = 1_200
-const NAMED_MAX = 5
+const FLAWS_SHOWN_MAX = 5
 
 interface StoredResult {
   chain: string
@@ -29,15 +30,17 @@ export async function examineAuditLog(): Promise<Finding> {
     SELECT count(*)::int AS records,
       COALESCE(extract(epoch FROM now() - min(r.created_at)), 0)::int AS "waitS"
     FROM audit_unlinked q JOIN audit_log r ON r.id = q.record_id`
-  const wrong = results.map(findWrong).filter(sentence => sentence !== null)
+  const flaws = results.map(findFlaw).filter(flaw => flaw !== null)
   const figures = {
     // The longest is the total.
     links: Math.max(0, ...results.map(({ length }) => length)),
-    ...{ wrong: wrong.length, found: wrong.slice(0, NAMED_MAX).join('; ') },
     waits_s: Math.round(Math.max(0, ...results.map(({ ageS }) => Math.abs(ageS)))),
     ...{ queued: queue?.records ?? 0, queue_s: queue?.waitS ?? 0 },
   }
-  if (wrong.length > 0) return { level: 'problem', state: 'audit_wrong', figures }
+  if (flaws.length > 0) {
+    const shown = flaws.slice(0, FLAWS_SHOWN_MAX)
+    return { level: 'problem', state: 'audit_wrong', figures, flaws: shown }
+  }
   if (figures.queue_s > QUEUED_AFTER_S)
     return { level: 'warning', state: 'audit_unlinked', figures }
   return figures.waits_s > UNCHECKED_AFTER_S
@@ -45,9 +48,9 @@ export async function examineAuditLog(): Promise<Finding> {
     : { level: 'ok', state: 'audit_right', figures }
 }
 
-function findWrong({ chain, checkedAtMs, wrong, mac }: StoredResult): string | null {
-  if (wrong) return wrong
+function findFlaw({ chain, checkedAtMs, wrong, mac }: StoredResult): AuditFlaw | null {
+  if (wrong) return decodeFlaw(wrong, chain)
   if (checkedAtMs === null) return null
   const isSigned = mac !== null && signatureAge(resultText(chain, checkedAtMs, null), mac) !== null
-  return isSigned ? null : `the result of the check of chain ${chain} was changed`
+  return isSigned ? null : { code: 'result_changed', params: { chain } }
 }

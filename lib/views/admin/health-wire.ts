@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { auditFlaw } from '#lib/base/audit/flaws.ts'
 import { must } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { JOB_KINDS, StuckJob, WorkerLine } from '#lib/views/admin/schema.ts'
@@ -12,6 +13,7 @@ export const HealthRead = z.object({
         level: z.enum(['ok', 'warning', 'problem']),
         state: z.string(),
         figures: z.record(z.string(), z.union([z.string(), z.number()])),
+        flaws: z.array(auditFlaw).optional(),
       }),
     ),
     workers: z.array(WorkerLine),

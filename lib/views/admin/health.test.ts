@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createTranslator } from 'next-intl'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { checkAuditLog } from '#lib/base/audit/check.ts'
+import { FLAW_CODES, FLAWS } from '#lib/base/audit/flaws.ts'
 import { linkAuditRecords } from '#lib/base/audit/link.ts'
 import { connect, db, disconnect, Prisma } from '#lib/base/db/client.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
@@ -161,8 +162,13 @@ test('a changed audit log, an unsigned result of its check and a stuck queue are
     while ((await checkAuditLog()) > 0);
   }
   await checkAll()
-  const wrong = `wrong = 'record 7 was removed'`
-  await expectFinding('audit_log', ['problem', 'audit_wrong'], change(wrong), checkAll)
+  const flaw = JSON.stringify({ code: 'record_removed', params: { record: '7' } })
+  await expectFinding(
+    'audit_log',
+    ['problem', 'audit_wrong'],
+    change(`wrong = '${flaw}'`),
+    checkAll,
+  )
   const better = `checked_at = now() - interval '1 minute'`
   await expectFinding('audit_log', ['problem', 'audit_wrong'], change(better), checkAll)
   const id = newId()
@@ -174,6 +180,41 @@ test('a changed audit log, an unsigned result of its check and a stuck queue are
       VALUES (${id}::uuid, ${merchant.id}::uuid, 'system', 'account.updated', now() - interval '21 minutes')`,
     checkAll,
   )
+})
+
+test('a flaw of the audit log is reported as a code, with the text of an earlier release as unreadable', async () => {
+  const readFlaws = async (wrong: string | null) => {
+    await db().$executeRaw`
+      UPDATE audit_chains SET wrong = CASE WHEN chain = ${merchant.id}::uuid THEN ${wrong} END`
+    const { checks } = await readHealth()
+    return checks.find(({ name }) => name === 'audit_log')?.flaws
+  }
+  while ((await linkAuditRecords()) > 0);
+  while ((await checkAuditLog()) > 0);
+  const flaw = { code: 'field_changed', params: { record: '7', field: 'ip' } }
+  expect(await readFlaws(JSON.stringify(flaw))).toEqual([flaw])
+  const unreadable = { code: 'result_unreadable', params: { chain: merchant.id } }
+  for (const text of ['record 7 was removed', '{"code":"x","params":{}}', '{}', '[', 'null'])
+    expect(await readFlaws(text), text).toEqual([unreadable])
+  expect(await readFlaws(null)).toBeUndefined()
+})
+
+test.each([
+  ['en', en, 'its reason'],
+  ['pt-BR', ptBR, 'o motivo'],
+] as const)('every flaw of the audit log has a text in %s', (locale, messages, reason) => {
+  const onError = (error: Error) => {
+    throw error
+  }
+  const t = createTranslator({ locale, messages, namespace: 'health', onError })
+  for (const code of FLAW_CODES) {
+    const names = [...FLAWS[code].matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+    const numbers = names.map((name, index) => [name, index + 70])
+    const text = t(`flaw.${code}`, { ...Object.fromEntries(numbers), field: 'reason' })
+    for (const [name, number] of numbers)
+      expect(text, code).toContain(name === 'field' ? reason : String(number))
+    if (locale === 'pt-BR') expect(text).not.toMatch(/\b(the|record|chain|was|reason)\b/)
+  }
 })
 
 test('a silent worker is a warning after 30 s and a problem after 60 s', async () => {

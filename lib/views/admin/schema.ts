@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { AuditFlaw } from '#lib/base/audit/flaws.ts'
 import { instant, must, text } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { reasonParams } from '#lib/base/reason.ts'
@@ -104,10 +105,11 @@ export type GoodState = (typeof FINDING_STATES.ok)[number]
 export type BadState = (typeof FINDING_STATES.bad)[number]
 
 /** Figures ending in `_s` are seconds, in `_bytes` sizes. */
-export type Finding = { figures: Record<string, number | string> } & (
-  | { level: 'ok'; state: GoodState }
-  | { level: 'warning' | 'problem'; state: BadState }
-)
+export type Finding = {
+  figures: Record<string, number | string>
+  /** Of the audit log. */
+  flaws?: AuditFlaw[]
+} & ({ level: 'ok'; state: GoodState } | { level: 'warning' | 'problem'; state: BadState })
 export type Check = Finding & { name: CheckName }
 
 const count = z.int().min(0)
