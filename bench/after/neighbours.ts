@@ -1,29 +1,22 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { createAccount } from '#lib/rooms/accounts/create.ts'
-import { hashPassword, makePassword } from '#lib/services/people/password.ts'
 import { examineLedger, formatCount } from '../books.ts'
 import type { GuessCounts, NoiseOrder } from '../load/noise.ts'
-import { type Receiver, startReceiver } from '../load/receive.ts'
-import { buildRequest } from '../load/send.ts'
-import { endChild, startServer, trackChild } from '../servers.ts'
+import { startReceiver } from '../load/receive.ts'
+import { endChild, trackChild } from '../servers.ts'
 import type { Verdict } from '../targets.ts'
-import { CHARGE, makeMerchant } from '../world.ts'
+import { makeMerchant } from '../world.ts'
 import { insertBacklog, insertLargeCharges } from './backlog.ts'
-import { Browser } from './browser.ts'
-import { writeCharges } from './charges.ts'
+import {
+  type BeginNoise,
+  describeFigures,
+  type Figures,
+  makePerson,
+  measureAccount,
+} from './quiet-account.ts'
 import type { BenchEnvironment, Section } from './section.ts'
-import { computeLatencies, quantile, READ_PAID_EVENTS } from './webhooks.ts'
 
-const REQUESTS_PER_SECOND = 60
-/** A create, a read and a payment in turn. */
-const REQUESTS_PER_CHARGE = 3
-const CONNECTIONS = 16
-const WARM_UP_MS = 3_000
-const SIGN_IN_INTERVAL_MS = 1_000
 const UNREAD_CONNECTIONS = 150
 const GUESSES_PER_SECOND = 200
 const NETWORKS = 200
@@ -32,31 +25,6 @@ const WEBHOOK_P99_MAX_MS = 1_000
 const API_SLOWDOWN_MAX = 3
 const SIGN_IN_MAX_MS = 1_000
 const MEMORY_MAX_MB = 350
-
-/** As installed: with rate limits and a worker, behind one proxy that names the guessers' networks. */
-const INSTALLED_SETTINGS = {
-  WORKER: 'true',
-  TRUST_PROXY: '1',
-  WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-  RATE_TOKEN_PER_SECOND: '100',
-  RATE_IP_PER_SECOND: '200',
-  RATE_TOKEN_IN_FLIGHT: '300',
-  RATE_TOKEN_BYTES_PER_SECOND: '20000000',
-  RATE_IP_IN_FLIGHT: '600',
-}
-
-interface Person {
-  email: string
-  password: string
-}
-
-interface Figures {
-  apiP99: number
-  webhookP99: number
-  webhookCount: number
-  signIns: number[]
-  memoryMb: number
-}
 
 /** Measures an account and a person alone, then beside callers that take all that they can get. */
 export async function measureNeighbours(environment: BenchEnvironment): Promise<Section> {
@@ -88,88 +56,11 @@ export async function measureNeighbours(environment: BenchEnvironment): Promise<
     lines: [
       `beside it: ${formatCount(receivers)} due receivers, ${UNREAD_CONNECTIONS} unread lists, ${GUESSES_PER_SECOND} password guesses per second from ${NETWORKS} networks`,
       `responses to the guesses: ${describeGuesses(guesses)}`,
-      `alone:  ${describe(alone)}`,
-      `beside: ${describe(beside)}`,
+      `alone:  ${describeFigures(alone)}`,
+      `beside: ${describeFigures(beside)}`,
     ],
     verdicts: [...judge(alone, beside), await examineLedger()],
   }
-}
-
-async function makePerson(): Promise<Person> {
-  const person = { email: 'dona@troco.example', password: makePassword() }
-  const ownerPasswordHash = await hashPassword(person.password)
-  const actor = { type: 'system' } as const
-  await createAccount({ name: 'Loja da Dona', ownerEmail: person.email, ownerPasswordHash }, actor)
-  return person
-}
-
-type BeginNoise = (
-  port: number,
-  browser: { origin: string; cookie: string; csrfToken: string },
-) => void
-
-interface Subject {
-  environment: BenchEnvironment
-  receiver: Receiver
-  person: Person
-}
-
-async function measureAccount(subject: Subject, begin?: BeginNoise): Promise<Figures> {
-  const { environment, receiver, person } = subject
-  const { settings, pool, generator, options } = environment
-  const seconds = (WARM_UP_MS + options.neighboursMs) / 1_000
-  const total = Math.ceil(((seconds + 1) * REQUESTS_PER_SECOND) / REQUESTS_PER_CHARGE)
-  // One per measurement, because each reads the events of its merchant.
-  const merchant = await makeMerchant('Loja Tranquila')
-  const urls = [`${receiver.url}/webhooks`]
-  const charges = await writeCharges(pool, { accountIds: [merchant.id], total, urls })
-  const { child, port } = await startServer('fast', { ...settings, ...INSTALLED_SETTINGS })
-  const origin = settings.PUBLIC_URL ?? ''
-  const browser = new Browser(port, origin)
-  const form = await browser.open()
-  await browser.signIn(person.email, person.password)
-  begin?.(port, { origin, ...form })
-  const signIns: number[] = []
-  let isMeasured = true
-  const signingIn = (async () => {
-    for (; isMeasured; await sleep(SIGN_IN_INTERVAL_MS))
-      signIns.push(await browser.signIn(person.email, person.password))
-  })()
-  const { p99 } = await generator.send({
-    port,
-    requests: charges.flatMap(({ id }) => [
-      buildRequest('POST', '/api/transactions', merchant.token, CHARGE),
-      buildRequest('GET', `/api/transactions/${id}`, merchant.token),
-      buildRequest('POST', `/api/sandbox/transactions/${id}`, merchant.token, { outcome: 'paid' }),
-    ]),
-    connections: CONNECTIONS,
-    perSecond: REQUESTS_PER_SECOND,
-    rampMs: WARM_UP_MS,
-    measureMs: options.neighboursMs,
-  })
-  isMeasured = false
-  await signingIn
-  const values = [[merchant.id], WARM_UP_MS]
-  const { rows } = await pool.query<{ id: string; at: number }>(READ_PAID_EVENTS, values)
-  const latencies = computeLatencies(rows, await receiver.collect(charges.length))
-  const memoryMb = peakResidentMb(child)
-  await endChild(child)
-  const webhookP99 = quantile(latencies, 0.99)
-  return { apiP99: p99, webhookP99, webhookCount: latencies.length, signIns, memoryMb }
-}
-
-function peakResidentMb({ pid }: ChildProcess): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Math.round(Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1_024)
-}
-
-function describe({ apiP99, webhookP99, webhookCount, signIns, memoryMb }: Figures): string {
-  return [
-    `API p99 ${apiP99.toFixed(1)} ms`,
-    `payment to receiver p99 ${webhookP99.toFixed(0)} ms (${webhookCount})`,
-    `longest sign-in ${Math.max(...signIns).toFixed(0)} ms (${signIns.length})`,
-    `peak memory ${memoryMb} MB`,
-  ].join(', ')
 }
 
 function describeGuesses(counts: GuessCounts): string {
