@@ -1,12 +1,6 @@
-import { db } from '#lib/base/db/client.ts'
-import { transaction } from '#lib/base/db/transaction.ts'
-import { admitPending } from '#lib/rooms/accounts/admit.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
-import { proveEmail } from '#lib/services/people/prove-email.ts'
-import { openSession } from '#lib/services/people/sessions.ts'
 import { formatCount } from '../books.ts'
 import { median } from '../measure.ts'
 import { endChild, startServer } from '../servers.ts'
@@ -15,6 +9,7 @@ import { makeMerchant } from '../world.ts'
 import { type WrittenCharge, writeCharges } from './charges.ts'
 import { type Examine, openLighthouse, type Scores } from './lighthouse.ts'
 import type { BenchEnvironment, Section } from './section.ts'
+import { openOwnerSession } from './session.ts'
 
 /**
  * Browsers reject `__Host-` cookies over plain HTTP; an http PUBLIC_URL selects cookie names
@@ -43,7 +38,7 @@ export async function measurePages({
   await pool.query('VACUUM ANALYZE')
   const { child, port } = await startServer('fast', { ...settings, ...LOOPBACK_SETTINGS })
   const origin = `http://127.0.0.1:${port}`
-  const cookie = await signIn(merchant)
+  const cookie = `troco-session=${await openOwnerSession(merchant.id)}; troco-locale=en`
   const { examine, close } = await openLighthouse()
   const lines: string[] = []
   const verdicts: Verdict[] = []
@@ -101,14 +96,6 @@ async function payCharges(charges: WrittenCharge[]): Promise<void> {
     })
     await settleCharges(payments)
   }
-}
-
-async function signIn(account: Account): Promise<string> {
-  const where = { accountId: account.id }
-  const { userId } = await db().pendingMembership.findFirstOrThrow({ where })
-  await transaction(tx => proveEmail(tx, userId, 'operator', admitPending))
-  const secret = await openSession(userId, { ip: '127.0.0.1', userAgent: 'bench' })
-  return `troco-session=${secret}; troco-locale=en`
 }
 
 async function examineRepeatedly(

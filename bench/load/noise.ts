@@ -1,29 +1,34 @@
 /**
  * The harmful callers of `neighbours`, in a process of their own: connections that ask for large
- * lists and do not read them, password guesses from many networks, and receivers that never answer.
+ * lists and do not read them, password guesses from many networks, a browser that opens many pages at
+ * once, and receivers that never answer.
  */
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface NoiseOrder {
   port: number
   /** Requests for large lists: one connection each, opened again when it closes. */
-  unread: { token: string; connections: number }
-  guesses: {
+  unread?: { token: string; connections: number }
+  guesses?: {
     perSecond: number
     networks: number
     origin: string
     cookie: string
     csrfToken: string
   }
+  /** Pages of one session: each connection opens the next page when it has read the one before. */
+  pages?: { cookie: string; connections: number; paths: string[] }
 }
 
-/** Number of responses to guesses by status; 0 for none. */
-export type GuessCounts = Record<number, number>
+/** Number of responses to guesses and pages by status; 0 for none. */
+export type NoiseCounts = Record<number, number>
 
-const counts: GuessCounts = {}
+const PAGE_RETRY_MS = 1_000
+
+let counts: NoiseCounts = {}
 let isStopped = false
 
 const silent = createServer(() => {})
@@ -37,12 +42,17 @@ process.on('message', (message: NoiseOrder | 'stop') => {
     process.send?.(counts)
     return
   }
-  for (let nth = 0; nth < message.unread.connections; nth++) void askWithoutReading(message)
-  void guess(message)
+  counts = {}
+  isStopped = false
+  const { port, unread, guesses, pages } = message
+  for (let nth = 0; nth < (unread?.connections ?? 0); nth++)
+    void askWithoutReading(port, unread?.token ?? '')
+  if (guesses) void guess(port, guesses)
+  if (pages) for (let nth = 0; nth < pages.connections; nth++) void openPages(port, pages, nth)
 })
 process.on('disconnect', () => process.exit())
 
-async function askWithoutReading({ port, unread: { token } }: NoiseOrder): Promise<void> {
+async function askWithoutReading(port: number, token: string): Promise<void> {
   while (!isStopped) {
     const socket = connect({ port, host: '127.0.0.1' })
     socket.on('error', () => {})
@@ -57,7 +67,9 @@ async function askWithoutReading({ port, unread: { token } }: NoiseOrder): Promi
 }
 
 /** Guesses at a fixed rate, each for another e-mail, whether or not the previous were answered. */
-async function guess({ port, guesses }: NoiseOrder): Promise<void> {
+type Guesses = NonNullable<NoiseOrder['guesses']>
+
+async function guess(port: number, guesses: Guesses): Promise<void> {
   const { perSecond, networks, origin, cookie, csrfToken } = guesses
   const began = performance.now()
   for (let nth = 0; !isStopped; ) {
@@ -80,6 +92,28 @@ async function guess({ port, guesses }: NoiseOrder): Promise<void> {
     }
     await sleep(1)
   }
+}
+
+type Pages = NonNullable<NoiseOrder['pages']>
+
+/** A refused page is opened again after a second, as Retry-After says. */
+async function openPages(port: number, { cookie, paths }: Pages, first: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  for (let nth = first; !isStopped; nth++) {
+    const headers = { cookie, accept: 'text/html', 'x-forwarded-for': '198.51.100.2' }
+    const path = paths[nth % paths.length]
+    const status = await new Promise<number>(resolve => {
+      const sent = request({ port, host: '127.0.0.1', path, headers, agent }, response => {
+        response.resume()
+        response.on('close', () => resolve(response.complete ? (response.statusCode ?? 0) : 0))
+      })
+      sent.on('error', () => resolve(0))
+      sent.end()
+    })
+    count(status)
+    if (status !== 200) await sleep(PAGE_RETRY_MS)
+  }
+  agent.destroy()
 }
 
 function count(status: number): void {
