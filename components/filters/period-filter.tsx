@@ -7,6 +7,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MenuChoice } from '#components/ui/menu.tsx'
+import { dateFormat } from '#lib/base/formatters.ts'
 import { PERIODS } from '#lib/views/dashboard/schema.ts'
 
 interface PeriodFilterProps {
@@ -98,7 +99,7 @@ function useRangeText(from: string, to: string): string {
   const formatDay = (day: string) => {
     const date = new Date(`${day}T00:00:00Z`)
     if (Number.isNaN(date.getTime())) return '…'
-    return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(date)
+    return dateFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(date)
   }
   return t('range', { from: formatDay(from), to: formatDay(to) })
 }

@@ -1,4 +1,5 @@
 import { useLocale, useNow, useTranslations } from 'next-intl'
+import { numberFormat } from '#lib/base/formatters.ts'
 
 const MINUTE_S = 60
 const HOUR_S = 60 * MINUTE_S
@@ -39,7 +40,7 @@ export function useDurations(): Durations {
 }
 
 export function callDurationText(ms: number, locale: string): string {
-  const format = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+  const format = numberFormat(locale, { maximumFractionDigits: 1 })
   return ms < 1_000 ? `${format.format(ms)} ms` : `${format.format(ms / 1_000)} s`
 }
 
@@ -62,7 +63,7 @@ export function durationText(seconds: number): string {
 export function durationWords(seconds: number, locale: string): string {
   const [symbol, length] = UNITS.find(([, unitS]) => seconds >= 2 * unitS) ?? UNITS[3]
   const options = { style: 'unit', unit: NAMES[symbol], unitDisplay: 'long' } as const
-  return new Intl.NumberFormat(locale, options).format(Math.floor(seconds / length))
+  return numberFormat(locale, options).format(Math.floor(seconds / length))
 }
 
 /** Formats a countdown as a clock: 23:41:08, and from one day on 29 d 23:41:08. */

@@ -1,4 +1,5 @@
 import { useLocale, useNow, useTimeZone } from 'next-intl'
+import { dateFormat } from '#lib/base/formatters.ts'
 
 export const FULL_FORMAT = { dateStyle: 'long', timeStyle: 'medium' } as const
 export const DATED_FORMAT = { dateStyle: 'medium', timeStyle: 'medium' } as const
@@ -48,11 +49,10 @@ export function Day({ at }: { at: string }) {
 export function useTimeText(): (at: string, options: Intl.DateTimeFormatOptions) => string {
   const locale = useLocale()
   const timeZone = useTimeZone()
-  return (at, options) =>
-    new Intl.DateTimeFormat(locale, { ...options, timeZone }).format(new Date(at))
+  return (at, options) => dateFormat(locale, { ...options, timeZone }).format(new Date(at))
 }
 
 /** Returns the calendar day of a moment as YYYY-MM-DD. */
 export function calendarDay(date: Date, timeZone: string | undefined): string {
-  return new Intl.DateTimeFormat('en-CA', { timeZone }).format(date)
+  return dateFormat('en-CA', { timeZone }).format(date)
 }

@@ -1,4 +1,5 @@
 import { useLocale } from 'next-intl'
+import { numberFormat } from '#lib/base/formatters.ts'
 
 export { RelativeTime } from '#components/format/relative-time.tsx'
 
@@ -9,7 +10,7 @@ export function moneyText(cents: number, locale: string): string {
 }
 
 function moneyParts(cents: number, locale: string) {
-  const format = new Intl.NumberFormat(locale, { style: 'currency', currency: 'BRL' })
+  const format = numberFormat(locale, { style: 'currency', currency: 'BRL' })
   const parts = format.formatToParts(Math.abs(cents) / 100)
   const join = (...types: string[]) =>
     parts

@@ -3,6 +3,7 @@
 import { useLocale, useNow, useTimeZone, useTranslations } from 'next-intl'
 import { useId } from 'react'
 import { calendarDay, FULL_FORMAT, useTimeText } from '#components/format/exact-time.tsx'
+import { dateFormat, relativeTimeFormat } from '#lib/base/formatters.ts'
 
 /** Refresh interval, so that "há 4 min" becomes "há 5 min" in time. */
 const TICK_MS = 30_000
@@ -62,7 +63,7 @@ function timeAgo(date: Date, now: Date, locale: string, timeZone: string | undef
   if (ageMs <= -MINUTE_MS && ageMs > -DAYS_AHEAD_MAX * 24 * HOUR_MS)
     return timeAhead(-ageMs, locale)
   if (ageMs < MINUTE_MS && ageMs > -MINUTE_MS) return 'now'
-  const relative = new Intl.RelativeTimeFormat(locale, { style: 'short' })
+  const relative = relativeTimeFormat(locale, { style: 'short' })
   const formatAgo = (value: number, unit: 'minute' | 'hour') =>
     relative.format(-value, unit).replaceAll('.', '')
   if (ageMs > 0 && ageMs < HOUR_MS) return formatAgo(Math.floor(ageMs / MINUTE_MS), 'minute')
@@ -73,13 +74,11 @@ function timeAgo(date: Date, now: Date, locale: string, timeZone: string | undef
   if (formatDay(date) === formatDay(new Date(now.getTime() - 24 * HOUR_MS))) return 'yesterday'
   const isSameYear = formatDay(date).slice(0, 4) === formatDay(now).slice(0, 4)
   const year = isSameYear ? undefined : 'numeric'
-  return new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year, timeZone }).format(
-    date,
-  )
+  return dateFormat(locale, { day: 'numeric', month: 'short', year, timeZone }).format(date)
 }
 
 function timeAhead(aheadMs: number, locale: string): string {
-  const relative = new Intl.RelativeTimeFormat(locale, { style: 'short' })
+  const relative = relativeTimeFormat(locale, { style: 'short' })
   const [unit, lengthMs] =
     aheadMs < HOUR_MS
       ? (['minute', MINUTE_MS] as const)

@@ -1,3 +1,4 @@
+import { numberFormat } from '#lib/base/formatters.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 
 /** Maximum amount of a movement in cents: the maximum of field 54 of a BR Code (9999999999.99). */
@@ -26,6 +27,5 @@ export function parseReais(text: string): number | null {
 }
 
 export function formatReais(amount: number, locale: string): string {
-  const format = new Intl.NumberFormat(locale, { minimumFractionDigits: 2 })
-  return format.format(amount / 100)
+  return numberFormat(locale, { minimumFractionDigits: 2 }).format(amount / 100)
 }

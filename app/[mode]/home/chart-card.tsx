@@ -4,6 +4,7 @@ import { RangePicker } from '#app/[mode]/home/range-picker.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
+import { dateFormat } from '#lib/base/formatters.ts'
 import type { DayReceived } from '#lib/views/dashboard/schema.ts'
 
 /** Loaded after the page. The layout reserves the chart's space. */
@@ -131,6 +132,6 @@ function useRangeText(days: DayReceived[], isChosen: boolean): string {
   const locale = useLocale()
   const [first, last] = [days[0], days.at(-1)]
   if (!isChosen || !first || !last) return t('days', { count: days.length })
-  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
+  const format = dateFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
   return format.formatRange(new Date(first.day), new Date(last.day))
 }

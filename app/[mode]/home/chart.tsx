@@ -4,6 +4,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Bar, BarChart, CartesianGrid, Tooltip, type TooltipContentProps, YAxis } from 'recharts'
 import { moneyText } from '#components/format/format.tsx'
+import { dateFormat } from '#lib/base/formatters.ts'
 import type { DayReceived } from '#lib/views/dashboard/schema.ts'
 
 const BAR_COLOR = 'color-mix(in srgb, var(--accent) 32%, var(--surface))'
@@ -48,7 +49,7 @@ function DayTooltip({ active, payload }: TooltipContentProps) {
   const locale = useLocale()
   const day: DayReceived | undefined = payload[0]?.payload
   if (!active || !day) return null
-  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeZone: 'UTC' })
+  const date = dateFormat(locale, { dateStyle: 'full', timeZone: 'UTC' })
   return (
     <div
       role="status"

@@ -13,6 +13,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { env } from '#lib/base/env.ts'
+import { dateFormat } from '#lib/base/formatters.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { isModeOpen, requireMode, requireUser } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
@@ -154,7 +155,7 @@ async function NoAccount() {
 
 function Greeting({ name }: { name: string }) {
   const t = useTranslations('greeting')
-  const format = new Intl.DateTimeFormat('en', {
+  const format = dateFormat('en', {
     hour: 'numeric',
     hourCycle: 'h23',
     timeZone: useTimeZone(),

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 import { Hint } from '#app/[mode]/home/hint.tsx'
 import { useDurations } from '#components/format/duration.ts'
 import { HeroMoney, Money } from '#components/format/format.tsx'
+import { numberFormat } from '#lib/base/formatters.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { Home } from '#lib/views/dashboard/schema.ts'
 
@@ -14,7 +15,7 @@ export function ReceivedPayments({ home, mode }: { home: Pick<Home, ReceivedFiel
   const t = useTranslations('home')
   const { duration } = useDurations()
   const { today, week, month } = home.received
-  const count = new Intl.NumberFormat(useLocale()).format(month.count)
+  const count = numberFormat(useLocale()).format(month.count)
   return (
     <section
       aria-label={t('numbers')}
@@ -83,7 +84,7 @@ function DeliveryRate({ webhooks }: Pick<Home, 'webhooks'>) {
   if (!webhooks) return t('webhooksNone')
   const share = percentText(webhooks.delivered, locale, 1)
   if (webhooks.mean_ms === null) return t('webhooksNoMean', { share })
-  const mean = new Intl.NumberFormat(locale).format(webhooks.mean_ms)
+  const mean = numberFormat(locale).format(webhooks.mean_ms)
   return t('webhooks', { share, mean })
 }
 
@@ -96,5 +97,5 @@ function Percentage({ ratio, digits }: { ratio: number | null; digits: number })
 function percentText(ratio: number, locale: string, digits: number): string {
   const truncated = Math.floor(ratio * 100 * 10 ** digits + 1e-9) / 10 ** digits / 100
   const options = { style: 'percent', maximumFractionDigits: digits } as const
-  return new Intl.NumberFormat(locale, options).format(truncated)
+  return numberFormat(locale, options).format(truncated)
 }

@@ -3,6 +3,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { useDurations } from '#components/format/duration.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
+import { numberFormat } from '#lib/base/formatters.ts'
 import type { Check, Level } from '#lib/views/admin/schema.ts'
 import { CHECK_GROUPS, type CheckGroupName, type CheckName } from '#lib/views/admin/states.ts'
 
@@ -83,7 +84,7 @@ function useFigures() {
   const locale = useLocale()
   const { inWords } = useDurations()
   const formatUnit = (value: number, name: string) =>
-    new Intl.NumberFormat(locale, {
+    numberFormat(locale, {
       ...{ style: 'unit', unit: name, unitDisplay: 'short' },
       maximumFractionDigits: 1,
     }).format(value)

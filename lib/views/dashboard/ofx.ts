@@ -1,4 +1,5 @@
 import { formatDecimalAmount } from '#lib/base/csv.ts'
+import { dateFormat } from '#lib/base/formatters.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
@@ -78,7 +79,7 @@ export function ofxText(text: string): string {
 
 /** Formats the merchant's local time with its UTC offset: 20261121103000[-3:BRT]. */
 export function ofxTime(moment: Date, timeZone: string): string {
-  const parts = new Intl.DateTimeFormat('en-US', {
+  const parts = dateFormat('en-US', {
     ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
     ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
     ...{ hourCycle: 'h23', timeZoneName: 'longOffset', timeZone },

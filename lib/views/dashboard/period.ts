@@ -1,3 +1,4 @@
+import { dateFormat } from '#lib/base/formatters.ts'
 import { PERIODS, type Period, type SearchParams } from '#lib/views/dashboard/schema.ts'
 
 const DAYS: Partial<Record<Period, number>> = { today: 1, '7d': 7, '30d': 30, '90d': 90 }
@@ -54,7 +55,7 @@ export function listDays(first: string, last: string): string[] {
 }
 
 export function dayOf(moment: Date, timeZone: string): string {
-  return new Intl.DateTimeFormat('en-CA', { timeZone }).format(moment)
+  return dateFormat('en-CA', { timeZone }).format(moment)
 }
 
 export function addDays(day: string, days: number): string {
@@ -80,7 +81,7 @@ function readDay(value: SearchParams[string]): string | null {
 }
 
 function offsetMs(moment: Date, timeZone: string): number {
-  const parts = new Intl.DateTimeFormat('en-CA', {
+  const parts = dateFormat('en-CA', {
     timeZone,
     hourCycle: 'h23',
     year: 'numeric',

@@ -1,3 +1,4 @@
+import { dateFormat, numberFormat } from '#lib/base/formatters.ts'
 import { LOCALES, type Locale, languageOf, preferredLocale } from '#lib/base/locale.ts'
 import { PAYER_WORDS } from '#messages/words.ts'
 
@@ -21,7 +22,7 @@ export function createPayerTexts(lang: string | null, acceptLanguage: string | n
   const linkLocale = LOCALES.find(known => languageOf(known) === lang)
   const locale = linkLocale ?? preferredLocale(acceptLanguage ?? '')
   const messages = PAYER_WORDS[locale].payer
-  const format = new Intl.NumberFormat(locale, { minimumFractionDigits: 2 })
+  const format = numberFormat(locale, { minimumFractionDigits: 2 })
   const money = (cents: number) => {
     const text = format.format(cents / 100)
     return { whole: text.slice(0, -3), rest: text.slice(-3) }
@@ -32,7 +33,7 @@ export function createPayerTexts(lang: string | null, acceptLanguage: string | n
     money,
     moneyText: cents => `R$ ${format.format(cents / 100)}`,
     timeText: (at, timeZone) =>
-      new Intl.DateTimeFormat(locale, {
+      dateFormat(locale, {
         dateStyle: 'medium',
         timeStyle: 'short',
         timeZone,

@@ -3,6 +3,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { useDurations } from '#components/format/duration.ts'
 import { RelativeTime } from '#components/format/format.tsx'
 import { Chip } from '#components/ui/chip.tsx'
+import { numberFormat } from '#lib/base/formatters.ts'
 import type { Endpoint } from '#lib/services/webhooks/schema.ts'
 
 type EndpointProgress = Pick<Endpoint, 'status' | 'failing_since'>
@@ -50,7 +51,7 @@ export function EndpointHealth({ health }: { health: Endpoint['health'] }) {
   const { delivered, failed, p95_ms } = health
   const attempts = delivered + failed
   if (attempts === 0) return t('quiet')
-  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
+  const percent = numberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
   // Rounding must not show 100 % after a failure.
   const share = failed > 0 ? Math.min(delivered / attempts, 0.999) : 1
   const time = p95_ms === null ? '' : callDuration(p95_ms)
