@@ -1,9 +1,7 @@
 -- The installation's connections to banks. A charge, withdrawal or refund keeps the connection that it
 -- began with, a refund that of its charge; an account receives through one and pays out through one. docs/decisions/032.
 --
--- Locks: ACCESS EXCLUSIVE on six tables, held for milliseconds once granted; the migrator waits two
--- seconds for them and tries again. No row is read or rewritten: the defaults are constant. They name
--- the simulator, so that a process of the version before, which knows no other, can go on inserting.
+-- Locks: ACCESS EXCLUSIVE on accounts, for milliseconds. No row is read or rewritten.
 CREATE TABLE connections (
   id uuid NOT NULL,
   name text NOT NULL,
@@ -53,26 +51,3 @@ ALTER TABLE accounts
   ADD CONSTRAINT accounts_paying_connection_id_fkey
     FOREIGN KEY (paying_connection_id, is_connection_assignable)
     REFERENCES connections (id, is_assignable) ON DELETE RESTRICT ON UPDATE NO ACTION NOT VALID;
-
--- The simulator's in test mode and no other, a bank's in live mode.
-ALTER TABLE charges
-  ADD COLUMN connection_id uuid NOT NULL DEFAULT '00000000-0000-7000-8000-000000000001',
-  ADD CONSTRAINT charges_simulator_in_test
-    CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')) NOT VALID,
-  ADD CONSTRAINT charges_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections (id)
-    ON DELETE RESTRICT ON UPDATE NO ACTION NOT VALID;
-ALTER TABLE withdrawals
-  ADD COLUMN connection_id uuid NOT NULL DEFAULT '00000000-0000-7000-8000-000000000001',
-  ADD CONSTRAINT withdrawals_simulator_in_test
-    CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')) NOT VALID,
-  ADD CONSTRAINT withdrawals_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections (id)
-    ON DELETE RESTRICT ON UPDATE NO ACTION NOT VALID;
-ALTER TABLE refunds
-  ADD COLUMN connection_id uuid NOT NULL DEFAULT '00000000-0000-7000-8000-000000000001',
-  ADD CONSTRAINT refunds_simulator_in_test
-    CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')) NOT VALID,
-  ADD CONSTRAINT refunds_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections (id)
-    ON DELETE RESTRICT ON UPDATE NO ACTION NOT VALID;
-
--- A record of a call, which has no foreign key.
-ALTER TABLE gateway_calls ADD COLUMN connection_id uuid;

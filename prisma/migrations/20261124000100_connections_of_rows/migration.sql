@@ -1,4 +1,4 @@
--- Validates what the migration before added.
+-- Validates what the migrations before added.
 --
 -- Locks: SHARE UPDATE EXCLUSIVE on each table for one scan: reads and writes go on.
 ALTER TABLE accounts VALIDATE CONSTRAINT accounts_connection_assignable;
