@@ -55,5 +55,5 @@ function readKey(field: string, typed: string): { key: string; masked: string } 
     const reading = normalizePixKey(inferred.type, typed, 'dict')
     if (reading.ok) return { key: reading.key, masked: maskPixKey(inferred.type, reading.key) }
   }
-  throw invalidInput(field, 'must be a PIX key; a phone number begins with +55')
+  throw invalidInput(field, 'must be a PIX key')
 }

@@ -71,7 +71,7 @@ describe('adding a connection', () => {
     ['settings', { settings: [] }],
     ['receiving_keys', { receiving_keys: ['nobody'] }],
     ['receiving_keys', { receiving_keys: [], paying_key: undefined }],
-    ['paying_key', { paying_key: '11987654321' }],
+    ['paying_key', { paying_key: '1198765432' }],
     ['paying_key', { kind: 'api_pix' }],
   ])('is refused with a wrong %s: %j', async (field, changes) => {
     const error = await addConnection(request(changes), ACTOR).catch(reason => reason)
