@@ -36,8 +36,12 @@ export interface OrderScript {
   end?: 'done' | 'refused'
 }
 
+type RefundKey = Pick<RefundOrder, 'id' | 'endToEndId'>
+
 interface Order {
   amount: number
+  /** End-to-end id of the payment that a refund returns. */
+  refundOf: string | null
   isSettled: boolean
   endToEndId: string
 }
@@ -103,8 +107,12 @@ export class StubBank implements Gateway {
     return this.queryOrder(id)
   }
 
-  getRefund(id: string): Promise<GatewayResult<OrderState | null>> {
-    return this.queryOrder(id)
+  /** Finds a refund only below its payment, as banks do. */
+  async getRefund(refund: RefundKey): Promise<GatewayResult<OrderState | null>> {
+    const result = await this.queryOrder(refund.id)
+    const order = this.orders.get(refund.id)
+    const isElsewhere = order && order.refundOf !== refund.endToEndId
+    return result.outcome === 'ok' && isElsewhere ? { outcome: 'ok', value: null } : result
   }
 
   async createCharge(
@@ -167,7 +175,8 @@ export class StubBank implements Gateway {
       if (!isKnown) this.rejectedIds.add(id)
       return () => ({ outcome: 'rejected', reason: isKnown ? 'Duplicate id' : 'No' }) as const
     }
-    this.orders.set(id, { amount, isSettled: false, endToEndId: newEndToEndId() })
+    const refundOf = 'endToEndId' in order ? order.endToEndId : null
+    this.orders.set(id, { amount, refundOf, isSettled: false, endToEndId: newEndToEndId() })
     if (behavior === 'lost after') return () => LOST_RESULT
     if (behavior === 'throws after') return throwLost
     return () => ({ outcome: 'ok', value: { state: 'taken' } }) as const

@@ -28,7 +28,10 @@ export interface Gateway {
   getPayout(id: string, signal: AbortSignal): Promise<GatewayResult<OrderState | null>>
 
   refundCharge(order: RefundOrder, signal: AbortSignal): Promise<GatewayResult<OrderState>>
-  getRefund(id: string, signal: AbortSignal): Promise<GatewayResult<OrderState | null>>
+  getRefund(
+    refund: Pick<RefundOrder, 'id' | 'endToEndId'>,
+    signal: AbortSignal,
+  ): Promise<GatewayResult<OrderState | null>>
 
   /** Returns null if this gateway does not report a balance. */
   getBalance(): Promise<GatewayResult<{ available: number } | null>>
@@ -94,6 +97,7 @@ export interface PayoutOrder {
 
 export interface RefundOrder {
   id: string
+  /** The payment that is returned. Banks find a refund only below it. */
   endToEndId: string
   amount: number
 }

@@ -114,10 +114,11 @@ export function withJournal(
       journalOne('refundCharge', order, signal => gateway.refundCharge(order, signal), {
         part: withReasonText,
       }),
-    getRefund: id =>
-      journalOne('getRefund', { id }, signal => gateway.getRefund(id, signal), {
-        part: withReasonText,
-      }),
+    getRefund({ id, endToEndId }) {
+      const refund = { id, endToEndId }
+      const make = (signal: AbortSignal) => gateway.getRefund(refund, signal)
+      return journalOne('getRefund', refund, make, { part: withReasonText })
+    },
   }
 }
 

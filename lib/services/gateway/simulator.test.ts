@@ -77,7 +77,7 @@ describe('a payout', () => {
     expect(await simulator.refundCharge(refund)).toEqual(TAKEN)
     expect(await simulator.getPayout(refund.id)).toEqual({ outcome: 'ok', value: null })
     await settleNow(refund.id)
-    expect(await simulator.getRefund(refund.id)).toMatchObject({ value: { state: 'done' } })
+    expect(await simulator.getRefund(refund)).toMatchObject({ value: { state: 'done' } })
   })
 })
 

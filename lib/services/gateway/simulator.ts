@@ -49,7 +49,7 @@ export const simulator = {
   sendPayout,
   getPayout: id => getOrder(id, 'payout'),
   refundCharge: order => acceptOrder('refund', order.id, order.amount, 'done', null),
-  getRefund: id => getOrder(id, 'refund'),
+  getRefund: ({ id }) => getOrder(id, 'refund'),
   getBalance: async () => ok(null),
   checkHealth: async () => ok(null),
 } satisfies Gateway

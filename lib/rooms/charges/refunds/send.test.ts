@@ -96,7 +96,7 @@ function scriptedBank({
   reachesBank = true,
 }: BankScript = {}) {
   const orders: RefundOrder[] = []
-  const queriedIds: string[] = []
+  const queries: Parameters<Gateway['getRefund']>[0][] = []
   const gateway: Gateway = {
     ...simulator,
     async refundCharge(order) {
@@ -105,12 +105,12 @@ function scriptedBank({
       const real = reachesBank || !planned ? await simulator.refundCharge(order) : null
       return planned ?? real ?? LOST
     },
-    async getRefund(id) {
-      queriedIds.push(id)
-      return queryResponses.shift() ?? simulator.getRefund(id)
+    async getRefund(refund) {
+      queries.push(refund)
+      return queryResponses.shift() ?? simulator.getRefund(refund)
     },
   }
-  return { gateway, orders, queriedIds }
+  return { gateway, orders, queries }
 }
 
 async function makeDueAndSend(gateway: Gateway): Promise<void> {
@@ -137,17 +137,17 @@ test('a due refund is sent once under its own id and completed when the bank has
 
 test("the bank receives the payment's end-to-end id, the amount and the id without hyphens", async () => {
   const refund = await openRefund()
-  const { gateway, orders, queriedIds } = scriptedBank()
+  const { gateway, orders, queries } = scriptedBank()
   await makeDueAndSend(gateway)
   expect(orders).toEqual([
     { id: removeHyphens(refund.id), endToEndId: refund.endToEndId, amount: 3_000 },
   ])
-  expect(queriedIds).toEqual([])
+  expect(queries).toEqual([])
 })
 
 test('a refund accepted by the bank is queried after growing pauses, and not sent again', async () => {
   const refund = await openRefund()
-  const { gateway, orders, queriedIds } = scriptedBank({ queryResponses: [ACCEPTED, ACCEPTED] })
+  const { gateway, orders, queries } = scriptedBank({ queryResponses: [ACCEPTED, ACCEPTED] })
   for (const pauseS of [1, 2, 4]) {
     const began = await databaseTime()
     await makeDueAndSend(gateway)
@@ -158,7 +158,8 @@ test('a refund accepted by the bank is queried after growing pauses, and not sen
     expect(row).toEqual({ waits: true, lease: null })
   }
   expect(orders).toHaveLength(1)
-  expect(queriedIds).toEqual([removeHyphens(refund.id), removeHyphens(refund.id)])
+  const query = { id: removeHyphens(refund.id), endToEndId: refund.endToEndId }
+  expect(queries).toMatchObject([query, query])
   expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
   await expectBalancedLedger(merchant.id)
 })
@@ -269,9 +270,9 @@ describe('a crash', () => {
   test('before the bank call leaves the order to the next worker', async () => {
     const refund = await openRefund()
     await claim('refunds', 1)
-    const { gateway, orders, queriedIds } = scriptedBank()
+    const { gateway, orders, queries } = scriptedBank()
     await makeDueAndSend(gateway)
-    expect(queriedIds).toEqual([removeHyphens(refund.id)])
+    expect(queries).toMatchObject([{ id: removeHyphens(refund.id) }])
     expect(orders).toHaveLength(1)
   })
 

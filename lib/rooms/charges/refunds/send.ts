@@ -1,9 +1,8 @@
 import { type Claim, postpone } from '#lib/base/db/claim.ts'
 import type { Prisma } from '#lib/base/db/client.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
 import { findRefundOrder } from '#lib/rooms/charges/refunds/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
-import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
+import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import {
   createOrderSender,
   type OrderSender,
@@ -29,21 +28,16 @@ async function sendRefund(
   gateway: Gateway,
 ): Promise<void> {
   const { accountId, lease } = claim
-  const orderState = await callBank(claim, gateway)
+  const order = await findRefundOrder(claim)
+  if (!order) return
+  const orderState = await placeOrder('refund', claim, gateway, {
+    query: bank => bank.getRefund(order),
+    send: bank => bank.refundCharge(order),
+  })
   const settlement = { accountId, refundId: claim.id, lease, chargeColumns }
   if (orderState?.state === 'done')
     await completeRefund({ ...settlement, returnId: orderState.endToEndId })
   else if (orderState?.state === 'refused')
     await rejectRefund({ ...settlement, reason: orderState.reason })
   else await postpone('refunds', claim, orderRetryPauseMs(claim.attempts))
-}
-
-function callBank(claim: Claim, gateway: Gateway): Promise<OrderState | null> {
-  return placeOrder('refund', claim, gateway, {
-    query: bank => bank.getRefund(removeHyphens(claim.id)),
-    async send(bank) {
-      const order = await findRefundOrder(claim)
-      return order && bank.refundCharge(order)
-    },
-  })
 }
