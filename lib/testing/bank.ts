@@ -1,4 +1,5 @@
 import type {
+  ChargeAnswers,
   ChargeOrder,
   ChargeState,
   Gateway,
@@ -53,6 +54,8 @@ const DOWN_RESULT = { outcome: 'retryable', reason: 'down' } as const
 export class StubBank implements Gateway {
   readonly name = 'stub bank'
   queryAgesMs?: readonly number[]
+  /** Maximum charges that one query reaches. */
+  answersMax = Number.POSITIVE_INFINITY
   /** Whether the next query settles an accepted order, without `settle()`. */
   isQuick = false
   readonly sentOrders: (PayoutOrder | RefundOrder)[] = []
@@ -123,13 +126,15 @@ export class StubBank implements Gateway {
     return { outcome: 'ok', value: { brCode: buildSimulatedCode(order) } }
   }
 
-  async getCharges(txids: string[]): Promise<GatewayResult<Map<string, ChargeState>>> {
-    this.queriedIds.push(...txids)
-    const known = txids.flatMap(txid => {
+  async getCharges(txids: string[]): Promise<GatewayResult<ChargeAnswers>> {
+    const reached = txids.slice(0, this.answersMax)
+    this.queriedIds.push(...reached)
+    const known = reached.flatMap(txid => {
       const state = this.charges.get(txid)
       return state ? [[txid, state] as const] : []
     })
-    const result = { outcome: 'ok', value: new Map(known) } as const
+    const value = { states: new Map(known), unanswered: txids.slice(this.answersMax) }
+    const result = { outcome: 'ok', value } as const
     return (await this.runStall('before')) ?? (await this.runStall('after')) ?? result
   }
 

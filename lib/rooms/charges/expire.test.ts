@@ -388,6 +388,51 @@ describe('a bank that must be queried before a charge expires', () => {
   })
 })
 
+describe('charges that a query did not reach', () => {
+  async function expireSome() {
+    const merchant = await makeMerchant()
+    const ids: string[] = []
+    for (let count = 0; count < 5; count++) ids.push(await openDueCharge(merchant))
+    const bank = new StubBank()
+    bank.answersMax = 2
+    for (const id of ids) bank.charges.set(removeHyphens(id), paidState(id))
+    expect(await expireWith(bank)).toBe(5)
+    const rows = () =>
+      db().$queryRaw<{ id: string; attempts: number; seconds: number }[]>`
+        SELECT id, attempts, extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds
+        FROM charges WHERE account_id = ${merchant.id}::uuid AND status = 'pending'
+          AND lease IS NULL`
+    return { merchant, bank, rows }
+  }
+
+  test('stay pending, due again at once, and none counts as an attempt', async () => {
+    const { merchant, rows } = await expireSome()
+    const waiting = await rows()
+    expect(waiting).toHaveLength(3)
+    for (const { attempts, seconds } of waiting) {
+      expect(attempts).toBe(0)
+      expect(seconds).toBeLessThanOrEqual(1)
+    }
+    expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(2)
+    const calls = await db().gatewayCall.findMany({ where: { accountId: merchant.id } })
+    const unanswered = calls.filter(({ subjectId }) => waiting.some(({ id }) => id === subjectId))
+    expect(unanswered.map(({ response }) => response)).toEqual(
+      Array(3).fill({ state: 'unanswered' }),
+    )
+    await db().$executeRaw`UPDATE charges SET due_at = NULL WHERE account_id = ${merchant.id}::uuid`
+  })
+
+  test('are all credited by the next queries', async () => {
+    const { merchant, bank, rows } = await expireSome()
+    while ((await rows()).length > 0) {
+      for (const { id } of await rows()) await makeDueAgain(id)
+      await expireWith(bank)
+    }
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 0 })
+    await expectBalancedLedger(merchant.id)
+  })
+})
+
 test('a failed call to the bank keeps the charge pending, due again within 15 s', async () => {
   const merchant = await openBankMerchant()
   const id = await openDueAtBank(merchant)

@@ -228,6 +228,19 @@ describe('an opening that the worker ends', () => {
     },
   )
 
+  test('is kept if the bank refuses its removal and a query does not reach it', async () => {
+    const { charge, bank, end } = await leaveOpening()
+    bank.cancelBehaviors.push('turned down', 'turned down')
+    bank.answersMax = 0
+    // No call to create it may still arrive, so only the missing answer keeps it.
+    await end()
+    expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
+    bank.answersMax = 1
+    bank.charges.delete(charge.order.txid)
+    await end()
+    expect(await rowsOf(charge.id)).toEqual([])
+  })
+
   test.each([
     ['in the response to its removal', []],
     ['when asked, because the bank refuses to remove it', ['turned down']],

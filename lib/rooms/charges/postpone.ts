@@ -1,4 +1,4 @@
-import type { Claim } from '#lib/base/db/claim.ts'
+import { type Claim, nowPlusMs } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 
@@ -8,8 +8,28 @@ export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<
   await retryOnConflict(
     () => db().$executeRaw`
       UPDATE charges c SET due_at = ${dueAt}, lease = NULL
-      FROM unnest(${due.map(claim => claim.accountId)}::uuid[], ${due.map(claim => claim.id)}::uuid[],
-        ${due.map(claim => claim.lease)}::uuid[]) AS h (account_id, id, lease)
+      FROM ${claimedSql(due)}
+      WHERE c.account_id = h.account_id AND c.id = h.id AND c.lease = h.lease`,
+  )
+}
+
+function claimedSql(due: Claim[]): Prisma.Sql {
+  return Prisma.sql`
+    unnest(${due.map(claim => claim.accountId)}::uuid[], ${due.map(claim => claim.id)}::uuid[],
+      ${due.map(claim => claim.lease)}::uuid[]) AS h (account_id, id, lease)`
+}
+
+/** Time until charges are queried that the last query did not reach. */
+const UNREACHED_PAUSE_MS = 1_000
+
+/** Releases claimed charges that a query did not reach. It counts as no attempt. */
+export async function postponeUnreached(due: Claim[]): Promise<void> {
+  if (due.length === 0) return
+  await retryOnConflict(
+    () => db().$executeRaw`
+      UPDATE charges c SET due_at = ${nowPlusMs(UNREACHED_PAUSE_MS)}, lease = NULL,
+        attempts = attempts - 1
+      FROM ${claimedSql(due)}
       WHERE c.account_id = h.account_id AND c.id = h.id AND c.lease = h.lease`,
   )
 }

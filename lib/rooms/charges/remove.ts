@@ -40,8 +40,9 @@ export async function removeAtBank(gateway: Gateway, subject: Subject): Promise<
   if (removal.outcome === 'ok') return readRemoval(removal.value)
   if (removal.outcome !== 'rejected') return null
   // The bank refuses to remove a charge that was paid, and one that it does not have.
-  const states = await bank.getCharges([txid])
-  return states.outcome === 'ok' ? readRemoval(states.value.get(txid) ?? null) : null
+  const answers = await bank.getCharges([txid])
+  if (answers.outcome !== 'ok' || answers.value.unanswered.includes(txid)) return null
+  return readRemoval(answers.value.states.get(txid) ?? null)
 }
 
 function readRemoval(chargeState: ChargeState | null): Removal {

@@ -5,7 +5,12 @@ import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { cancelOpening } from '#lib/rooms/charges/cancel.ts'
 import { type Closing, closeCharges } from '#lib/rooms/charges/close.ts'
-import { nextQueryAt, postponeCharges, RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
+import {
+  nextQueryAt,
+  postponeCharges,
+  postponeUnreached,
+  RETRY_PAUSE_MS,
+} from '#lib/rooms/charges/postpone.ts'
 import { removeExpired } from '#lib/rooms/charges/remove.ts'
 import { settleInOrder } from '#lib/rooms/charges/settle.ts'
 import type { ChargeState, Gateway } from '#lib/services/gateway/gateway.ts'
@@ -28,10 +33,22 @@ export async function queryAndEnd(gateway: Gateway, due: Claim[]): Promise<void>
     due.map(claim => removeHyphens(claim.id)),
   )
   if (result.outcome !== 'ok') return postponeCharges(due, nowPlusMs(RETRY_PAUSE_MS))
+  const { states, unanswered } = result.value
+  const unreached = new Set(unanswered.filter(txid => !states.has(txid)))
+  await postponeUnreached(due.filter(claim => unreached.has(removeHyphens(claim.id))))
+  const reached = due.filter(claim => !unreached.has(removeHyphens(claim.id)))
+  await endAsReported(gateway, reached, states)
+}
+
+async function endAsReported(
+  gateway: Gateway,
+  due: Claim[],
+  states: Map<string, ChargeState>,
+): Promise<void> {
   const open: Claim[] = []
   const ended = { paid: [] as PaidClaim[], failed: [] as Claim[], expired: [] as Claim[] }
   for (const claim of due) {
-    const chargeState: ChargeState = result.value.get(removeHyphens(claim.id)) ?? { state: 'open' }
+    const chargeState: ChargeState = states.get(removeHyphens(claim.id)) ?? { state: 'open' }
     if (chargeState.state === 'paid') ended.paid.push({ ...claim, ...chargeState })
     else if (chargeState.state === 'open') open.push(claim)
     else ended[chargeState.state === 'failed' ? 'failed' : 'expired'].push(claim)

@@ -16,8 +16,8 @@ export interface Gateway {
   readonly queryAgesMs?: readonly number[]
 
   createCharge(order: ChargeOrder, signal: AbortSignal): Promise<GatewayResult<OpenedCharge>>
-  /** Returns the states of many charges in one call; charges unknown to the bank are absent. */
-  getCharges(txids: string[], signal: AbortSignal): Promise<GatewayResult<Map<string, ChargeState>>>
+  /** Queries many charges. A call that reaches only some of them answers for those. */
+  getCharges(txids: string[], signal: AbortSignal): Promise<GatewayResult<ChargeAnswers>>
   /** Removes an open charge and returns its state; null if the bank has no such charge. */
   cancelCharge(txid: string, signal: AbortSignal): Promise<GatewayResult<ChargeState | null>>
 
@@ -88,6 +88,13 @@ export type ChargeState =
   | { state: 'open' }
   | { state: 'paid'; amount: number; endToEndId: string; paidAt: Date; brCode?: string }
   | { state: 'failed' | 'expired' | 'cancelled' }
+
+export interface ChargeAnswers {
+  /** States by txid; charges unknown to the bank are absent. */
+  states: Map<string, ChargeState>
+  /** Charges that the call did not reach: nothing is known about them. */
+  unanswered: string[]
+}
 
 export interface PayoutOrder {
   id: string

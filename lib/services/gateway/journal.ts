@@ -96,7 +96,8 @@ export function withJournal(
         subjectIds: txids,
         request: txid => ({ txid }),
         make: signal => gateway.getCharges(txids, signal),
-        part: (states, txid) => states.get(txid) ?? null,
+        part: ({ states, unanswered }, txid) =>
+          states.get(txid) ?? (unanswered.includes(txid) ? { state: 'unanswered' } : null),
       }),
     cancelCharge: txid =>
       journalOne('cancelCharge', { txid }, signal => gateway.cancelCharge(txid, signal)),

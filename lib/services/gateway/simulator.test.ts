@@ -107,7 +107,7 @@ describe('a charge', () => {
     await decideCharge(paid, 700, 'paid')
     await decideCharge(failed, 800, 'failed')
     const result = await simulator.getCharges([paid, failed, unknown])
-    const states = result.outcome === 'ok' ? result.value : new Map()
+    const states = result.outcome === 'ok' ? result.value.states : new Map()
     expect(states.size).toBe(2)
     expect(states.get(paid)).toEqual({
       state: 'paid',

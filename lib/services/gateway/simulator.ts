@@ -3,6 +3,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { cents } from '#lib/base/money.ts'
 import type {
+  ChargeAnswers,
   ChargeOrder,
   ChargeState,
   Gateway,
@@ -72,11 +73,11 @@ async function createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCha
 
 const CHARGE_DECIDED = Prisma.sql`kind = 'charge' AND settles_at <= now()`
 
-async function getCharges(txids: string[]): Promise<GatewayResult<Map<string, ChargeState>>> {
+async function getCharges(txids: string[]): Promise<GatewayResult<ChargeAnswers>> {
   const rows = await db().$queryRaw<OrderRow[]>`
     SELECT id, amount, state, end_to_end_id, settles_at FROM simulator_orders
     WHERE id = ANY (${txids}) AND ${CHARGE_DECIDED}`
-  return ok(new Map(rows.map(row => [row.id, chargeState(row)])))
+  return ok({ states: new Map(rows.map(row => [row.id, chargeState(row)])), unanswered: [] })
 }
 
 function undecidedChargeSql(chargeId: Prisma.Sql): Prisma.Sql {
