@@ -6,6 +6,7 @@ import { createCharge } from '#lib/rooms/charges/create.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -54,7 +55,7 @@ async function driveEveryVerb(makeKey: () => string | undefined): Promise<void> 
   const refund = async () =>
     (await post(`/transactions/${paid}/refunds`, { amount: 100 }, makeKey())).id
   await completeRefund({ ...settlement(await refund()), returnId: newId() })
-  await rejectRefund({ ...settlement(await refund()), reason: 'The account was closed' })
+  await rejectRefund({ ...settlement(await refund()), reason: REFUSAL })
   for (const outcome of ['approved', 'rejected']) {
     const { id } = await post('/withdrawals', PAYOUT, makeKey())
     await post(`/sandbox/withdrawals/${id}`, { outcome }, makeKey())

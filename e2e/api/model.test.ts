@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#lib/base/ids.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -179,7 +180,7 @@ async function settleRefund(
           ...settlement,
           returnId: `D${newId().replaceAll('-', '').slice(1)}`,
         })
-      : await rejectRefund({ ...settlement, reason: 'no' })
+      : await rejectRefund({ ...settlement, reason: REFUSAL })
   expect(row !== null).toBe(resource.status === 'pending')
   if (!row) return
   resource.status = outcome

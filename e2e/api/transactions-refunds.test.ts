@@ -8,6 +8,7 @@ import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -430,10 +431,10 @@ describe('GET /transactions/{id}/refunds/{refund_id}', () => {
     const charge = await payCharge({ amount: 1_000 })
     const before = await readBalance()
     const { id } = (await refund(charge)).body.data
-    await rejectRefund({ ...settlement(id), reason: 'The account was closed' })
+    await rejectRefund({ ...settlement(id), reason: REFUSAL })
     expect((await readRefund(charge, id)).body.data).toMatchObject({
       status: 'rejected',
-      rejection_reason: 'The account was closed',
+      rejection_reason: 'Refused',
       rejected_at: expect.stringMatching(MICROSECONDS),
       completed_at: null,
       return_id: null,
@@ -502,7 +503,7 @@ describe('GET /transactions/{id}/refunds', () => {
     }
     const [completed = '', rejected = '', pending = ''] = ids
     await completeRefund({ ...settlement(completed), returnId: newId() })
-    await rejectRefund({ ...settlement(rejected), reason: 'no' })
+    await rejectRefund({ ...settlement(rejected), reason: REFUSAL })
     for (const [query, expected] of [
       ['?status=completed', [completed]],
       ['?status=rejected', [rejected]],
@@ -547,7 +548,7 @@ describe('GET /events', () => {
     const first = (await refund(charge, { amount: 300 }, { caller })).body.data
     await completeRefund({ ...owner, refundId: first.id, returnId: `D${first.id}` })
     const second = (await refund(charge, { reason: 'Late' }, { caller })).body.data
-    await rejectRefund({ ...owner, refundId: second.id, reason: 'closed' })
+    await rejectRefund({ ...owner, refundId: second.id, reason: REFUSAL })
     const { body } = await callApi('GET', '/events?after=2', undefined, { caller })
     const [refunded, failed, ...rest] = body.data
     expect(rest).toEqual([])

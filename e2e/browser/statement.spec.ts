@@ -3,6 +3,7 @@ import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
 
 const PIX_KEY = { pixKeyType: 'cpf', pixKey: '52998224725', dictKey: '52998224725' } as const
 
@@ -12,7 +13,7 @@ test.use({ locale: 'pt-BR' })
 async function openBusyShop(context: Parameters<typeof openShop>[0]) {
   const shop = await openShop(context)
   const { id } = await createWithdrawal(shop.id, 'test', { ...PIX_KEY, amount: 25_000 })
-  await rejectWithdrawal({ accountId: shop.id, withdrawalId: id, reason: 'closed' })
+  await rejectWithdrawal({ accountId: shop.id, withdrawalId: id, reason: REFUSAL })
   return { shop, withdrawalId: id }
 }
 

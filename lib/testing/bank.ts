@@ -9,6 +9,7 @@ import type {
   PayoutOrder,
   RefundOrder,
 } from '#lib/services/gateway/gateway.ts'
+import { type BankRefusal, spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 
@@ -45,6 +46,13 @@ interface Order {
   refundOf: string | null
   isSettled: boolean
   endToEndId: string
+}
+
+/** What a bank refuses, with a text that merchants never see. */
+export const REFUSAL: BankRefusal = {
+  code: 'unspecified',
+  params: {},
+  bankText: 'Chave recusada pelo DICT 0x17',
 }
 
 const LOST_RESULT = { outcome: 'unknown', reason: 'the connection broke' } as const
@@ -143,7 +151,7 @@ export class StubBank implements Gateway {
     const chargeState = this.charges.get(txid) ?? null
     const behavior = this.cancelBehaviors.shift() ?? 'answered'
     if (behavior === 'lost') return LOST_RESULT
-    if (behavior === 'turned down') return { outcome: 'rejected', reason: 'Not now' }
+    if (behavior === 'turned down') return { outcome: 'rejected', ...REFUSAL }
     if (chargeState?.state === 'open') this.charges.set(txid, { state: 'cancelled' })
     return { outcome: 'ok', value: this.charges.get(txid) ?? null }
   }
@@ -178,7 +186,7 @@ export class StubBank implements Gateway {
     const isKnown = this.orders.has(id)
     if (isKnown || behavior === 'rejected' || this.rejectedIds.has(id)) {
       if (!isKnown) this.rejectedIds.add(id)
-      return () => ({ outcome: 'rejected', reason: isKnown ? 'Duplicate id' : 'No' }) as const
+      return () => ({ outcome: 'rejected', ...REFUSAL }) as const
     }
     const refundOf = 'endToEndId' in order ? order.endToEndId : null
     this.orders.set(id, { amount, refundOf, isSettled: false, endToEndId: newEndToEndId() })
@@ -199,7 +207,7 @@ export class StubBank implements Gateway {
     if (lateReplacement) return lateReplacement
     if (behavior === 'lost') return LOST_RESULT
     if (behavior === 'down') return DOWN_RESULT
-    if (behavior === 'turned down') return { outcome: 'rejected', reason: 'Not now' }
+    if (behavior === 'turned down') return { outcome: 'rejected', ...REFUSAL }
     return behavior === 'throws' ? throwLost() : { outcome: 'ok', value }
   }
 
@@ -209,7 +217,7 @@ export class StubBank implements Gateway {
     if (this.isQuick) order.isSettled = true
     if (!order.isSettled) return { state: 'taken' }
     return this.scripts.get(id)?.end === 'refused'
-      ? { state: 'refused', reason: 'The account was closed' }
+      ? { state: 'refused', ...spiRefusal('AC07', 'Conta encerrada') }
       : { state: 'done', endToEndId: order.endToEndId }
   }
 

@@ -13,6 +13,7 @@ import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { memberLock } from '#lib/services/people/membership.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   CHARGE,
   makeIdempotentRequest,
@@ -78,7 +79,7 @@ const VERB_CALLS: Record<string, Calls> = {
   },
   'charges/refunds/settle': {
     'a refund that the bank sent': () => completeRefund({ ...refund, returnId: 'D1' }),
-    'a refund that the bank refused': () => rejectRefund({ ...refund, reason: 'Account closed' }),
+    'a refund that the bank refused': () => rejectRefund({ ...refund, reason: REFUSAL }),
   },
   'withdrawals/insert': {
     'a withdrawal, for a program': () => insertWithdrawal(merchant.id, 'test', ORDER),
@@ -88,7 +89,7 @@ const VERB_CALLS: Record<string, Calls> = {
   'withdrawals/settle': {
     'a withdrawal that the bank sent': () => approveWithdrawal({ ...withdrawal, endToEndId: 'E1' }),
     'a withdrawal that the bank refused': () =>
-      rejectWithdrawal({ ...withdrawal, reason: 'Key not found' }),
+      rejectWithdrawal({ ...withdrawal, reason: REFUSAL }),
   },
 }
 

@@ -16,7 +16,7 @@ import type {
 } from '#lib/services/gateway/gateway.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { StubBank } from '#lib/testing/bank.ts'
+import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import { connectBank, replaceBank } from '#lib/testing/connection.ts'
 import { CHARGE, expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { expireDueCharges } from '#lib/testing/orders.ts'
@@ -175,7 +175,7 @@ describe('a bank whose result is unknown', () => {
 })
 
 describe('a bank that refuses after a call without a response', () => {
-  const REJECTED: GatewayResult<never> = { outcome: 'rejected', reason: 'Duplicate txid' }
+  const REJECTED: GatewayResult<never> = { outcome: 'rejected', ...REFUSAL }
 
   test.each([
     ['rejects', REJECTED],
@@ -279,7 +279,7 @@ describe('an opening that the worker ends', () => {
 })
 
 describe('a request that is repeated with its key, after one that had no response', () => {
-  const REJECTED: GatewayResult<never> = { outcome: 'rejected', reason: 'Duplicate txid' }
+  const REJECTED: GatewayResult<never> = { outcome: 'rejected', ...REFUSAL }
 
   async function leaveUnknown() {
     const once = makeIdempotentRequest()

@@ -9,6 +9,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { decideCharge } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   expectBalancedLedger,
   fundMerchant,
@@ -106,7 +107,7 @@ test('any sequence of notices makes only allowed state changes, with one event f
       case 'approve':
         return approveWithdrawal({ ...settlement, endToEndId: `E${newId()}` })
       case 'reject':
-        return rejectWithdrawal({ ...settlement, reason: 'no' })
+        return rejectWithdrawal({ ...settlement, reason: REFUSAL })
     }
   }
 

@@ -10,6 +10,7 @@ import { type Payment, settleCharge, settleCharges } from '#lib/rooms/charges/se
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   CHARGE,
   expectBalancedLedger,
@@ -238,7 +239,7 @@ test('concurrent payments and withdrawals of one account never deadlock', async 
         settleCharges([paymentOf(merchant, id)]),
         index % 2
           ? approveWithdrawal({ ...settlement, endToEndId: `E${newId()}` })
-          : rejectWithdrawal({ ...settlement, reason: 'no such key' }),
+          : rejectWithdrawal({ ...settlement, reason: REFUSAL }),
       ]
     }),
   )

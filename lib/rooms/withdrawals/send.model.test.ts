@@ -9,7 +9,13 @@ import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
-import { type OrderScript, QUERY_BEHAVIORS, SEND_BEHAVIORS, StubBank } from '#lib/testing/bank.ts'
+import {
+  type OrderScript,
+  QUERY_BEHAVIORS,
+  REFUSAL,
+  SEND_BEHAVIORS,
+  StubBank,
+} from '#lib/testing/bank.ts'
 import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
@@ -226,7 +232,7 @@ test.each(['withdrawals', 'refunds'] as const)(
             await room.run()
             const statuses = await Promise.all(ids.map(statusOf))
             const isOver = statuses.every(status => status !== 'pending')
-            return step.lies && isOver ? { outcome: 'rejected', reason: 'No' } : undefined
+            return step.lies && isOver ? { outcome: 'rejected', ...REFUSAL } : undefined
           })
       }
     }

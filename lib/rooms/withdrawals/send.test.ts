@@ -9,7 +9,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { StubBank } from '#lib/testing/bank.ts'
+import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
 import {
@@ -163,7 +163,7 @@ async function expectApprovedOnce(id: string, bank: StubBank): Promise<void> {
 }
 
 describe('a worker that lost its lease', () => {
-  const REJECTED = { outcome: 'rejected', reason: 'No' } as const
+  const REJECTED = { outcome: 'rejected', ...REFUSAL } as const
 
   test('rejects nothing that the new holder has sent, whatever the bank returns', async () => {
     const id = await withdrawLive()

@@ -108,14 +108,14 @@ FROM settled w;
 WITH settled AS (
   UPDATE withdrawals w
   SET status = $1, rejection_code = $2, rejection_params = $3::json, rejection_reason = $4,
-      due_at = NULL, lease = NULL, rejected_at = COALESCE($5::timestamptz, now()),
+      bank_text = $5, due_at = NULL, lease = NULL, rejected_at = COALESCE($6::timestamptz, now()),
       updated_at = now()
-  WHERE w.account_id = $6::uuid AND w.id = $7::uuid AND w.status = 'pending'
-      AND w.approval_due_at IS NULL AND ($8::uuid IS NULL OR w.lease = $9::uuid)
+  WHERE w.account_id = $7::uuid AND w.id = $8::uuid AND w.status = 'pending'
+      AND w.approval_due_at IS NULL AND ($9::uuid IS NULL OR w.lease = $10::uuid)
   RETURNING w.*
 ), source AS (
   SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, w.webhook_host,
-      $10::timestamptz AS booked_at, $11::uuid AS event_id, w.id AS subject_id,
+      $11::timestamptz AS booked_at, $12::uuid AS event_id, w.id AS subject_id,
       (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
       w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
@@ -134,11 +134,11 @@ WITH settled AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $12 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $13 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($13, $14)
+  WHERE l.ledger IN ($14, $15)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -151,12 +151,12 @@ WITH settled AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $15, id, mode, $16, $17, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $16, id, mode, $17, $18, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $18, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $19, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
@@ -185,7 +185,7 @@ WITH settled AS (
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $19, subject_id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $20, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -200,7 +200,7 @@ WITH settled AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $20 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $21 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
     w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,

@@ -6,6 +6,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
 import { expectBalancedLedger, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
@@ -50,10 +51,13 @@ test('an approved withdrawal debits the held amount, and the event contains the 
 
 test('a rejected withdrawal returns the held amount, and the event contains the reason', async () => {
   const { merchant, settlement } = await openWithdrawal()
-  const row = await rejectWithdrawal({ ...settlement, reason: 'The key is unknown' })
+  const row = await rejectWithdrawal({
+    ...settlement,
+    reason: { code: 'key_refused', params: {}, bankText: 'chave_invalida' },
+  })
   expect(row).toMatchObject({
     status: 'rejected',
-    rejection_reason: 'The key is unknown',
+    rejection_reason: 'The receiving bank refused the key',
     rejected_at: expect.stringMatching(/Z$/),
     approved_at: null,
     end_to_end_id: null,
@@ -80,7 +84,7 @@ test('20 concurrent approvals move the money once', async () => {
 test('20 concurrent rejections return the money once', async () => {
   const { merchant, settlement } = await openWithdrawal()
   const outcomes = await Promise.all(
-    Array.from({ length: 20 }, () => rejectWithdrawal({ ...settlement, reason: 'no' })),
+    Array.from({ length: 20 }, () => rejectWithdrawal({ ...settlement, reason: REFUSAL })),
   )
   expect(outcomes.filter(row => row !== null)).toHaveLength(1)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
@@ -94,7 +98,7 @@ test('of concurrent approvals and rejections one wins, in row, ledger and event'
     Array.from({ length: 10 }, (_, index) =>
       index % 2
         ? approveWithdrawal({ ...settlement, endToEndId: endToEndId() })
-        : rejectWithdrawal({ ...settlement, reason: 'no' }),
+        : rejectWithdrawal({ ...settlement, reason: REFUSAL }),
     ),
   )
   const [won, ...others] = outcomes.filter(row => row !== null)
@@ -108,13 +112,13 @@ test('of concurrent approvals and rejections one wins, in row, ledger and event'
 test('a final state does not change: a later result returns null and moves nothing', async () => {
   const approved = await openWithdrawal()
   await approveWithdrawal({ ...approved.settlement, endToEndId: endToEndId() })
-  expect(await rejectWithdrawal({ ...approved.settlement, reason: 'late' })).toBeNull()
+  expect(await rejectWithdrawal({ ...approved.settlement, reason: REFUSAL })).toBeNull()
   expect(await readBalances(approved.merchant.id, 'test')).toEqual({
     available: 7_000,
     outbound: 0,
   })
   const rejected = await openWithdrawal()
-  await rejectWithdrawal({ ...rejected.settlement, reason: 'no' })
+  await rejectWithdrawal({ ...rejected.settlement, reason: REFUSAL })
   expect(await approveWithdrawal({ ...rejected.settlement, endToEndId: endToEndId() })).toBeNull()
   expect(await readBalances(rejected.merchant.id, 'test')).toEqual({
     available: 10_000,
@@ -131,9 +135,9 @@ test('an unknown withdrawal, or one of another merchant, is not settled', async 
   const otherMerchant = await makeMerchant()
   const foreign = { ...settlement, accountId: otherMerchant.id }
   expect(await approveWithdrawal({ ...foreign, endToEndId: endToEndId() })).toBeNull()
-  expect(await rejectWithdrawal({ ...foreign, reason: 'no' })).toBeNull()
+  expect(await rejectWithdrawal({ ...foreign, reason: REFUSAL })).toBeNull()
   const missing = { ...settlement, withdrawalId: newId() }
-  expect(await rejectWithdrawal({ ...missing, reason: 'no' })).toBeNull()
+  expect(await rejectWithdrawal({ ...missing, reason: REFUSAL })).toBeNull()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
   await expectBalancedLedger(merchant.id)
   await expectBalancedLedger(otherMerchant.id)
@@ -169,7 +173,7 @@ test('creating a withdrawal wakes its worker; settling it wakes the delivery wor
     opened = await openWithdrawal()
   }
   expect(await countWakes('withdrawals', open)).toBe(1)
-  const reject = () => rejectWithdrawal({ ...opened!.settlement, reason: 'no' })
+  const reject = () => rejectWithdrawal({ ...opened!.settlement, reason: REFUSAL })
   expect(await countWakes('deliveries', reject)).toBe(1)
   expect(await countWakes('deliveries', reject)).toBe(0)
 })
@@ -179,7 +183,7 @@ test('a stale lease settles nothing', async () => {
   const lease = newId()
   const stale = { ...settlement, lease: newId() }
   await db().withdrawal.updateMany({ where: { accountId: merchant.id }, data: { lease } })
-  expect(await rejectWithdrawal({ ...stale, reason: 'no' })).toBeNull()
+  expect(await rejectWithdrawal({ ...stale, reason: REFUSAL })).toBeNull()
   expect(await approveWithdrawal({ ...stale, endToEndId: endToEndId() })).toBeNull()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
   const approved = { ...settlement, lease, endToEndId: endToEndId() }

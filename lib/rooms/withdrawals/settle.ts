@@ -11,7 +11,11 @@ import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { OrderState } from '#lib/services/gateway/gateway.ts'
-import { type Rejection, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
+import {
+  type BankRefusal,
+  type Rejection,
+  rejectionAssignments,
+} from '#lib/services/gateway/rejection.ts'
 
 interface Settlement {
   accountId: string
@@ -34,7 +38,7 @@ export function approveWithdrawal(
 
 /** Releases the held amount after the bank's final refusal, or without approval. Returns null if already settled. */
 export function rejectWithdrawal(
-  settlement: Settlement & { reason: Rejection | string },
+  settlement: Settlement & { reason: Rejection | BankRefusal },
 ): Promise<WithdrawalRow | null> {
   return settle(settlement, 'rejected', rejectionAssignments(settlement.reason))
 }
@@ -51,7 +55,7 @@ export function settleAsReported(
     )
   return orderState.state === 'done'
     ? approveWithdrawal({ accountId, withdrawalId, lease, endToEndId: orderState.endToEndId })
-    : rejectWithdrawal({ accountId, withdrawalId, lease, reason: orderState.reason })
+    : rejectWithdrawal({ accountId, withdrawalId, lease, reason: orderState })
 }
 
 async function settle(

@@ -1,5 +1,5 @@
 import type { Prisma } from '#lib/base/db/client.ts'
-import type { BankReason } from '#lib/services/gateway/rejection.ts'
+import type { BankRefusal } from '#lib/services/gateway/rejection.ts'
 
 /**
  * A bank, or the simulator. Troco sets order ids: a repeated call never moves money twice. A call
@@ -60,10 +60,11 @@ export interface GatewayNotification {
 /**
  * Outcome of a call. ok: it took effect. rejected: it never will. retryable: no effect, may be
  * repeated. unknown: the bank must be queried by this id, and nothing sent under another id.
+ * `reason` and `bankText` are for staff.
  */
 export type GatewayResult<Value> =
   | { outcome: 'ok'; value: Value }
-  | { outcome: 'rejected'; reason: string }
+  | ({ outcome: 'rejected' } & BankRefusal)
   | { outcome: 'retryable'; reason: string }
   | { outcome: 'unknown'; reason: string }
 
@@ -113,4 +114,4 @@ export interface RefundOrder {
 export type OrderState =
   | { state: 'taken' }
   | { state: 'done'; endToEndId: string }
-  | { state: 'refused'; reason: BankReason }
+  | ({ state: 'refused' } & BankRefusal)

@@ -4,8 +4,9 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
+import { spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
-import { StubBank } from '#lib/testing/bank.ts'
+import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 
 let merchant: Account
@@ -90,15 +91,16 @@ test('a call that times out is unknown, even if the response arrives later', asy
   ])
 })
 
-test('a refusal with a reason code is stored as its English sentence', async () => {
+test("a refusal is stored with its code and the bank's text", async () => {
   const order = subject()
-  const reason = { code: 'key_refused', params: {} } as const
-  const refusePayout = async () => ({ outcome: 'ok', value: { state: 'refused', reason } }) as const
+  const value = { state: 'refused', ...spiRefusal('AC07', 'Conta encerrada') } as const
+  const refusePayout = async () => ({ outcome: 'ok', value }) as const
   const bank = Object.assign(new StubBank(), { getPayout: refusePayout })
   await withJournal(bank, [order]).getPayout(removeHyphens(order.id))
   expect((await callsOf(order.id))[0]?.response).toEqual({
     state: 'refused',
-    reason: 'The receiving bank refused the key',
+    code: 'account_closed',
+    bankText: 'Conta encerrada',
   })
 })
 
@@ -116,17 +118,23 @@ test("a call that throws is unknown, and only the error's code is stored", async
 })
 
 test.each([
-  ['rejected', { outcome: 'rejected', reason: 'No' }],
-  ['down', { outcome: 'retryable', reason: 'down' }],
-  ['lost after', { outcome: 'unknown', reason: 'the connection broke' }],
-] as const)('the outcome of "%s" is stored as the bank reported it', async (behavior, result) => {
-  const order = subject()
-  const bank = new StubBank()
-  bank.setScript(removeHyphens(order.id), { sends: [behavior] })
-  expect(await withJournal(bank, [order]).sendPayout(payout(order.id))).toEqual(result)
-  const { outcome, reason } = result
-  expect(await callsOf(order.id)).toMatchObject([{ outcome, response: { reason } }])
-})
+  ['rejected', { outcome: 'rejected', ...REFUSAL }, { bankText: REFUSAL.bankText }],
+  ['down', { outcome: 'retryable', reason: 'down' }, { reason: 'down' }],
+  [
+    'lost after',
+    { outcome: 'unknown', reason: 'the connection broke' },
+    { reason: 'the connection broke' },
+  ],
+] as const)(
+  'the outcome of "%s" is stored as the bank reported it',
+  async (behavior, result, response) => {
+    const order = subject()
+    const bank = new StubBank()
+    bank.setScript(removeHyphens(order.id), { sends: [behavior] })
+    expect(await withJournal(bank, [order]).sendPayout(payout(order.id))).toEqual(result)
+    expect(await callsOf(order.id)).toMatchObject([{ outcome: result.outcome, response }])
+  },
+)
 
 test("one query about many charges is stored once per charge with that charge's state", async () => {
   const charges = [subject(), subject(), subject()]
@@ -158,8 +166,8 @@ describe('the journal contains no payer data', () => {
       payerDoc: '52998224725',
     }
     bank.createCharge = async order => ({
-      outcome: 'rejected',
-      reason: `${order.payerName} (${order.payerDoc}, ${order.payerEmail}) is unknown`,
+      ...{ outcome: 'rejected', code: 'unspecified', params: {} },
+      bankText: `${order.payerName} (${order.payerDoc}, ${order.payerEmail}) is unknown`,
     })
     await withJournal(bank, [charge]).createCharge({
       txid: removeHyphens(charge.id),
@@ -177,7 +185,10 @@ describe('the journal contains no payer data', () => {
       amount: 1_500,
       expiresInSeconds: 60,
     })
-    expect(call?.response).toEqual({ reason: '*** (***, ***) is unknown' })
+    expect(call?.response).toEqual({
+      code: 'unspecified',
+      bankText: '*** (***, ***) is unknown',
+    })
   })
 
   test.each([
@@ -187,10 +198,12 @@ describe('the journal contains no payer data', () => {
   ])('the PIX key %s is stored as %s', async (dictKey, maskedKey) => {
     const order = subject()
     const bank = new StubBank()
-    bank.sendPayout = async sent => ({ outcome: 'rejected', reason: `No key ${sent.dictKey}` })
+    bank.sendPayout = async sent => ({
+      ...{ outcome: 'rejected', ...REFUSAL, bankText: `No key ${sent.dictKey}` },
+    })
     await withJournal(bank, [order]).sendPayout(payout(order.id, dictKey))
     expect(await callsOf(order.id)).toMatchObject([
-      { request: { dictKey: maskedKey }, response: { reason: `No key ${maskedKey}` } },
+      { request: { dictKey: maskedKey }, response: { bankText: `No key ${maskedKey}` } },
     ])
   })
 

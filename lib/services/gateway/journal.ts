@@ -4,8 +4,7 @@ import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
 import { callWithTimeout, TIMED_OUT } from '#lib/services/gateway/call.ts'
-import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
-import { rejectionText } from '#lib/services/gateway/rejection.ts'
+import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 
 /** Time limit of a call: above any normal response time. After it, the outcome is queried later. */
 const CALL_TIMEOUT_MS = 10_000
@@ -48,7 +47,7 @@ const NEVER_ABORTED = new AbortController().signal
 /** Journaled fields. None has payer data; the PIX key is masked before. */
 const JOURNALED_FIELDS = [
   ...['id', 'txid', 'amount', 'dictKey', 'endToEndId', 'expiresInSeconds'],
-  ...['state', 'paidAt', 'brCode', 'newsInMs', 'reason', 'code'],
+  ...['state', 'paidAt', 'brCode', 'newsInMs', 'reason', 'code', 'bankText'],
 ]
 
 interface CallOptions {
@@ -77,7 +76,7 @@ export function withJournal(
     operation: Operation,
     request: { id: string; dictKey?: string } | { txid: string },
     make: Call<Value>['make'],
-    options: Pick<Call<Value>, 'part' | 'hidden'> = {},
+    options: Pick<Call<Value>, 'hidden'> = {},
   ) => {
     const subjectIds = ['id' in request ? request.id : request.txid]
     return call({ operation, subjectIds, request: () => request, make, ...options })
@@ -105,27 +104,17 @@ export function withJournal(
       const dictKey = maskKey(order.dictKey)
       const make = (signal: AbortSignal) => gateway.sendPayout(order, signal)
       const hidden = { [order.dictKey]: dictKey }
-      return journalOne('sendPayout', { ...order, dictKey }, make, { part: withReasonText, hidden })
+      return journalOne('sendPayout', { ...order, dictKey }, make, { hidden })
     },
-    getPayout: id =>
-      journalOne('getPayout', { id }, signal => gateway.getPayout(id, signal), {
-        part: withReasonText,
-      }),
+    getPayout: id => journalOne('getPayout', { id }, signal => gateway.getPayout(id, signal)),
     refundCharge: order =>
-      journalOne('refundCharge', order, signal => gateway.refundCharge(order, signal), {
-        part: withReasonText,
-      }),
+      journalOne('refundCharge', order, signal => gateway.refundCharge(order, signal)),
     getRefund({ id, endToEndId }) {
       const refund = { id, endToEndId }
       const make = (signal: AbortSignal) => gateway.getRefund(refund, signal)
-      return journalOne('getRefund', refund, make, { part: withReasonText })
+      return journalOne('getRefund', refund, make)
     },
   }
-}
-
-/** Replaces a refusal's reason, a code or a text of the bank, with an English sentence. */
-function withReasonText(order: OrderState | null): unknown {
-  return order?.state === 'refused' ? { ...order, reason: rejectionText(order.reason) } : order
 }
 
 async function journalCall<Value>(

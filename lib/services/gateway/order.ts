@@ -135,7 +135,8 @@ export async function placeOrder(
   const result = await calls.send(withJournal(gateway, [claim], { mayCall }))
   if (result?.outcome === 'ok') return result.value
   if (result?.outcome !== 'rejected') return null
-  const refused = { state: 'refused', reason: result.reason } as const
+  const { outcome: _, ...refusal } = result
+  const refused = { state: 'refused', ...refusal } as const
   if (!mayHaveArrived) return refused
   // The bank may reject this attempt because an earlier one has arrived meanwhile, or will.
   const queryResult = await query()

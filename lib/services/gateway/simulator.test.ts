@@ -52,8 +52,7 @@ describe('a payout', () => {
     const order = orderTo('reject@example.com')
     expect(await simulator.sendPayout(order)).toEqual(TAKEN)
     await settleNow(order.id)
-    const reason = { code: 'key_refused', params: {} }
-    const refused = { state: 'refused', reason }
+    const refused = { state: 'refused', code: 'key_refused', params: {}, bankText: null }
     expect(await simulator.getPayout(order.id)).toEqual({ outcome: 'ok', value: refused })
   })
 

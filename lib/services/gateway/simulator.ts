@@ -12,7 +12,7 @@ import type {
   OrderState,
   PayoutOrder,
 } from '#lib/services/gateway/gateway.ts'
-import { type BankReason, REJECTIONS } from '#lib/services/gateway/rejection.ts'
+import { type BankRefusal, REJECTIONS } from '#lib/services/gateway/rejection.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 
 /** Delay until an order settles: about as long as a real PIX takes. */
@@ -21,7 +21,8 @@ const SETTLES_AFTER_MS = 1_000
 const ISPB = '00000000'
 
 /** Reason codes that the simulator sets itself; a user who rejects a payout can enter a text. */
-type SimulatorReason = Exclude<keyof typeof REJECTIONS, 'other'>
+export const SIMULATOR_REASONS = ['key_refused', 'simulated', 'unspecified'] as const
+type SimulatorReason = (typeof SIMULATOR_REASONS)[number]
 
 interface Refusal {
   reason: string | null
@@ -179,12 +180,15 @@ async function getOrder(id: string, kind: string): Promise<GatewayResult<OrderSt
     FROM simulator_orders WHERE id = ${id} AND kind = ${kind}`)
   if (!row) return ok(null)
   if (!row.settled || row.state === 'taken') return ok({ state: 'taken' })
-  if (row.state === 'refused') return ok({ state: 'refused', reason: reasonOf(row) })
+  if (row.state === 'refused') return ok({ state: 'refused', ...refusalOf(row) })
   return ok({ state: 'done', endToEndId: row.end_to_end_id ?? '' })
 }
 
-function reasonOf({ reason, reason_code: code }: Refusal): BankReason {
-  return code === null && reason !== null ? reason : { code: code ?? 'unspecified', params: {} }
+function refusalOf({ reason, reason_code: code }: Refusal): BankRefusal {
+  const bankText = null
+  return code === null && reason !== null
+    ? { code: 'other', params: { text: reason }, bankText }
+    : { code: code ?? 'unspecified', params: {}, bankText }
 }
 
 /** Makes an end-to-end id of 32 characters: E, ISPB, UTC minute, 11 random characters. */

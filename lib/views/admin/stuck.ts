@@ -97,12 +97,13 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
     ORDER BY j.created_at`,
 }
 
+const bankText = Prisma.sql`COALESCE(g.response ->> 'bankText', g.response ->> 'reason')`
 const lastCall = Prisma.sql`
-  SELECT COALESCE(g.response ->> 'reason', g.outcome, 'no answer yet') AS problem,
+  SELECT COALESCE(${bankText}, g.outcome, 'no answer yet') AS problem,
     CASE WHEN g.response ->> 'code' = 'timeout' THEN 'call_timeout'
-      WHEN g.response ->> 'reason' IS NOT NULL THEN 'call_reason'
+      WHEN ${bankText} IS NOT NULL THEN 'call_reason'
       WHEN g.outcome IS NULL THEN 'call_open' ELSE 'call_ok' END AS problem_code,
-    json_build_object('text', COALESCE(g.response ->> 'reason', '')) AS problem_params
+    json_build_object('text', COALESCE(${bankText}, '')) AS problem_params
   FROM gateway_calls g
   WHERE g.account_id = j.account_id AND g.subject_id = j.id ORDER BY g.id DESC LIMIT 1`
 

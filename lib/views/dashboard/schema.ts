@@ -46,10 +46,10 @@ export type WithdrawalStep =
       operation: string
       /** Null while in progress, or if the end of the call was never recorded. */
       outcome: 'ok' | 'rejected' | 'retryable' | 'unknown' | null
-      /** The bank's response, as the gateway words it. */
-      said: string | null
-      /** Set if `said` is Troco's own reason. */
-      said_code: 'timeout' | null
+      /** State that the bank reported; null if it does not have the order. */
+      state: 'taken' | 'done' | 'refused' | null
+      /** Why the bank rejected the call. Its own text is for staff. */
+      rejection_code: RejectionCode | null
       /** Number of consecutive equal calls; the last call was at `last_at`. */
       times: number
       last_at: string

@@ -7,6 +7,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { findStatementRange, totalStatement } from '#lib/services/ledger/statement.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
 import { expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
@@ -50,7 +51,7 @@ async function makeHistory(actions: Action[]): Promise<Account> {
           ...settlement,
           endToEndId: `E${withdrawalId.replaceAll('-', '').slice(1)}`,
         })
-      else await rejectWithdrawal({ ...settlement, reason: 'closed' })
+      else await rejectWithdrawal({ ...settlement, reason: REFUSAL })
     }
   }
   return merchant

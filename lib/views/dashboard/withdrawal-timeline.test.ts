@@ -3,11 +3,13 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
+import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -70,7 +72,7 @@ test('a rejected withdrawal shows its hold and return with the balance after eac
   await expectBalancedLedger(merchant.id)
 })
 
-test("a rejection has a code with parameters, or the bank's own text", async () => {
+test('a rejection has a code with parameters, or the text of a member at the simulated bank', async () => {
   const rejectionOf = async (withdrawalId: string) => {
     const { steps } = await readWithdrawalTimeline(merchant.id, 'test', withdrawalId, newId())
     return steps.find(({ what }) => what === 'rejected')
@@ -164,14 +166,47 @@ test('calls to a real bank come from the journal, and repeated results are one e
       what: 'call',
       operation: 'sendPayout',
       outcome: 'unknown',
-      said: 'no response in time',
+      state: null,
       times: 1,
     },
-    { what: 'call', operation: 'getPayout', outcome: 'ok', said: 'taken', times: 2 },
-    { what: 'call', operation: 'getPayout', outcome: 'ok', said: 'done', times: 1 },
+    { what: 'call', operation: 'getPayout', outcome: 'ok', state: 'taken', times: 2 },
+    { what: 'call', operation: 'getPayout', outcome: 'ok', state: 'done', times: 1 },
   ])
   const [, mergedCall] = body.data.steps.slice(2)
   expect(mergedCall.last_at > mergedCall.at).toBe(true)
+})
+
+test('no text of a bank reaches the merchant', async () => {
+  const bankText = 'Titular CPF 529.982.247-25 sem contrato'
+  const results: GatewayResult<OrderState>[] = [
+    { outcome: 'retryable', reason: bankText },
+    { outcome: 'unknown', reason: bankText },
+    { outcome: 'rejected', code: 'denied', params: {}, bankText },
+    { outcome: 'ok', value: { state: 'refused', code: 'above_limit', params: {}, bankText } },
+  ]
+  const nextResult = async () => results.shift() as GatewayResult<OrderState>
+  const bank = Object.assign(new StubBank(), { sendPayout: nextResult })
+  const subject = { accountId: merchant.id, id, mode: 'test' } as const
+  const calls = withJournal(bank, [{ ...subject, connectionId: newId() }])
+  const order = { id: removeHyphens(id), amount: 3_000, dictKey: KEY.dictKey }
+  while (results.length > 0) await calls.sendPayout(order)
+  const reason = { code: 'above_limit', params: {}, bankText } as const
+  await rejectWithdrawal({ accountId: merchant.id, withdrawalId: id, reason })
+  const { body } = await requestTimeline(id)
+  expectShape(WithdrawalTimelineRead, body)
+  expect(body.data.steps.slice(2, 6)).toMatchObject([
+    { outcome: 'retryable', state: null, rejection_code: null },
+    { outcome: 'unknown', state: null, rejection_code: null },
+    { outcome: 'rejected', state: null, rejection_code: 'denied' },
+    { outcome: 'ok', state: 'refused', rejection_code: null },
+  ])
+  expect(body.data.withdrawal.rejection_reason).toBe('The amount is above a limit of the bank')
+  const events = await db().event.findMany({ where: { subjectId: id } })
+  expect(events.map(({ type }) => type)).toEqual(['withdrawal.rejected'])
+  const resources = events.map(({ resource }) => resource)
+  expect(JSON.stringify([body, resources])).not.toContain('sem contrato')
+  const stored = await db().withdrawal.findFirstOrThrow({ where: { id } })
+  expect(stored.bankText).toBe(bankText)
 })
 
 test('with the simulator the number of repeated queries is shown', async () => {

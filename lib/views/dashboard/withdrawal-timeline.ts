@@ -104,7 +104,9 @@ function mergeRepeatedCalls(calls: WithdrawalHistory['calls']): Call[] {
   for (const call of calls) {
     const last = merged.at(-1)
     const isSame =
-      last?.operation === call.operation && last.outcome === call.outcome && last.said === call.said
+      last?.operation === call.operation &&
+      last.outcome === call.outcome &&
+      last.state === call.state
     if (isSame) Object.assign(last, { times: last.times + 1, last_at: call.at })
     else merged.push({ what: 'call', ...call, times: 1, last_at: call.at })
   }
@@ -127,9 +129,9 @@ async function readHistory(
       WHERE e.account_id = ${accountId}::uuid AND e.subject_id = ${id}::uuid
         AND e.kind IN ('withdrawal_held', 'withdrawal_returned') AND e.ledger = 'available'`)} AS entries,
     ${jsonListSql(Prisma.sql`
-      SELECT g.operation, g.outcome, ${utc('g.created_at', 'at')},
-        COALESCE(g.response ->> 'state', g.response ->> 'reason') AS said,
-        CASE WHEN g.outcome = 'unknown' THEN g.response ->> 'code' END AS said_code
+      SELECT g.operation, ${utc('g.created_at', 'at')}, g.response ->> 'state' AS state,
+        CASE g.outcome WHEN 'blocked' THEN 'retryable' ELSE g.outcome END AS outcome,
+        CASE g.outcome WHEN 'rejected' THEN g.response ->> 'code' END AS rejection_code
       FROM (SELECT * FROM gateway_calls WHERE ${subjectCondition} ORDER BY id LIMIT ${ROWS_MAX}) g
       ORDER BY g.id`)} AS calls,
     ${jsonListSql(Prisma.sql`
@@ -172,8 +174,8 @@ const step: z.ZodType<WithdrawalStep> = z.union([
     at: instant,
     operation: z.string(),
     outcome: z.enum(['ok', 'rejected', 'retryable', 'unknown']).nullable(),
-    said: z.string().nullable(),
-    said_code: z.literal('timeout').nullable(),
+    state: z.enum(['taken', 'done', 'refused']).nullable(),
+    rejection_code: rejectionFields.rejection_code,
     times: z.int(),
     last_at: instant,
   }),

@@ -100,15 +100,16 @@ const OUTCOME_TONES: Record<NonNullable<BankCall['outcome']>, Tone> = {
 
 function CallStep({ step }: { step: BankCall }) {
   const t = useTranslations('withdrawal')
-  const { operation, outcome, said, said_code, times } = step
+  const rejectionText = useRejectionText()
+  const { operation, outcome, state, rejection_code, times } = step
   const isSending = operation === 'sendPayout'
-  const known = said === 'taken' || said === 'done' || said === 'refused' ? said : null
+  const reason = rejectionText({ rejection_code, rejection_params: {} }) ?? ''
   const outcomeText =
     outcome === null
       ? t('call.open')
       : outcome === 'ok'
-        ? t(`call.${known ?? 'none'}`)
-        : t(`call.${outcome}`, { reason: said_code ? t('call.timedOut') : (said ?? '—') })
+        ? t(`call.${state ?? 'none'}`)
+        : t(`call.${outcome}`, { reason })
   return (
     <TimelineStep
       tone={outcome ? OUTCOME_TONES[outcome] : 'off'}

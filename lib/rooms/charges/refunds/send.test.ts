@@ -15,6 +15,7 @@ import type {
   OrderState,
   RefundOrder,
 } from '#lib/services/gateway/gateway.ts'
+import { spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -78,7 +79,10 @@ async function databaseTime(): Promise<string> {
 
 const LOST: GatewayResult<never> = { outcome: 'unknown', reason: 'the connection broke' }
 const DOWN: GatewayResult<never> = { outcome: 'retryable', reason: 'down' }
-const REJECTED: GatewayResult<never> = { outcome: 'rejected', reason: 'The account was closed' }
+const REJECTED: GatewayResult<never> = {
+  outcome: 'rejected',
+  ...spiRefusal('AC07', 'Conta encerrada'),
+}
 const ACCEPTED: GatewayResult<OrderState> = { outcome: 'ok', value: { state: 'taken' } }
 
 interface BankScript {
@@ -234,7 +238,7 @@ describe('a refused refund', () => {
     const refund = await openRefund()
     const { gateway } = scriptedBank({ orderResponses: [REJECTED], reachesBank: false })
     await makeDueAndSend(gateway)
-    const rejected = { status: 'rejected', rejection_reason: 'The account was closed' }
+    const rejected = { status: 'rejected', rejection_reason: 'The receiving account is closed' }
     expect(await stateOf(refund)).toMatchObject(rejected)
     expect(await readBalances(merchant.id, 'live')).toEqual({ available: 10_000, outbound: 0 })
     await expectBalancedLedger(merchant.id)

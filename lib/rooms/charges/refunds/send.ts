@@ -38,6 +38,6 @@ async function sendRefund(
   if (orderState?.state === 'done')
     await completeRefund({ ...settlement, returnId: orderState.endToEndId })
   else if (orderState?.state === 'refused')
-    await rejectRefund({ ...settlement, reason: orderState.reason })
+    await rejectRefund({ ...settlement, reason: orderState })
   else await postpone('refunds', claim, orderRetryPauseMs(claim.attempts))
 }

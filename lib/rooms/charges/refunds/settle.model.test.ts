@@ -11,6 +11,7 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   expectBalancedLedger,
   makeDatabase,
@@ -193,11 +194,11 @@ function settle(
     case 'complete':
       return completeRefund({ ...refund, returnId: `D${newId()}` })
     case 'reject':
-      return rejectRefund({ ...refund, reason: 'no' })
+      return rejectRefund({ ...refund, reason: REFUSAL })
     case 'approve':
       return approveWithdrawal({ ...withdrawal, endToEndId: `E${newId()}` })
     case 'return':
-      return rejectWithdrawal({ ...withdrawal, reason: 'no' })
+      return rejectWithdrawal({ ...withdrawal, reason: REFUSAL })
   }
 }
 

@@ -141,10 +141,10 @@ WITH locked AS (
 ), settled AS (
   UPDATE refunds r
   SET status = $4, rejection_code = $5, rejection_params = $6::json, rejection_reason = $7,
-      due_at = NULL, lease = NULL, rejected_at = now(), updated_at = now()
+      bank_text = $8, due_at = NULL, lease = NULL, rejected_at = now(), updated_at = now()
   FROM locked k
-  WHERE r.account_id = k.account_id AND r.charge_id = k.id AND r.id = $8::uuid
-      AND r.status = 'pending' AND $9 IN ('', r.lease::text)
+  WHERE r.account_id = k.account_id AND r.charge_id = k.id AND r.id = $9::uuid
+      AND r.status = 'pending' AND $10 IN ('', r.lease::text)
   RETURNING r.*
 ), charged AS (
   UPDATE charges c
@@ -155,7 +155,7 @@ WITH locked AS (
   RETURNING c.*
 ), source AS (
   SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at,
-      $10::uuid AS event_id, c.id AS subject_id, c.webhook_url, c.webhook_host,
+      $11::uuid AS event_id, c.id AS subject_id, c.webhook_url, c.webhook_host,
       (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
       c.items, c.utms, c.webhook_url,
@@ -184,11 +184,11 @@ WITH locked AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $11 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $12 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($12, $13)
+  WHERE l.ledger IN ($13, $14)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -201,12 +201,12 @@ WITH locked AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $14, id, mode, $15, $16, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $15, id, mode, $16, $17, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $17, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $18, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
@@ -235,7 +235,7 @@ WITH locked AS (
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $18, subject_id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $19, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -250,7 +250,7 @@ WITH locked AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $19 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $20 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
     r.reason, to_char(r.created_at AT TIME ZONE 'UTC',

@@ -15,7 +15,9 @@ import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   CHARGE,
   expectBalancedLedger,
@@ -102,17 +104,18 @@ test('a completed refund debits the held amount, and the charge counts it as ref
 
 test('a rejected refund returns the held amount, which can be refunded again', async () => {
   const { merchant, chargeId, settlement } = await openRefund()
-  const row = await rejectRefund({ ...settlement, reason: 'The account was closed' })
+  const row = await rejectRefund({ ...settlement, reason: spiRefusal('AC07', 'Conta encerrada') })
   expect(row).toMatchObject({
     status: 'rejected',
-    rejection_reason: 'The account was closed',
+    rejection_reason: 'The receiving account is closed',
     rejected_at: expect.stringMatching(/\.\d{6}Z$/),
     completed_at: null,
     return_id: null,
   })
   const stored = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
-  const params = { text: 'The account was closed' }
-  expect(stored).toMatchObject({ rejectionCode: 'other', rejectionParams: params })
+  expect(stored).toMatchObject({
+    ...{ rejectionCode: 'account_closed', rejectionParams: {}, bankText: 'Conta encerrada' },
+  })
   expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 0, held: 0 })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })
   expect(await createRefund(merchant.id, 'test', chargeId, {})).toMatchObject({ amount: 10_000 })
@@ -130,7 +133,7 @@ describe('the event', () => {
       const row =
         outcome === 'completed'
           ? await completeRefund({ ...settlement, returnId: makeReturnId() })
-          : await rejectRefund({ ...settlement, reason: 'no' })
+          : await rejectRefund({ ...settlement, reason: REFUSAL })
       const [event, ...others] = await eventsOf(merchant)
       expect(others).toEqual([])
       const type = outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed'
@@ -191,7 +194,7 @@ describe('concurrently', () => {
         Array.from({ length: 10 }, (_, index) =>
           index % 2
             ? completeRefund({ ...settlement, returnId: makeReturnId() })
-            : rejectRefund({ ...settlement, reason: 'no' }),
+            : rejectRefund({ ...settlement, reason: REFUSAL }),
         ),
       )
       const [won, ...others] = outcomes.filter(row => row !== null)
@@ -231,10 +234,10 @@ describe('concurrently', () => {
           createRefund(merchant.id, 'test', chargeId, order),
           index % 2
             ? completeRefund({ ...settlement, returnId: makeReturnId() })
-            : rejectRefund({ ...settlement, reason: 'no' }),
+            : rejectRefund({ ...settlement, reason: REFUSAL }),
           index % 3
             ? approveWithdrawal({ ...withdrawal, endToEndId: `E${newId()}` })
-            : rejectWithdrawal({ ...withdrawal, reason: 'no' }),
+            : rejectWithdrawal({ ...withdrawal, reason: REFUSAL }),
           simulateCharge(merchant.id, charges[index]?.id ?? '', 'paid'),
         ]
       }),
@@ -268,9 +271,9 @@ async function countDeadlocks(): Promise<number> {
 test('a final state does not change: a later result returns null and moves nothing', async () => {
   const completed = await openRefund()
   await completeRefund({ ...completed.settlement, returnId: makeReturnId() })
-  expect(await rejectRefund({ ...completed.settlement, reason: 'late' })).toBeNull()
+  expect(await rejectRefund({ ...completed.settlement, reason: REFUSAL })).toBeNull()
   const rejected = await openRefund()
-  await rejectRefund({ ...rejected.settlement, reason: 'no' })
+  await rejectRefund({ ...rejected.settlement, reason: REFUSAL })
   expect(await completeRefund({ ...rejected.settlement, returnId: makeReturnId() })).toBeNull()
   for (const { merchant, available } of [
     { ...completed, available: 7_000 },
@@ -287,9 +290,9 @@ test('an unknown refund, or one of another merchant, is not settled', async () =
   const otherMerchant = await makeMerchant()
   const foreign = { ...settlement, accountId: otherMerchant.id }
   expect(await completeRefund({ ...foreign, returnId: makeReturnId() })).toBeNull()
-  expect(await rejectRefund({ ...foreign, reason: 'no' })).toBeNull()
+  expect(await rejectRefund({ ...foreign, reason: REFUSAL })).toBeNull()
   const missing = { ...settlement, refundId: newId() }
-  expect(await rejectRefund({ ...missing, reason: 'no' })).toBeNull()
+  expect(await rejectRefund({ ...missing, reason: REFUSAL })).toBeNull()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })
   await expectBalancedLedger(merchant.id)
   await expectBalancedLedger(otherMerchant.id)
@@ -381,7 +384,7 @@ describe('a settlement that fails at any table writes nothing', () => {
         ...completed,
         work: () => completeRefund({ ...completed.settlement, returnId: makeReturnId() }),
       },
-      { ...rejected, work: () => rejectRefund({ ...rejected.settlement, reason: 'no' }) },
+      { ...rejected, work: () => rejectRefund({ ...rejected.settlement, reason: REFUSAL }) },
     ]) {
       const before = await rowsOf(merchant)
       expect(await failsIfRefused(table, work)).toBe(true)
@@ -408,7 +411,7 @@ test('creating a refund wakes its worker; settling it wakes the delivery worker 
     opened = await openRefund()
   }
   expect(await countWakes('refunds', open)).toBe(1)
-  const reject = () => rejectRefund({ ...opened!.settlement, reason: 'no' })
+  const reject = () => rejectRefund({ ...opened!.settlement, reason: REFUSAL })
   expect(await countWakes('deliveries', reject)).toBe(1)
   expect(await countWakes('deliveries', reject)).toBe(0)
 })
@@ -418,7 +421,7 @@ test('a stale lease settles nothing', async () => {
   const lease = newId()
   const stale = { ...settlement, lease: newId() }
   await db().refund.updateMany({ where: { accountId: merchant.id }, data: { lease } })
-  expect(await rejectRefund({ ...stale, reason: 'no' })).toBeNull()
+  expect(await rejectRefund({ ...stale, reason: REFUSAL })).toBeNull()
   expect(await completeRefund({ ...stale, returnId: makeReturnId() })).toBeNull()
   expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 0, held: 3_000 })
   const completed = { ...settlement, lease, returnId: makeReturnId() }

@@ -7,7 +7,7 @@ import { newRoutableId } from '#lib/base/ids.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
-import { type BankReason, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
+import { type BankRefusal, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
 
 interface Settlement {
   accountId: string
@@ -28,7 +28,7 @@ export function completeRefund(
 
 /** Releases the held amount after the bank's final refusal. Returns null if already settled. */
 export function rejectRefund(
-  settlement: Settlement & { reason: BankReason },
+  settlement: Settlement & { reason: BankRefusal },
 ): Promise<RefundRow | null> {
   return settle(settlement, 'rejected', rejectionAssignments(settlement.reason), Prisma.sql`0`)
 }
