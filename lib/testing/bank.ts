@@ -20,12 +20,16 @@ export const SEND_BEHAVIORS = [
   'lost after',
   'arrives late',
   'down',
+  'busy',
+  'blocked',
   'throws before',
   'throws after',
   'rejected',
 ] as const
 export type SendBehavior = (typeof SEND_BEHAVIORS)[number]
-export const QUERY_BEHAVIORS = ['answered', 'lost', 'down', 'turned down', 'throws'] as const
+export const QUERY_BEHAVIORS = [
+  ...(['answered', 'lost', 'down', 'busy', 'blocked', 'turned down', 'throws'] as const),
+] as const
 export type QueryBehavior = (typeof QUERY_BEHAVIORS)[number]
 
 /**
@@ -56,7 +60,11 @@ export const REFUSAL: BankRefusal = {
 }
 
 const LOST_RESULT = { outcome: 'unknown', reason: 'the connection broke' } as const
-const DOWN_RESULT = { outcome: 'retryable', reason: 'down' } as const
+const WITHOUT_EFFECT = {
+  down: { outcome: 'retryable', reason: 'down' },
+  busy: { outcome: 'retryable', reason: 'busy', retryAfterMs: 90_000, isRateLimit: true },
+  blocked: { outcome: 'blocked', code: 'scope', reason: 'insufficient_scope: pix.send' },
+} as const
 
 /** A scripted bank behind a faulty connection. Executes an order once per id. */
 export class StubBank implements Gateway {
@@ -71,7 +79,7 @@ export class StubBank implements Gateway {
   readonly charges = new Map<string, ChargeState>()
   readonly cancelledIds: string[] = []
   /** Behaviors of the next cancellations in turn; all later ones are answered. */
-  readonly cancelBehaviors: ('lost' | 'turned down' | 'answered')[] = []
+  readonly cancelBehaviors: ('lost' | 'blocked' | 'turned down' | 'answered')[] = []
   private readonly orders = new Map<string, Order>()
   private readonly rejectedIds = new Set<string>()
   /** Orders delayed in the network; the next query for the id delivers them. */
@@ -151,6 +159,7 @@ export class StubBank implements Gateway {
     const chargeState = this.charges.get(txid) ?? null
     const behavior = this.cancelBehaviors.shift() ?? 'answered'
     if (behavior === 'lost') return LOST_RESULT
+    if (isWithoutEffect(behavior)) return WITHOUT_EFFECT[behavior]
     if (behavior === 'turned down') return { outcome: 'rejected', ...REFUSAL }
     if (chargeState?.state === 'open') this.charges.set(txid, { state: 'cancelled' })
     return { outcome: 'ok', value: this.charges.get(txid) ?? null }
@@ -181,7 +190,7 @@ export class StubBank implements Gateway {
     const { id, amount } = order
     if (behavior === 'arrives late') this.delayedOrders.set(id, order)
     if (behavior === 'lost before' || behavior === 'arrives late') return () => LOST_RESULT
-    if (behavior === 'down') return () => DOWN_RESULT
+    if (isWithoutEffect(behavior)) return () => WITHOUT_EFFECT[behavior]
     if (behavior === 'throws before') return throwLost
     const isKnown = this.orders.has(id)
     if (isKnown || behavior === 'rejected' || this.rejectedIds.has(id)) {
@@ -206,7 +215,7 @@ export class StubBank implements Gateway {
     const lateReplacement = replacement ?? (await this.runStall('after'))
     if (lateReplacement) return lateReplacement
     if (behavior === 'lost') return LOST_RESULT
-    if (behavior === 'down') return DOWN_RESULT
+    if (isWithoutEffect(behavior)) return WITHOUT_EFFECT[behavior]
     if (behavior === 'turned down') return { outcome: 'rejected', ...REFUSAL }
     return behavior === 'throws' ? throwLost() : { outcome: 'ok', value }
   }
@@ -227,6 +236,10 @@ export class StubBank implements Gateway {
     this.nextStall = null
     return (await work()) as GatewayResult<never> | undefined
   }
+}
+
+function isWithoutEffect(behavior: string): behavior is keyof typeof WITHOUT_EFFECT {
+  return Object.hasOwn(WITHOUT_EFFECT, behavior)
 }
 
 function throwLost(): never {

@@ -17,13 +17,15 @@ const PAUSE_MAX_MS = 10 * 60_000
  * paid. Postpones it while the bank does not say which, or may still receive it.
  */
 export async function cancelOpening(gateway: Gateway, claim: Claim): Promise<void> {
-  const removed = await removeAtBank(gateway, claim)
-  if (removed !== null && typeof removed === 'object') return creditOpening(claim, removed)
-  if (removed === null || (removed === 'absent' && (await mayArrive(claim, 'createCharge')))) {
-    return postponeCharges(
-      [claim],
-      nowPlusMs(doublingPauseMs(claim.attempts, RETRY_PAUSE_MS, PAUSE_MAX_MS)),
-    )
+  const removal = await removeAtBank(gateway, claim)
+  if (removal.state === 'paid') return creditOpening(claim, removal)
+  const isGone =
+    removal.state === 'gone' ||
+    (removal.state === 'absent' && !(await mayArrive(claim, 'createCharge')))
+  if (!isGone) {
+    const askedMs = removal.state === 'unconfirmed' ? removal.pauseMs : 0
+    const pauseMs = doublingPauseMs(claim.attempts, RETRY_PAUSE_MS, PAUSE_MAX_MS)
+    return postponeCharges([claim], nowPlusMs(Math.max(askedMs, pauseMs)))
   }
   await db().$executeRaw`
     DELETE FROM charges WHERE account_id = ${claim.accountId}::uuid AND id = ${claim.id}::uuid
@@ -40,10 +42,15 @@ async function creditOpening(claim: Claim, { brCode = '', ...paid }: PaidState):
 }
 
 /**
- * Undoes an opening before a 503: nothing can be paid, and the merchant's reference is free. If the
- * bank may have the charge, its row stays for the worker to cancel, also if the worker ends it now.
+ * Undoes an opening before a refusal: nothing can be paid, and the merchant's reference is free. If
+ * the bank may have the charge, its row stays for the worker to cancel, also if the worker ends it
+ * now. With its key kept, a repeated request uses the same txid.
  */
-export async function undoOpening(charge: NewCharge, mayExist: boolean): Promise<void> {
+export async function undoOpening(
+  charge: NewCharge,
+  mayExist: boolean,
+  isKeyKept = mayExist,
+): Promise<void> {
   const { accountId, id, order, once } = charge
   const row = Prisma.sql`account_id = ${accountId}::uuid AND id = ${id}::uuid
     AND status = 'opening'`
@@ -52,14 +59,12 @@ export async function undoOpening(charge: NewCharge, mayExist: boolean): Promise
       UPDATE charges SET external_id = ${order.txid}, lease = NULL, due_at = ${openingEndSql}
       WHERE ${row}`
     if (kept === 0) await insertAgain(charge)
-    if (once) {
-      await db().$executeRaw`
-        UPDATE idempotency_keys SET locked_until = now() WHERE ${keyCondition(once)}`
-    }
-    return
-  }
-  await db().$executeRaw`DELETE FROM charges WHERE ${row}`
-  if (once) await db().$executeRaw`DELETE FROM idempotency_keys WHERE ${keyCondition(once)}`
+  } else await db().$executeRaw`DELETE FROM charges WHERE ${row}`
+  if (!once) return
+  if (isKeyKept) {
+    await db().$executeRaw`
+      UPDATE idempotency_keys SET locked_until = now() WHERE ${keyCondition(once)}`
+  } else await db().$executeRaw`DELETE FROM idempotency_keys WHERE ${keyCondition(once)}`
 }
 
 /** The worker may have deleted the row, or found the charge paid. */

@@ -390,9 +390,9 @@ describe('a bank that must be queried before a charge expires', () => {
 
 describe('charges that a query did not reach', () => {
   async function expireSome() {
-    const merchant = await makeMerchant()
+    const merchant = await openBankMerchant()
     const ids: string[] = []
-    for (let count = 0; count < 5; count++) ids.push(await openDueCharge(merchant))
+    for (let count = 0; count < 5; count++) ids.push(await openDueAtBank(merchant))
     const bank = new StubBank()
     bank.answersMax = 2
     for (const id of ids) bank.charges.set(removeHyphens(id), paidState(id))
@@ -414,7 +414,9 @@ describe('charges that a query did not reach', () => {
       expect(seconds).toBeLessThanOrEqual(1)
     }
     expect(await db().event.count({ where: { accountId: merchant.id } })).toBe(2)
-    const calls = await db().gatewayCall.findMany({ where: { accountId: merchant.id } })
+    const calls = await db().gatewayCall.findMany({
+      where: { accountId: merchant.id, operation: 'getCharges' },
+    })
     const unanswered = calls.filter(({ subjectId }) => waiting.some(({ id }) => id === subjectId))
     expect(unanswered.map(({ response }) => response)).toEqual(
       Array(3).fill({ state: 'unanswered' }),
@@ -428,9 +430,31 @@ describe('charges that a query did not reach', () => {
       for (const { id } of await rows()) await makeDueAgain(id)
       await expireWith(bank)
     }
-    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 0 })
+    expect(await readBalances(merchant.id, 'live')).toEqual({ available: 5_000, outbound: 0 })
     await expectBalancedLedger(merchant.id)
   })
+})
+
+test.each([
+  ['blocks', { outcome: 'blocked', code: 'credentials', reason: 'invalid_client' }, 300],
+  ['wants a pause', { outcome: 'retryable', reason: 'busy', retryAfterMs: 90_000 }, 90],
+] as const)('while the bank %s a due charge waits and does not expire', async (_, result, s) => {
+  const merchant = await openBankMerchant()
+  const id = await openDueAtBank(merchant)
+  const bank = new StubBank()
+  bank.charges.set(removeHyphens(id), paidState(id))
+  bank.stall('before', async () => result)
+  await expireWith(bank)
+  const [row] = await db().$queryRaw<{ status: string; seconds: number }[]>`
+    SELECT status, extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds FROM charges
+    WHERE id = ${id}::uuid AND lease IS NULL`
+  expect(row?.status).toBe('pending')
+  expect(row?.seconds).toBeGreaterThan(s / 2)
+  expect(row?.seconds).toBeLessThanOrEqual(s)
+  await makeDueAgain(id)
+  await expireWith(bank)
+  expect(await statusOf(merchant, id)).toBe('paid')
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a failed call to the bank keeps the charge pending, due again within 15 s', async () => {
@@ -468,6 +492,18 @@ describe('an expired charge at a bank', () => {
       WHERE id = ${id}::uuid AND lease IS NULL`
     return row?.seconds
   }
+
+  test('whose removal the bank blocks is removed 5 minutes later', async () => {
+    const merchant = await openBankMerchant()
+    const bank = new StubBank()
+    const id = await expireAtBank(merchant, bank)
+    bank.cancelBehaviors.push('blocked')
+    await expireWith(bank)
+    expect(await readDue(id)).toBeGreaterThan(290)
+    await makeDueAgain(id)
+    await expireWith(bank)
+    expect(bank.charges.get(removeHyphens(id))).toEqual({ state: 'cancelled' })
+  })
 
   test('is removed there, and then not asked about again', async () => {
     const merchant = await openBankMerchant()

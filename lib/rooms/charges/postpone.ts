@@ -56,10 +56,10 @@ const REMOVAL_AGES_MS = [
   ...Array.from({ length: 7 }, (_, day) => (day + 1) * DAY_MS),
 ]
 
-/** Null after the last attempt. */
-export function nextRemovalAt(): Prisma.Sql {
+/** Null after the last attempt. Not before `pauseMs`, which the bank may ask for. */
+export function nextRemovalAt(pauseMs: number): Prisma.Sql {
   return Prisma.sql`(
-    SELECT min(c.updated_at + make_interval(secs => after_ms / 1000))
+    SELECT min(GREATEST(c.updated_at + make_interval(secs => after_ms / 1000), ${nowPlusMs(pauseMs)}))
     FROM unnest(${REMOVAL_AGES_MS}::float8[]) after_ms
     WHERE c.updated_at + make_interval(secs => after_ms / 1000) > now())`
 }

@@ -15,6 +15,7 @@ import { removeExpired } from '#lib/rooms/charges/remove.ts'
 import { settleInOrder } from '#lib/rooms/charges/settle.ts'
 import type { ChargeState, Gateway } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
+import { requestedPauseMs } from '#lib/services/gateway/order.ts'
 
 /** Maximum charges of a batch removed concurrently. */
 const CONCURRENCY_MAX = 8
@@ -32,7 +33,10 @@ export async function queryAndEnd(gateway: Gateway, due: Claim[]): Promise<void>
   const result = await withJournal(gateway, due).getCharges(
     due.map(claim => removeHyphens(claim.id)),
   )
-  if (result.outcome !== 'ok') return postponeCharges(due, nowPlusMs(RETRY_PAUSE_MS))
+  if (result.outcome !== 'ok') {
+    const pauseMs = Math.max(RETRY_PAUSE_MS, requestedPauseMs(result))
+    return postponeCharges(due, nowPlusMs(pauseMs))
+  }
   const { states, unanswered } = result.value
   const unreached = new Set(unanswered.filter(txid => !states.has(txid)))
   await postponeUnreached(due.filter(claim => unreached.has(removeHyphens(claim.id))))

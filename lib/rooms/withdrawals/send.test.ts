@@ -9,7 +9,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
+import { type OrderScript, REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
 import {
@@ -268,6 +268,42 @@ test('a worker that loses its lease while it writes to the journal sends nothing
     runAsOwner('DROP TRIGGER stall_journal ON gateway_calls; DROP FUNCTION stall_journal()'),
   )
   expect(bank.sentOrders).toEqual([])
+})
+
+describe('a bank that blocks', () => {
+  const expectHeld = async (id: string, pauseS: number) => {
+    expect(await readWithdrawal(id)).toMatchObject({ status: 'pending', rejection_reason: null })
+    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
+    const seconds = await readPauseS(id)
+    expect(seconds).toBeGreaterThan(pauseS / 2)
+    expect(seconds).toBeLessThanOrEqual(pauseS)
+  }
+
+  test.each<[string, OrderScript]>([
+    ['a payout', { sends: ['blocked'] }],
+    ['the question about a payout', { sends: ['lost before'], queries: ['blocked'] }],
+  ])('%s rejects nothing: the withdrawal waits 5 minutes', async (_, script) => {
+    const id = await withdraw('ana@example.com')
+    const bank = new StubBank()
+    bank.setScript(removeHyphens(id), script)
+    await makeDueAndSend(id, bank)
+    if (script.queries) await makeDueAndSend(id, bank)
+    await expectHeld(id, 300)
+    await makeDueAndSend(id, bank)
+    await expectApprovedOnce(id, bank)
+  })
+
+  test('and wants a pause is called no earlier', async () => {
+    const id = await withdraw('ana@example.com')
+    const bank = new StubBank()
+    bank.setScript(removeHyphens(id), { sends: ['busy', 'busy'], queries: ['busy'] })
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await makeDueAndSend(id, bank)
+      await expectHeld(id, 90)
+    }
+    await makeDueAndSend(id, bank)
+    await expectApprovedOnce(id, bank)
+  })
 })
 
 describe('a withdrawal that the bank rejects after an attempt without a response', () => {

@@ -3,11 +3,12 @@ import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { findPayoutOrder } from '#lib/rooms/withdrawals/queries.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
-import type { Gateway, OrderState } from '#lib/services/gateway/gateway.ts'
+import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import {
   createOrderSender,
   type OrderSender,
   orderRetryPauseMs,
+  type Placement,
   placeOrder,
 } from '#lib/services/gateway/order.ts'
 
@@ -24,13 +25,13 @@ export function createWithdrawalSender(onCapacity?: () => void): OrderSender {
 
 async function sendWithdrawal(claim: Claim, gateway: Gateway): Promise<void> {
   const { accountId, id, lease } = claim
-  const orderState = await callBank(claim, gateway)
-  if (orderState && orderState.state !== 'taken')
-    await settleAsReported(accountId, id, orderState, lease)
-  else await postpone('withdrawals', claim, orderRetryPauseMs(claim.attempts))
+  const placement = await callBank(claim, gateway)
+  if (placement.state === 'done' || placement.state === 'refused')
+    await settleAsReported(accountId, id, placement, lease)
+  else await postpone('withdrawals', claim, orderRetryPauseMs(claim, placement))
 }
 
-function callBank(claim: Claim, gateway: Gateway): Promise<OrderState | null> {
+function callBank(claim: Claim, gateway: Gateway): Promise<Placement> {
   return placeOrder('withdrawal', claim, gateway, {
     query: bank => bank.getPayout(removeHyphens(claim.id)),
     async send(bank) {

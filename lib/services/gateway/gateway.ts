@@ -60,13 +60,24 @@ export interface GatewayNotification {
 /**
  * Outcome of a call. ok: it took effect. rejected: it never will. retryable: no effect, may be
  * repeated. unknown: the bank must be queried by this id, and nothing sent under another id.
- * `reason` and `bankText` are for staff.
+ * blocked: no effect until the operator has solved a problem with the bank. `reason` and `bankText`
+ * are the bank's own text, for staff. `retryAfterMs`: the bank wants no call before.
  */
 export type GatewayResult<Value> =
   | { outcome: 'ok'; value: Value }
-  | ({ outcome: 'rejected' } & BankRefusal)
-  | { outcome: 'retryable'; reason: string }
+  | ({ outcome: 'rejected'; field?: ChargeField } & BankRefusal)
+  | { outcome: 'retryable'; reason: string; retryAfterMs?: number; isRateLimit?: boolean }
   | { outcome: 'unknown'; reason: string }
+  | { outcome: 'blocked'; code: BlockCode; reason: string; retryAfterMs?: number }
+
+/** Field of a charge's order that the bank refuses; only the caller can change it. */
+export type ChargeField = 'amount' | 'document' | 'expiry'
+
+/** What the operator must solve with the bank. */
+export const BLOCK_CODES = [
+  ...(['credentials', 'certificate', 'scope', 'document', 'key', 'balance', 'other'] as const),
+] as const
+export type BlockCode = (typeof BLOCK_CODES)[number]
 
 export interface OpenedCharge {
   brCode: string

@@ -1,7 +1,35 @@
 import { expect, test } from 'vitest'
-import { orderRetryPauseMs } from '#lib/services/gateway/order.ts'
+import { newId } from '#lib/base/ids.ts'
+import { orderRetryPauseMs, requestedPauseMs } from '#lib/services/gateway/order.ts'
+
+const pauseMs = (attempts: number, asked = 0) => {
+  const order = { mode: 'live', connectionId: newId(), status: 'pending' } as const
+  const claim = { accountId: newId(), id: newId(), ...order }
+  return orderRetryPauseMs(
+    { ...claim, lease: newId(), attempts },
+    { state: 'unknown', pauseMs: asked },
+  )
+}
 
 test('the pauses between queries double from one second to five minutes', () => {
-  const pauses = [1, 2, 3, 4, 9, 10, 60, 5_000].map(orderRetryPauseMs)
+  const pauses = [1, 2, 3, 4, 9, 10, 60, 5_000].map(attempts => pauseMs(attempts))
   expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 256_000, 300_000, 300_000, 300_000])
+})
+
+test('a pause is never shorter than the bank asks for', () => {
+  expect(pauseMs(1, 90_000)).toBe(90_000)
+  expect(pauseMs(10, 90_000)).toBe(300_000)
+})
+
+test.each([
+  [{ outcome: 'ok', value: null }, 0],
+  [{ outcome: 'unknown', reason: 'lost' }, 0],
+  [{ outcome: 'retryable', reason: 'down' }, 0],
+  [{ outcome: 'retryable', reason: 'busy', retryAfterMs: 7_000 }, 7_000],
+  [{ outcome: 'retryable', reason: 'closed', retryAfterMs: 86_400_000 }, 3_600_000],
+  [{ outcome: 'blocked', code: 'scope', reason: 'no scope' }, 300_000],
+  [{ outcome: 'blocked', code: 'scope', reason: 'no scope', retryAfterMs: 1_000 }, 300_000],
+  [{ outcome: 'blocked', code: 'scope', reason: 'no scope', retryAfterMs: 600_000 }, 600_000],
+] as const)('after %j the bank is not called for %i ms', (result, ms) => {
+  expect(requestedPauseMs(result)).toBe(ms)
 })

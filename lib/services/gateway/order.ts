@@ -14,12 +14,25 @@ const FIRST_PAUSE_MS = 1_000
 const PAUSE_MAX_MS = 5 * 60_000
 
 /** Returns the pause before an unfinished order is retried: 1 s, 2 s, 4 s …, at most 5 min. */
-export function orderRetryPauseMs(attempts: number): number {
-  return doublingPauseMs(attempts, FIRST_PAUSE_MS, PAUSE_MAX_MS)
+export function orderRetryPauseMs({ attempts }: Claim, placement: Placement): number {
+  const askedMs = placement.state === 'unknown' ? placement.pauseMs : 0
+  return Math.max(askedMs, doublingPauseMs(attempts, FIRST_PAUSE_MS, PAUSE_MAX_MS))
 }
 
 export function doublingPauseMs(attempts: number, firstMs: number, maxMs: number): number {
   return Math.min(maxMs, firstMs * 2 ** Math.max(0, attempts - 1))
+}
+
+/** Pause while a bank blocks calls: the operator must act first. */
+const BLOCKED_PAUSE_MS = 5 * 60_000
+/** A bank that wants a longer pause is asked sooner: its operator may have ended the problem. */
+const RETRY_AFTER_MAX_MS = 60 * 60_000
+
+/** Returns the time for which a bank must not be called again after this result. */
+export function requestedPauseMs(result: GatewayResult<unknown>): number {
+  if (result.outcome !== 'retryable' && result.outcome !== 'blocked') return 0
+  const leastMs = result.outcome === 'blocked' ? BLOCKED_PAUSE_MS : 0
+  return Math.min(RETRY_AFTER_MAX_MS, Math.max(leastMs, result.retryAfterMs ?? 0))
 }
 
 type OrderKind = 'withdrawal' | 'refund'
@@ -112,34 +125,41 @@ interface OrderCalls {
   send: (bank: GatewayCalls) => Promise<GatewayResult<OrderState> | null>
 }
 
+/** The order's state at the bank, or the time for which the bank must not be called. */
+export type Placement = OrderState | { state: 'unknown'; pauseMs: number }
+
 /**
- * Returns the order's state at the bank, or null if unknown. From the second attempt on, queries
- * first and sends, under the same id, only if the bank does not have the order. Before it is sent,
- * its lease is renewed.
+ * Returns the order's state at the bank. From the second attempt on, queries first and sends, under
+ * the same id, only if the bank does not have the order. Before it is sent, its lease is renewed.
  */
 export async function placeOrder(
   kind: OrderKind,
   claim: Claim,
   gateway: Gateway,
   calls: OrderCalls,
-): Promise<OrderState | null> {
+): Promise<Placement> {
   const query = () => calls.query(withJournal(gateway, [claim]))
   const mayCall = () => holdLease(`${kind}s`, claim)
   const mayHaveArrived = claim.attempts > 1
   if (mayHaveArrived) {
     // A rejected query is no answer about the order: its money may have moved.
     const queryResult = await query()
-    if (queryResult.outcome !== 'ok') return null
+    if (queryResult.outcome !== 'ok') return toUnknown(queryResult)
     if (queryResult.value) return queryResult.value
   }
   const result = await calls.send(withJournal(gateway, [claim], { mayCall }))
   if (result?.outcome === 'ok') return result.value
-  if (result?.outcome !== 'rejected') return null
-  const { outcome: _, ...refusal } = result
+  if (result?.outcome !== 'rejected') return toUnknown(result)
+  const { outcome: _, field: _field, ...refusal } = result
   const refused = { state: 'refused', ...refusal } as const
   if (!mayHaveArrived) return refused
   // The bank may reject this attempt because an earlier one has arrived meanwhile, or will.
   const queryResult = await query()
-  if (queryResult.outcome !== 'ok') return null
-  return queryResult.value ?? ((await mayArrive(claim, SEND_OPERATIONS[kind])) ? null : refused)
+  if (queryResult.outcome !== 'ok') return toUnknown(queryResult)
+  if (queryResult.value) return queryResult.value
+  return (await mayArrive(claim, SEND_OPERATIONS[kind])) ? toUnknown(null) : refused
+}
+
+function toUnknown(result: GatewayResult<unknown> | null): Placement {
+  return { state: 'unknown', pauseMs: result ? requestedPauseMs(result) : 0 }
 }

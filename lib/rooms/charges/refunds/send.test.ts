@@ -233,6 +233,33 @@ describe('a lost response', () => {
   })
 })
 
+test.each([
+  ['blocks', { outcome: 'blocked', code: 'scope', reason: 'no scope' }, 300],
+  ['wants a pause', { outcome: 'retryable', reason: 'busy', retryAfterMs: 90_000 }, 90],
+] as const)('while the bank %s the refund waits, and nothing is rejected', async (_, result, s) => {
+  const refund = await openRefund()
+  const { gateway, orders } = scriptedBank({
+    orderResponses: [result],
+    queryResponses: [result],
+    reachesBank: false,
+  })
+  for (const _attempt of ['order', 'query']) {
+    await makeDueAndSend(gateway)
+    expect(await stateOf(refund)).toMatchObject({ status: 'pending', rejection_reason: null })
+    const [row] = await db().$queryRaw<{ seconds: number }[]>`
+      SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds FROM refunds
+      WHERE id = ${refund.id}::uuid AND lease IS NULL`
+    expect(row?.seconds).toBeGreaterThan(s / 2)
+    expect(row?.seconds).toBeLessThanOrEqual(s)
+  }
+  await makeDueAndSend(gateway)
+  await settleAtBank()
+  await makeDueAndSend(gateway)
+  expect(orders).toHaveLength(2)
+  expect(await stateOf(refund)).toMatchObject({ status: 'completed' })
+  await expectBalancedLedger(merchant.id)
+})
+
 describe('a refused refund', () => {
   test('is rejected with the reason, and the money returns to the merchant', async () => {
     const refund = await openRefund()

@@ -30,14 +30,13 @@ async function sendRefund(
   const { accountId, lease } = claim
   const order = await findRefundOrder(claim)
   if (!order) return
-  const orderState = await placeOrder('refund', claim, gateway, {
+  const placement = await placeOrder('refund', claim, gateway, {
     query: bank => bank.getRefund(order),
     send: bank => bank.refundCharge(order),
   })
   const settlement = { accountId, refundId: claim.id, lease, chargeColumns }
-  if (orderState?.state === 'done')
-    await completeRefund({ ...settlement, returnId: orderState.endToEndId })
-  else if (orderState?.state === 'refused')
-    await rejectRefund({ ...settlement, reason: orderState })
-  else await postpone('refunds', claim, orderRetryPauseMs(claim.attempts))
+  if (placement.state === 'done')
+    await completeRefund({ ...settlement, returnId: placement.endToEndId })
+  else if (placement.state === 'refused') await rejectRefund({ ...settlement, reason: placement })
+  else await postpone('refunds', claim, orderRetryPauseMs(claim, placement))
 }
