@@ -87,9 +87,9 @@ const REFUSAL_TABLE = {
   },
   service_unavailable: {
     status: 503,
-    message: 'Service unavailable',
+    message: (_: { retryAfterS?: number } = {}) => 'Service unavailable',
     // A restart of PostgreSQL takes a few seconds; an immediate retry would fail again.
-    headers: { 'retry-after': '2' },
+    headers: { 'retry-after': ({ retryAfterS = 2 }: HeaderValues) => String(retryAfterS) },
   },
   setup_failed: { status: 500, message: callerMessage, audience: 'operator' },
 

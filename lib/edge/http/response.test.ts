@@ -59,6 +59,12 @@ const RESPONSES = [
   ],
   [refuse('service_unavailable'), 503, 'Service unavailable', { 'retry-after': '2' }],
   [
+    refuse('service_unavailable', { retryAfterS: 300 }),
+    503,
+    'Service unavailable',
+    { 'retry-after': '300' },
+  ],
+  [
     refuse('session_required'),
     403,
     'This endpoint requires a dashboard session: API tokens are not accepted',

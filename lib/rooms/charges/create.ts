@@ -6,7 +6,7 @@ import { newRoutableId, removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import { insertCharge } from '#lib/rooms/charges/insert.ts'
-import { openAtBank } from '#lib/rooms/charges/open.ts'
+import { openAtBank, refusalOf } from '#lib/rooms/charges/open.ts'
 import type { ChargeRequest, CreatedCharge } from '#lib/rooms/charges/schema.ts'
 import { connectionIn, gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
@@ -63,7 +63,7 @@ export async function createCharge(
   }
   if (!gateway.local) return openAtBank(gateway, charge)
   const opened = await withJournal(gateway, [charge]).createCharge(order)
-  if (opened.outcome !== 'ok') throw refuse('service_unavailable')
+  if (opened.outcome !== 'ok') throw refusalOf(opened)
   const { brCode, newsInMs } = opened.value
   await insertCharge(charge, opened.value, gateway.queryAgesMs)
   if (newsInMs !== undefined) wake('charges')

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { claim } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
+import type { TrocoError } from '#lib/base/errors.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -199,6 +200,68 @@ describe('a bank that refuses after a call without a response', () => {
       expect(await rowsOf(charge.id)).toEqual([])
     },
   )
+})
+
+describe('a bank that creates no charge', () => {
+  const refusedWith = async (
+    results: GatewayResult<OpenedCharge>[],
+    once = makeIdempotentRequest(),
+  ) => {
+    const charge = makeNewCharge({ reference: newId(), once })
+    const bank = new StubBank()
+    const createCharge = bank.createCharge.bind(bank)
+    bank.createCharge = async order => {
+      const result = results.shift() ?? expect.unreachable()
+      if (result.outcome === 'unknown') await createCharge(order)
+      return result
+    }
+    const error: TrocoError = await openAtBank(bank, charge).then(
+      () => expect.unreachable(),
+      error => error,
+    )
+    return { error, charge, bank, once }
+  }
+
+  test.each<[string, GatewayResult<never>, number | undefined]>([
+    ['blocks', { outcome: 'blocked', code: 'scope', reason: 'no scope' }, 300],
+    ['limits the rate', { outcome: 'retryable', reason: '429', retryAfterMs: 6_100 }, 7],
+    ['is down', DOWN, undefined],
+    ['refuses for a reason of its own', { outcome: 'rejected', ...REFUSAL }, undefined],
+  ])('and %s is unavailable to the caller, who may retry later', async (_, result, retryAfterS) => {
+    const { error, charge, once } = await refusedWith([result])
+    expect(error).toMatchObject({ code: 'service_unavailable', retryAfterS, fields: undefined })
+    expect(await rowsOf(charge.id)).toEqual([])
+    expect(await keysOf(once)).toEqual([])
+  })
+
+  const FIELDS = [
+    ['amount', 'amount'],
+    ['document', 'client_doc'],
+    ['expiry', 'expires_in'],
+  ] as const
+
+  test.each(FIELDS)("because of the caller's %s names the field %s", async (field, name) => {
+    const { error, charge, once } = await refusedWith([{ outcome: 'rejected', field, ...REFUSAL }])
+    expect(error).toMatchObject({
+      code: 'invalid_input',
+      message: `${name} was refused by the bank`,
+      fields: { [name]: [`${name} was refused by the bank`] },
+    })
+    expect(await rowsOf(charge.id)).toEqual([])
+    expect(await keysOf(once)).toEqual([])
+  })
+
+  test('after a lost response keeps what may exist for removal, and frees the key', async () => {
+    const refused: GatewayResult<never> = { outcome: 'rejected', field: 'amount', ...REFUSAL }
+    const { error, charge, bank, once } = await refusedWith([LOST, refused])
+    expect(error).toMatchObject({ code: 'invalid_input' })
+    expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
+    expect(await keysOf(once)).toEqual([])
+    await makeDue(charge.id)
+    await expireWith(bank)
+    expect(bank.charges.get(charge.order.txid)).toEqual({ state: 'cancelled' })
+    expect(await rowsOf(charge.id)).toEqual([])
+  })
 })
 
 describe('an opening that the worker ends', () => {

@@ -7,7 +7,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { joinCtes } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
+import { invalidInput, parseDatabaseError, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { undoOpening } from '#lib/rooms/charges/cancel.ts'
 import {
   insertCharge,
@@ -20,6 +20,7 @@ import { findCharge } from '#lib/rooms/charges/queries.ts'
 import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
 import type { Gateway, GatewayResult, OpenedCharge } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
+import { requestedPauseMs } from '#lib/services/gateway/order.ts'
 
 /** Pauses before calling a bank again whose response was lost. */
 const RETRY_PAUSES_MS = [100, 400]
@@ -47,8 +48,10 @@ export async function openAtBank(
     if (row) return row
   }
   // An earlier request, or the one that was not published, may have reached the bank.
-  await undoOpening(charge, mayExist || isResumed || result.outcome === 'ok')
-  throw refuse('service_unavailable')
+  const isKept = mayExist || isResumed || result.outcome === 'ok'
+  const refusal = refusalOf(result)
+  await undoOpening(charge, isKept, isKept && refusal.code === 'service_unavailable')
+  throw refusal
 }
 
 /** Returns false if the row exists: the caller repeats the key of a request that did not finish. */
@@ -102,6 +105,19 @@ async function createUntilKnown(
     result = await call()
   }
   return { result, mayExist }
+}
+
+const REFUSED_FIELDS = { amount: 'amount', document: 'client_doc', expiry: 'expires_in' } as const
+
+/** Blames the caller only for a field that the caller can change; any other refusal is temporary. */
+export function refusalOf(result: GatewayResult<OpenedCharge>): TrocoError {
+  if (result.outcome === 'rejected' && result.field)
+    return invalidInput(REFUSED_FIELDS[result.field], 'was refused by the bank')
+  const pauseMs = requestedPauseMs(result)
+  return refuse(
+    'service_unavailable',
+    pauseMs > 0 ? { retryAfterS: Math.ceil(pauseMs / 1_000) } : {},
+  )
 }
 
 /** Makes the charge payable. Returns null if the worker has claimed the charge to cancel it. */
