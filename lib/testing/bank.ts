@@ -6,6 +6,7 @@ import type {
   GatewayResult,
   OpenedCharge,
   OrderState,
+  Payee,
   PayoutOrder,
   RefundOrder,
 } from '#lib/services/gateway/gateway.ts'
@@ -72,6 +73,10 @@ export class StubBank implements Gateway {
   queryAgesMs?: readonly number[]
   /** Maximum charges that one query reaches. */
   answersMax = Number.POSITIVE_INFINITY
+  /** Whether an accepted order has its end-to-end id at once. */
+  isIdKnownEarly = false
+  /** The receiver that the bank names for every payout. */
+  payee?: Payee
   /** Whether the next query settles an accepted order, without `settle()`. */
   isQuick = false
   readonly sentOrders: (PayoutOrder | RefundOrder)[] = []
@@ -107,6 +112,12 @@ export class StubBank implements Gateway {
 
   settle(): void {
     for (const order of this.orders.values()) order.isSettled = true
+  }
+
+  /** Makes the bank report another payment for an order, as no bank should. */
+  replaceEndToEndId(id: string, endToEndId: string): void {
+    const order = this.orders.get(id)
+    if (order) order.endToEndId = endToEndId
   }
 
   /** Returns the number of payouts or refunds executed for this id. */
@@ -201,7 +212,8 @@ export class StubBank implements Gateway {
     this.orders.set(id, { amount, refundOf, isSettled: false, endToEndId: newEndToEndId() })
     if (behavior === 'lost after') return () => LOST_RESULT
     if (behavior === 'throws after') return throwLost
-    return () => ({ outcome: 'ok', value: { state: 'taken' } }) as const
+    const value = this.stateTaken(id)
+    return () => ({ outcome: 'ok', value }) as const
   }
 
   private async queryOrder(id: string): Promise<GatewayResult<OrderState | null>> {
@@ -224,10 +236,20 @@ export class StubBank implements Gateway {
     const order = this.orders.get(id)
     if (!order) return null
     if (this.isQuick) order.isSettled = true
-    if (!order.isSettled) return { state: 'taken' }
+    if (!order.isSettled) return this.stateTaken(id)
+    const { endToEndId } = order
     return this.scripts.get(id)?.end === 'refused'
       ? { state: 'refused', ...spiRefusal('AC07', 'Conta encerrada') }
-      : { state: 'done', endToEndId: order.endToEndId }
+      : { state: 'done', endToEndId, ...(this.payee && { payee: this.payee }) }
+  }
+
+  private stateTaken(id: string): OrderState {
+    const endToEndId = this.isIdKnownEarly ? this.orders.get(id)?.endToEndId : undefined
+    return {
+      state: 'taken',
+      ...(endToEndId && { endToEndId }),
+      ...(this.payee && { payee: this.payee }),
+    }
   }
 
   private async runStall(when: 'before' | 'after'): Promise<GatewayResult<never> | undefined> {

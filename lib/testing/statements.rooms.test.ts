@@ -37,6 +37,7 @@ inOwnDatabase()
 
 const ACTOR = { type: 'system' } as const
 const bank = Object.assign(new StubBank(), { queryAgesMs: [60_000] })
+const earlyBank = Object.assign(new StubBank(), { isIdKnownEarly: true })
 const silentBank = Object.assign(new StubBank(), {
   getCharges: async () => ({ outcome: 'unknown', reason: 'down' }) as const,
 })
@@ -154,6 +155,10 @@ const VERBS: Record<string, Calls> = {
   },
   'withdrawals/send': {
     'a due withdrawal': [makeWithdrawalDue, () => sendDueWithdrawals()],
+    'a due withdrawal whose end-to-end id the bank names at once': [
+      () => makeWithdrawalDue().then(() => replaceBank(connectionId, earlyBank)),
+      () => sendDueWithdrawals(),
+    ],
     'a due withdrawal of a suspended account': [
       () => makeWithdrawalDue().then(() => setStatus('suspended')),
       () => sendDueWithdrawals(),

@@ -270,10 +270,74 @@ test('a worker that loses its lease while it writes to the journal sends nothing
   expect(bank.sentOrders).toEqual([])
 })
 
+describe('what a bank says about a payout that it has taken', () => {
+  const PAYEE = { name: 'Ana Beatriz Rocha', maskedDoc: '***.982.247-**', bank: 'Banco Exemplo' }
+  const storedOf = (id: string) => db().withdrawal.findFirstOrThrow({ where: { id } })
+
+  async function sendEarly() {
+    const id = await withdrawLive()
+    const bank = Object.assign(new StubBank(), { isIdKnownEarly: true, payee: PAYEE })
+    expect(await makeDueAndSend(id, bank)).toBe('pending')
+    return { id, bank, first: (await storedOf(id)).endToEndId }
+  }
+
+  test('is stored at once: end-to-end id and receiver', async () => {
+    const { id, bank, first } = await sendEarly()
+    expect(first).toMatch(/^E\w{31}$/)
+    const { name: payeeName, maskedDoc: payeeDoc, bank: payeeBank } = PAYEE
+    expect(await storedOf(id)).toMatchObject({ payeeName, payeeDoc, payeeBank, lease: null })
+    expect(await readWithdrawal(id)).toMatchObject({ status: 'pending', end_to_end_id: first })
+    const before = (await readWithdrawal(id))?.updated_at
+    await makeDueAndSend(id, bank)
+    expect((await readWithdrawal(id))?.updated_at).toBe(before)
+    await expectApprovedOnce(id, bank)
+    expect(await storedOf(id)).toMatchObject({ endToEndId: first, otherEndToEndId: null })
+  })
+
+  test.each(['while it is on its way', 'when it ends'])(
+    'never replaces an end-to-end id: a different one is kept for staff (%s)',
+    async when => {
+      const { id, bank, first } = await sendEarly()
+      const other = `E${removeHyphens(id).slice(1)}`
+      bank.replaceEndToEndId(removeHyphens(id), other)
+      if (when === 'when it ends') bank.settle()
+      await makeDueAndSend(id, bank)
+      const expected = { endToEndId: first, otherEndToEndId: other }
+      expect(await storedOf(id)).toMatchObject(expected)
+      await expectApprovedOnce(id, bank)
+      expect(await storedOf(id)).toMatchObject(expected)
+    },
+  )
+
+  test('without a receiver or id leaves both open until the end', async () => {
+    const id = await withdrawLive()
+    const bank = new StubBank()
+    await makeDueAndSend(id, bank)
+    expect(await storedOf(id)).toMatchObject({ endToEndId: null, payeeName: null })
+    bank.payee = PAYEE
+    await expectApprovedOnce(id, bank)
+    expect(await storedOf(id)).toMatchObject({ payeeName: PAYEE.name })
+  })
+
+  test('about the payment of another withdrawal keeps neither from being settled', async () => {
+    const { first } = await sendEarly()
+    await fundLive(merchant, 4_000)
+    const { id, bank } = await sendEarly()
+    const own = (await storedOf(id)).endToEndId
+    await db().withdrawal.updateMany({ where: { id }, data: { endToEndId: null } })
+    bank.replaceEndToEndId(removeHyphens(id), first ?? '')
+    expect(await makeDueAndSend(id, bank)).toBe('pending')
+    expect(await storedOf(id)).toMatchObject({ endToEndId: null, lease: null })
+    bank.replaceEndToEndId(removeHyphens(id), own ?? '')
+    bank.settle()
+    expect(await makeDueAndSend(id, bank)).toBe('approved')
+  })
+})
+
 describe('a bank that blocks', () => {
   const expectHeld = async (id: string, pauseS: number) => {
     expect(await readWithdrawal(id)).toMatchObject({ status: 'pending', rejection_reason: null })
-    expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
+    expect(await readBalances(merchant.id, 'live')).toEqual({ available: 6_000, outbound: 4_000 })
     const seconds = await readPauseS(id)
     expect(seconds).toBeGreaterThan(pauseS / 2)
     expect(seconds).toBeLessThanOrEqual(pauseS)
@@ -283,7 +347,7 @@ describe('a bank that blocks', () => {
     ['a payout', { sends: ['blocked'] }],
     ['the question about a payout', { sends: ['lost before'], queries: ['blocked'] }],
   ])('%s rejects nothing: the withdrawal waits 5 minutes', async (_, script) => {
-    const id = await withdraw('ana@example.com')
+    const id = await withdrawLive()
     const bank = new StubBank()
     bank.setScript(removeHyphens(id), script)
     await makeDueAndSend(id, bank)
@@ -294,7 +358,7 @@ describe('a bank that blocks', () => {
   })
 
   test('and wants a pause is called no earlier', async () => {
-    const id = await withdraw('ana@example.com')
+    const id = await withdrawLive()
     const bank = new StubBank()
     bank.setScript(removeHyphens(id), { sends: ['busy', 'busy'], queries: ['busy'] })
     for (let attempt = 1; attempt <= 3; attempt++) {

@@ -2,6 +2,7 @@ import { type Claim, postpone } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { findPayoutOrder } from '#lib/rooms/withdrawals/queries.ts'
+import { recordTaken } from '#lib/rooms/withdrawals/record-taken.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import {
@@ -27,8 +28,9 @@ async function sendWithdrawal(claim: Claim, gateway: Gateway): Promise<void> {
   const { accountId, id, lease } = claim
   const placement = await callBank(claim, gateway)
   if (placement.state === 'done' || placement.state === 'refused')
-    await settleAsReported(accountId, id, placement, lease)
-  else await postpone('withdrawals', claim, orderRetryPauseMs(claim, placement))
+    return void (await settleAsReported(accountId, id, placement, lease))
+  if (placement.state === 'taken') await recordTaken(claim, placement)
+  await postpone('withdrawals', claim, orderRetryPauseMs(claim, placement))
 }
 
 function callBank(claim: Claim, gateway: Gateway): Promise<Placement> {

@@ -1,14 +1,17 @@
 -- a withdrawal that the bank sent
 WITH settled AS (
   UPDATE withdrawals w
-  SET status = $1, end_to_end_id = $2, due_at = NULL, lease = NULL,
-      approved_at = COALESCE($3::timestamptz, now()), updated_at = now()
-  WHERE w.account_id = $4::uuid AND w.id = $5::uuid AND w.status = 'pending'
-      AND w.approval_due_at IS NULL AND ($6::uuid IS NULL OR w.lease = $7::uuid)
+  SET status = $1, end_to_end_id = COALESCE(w.end_to_end_id, $2), other_end_to_end_id = CASE
+      WHEN w.end_to_end_id <> $3 THEN $4 ELSE w.other_end_to_end_id END,
+      payee_name = COALESCE($5, w.payee_name), payee_doc = COALESCE($6, w.payee_doc),
+      payee_bank = COALESCE($7, w.payee_bank), due_at = NULL, lease = NULL,
+      approved_at = COALESCE($8::timestamptz, now()), updated_at = now()
+  WHERE w.account_id = $9::uuid AND w.id = $10::uuid AND w.status = 'pending'
+      AND w.approval_due_at IS NULL AND ($11::uuid IS NULL OR w.lease = $12::uuid)
   RETURNING w.*
 ), source AS (
   SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, w.webhook_host,
-      $8::timestamptz AS booked_at, $9::uuid AS event_id, w.id AS subject_id,
+      $13::timestamptz AS booked_at, $14::uuid AS event_id, w.id AS subject_id,
       (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
       w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
@@ -27,11 +30,11 @@ WITH settled AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $10 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $15 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($11, $12)
+  WHERE l.ledger IN ($16, $17)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -44,12 +47,12 @@ WITH settled AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       created_at)
-  SELECT account_id, $13, id, mode, $14, $15, amount, COALESCE(booked_at, clock_timestamp())
+  SELECT account_id, $18, id, mode, $19, $20, amount, COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $16, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $21, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
@@ -78,7 +81,7 @@ WITH settled AS (
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $17, subject_id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $22, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -93,7 +96,7 @@ WITH settled AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $18 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $23 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
     w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,

@@ -8,9 +8,10 @@ import { newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { notWaiting } from '#lib/rooms/withdrawals/approval.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
+import { logOtherPayment, paymentAssignments } from '#lib/rooms/withdrawals/record-taken.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
-import type { OrderState } from '#lib/services/gateway/gateway.ts'
+import type { OrderState, Payee } from '#lib/services/gateway/gateway.ts'
 import {
   type BankRefusal,
   type Rejection,
@@ -29,11 +30,13 @@ interface Settlement {
 }
 
 /** Debits the held amount after the bank has sent it. Returns null if already settled. */
-export function approveWithdrawal(
-  settlement: Settlement & { endToEndId: string },
+export async function approveWithdrawal(
+  settlement: Settlement & { endToEndId: string; payee?: Payee },
 ): Promise<WithdrawalRow | null> {
-  const { endToEndId } = settlement
-  return settle(settlement, 'approved', Prisma.sql`end_to_end_id = ${endToEndId}`)
+  const { withdrawalId, endToEndId, payee } = settlement
+  const row = await settle(settlement, 'approved', paymentAssignments(endToEndId, payee))
+  if (row) logOtherPayment(withdrawalId, row.end_to_end_id, endToEndId)
+  return row
 }
 
 /** Releases the held amount after the bank's final refusal, or without approval. Returns null if already settled. */
@@ -50,11 +53,9 @@ export function settleAsReported(
   lease?: string,
 ): Promise<WithdrawalRow | null> {
   if (orderState.state === 'taken')
-    throw new Invariant(
-      `withdrawal ${withdrawalId} cannot be settled while its payout is on its way`,
-    )
+    throw new Invariant(`withdrawal ${withdrawalId} cannot be settled: its payout is on its way`)
   return orderState.state === 'done'
-    ? approveWithdrawal({ accountId, withdrawalId, lease, endToEndId: orderState.endToEndId })
+    ? approveWithdrawal({ accountId, withdrawalId, lease, ...orderState })
     : rejectWithdrawal({ accountId, withdrawalId, lease, reason: orderState })
 }
 

@@ -123,6 +123,13 @@ export interface RefundOrder {
 
 /** State of a payout or refund at the bank. `taken`: accepted. `done`: the money has moved. */
 export type OrderState =
-  | { state: 'taken' }
-  | { state: 'done'; endToEndId: string }
+  | { state: 'taken'; endToEndId?: string; payee?: Payee }
+  | { state: 'done'; endToEndId: string; payee?: Payee }
   | ({ state: 'refused' } & BankRefusal)
+
+/** The receiver of a payout, as the bank names it. */
+export interface Payee {
+  name: string
+  maskedDoc: string | null
+  bank: string | null
+}

@@ -73,6 +73,8 @@ export interface WithdrawalTimelineData {
   withdrawal: WithdrawalDetail
   /** The key as the bank's directory stores it. */
   dict_key: string
+  /** The receiver as the bank names it; null as long as it has not. */
+  payee: { name: string; masked_doc: string | null; bank: string | null } | null
   steps: WithdrawalStep[]
   /** Set while the withdrawal waits for approval. */
   approval: { requester: string | null; expires_at: string; can_approve: boolean } | null

@@ -3,7 +3,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
@@ -174,6 +174,17 @@ test('calls to a real bank come from the journal, and repeated results are one e
   ])
   const [, mergedCall] = body.data.steps.slice(2)
   expect(mergedCall.last_at > mergedCall.at).toBe(true)
+})
+
+test('the receiver is shown as the bank names it, once it has', async () => {
+  expect((await requestTimeline(id)).body.data.payee).toBeNull()
+  const payee = { name: 'Ana Beatriz Rocha', maskedDoc: '***.982.247-**', bank: null }
+  const payment = { endToEndId: `E${removeHyphens(id).slice(1)}`, payee }
+  await approveWithdrawal({ accountId: merchant.id, withdrawalId: id, ...payment })
+  const { body } = await requestTimeline(id)
+  expectShape(WithdrawalTimelineRead, body)
+  const { name, maskedDoc: masked_doc, bank } = payee
+  expect(body.data.payee).toEqual({ name, masked_doc, bank })
 })
 
 test('no text of a bank reaches the merchant', async () => {

@@ -34,6 +34,7 @@ interface WithdrawalHistory extends RejectionFields {
   /** When the simulator got the order (step `sent`): calls to it are not journaled. */
   taken_at: string | null
   approval: WithdrawalTimelineData['approval']
+  payee: WithdrawalTimelineData['payee']
   approval_reason: ApprovalReason | null
   approval_by: string | null
   approval_at: string | null
@@ -57,6 +58,7 @@ export async function readWithdrawalTimeline(
   return {
     withdrawal: withdrawalToWire(row),
     dict_key: history.dict_key,
+    payee: history.payee,
     steps: buildSteps(row, history),
     approval: history.approval,
   }
@@ -122,7 +124,8 @@ async function readHistory(
   const jsonListSql = (from: Prisma.Sql) =>
     Prisma.sql`(SELECT COALESCE(json_agg(r), '[]') FROM (${from}) r)`
   const columns = Prisma.sql`
-    w.dict_key, w.attempts, ${reasonColumns('w', 'rejection', 'rejection_reason')},
+    w.dict_key, w.attempts, CASE WHEN w.payee_name IS NOT NULL THEN json_build_object(
+      'name', w.payee_name, 'masked_doc', w.payee_doc, 'bank', w.payee_bank) END AS payee, ${reasonColumns('w', 'rejection', 'rejection_reason')},
     ${jsonListSql(Prisma.sql`
       SELECT e.kind, e.balance_after, ${utc('e.created_at', 'at')}
       FROM ledger_entries e
@@ -186,6 +189,9 @@ export const WithdrawalTimelineRead = z.object({
   data: z.object({
     withdrawal: WithdrawalDetail,
     dict_key: z.string(),
+    payee: z
+      .object({ name: z.string(), masked_doc: z.string().nullable(), bank: z.string().nullable() })
+      .nullable(),
     steps: z.array(step),
     approval: z
       .object({ requester: z.string().nullable(), expires_at: instant, can_approve: z.boolean() })

@@ -8,19 +8,32 @@ import { Fact, Facts } from '#components/ui/facts.tsx'
 import { formatPixKey } from '#lib/base/pix/format-key.ts'
 import { maskPixKey } from '#lib/base/pix/pix-key.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
 
-interface WithdrawalFactsProps {
+interface PixKeyProps {
   withdrawal: WithdrawalRow
   dictKey: string
 }
 
-export function WithdrawalFacts({ withdrawal, dictKey }: WithdrawalFactsProps) {
+interface WithdrawalFactsProps extends PixKeyProps {
+  payee: WithdrawalTimelineData['payee']
+}
+
+export function WithdrawalFacts({ withdrawal, dictKey, payee }: WithdrawalFactsProps) {
   const t = useTranslations('withdrawals')
   return (
     <Facts>
       <Fact name={t('key')}>
         <PixKey withdrawal={withdrawal} dictKey={dictKey} />
       </Fact>
+      {payee ? (
+        <Fact name={t('payee')}>
+          <span className="break-words font-semibold">{payee.name}</span>
+          <span className="block text-muted text-small">
+            {[payee.masked_doc, payee.bank].filter(Boolean).join(' · ')}
+          </span>
+        </Fact>
+      ) : null}
       <Fact name={t('reference')}>
         {withdrawal.external_id ? (
           <CopyValue name={t('reference')} value={withdrawal.external_id} />
@@ -50,7 +63,7 @@ export function WithdrawalFacts({ withdrawal, dictKey }: WithdrawalFactsProps) {
   )
 }
 
-function PixKey({ withdrawal: { pix_key_type: type }, dictKey }: WithdrawalFactsProps) {
+function PixKey({ withdrawal: { pix_key_type: type }, dictKey }: PixKeyProps) {
   const t = useTranslations()
   const [isShown, setShown] = useState(false)
   return (

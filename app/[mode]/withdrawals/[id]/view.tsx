@@ -39,7 +39,7 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
       return state.dataUpdateCount < POLLS_MAX && isDeliveryAwaited(state.data) && POLL_SLOW_MS
     },
   })
-  const { withdrawal, dict_key } = data
+  const { withdrawal, dict_key, payee } = data
   const reference = withdrawal.external_id ?? id.slice(0, 8)
   return (
     <>
@@ -67,7 +67,7 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
         </Sheet>
         <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
           <Sheet className="px-4 py-5 md:px-7 md:py-6">
-            <WithdrawalFacts withdrawal={withdrawal} dictKey={dict_key} />
+            <WithdrawalFacts withdrawal={withdrawal} dictKey={dict_key} payee={payee} />
           </Sheet>
           {data.approval ? (
             <ApprovalCard withdrawalId={id} approval={data.approval} onDecided={() => refetch()} />
