@@ -4,11 +4,14 @@ import type {
   ChargeState,
   Gateway,
   GatewayResult,
+  Listing,
   OpenedCharge,
   OrderState,
   Payee,
   PayoutOrder,
+  Receipt,
   RefundOrder,
+  SentPayout,
 } from '#lib/services/gateway/gateway.ts'
 import { type BankRefusal, spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
@@ -75,6 +78,11 @@ export class StubBank implements Gateway {
   answersMax = Number.POSITIVE_INFINITY
   /** Whether an accepted order has its end-to-end id at once. */
   isIdKnownEarly = false
+  /** What the bank received and sent, in the order of its lists. */
+  readonly receipts: Receipt[] = []
+  readonly sentPayouts: SentPayout[] = []
+  /** Maximum items on a page of a list. */
+  pageMax = 2
   /** The receiver that the bank names for every payout. */
   payee?: Payee
   /** Whether the next query settles an accepted order, without `settle()`. */
@@ -90,6 +98,7 @@ export class StubBank implements Gateway {
   /** Orders delayed in the network; the next query for the id delivers them. */
   private readonly delayedOrders = new Map<string, PayoutOrder | RefundOrder>()
   private readonly scripts = new Map<string, OrderScript>()
+  private isHanging = false
   private nextStall: { when: 'before' | 'after'; work: () => Promise<unknown> } | null = null
 
   setScript(id: string, script: OrderScript): void {
@@ -100,7 +109,13 @@ export class StubBank implements Gateway {
     })
   }
 
+  /** From now on a call responds only when its signal is aborted. */
+  hang(): void {
+    this.isHanging = true
+  }
+
   heal(): void {
+    this.isHanging = false
     for (const [id, { end }] of this.scripts) this.scripts.set(id, { end })
     this.nextStall = null
   }
@@ -125,20 +140,27 @@ export class StubBank implements Gateway {
     return this.orders.has(id) && this.scripts.get(id)?.end !== 'refused' ? 1 : 0
   }
 
-  sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>> {
+  async sendPayout(order: PayoutOrder, signal?: AbortSignal): Promise<GatewayResult<OrderState>> {
+    await this.reach(signal)
     return this.sendOrder(order)
   }
 
-  refundCharge(order: RefundOrder): Promise<GatewayResult<OrderState>> {
+  async refundCharge(order: RefundOrder, signal?: AbortSignal): Promise<GatewayResult<OrderState>> {
+    await this.reach(signal)
     return this.sendOrder(order)
   }
 
-  getPayout(id: string): Promise<GatewayResult<OrderState | null>> {
+  async getPayout(id: string, signal?: AbortSignal): Promise<GatewayResult<OrderState | null>> {
+    await this.reach(signal)
     return this.queryOrder(id)
   }
 
   /** Finds a refund only below its payment, as banks do. */
-  async getRefund(refund: RefundKey): Promise<GatewayResult<OrderState | null>> {
+  async getRefund(
+    refund: RefundKey,
+    signal?: AbortSignal,
+  ): Promise<GatewayResult<OrderState | null>> {
+    await this.reach(signal)
     const result = await this.queryOrder(refund.id)
     const order = this.orders.get(refund.id)
     const isElsewhere = order && order.refundOf !== refund.endToEndId
@@ -147,13 +169,15 @@ export class StubBank implements Gateway {
 
   async createCharge(
     order: ChargeOrder,
-    _signal?: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<GatewayResult<OpenedCharge>> {
-    this.charges.set(order.txid, { state: 'open' })
+    await this.reach(signal)
+    if (!this.charges.has(order.txid)) this.charges.set(order.txid, { state: 'open' })
     return { outcome: 'ok', value: { brCode: buildSimulatedCode(order) } }
   }
 
-  async getCharges(txids: string[]): Promise<GatewayResult<ChargeAnswers>> {
+  async getCharges(txids: string[], signal?: AbortSignal): Promise<GatewayResult<ChargeAnswers>> {
+    await this.reach(signal)
     const reached = txids.slice(0, this.answersMax)
     this.queriedIds.push(...reached)
     const known = reached.flatMap(txid => {
@@ -165,7 +189,11 @@ export class StubBank implements Gateway {
     return (await this.runStall('before')) ?? (await this.runStall('after')) ?? result
   }
 
-  async cancelCharge(txid: string): Promise<GatewayResult<ChargeState | null>> {
+  async cancelCharge(
+    txid: string,
+    signal?: AbortSignal,
+  ): Promise<GatewayResult<ChargeState | null>> {
+    await this.reach(signal)
     this.cancelledIds.push(txid)
     const chargeState = this.charges.get(txid) ?? null
     const behavior = this.cancelBehaviors.shift() ?? 'answered'
@@ -180,12 +208,58 @@ export class StubBank implements Gateway {
     return { outcome: 'ok', value: null }
   }
 
-  async getBalance(): Promise<GatewayResult<null>> {
+  async getBalance(signal?: AbortSignal): Promise<GatewayResult<null>> {
+    await this.reach(signal)
     return { outcome: 'ok', value: null }
   }
 
-  async checkHealth(): Promise<GatewayResult<null>> {
+  async checkHealth(signal?: AbortSignal): Promise<GatewayResult<null>> {
+    await this.reach(signal)
     return { outcome: 'ok', value: null }
+  }
+
+  async registerWebhook(_address: string, signal?: AbortSignal): Promise<GatewayResult<null>> {
+    await this.reach(signal)
+    return { outcome: 'ok', value: null }
+  }
+
+  async listReceipts(
+    since: Date,
+    cursor: string | null,
+    signal?: AbortSignal,
+  ): Promise<GatewayResult<Listing<Receipt>>> {
+    await this.reach(signal)
+    const value = this.listPage(this.receipts, cursor, ({ paidAt }) => paidAt >= since)
+    return { outcome: 'ok', value }
+  }
+
+  async listSentPayouts(
+    since: Date,
+    cursor: string | null,
+    signal?: AbortSignal,
+  ): Promise<GatewayResult<Listing<SentPayout>>> {
+    await this.reach(signal)
+    const value = this.listPage(this.sentPayouts, cursor, ({ sentAt }) => sentAt >= since)
+    return { outcome: 'ok', value }
+  }
+
+  private async reach(signal: AbortSignal | undefined): Promise<void> {
+    if (!this.isHanging) return
+    await new Promise(resolve => signal?.addEventListener('abort', resolve))
+    throwLost()
+  }
+
+  private listPage<Item>(
+    list: Item[],
+    cursor: string | null,
+    isListed: (item: Item) => boolean,
+  ): Listing<Item> {
+    const from = Number(cursor ?? 0)
+    const end = from + this.pageMax
+    return {
+      items: list.slice(from, end).filter(isListed),
+      nextCursor: end < list.length ? String(end) : null,
+    }
   }
 
   private async sendOrder(order: PayoutOrder | RefundOrder): Promise<GatewayResult<OrderState>> {

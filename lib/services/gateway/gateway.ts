@@ -33,12 +33,25 @@ export interface Gateway {
     signal: AbortSignal,
   ): Promise<GatewayResult<OrderState | null>>
 
+  /** Lists what the bank received at or after `since`, by the time of payment. */
+  listReceipts?(
+    since: Date,
+    cursor: string | null,
+    signal: AbortSignal,
+  ): Promise<GatewayResult<Listing<Receipt>>>
+  /** Lists what the bank sent at or after `since`, whoever ordered it. */
+  listSentPayouts?(
+    since: Date,
+    cursor: string | null,
+    signal: AbortSignal,
+  ): Promise<GatewayResult<Listing<SentPayout>>>
+
   /** Returns null if this gateway does not report a balance. */
-  getBalance(): Promise<GatewayResult<{ available: number } | null>>
-  checkHealth(): Promise<GatewayResult<null>>
+  getBalance(signal: AbortSignal): Promise<GatewayResult<{ available: number } | null>>
+  checkHealth(signal: AbortSignal): Promise<GatewayResult<null>>
 
   /** Registers the address for notifications, at a bank that sends them. */
-  registerWebhook?(address: string): Promise<GatewayResult<null>>
+  registerWebhook?(address: string, signal: AbortSignal): Promise<GatewayResult<null>>
   /** Parses a notification. It is only a hint: the state is then queried. */
   parseWebhook?(body: string): GatewayNotification[]
 }
@@ -132,4 +145,29 @@ export interface Payee {
   name: string
   maskedDoc: string | null
   bank: string | null
+}
+
+/** A page of a list. Pages have no order, and an item may be on two of them. */
+export interface Listing<Item> {
+  items: Item[]
+  /** Null on the last page. */
+  nextCursor: string | null
+}
+
+/** A payment that the bank received. */
+export interface Receipt {
+  endToEndId: string
+  amount: number
+  paidAt: Date
+  txid: string | null
+}
+
+export interface SentPayout {
+  /** Id of the order; null if the payout was not ordered by Troco. */
+  id: string | null
+  endToEndId: string
+  amount: number
+  sentAt: Date
+  /** Amounts that came back after the payout, each with an id of its own. */
+  returns: { id: string; amount: number; returnedAt: Date }[]
 }

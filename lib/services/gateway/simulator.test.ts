@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { parseBrCode } from '#lib/base/pix/br-code.ts'
-import type { PayoutOrder } from '#lib/services/gateway/gateway.ts'
+import type { GatewayResult, PayoutOrder } from '#lib/services/gateway/gateway.ts'
 import { decideCharge, simulator } from '#lib/services/gateway/simulator.ts'
 
 const END_TO_END_ID = /^E00000000\d{12}[0-9A-Za-z]{11}$/
@@ -10,6 +10,10 @@ const TAKEN = { outcome: 'ok', value: { state: 'taken' } }
 
 function orderTo(dictKey: string): PayoutOrder {
   return { id: newId(), amount: 5_000, dictKey }
+}
+
+function expectOk<Value>(result: GatewayResult<Value>): Value {
+  return result.outcome === 'ok' ? result.value : expect.unreachable()
 }
 
 function settleNow(id: string) {
@@ -38,7 +42,9 @@ describe('a payout', () => {
   test('sent 20 times with one id is one payout, even with another amount or key', async () => {
     const order = orderTo('ana@example.com')
     const results = await Promise.all(Array.from({ length: 20 }, () => simulator.sendPayout(order)))
-    expect(results).toEqual(Array(20).fill(TAKEN))
+    expect(results).toHaveLength(20)
+    // On a busy machine the payout settles while the last of them are sent.
+    for (const result of results) expect(['taken', 'done']).toContain(expectOk(result).state)
     const first = await settleNow(order.id)
     const done = { outcome: 'ok', value: { state: 'done', endToEndId: first.endToEndId } }
     expect(await simulator.sendPayout({ ...order, amount: 9, dictKey: 'reject@b.co' })).toEqual(

@@ -46,7 +46,7 @@ export const simulator = {
   local: { noStateReportedSql: undecidedChargeSql },
   createCharge,
   getCharges,
-  cancelCharge: async () => ok({ state: 'cancelled' }),
+  cancelCharge,
   checkPayout: async dictKey => (isUnavailable(dictKey) ? bankUnavailable() : ok(null)),
   sendPayout,
   getPayout: id => getOrder(id, 'payout'),
@@ -79,6 +79,13 @@ async function getCharges(txids: string[]): Promise<GatewayResult<ChargeAnswers>
     SELECT id, amount, state, end_to_end_id, settles_at FROM simulator_orders
     WHERE id = ANY (${txids}) AND ${CHARGE_DECIDED}`
   return ok({ states: new Map(rows.map(row => [row.id, chargeState(row)])), unanswered: [] })
+}
+
+/** The simulator keeps no open charges, so that only one that was decided has another state. */
+async function cancelCharge(txid: string): Promise<GatewayResult<ChargeState>> {
+  const answers = await getCharges([txid])
+  if (answers.outcome !== 'ok') return answers
+  return ok(answers.value.states.get(txid) ?? { state: 'cancelled' })
 }
 
 function undecidedChargeSql(chargeId: Prisma.Sql): Prisma.Sql {

@@ -1,6 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
+import { callWithTimeout } from '#lib/services/gateway/call.ts'
 import { listBanks, listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
@@ -69,11 +70,8 @@ async function examineGateway({ id, name, gateway }: ServedConnection): Promise<
 }
 
 async function isHealthy(gateway: Gateway): Promise<boolean> {
-  const timeout = new Promise<false>(resolve => {
-    setTimeout(() => resolve(false), HEALTH_TIMEOUT_MS).unref()
-  })
-  const check = (async () => (await gateway.checkHealth()).outcome === 'ok')()
-  return Promise.race([check.catch(() => false), timeout])
+  const check = (signal: AbortSignal) => gateway.checkHealth(signal)
+  return (await callWithTimeout('checkHealth', check, HEALTH_TIMEOUT_MS)).outcome === 'ok'
 }
 
 /** Counts the calls of the last hour. A call without an outcome after 30 s counts as failed. */

@@ -1,0 +1,52 @@
+import { db } from '#lib/base/db/client.ts'
+import { decideCharge, newEndToEndId, simulator } from '#lib/services/gateway/simulator.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { testConformity } from '#lib/testing/gateway-conformity.ts'
+
+inOwnDatabase()
+
+const settleSimulated = async () => {
+  await db().$executeRaw`UPDATE simulator_orders SET settles_at = now()`
+}
+
+testConformity('the simulator', async () => ({
+  gateway: simulator,
+  dictKey: 'ana@example.com',
+  world: {
+    pay: async (txid, amount) => void (await decideCharge(txid, amount, 'paid')),
+    settle: settleSimulated,
+    async refusePayout(id) {
+      await db().$executeRaw`
+        INSERT INTO simulator_orders (id, kind, amount, state, reason, reason_code, settles_at)
+        VALUES (${id}, 'payout', 1000, 'refused', 'Refused', 'unspecified', now())`
+    },
+  },
+}))
+
+testConformity('the stub bank', async () => {
+  const bank = Object.assign(new StubBank(), { isIdKnownEarly: true })
+  return {
+    gateway: bank,
+    dictKey: 'ana@example.com',
+    world: {
+      async pay(txid, amount) {
+        const payment = { amount, endToEndId: newEndToEndId(), paidAt: new Date() }
+        bank.charges.set(txid, { state: 'paid', ...payment })
+      },
+      settle: async () => bank.settle(),
+      refusePayout: async id => bank.setScript(id, { end: 'refused' }),
+      hang: () => bank.hang(),
+      async receive(amount, paidAt) {
+        const endToEndId = newEndToEndId(paidAt)
+        bank.receipts.push({ endToEndId, amount, paidAt, txid: null })
+        return endToEndId
+      },
+      async payOut(amount, sentAt) {
+        const endToEndId = newEndToEndId(sentAt)
+        bank.sentPayouts.push({ id: null, endToEndId, amount, sentAt, returns: [] })
+        return endToEndId
+      },
+    },
+  }
+})
