@@ -5,8 +5,9 @@ import { log } from '#lib/base/log.ts'
 import { nextRemovalAt, postponeCharges } from '#lib/rooms/charges/postpone.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import type { ChargeState, Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
-import { type Subject, withJournal } from '#lib/services/gateway/journal.ts'
+import { withJournal } from '#lib/services/gateway/journal.ts'
 import { requestedPauseMs } from '#lib/services/gateway/order.ts'
+import type { Subject } from '#lib/services/gateway/record-call.ts'
 
 export type PaidState = Extract<ChargeState, { state: 'paid' }>
 
