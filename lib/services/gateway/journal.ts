@@ -81,7 +81,7 @@ export function withJournal(
     getRefund({ id, endToEndId }) {
       const refund = { id, endToEndId }
       const make = (signal: AbortSignal) => gateway.getRefund(refund, signal)
-      return journalOne('getRefund', refund, make)
+      return journalOne('getRefund', { id }, make)
     },
   }
 }

@@ -47,7 +47,7 @@ export type WithdrawalStep =
       /** Null while in progress, or if the end of the call was never recorded. */
       outcome: 'ok' | 'rejected' | 'retryable' | 'unknown' | null
       /** State that the bank reported; null if it does not have the order. */
-      state: 'taken' | 'done' | 'refused' | null
+      said: 'taken' | 'done' | 'refused' | null
       /** Why the bank rejected the call. Its own text is for staff. */
       rejection_code: RejectionCode | null
       /** Number of consecutive equal calls; the last call was at `last_at`. */

@@ -166,11 +166,11 @@ test('calls to a real bank come from the journal, and repeated results are one e
       what: 'call',
       operation: 'sendPayout',
       outcome: 'unknown',
-      state: null,
+      said: null,
       times: 1,
     },
-    { what: 'call', operation: 'getPayout', outcome: 'ok', state: 'taken', times: 2 },
-    { what: 'call', operation: 'getPayout', outcome: 'ok', state: 'done', times: 1 },
+    { what: 'call', operation: 'getPayout', outcome: 'ok', said: 'taken', times: 2 },
+    { what: 'call', operation: 'getPayout', outcome: 'ok', said: 'done', times: 1 },
   ])
   const [, mergedCall] = body.data.steps.slice(2)
   expect(mergedCall.last_at > mergedCall.at).toBe(true)
@@ -206,10 +206,10 @@ test('no text of a bank reaches the merchant', async () => {
   const { body } = await requestTimeline(id)
   expectShape(WithdrawalTimelineRead, body)
   expect(body.data.steps.slice(2, 6)).toMatchObject([
-    { outcome: 'retryable', state: null, rejection_code: null },
-    { outcome: 'unknown', state: null, rejection_code: null },
-    { outcome: 'rejected', state: null, rejection_code: 'denied' },
-    { outcome: 'ok', state: 'refused', rejection_code: null },
+    { outcome: 'retryable', said: null, rejection_code: null },
+    { outcome: 'unknown', said: null, rejection_code: null },
+    { outcome: 'rejected', said: null, rejection_code: 'denied' },
+    { outcome: 'ok', said: 'refused', rejection_code: null },
   ])
   expect(body.data.withdrawal.rejection_reason).toBe('The amount is above a limit of the bank')
   const events = await db().event.findMany({ where: { subjectId: id } })

@@ -106,9 +106,7 @@ function mergeRepeatedCalls(calls: WithdrawalHistory['calls']): Call[] {
   for (const call of calls) {
     const last = merged.at(-1)
     const isSame =
-      last?.operation === call.operation &&
-      last.outcome === call.outcome &&
-      last.state === call.state
+      last?.operation === call.operation && last.outcome === call.outcome && last.said === call.said
     if (isSame) Object.assign(last, { times: last.times + 1, last_at: call.at })
     else merged.push({ what: 'call', ...call, times: 1, last_at: call.at })
   }
@@ -132,7 +130,7 @@ async function readHistory(
       WHERE e.account_id = ${accountId}::uuid AND e.subject_id = ${id}::uuid
         AND e.kind IN ('withdrawal_held', 'withdrawal_returned') AND e.ledger = 'available'`)} AS entries,
     ${jsonListSql(Prisma.sql`
-      SELECT g.operation, ${utc('g.created_at', 'at')}, g.response ->> 'state' AS state,
+      SELECT g.operation, ${utc('g.created_at', 'at')}, g.response ->> 'state' AS said,
         CASE g.outcome WHEN 'blocked' THEN 'retryable' ELSE g.outcome END AS outcome,
         CASE g.outcome WHEN 'rejected' THEN g.response ->> 'code' END AS rejection_code
       FROM (SELECT * FROM gateway_calls WHERE ${subjectCondition} ORDER BY id LIMIT ${ROWS_MAX}) g
@@ -177,7 +175,7 @@ const step: z.ZodType<WithdrawalStep> = z.union([
     at: instant,
     operation: z.string(),
     outcome: z.enum(['ok', 'rejected', 'retryable', 'unknown']).nullable(),
-    state: z.enum(['taken', 'done', 'refused']).nullable(),
+    said: z.enum(['taken', 'done', 'refused']).nullable(),
     rejection_code: rejectionFields.rejection_code,
     times: z.int(),
     last_at: instant,

@@ -101,14 +101,14 @@ const OUTCOME_TONES: Record<NonNullable<BankCall['outcome']>, Tone> = {
 function CallStep({ step }: { step: BankCall }) {
   const t = useTranslations('withdrawal')
   const rejectionText = useRejectionText()
-  const { operation, outcome, state, rejection_code, times } = step
+  const { operation, outcome, said, rejection_code, times } = step
   const isSending = operation === 'sendPayout'
   const reason = rejectionText({ rejection_code, rejection_params: {} }) ?? ''
   const outcomeText =
     outcome === null
       ? t('call.open')
       : outcome === 'ok'
-        ? t(`call.${state ?? 'none'}`)
+        ? t(`call.${said ?? 'none'}`)
         : t(`call.${outcome}`, { reason })
   return (
     <TimelineStep
