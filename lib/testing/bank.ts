@@ -208,7 +208,7 @@ export class StubBank implements Gateway {
     return { outcome: 'ok', value: null }
   }
 
-  async getBalance(signal?: AbortSignal): Promise<GatewayResult<null>> {
+  async getBalance(signal?: AbortSignal): Promise<GatewayResult<{ available: number } | null>> {
     await this.reach(signal)
     return { outcome: 'ok', value: null }
   }

@@ -87,7 +87,9 @@ test('idempotency keys are deleted when they expire, gateway calls after 90 days
       createdAt: daysAgo(days),
     })),
   })
-  expect(await pruneGatewayCalls()).toBe(1)
+  const ownCall = { id: newId(), gateway: 'bank', operation: 'getBalance', request: {} }
+  await db().gatewayCall.create({ data: { ...ownCall, createdAt: daysAgo(91) } })
+  expect(await pruneGatewayCalls()).toBe(2)
   expect(await db().gatewayCall.count()).toBe(1)
 })
 

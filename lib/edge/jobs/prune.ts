@@ -82,7 +82,7 @@ export function pruneEvents(): Promise<number> {
 
 export function pruneGatewayCalls(): Promise<number> {
   return db().$executeRaw`
-    DELETE FROM gateway_calls WHERE (account_id, id) IN (
-      SELECT account_id, id FROM gateway_calls
+    DELETE FROM gateway_calls WHERE id IN (
+      SELECT id FROM gateway_calls
       WHERE created_at < now() - ${RECORD_RETENTION}::interval LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }

@@ -1,4 +1,8 @@
 -- an opening that was not finished
+SELECT id, amount, state, end_to_end_id, settles_at
+FROM simulator_orders
+WHERE id = ANY ($1) AND kind = 'charge' AND settles_at <= now();
+
 DELETE FROM charges
 WHERE account_id = $1::uuid AND id = $2::uuid AND status = 'opening' AND lease = $3::uuid;
 

@@ -15,8 +15,8 @@ FROM unnest($4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[]) AS c (ac
 
 UPDATE gateway_calls g
 SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
-FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS c (account_id, id, response)
-WHERE g.account_id = c.account_id AND g.id = c.id;
+FROM unnest($2::uuid[], $3::text[]) AS c (id, response)
+WHERE g.id = c.id;
 
 WITH closings AS (
   SELECT *
@@ -119,8 +119,8 @@ FROM unnest($4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[]) AS c (ac
 
 UPDATE gateway_calls g
 SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
-FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS c (account_id, id, response)
-WHERE g.account_id = c.account_id AND g.id = c.id;
+FROM unnest($2::uuid[], $3::text[]) AS c (id, response)
+WHERE g.id = c.id;
 
 UPDATE charges c
 SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = NULL

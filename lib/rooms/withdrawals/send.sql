@@ -72,8 +72,8 @@ WHERE account_id = $2::uuid AND id = $3::uuid AND lease = $4::uuid;
 
 UPDATE gateway_calls g
 SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
-FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS c (account_id, id, response)
-WHERE g.account_id = c.account_id AND g.id = c.id;
+FROM unnest($2::uuid[], $3::text[]) AS c (id, response)
+WHERE g.id = c.id;
 
 UPDATE withdrawals
 SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = NULL
@@ -153,8 +153,8 @@ WHERE account_id = $2::uuid AND id = $3::uuid AND lease = $4::uuid;
 
 UPDATE gateway_calls g
 SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
-FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS c (account_id, id, response)
-WHERE g.account_id = c.account_id AND g.id = c.id;
+FROM unnest($2::uuid[], $3::text[]) AS c (id, response)
+WHERE g.id = c.id;
 
 UPDATE withdrawals w
 SET end_to_end_id = COALESCE(w.end_to_end_id, $1), other_end_to_end_id = CASE

@@ -7,5 +7,5 @@ FROM unnest($4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[]) AS c (ac
 
 UPDATE gateway_calls g
 SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
-FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS c (account_id, id, response)
-WHERE g.account_id = c.account_id AND g.id = c.id;
+FROM unnest($2::uuid[], $3::text[]) AS c (id, response)
+WHERE g.id = c.id;

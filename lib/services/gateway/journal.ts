@@ -5,7 +5,7 @@ import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import {
   type Call,
   type CallOptions,
-  callIfAllowed,
+  callLocally,
   journalCall,
   type Subject,
 } from '#lib/services/gateway/record-call.ts'
@@ -24,8 +24,6 @@ export type GatewayCalls = {
   [Name in Operation]: (subject: Parameters<Gateway[Name]>[0]) => ReturnType<Gateway[Name]>
 }
 
-const NEVER_ABORTED = new AbortController().signal
-
 /**
  * Journals each call of a bank before it starts, and its outcome when it ends. Errors and timeouts
  * become the outcome `unknown`, never an exception.
@@ -36,7 +34,7 @@ export function withJournal(
   options: CallOptions = {},
 ): GatewayCalls {
   const call = <Value>(parts: Call<Value>) => {
-    if (gateway.local) return callIfAllowed(options, () => parts.make(NEVER_ABORTED))
+    if (gateway.local) return callLocally(options, parts.make)
     const ids = new Set(parts.subjectIds)
     const callSubjects = subjects.filter(subject => ids.has(removeHyphens(subject.id)))
     return journalCall(gateway.name, callSubjects, parts, options)

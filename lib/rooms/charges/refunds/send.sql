@@ -26,6 +26,33 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
+WITH RECURSIVE turns AS (
+  SELECT (SELECT r.account_id FROM refunds r WHERE r.connection_id = $1::uuid
+      AND r.due_at <= now() AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS
+      account_id, 1 AS nth
+  UNION ALL
+  SELECT (SELECT r.account_id FROM refunds r WHERE r.connection_id = $3::uuid
+      AND r.due_at <= now() AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1),
+      t.nth + 1
+  FROM turns t
+  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
+), picked AS MATERIALIZED (
+  SELECT d.*
+  FROM turns t
+  CROSS JOIN LATERAL (SELECT r.account_id, r.id FROM refunds r WHERE r.connection_id = $5::uuid
+      AND r.due_at <= now() AND r.account_id = t.account_id ORDER BY r.due_at,
+      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
+      FROM turns) FOR UPDATE SKIP LOCKED) d
+  LIMIT $7::int
+)
+UPDATE refunds r
+SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
+    attempts = attempts + 1
+FROM picked p
+WHERE r.account_id = p.account_id AND r.id = p.id
+RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
+    r.lease, r.attempts;
+
 SELECT r.amount, c.end_to_end_id AS "endToEndId"
 FROM refunds r
 JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
@@ -43,8 +70,8 @@ WHERE account_id = $2::uuid AND id = $3::uuid AND lease = $4::uuid;
 
 UPDATE gateway_calls g
 SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
-FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS c (account_id, id, response)
-WHERE g.account_id = c.account_id AND g.id = c.id;
+FROM unnest($2::uuid[], $3::text[]) AS c (id, response)
+WHERE g.id = c.id;
 
 UPDATE refunds
 SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = NULL

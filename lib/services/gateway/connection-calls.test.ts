@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
+import { simulator } from '#lib/services/gateway/simulator.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+
+function openBank() {
+  const bank = new StubBank()
+  const connection = { id: newId(), gateway: bank }
+  const where = { connectionId: connection.id }
+  const listCalls = () => db().gatewayCall.findMany({ where, orderBy: { id: 'asc' } })
+  return { bank, connection, listCalls }
+}
+
+test('calls about no account are journaled, without account, mode and subject', async () => {
+  const { bank, connection, listCalls } = openBank()
+  bank.getBalance = async () => ({ outcome: 'ok', value: { available: 4_200 } })
+  const calls = withConnectionJournal(connection)
+  expect(await calls.getBalance()).toEqual({ outcome: 'ok', value: { available: 4_200 } })
+  await calls.checkHealth()
+  const about = { accountId: null, mode: null, subjectId: null, finishedAt: expect.any(Date) }
+  expect(await listCalls()).toMatchObject([
+    { ...about, operation: 'getBalance', outcome: 'ok', response: { available: 4_200 } },
+    { ...about, operation: 'checkHealth', outcome: 'ok', response: null },
+  ])
+})
+
+test('a list is journaled as the number of its items', async () => {
+  const { bank, connection, listCalls } = openBank()
+  const [since, paidAt] = [new Date('2026-11-20T12:00:00Z'), new Date('2026-11-20T13:00:00Z')]
+  for (const endToEndId of ['E1', 'E2', 'E3'])
+    bank.receipts.push({ endToEndId, amount: 100, paidAt, txid: null })
+  const page = await withConnectionJournal(connection).listReceipts?.(since, null)
+  expect(page).toMatchObject({ value: { items: [{ endToEndId: 'E1' }, { endToEndId: 'E2' }] } })
+  expect(await listCalls()).toMatchObject([
+    {
+      ...{ operation: 'listReceipts', request: { since: since.toISOString() } },
+      response: { count: 2, isLastPage: false },
+    },
+  ])
+})
+
+test('the secret in the address of notifications is not stored', async () => {
+  const { bank, connection, listCalls } = openBank()
+  bank.registerWebhook = async address => ({ outcome: 'unknown', reason: `no answer: ${address}` })
+  await withConnectionJournal(connection).registerWebhook?.('https://pay.example/hook?hmac=5ecret')
+  const [call] = await listCalls()
+  expect(call).toMatchObject({ request: { host: 'pay.example' }, outcome: 'unknown' })
+  expect(JSON.stringify(call)).not.toContain('5ecret')
+})
+
+test('a call that hangs is aborted and unknown', async () => {
+  const { bank, connection, listCalls } = openBank()
+  bank.hang()
+  const calls = withConnectionJournal(connection, { timeoutMs: 20 })
+  expect(await calls.checkHealth()).toMatchObject({ outcome: 'unknown' })
+  expect(await listCalls()).toMatchObject([{ response: { code: 'timeout' } }])
+})
+
+test('a gateway declares which lists it has, and calls that stay in the process are not stored', async () => {
+  const { connection, listCalls } = openBank()
+  const calls = withConnectionJournal({ ...connection, gateway: simulator })
+  expect(await calls.getBalance()).toEqual({ outcome: 'ok', value: null })
+  expect([calls.listReceipts, calls.listSentPayouts, calls.registerWebhook]).toEqual(
+    Array(3).fill(undefined),
+  )
+  expect(await listCalls()).toEqual([])
+})
+
+test('a call has an account, a mode and a subject, or none of them', async () => {
+  const call = { id: newId(), gateway: 'bank', operation: 'getBalance', request: {} }
+  await expect(db().gatewayCall.create({ data: { ...call, mode: 'live' } })).rejects.toThrow(
+    'gateway_calls_subject_complete',
+  )
+})

@@ -1,0 +1,60 @@
+import type { ServedConnection } from '#lib/services/gateway/choose.ts'
+import type { GatewayResult, Listing } from '#lib/services/gateway/gateway.ts'
+import {
+  type Call,
+  type CallOptions,
+  callLocally,
+  journalCall,
+} from '#lib/services/gateway/record-call.ts'
+
+type List<Item> = (
+  since: Date,
+  cursor: string | null,
+  signal: AbortSignal,
+) => Promise<GatewayResult<Listing<Item>>>
+
+/**
+ * Journals calls about no account in the same way as those about one. Lists and the registration are
+ * undefined if the gateway has none.
+ */
+export function withConnectionJournal(
+  { id: connectionId, gateway }: Pick<ServedConnection, 'id' | 'gateway'>,
+  options: CallOptions = {},
+) {
+  const subject = { accountId: null, id: null, mode: null, connectionId }
+  const call = <Value>(
+    operation: Call<Value>['operation'],
+    make: Call<Value>['make'],
+    { request = {}, ...parts }: { request?: object } & Pick<Call<Value>, 'part' | 'hidden'> = {},
+  ) => {
+    if (gateway.local) return callLocally(options, make)
+    const journaled = { operation, subjectIds: [], request: () => request, make, ...parts }
+    return journalCall(gateway.name, [subject], journaled, options)
+  }
+  const listCall = <Item>(operation: Call<unknown>['operation'], list: List<Item> | undefined) =>
+    list &&
+    ((since: Date, cursor: string | null) =>
+      call(operation, signal => list.call(gateway, since, cursor, signal), {
+        ...{ request: { since }, part: summarizePage },
+      }))
+  const { registerWebhook } = gateway
+  return {
+    getBalance: () => call('getBalance', signal => gateway.getBalance(signal)),
+    checkHealth: () => call('checkHealth', signal => gateway.checkHealth(signal)),
+    registerWebhook:
+      registerWebhook &&
+      ((address: string) => {
+        // The rest of the address contains a secret.
+        const { host } = new URL(address)
+        const make = (signal: AbortSignal) => registerWebhook.call(gateway, address, signal)
+        return call('registerWebhook', make, { request: { host }, hidden: { [address]: host } })
+      }),
+    listReceipts: listCall('listReceipts', gateway.listReceipts),
+    listSentPayouts: listCall('listSentPayouts', gateway.listSentPayouts),
+  }
+}
+
+/** A page can have a thousand items, and each of them leads to a row of its own. */
+function summarizePage({ items, nextCursor }: Listing<unknown>): object {
+  return { count: items.length, isLastPage: nextCursor === null }
+}
