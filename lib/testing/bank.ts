@@ -73,6 +73,8 @@ const WITHOUT_EFFECT = {
 /** A scripted bank behind a faulty connection. Executes an order once per id. */
 export class StubBank implements Gateway {
   readonly name = 'stub bank'
+  /** By default the connection never rests, so that scripts with failures run to their end. */
+  failuresMax = Number.POSITIVE_INFINITY
   queryAgesMs?: readonly number[]
   /** Maximum charges that one query reaches. */
   answersMax = Number.POSITIVE_INFINITY

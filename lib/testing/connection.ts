@@ -62,3 +62,24 @@ export async function fundLive(merchant: Account, amount: number): Promise<strin
   await settleCharge({ accountId: merchant.id, chargeId, ...payment })
   return chargeId
 }
+
+/** Lets calls through the connection rest, as after failures, until `endRest`. */
+export async function restConnection(connectionId: string): Promise<void> {
+  const rest = {
+    failures: 5,
+    rests: 1,
+    openedAt: new Date(),
+    retryAt: new Date(Date.now() + 60_000),
+  }
+  await db().connectionState.upsert({
+    where: { connectionId },
+    create: { connectionId, ...rest },
+    update: rest,
+  })
+}
+
+/** From now on the next call is a probe. A process learns it within a second. */
+export async function endRest(connectionId: string): Promise<void> {
+  await db().$executeRaw`
+    UPDATE connection_states SET retry_at = now() WHERE connection_id = ${connectionId}::uuid`
+}

@@ -6,26 +6,27 @@ type Call = () => Promise<unknown>
 export type Calls = Record<string, Call | readonly [prepare: Call, call: Call]>
 type RecordedCalls = [title: string, sent: string[]][]
 
-/** Not recorded: notifications, the frame of a transaction, and the reading of a cached table. */
-const FRAME = /pg_notify|^(?:BEGIN|COMMIT|ROLLBACK|SET TRANSACTION)\b|FROM "public"\."connections"/
+/** Not recorded: notifications, the frame of a transaction, and the reading of cached tables. */
+const FRAME =
+  /pg_notify|^(?:BEGIN|COMMIT|ROLLBACK|SET TRANSACTION)\b|FROM "public"\."connections"|connection_states/
 
 /** Returns the statements of each call in order, each once: loops may repeat them at any time. */
-export async function recordCalls(calls: Calls): Promise<RecordedCalls> {
+export async function recordCalls(calls: Calls, leftOut = FRAME): Promise<RecordedCalls> {
   const recorded: RecordedCalls = []
   for (const [title, given] of Object.entries(calls)) {
     const [prepare, call] = typeof given === 'function' ? [null, given] : given
     await prepare?.()
-    recorded.push([title, await recordStatements(call)])
+    recorded.push([title, await recordStatements(call, leftOut)])
   }
   return recorded
 }
 
-async function recordStatements(work: Call): Promise<string[]> {
+async function recordStatements(work: Call, leftOut: RegExp): Promise<string[]> {
   const query = vi.spyOn(Client.prototype, 'query')
   try {
     await work()
     const sent = query.mock.calls.map(([config]) => (config as unknown as { text: string }).text)
-    return [...new Set(sent)].filter(text => !FRAME.test(text))
+    return [...new Set(sent)].filter(text => !leftOut.test(text))
   } finally {
     query.mockRestore()
   }

@@ -34,12 +34,17 @@ function CheckGroup({ name, checks }: { name: CheckGroupName; checks: Check[] })
       <Sheet>
         <ul>
           {checks.map(check => (
-            <CheckLine key={`${check.name} ${check.figures.name ?? ''}`} check={check} />
+            <CheckLine key={keyOf(check)} check={check} />
           ))}
         </ul>
       </Sheet>
     </section>
   )
+}
+
+/** A bank has a line of its own, and one for each kind of call that it blocks. */
+function keyOf({ name, state, figures }: Check): string {
+  return [name, figures.name, figures.operation && `${state} ${figures.operation}`].join(' ')
 }
 
 function CheckLine({ check }: { check: Check }) {

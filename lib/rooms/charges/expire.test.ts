@@ -10,6 +10,7 @@ import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
 import { queryAndEnd } from '#lib/rooms/charges/verify.ts'
+import { breaker } from '#lib/services/gateway/breaker.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { decideCharge, simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
@@ -18,8 +19,10 @@ import {
   addConnection,
   assignConnection,
   connectBank,
+  endRest,
   openLiveCharge,
   replaceBank,
+  restConnection,
 } from '#lib/testing/connection.ts'
 import {
   expectBalancedLedger,
@@ -453,6 +456,24 @@ test.each([
   expect(row?.seconds).toBeLessThanOrEqual(s)
   await makeDueAgain(id)
   await expireWith(bank)
+  expect(await statusOf(merchant, id)).toBe('paid')
+  await expectBalancedLedger(merchant.id)
+})
+
+test('while the connection rests, its due charges wait unclaimed and do not expire', async () => {
+  const merchant = await makeMerchant()
+  const bank = new StubBank()
+  const restingId = await connectBank(bank, merchant)
+  const id = await openDueAtBank(merchant)
+  bank.charges.set(removeHyphens(id), paidState(id))
+  await restConnection(restingId)
+  // Longer than a process remembers that the connection worked.
+  await expect.poll(() => breaker.restMs(restingId), { timeout: 20_000 }).toBeGreaterThan(0)
+  expect(await expireDueCharges()).toBe(0)
+  const row = await db().charge.findFirstOrThrow({ where: { id } })
+  expect(row).toMatchObject({ status: 'pending', attempts: 0, lease: null })
+  await endRest(restingId)
+  await expect.poll(() => expireDueCharges(), { timeout: 20_000 }).toBe(1)
   expect(await statusOf(merchant, id)).toBe('paid')
   await expectBalancedLedger(merchant.id)
 })

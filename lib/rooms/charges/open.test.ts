@@ -18,7 +18,7 @@ import type {
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
-import { connectBank, replaceBank } from '#lib/testing/connection.ts'
+import { addConnection, connectBank, replaceBank, restConnection } from '#lib/testing/connection.ts'
 import { CHARGE, expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { expireDueCharges } from '#lib/testing/orders.ts'
 
@@ -45,6 +45,7 @@ function scriptedBank(...responses: GatewayResult<OpenedCharge>[]) {
   const gateway: Gateway = {
     ...simulator,
     local: undefined,
+    failuresMax: Number.POSITIVE_INFINITY,
     async createCharge(order) {
       orders.push(order)
       const real = await simulator.createCharge(order)
@@ -261,6 +262,39 @@ describe('a bank that creates no charge', () => {
     await expireWith(bank)
     expect(bank.charges.get(charge.order.txid)).toEqual({ state: 'cancelled' })
     expect(await rowsOf(charge.id)).toEqual([])
+  })
+})
+
+describe('while the connection rests', () => {
+  test('a charge is refused at once, with the time of the next attempt, and leaves nothing', async () => {
+    const once = makeIdempotentRequest()
+    const bank = new StubBank()
+    bank.createCharge = () => expect.unreachable()
+    const charge = { ...makeNewCharge({ once }), connectionId: await addConnection(bank) }
+    await restConnection(charge.connectionId)
+    const refused = await openAtBank(bank, charge).then(
+      () => expect.unreachable(),
+      (error: TrocoError) => error,
+    )
+    expect(refused.code).toBe('service_unavailable')
+    expect(refused.retryAfterS).toBeGreaterThan(30)
+    expect(refused.retryAfterS).toBeLessThanOrEqual(60)
+    expect(await rowsOf(charge.id)).toEqual([])
+    expect(await keysOf(once)).toEqual([])
+  })
+
+  test('after failed calls, charges at other connections are created', async () => {
+    const bank = new StubBank()
+    bank.failuresMax = 2
+    bank.createCharge = async () => LOST
+    const failing = { ...makeNewCharge(), connectionId: await addConnection(bank) }
+    await expectUnavailable(openAtBank(bank, failing))
+    // Of the three attempts to create it, the third was not made.
+    const where = { subjectId: failing.id, operation: 'createCharge' }
+    expect(await db().gatewayCall.count({ where })).toBe(2)
+    expect(await rowsOf(failing.id)).toMatchObject([{ status: 'opening' }])
+    const { gateway } = scriptedBank()
+    expect(await openAtBank(gateway, makeNewCharge())).toMatchObject({ status: 'pending' })
   })
 })
 

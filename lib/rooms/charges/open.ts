@@ -18,6 +18,7 @@ import {
 import { nextQueryAt } from '#lib/rooms/charges/postpone.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
+import { breaker } from '#lib/services/gateway/breaker.ts'
 import type { Gateway, GatewayResult, OpenedCharge } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { requestedPauseMs } from '#lib/services/gateway/order.ts'
@@ -37,6 +38,8 @@ export async function openAtBank(
   charge: NewCharge,
   callsMaxMs = CALLS_MAX_MS,
 ): Promise<CreatedCharge> {
+  const restMs = await breaker.restMs(charge.connectionId)
+  if (restMs > 0) throw unavailableFor(restMs)
   const isResumed = !(await insertUnlessResumed(charge))
   if (isResumed) {
     const opened = await resumeOpening(charge)
@@ -113,11 +116,12 @@ const REFUSED_FIELDS = { amount: 'amount', document: 'client_doc', expiry: 'expi
 export function refusalOf(result: GatewayResult<OpenedCharge>): TrocoError {
   if (result.outcome === 'rejected' && result.field)
     return invalidInput(REFUSED_FIELDS[result.field], 'was refused by the bank')
-  const pauseMs = requestedPauseMs(result)
-  return refuse(
-    'service_unavailable',
-    pauseMs > 0 ? { retryAfterS: Math.ceil(pauseMs / 1_000) } : {},
-  )
+  return unavailableFor(requestedPauseMs(result))
+}
+
+function unavailableFor(pauseMs: number): TrocoError {
+  const details = pauseMs > 0 ? { retryAfterS: Math.ceil(pauseMs / 1_000) } : {}
+  return refuse('service_unavailable', details)
 }
 
 /** Makes the charge payable. Returns null if the worker has claimed the charge to cancel it. */

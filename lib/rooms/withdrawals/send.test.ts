@@ -10,7 +10,14 @@ import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { type OrderScript, REFUSAL, StubBank } from '#lib/testing/bank.ts'
-import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
+import {
+  addConnection,
+  assignConnection,
+  endRest,
+  fundLive,
+  replaceBank,
+  restConnection,
+} from '#lib/testing/connection.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
 import {
   expectBalancedLedger,
@@ -368,6 +375,35 @@ describe('a bank that blocks', () => {
     await makeDueAndSend(id, bank)
     await expectApprovedOnce(id, bank)
   })
+})
+
+test('while the connection rests, its withdrawals wait unclaimed, and those of others go on', async () => {
+  const bank = new StubBank()
+  const restingId = await addConnection(bank)
+  await restConnection(restingId)
+  const key = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+  const waiting: string[] = []
+  for (let count = 0; count < 3; count++) {
+    const order = { amount: 1_000, ...key, connectionId: restingId }
+    waiting.push((await createWithdrawal(merchant.id, 'live', order)).id)
+  }
+  const [otherId, testId] = [await withdrawLive(), await withdraw('ana@example.com')]
+  replaceBank(connectionId, new StubBank())
+  replaceBank(restingId, bank)
+  expect(await sendDueWithdrawals()).toBe(2)
+  const attemptsOf = async (ids: string[]) => {
+    const rows = await db().withdrawal.findMany({ where: { id: { in: ids } } })
+    return rows.map(({ attempts }) => attempts)
+  }
+  expect(await attemptsOf([otherId, testId])).toEqual([1, 1])
+  expect(await attemptsOf(waiting)).toEqual([0, 0, 0])
+  await endRest(restingId)
+  const sent = () => bank.sentOrders.length
+  await expect.poll(() => sendDueWithdrawals(), { timeout: 20_000 }).toBeGreaterThan(0)
+  // The first is the probe, which alone is claimed.
+  expect(sent()).toBe(1)
+  await sendDueWithdrawals()
+  expect(sent()).toBe(3)
 })
 
 describe('a withdrawal that the bank rejects after an attempt without a response', () => {

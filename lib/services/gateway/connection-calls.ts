@@ -29,7 +29,7 @@ export function withConnectionJournal(
   ) => {
     if (gateway.local) return callLocally(options, make)
     const journaled = { operation, subjectIds: [], request: () => request, make, ...parts }
-    return journalCall(gateway.name, [subject], journaled, options)
+    return journalCall(gateway, [subject], journaled, options)
   }
   const listCall = <Item>(operation: Call<unknown>['operation'], list: List<Item> | undefined) =>
     list &&

@@ -14,6 +14,8 @@ export interface Gateway {
    * multiples of the last age. Unset: a charge is queried only when it expires.
    */
   readonly queryAgesMs?: readonly number[]
+  /** Consecutive failed calls after which the connection rests. Default: 5. */
+  readonly failuresMax?: number
 
   createCharge(order: ChargeOrder, signal: AbortSignal): Promise<GatewayResult<OpenedCharge>>
   /** Queries many charges. A call that reaches only some of them answers for those. */

@@ -37,7 +37,7 @@ export function withJournal(
     if (gateway.local) return callLocally(options, parts.make)
     const ids = new Set(parts.subjectIds)
     const callSubjects = subjects.filter(subject => ids.has(removeHyphens(subject.id)))
-    return journalCall(gateway.name, callSubjects, parts, options)
+    return journalCall(gateway, callSubjects, parts, options)
   }
   const journalOne = <Value>(
     operation: Operation,

@@ -1,5 +1,6 @@
 import { type Claim, claimInTurn, holdLease, renewLease } from '#lib/base/db/claim.ts'
 import { log } from '#lib/base/log.ts'
+import { breaker } from '#lib/services/gateway/breaker.ts'
 import { listServed } from '#lib/services/gateway/choose.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
 import { type GatewayCalls, mayArrive, withJournal } from '#lib/services/gateway/journal.ts'
@@ -74,7 +75,8 @@ export function createOrderSender(
   }
 
   async function runLane(lane: Lane, connectionId: string, gateway: Gateway): Promise<number> {
-    const places = CONCURRENCY_MAX - lane.inProgress.size
+    const free = CONCURRENCY_MAX - lane.inProgress.size
+    const places = gateway.local ? free : await breaker.limit(connectionId, free)
     if (places === 0) return 0
     const after = lane.lastServed
     const due = await claimInTurn(`${kind}s`, connectionId, places, after)

@@ -1,7 +1,9 @@
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { breaker } from '#lib/services/gateway/breaker.ts'
 import { callWithTimeout, TIMED_OUT } from '#lib/services/gateway/call.ts'
 import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 
@@ -35,6 +37,9 @@ export interface Call<Value> {
   hidden?: Record<string, string>
 }
 
+const NOT_CALLED = { outcome: 'retryable', reason: 'not called' } as const
+const RESTS_REASON = 'the connection rests after failed calls'
+
 /** Journaled fields. None has payer data; the PIX key is masked before. */
 const JOURNALED_FIELDS = [
   ...['id', 'txid', 'amount', 'dictKey', 'endToEndId', 'expiresInSeconds'],
@@ -49,16 +54,46 @@ export interface CallOptions {
   mayCall?: () => Promise<boolean>
 }
 
+/** Refused without a journal entry while the connection rests: the bank is not called. */
 export async function journalCall<Value>(
-  gateway: string,
+  gateway: Gateway,
   subjects: (Subject | ConnectionSubject)[],
   call: Call<Value>,
   options: CallOptions,
 ): Promise<GatewayResult<Value>> {
-  const { operation, request, make, part = value => value, hidden = {} } = call
+  const connectionId = subjects[0]?.connectionId
+  if (connectionId === undefined) throw new Invariant(`${call.operation} has no subject`)
+  const admission = await breaker.admit(connectionId)
+  if (!admission.isAdmitted) {
+    const { retryAfterMs } = admission
+    return { outcome: 'retryable', reason: RESTS_REASON, retryAfterMs }
+  }
+  const { operation } = call
+  const ids = await insertCalls(gateway.name, subjects, call)
+  const { timeoutMs = CALL_TIMEOUT_MS, mayCall } = options
+  const isCalled = !mayCall || (await mayCall())
+  const result = isCalled ? await callWithTimeout(operation, call.make, timeoutMs) : NOT_CALLED
+  const { isProbe } = admission
+  const admitted = { connectionId, operation, isProbe, failuresMax: gateway.failuresMax }
+  // Money may have moved: the outcome is returned even if it cannot be stored.
+  await Promise.all([
+    storeOutcome(ids, subjects, call, result),
+    breaker.record(admitted, isCalled ? result : null),
+  ]).catch(error =>
+    log().warn({ err: error, connectionId, operation }, 'storing a gateway outcome failed'),
+  )
+  return result
+}
+
+async function insertCalls<Value>(
+  gateway: string,
+  subjects: (Subject | ConnectionSubject)[],
+  { operation, request }: Call<Value>,
+): Promise<string[]> {
   const [ids, accounts] = [subjects.map(() => newId()), subjects.map(one => one.accountId)]
-  const txids = subjects.map(({ id }) => removeHyphens(id ?? ''))
-  const requests = txids.map(txid => JSON.stringify(request(txid), JOURNALED_FIELDS))
+  const requests = subjects.map(({ id }) =>
+    JSON.stringify(request(removeHyphens(id ?? '')), JOURNALED_FIELDS),
+  )
   await db().$executeRaw`
     INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
       connection_id)
@@ -67,38 +102,34 @@ export async function journalCall<Value>(
     FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${subjects.map(({ mode }) => mode)}::text[],
       ${subjects.map(({ id }) => id)}::uuid[], ${requests}::text[])
       AS c (account_id, id, mode, subject_id, request)`
-  const { timeoutMs = CALL_TIMEOUT_MS } = options
-  const result = await callIfAllowed(options, () => callWithTimeout(operation, make, timeoutMs))
-  const responses = txids.map(txid => {
-    const response = result.outcome === 'ok' ? part(result.value, txid) : addTimeoutCode(result)
+  return ids
+}
+
+async function storeOutcome<Value>(
+  ids: string[],
+  subjects: { id: string | null }[],
+  { part = value => value, hidden = {} }: Call<Value>,
+  result: GatewayResult<Value>,
+): Promise<void> {
+  const responses = subjects.map(({ id }) => {
+    const response =
+      result.outcome === 'ok' ? part(result.value, removeHyphens(id ?? '')) : addTimeoutCode(result)
     return redact(JSON.stringify(response, JOURNALED_FIELDS), hidden)
   })
-  // Money may have moved: the outcome is returned even if the journal cannot be updated.
   await db().$executeRaw`
-      UPDATE gateway_calls g SET outcome = ${result.outcome}, finished_at = clock_timestamp(),
-        response = c.response::json
-      FROM unnest(${ids}::uuid[], ${responses}::text[]) AS c (id, response)
-      WHERE g.id = c.id`.catch(error =>
-    log().warn({ err: error, gateway, operation }, 'storing a gateway outcome failed'),
-  )
-  return result
+    UPDATE gateway_calls g SET outcome = ${result.outcome}, finished_at = clock_timestamp(),
+      response = c.response::json
+    FROM unnest(${ids}::uuid[], ${responses}::text[]) AS c (id, response)
+    WHERE g.id = c.id`
 }
 
 const NEVER_ABORTED = new AbortController().signal
 
-export function callLocally<Value>(
-  options: CallOptions,
+export async function callLocally<Value>(
+  { mayCall }: CallOptions,
   make: Call<Value>['make'],
 ): Promise<GatewayResult<Value>> {
-  return callIfAllowed(options, () => make(NEVER_ABORTED))
-}
-
-async function callIfAllowed<Value>(
-  { mayCall }: CallOptions,
-  make: () => Promise<GatewayResult<Value>>,
-): Promise<GatewayResult<Value>> {
-  if (mayCall && !(await mayCall())) return { outcome: 'retryable', reason: 'not called' }
-  return make()
+  return !mayCall || (await mayCall()) ? make(NEVER_ABORTED) : NOT_CALLED
 }
 
 function redact(json: string, hidden: Record<string, string>): string {

@@ -14,6 +14,7 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { registerAdapter } from '#lib/services/gateway/choose.ts'
+import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
@@ -360,8 +361,11 @@ test('a gateway that is down, fails or is slow is reported', async () => {
   await deleteCalls()
   bank.checkHealth = async () => ({ outcome: 'unknown', reason: 'down' })
   expect(await readBank()).toEqual(['problem', 'gateway_down'])
+  await deleteCalls()
   bank.checkHealth = () => new Promise(() => {})
   expect(await readBank()).toEqual(['problem', 'gateway_down'])
+  expect(await readBank()).toEqual(['problem', 'gateway_down'])
+  expect(await db().gatewayCall.count({ where: { connectionId } })).toBe(1)
   registerAdapter('efi', () => null)
   expect(await readBank()).toEqual(['warning', 'gateway_missing'])
   registerAdapter('efi', () => {
@@ -372,6 +376,37 @@ test('a gateway that is down, fails or is slow is reported', async () => {
   await db().connection.update({ where: { id: connectionId }, data })
   registerAdapter('efi', () => null)
   expect(await readBank()).toEqual([undefined, undefined])
+})
+
+test('a bank that blocks calls or is not called is reported, until a call succeeds', async () => {
+  const bank = new StubBank()
+  bank.failuresMax = 2
+  const id = await addConnection(bank, { name: 'Banco Verde' })
+  const calls = withConnectionJournal({ id, gateway: bank })
+  const readBank = async () => {
+    const { checks } = await readHealth()
+    return checks.filter(({ figures }) => figures.name === 'Banco Verde')
+  }
+  const blocked = { outcome: 'blocked', code: 'scope', reason: 'insufficient_scope' } as const
+  bank.getBalance = async () => blocked
+  await calls.getBalance()
+  expect(await readBank()).toMatchObject([
+    { state: 'gateway_answers' },
+    {
+      ...{ level: 'problem', state: 'gateway_blocks' },
+      figures: { operation: 'getBalance', code: 'scope', reason: 'insufficient_scope' },
+    },
+  ])
+  bank.getBalance = async () => ({ outcome: 'ok', value: { available: 1 } })
+  await calls.getBalance()
+  expect(await readBank()).toMatchObject([{ state: 'gateway_answers' }])
+  bank.hang()
+  const brief = withConnectionJournal({ id, gateway: bank }, { timeoutMs: 1 })
+  for (let count = 0; count < 2; count++) await brief.checkHealth()
+  expect(await readBank()).toMatchObject([
+    { level: 'problem', state: 'gateway_rests', figures: { rest_s: expect.any(Number) } },
+  ])
+  registerAdapter('efi', () => null)
 })
 
 test('wrong balances are reported by account, and so are accounts not checked for hours', async () => {

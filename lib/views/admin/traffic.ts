@@ -1,9 +1,8 @@
-import { Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
-import { callWithTimeout } from '#lib/services/gateway/call.ts'
 import { listBanks, listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
-import type { Gateway } from '#lib/services/gateway/gateway.ts'
+import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
 /** Maximum rows read per check: more take longer and give the same result. */
@@ -14,6 +13,7 @@ const FAILING_SHARE = 0.5
 const CALLS_MIN = 5
 const SLOW_MS = 5_000
 const HEALTH_TIMEOUT_MS = 2_000
+const CHECK_VALID = '30 seconds'
 
 /** Judges by first attempts (stored body, indexed by time): dead receivers are retried often. */
 export async function examineReceivers(): Promise<Finding> {
@@ -39,7 +39,7 @@ export async function examineGateways(): Promise<Finding[]> {
   const served = await Promise.all((await listServed()).map(examineGateway))
   const unserved = (await listBanks()).filter(bank => bank.isAssignable && !bank.gateway)
   return [
-    ...served,
+    ...served.flat(),
     ...unserved.map(({ connection: { name } }): Finding => {
       return { level: 'warning', state: 'gateway_missing', figures: { name } }
     }),
@@ -54,9 +54,20 @@ interface Traffic {
   p95_ms: number | null
 }
 
-async function examineGateway({ id, name, gateway }: ServedConnection): Promise<Finding> {
-  if (gateway.local) return { level: 'ok', state: 'gateway_simulated', figures: { name } }
-  const [isUp, traffic] = await Promise.all([isHealthy(gateway), readTraffic(id)])
+async function examineGateway(connection: ServedConnection): Promise<Finding[]> {
+  const { id, name, gateway } = connection
+  if (gateway.local) return [{ level: 'ok', state: 'gateway_simulated', figures: { name } }]
+  const { rest_s, blocks } = await readState(id)
+  const blocked = blocks.map((block): Finding => {
+    return { level: 'problem', state: 'gateway_blocks', figures: { name, ...block } }
+  })
+  if (rest_s !== null)
+    return [{ level: 'problem', state: 'gateway_rests', figures: { name, rest_s } }, ...blocked]
+  const [isUp, traffic] = await Promise.all([isHealthy(connection), readTraffic(id)])
+  return [judgeTraffic(name, isUp, traffic), ...blocked]
+}
+
+function judgeTraffic(name: string, isUp: boolean, traffic: Traffic): Finding {
   const { p50_ms, p95_ms, ...counts } = traffic
   const figures = { name, ...counts, p50_ms: p50_ms ?? 0, p95_ms: p95_ms ?? 0 }
   if (!isUp) return { level: 'problem', state: 'gateway_down', figures }
@@ -69,12 +80,36 @@ async function examineGateway({ id, name, gateway }: ServedConnection): Promise<
     : { level: 'ok', state: 'gateway_answers', figures }
 }
 
-async function isHealthy(gateway: Gateway): Promise<boolean> {
-  const check = (signal: AbortSignal) => gateway.checkHealth(signal)
-  return (await callWithTimeout('checkHealth', check, HEALTH_TIMEOUT_MS)).outcome === 'ok'
+interface ConnectionHealth {
+  /** Null: calls are made. */
+  rest_s: number | null
+  blocks: { operation: string; code: string; reason: string; since_s: number }[]
 }
 
-/** Counts the calls of the last hour. A call without an outcome after 30 s counts as failed. */
+async function readState(connectionId: string): Promise<ConnectionHealth> {
+  const [state] = await queryRows<ConnectionHealth>(Prisma.sql`
+    SELECT json_build_object('rest_s', extract(epoch FROM now() - opened_at)::int,
+      'blocks', (SELECT COALESCE(json_agg(json_build_object('operation', key, 'code', value ->> 'code',
+        'reason', value ->> 'reason', 'since_s', GREATEST(0,
+          extract(epoch FROM now() - (value ->> 'since')::timestamptz)::int)) ORDER BY key), '[]')
+        FROM jsonb_each(blocks)))::text AS json
+    FROM connection_states WHERE connection_id = ${connectionId}::uuid`)
+  return state ?? { rest_s: null, blocks: [] }
+}
+
+/** Asks the bank, unless it was asked lately: the page is read again every few seconds. */
+async function isHealthy(connection: ServedConnection): Promise<boolean> {
+  const [latest] = await db().$queryRaw<{ outcome: string }[]>`
+    SELECT outcome FROM gateway_calls
+    WHERE created_at > now() - ${CHECK_VALID}::interval AND outcome IS NOT NULL
+      AND connection_id = ${connection.id}::uuid AND operation = 'checkHealth'
+    ORDER BY created_at DESC LIMIT 1`
+  if (latest) return latest.outcome === 'ok'
+  const calls = withConnectionJournal(connection, { timeoutMs: HEALTH_TIMEOUT_MS })
+  return (await calls.checkHealth()).outcome === 'ok'
+}
+
+/** Counts the calls of the last hour except those of this page. A call without an outcome after 30 s counts as failed. */
 async function readTraffic(connectionId: string): Promise<Traffic> {
   const failedCondition = Prisma.sql`(t.outcome IN ('retryable', 'unknown')
     OR t.outcome IS NULL AND t.created_at < now() - interval '30 seconds')`
@@ -88,7 +123,7 @@ async function readTraffic(connectionId: string): Promise<Traffic> {
     FROM (
       SELECT outcome, created_at, finished_at FROM gateway_calls
       WHERE created_at > now() - interval '1 hour'
-        AND connection_id = ${connectionId}::uuid
+        AND connection_id = ${connectionId}::uuid AND operation <> 'checkHealth'
       ORDER BY created_at DESC LIMIT ${ROWS_READ_MAX}) t`)
   return traffic ?? { calls: 0, failed: 0, failed5: 0, p50_ms: null, p95_ms: null }
 }

@@ -103,6 +103,7 @@ function scriptedBank({
   const queries: Parameters<Gateway['getRefund']>[0][] = []
   const gateway: Gateway = {
     ...simulator,
+    failuresMax: Number.POSITIVE_INFINITY,
     async refundCharge(order) {
       orders.push(order)
       const planned = orderResponses.shift()

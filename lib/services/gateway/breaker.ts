@@ -1,0 +1,195 @@
+import { nowPlusMs } from '#lib/base/db/claim.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { processWide } from '#lib/base/process-wide.ts'
+import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+
+/** Consecutive failed calls after which a connection rests, unless its gateway has another number. */
+const FAILURES_MAX = 5
+const FIRST_REST_MS = 5_000
+const REST_MAX_MS = 60_000
+/** Longer than a call with its statements: then the process that makes a probe is dead. */
+const PROBE_MAX_MS = 20_000
+/** Pause of a call that meets a probe in progress. */
+const PROBE_WAIT_MS = 2_000
+/** Age at which the state is read again: so long, a process may go on calling after another opened. */
+const READ_AGAIN_MS = 1_000
+
+type Blocked = Extract<GatewayResult<unknown>, { outcome: 'blocked' }>
+
+/** Refused: the connection rests. A probe is the only call of all processes until it ends. */
+export type Admission =
+  | { isAdmitted: true; isProbe: boolean }
+  | { isAdmitted: false; retryAfterMs: number }
+
+interface AdmittedCall {
+  connectionId: string
+  operation: string
+  isProbe: boolean
+  failuresMax?: number
+}
+
+interface Row {
+  failures: number
+  isOpen: boolean
+  restMs: number
+  isProbed: boolean
+  /** Codes of what the bank blocks, by operation. */
+  blocks: Record<string, string>
+}
+
+const ROW = Prisma.sql`failures, opened_at IS NOT NULL AS "isOpen",
+  (SELECT COALESCE(json_object_agg(key, value -> 'code'), '{}') FROM jsonb_each(blocks)) AS blocks,
+  COALESCE(GREATEST(0, extract(epoch FROM retry_at - now()) * 1000), 0)::float8 AS "restMs",
+  COALESCE(probe_until > now(), false) AS "isProbed"`
+const CLOSED: Row = { failures: 0, isOpen: false, restMs: 0, isProbed: false, blocks: {} }
+const ADMITTED = { isAdmitted: true, isProbe: false } as const
+
+/**
+ * Circuit breaker of connections, shared by all processes through a row per connection. While the
+ * connection works, its cost is one read per second and process.
+ */
+export class Breaker {
+  private readonly cache = new Map<string, { row: Row; readAt: number }>()
+
+  private readonly readAgainMs: number
+
+  constructor(readAgainMs = READ_AGAIN_MS) {
+    this.readAgainMs = readAgainMs
+  }
+
+  /** Returns the time for which calls would be refused: 0 if the next one may be made, or is a probe. */
+  async restMs(connectionId: string): Promise<number> {
+    const row = await this.read(connectionId)
+    return row.isOpen ? this.remainingMs(connectionId, row) : 0
+  }
+
+  /** Returns how many of `wanted` calls may be begun: while the connection rests none, then one probe. */
+  async limit(connectionId: string, wanted: number): Promise<number> {
+    const row = await this.read(connectionId)
+    if (!row.isOpen) return wanted
+    return this.remainingMs(connectionId, row) > 0 ? 0 : Math.min(1, wanted)
+  }
+
+  async admit(connectionId: string): Promise<Admission> {
+    const row = await this.read(connectionId)
+    if (!row.isOpen) return ADMITTED
+    const restMs = this.remainingMs(connectionId, row)
+    if (restMs > 0) return { isAdmitted: false, retryAfterMs: restMs }
+    const [probed] = await db().$queryRaw<Row[]>`
+      UPDATE connection_states SET probe_until = ${nowPlusMs(PROBE_MAX_MS)}
+      WHERE connection_id = ${connectionId}::uuid AND retry_at <= now()
+        AND (probe_until IS NULL OR probe_until <= now())
+      RETURNING ${ROW}`
+    if (probed) {
+      this.remember(connectionId, probed)
+      return { isAdmitted: true, isProbe: true }
+    }
+    const fresh = await this.readAgain(connectionId)
+    if (!fresh.isOpen) return ADMITTED
+    return {
+      isAdmitted: false,
+      retryAfterMs: this.remainingMs(connectionId, fresh) || PROBE_WAIT_MS,
+    }
+  }
+
+  /** Ends an admitted call. Without a result, no call was made. */
+  async record(
+    { connectionId, operation, isProbe, failuresMax = FAILURES_MAX }: AdmittedCall,
+    result: GatewayResult<unknown> | null,
+  ): Promise<void> {
+    if (result === null) return isProbe ? this.releaseProbe(connectionId) : undefined
+    if (isFailure(result)) return this.recordFailure(connectionId, isProbe, failuresMax)
+    const { failures, blocks } = this.cache.get(connectionId)?.row ?? CLOSED
+    const known = blocks[operation]
+    if (result.outcome === 'blocked' && known !== result.code)
+      return this.recordAnswer(connectionId, isProbe, addBlock(operation, result))
+    if (result.outcome === 'ok' && known !== undefined)
+      return this.recordAnswer(connectionId, isProbe, Prisma.sql`s.blocks - ${operation}::text`)
+    if (isProbe || failures > 0) return this.recordAnswer(connectionId, isProbe)
+  }
+
+  /** A call that was made before the rest began does not prolong it. */
+  private async recordFailure(id: string, isProbe: boolean, failuresMax: number): Promise<void> {
+    if (failuresMax === Number.POSITIVE_INFINITY) return
+    const restsNow = Prisma.sql`(${isProbe}::boolean AND s.opened_at IS NOT NULL
+      OR s.opened_at IS NULL AND s.failures + 1 >= ${failuresMax}::int)`
+    const restMs = Prisma.sql`LEAST(${REST_MAX_MS}::float8,
+      ${FIRST_REST_MS}::float8 * 2 ^ LEAST(s.rests, 10))`
+    const [row] = await db().$queryRaw<Row[]>`
+      UPDATE connection_states s SET failures = s.failures + 1,
+        opened_at = CASE WHEN ${restsNow} THEN COALESCE(s.opened_at, now()) ELSE s.opened_at END,
+        retry_at = CASE WHEN ${restsNow}
+          THEN now() + make_interval(secs => ${restMs} / 1000) ELSE s.retry_at END,
+        rests = CASE WHEN ${restsNow} THEN s.rests + 1 ELSE s.rests END,
+        probe_until = CASE WHEN ${isProbe}::boolean THEN NULL ELSE s.probe_until END
+      WHERE connection_id = ${id}::uuid
+      RETURNING ${ROW}`
+    if (row) this.remember(id, row)
+  }
+
+  /** Only a probe ends a rest: other calls may have been made before it began. */
+  private async recordAnswer(id: string, isProbe: boolean, blocks = Prisma.sql`s.blocks`) {
+    const endsRest = Prisma.sql`(${isProbe}::boolean OR s.opened_at IS NULL)`
+    const unless = (column: string, ended: string) =>
+      Prisma.sql`CASE WHEN ${endsRest} THEN ${Prisma.raw(ended)} ELSE s.${Prisma.raw(column)} END`
+    const [row] = await db().$queryRaw<Row[]>`
+      UPDATE connection_states s SET blocks = ${blocks},
+        failures = ${unless('failures', '0')}, rests = ${unless('rests', '0')},
+        opened_at = ${unless('opened_at', 'NULL')}, retry_at = ${unless('retry_at', 'NULL')},
+        probe_until = ${unless('probe_until', 'NULL')}
+      WHERE connection_id = ${id}::uuid
+      RETURNING ${ROW}`
+    if (row) this.remember(id, row)
+  }
+
+  private async releaseProbe(id: string): Promise<void> {
+    await db().$executeRaw`
+      UPDATE connection_states SET probe_until = NULL WHERE connection_id = ${id}::uuid`
+    this.cache.delete(id)
+  }
+
+  private remainingMs(id: string, row: Row): number {
+    const readAt = this.cache.get(id)?.readAt ?? performance.now()
+    const restMs = row.restMs - (performance.now() - readAt)
+    return restMs > 0 ? restMs : row.isProbed ? PROBE_WAIT_MS : 0
+  }
+
+  private async read(id: string): Promise<Row> {
+    const cached = this.cache.get(id)
+    const isFresh = cached && performance.now() - cached.readAt < this.readAgainMs
+    return isFresh ? cached.row : this.readAgain(id)
+  }
+
+  private async readAgain(id: string): Promise<Row> {
+    const [row] = await db().$queryRaw<Row[]>`
+      SELECT ${ROW} FROM connection_states WHERE connection_id = ${id}::uuid`
+    if (!row) {
+      await db().$executeRaw`
+        INSERT INTO connection_states (connection_id) VALUES (${id}::uuid)
+        ON CONFLICT (connection_id) DO NOTHING`
+    }
+    this.remember(id, row ?? CLOSED)
+    return row ?? CLOSED
+  }
+
+  private remember(id: string, row: Row): void {
+    this.cache.set(id, { row, readAt: performance.now() })
+  }
+}
+
+const REASON_MAX = 300
+
+/** The first time stays. Text that jsonb cannot store is replaced. */
+function addBlock(operation: string, { code, reason }: Blocked): Prisma.Sql {
+  const text = reason.slice(0, REASON_MAX).replaceAll('\0', '').toWellFormed()
+  return Prisma.sql`s.blocks || jsonb_build_object(${operation}::text,
+    jsonb_build_object('since', now()) || COALESCE(s.blocks -> ${operation}::text, '{}')
+      || jsonb_build_object('code', ${code}::text, 'reason', ${text}::text))`
+}
+
+/** A rejection, a limit of the rate and a block are answers: the connection works. */
+function isFailure(result: GatewayResult<unknown>): boolean {
+  return result.outcome === 'unknown' || (result.outcome === 'retryable' && !result.isRateLimit)
+}
+
+export const breaker = processWide('breaker', () => new Breaker())
