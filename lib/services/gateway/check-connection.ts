@@ -1,10 +1,8 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { callWithTimeout } from '#lib/services/gateway/call.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
+import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
-
-const CHECK_TIMEOUT_MS = 10_000
 
 export interface CheckResult {
   /** `ok`, or what the bank refused; null if it gave no answer. */
@@ -20,9 +18,9 @@ export interface CheckResult {
  */
 export async function checkConnection(id: string, actor: Actor): Promise<CheckResult> {
   const gateway = await gatewayOfConnection(id)
-  const result = await callWithTimeout('checkHealth', () => gateway.checkHealth(), CHECK_TIMEOUT_MS)
+  const result = await withConnectionJournal({ id, gateway }, { isForced: true }).checkHealth()
   const { outcome } = result
-  const reason = outcome === 'ok' ? null : result.reason
+  const reason = 'reason' in result ? result.reason : 'bankText' in result ? result.bankText : null
   if (outcome === 'retryable' || outcome === 'unknown') return { code: null, reason }
   const code = outcome === 'ok' ? CHECK_PASSED : outcome
   await transaction(async tx => {

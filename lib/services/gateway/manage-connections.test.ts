@@ -8,8 +8,8 @@ import { registerAdapter } from '#lib/services/gateway/choose.ts'
 import { findConnection, listConnections } from '#lib/services/gateway/connections.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
-import { StubBank } from '#lib/testing/bank.ts'
-import { replaceBank } from '#lib/testing/connection.ts'
+import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
+import { replaceBank, restConnection } from '#lib/testing/connection.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
@@ -123,10 +123,23 @@ describe('checking a connection', () => {
   })
 
   test('stores that the bank refused it', async () => {
-    answer({ outcome: 'rejected', reason: 'The certificate was revoked' })
+    answer({ outcome: 'rejected', ...REFUSAL, bankText: 'The certificate was revoked' })
     const refused = { code: 'rejected', reason: 'The certificate was revoked' }
     expect(await checkConnection(id, ACTOR)).toEqual(refused)
     expect((await rowOf(id)).checkCode).toBe('rejected')
+  })
+
+  test('calls the bank even while the connection rests, and ends the rest if it answers', async () => {
+    await restConnection(id)
+    answer({ outcome: 'unknown', reason: 'no response' })
+    expect(await checkConnection(id, ACTOR)).toMatchObject({ code: null })
+    expect(await db().connectionState.findUnique({ where: { connectionId: id } })).toMatchObject({
+      openedAt: expect.any(Date),
+    })
+    answer({ outcome: 'ok', value: null })
+    expect(await checkConnection(id, ACTOR)).toEqual({ code: 'ok', reason: null })
+    const state = await db().connectionState.findUnique({ where: { connectionId: id } })
+    expect(state).toMatchObject({ openedAt: null, failures: 0 })
   })
 
   test('without an adapter is refused and stores nothing', async () => {
@@ -152,7 +165,7 @@ test('connections are listed by name, each with its state', async () => {
     replaceBank(ids[name], bank)
   await checkConnection(ids.passed, ACTOR)
   await checkConnection(ids.disabled, ACTOR)
-  bank.checkHealth = async () => ({ outcome: 'rejected', reason: 'No' })
+  bank.checkHealth = async () => ({ outcome: 'rejected', ...REFUSAL })
   await checkConnection(ids.failed, ACTOR)
   const disabled = { disabledAt: new Date(), isAssignable: false }
   await db().connection.update({ where: { id: ids.disabled }, data: disabled })

@@ -52,7 +52,11 @@ export interface CallOptions {
   timeoutMs?: number
   /** Asked between the journal and the call, so that a call that it allows is always in the journal. */
   mayCall?: () => Promise<boolean>
+  /** Calls even while the connection rests, as a probe: an operator asks. */
+  isForced?: boolean
 }
+
+const PROBE = { isAdmitted: true, isProbe: true } as const
 
 /** Refused without a journal entry while the connection rests: the bank is not called. */
 export async function journalCall<Value>(
@@ -63,7 +67,7 @@ export async function journalCall<Value>(
 ): Promise<GatewayResult<Value>> {
   const connectionId = subjects[0]?.connectionId
   if (connectionId === undefined) throw new Invariant(`${call.operation} has no subject`)
-  const admission = await breaker.admit(connectionId)
+  const admission = options.isForced ? PROBE : await breaker.admit(connectionId)
   if (!admission.isAdmitted) {
     const { retryAfterMs } = admission
     return { outcome: 'retryable', reason: RESTS_REASON, retryAfterMs }
