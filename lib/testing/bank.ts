@@ -33,6 +33,7 @@ export const SEND_BEHAVIORS = [
 export type SendBehavior = (typeof SEND_BEHAVIORS)[number]
 export const QUERY_BEHAVIORS = [
   ...(['answered', 'lost', 'down', 'busy', 'blocked', 'turned down', 'throws'] as const),
+  'forgotten',
 ] as const
 export type QueryBehavior = (typeof QUERY_BEHAVIORS)[number]
 
@@ -305,6 +306,7 @@ export class StubBank implements Gateway {
     if (behavior === 'lost') return LOST_RESULT
     if (isWithoutEffect(behavior)) return WITHOUT_EFFECT[behavior]
     if (behavior === 'turned down') return { outcome: 'rejected', ...REFUSAL }
+    if (behavior === 'forgotten') return { outcome: 'ok', value: null }
     return behavior === 'throws' ? throwLost() : { outcome: 'ok', value }
   }
 

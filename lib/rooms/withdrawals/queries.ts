@@ -51,6 +51,13 @@ export async function findPayoutOrder({
   return { order, mayBeSent: row.mayBeSent }
 }
 
+export async function hasPayment({ accountId, id }: Claim): Promise<boolean> {
+  const rows = await db().$queryRaw<unknown[]>`
+    SELECT FROM withdrawals WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid
+      AND end_to_end_id IS NOT NULL`
+  return rows.length > 0
+}
+
 export function serializeWithdrawalEvent(resource: unknown): { withdrawal: WithdrawalDetail } {
   return { withdrawal: withdrawalToWire(resource as WithdrawalRow) }
 }

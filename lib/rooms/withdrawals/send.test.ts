@@ -433,6 +433,46 @@ describe('a withdrawal that the bank rejects after an attempt without a response
   })
 })
 
+describe('a withdrawal that the bank has taken, forgets and then rejects as a duplicate', () => {
+  async function takeAndForget(isIdKnownEarly: boolean) {
+    const id = await withdrawLive()
+    const bank = Object.assign(new StubBank(), { isIdKnownEarly })
+    bank.setScript(removeHyphens(id), { queries: ['forgotten', 'forgotten'] })
+    await makeDueAndSend(id, bank)
+    return { id, bank }
+  }
+
+  async function expectHeldUntilSettled(id: string, bank: StubBank): Promise<void> {
+    expect(await makeDueAndSend(id, bank)).toBe('pending')
+    expect(bank.sentOrders).toHaveLength(2)
+    expect(await readBalances(merchant.id, 'live')).toEqual({ available: 6_000, outbound: 4_000 })
+    await expectApprovedOnce(id, bank)
+  }
+
+  test('stays held by what the journal says, however old', async () => {
+    const { id, bank } = await takeAndForget(false)
+    await db().$executeRaw`
+      UPDATE gateway_calls SET created_at = created_at - interval '1 day'
+      WHERE subject_id = ${id}::uuid`
+    await expectHeldUntilSettled(id, bank)
+  })
+
+  test('stays held by its end-to-end id alone', async () => {
+    const { id, bank } = await takeAndForget(true)
+    await db().gatewayCall.deleteMany({ where: { subjectId: id } })
+    await expectHeldUntilSettled(id, bank)
+  })
+
+  test('is rejected once the bank reports it as refused', async () => {
+    const { id, bank } = await takeAndForget(true)
+    expect(await makeDueAndSend(id, bank)).toBe('pending')
+    bank.setScript(removeHyphens(id), { end: 'refused' })
+    bank.settle()
+    expect(await makeDueAndSend(id, bank)).toBe('rejected')
+    expect(await readBalances(merchant.id, 'live')).toEqual({ available: 10_000, outbound: 0 })
+  })
+})
+
 test('a late first attempt makes the second a duplicate, and the withdrawal is not rejected', async () => {
   const id = await withdrawLive()
   const bank = new StubBank()

@@ -100,6 +100,18 @@ export async function mayArrive(
   return calls.length > 0
 }
 
+/** Returns whether the bank has ever reported the payout or refund as accepted or executed. */
+export async function wasTaken({
+  accountId,
+  id,
+}: Pick<Subject, 'accountId' | 'id'>): Promise<boolean> {
+  const calls = await db().$queryRaw<unknown[]>`
+    SELECT FROM gateway_calls
+    WHERE account_id = ${accountId}::uuid AND subject_id = ${id}::uuid AND outcome = 'ok'
+      AND response->>'state' IN ('taken', 'done') LIMIT 1`
+  return calls.length > 0
+}
+
 function maskKey(dictKey: string): string {
   const kind = inferPixKeyType(dictKey, 'form')
   return kind.ok ? maskPixKey(kind.type, dictKey) : '***'

@@ -3,7 +3,12 @@ import { log } from '#lib/base/log.ts'
 import { breaker } from '#lib/services/gateway/breaker.ts'
 import { listServed } from '#lib/services/gateway/choose.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
-import { type GatewayCalls, mayArrive, withJournal } from '#lib/services/gateway/journal.ts'
+import {
+  type GatewayCalls,
+  mayArrive,
+  wasTaken,
+  withJournal,
+} from '#lib/services/gateway/journal.ts'
 
 /** Maximum concurrent orders of a connection in this process. */
 const CONCURRENCY_MAX = 8
@@ -125,6 +130,8 @@ interface OrderCalls {
   query: (bank: GatewayCalls) => Promise<GatewayResult<OrderState | null>>
   /** Null: the order must not be sent now. */
   send: (bank: GatewayCalls) => Promise<GatewayResult<OrderState> | null>
+  /** Whether an end-to-end id of the order is stored. */
+  hasPayment?: () => Promise<boolean>
 }
 
 /** The order's state at the bank, or the time for which the bank must not be called. */
@@ -133,6 +140,7 @@ export type Placement = OrderState | { state: 'unknown'; pauseMs: number }
 /**
  * Returns the order's state at the bank. From the second attempt on, queries first and sends, under
  * the same id, only if the bank does not have the order. Before it is sent, its lease is renewed.
+ * An order that the bank has taken is refused only if the bank reports that state.
  */
 export async function placeOrder(
   kind: OrderKind,
@@ -159,6 +167,10 @@ export async function placeOrder(
   const queryResult = await query()
   if (queryResult.outcome !== 'ok') return toUnknown(queryResult)
   if (queryResult.value) return queryResult.value
+  if ((await calls.hasPayment?.()) || (await wasTaken(claim))) {
+    log().error({ [`${kind}Id`]: claim.id }, `bank rejected a ${kind} that it has taken before`)
+    return toUnknown(null)
+  }
   return (await mayArrive(claim, SEND_OPERATIONS[kind])) ? toUnknown(null) : refused
 }
 
