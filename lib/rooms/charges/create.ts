@@ -6,7 +6,7 @@ import { newRoutableId, removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import { insertCharge } from '#lib/rooms/charges/insert.ts'
-import { openAtBank, refusalOf } from '#lib/rooms/charges/open.ts'
+import { findResumedConnection, openAtBank, refusalOf } from '#lib/rooms/charges/open.ts'
 import type { ChargeRequest, CreatedCharge } from '#lib/rooms/charges/schema.ts'
 import { connectionIn, gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
@@ -34,7 +34,8 @@ export async function createCharge(
   callerIp: string | null,
   once?: IdempotentRequest,
 ): Promise<CreatedCharge> {
-  const connectionId = connectionIn(mode, merchant.receivingConnectionId)
+  const resumedId = once && (await findResumedConnection(once))
+  const connectionId = resumedId ?? connectionIn(mode, merchant.receivingConnectionId)
   if (!connectionId) throw refuse('live_mode_disabled')
   const gateway = await gatewayOfConnection(connectionId)
   const id = once?.id ?? newRoutableId(merchant.id)

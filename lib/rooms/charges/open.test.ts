@@ -9,6 +9,7 @@ import { createCharge } from '#lib/rooms/charges/create.ts'
 import { insertCharge, type NewCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
 import { findCharge, listCharges } from '#lib/rooms/charges/queries.ts'
+import { registerAdapter } from '#lib/services/gateway/choose.ts'
 import type {
   ChargeOrder,
   Gateway,
@@ -417,6 +418,67 @@ describe('a request that is repeated with its key, after one that had no respons
     await makeDue(charge.id)
     await expireWith(bank)
     expect(bank.charges.get(charge.order.txid)).toEqual({ state: 'cancelled' })
+  })
+})
+
+describe('a request that is repeated after the account was assigned another connection', () => {
+  async function leaveAndReassign() {
+    const account = await makeMerchant()
+    const { bank, createCharge: createAtBank } = makeLosingBank()
+    const first = await connectBank(bank, account)
+    const once = { ...makeIdempotentRequest(), accountId: account.id }
+    const create = (receivingConnectionId: string | null, isResumed = true) =>
+      createCharge({ ...account, receivingConnectionId }, 'live', CHARGE, null, {
+        ...once,
+        isResumed,
+      })
+    await expectUnavailable(create(first, false))
+    const other = new StubBank()
+    const second = await connectBank(other, account)
+    const stored = () =>
+      db().charge.findMany({
+        where: { id: once.id },
+        select: { status: true, connectionId: true },
+      })
+    return { bank, createAtBank, first, other, second, once, create, stored }
+  }
+
+  test.each(['another', 'none'])('continues at the first bank (now assigned: %s)', async now => {
+    const { bank, createAtBank, first, other, second, once, create, stored } =
+      await leaveAndReassign()
+    bank.createCharge = createAtBank
+    const created = await create(now === 'none' ? null : second)
+    expect(created).toMatchObject({ id: once.id, status: 'pending' })
+    expect(await stored()).toEqual([{ status: 'pending', connectionId: first }])
+    expect([...bank.charges.keys()]).toEqual([removeHyphens(once.id)])
+    expect(other.charges.size).toBe(0)
+    const calls = await db().gatewayCall.findMany({ where: { subjectId: once.id } })
+    expect(new Set(calls.map(call => call.connectionId))).toEqual(new Set([first]))
+  })
+
+  test('keeps the row at the first bank if that has no response again', async () => {
+    const { first, other, second, create, stored } = await leaveAndReassign()
+    await expectUnavailable(create(second))
+    expect(await stored()).toEqual([{ status: 'opening', connectionId: first }])
+    expect(other.charges.size).toBe(0)
+  })
+
+  test('is refused, and the row stays, while the first bank is not served', async () => {
+    const { first, other, second, create, stored } = await leaveAndReassign()
+    registerAdapter('efi', ({ id }) => (id === first ? null : other))
+    await expectUnavailable(create(second)).finally(() => replaceBank(second, other))
+    expect(await stored()).toEqual([{ status: 'opening', connectionId: first }])
+    expect(other.charges.size).toBe(0)
+  })
+
+  test('is refused if it came before the row of the first request', async () => {
+    const charge = makeNewCharge({ once: { ...makeIdempotentRequest(), isResumed: true } })
+    await insertCharge({ ...charge, once: undefined }, null)
+    const other = new StubBank()
+    const second = await addConnection(other)
+    await expectUnavailable(openAtBank(other, { ...charge, connectionId: second }))
+    expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
+    expect(other.charges.size).toBe(0)
   })
 })
 

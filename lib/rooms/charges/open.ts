@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { unlockKeySql } from '#lib/base/db/idempotency.ts'
+import { type IdempotentRequest, unlockKeySql } from '#lib/base/db/idempotency.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { joinCtes } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
@@ -57,6 +57,18 @@ export async function openAtBank(
   throw refusal
 }
 
+/**
+ * Returns the connection of a row that an earlier request with the key left, or null. Its bank may
+ * have the charge, whatever connection the account has been assigned since.
+ */
+export async function findResumedConnection(once: IdempotentRequest): Promise<string | null> {
+  if (!once.isResumed) return null
+  const [row] = await db().$queryRaw<{ connectionId: string }[]>`
+    SELECT connection_id AS "connectionId" FROM charges
+    WHERE account_id = ${once.accountId}::uuid AND id = ${once.id}::uuid`
+  return row?.connectionId ?? null
+}
+
 /** Returns false if the row exists: the caller repeats the key of a request that did not finish. */
 async function insertUnlessResumed(charge: NewCharge): Promise<boolean> {
   try {
@@ -70,18 +82,19 @@ async function insertUnlessResumed(charge: NewCharge): Promise<boolean> {
 
 /**
  * Keeps the worker from cancelling an opening that is resumed. Returns the charge if the worker has
- * found it paid since, and refuses while the worker is ending it.
+ * found it paid since, and refuses while the worker is ending it or if it is at another bank.
  */
 async function resumeOpening({
   accountId,
   id,
   mode,
+  connectionId,
   once,
 }: NewCharge): Promise<CreatedCharge | null> {
   const kept = await db().$executeRaw`
     UPDATE charges SET due_at = ${openingEndSql}
     WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid
-      AND status = 'opening' AND lease IS NULL`
+      AND status = 'opening' AND lease IS NULL AND connection_id = ${connectionId}::uuid`
   if (kept === 1) return null
   const row = await findCharge(accountId, mode, id)
   if (!row) throw refuse('service_unavailable')
