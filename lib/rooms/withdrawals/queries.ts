@@ -11,6 +11,7 @@ import { cents } from '#lib/base/money.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { type WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 import type { PayoutOrder } from '#lib/services/gateway/gateway.ts'
+import { maskDictKey } from '#lib/services/gateway/journal.ts'
 
 /** Columns of a WithdrawalRow, from a table or CTE named `w`. */
 export const withdrawalColumns = Prisma.sql`
@@ -49,6 +50,16 @@ export async function findPayoutOrder({
   if (!row) return null
   const order = { id: removeHyphens(id), amount: cents(row.amount), dictKey: row.dictKey }
   return { order, mayBeSent: row.mayBeSent }
+}
+
+/** Returns what a bank's text about the withdrawal may repeat, each with its replacement. */
+export async function findHidden({ accountId, id }: Claim): Promise<Record<string, string>> {
+  const [row] = await db().$queryRaw<{ dictKey: string; payeeName: string | null }[]>`
+    SELECT dict_key AS "dictKey", payee_name AS "payeeName" FROM withdrawals
+    WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid`
+  if (!row) return {}
+  const { dictKey, payeeName } = row
+  return { [dictKey]: maskDictKey(dictKey), ...(payeeName && { [payeeName]: '***' }) }
 }
 
 export async function hasPayment({ accountId, id }: Claim): Promise<boolean> {

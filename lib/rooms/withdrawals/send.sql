@@ -55,6 +55,10 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
+SELECT dict_key AS "dictKey", payee_name AS "payeeName"
+FROM withdrawals
+WHERE account_id = $1::uuid AND id = $2::uuid;
+
 SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
 FROM withdrawals w
 JOIN accounts a ON a.id = w.account_id
@@ -135,6 +139,10 @@ FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
+
+SELECT dict_key AS "dictKey", payee_name AS "payeeName"
+FROM withdrawals
+WHERE account_id = $1::uuid AND id = $2::uuid;
 
 SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
 FROM withdrawals w
@@ -227,6 +235,10 @@ FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
+
+SELECT dict_key AS "dictKey", payee_name AS "payeeName"
+FROM withdrawals
+WHERE account_id = $1::uuid AND id = $2::uuid;
 
 SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
 FROM withdrawals w

@@ -563,3 +563,22 @@ test('the journal contains the bank calls, with the PIX key masked', async () =>
     { operation: 'getPayout', outcome: 'ok', response: { state: 'done' } },
   ])
 })
+
+test("the bank's text about a payout is stored without PIX key, receiver and CPF", async () => {
+  const key = 'ana.souza@example.com'
+  const id = await withdrawLive(key)
+  const payee = { name: 'Ana Souza', maskedDoc: null, bank: null }
+  const bank = Object.assign(new StubBank(), { payee })
+  await makeDueAndSend(id, bank)
+  const bankText = `Chave ${key} de Ana Souza, 123.456.789-09, recusada`
+  bank.getPayout = async () => ({
+    ...{ outcome: 'ok', value: { state: 'refused', ...REFUSAL, bankText } },
+  })
+  expect(await makeDueAndSend(id, bank)).toBe('rejected')
+  const redacted = 'Chave a***@example.com de ***, ***, recusada'
+  const calls = await db().gatewayCall.findMany({
+    where: { subjectId: id, operation: 'getPayout' },
+  })
+  expect(calls).toMatchObject([{ response: { state: 'refused', bankText: redacted } }])
+  expect(await db().withdrawal.findFirst({ where: { id } })).toMatchObject({ bankText: redacted })
+})

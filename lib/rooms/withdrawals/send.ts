@@ -1,7 +1,7 @@
 import { type Claim, postpone } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
-import { findPayoutOrder, hasPayment } from '#lib/rooms/withdrawals/queries.ts'
+import { findHidden, findPayoutOrder, hasPayment } from '#lib/rooms/withdrawals/queries.ts'
 import { recordTaken } from '#lib/rooms/withdrawals/record-taken.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
@@ -44,6 +44,7 @@ function callBank(claim: Claim, gateway: Gateway): Promise<Placement> {
       return null
     },
     hasPayment: () => hasPayment(claim),
+    findHidden: () => findHidden(claim),
   })
 }
 

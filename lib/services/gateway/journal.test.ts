@@ -207,6 +207,14 @@ describe('the journal contains no payer data', () => {
     ])
   })
 
+  test('a private text changes no field but the texts of the bank', async () => {
+    const order = subject()
+    const bank = new StubBank()
+    const journal = withJournal(bank, [order], { hidden: { taken: '***', ':': '***' } })
+    await journal.sendPayout(payout(order.id))
+    expect(await callsOf(order.id)).toMatchObject([{ outcome: 'ok', response: { state: 'taken' } }])
+  })
+
   test('extra fields of a response are not stored', async () => {
     const order = subject()
     const bank = new StubBank()

@@ -43,10 +43,11 @@ export function withJournal(
     operation: Operation,
     request: { id: string; dictKey?: string } | { txid: string },
     make: Call<Value>['make'],
-    options: Pick<Call<Value>, 'hidden'> = {},
+    parts: Pick<Call<Value>, 'hidden'> = {},
   ) => {
     const subjectIds = ['id' in request ? request.id : request.txid]
-    return call({ operation, subjectIds, request: () => request, make, ...options })
+    const hidden = { ...options.hidden, ...parts.hidden }
+    return call({ operation, subjectIds, request: () => request, make, hidden })
   }
   return {
     createCharge(order) {
@@ -68,10 +69,11 @@ export function withJournal(
     cancelCharge: txid =>
       journalOne('cancelCharge', { txid }, signal => gateway.cancelCharge(txid, signal)),
     sendPayout(order) {
-      const dictKey = maskKey(order.dictKey)
+      const dictKey = maskDictKey(order.dictKey)
       const make = (signal: AbortSignal) => gateway.sendPayout(order, signal)
-      const hidden = { [order.dictKey]: dictKey }
-      return journalOne('sendPayout', { ...order, dictKey }, make, { hidden })
+      return journalOne('sendPayout', { ...order, dictKey }, make, {
+        hidden: { [order.dictKey]: dictKey },
+      })
     },
     getPayout: id => journalOne('getPayout', { id }, signal => gateway.getPayout(id, signal)),
     refundCharge: order =>
@@ -112,7 +114,7 @@ export async function wasTaken({
   return calls.length > 0
 }
 
-function maskKey(dictKey: string): string {
+export function maskDictKey(dictKey: string): string {
   const kind = inferPixKeyType(dictKey, 'form')
   return kind.ok ? maskPixKey(kind.type, dictKey) : '***'
 }

@@ -9,6 +9,7 @@ import {
   wasTaken,
   withJournal,
 } from '#lib/services/gateway/journal.ts'
+import { redactText } from '#lib/services/gateway/record-call.ts'
 
 /** Maximum concurrent orders of a connection in this process. */
 const CONCURRENCY_MAX = 8
@@ -132,6 +133,8 @@ interface OrderCalls {
   send: (bank: GatewayCalls) => Promise<GatewayResult<OrderState> | null>
   /** Whether an end-to-end id of the order is stored. */
   hasPayment?: () => Promise<boolean>
+  /** Returns replacements for private texts that the bank may repeat. */
+  findHidden: () => Promise<Record<string, string>>
 }
 
 /** The order's state at the bank, or the time for which the bank must not be called. */
@@ -148,7 +151,22 @@ export async function placeOrder(
   gateway: Gateway,
   calls: OrderCalls,
 ): Promise<Placement> {
-  const query = () => calls.query(withJournal(gateway, [claim]))
+  const hidden = gateway.local ? {} : await calls.findHidden()
+  const placement = await queryOrSend(kind, claim, { gateway, calls, hidden })
+  if (placement.state !== 'refused' || placement.bankText === null) return placement
+  return { ...placement, bankText: redactText(placement.bankText, hidden) }
+}
+
+async function queryOrSend(
+  kind: OrderKind,
+  claim: Claim,
+  {
+    gateway,
+    calls,
+    hidden,
+  }: { gateway: Gateway; calls: OrderCalls; hidden: Record<string, string> },
+): Promise<Placement> {
+  const query = () => calls.query(withJournal(gateway, [claim], { hidden }))
   const mayCall = () => holdLease(`${kind}s`, claim)
   const mayHaveArrived = claim.attempts > 1
   if (mayHaveArrived) {
@@ -157,7 +175,7 @@ export async function placeOrder(
     if (queryResult.outcome !== 'ok') return toUnknown(queryResult)
     if (queryResult.value) return queryResult.value
   }
-  const result = await calls.send(withJournal(gateway, [claim], { mayCall }))
+  const result = await calls.send(withJournal(gateway, [claim], { mayCall, hidden }))
   if (result?.outcome === 'ok') return result.value
   if (result?.outcome !== 'rejected') return toUnknown(result)
   const { outcome: _, field: _field, ...refusal } = result

@@ -54,6 +54,8 @@ export interface CallOptions {
   mayCall?: () => Promise<boolean>
   /** Calls even while the connection rests, as a probe: an operator asks. */
   isForced?: boolean
+  /** Replacements for private texts that the bank may repeat in any response about the subjects. */
+  hidden?: Record<string, string>
 }
 
 const PROBE = { isAdmitted: true, isProbe: true } as const
@@ -118,7 +120,7 @@ async function storeOutcome<Value>(
   const responses = subjects.map(({ id }) => {
     const response =
       result.outcome === 'ok' ? part(result.value, removeHyphens(id ?? '')) : addTimeoutCode(result)
-    return redact(JSON.stringify(response, JOURNALED_FIELDS), hidden)
+    return redact(JSON.stringify(response ?? null, JOURNALED_FIELDS), hidden)
   })
   await db().$executeRaw`
     UPDATE gateway_calls g SET outcome = ${result.outcome}, finished_at = clock_timestamp(),
@@ -136,14 +138,24 @@ export async function callLocally<Value>(
   return !mayCall || (await mayCall()) ? make(NEVER_ABORTED) : NOT_CALLED
 }
 
+/** Journaled fields in which a bank may repeat private texts. */
+const TEXT_FIELDS = ['reason', 'bankText', 'brCode']
+/** CPF and CNPJ with punctuation, as banks write them in their texts. */
+const FORMATTED_TAX_ID = /\d{3}\.\d{3}\.\d{3}-\d{2}|[\dA-Z]{2}(\.[\dA-Z]{3}){2}\/[\dA-Z]{4}-\d{2}/g
+
+/** Leaves the other fields as they are: a payer can be called `taken`. */
 function redact(json: string, hidden: Record<string, string>): string {
-  return Object.entries(hidden).reduce((text, [secret, replacement]) => {
-    const [from, to] = [
-      JSON.stringify(secret).slice(1, -1),
-      JSON.stringify(replacement).slice(1, -1),
-    ]
-    return from ? text.replaceAll(from, () => to) : text
-  }, json)
+  const redactField = (name: string, value: unknown) =>
+    typeof value === 'string' && TEXT_FIELDS.includes(name) ? redactText(value, hidden) : value
+  return JSON.stringify(JSON.parse(json), redactField)
+}
+
+export function redactText(bankText: string, hidden: Record<string, string>): string {
+  const text = Object.entries(hidden).reduce(
+    (rest, [secret, replacement]) => (secret ? rest.replaceAll(secret, () => replacement) : rest),
+    bankText,
+  )
+  return text.replaceAll(FORMATTED_TAX_ID, '***')
 }
 
 /** Adds the code `timeout` to a timeout, so that pages can translate its reason. */

@@ -74,3 +74,12 @@ export async function findRefundOrder({
   if (!row.endToEndId) throw new Invariant(`refund ${id} is due, but its charge has no payment`)
   return { id: removeHyphens(id), endToEndId: row.endToEndId, amount: cents(row.amount) }
 }
+
+/** Returns what a bank's text about the refund may repeat, each with its replacement. */
+export async function findHidden({ accountId, id }: Claim): Promise<Record<string, string>> {
+  const [row] = await db().$queryRaw<{ name: string; email: string; doc: string }[]>`
+    SELECT c.client_name AS name, c.client_email AS email, c.client_doc AS doc FROM refunds r
+    JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
+    WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid`
+  return row ? { [row.name]: '***', [row.email]: '***', [row.doc]: '***' } : {}
+}

@@ -58,6 +58,11 @@ FROM refunds r
 JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
 WHERE r.account_id = $1::uuid AND r.id = $2::uuid AND r.status = 'pending' AND r.lease = $3::uuid;
 
+SELECT c.client_name AS name, c.client_email AS email, c.client_doc AS doc
+FROM refunds r
+JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
+WHERE r.account_id = $1::uuid AND r.id = $2::uuid;
+
 INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
     connection_id)
 SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json, $3::uuid

@@ -21,6 +21,7 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import {
+  CHARGE,
   expectBalancedLedger,
   inOwnDatabase,
   makeMerchant,
@@ -425,4 +426,21 @@ test('a refund that the bank has taken, forgets and then rejects as a duplicate 
   await makeDueAndSend(bank)
   expect(await stateOf(refund)).toMatchObject({ status: 'completed' })
   await expectBalancedLedger(merchant.id)
+})
+
+test("the bank's text about a refund is stored without data of the payer", async () => {
+  const refund = await openRefund()
+  const { client_name: name, client_email: email, client_doc: doc } = CHARGE
+  const refusal = spiRefusal('AC07', `Conta de ${name}, ${email}, ${doc}`)
+  const value = { state: 'refused', ...refusal } as const
+  const bank = new StubBank()
+  await makeDueAndSend(bank)
+  bank.getRefund = async () => ({ outcome: 'ok', value })
+  await makeDueAndSend(bank)
+  const bankText = 'Conta de ***, ***, ***'
+  const calls = await db().gatewayCall.findMany({
+    where: { subjectId: refund.id, operation: 'getRefund' },
+  })
+  expect(calls).toMatchObject([{ response: { state: 'refused', bankText } }])
+  expect(await db().refund.findFirst({ where: { id: refund.id } })).toMatchObject({ bankText })
 })

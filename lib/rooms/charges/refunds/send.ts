@@ -1,6 +1,6 @@
 import { type Claim, postpone } from '#lib/base/db/claim.ts'
 import type { Prisma } from '#lib/base/db/client.ts'
-import { findRefundOrder } from '#lib/rooms/charges/refunds/queries.ts'
+import { findHidden, findRefundOrder } from '#lib/rooms/charges/refunds/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import {
@@ -33,6 +33,7 @@ async function sendRefund(
   const placement = await placeOrder('refund', claim, gateway, {
     query: bank => bank.getRefund(order),
     send: bank => bank.refundCharge(order),
+    findHidden: () => findHidden(claim),
   })
   const settlement = { accountId, refundId: claim.id, lease, chargeColumns }
   if (placement.state === 'done')
