@@ -79,6 +79,8 @@ export class StubBank implements Gateway {
   queryAgesMs?: readonly number[]
   /** Maximum charges that one query reaches. */
   answersMax = Number.POSITIVE_INFINITY
+  /** Pause that the bank wants before a query about the other charges. */
+  answersRetryAfterMs?: number
   /** Whether an accepted order has its end-to-end id at once. */
   isIdKnownEarly = false
   /** What the bank received and sent, in the order of its lists. */
@@ -187,7 +189,8 @@ export class StubBank implements Gateway {
       const state = this.charges.get(txid)
       return state ? [[txid, state] as const] : []
     })
-    const value = { states: new Map(known), unanswered: txids.slice(this.answersMax) }
+    const unanswered = txids.slice(this.answersMax)
+    const value = { states: new Map(known), unanswered, retryAfterMs: this.answersRetryAfterMs }
     const result = { outcome: 'ok', value } as const
     return (await this.runStall('before')) ?? (await this.runStall('after')) ?? result
   }

@@ -408,6 +408,45 @@ describe('charges that a query did not reach', () => {
     return { merchant, bank, rows }
   }
 
+  test('wait as long as the bank wants', async () => {
+    const merchant = await openBankMerchant()
+    const id = await openDueAtBank(merchant)
+    const bank = Object.assign(new StubBank(), { answersMax: 0, answersRetryAfterMs: 90_000 })
+    await expireWith(bank)
+    const pauseS = await readPauseS(id)
+    expect(pauseS).toBeGreaterThan(30)
+    expect(pauseS).toBeLessThanOrEqual(90)
+    await db().charge.update({
+      where: { accountId_id: { accountId: merchant.id, id } },
+      data: { dueAt: null },
+    })
+  })
+
+  test('and no others either wait longer each time, and count attempts', async () => {
+    const merchant = await openBankMerchant()
+    const id = await openDueAtBank(merchant)
+    const bank = Object.assign(new StubBank(), { answersMax: 0 })
+    for (const maxS of [1, 2, 4, 8, 16, 32, 60, 60]) {
+      await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
+      await expireWith(bank)
+      const pauseS = await readPauseS(id)
+      expect(pauseS).toBeGreaterThan(maxS / 2 - 0.5)
+      expect(pauseS).toBeLessThanOrEqual(maxS)
+    }
+    expect(await db().charge.findFirst({ where: { id } })).toMatchObject({ attempts: 8 })
+    await db().charge.update({
+      where: { accountId_id: { accountId: merchant.id, id } },
+      data: { dueAt: null },
+    })
+  })
+
+  const readPauseS = async (id: string) => {
+    const [row] = await db().$queryRaw<{ seconds: number }[]>`
+      SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds FROM charges
+      WHERE id = ${id}::uuid AND lease IS NULL`
+    return row?.seconds ?? Number.NaN
+  }
+
   test('stay pending, due again at once, and none counts as an attempt', async () => {
     const { merchant, rows } = await expireSome()
     const waiting = await rows()

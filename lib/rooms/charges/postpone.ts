@@ -1,6 +1,7 @@
 import { type Claim, nowPlusMs } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
+import { requestedPauseMs } from '#lib/services/gateway/order.ts'
 
 /** Releases claimed charges and sets their next due time. Skips charges whose lease was lost. */
 export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<void> {
@@ -19,16 +20,29 @@ function claimedSql(due: Claim[]): Prisma.Sql {
       ${due.map(claim => claim.lease)}::uuid[]) AS h (account_id, id, lease)`
 }
 
-/** Time until charges are queried that the last query did not reach. */
+/** Pauses until charges are queried that the last query did not reach. */
 const UNREACHED_PAUSE_MS = 1_000
+const UNREACHED_PAUSE_MAX_MS = 60_000
 
-/** Releases claimed charges that a query did not reach. It counts as no attempt. */
-export async function postponeUnreached(due: Claim[]): Promise<void> {
+/**
+ * Releases claimed charges that a query did not reach. It counts as no attempt if it reached others;
+ * else the pause doubles with each attempt. Not due before `retryAfterMs`.
+ */
+export async function postponeUnreached(
+  due: Claim[],
+  hasReachedSome: boolean,
+  retryAfterMs = 0,
+): Promise<void> {
   if (due.length === 0) return
+  const askedMs = requestedPauseMs({ outcome: 'retryable', reason: '', retryAfterMs })
+  const attempts = hasReachedSome ? Prisma.sql`c.attempts - 1` : Prisma.sql`c.attempts`
+  const doublings = hasReachedSome ? Prisma.sql`0` : Prisma.sql`LEAST(c.attempts - 1, 16)`
+  const pauseMs = Prisma.sql`GREATEST(${askedMs}::float8,
+    LEAST(${UNREACHED_PAUSE_MAX_MS}::float8, ${UNREACHED_PAUSE_MS}::float8 * 2 ^ ${doublings}))`
   await retryOnConflict(
     () => db().$executeRaw`
-      UPDATE charges c SET due_at = ${nowPlusMs(UNREACHED_PAUSE_MS)}, lease = NULL,
-        attempts = attempts - 1
+      UPDATE charges c SET due_at = now() + make_interval(secs => ${pauseMs} / 1000), lease = NULL,
+        attempts = ${attempts}
       FROM ${claimedSql(due)}
       WHERE c.account_id = h.account_id AND c.id = h.id AND c.lease = h.lease`,
   )

@@ -37,10 +37,11 @@ export async function queryAndEnd(gateway: Gateway, due: Claim[]): Promise<void>
     const pauseMs = Math.max(RETRY_PAUSE_MS, requestedPauseMs(result))
     return postponeCharges(due, nowPlusMs(pauseMs))
   }
-  const { states, unanswered } = result.value
+  const { states, unanswered, retryAfterMs } = result.value
   const unreached = new Set(unanswered.filter(txid => !states.has(txid)))
-  await postponeUnreached(due.filter(claim => unreached.has(removeHyphens(claim.id))))
   const reached = due.filter(claim => !unreached.has(removeHyphens(claim.id)))
+  const left = due.filter(claim => !reached.includes(claim))
+  await postponeUnreached(left, reached.length > 0, retryAfterMs)
   await endAsReported(gateway, reached, states)
 }
 

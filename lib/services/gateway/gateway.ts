@@ -121,6 +121,8 @@ export interface ChargeAnswers {
   states: Map<string, ChargeState>
   /** Charges that the call did not reach: nothing is known about them. */
   unanswered: string[]
+  /** The bank wants no call about them before. */
+  retryAfterMs?: number
 }
 
 export interface PayoutOrder {
