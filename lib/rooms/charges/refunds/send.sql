@@ -26,33 +26,6 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
-WITH RECURSIVE turns AS (
-  SELECT (SELECT r.account_id FROM refunds r WHERE r.connection_id = $1::uuid
-      AND r.due_at <= now() AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS
-      account_id, 1 AS nth
-  UNION ALL
-  SELECT (SELECT r.account_id FROM refunds r WHERE r.connection_id = $3::uuid
-      AND r.due_at <= now() AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1),
-      t.nth + 1
-  FROM turns t
-  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
-), picked AS MATERIALIZED (
-  SELECT d.*
-  FROM turns t
-  CROSS JOIN LATERAL (SELECT r.account_id, r.id FROM refunds r WHERE r.connection_id = $5::uuid
-      AND r.due_at <= now() AND r.account_id = t.account_id ORDER BY r.due_at,
-      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
-      FROM turns) FOR UPDATE SKIP LOCKED) d
-  LIMIT $7::int
-)
-UPDATE refunds r
-SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
-    attempts = attempts + 1
-FROM picked p
-WHERE r.account_id = p.account_id AND r.id = p.id
-RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts;
-
 SELECT r.amount, c.end_to_end_id AS "endToEndId"
 FROM refunds r
 JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
