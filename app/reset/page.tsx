@@ -21,7 +21,7 @@ export default async function ResetPage() {
     <VisitorPage
       title={t('title')}
       subtitle={t('subtitle')}
-      below={<p className="mt-5 text-small">{back}</p>}
+      below={<p className="mt-6 text-center text-small">{back}</p>}
     >
       {canSendMail() ? (
         <ClientMessages namespaces={['reset']}>

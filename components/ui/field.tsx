@@ -1,5 +1,6 @@
 'use client'
 
+import { ChevronDown } from 'lucide-react'
 import { useLocale } from 'next-intl'
 import type { ComponentProps, ReactNode } from 'react'
 import { formatReais, parseReais } from '#lib/base/money.ts'
@@ -87,10 +88,17 @@ interface SelectProps extends FieldTexts, Omit<ComponentProps<'select'>, 'name'>
 
 /** The native select element, because phones have their own selection interface for it. */
 export function Select(props: SelectProps) {
-  const { texts, control } = splitFieldProps(props, 'h-11')
+  const { texts, control } = splitFieldProps(props, 'h-11 appearance-none truncate pr-9')
   return (
     <FieldLayout {...texts}>
-      <select {...control} />
+      <span className="relative block">
+        <select {...control} />
+        <ChevronDown
+          size={16}
+          aria-hidden
+          className="pointer-events-none absolute top-1/2 right-3 -translate-y-1/2 text-muted"
+        />
+      </span>
     </FieldLayout>
   )
 }

@@ -60,7 +60,7 @@ export function FactorRow({ icon: Icon, title, text, state, children, below }: F
     <div className="border-line py-5 not-first:border-t">
       <div className="flex flex-wrap items-start gap-x-5 gap-y-3">
         <Icon size={18} aria-hidden className="mt-0.5 shrink-0 text-muted max-sm:hidden" />
-        <div className="min-w-0 flex-1 basis-60">
+        <div className="min-w-0 flex-1 max-sm:basis-full">
           <h3 className="flex flex-wrap items-center gap-x-2.5 gap-y-1 font-semibold">
             {title}
             {state}
