@@ -28,7 +28,10 @@ export function CopyValue({ name, value }: CopyValueProps) {
         title={t('copyName', { name })}
         className="-mx-1.5 -my-[3px] inline-flex min-h-7 max-w-full items-center gap-2 rounded-[7px] px-1.5 text-left hover:bg-sunk"
       >
-        <span className="min-w-0 break-all font-mono text-[13px]">{value}</span>
+        <span className="sr-only">{t('copyName', { name })}</span>
+        <span className="line-clamp-4 min-w-0 font-mono text-[13px] [overflow-wrap:anywhere]">
+          {value}
+        </span>
         <Icon size={14} aria-hidden className="shrink-0 text-muted" />
       </button>
       <span role="status" className={outcome === 'copyFailed' ? 'text-bad text-small' : 'sr-only'}>

@@ -199,7 +199,7 @@ test.describe('on a phone, in English', () => {
     await page.getByRole('button', { name: 'Create charge' }).click()
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 1,234.56')
     expect(await page.locator('html').evaluate(html => html.scrollWidth)).toBeLessThanOrEqual(390)
-    await page.getByRole('button', { name: 'Copy' }).click()
+    await page.getByRole('button', { name: 'Copy', exact: true }).click()
     await expect(page.getByRole('button', { name: 'Copied' })).toBeVisible()
     const copied = () => page.evaluate(() => navigator.clipboard.readText())
     expect(await copied()).toBe(await page.getByTestId('br-code').textContent())

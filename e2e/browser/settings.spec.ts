@@ -95,7 +95,7 @@ test.describe('in English, on a phone', () => {
     await page.reload()
     await expect(page.getByLabel('Your name')).toHaveValue('Ana Paula')
     await expect(page.getByText(id)).toBeVisible()
-    await expect(page.getByRole('button', { name: 'Copy' })).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Copy Account number' })).toBeVisible()
   })
 
   test('a member who is not an owner sees the account settings but cannot change them', async ({
