@@ -59,7 +59,11 @@ export function AuditFilters({ isStaff, get, set }: FiltersProps) {
           onClear={() => set({ [name]: null })}
         />
       ))}
-      <Button variant="plain" onClick={() => setOpen(true)} className="min-h-9 text-small">
+      <Button
+        variant="plain"
+        onClick={() => setOpen(true)}
+        className="min-h-9 text-small max-md:-ml-2.5 md:-mr-2.5"
+      >
         {t('more')}
       </Button>
       <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={t('more')}>

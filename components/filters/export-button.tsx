@@ -22,7 +22,10 @@ interface ExportButtonProps {
   }
 }
 
-/** Saves every matching row as CSV; if the stream breaks, saves nothing and shows an error. */
+/**
+ * Saves every matching row as CSV; if the stream breaks, saves nothing and shows an error. Belongs
+ * into a row that wraps, in which the error takes a line.
+ */
 export function ExportButton({ path, labels }: ExportButtonProps) {
   const api = useApi()
   const problemText = useProblemText()
@@ -53,7 +56,7 @@ export function ExportButton({ path, labels }: ExportButtonProps) {
       <Button
         variant="plain"
         onClick={() => (rows === null ? save() : running.current?.abort())}
-        className="text-small tabular-nums"
+        className="-mx-2.5 text-small tabular-nums md:ml-auto"
       >
         {rows === null ? <Download size={16} aria-hidden /> : <X size={16} aria-hidden />}
         {rows === null ? labels.save : labels.stop}
@@ -65,7 +68,7 @@ export function ExportButton({ path, labels }: ExportButtonProps) {
         {saved === null ? '' : labels.saved(saved)}
       </span>
       {failure ? (
-        <div className="w-full pb-2">
+        <div className="basis-full pb-2">
           <Notice tone="bad" icon={CircleAlert} role="alert">
             {failure instanceof ApiError ? problemText(failure) : labels.broken}
           </Notice>

@@ -16,13 +16,13 @@ export function SearchButton() {
       type="button"
       onClick={openPalette}
       aria-keyshortcuts="Control+K Meta+K"
-      className="flex h-10 items-center gap-2.5 rounded-control border border-line2 bg-surface px-3 text-faint text-small transition-colors duration-150 hover:border-faint md:w-[316px]"
+      className="flex h-10 items-center gap-2.5 rounded-control border border-line2 bg-surface px-3 text-faint text-small transition-colors duration-150 hover:border-faint lg:w-56 xl:w-[316px]"
     >
       <Search size={16} aria-hidden className="shrink-0 text-muted" />
-      <span className="truncate max-md:sr-only">{t('search')}</span>
+      <span className="truncate max-lg:sr-only">{t('search')}</span>
       <kbd
         aria-hidden
-        className="ml-auto shrink-0 whitespace-nowrap rounded-[5px] border border-line2 px-1.5 font-sans text-muted text-tiny max-md:hidden"
+        className="ml-auto shrink-0 whitespace-nowrap rounded-[5px] border border-line2 px-1.5 font-sans text-muted text-tiny max-lg:hidden"
       >
         {isApple ? '⌘K' : 'Ctrl K'}
       </kbd>

@@ -53,7 +53,7 @@ export function WaitingNotice({ waiting }: { waiting: WaitingWithdrawal[] }) {
 /** The notice on the home page, where the search button of phones is to its right. */
 export function LiveWaitingNotice({ initialData }: { initialData: WaitingWithdrawal[] }) {
   return (
-    <div className="max-md:mr-14">
+    <div className="max-lg:mr-14">
       <WaitingNotice waiting={useWaiting(initialData)} />
     </div>
   )

@@ -16,8 +16,8 @@ interface PageHeadProps {
 export function PageHead(props: PageHeadProps) {
   const { title, parent, beside, children, isTitleDesktopOnly, isStaffPage } = props
   return (
-    <div className="mb-6 flex flex-wrap items-end gap-x-3 gap-y-3 md:mb-7 md:min-h-11">
-      <div className="min-w-0 flex-1 basis-60">
+    <div className="mb-6 grid grid-cols-[minmax(0,1fr)_auto] items-end gap-x-3 lg:mb-7 lg:flex lg:min-h-11 lg:flex-wrap lg:gap-y-3">
+      <div className="min-w-0 lg:flex-1 lg:basis-60">
         {parent ? (
           <nav className="mb-1 flex min-h-7 flex-wrap items-center gap-x-2 text-muted text-small">
             <Link href={parent.href} prefetch={false} className="hover:text-ink">
@@ -27,11 +27,17 @@ export function PageHead(props: PageHeadProps) {
             {beside}
           </nav>
         ) : null}
-        <h1 className={`text-head ${isTitleDesktopOnly ? 'max-md:sr-only' : ''}`}>{title}</h1>
+        <h1 className={`break-words pb-1 text-head ${isTitleDesktopOnly ? 'max-lg:sr-only' : ''}`}>
+          {title}
+        </h1>
       </div>
-      <div className="flex flex-wrap items-center gap-3">
+      <div className="max-lg:contents lg:flex lg:flex-wrap lg:items-center lg:gap-3">
         {isStaffPage ? null : <SearchButton />}
-        {children}
+        {children ? (
+          <div className="flex flex-wrap items-center gap-3 max-lg:col-span-2 max-lg:mt-2 max-lg:empty:hidden">
+            {children}
+          </div>
+        ) : null}
       </div>
     </div>
   )

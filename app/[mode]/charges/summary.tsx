@@ -35,9 +35,7 @@ export function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
           </button>
         </p>
       ) : null}
-      <div className="-mx-2.5 flex flex-wrap items-center md:mr-0 md:ml-auto">
-        <ExportCharges query={String(new URLSearchParams(filters))} />
-      </div>
+      <ExportCharges query={String(new URLSearchParams(filters))} />
     </div>
   )
 }

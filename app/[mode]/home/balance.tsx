@@ -17,23 +17,23 @@ export function Balance({ balance, books, mode }: BalanceProps) {
   const t = useTranslations('balance')
   const basePath = `/${mode}`
   return (
-    <section aria-label={t('title')} className="md:px-7 md:py-7">
-      <p className="flex min-h-6 flex-wrap items-center gap-x-2 gap-y-1 text-muted text-small max-md:pr-14">
+    <section aria-label={t('title')} className="lg:px-7 lg:py-7">
+      <p className="flex min-h-6 flex-wrap items-center gap-x-2 gap-y-1 text-muted text-small max-lg:pr-14">
         {t('available')} <LedgerCheck books={books} />
       </p>
-      <p className="mt-2.5 text-[42px] leading-none md:text-[50px]">
+      <p className="mt-2.5 text-[42px] leading-none lg:text-[50px]">
         <HeroMoney cents={balance.available} testId="balance" />
       </p>
       <BalanceAnnouncement available={balance.available} />
       <p className="mt-2.5 text-muted text-small">
         <HeldAmount {...balance} />
       </p>
-      <div className="mt-4 grid grid-cols-2 gap-2.5 md:mt-6 md:flex">
+      <div className="mt-4 grid grid-cols-2 gap-2.5 lg:mt-6 lg:flex">
         <IfAllowed permission="transactions:write">
           <Link
             href={`${basePath}/charges/new`}
             prefetch={false}
-            className={`${buttonClass('primary')} max-md:min-h-12 md:hidden`}
+            className={`${buttonClass('primary')} max-lg:min-h-12 lg:hidden`}
           >
             <Plus size={18} aria-hidden />
             {t('charge')}
@@ -43,7 +43,7 @@ export function Balance({ balance, books, mode }: BalanceProps) {
           <Link
             href={`${basePath}/withdrawals/new`}
             prefetch={false}
-            className={`${buttonClass('quiet')} max-md:min-h-12`}
+            className={`${buttonClass('quiet')} max-lg:min-h-12`}
           >
             <ArrowUpRight size={17} aria-hidden />
             {t('withdraw')}
@@ -52,7 +52,7 @@ export function Balance({ balance, books, mode }: BalanceProps) {
         <Link
           href={`${basePath}/statement`}
           prefetch={false}
-          className={`${buttonClass('quiet')} max-md:hidden`}
+          className={`${buttonClass('quiet')} max-lg:hidden`}
         >
           <ScrollText size={17} aria-hidden />
           {t('statement')}

@@ -45,15 +45,15 @@ export function LiveHome({ initialData, query, children }: LiveHomeProps) {
   return (
     <>
       <LedgerWarning books={home.books} />
-      <div className="flex flex-col gap-6 md:grid md:grid-cols-[minmax(0,5fr)_minmax(0,4fr)] md:gap-x-0 md:gap-y-8">
+      <div className="flex flex-col gap-6 lg:grid lg:grid-cols-[minmax(0,5fr)_minmax(0,4fr)] lg:gap-x-0 lg:gap-y-8">
         <div
           aria-hidden
-          className="col-span-2 col-start-1 row-start-1 hidden rounded-sheet border border-line bg-surface shadow-sheet md:block"
+          className="col-span-2 col-start-1 row-start-1 hidden rounded-sheet border border-line bg-surface shadow-sheet lg:block"
         />
         <div className="col-start-1 row-start-1">
           <Balance balance={home.balance} books={home.books} mode={mode} />
         </div>
-        <div className="col-start-2 row-start-1 max-md:order-last">
+        <div className="col-start-2 row-start-1 max-lg:order-last">
           <ReceivedPayments home={home} mode={mode} />
         </div>
         <div className="col-span-2 empty:hidden">{children}</div>

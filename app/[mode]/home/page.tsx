@@ -90,13 +90,13 @@ async function AccountHome({ account, mode, name, userId, search }: AccountHomeP
   return (
     <div className="relative">
       {/* On phones, the page starts with the balance, and the search button is beside it. */}
-      <div className="max-md:absolute max-md:top-0 max-md:right-0 max-md:z-10 max-md:[&>div>div:first-child]:basis-0">
+      <div className="max-lg:absolute max-lg:top-0 max-lg:right-0 max-lg:z-10">
         <PageHead title={<Greeting name={name} />} isTitleDesktopOnly>
           <IfAllowed permission="transactions:write">
             <Link
               href={`/${mode}/charges/new`}
               prefetch={false}
-              className={`${buttonClass('primary')} max-md:hidden`}
+              className={`${buttonClass('primary')} max-lg:hidden`}
             >
               <Plus size={18} aria-hidden />
               {t('home.newCharge')}

@@ -2,6 +2,7 @@ import type { Metadata } from 'next'
 import { getTimeZone, getTranslations } from 'next-intl/server'
 import { AuditList, ExportAudit } from '#components/audit/list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { readAuditFilters } from '#lib/views/dashboard/audit.ts'
@@ -27,11 +28,9 @@ export default async function StaffAuditPage({ searchParams }: AuditPageProps) {
     <ClientMessages
       namespaces={['audit', 'auditAction', 'auditActor', 'auditField', 'auditGroup', 'auditValue']}
     >
-      <div className="mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-2">
-        <div>
-          <h1 className="mb-1 text-head">{t('title')}</h1>
-          <p className="text-muted text-small">{t('ofAll')}</p>
-        </div>
+      <PageHead title={t('title')} isStaffPage />
+      <div className="-mt-4 mb-4 flex flex-wrap items-center justify-between gap-x-6 gap-y-1">
+        <p className="text-muted text-small">{t('ofAll')}</p>
         <ExportAudit isStaff filters={filters} />
       </div>
       <AuditList

@@ -2,6 +2,7 @@ import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { LiveHealth } from '#app/admin/health/live-health.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 
@@ -14,8 +15,8 @@ export default async function HealthPage() {
   const [t, health] = await Promise.all([getTranslations('health'), readHealth()])
   return (
     <ClientMessages namespaces={['health', 'deliveryProblem']}>
-      <h1 className="mb-1 text-head">{t('title')}</h1>
-      <p className="mb-6 text-muted text-small">{t('text')}</p>
+      <PageHead title={t('title')} isStaffPage />
+      <p className="-mt-4 mb-6 text-muted text-small">{t('text')}</p>
       <LiveHealth initialData={health} />
     </ClientMessages>
   )
