@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, HeaderCell, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
+import { Cell, CodeCell, HeaderCell, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface RowsProps {
@@ -15,7 +15,7 @@ export function AuditRows(props: RowsProps) {
   return (
     <Sheet>
       <AuditTable {...props} />
-      <ul className="md:hidden">
+      <ul className="lg:hidden">
         {props.lines.map(line => (
           <AuditCard key={line.id} line={line} {...props} />
         ))}
@@ -51,7 +51,7 @@ function AuditTable({ isStaff, lines, onShow }: RowsProps) {
                 {line.account?.name ?? '—'}
               </Cell>
             ) : null}
-            <Cell className="truncate font-mono text-[13px] text-muted">{line.ip ?? '—'}</Cell>
+            <CodeCell code={line.ip} />
             <Cell className="text-muted text-small">
               <span className="relative z-10">
                 <RelativeTime at={line.created_at} side="end" />
@@ -91,7 +91,7 @@ function ShowButton({ line, onShow }: Pick<RowsProps, 'onShow'> & { line: AuditL
       type="button"
       aria-haspopup="dialog"
       onClick={() => onShow(line)}
-      className={`max-w-full truncate text-left max-md:whitespace-normal ${ROW_LINK}`}
+      className={`max-w-full truncate text-left max-lg:whitespace-normal ${ROW_LINK}`}
     >
       {actionText(line.action)}
     </button>

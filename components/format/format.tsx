@@ -33,17 +33,17 @@ export function Money({ cents }: MoneyProps) {
   return <span className="whitespace-nowrap">{moneyText(cents, useLocale())}</span>
 }
 
-/** Longest integer part at full size: `10.000.000` (10) is wider than a small phone. */
+/** Longest integer parts at full size: `10.000.000` (10) is wider than a small phone or column. */
 const FULL_SIZE_LENGTH_MAX = 9
+const FULL_SIZE_WIDE_LENGTH_MAX = 11
 
 /** The main amount of a page, in large type; screen readers get it as plain text. */
 export function HeroMoney({ cents, testId }: MoneyProps & { testId: string }) {
   const locale = useLocale()
   const { sign, integer, decimal, fraction } = moneyParts(cents, locale)
-  const isLong = integer.length > FULL_SIZE_LENGTH_MAX
   return (
     <>
-      <span aria-hidden className={`hero-amount ${isLong ? 'max-md:text-[0.7em]' : ''}`}>
+      <span aria-hidden className={`hero-amount ${heroSizeClass(integer.length)}`}>
         <span className="mr-[0.26em] font-[450] text-[0.5em] text-muted tracking-normal">R$</span>
         {sign}
         {integer}
@@ -57,4 +57,9 @@ export function HeroMoney({ cents, testId }: MoneyProps & { testId: string }) {
       </span>
     </>
   )
+}
+
+function heroSizeClass(length: number): string {
+  if (length > FULL_SIZE_WIDE_LENGTH_MAX) return 'text-[0.7em]'
+  return length > FULL_SIZE_LENGTH_MAX ? 'max-xl:text-[0.7em]' : ''
 }

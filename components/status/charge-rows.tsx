@@ -34,5 +34,5 @@ export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
     created: createdLabel,
     amount: t('amount'),
   }
-  return <AmountRows label={label} heads={heads} rows={rows} />
+  return <AmountRows label={label} heads={heads} statusWidth="150px" rows={rows} />
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
+import { Cell, CodeCell, HeaderCell, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
 
 export interface AmountRow {
   id: string
@@ -18,6 +18,8 @@ export interface AmountRow {
 interface AmountRowsProps {
   label: string
   heads: Record<'subject' | 'reference' | 'status' | 'created' | 'amount', string>
+  /** Width of the longest state. */
+  statusWidth: string
   rows: AmountRow[]
 }
 
@@ -25,7 +27,7 @@ export function AmountRows(props: AmountRowsProps) {
   return (
     <Sheet>
       <AmountTable {...props} />
-      <ul className="md:hidden">
+      <ul className="lg:hidden">
         {props.rows.map(row => (
           <AmountCard key={row.id} {...row} />
         ))}
@@ -34,16 +36,18 @@ export function AmountRows(props: AmountRowsProps) {
   )
 }
 
-function AmountTable({ label, heads, rows }: AmountRowsProps) {
+function AmountTable({ label, heads, statusWidth, rows }: AmountRowsProps) {
   return (
     <Table aria-label={label}>
       <thead>
         <tr>
-          <HeaderCell width="31%">{heads.subject}</HeaderCell>
-          <HeaderCell width="20%">{heads.reference}</HeaderCell>
-          <HeaderCell width="15%">{heads.status}</HeaderCell>
-          <HeaderCell width="16%">{heads.created}</HeaderCell>
-          <HeaderCell width="18%" side="right">
+          <HeaderCell>{heads.subject}</HeaderCell>
+          <HeaderCell width="20%" isWideOnly>
+            {heads.reference}
+          </HeaderCell>
+          <HeaderCell width={statusWidth}>{heads.status}</HeaderCell>
+          <HeaderCell width="165px">{heads.created}</HeaderCell>
+          <HeaderCell width="174px" side="right">
             {heads.amount}
           </HeaderCell>
         </tr>
@@ -54,12 +58,7 @@ function AmountTable({ label, heads, rows }: AmountRowsProps) {
             <Cell className="truncate font-medium" title={row.title}>
               {row.subject}
             </Cell>
-            <Cell
-              className="truncate font-mono text-[13px] text-muted"
-              title={row.external_id ?? undefined}
-            >
-              {row.external_id ?? '—'}
-            </Cell>
+            <CodeCell code={row.external_id} className={WIDE_ONLY} />
             <Cell>{row.state}</Cell>
             <Cell className="text-muted text-small">
               <span className="relative z-10">

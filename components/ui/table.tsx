@@ -2,23 +2,29 @@ import type { ComponentProps } from 'react'
 
 /** A table for wide windows. The column widths do not depend on the content. */
 export function Table(props: ComponentProps<'table'>) {
-  return <table {...props} className="hidden w-full table-fixed md:table" />
+  return <table {...props} className="hidden w-full table-fixed lg:table" />
 }
+
+/** Classes of the cells of a column that narrower windows have no space for. */
+export const WIDE_ONLY = 'max-xl:hidden'
 
 const SIDES = { left: 'text-left', right: 'text-right' }
 
 interface HeaderCellProps {
-  width: string
+  /** A column without a width takes the space that the others leave. */
+  width?: string
   side?: keyof typeof SIDES
+  /** Shows the column in wide windows only, with `WIDE_ONLY` on its cells. */
+  isWideOnly?: boolean
   children: string
 }
 
-export function HeaderCell({ width, side = 'left', children }: HeaderCellProps) {
+export function HeaderCell({ width, side = 'left', isWideOnly, children }: HeaderCellProps) {
   return (
     <th
       scope="col"
       style={{ width }}
-      className={`px-[18px] py-3 font-medium text-[12.5px] text-muted ${SIDES[side]}`}
+      className={`px-[18px] py-3 font-medium text-[12.5px] text-muted ${SIDES[side]} ${isWideOnly ? WIDE_ONLY : ''}`}
     >
       {children}
     </th>
@@ -31,6 +37,23 @@ export function Row(props: ComponentProps<'tr'>) {
 
 export function Cell({ className = '', ...rest }: ComponentProps<'td'>) {
   return <td {...rest} className={`px-[18px] py-2 ${className}`} />
+}
+
+interface CodeCellProps {
+  code: string | null
+  className?: string
+}
+
+/** Shows a code, such as a reference or an IP address, or a dash. */
+export function CodeCell({ code, className = '' }: CodeCellProps) {
+  return (
+    <Cell
+      className={`truncate text-muted ${code ? 'font-mono text-[13px]' : ''} ${className}`}
+      title={code ?? undefined}
+    >
+      {code ?? '—'}
+    </Cell>
+  )
 }
 
 /** Classes of a link that covers its whole row or card, which must have `relative`. */

@@ -19,7 +19,7 @@ export function ReceivedPayments({ home, mode }: { home: Pick<Home, ReceivedFiel
   return (
     <section
       aria-label={t('numbers')}
-      className="max-md:rounded-sheet max-md:border max-md:border-line max-md:bg-surface max-md:p-4 max-md:shadow-sheet md:border-line md:border-l md:px-7 md:py-7"
+      className="max-lg:rounded-sheet max-lg:border max-lg:border-line max-lg:bg-surface max-lg:p-4 max-lg:shadow-sheet lg:border-line lg:border-l lg:px-7 lg:py-7"
     >
       <p className="text-muted text-small">
         <Hint text={t('todayHint')}>{t('today')}</Hint>
@@ -41,7 +41,7 @@ export function ReceivedPayments({ home, mode }: { home: Pick<Home, ReceivedFiel
           <Percentage ratio={home.conversion} digits={0} />
         </Figure>
         <Figure name={t('time')} hint={t('timeHint')} side="end">
-          {home.median_seconds === null ? '–' : duration(home.median_seconds)}
+          {home.median_seconds === null ? '—' : duration(home.median_seconds)}
         </Figure>
       </dl>
       <p className="mt-3.5">
@@ -90,7 +90,7 @@ function DeliveryRate({ webhooks }: Pick<Home, 'webhooks'>) {
 
 function Percentage({ ratio, digits }: { ratio: number | null; digits: number }) {
   const locale = useLocale()
-  return ratio === null ? '–' : percentText(ratio, locale, digits)
+  return ratio === null ? '—' : percentText(ratio, locale, digits)
 }
 
 /** Truncates instead of rounding: 100 % must mean no exception. */

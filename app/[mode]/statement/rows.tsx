@@ -4,7 +4,7 @@ import { SignedMoney } from '#app/[mode]/statement/signed-money.tsx'
 import { Day, ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
+import { Cell, CodeCell, HeaderCell, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 
@@ -24,7 +24,7 @@ export function StatementRows({ rows, days, mode }: StatementRowsProps) {
         <thead>
           <tr>
             {COLUMNS.map(([name, width, side]) => (
-              <HeaderCell key={name} width={width} side={side}>
+              <HeaderCell key={name} width={width} side={side} isWideOnly={name === 'reference'}>
                 {t(`column.${name}`)}
               </HeaderCell>
             ))}
@@ -43,7 +43,7 @@ export function StatementRows({ rows, days, mode }: StatementRowsProps) {
           </tbody>
         ))}
       </Table>
-      <div className="overflow-hidden rounded-sheet md:hidden">
+      <div className="overflow-hidden rounded-sheet lg:hidden">
         {groups.map(group => (
           <section key={group[0].version} className="border-line not-first:border-t">
             <h2 className={`${DAY_CLASS} bg-sunk px-4 font-sans! tracking-normal!`}>
@@ -62,11 +62,11 @@ export function StatementRows({ rows, days, mode }: StatementRowsProps) {
 }
 
 const COLUMNS = [
-  ['when', '13%', 'left'],
-  ['what', '33%', 'left'],
+  ['when', '124px', 'left'],
+  ['what', undefined, 'left'],
   ['reference', '20%', 'left'],
-  ['amount', '17%', 'right'],
-  ['balance', '17%', 'right'],
+  ['amount', '190px', 'right'],
+  ['balance', '182px', 'right'],
 ] as const
 
 const DAY_CLASS = 'py-2 font-semibold text-small text-ink'
@@ -94,12 +94,7 @@ function TableRow({ row, mode }: EntryProps) {
       <Cell>
         <MovementLink row={row} mode={mode} />
       </Cell>
-      <Cell
-        className="truncate font-mono text-[13px] text-muted"
-        title={row.external_id ?? undefined}
-      >
-        {row.external_id ?? '—'}
-      </Cell>
+      <CodeCell code={row.external_id} className={WIDE_ONLY} />
       <Cell className="text-right font-semibold">
         <SignedMoney cents={row.amount} />
       </Cell>

@@ -13,16 +13,16 @@ interface StatementSummaryProps {
 export function StatementSummary({ opening, closing, children }: StatementSummaryProps) {
   const t = useTranslations('statement')
   return (
-    <Sheet className="mb-6 px-4 py-4 md:px-[18px] md:py-5">
+    <Sheet className="mb-6 px-4 py-4 lg:px-[18px] lg:py-5">
       <dl
         aria-label={t('summary')}
-        className="grid grid-cols-2 gap-x-4 gap-y-4 md:grid-cols-[1fr_1fr_1fr_auto] md:items-end"
+        className="flex flex-wrap gap-4 xl:grid xl:grid-cols-[1fr_1fr_1fr_auto] xl:items-end"
       >
-        <Sum name={t('opening')} className="max-md:col-span-2">
+        <Sum name={t('opening')} className="max-xl:basis-full">
           <Money cents={opening} />
         </Sum>
         {children}
-        <div className="max-md:order-first max-md:col-span-2 md:border-line md:border-l md:pl-8">
+        <div className="max-xl:order-first max-xl:basis-full xl:border-line xl:border-l xl:pl-8">
           <dt className="text-muted text-small">{t('closing')}</dt>
           <dd className="mt-1.5 text-[28px] leading-none">
             <HeroMoney cents={closing} testId="closing" />
@@ -41,7 +41,7 @@ interface SumProps {
 
 function Sum({ name, className = '', children }: SumProps) {
   return (
-    <div className={`min-w-0 ${className}`}>
+    <div className={`grow basis-2/5 ${className}`}>
       <dt className="text-muted text-small">{name}</dt>
       <dd className="mt-1 min-h-[26px] font-semibold text-[17px]">{children}</dd>
     </div>

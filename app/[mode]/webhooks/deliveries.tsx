@@ -123,13 +123,13 @@ function DeliveryList({
     <>
       <div
         aria-hidden
-        className={`hidden gap-x-4 px-[18px] py-2.5 font-medium text-[12.5px] text-muted md:grid ${COLUMNS_CLASS}`}
+        className={`hidden gap-x-4 px-[18px] py-2.5 font-medium text-[12.5px] text-muted lg:grid ${COLUMNS_CLASS}`}
       >
         <span>{t('event')}</span>
         <span>{t('state')}</span>
         <span className="text-right">{t('when')}</span>
       </div>
-      <ul aria-labelledby="deliveries" className="md:border-line md:border-t">
+      <ul aria-labelledby="deliveries" className="lg:border-line lg:border-t">
         {deliveries.map(delivery => (
           <DeliveryRow
             key={delivery.id}

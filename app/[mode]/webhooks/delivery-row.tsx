@@ -6,7 +6,7 @@ import { RelativeTime } from '#components/format/format.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { Delivery } from '#lib/services/webhooks/schema.ts'
 
-export const COLUMNS_CLASS = 'md:grid-cols-[minmax(0,1fr)_196px_116px]'
+export const COLUMNS_CLASS = 'lg:grid-cols-[minmax(0,1fr)_196px_150px]'
 
 interface DeliveryRowProps {
   delivery: Delivery
@@ -20,9 +20,9 @@ export function DeliveryRow({ delivery, href, isSelected }: DeliveryRowProps) {
   return (
     <li
       data-testid="delivery-row"
-      className={`relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1.5 border-line px-4 py-3 not-first:border-t has-[a:hover]:bg-paper md:min-h-[67px] md:px-[18px] md:py-2.5 ${COLUMNS_CLASS} ${isSelected ? 'bg-accent-soft' : ''}`}
+      className={`relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1.5 border-line px-4 py-3 not-first:border-t has-[a:hover]:bg-paper lg:min-h-[67px] lg:px-[18px] lg:py-2.5 ${COLUMNS_CLASS} ${isSelected ? 'bg-accent-soft' : ''}`}
     >
-      <div className="min-w-0 max-md:col-span-2">
+      <div className="min-w-0 max-lg:col-span-2">
         <Link
           href={href}
           prefetch={false}

@@ -120,7 +120,7 @@ function WithdrawalRows({ withdrawals, waiting }: WithdrawalRowsProps) {
     created: t('created'),
     amount: t('amount'),
   }
-  return <AmountRows label={t('title')} heads={heads} rows={rows} />
+  return <AmountRows label={t('title')} heads={heads} statusWidth="216px" rows={rows} />
 }
 
 function PixKeyLink({ withdrawal }: { withdrawal: WithdrawalRow }) {

@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import { AccountState } from '#app/admin/accounts/account-state.tsx'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, HeaderCell, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
+import { Cell, HeaderCell, ROW_LINK, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
 import type { AccountLine, PerMode } from '#lib/views/admin/schema.ts'
 
 export function AccountList({ accounts }: { accounts: AccountLine[] }) {
@@ -13,13 +13,15 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
       <Table aria-label={t('title')}>
         <thead>
           <tr>
-            <HeaderCell width="32%">{t('name')}</HeaderCell>
-            <HeaderCell width="15%">{t('status')}</HeaderCell>
-            <HeaderCell width="16%">{t('created')}</HeaderCell>
-            <HeaderCell width="18%" side="right">
+            <HeaderCell>{t('name')}</HeaderCell>
+            <HeaderCell width="132px">{t('status')}</HeaderCell>
+            <HeaderCell width="165px" isWideOnly>
+              {t('created')}
+            </HeaderCell>
+            <HeaderCell width="176px" side="right">
               {t('balance')}
             </HeaderCell>
-            <HeaderCell width="19%" side="right">
+            <HeaderCell width="176px" side="right">
               {t('volume')}
             </HeaderCell>
           </tr>
@@ -33,7 +35,7 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
               <Cell>
                 <AccountState status={account.status} />
               </Cell>
-              <Cell className="text-muted text-small">
+              <Cell className={`text-muted text-small ${WIDE_ONLY}`}>
                 <span className="relative z-10">
                   <RelativeTime at={account.created_at} />
                 </span>
@@ -48,7 +50,7 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
           ))}
         </tbody>
       </Table>
-      <ul className="md:hidden">
+      <ul className="lg:hidden">
         {accounts.map(account => (
           <AccountCard key={account.id} account={account} />
         ))}

@@ -42,7 +42,7 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
             ))}
           </tbody>
         </Table>
-        <ul className="md:hidden">
+        <ul className="lg:hidden">
           {workers.map(worker => (
             <li
               key={worker.id}

@@ -17,7 +17,7 @@ export function MemberRow({ member, isMe, children }: MemberRowProps) {
   return (
     <li
       data-testid="member-row"
-      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2.5 border-line px-4 py-4 not-first:border-t md:grid-cols-[minmax(0,1fr)_140px_196px_auto] md:items-start md:px-[18px] lg:grid-cols-[minmax(0,1fr)_160px_204px_214px]"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2.5 border-line px-4 py-4 not-first:border-t md:px-[18px] xl:grid-cols-[minmax(0,1fr)_150px_184px_256px] xl:items-start"
     >
       <div className="min-w-0">
         <p id={`member-${user_id}`} className="break-words font-semibold">
@@ -47,7 +47,7 @@ export function MemberRow({ member, isMe, children }: MemberRowProps) {
           <RelativeTime at={joined_at} />
         </Time>
       </dl>
-      <div className="flex flex-wrap gap-1 empty:hidden max-md:-ml-2.5 md:-mt-2 md:justify-end">
+      <div className="flex flex-wrap gap-1 empty:hidden max-xl:-ml-2.5 xl:-mt-2 xl:justify-end">
         {children}
       </div>
     </li>

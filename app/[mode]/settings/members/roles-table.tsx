@@ -43,7 +43,7 @@ export function RolesTable() {
             ))}
           </tbody>
         </Table>
-        <dl className="md:hidden">
+        <dl className="lg:hidden">
           {ROLES.map(role => (
             <div key={role} className="border-line px-4 py-3.5 not-first:border-t">
               <dt className="font-semibold">{t(`role.${role}`)}</dt>
