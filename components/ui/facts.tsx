@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 export function Facts({ children }: { children: ReactNode }) {
   return (
-    <dl className="grid gap-y-3 sm:grid-cols-[max-content_minmax(0,1fr)] sm:gap-x-10">
+    <dl className="grid gap-y-3 sm:grid-cols-[max-content_minmax(0,1fr)] sm:gap-x-6 xl:gap-x-10">
       {children}
     </dl>
   )

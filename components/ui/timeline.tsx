@@ -2,8 +2,19 @@ import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { TONES, type Tone } from '#components/ui/chip.tsx'
 
-export function Timeline({ children, label }: { children: ReactNode; label: string }) {
-  return <ol aria-label={label}>{children}</ol>
+interface TimelineProps {
+  label: string
+  /** On phones, places the asides below the titles, because a date does not fit beside. */
+  hasDates?: boolean
+  children: ReactNode
+}
+
+export function Timeline({ label, hasDates, children }: TimelineProps) {
+  return (
+    <ol aria-label={label} data-dates={hasDates} className="group/timeline">
+      {children}
+    </ol>
+  )
 }
 
 interface TimelineStepProps {
@@ -29,7 +40,11 @@ export function TimelineStep({ tone, icon: Icon, title, aside, children }: Timel
       <div className="min-w-0 flex-1">
         <div className="flex flex-wrap items-baseline justify-between gap-x-4">
           <p className="min-w-0 font-semibold">{title}</p>
-          {aside ? <div className="text-muted text-small">{aside}</div> : null}
+          {aside ? (
+            <div className="text-muted text-small max-sm:group-data-dates/timeline:basis-full">
+              {aside}
+            </div>
+          ) : null}
         </div>
         {children ? <div className="mt-0.5 text-muted text-small">{children}</div> : null}
       </div>

@@ -37,7 +37,7 @@ export default async function BankPage({ params, searchParams }: BankPageProps) 
       <PageHead title={t('title')} />
       <p className="-mt-3 mb-6 max-w-[62ch] text-muted md:-mt-4">{t('about')}</p>
       <ClientMessages namespaces={['bank', 'chargeStatus']}>
-        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,30rem)_minmax(0,1fr)] lg:gap-8">
+        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,30rem)_minmax(0,1fr)] xl:gap-8">
           <Bank key={reading?.charge?.id ?? pasted} reading={reading} code={pasted} />
           <OpenCharges
             charges={openCharges.rows}

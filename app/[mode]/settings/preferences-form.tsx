@@ -18,7 +18,7 @@ export function PreferencesForm({ theme }: { theme: Theme }) {
   const api = useApi()
   const names = { light: t('look.light'), dark: t('look.dark'), system: t('look.system') }
   return (
-    <div className="grid gap-5 sm:grid-cols-[auto_1fr] sm:gap-x-10">
+    <div className="flex flex-wrap gap-x-10 gap-y-5">
       <fieldset>
         <legend className="mb-1.5 font-semibold text-small">{t('look.language')}</legend>
         <div className="inline-flex rounded-control bg-sunk p-[3px]">

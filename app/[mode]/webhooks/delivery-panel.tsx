@@ -114,7 +114,9 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
         </Link>
       </dd>
       <dt className="text-muted">{t('receiver')}</dt>
-      <dd className="break-all">{url}</dd>
+      <dd className="line-clamp-4 break-all" title={url}>
+        {url}
+      </dd>
       <dt className="text-muted">webhook-id</dt>
       <dd className="break-all font-mono text-[12.5px] leading-[20px]">{event_id}</dd>
     </dl>

@@ -1,6 +1,7 @@
 import { useLocale, useTranslations } from 'next-intl'
 import { Identifiers, PayerDocument } from '#app/[mode]/charges/[id]/live-facts.tsx'
 import { moneyText } from '#components/format/format.tsx'
+import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
@@ -27,7 +28,7 @@ export function ChargeDetails({ charge }: Pick<ChargeTimelineData, 'charge'>) {
         <KeyValues name={t('metadata')} values={metadata} />
         {webhook_url ? (
           <Fact name={t('webhook')}>
-            <span className="break-all font-mono text-[13px]">{webhook_url}</span>
+            <CopyValue name={t('webhook')} value={webhook_url} />
           </Fact>
         ) : null}
         <Identifiers />

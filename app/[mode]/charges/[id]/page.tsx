@@ -65,7 +65,7 @@ export default async function ChargePage({ params }: PageProps) {
           parent={parent}
           beside={
             <>
-              <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[20ch]">
+              <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[16ch]">
                 {charge.external_id}
               </span>
               <LiveChargeState />
@@ -74,7 +74,7 @@ export default async function ChargePage({ params }: PageProps) {
         >
           <ChargeActions />
         </PageHead>
-        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,380px)_minmax(0,1fr)]">
+        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,300px)_minmax(0,1fr)] xl:grid-cols-[minmax(0,380px)_minmax(0,1fr)]">
           <PayPanel qr={<ChargeQr code={charge.br_code} />} />
           <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
             <ChargeTimeline />

@@ -82,7 +82,7 @@ function ChargeOutcome({ status }: { status: FinalStatus }) {
         <Icon size={30} strokeWidth={2.2} aria-hidden />
       </span>
       <p className="mt-4 font-semibold text-title">{t(`${status}Title`)}</p>
-      <p className="mt-1 max-w-[36ch] text-balance break-words text-muted text-small">
+      <p className="mt-1 w-full max-w-[36ch] text-balance break-words text-muted text-small">
         {status === 'paid'
           ? t('paidText', { amount: moneyText(amount, locale), name })
           : t(`${status}Text`)}

@@ -45,7 +45,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
           onInput={event => setAmount(parseReais(event.currentTarget.value))}
           problem={form.problems.amount ? t('refund.amountWrong', { left }) : null}
           hint={
-            remains === null || remains === refundable
+            !remains || remains === refundable
               ? t('refund.left', { left })
               : t('refund.remains', { left: moneyText(remains, locale) })
           }

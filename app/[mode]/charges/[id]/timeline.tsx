@@ -26,7 +26,7 @@ export function ChargeTimeline() {
           </Link>
         ) : null}
       </div>
-      <Timeline label={t('charge.timeline')}>
+      <Timeline label={t('charge.timeline')} hasDates>
         {steps.map((step, index) => (
           <ChargeTimelineStep
             // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id and are only appended

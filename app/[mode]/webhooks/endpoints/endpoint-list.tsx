@@ -30,9 +30,10 @@ export function EndpointList({ endpoints, mode }: EndpointListProps) {
             <Link
               href={`/${mode}/webhooks/endpoints/${endpoint.id}`}
               prefetch={false}
-              className={`min-w-0 break-all font-semibold ${ROW_LINK}`}
+              title={endpoint.url}
+              className={`min-w-0 font-semibold ${ROW_LINK}`}
             >
-              {endpoint.url}
+              <span className="line-clamp-2 break-all">{endpoint.url}</span>
             </Link>
             <div className="max-md:row-start-3 md:justify-self-end">
               <EndpointState endpoint={endpoint} />

@@ -59,7 +59,10 @@ export function EventChoice({ chosen: initialChoice, problem: formProblem }: Eve
                   onChange={() => toggle(type)}
                 />
                 <span className="min-w-0">
-                  <span className="block font-mono text-[13px] leading-[22px]">{type}</span>
+                  <span className="block font-mono text-[13px] leading-[22px]">
+                    {type.split('.')[0]}.<wbr />
+                    {type.split('.')[1]}
+                  </span>
                   <span className="block text-muted text-small">
                     {t(`means.${messageKeyOf(type)}`)}
                   </span>

@@ -56,7 +56,7 @@ export function WithdrawalFacts({ withdrawal, dictKey, payee }: WithdrawalFactsP
       </Fact>
       {withdrawal.webhook_url ? (
         <Fact name={t('webhook')}>
-          <span className="break-all font-mono text-[13px]">{withdrawal.webhook_url}</span>
+          <CopyValue name={t('webhook')} value={withdrawal.webhook_url} />
         </Fact>
       ) : null}
     </Facts>

@@ -28,7 +28,7 @@ export function WithdrawalTimeline({ timeline }: { timeline: WithdrawalTimelineD
   return (
     <>
       <h2 className="mb-5 text-title">{t('history')}</h2>
-      <Timeline label={t('history')}>
+      <Timeline label={t('history')} hasDates>
         {steps.map((step, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: steps are only ever added at the end
           <WithdrawalTimelineStep key={index} step={step} amount={withdrawal.amount} />

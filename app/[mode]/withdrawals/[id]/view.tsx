@@ -48,7 +48,7 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
         parent={{ href: `/${withdrawal.mode}/withdrawals`, label: t('title') }}
         beside={
           <>
-            <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[20ch]">
+            <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[16ch]">
               {reference}
             </span>
             <WithdrawalState status={withdrawal.status} isWaiting={data.approval !== null} />
@@ -61,12 +61,13 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
           <Problem error={error} />
         </div>
       ) : null}
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,1fr)]">
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,1fr)]">
         <Sheet className="px-4 py-5 md:px-7 md:py-6">
           <WithdrawalTimeline timeline={data} />
         </Sheet>
         <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
           <Sheet className="px-4 py-5 md:px-7 md:py-6">
+            <h2 className="mb-5 text-title">{t('details')}</h2>
             <WithdrawalFacts withdrawal={withdrawal} dictKey={dict_key} payee={payee} />
           </Sheet>
           {data.approval ? (

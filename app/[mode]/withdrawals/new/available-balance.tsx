@@ -15,13 +15,13 @@ export function AvailableBalance({ balance, amount }: AvailableBalanceProps) {
   return (
     <aside
       aria-label={t('available')}
-      className="md:rounded-sheet md:border md:border-line md:bg-surface md:px-7 md:py-7 md:shadow-sheet"
+      className="xl:rounded-sheet xl:border xl:border-line xl:bg-surface xl:px-7 xl:py-7 xl:shadow-sheet"
     >
       <p className="text-muted text-small">{t('available')}</p>
       <p className="mt-2 text-[34px] leading-none">
         <HeroMoney cents={balance} testId="balance" />
       </p>
-      <div className="mt-3 min-h-[46px] text-small md:mt-5">
+      <div className="mt-3 min-h-[46px] text-small xl:mt-5">
         {remaining < 0 ? (
           <Notice tone="wait" icon={CircleAlert} role="status">
             {t.rich('tooMuch', { amount: () => <Money cents={-remaining} /> })}

@@ -85,7 +85,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
         <AccountActions account={account} />
       </PageHead>
       <AccountStatusNotice account={account} />
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,380px)]">
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,380px)]">
         <div className="grid min-w-0 gap-6">
           <Section title={t('money')}>
             <Amounts account={account} />

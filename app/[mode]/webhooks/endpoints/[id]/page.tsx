@@ -49,7 +49,11 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
   return (
     <ClientMessages namespaces={['webhooks', 'endpoints', 'deliveries', 'deliveryProblem']}>
       <PageHead
-        title={<span className="break-all">{hostAndPathOf(endpoint.url)}</span>}
+        title={
+          <span className="line-clamp-2 break-all" title={endpoint.url}>
+            {hostAndPathOf(endpoint.url)}
+          </span>
+        }
         parent={parent}
         beside={<EndpointState endpoint={endpoint} />}
       />

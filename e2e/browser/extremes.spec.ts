@@ -1,0 +1,168 @@
+import { mkdirSync } from 'node:fs'
+import type { Page } from 'playwright/test'
+import { expect, readSetting, test } from '#e2e/browser/app.ts'
+import { addSession, createSession, openShop, type Shop, signOut } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { call } from '#lib/testing/call.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
+
+/** The longest name and text without a space, where a line can break only inside a word. */
+const NAME = `Companhia${'Paranaense'.repeat(9)}`
+const PAYER_NAME = `Maria${'Aparecida'.repeat(27)} Souza`
+const EMAIL = `${'financeiro'.repeat(6)}@${'filial'.repeat(10)}.${'matriz'.repeat(10)}.troco.example`
+const URL = `http://127.0.0.1:9/${'webhooks-de-pagamento/'.repeat(90)}`
+const REFERENCE = 'pedido-'.repeat(36)
+const AMOUNT_MAX = 999_999_999_999
+
+const PICTURE_FOLDER = '.cache/pictures'
+
+interface Ids {
+  [kind: string]: string
+}
+
+const PAGES = [
+  '/test/home',
+  '/test/charges',
+  '/test/charges/:paid',
+  '/test/charges/:open',
+  '/test/withdrawals',
+  '/test/withdrawals/new',
+  '/test/withdrawals/:withdrawal',
+  '/test/statement',
+  '/test/webhooks',
+  '/test/webhooks/deliveries/:delivery',
+  '/test/webhooks/endpoints',
+  '/test/webhooks/endpoints/:endpoint',
+  '/test/settings',
+  '/test/settings/tokens',
+  '/test/settings/members',
+  '/test/settings/audit',
+  '/test/bank?charge=:open',
+  ':payment',
+] as const
+const ADMIN_PAGES = [
+  '/admin/accounts?q=:account',
+  '/admin/accounts/:account',
+  '/admin/tokens?q=:account',
+  '/admin/audit?account=:account',
+  '/admin/health',
+] as const
+
+for (const [size, width] of [
+  ['desktop', 1280],
+  ['small desktop @torture', 1024],
+  ['tablet @torture', 820],
+  ['phone', 390],
+] as const) {
+  test(`on a ${size} the longest names, addresses and amounts stay in their places`, async ({
+    page,
+    context,
+  }) => {
+    test.setTimeout(180_000)
+    await page.setViewportSize({ width, height: 844 })
+    const shop = await openShop(context, NAME)
+    const ids: Ids = { ...(await fillShop(shop)), endpoint: await createEndpoint(page, shop) }
+    const overflows: string[] = []
+    const visit = async (pattern: string) => {
+      await page.goto(pattern.replace(/:([a-z]+)/, (_, kind) => ids[kind] ?? ''))
+      await page.waitForLoadState('networkidle')
+      overflows.push(...(await findOverflows(page)).map(text => `${pattern}: ${text}`))
+      if (process.env.TOUR_PICTURES) await takePicture(page, pattern, width)
+    }
+    for (const pattern of PAGES) await visit(pattern)
+    await signOut(context)
+    await addSession(context, await createSession({ isAdmin: true }))
+    for (const pattern of ADMIN_PAGES) await visit(pattern)
+    expect(overflows).toEqual([])
+  })
+}
+
+async function takePicture(page: Page, pattern: string, width: number): Promise<void> {
+  mkdirSync(PICTURE_FOLDER, { recursive: true })
+  const name = pattern.replaceAll(/\W+/g, '-').replace(/^-/, '')
+  await page.screenshot({ path: `${PICTURE_FOLDER}/extreme-${name}-${width}.png`, fullPage: true })
+}
+
+/** Lists texts that end outside a block that contains them and are neither cut off nor scrolled. */
+function findOverflows(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found: string[] = []
+    const limitOf = (element: Element): number => {
+      let limit = document.documentElement.clientWidth
+      for (let parent: Element | null = element; parent; parent = parent.parentElement) {
+        const { overflowX, display } = getComputedStyle(parent)
+        if (overflowX !== 'visible') return Number.POSITIVE_INFINITY
+        if (!['inline', 'contents'].includes(display))
+          limit = Math.min(limit, parent.getBoundingClientRect().right)
+      }
+      return limit
+    }
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      const element = node.parentElement
+      if (!node.textContent?.trim() || !element?.checkVisibility()) continue
+      const range = document.createRange()
+      range.selectNodeContents(node)
+      const { right, width } = range.getBoundingClientRect()
+      // A text for screen readers only is one pixel wide.
+      if (element.clientWidth !== 1 && width > 1 && right > limitOf(element) + 1)
+        found.push(node.textContent.slice(0, 60))
+    }
+    const { scrollWidth, clientWidth } = document.documentElement
+    if (scrollWidth > clientWidth) found.push(`the page is ${scrollWidth} px wide`)
+    return found
+  })
+}
+
+/** Creates one object of each kind with the longest content that is allowed. */
+async function fillShop({ id: accountId, token }: Shop): Promise<Ids> {
+  const api = readSetting('BASE_URL')
+  const send = async (path: string, body: object) => {
+    const response = await call(api, 'POST', path, { token, body })
+    expect(response.status, path).toBe(200)
+    return response.body.data
+  }
+  const { id: userId } = await db().user.create({
+    data: { id: newId(), email: `${newId()}-${EMAIL}`.slice(0, 254), name: NAME, ...VERIFIED },
+  })
+  await db().membership.create({ data: { accountId, userId, role: 'owner' } })
+  const permissions = ['transactions:read', 'account:read', 'events:read'] as const
+  const issuer = { type: 'user', id: userId } as const
+  await issueToken({ accountId, mode: 'test', name: NAME, permissions: [...permissions] }, issuer)
+  const charge = (external_id: string) =>
+    send('/transactions', {
+      ...{ amount: AMOUNT_MAX, client_name: PAYER_NAME, client_email: EMAIL, external_id },
+      ...{ client_doc: '529.982.247-25', client_phone: '+55 (11) 98765-4321', webhook_url: URL },
+      items: [{ name: NAME.repeat(3), price: AMOUNT_MAX, quantity: 1_000_000 }],
+      metadata: { [REFERENCE]: URL, observação: PAYER_NAME },
+      utms: { utm_campaign: REFERENCE, utm_source: NAME },
+    })
+  const open = await charge(REFERENCE)
+  const paid = await charge(`x${REFERENCE}`)
+  const kept = await charge(`y${REFERENCE}`)
+  for (const { transaction_id } of [paid, kept])
+    await send(`/sandbox/transactions/${transaction_id}`, { outcome: 'paid' })
+  const key = { pix_key: `hold@${EMAIL.slice(-70)}`, pix_key_type: 'email' }
+  const { id: withdrawal } = await send('/withdrawals', {
+    ...{ amount: AMOUNT_MAX, ...key, external_id: REFERENCE, webhook_url: URL },
+  })
+  const where = { accountId }
+  const delivery = await db().delivery.findFirstOrThrow({ where })
+  const { payment_url: payment } = (
+    await call(api, 'GET', `/transactions/${open.transaction_id}`, { token })
+  ).body.data
+  return {
+    ...{ open: open.transaction_id, paid: paid.transaction_id, withdrawal, payment },
+    ...{ account: accountId, delivery: delivery.id },
+  }
+}
+
+async function createEndpoint(page: Page, { id }: Shop): Promise<string> {
+  const response = await page.request.post('/api/dashboard/webhooks/endpoints', {
+    headers: { origin: readSetting('BASE_URL'), 'troco-account': id, 'troco-mode': 'test' },
+    data: { url: URL, event_types: '*' },
+  })
+  return (await response.json()).data.id
+}
