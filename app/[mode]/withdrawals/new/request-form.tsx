@@ -85,9 +85,9 @@ export function RequestForm({ mode, available }: RequestFormProps) {
       ref={formElement}
       {...form.props}
       onInput={onInput}
-      className="grid items-start gap-6 md:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]"
+      className="grid items-start gap-6 xl:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]"
     >
-      <Sheet className="grid grid-cols-[minmax(0,1fr)] gap-5 px-4 py-5 max-md:order-2 md:px-7 md:py-7">
+      <Sheet className="grid grid-cols-[minmax(0,1fr)] gap-5 px-4 py-5 max-xl:order-2 md:px-7 md:py-7">
         <div
           hidden={reviewed !== null}
           className="grid grid-cols-[minmax(0,1fr)] gap-5 [&[hidden]]:hidden"
@@ -107,9 +107,9 @@ export function RequestForm({ mode, available }: RequestFormProps) {
             available={balance.data.balance}
             isBusy={form.isBusy || isSent}
             onBack={() => returnToField('amount')}
+            problem={problemFieldOf(form.failure) ? null : <Problem error={form.failure} />}
           />
         ) : null}
-        {problemFieldOf(form.failure) ? null : <Problem error={form.failure} />}
         <p role="status" className="sr-only">
           {reviewed ? t('reviewing') : ''}
         </p>

@@ -14,9 +14,11 @@ interface ReviewProps {
   available: number
   isBusy: boolean
   onBack: () => void
+  /** Why the server refused, above the buttons, where a phone shows it. */
+  problem: ReactNode
 }
 
-export function Review({ mode, body, available, isBusy, onBack }: ReviewProps) {
+export function Review({ mode, body, available, isBusy, onBack, problem }: ReviewProps) {
   const t = useTranslations()
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => title.current?.focus(), [])
@@ -51,6 +53,7 @@ export function Review({ mode, body, available, isBusy, onBack }: ReviewProps) {
       <Notice tone="wait" icon={TriangleAlert}>
         {t('withdrawalRequest.final')}
       </Notice>
+      {problem}
       <div className="flex flex-wrap gap-3 max-md:flex-col">
         <Button variant="primary" type="submit" disabled={isBusy}>
           {isBusy ? t('withdrawalRequest.sending') : t('withdrawalRequest.confirm')}
