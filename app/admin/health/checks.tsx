@@ -54,20 +54,33 @@ function CheckLine({ check }: { check: Check }) {
   return (
     <li
       data-testid={`check-${check.name}`}
-      className="grid items-baseline gap-x-6 gap-y-1 border-line px-4 py-3 not-first:border-t max-md:grid-cols-[minmax(0,1fr)_auto] md:grid-cols-[13rem_minmax(0,1fr)_auto] md:px-6"
+      className="grid items-baseline gap-x-6 gap-y-1 border-line px-4 py-3 not-first:border-t max-lg:grid-cols-[minmax(0,1fr)_auto] lg:grid-cols-[13rem_minmax(0,1fr)_auto] lg:px-6"
     >
       <span className="font-medium">{t(`check.${check.name}`)}</span>
-      <span className="break-words text-muted text-small max-md:order-last max-md:col-span-2">
+      <span className="break-words text-muted text-small max-lg:order-last max-lg:col-span-2">
         {t(`said.${check.state}`, { ...formatFigures(check.figures), found })}
         {check.level === 'ok' ? null : (
           <span className="mt-1 block text-ink">
             <span className="font-semibold">{t('whatToDo')}: </span>
-            {t(`advice.${check.state}`)}
+            <Advice text={t(`advice.${check.state}`)} />
           </span>
         )}
       </span>
       <LevelChip level={check.level} />
     </li>
+  )
+}
+
+/** Shows the parts between backticks as code. */
+function Advice({ text }: { text: string }) {
+  return text.split('`').map((part, index) =>
+    index % 2 === 0 ? (
+      part
+    ) : (
+      <code key={part} className="rounded-[5px] bg-sunk px-1 font-mono text-[12.5px]">
+        {part}
+      </code>
+    ),
   )
 }
 
