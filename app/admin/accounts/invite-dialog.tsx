@@ -6,9 +6,8 @@ import { useState } from 'react'
 import { OpenInvitations } from '#app/admin/accounts/open-invitations.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
-import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Dialog } from '#components/ui/dialog.tsx'
+import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { InvitationLink } from '#components/ui/invitation-link.tsx'
 import { type InvitationRow, openingRequest } from '#lib/rooms/accounts/schema.ts'
@@ -58,12 +57,13 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
           autoComplete="off"
           problem={problems.email ? t(`emailProblem.${problems.email}`) : null}
         />
-        <Problem error={failure} />
-        <div className="flex justify-end">
-          <Button variant="primary" type="submit" disabled={isBusy}>
-            {isBusy ? t('busy') : t('send')}
-          </Button>
-        </div>
+        <DialogActions
+          action={t('send')}
+          busy={t('busy')}
+          isBusy={isBusy}
+          failure={failure}
+          onCancel={onClose}
+        />
       </form>
       {openInvitations.length > 0 ? (
         <OpenInvitations invitations={openInvitations} onDone={refresh} />
