@@ -40,7 +40,11 @@ export default async function VerifyPage() {
         ) : (
           <p>{t('noMail')}</p>
         )}
-        <SignOutButton label={t('signOut')} retryLabel={t('signOutFailed')} />
+        <SignOutButton
+          label={t('signOut')}
+          retryLabel={t('signOutFailed')}
+          className="justify-center"
+        />
       </div>
     </VisitorPage>
   )

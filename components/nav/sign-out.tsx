@@ -10,9 +10,15 @@ interface SignOutButtonProps {
   /** Replaces the label when the server could not be reached. */
   retryLabel: string
   to?: string
+  className?: string
 }
 
-export function SignOutButton({ label, retryLabel, to = '/login' }: SignOutButtonProps) {
+export function SignOutButton({
+  label,
+  retryLabel,
+  to = '/login',
+  className = '',
+}: SignOutButtonProps) {
   const [state, setState] = useState<'idle' | 'busy' | 'failed'>('idle')
   async function endSession() {
     setState('busy')
@@ -20,7 +26,12 @@ export function SignOutButton({ label, retryLabel, to = '/login' }: SignOutButto
     else setState('failed')
   }
   return (
-    <Button variant="plain" onClick={endSession} disabled={state === 'busy'} className="w-full">
+    <Button
+      variant="plain"
+      onClick={endSession}
+      disabled={state === 'busy'}
+      className={`w-full ${className}`}
+    >
       <LogOut size={16} aria-hidden />
       <span role={state === 'failed' ? 'alert' : undefined}>
         {state === 'failed' ? retryLabel : label}

@@ -36,7 +36,12 @@ export function Invitation({
       <div className="grid gap-4">
         <p className="break-words">{t('otherPerson', { reader: signedInEmail, email })}</p>
         <div className="rounded-control border border-line2">
-          <SignOutButton label={t('signOut')} retryLabel={t('signOutFailed')} to={joinPath} />
+          <SignOutButton
+            label={t('signOut')}
+            retryLabel={t('signOutFailed')}
+            to={joinPath}
+            className="justify-center"
+          />
         </div>
       </div>
     )
