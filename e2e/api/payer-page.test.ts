@@ -116,7 +116,7 @@ describe('the page', () => {
     expect(text.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(code))).toContain(
       charge.br_code,
     )
-    expect(text).toContain('este código não funciona em nenhum banco')
+    expect(text).toContain('Este código não funciona em nenhum banco')
     expect(text).toContain('<noscript><style')
     expect(text).toMatch(/<meta http-equiv="refresh" content="15"><\/noscript>/)
     expect(text).toContain(renderQrCode(charge.br_code).text)

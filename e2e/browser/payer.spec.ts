@@ -77,7 +77,7 @@ for (const [name, width, height] of [
       await expect(page.getByTestId('br-code')).toHaveText(charge.br_code)
       await expect(page.getByRole('timer')).toHaveText(/^(23:59:\d\d|1 d 00:00:00)$/)
       await expect(page.getByTestId('test-ribbon')).toContainText(
-        'este código não funciona em nenhum banco',
+        'Este código não funciona em nenhum banco',
       )
       await page.getByRole('button', { name: 'Copiar código Pix' }).click()
       await expect(page.getByRole('button', { name: 'Código copiado' })).toBeVisible()

@@ -31,6 +31,8 @@ button:focus-visible{border-radius:10px}
 .line span{text-wrap:balance}
 .line b{color:var(--ink);font-weight:600;overflow-wrap:anywhere}
 .small{font-size:13.5px}
+.line.small{display:block}
+.line.small .i{margin-right:8px;vertical-align:-4px}
 .state{text-align:center;padding:8px 0 4px}
 .badge{display:inline-flex;align-items:center;justify-content:center;width:56px;height:56px;border-radius:50%}
 .badge .i{width:28px;height:28px}
