@@ -10,6 +10,7 @@ import {
   test,
 } from '#e2e/browser/app.ts'
 import { findShopAccount, signOut } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
 
 /** Pages that need no session. */
 const PUBLIC_PAGES = [
@@ -27,14 +28,19 @@ const PAGES = [
   ['charge-new', '/test/charges/new'],
   ['charge-pending', '/test/charges/:pending'],
   ['charge-paid', '/test/charges/:paid'],
+  ['payer', ':payment'],
+  ['payer-paid', ':receipt'],
   ['withdrawals', '/test/withdrawals'],
   ['withdrawal-new', '/test/withdrawals/new'],
   ['withdrawal', '/test/withdrawals/:withdrawal'],
   ['statement', '/test/statement?period=90d'],
   ['webhooks', '/test/webhooks'],
+  ['delivery', '/test/webhooks/deliveries/:delivery'],
   ['endpoints', '/test/webhooks/endpoints'],
+  ['endpoint-new', '/test/webhooks/endpoints/new'],
   ['settings', '/test/settings'],
   ['tokens', '/test/settings/tokens'],
+  ['token-new', '/test/settings/tokens/new'],
   ['bank', '/test/bank'],
   ['live', '/live/home'],
   ['members', '/test/settings/members'],
@@ -136,17 +142,24 @@ function fillPath(pattern: string, ids: Record<string, string>): string {
   return pattern.replace(/:(\w+)/, (_, name) => ids[name] ?? '')
 }
 
-/** Returns the id of one object of each kind of the demo merchant. */
+/** Returns the id of one object of each kind of the demo merchant, and two payment links. */
 async function findResourceIds(page: Page): Promise<Record<string, string>> {
-  const readFirstId = async (path: string) => {
+  const readFirst = async (path: string) => {
     const headers = { authorization: `Bearer ${readSetting('TOKEN')}` }
     const response = await page.request.get(`/api/${path}&limit=1`, { headers })
-    return (await response.json()).data[0].id as string
+    return (await response.json()).data[0]
   }
+  const account = (await findShopAccount(readSetting('DEMO_EMAIL'))).id
+  const failed = { accountId: account, status: 'exhausted' }
+  const [pending, paid, withdrawal, delivery] = await Promise.all([
+    readFirst('transactions?status=pending'),
+    readFirst('transactions?status=paid'),
+    readFirst('withdrawals?status=rejected'),
+    db().delivery.findFirstOrThrow({ where: failed }),
+  ])
   return {
-    account: (await findShopAccount(readSetting('DEMO_EMAIL'))).id,
-    pending: await readFirstId('transactions?status=pending'),
-    paid: await readFirstId('transactions?status=paid'),
-    withdrawal: await readFirstId('withdrawals?status=rejected'),
+    ...{ account, pending: pending.id, payment: pending.payment_url },
+    ...{ paid: paid.id, receipt: paid.payment_url },
+    ...{ withdrawal: withdrawal.id, delivery: delivery.id },
   }
 }
