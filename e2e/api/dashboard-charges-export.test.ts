@@ -4,7 +4,10 @@ import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
+import { addConnection } from '#lib/testing/connection.ts'
 import { type Api, CHARGE, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
@@ -83,12 +86,14 @@ test('a line break in a name ends neither its row nor the table', async () => {
 
 test('the export has exactly the filtered charges, over several batches, newest first', async () => {
   const largeMerchant = await makeMerchant()
+  const live = await addConnection(new StubBank())
   headers = pageHeaders(await signIn(largeMerchant, 'finance'), largeMerchant.id)
   await db().$executeRaw`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
-      client_name, client_email, client_doc, expires_at)
+      client_name, client_email, client_doc, expires_at, connection_id)
     SELECT ${largeMerchant.id}::uuid, hex::uuid, CASE WHEN n % 5 = 0 THEN 'live' ELSE 'test' END, 'pending',
-      500 + n, 'row ' || n, hex, 'x', 'Ana ' || n, 'ana@example.net', '11144477735', now()
+      500 + n, 'row ' || n, hex, 'x', 'Ana ' || n, 'ana@example.net', '11144477735', now(),
+      CASE WHEN n % 5 = 0 THEN ${live} ELSE ${SIMULATOR_CONNECTION_ID} END::uuid
     FROM (SELECT n, '019a' || lpad(to_hex(n), 8, '0') || '7' || substr(md5(n::text), 1, 3) || '8'
       || substr(md5(n::text || ${largeMerchant.id}), 1, 15) AS hex FROM generate_series(1, 6250) n) made`
   const references = (lines: string[]) => lines.slice(1).map(line => line.split(',')[0])

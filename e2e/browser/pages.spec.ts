@@ -131,7 +131,7 @@ test.describe('refusals', () => {
 
   test('a wrong password shows an error and keeps the e-mail', async ({ page }) => {
     await fillSignIn(page, readSetting('DEMO_EMAIL'), 'not the password')
-    await expect(page.getByRole('alert').filter({ hasText: 'não conferem' })).toBeVisible()
+    await expect(page.getByRole('alert').filter({ hasText: 'incorretos' })).toBeVisible()
     await expect(page).toHaveURL('/login')
     await expect(page.getByLabel('E-mail')).toHaveValue(readSetting('DEMO_EMAIL'))
     await expect(page.getByLabel('Senha')).toBeFocused()
@@ -139,7 +139,7 @@ test.describe('refusals', () => {
 
   test('an unknown e-mail shows the same error', async ({ page }) => {
     await fillSignIn(page, 'nobody@troco.local', 'not the password')
-    await expect(page.getByRole('alert').filter({ hasText: 'não conferem' })).toBeVisible()
+    await expect(page.getByRole('alert').filter({ hasText: 'incorretos' })).toBeVisible()
   })
 
   test('a mode other than test and live is 404', async ({ page }) => {

@@ -36,7 +36,10 @@ test("a session returns its user and the user's accounts", async () => {
   const { city, expiresIn } = merchant
   const zone = { timeZone: 'America/Sao_Paulo' }
   const statusFields = { ...zone, status: 'active', statusReason: null, role: 'finance' }
-  const accounts = [{ id: merchant.id, name: 'Loja da Ana', city, expiresIn, ...statusFields }]
+  const connections = { receivingConnectionId: null, payingConnectionId: null }
+  const accounts = [
+    { id: merchant.id, name: 'Loja da Ana', city, expiresIn, ...statusFields, ...connections },
+  ]
   const preferences = { locale: null, theme: null }
   const sessionId = expect.stringMatching(/^[0-9a-f-]{36}$/)
   const proof = { sessionId, provedAgoS: 0, hasSecondFactor: false }

@@ -6,6 +6,7 @@ import { processWide } from '#lib/base/process-wide.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 async function setTimes(accountId: string, column: 'expires_at' | 'last_used_at', seconds: number) {
@@ -41,6 +42,8 @@ test('a token returns its account, mode and permissions', async () => {
       city: 'BRASILIA',
       expiresIn: 86_400,
       isActive: true,
+      receivingConnectionId: SIMULATOR_CONNECTION_ID,
+      payingConnectionId: SIMULATOR_CONNECTION_ID,
     },
   })
   expect((await verifyToken(narrow))?.permissions).toEqual(['account:read'])

@@ -2,9 +2,12 @@ import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Database, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { addConnection } from '#lib/testing/connection.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 
@@ -120,25 +123,35 @@ function isClosing(movement: Movement): movement is Closing {
   return /_(sent|returned)$/.test(movement)
 }
 
+let liveConnectionId = ''
+beforeAll(async () => {
+  liveConnectionId = await addConnection(new StubBank())
+})
+
+function connectionSql(): Prisma.Sql {
+  return Prisma.sql`CASE mode WHEN 'live' THEN ${liveConnectionId} ELSE ${SIMULATOR_CONNECTION_ID} END::uuid`
+}
+
 function writeSubjectSql(movement: Movement): Prisma.Sql {
   switch (movement) {
     case 'charge_paid':
       return Prisma.sql`
         INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
-          client_name, client_email, client_doc, expires_at, paid_at)
+          client_name, client_email, client_doc, expires_at, paid_at, connection_id)
         SELECT account_id, id, mode, 'paid', amount, id::text, id::text, '-', '-', '-', '-',
-          now(), now() FROM source
+          now(), now(), ${connectionSql()} FROM source
         ON CONFLICT DO NOTHING`
     case 'withdrawal_held':
       return Prisma.sql`
         INSERT INTO withdrawals
-          (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key)
-        SELECT account_id, id, mode, 'pending', amount, 'email', '-', '-' FROM source
+          (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key,
+          connection_id)
+        SELECT account_id, id, mode, 'pending', amount, 'email', '-', '-', ${connectionSql()} FROM source
         ON CONFLICT DO NOTHING`
     case 'refund_held':
       return Prisma.sql`
-        INSERT INTO refunds (account_id, id, charge_id, mode, status, amount)
-        SELECT account_id, id, account_id, mode, 'pending', amount FROM source
+        INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, connection_id)
+        SELECT account_id, id, account_id, mode, 'pending', amount, ${connectionSql()} FROM source
         ON CONFLICT DO NOTHING`
     case 'withdrawal_sent':
       return Prisma.sql`

@@ -305,7 +305,8 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<InvariantN
   ],
   [
     'a paid charge was moved to the other mode',
-    `UPDATE charges SET mode = 'live' WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
+    `UPDATE charges SET mode = 'live', connection_id = '${ID.paid}'
+      WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
     { charges: `live: charge ${ID.paid}`, counted: `live: charge ${ID.paid}` },
   ],
   [
