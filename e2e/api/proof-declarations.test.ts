@@ -63,6 +63,7 @@ const BODIES: Record<string, object> = {
 
 /** Succeed without a change here: the account is active, and no job is stuck. */
 const WITHOUT_EFFECT = [
+  'PUT /admin/accounts/[id]/connections',
   'POST /admin/accounts/[id]/activate',
   'POST /admin/jobs/requeue',
   // The delivery of this test holds no document, so there is nothing to record.

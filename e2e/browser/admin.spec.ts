@@ -130,7 +130,7 @@ test('an admin sees how to add a connection to a bank, and takes one from an acc
   await expect(admin.getByText('No connection to a bank has passed its check yet.')).toBeVisible()
   await expect(admin.getByText('connection add')).toBeVisible()
   await page.goto('/live/home')
-  await expect(page.getByText('Live mode is not enabled yet')).toBeVisible()
+  await expect(page.getByText('Live mode isn’t available yet')).toBeVisible()
 
   const id = await addConnection(new StubBank(), { name: `Banco Azul ${shop.id}`, payingKey: null })
   await assignConnection(id, shop)
@@ -147,7 +147,7 @@ test('an admin sees how to add a connection to a bank, and takes one from an acc
   await admin.getByRole('button', { name: 'Save' }).first().click()
   await expect(admin.getByText('Saved.')).toBeVisible()
   await page.goto('/live/withdrawals')
-  await expect(page.getByText('Live mode is not enabled yet')).toBeVisible()
+  await expect(page.getByText('Live mode isn’t available yet')).toBeVisible()
   await admin.context().close()
 })
 

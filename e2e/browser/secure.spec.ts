@@ -231,7 +231,7 @@ test('a new account waits until an admin activates it, and then the API works', 
   await adminContext.addCookies([{ name: 'troco-session', value, url: readSetting('BASE_URL') }])
   const admin = await adminContext.newPage()
   await admin.goto(`${readSetting('BASE_URL')}/admin/accounts`)
-  await admin.getByRole('button', { name: /waits? for approval$/ }).click()
+  await admin.getByRole('button', { name: /waiting for approval$/ }).click()
   await admin.getByRole('link', { name }).click()
   await admin.getByRole('button', { name: 'Activate', exact: true }).click()
   const dialog = admin.getByRole('dialog')

@@ -6,8 +6,6 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
-import { StubBank } from '#lib/testing/bank.ts'
-import { addConnection } from '#lib/testing/connection.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 
@@ -123,10 +121,7 @@ function isClosing(movement: Movement): movement is Closing {
   return /_(sent|returned)$/.test(movement)
 }
 
-let liveConnectionId = ''
-beforeAll(async () => {
-  liveConnectionId = await addConnection(new StubBank())
-})
+const liveConnectionId = newId()
 
 function connectionSql(): Prisma.Sql {
   return Prisma.sql`CASE mode WHEN 'live' THEN ${liveConnectionId} ELSE ${SIMULATOR_CONNECTION_ID} END::uuid`
@@ -292,6 +287,9 @@ beforeAll(async () => {
   database = connect({ url })
   client = new Client({ connectionString: url })
   await client.connect()
+  const text = `INSERT INTO connections (id, name, kind, environment, settings, is_assignable)
+    VALUES ($1, 'bank', 'efi', 'production', '{}', true)`
+  await client.query(text, [liveConnectionId])
 })
 afterAll(async () => {
   await client.end()
