@@ -109,7 +109,7 @@ test('an admin sets limits, which the owner sees, and reveals a payer’s docume
   await expect(page.getByRole('definition').filter({ hasText: 'no limit' })).toHaveCount(1)
 
   const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
-  await admin.getByLabel('Charge ID').fill(charge.id)
+  await admin.getByLabel('ID of the charge, withdrawal or refund').fill(charge.id)
   await admin.getByRole('button', { name: 'Find' }).click()
   const payer = admin.getByTestId('payer-document')
   await expect(payer).toHaveText(/^\*\*/)

@@ -3,9 +3,16 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { listTokens } from '#lib/rooms/tokens/queries.ts'
 import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { spiRefusal } from '#lib/services/gateway/rejection.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
@@ -21,6 +28,7 @@ import {
 import { expectShape, personHeaders, refusal, signInAdmin } from '#lib/testing/member.ts'
 import { listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
 import { findMaskedCharge } from '#lib/views/admin/charge.ts'
+import { findBankOrder } from '#lib/views/admin/order.ts'
 import { listTokenLines } from '#lib/views/admin/tokens.ts'
 import { AccountStatusChange } from '#lib/views/admin/wire.ts'
 
@@ -268,5 +276,28 @@ describe('admins see', () => {
     expect(records).toMatchObject([{ target: id, reason: 'ticket 7', before: null, after }])
     expect(JSON.stringify(records)).not.toContain(clientDoc)
     expect(await listRecords(otherMerchant.id, 'charge.document_revealed')).toEqual([])
+  })
+
+  test("why a bank refused a withdrawal or refund, in the bank's own words", async () => {
+    const merchant = await makeMerchant()
+    const { id: chargeId } = await openCharge(merchant, 10_000)
+    await simulateCharge(merchant.id, chargeId, 'paid')
+    const { id: refundId } = await createRefund(merchant.id, 'test', chargeId, { amount: 100 })
+    const reason = spiRefusal('AC07', 'Conta encerrada em 2025')
+    await rejectRefund({ accountId: merchant.id, refundId, reason, chargeColumns })
+    const refused = { rejection_code: 'account_closed', bank_text: 'Conta encerrada em 2025' }
+    expect(await findBankOrder(merchant.id, refundId)).toMatchObject({
+      ...{ kind: 'refund', status: 'rejected', amount: 100, end_to_end_id: null, ...refused },
+    })
+    const key = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+    const { id } = await createWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
+    const data = { endToEndId: newEndToEndId(), otherEndToEndId: newEndToEndId() }
+    await db().withdrawal.updateMany({ where: { id }, data })
+    expect(await findBankOrder(merchant.id, id)).toMatchObject({
+      ...{ kind: 'withdrawal', status: 'pending', rejection_code: null, bank_text: null },
+      ...{ end_to_end_id: data.endToEndId, other_end_to_end_id: data.otherEndToEndId },
+    })
+    expect(await findBankOrder((await makeMerchant()).id, id)).toBeNull()
+    expect(await findBankOrder(merchant.id, 'no id')).toBeNull()
   })
 })

@@ -2,10 +2,11 @@ import * as z from 'zod'
 import type { AuditFlaw } from '#lib/base/audit/flaws.ts'
 import { instant, must, text } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { reasonParams } from '#lib/base/reason.ts'
+import { type ReasonParams, reasonParams } from '#lib/base/reason.ts'
 import type { AccountLimits, AccountStatus, Role } from '#lib/rooms/accounts/schema.ts'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
+import type { RejectionCode } from '#lib/services/gateway/rejection.ts'
 import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 import type { CheckName } from '#lib/views/admin/states.ts'
 
@@ -59,6 +60,23 @@ export interface MaskedCharge
   extends Pick<ListedCharge, 'id' | 'status' | 'amount' | 'created_at'> {
   mode: Mode
   payer: string
+}
+
+/** A withdrawal or refund, for staff. */
+export interface BankOrder {
+  kind: 'withdrawal' | 'refund'
+  id: string
+  mode: Mode
+  status: 'pending' | 'approved' | 'completed' | 'rejected'
+  amount: number
+  created_at: string
+  rejection_code: RejectionCode | null
+  rejection_params: ReasonParams | null
+  /** Why the bank refused, in its own words. */
+  bank_text: string | null
+  end_to_end_id: string | null
+  /** A different end-to-end id that the bank reported later for the same payout. */
+  other_end_to_end_id: string | null
 }
 
 /** Severity: a warning will soon harm users, a problem harms them now. */

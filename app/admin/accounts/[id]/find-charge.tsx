@@ -4,13 +4,14 @@ import { Search } from 'lucide-react'
 import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { BankOrderFacts } from '#app/admin/accounts/[id]/bank-order.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { formatTaxId } from '#lib/base/pix/tax-id.ts'
-import type { MaskedCharge } from '#lib/views/admin/schema.ts'
+import type { BankOrder, MaskedCharge } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
@@ -21,10 +22,11 @@ interface FindChargeProps {
   /** Charge id from the URL; may be empty. */
   chargeId: string
   charge: MaskedCharge | null
+  order: BankOrder | null
 }
 
-/** Finds a charge by id, for a support request. Only here can operators see payer data. */
-export function FindCharge({ accountId, chargeId, charge }: FindChargeProps) {
+/** Finds a charge, withdrawal or refund by id, for a support request. Only here can operators see payer data. */
+export function FindCharge({ accountId, chargeId, charge, order }: FindChargeProps) {
   const t = useTranslations('adminAccount')
   const { set, isPending } = useFilters()
   return (
@@ -58,9 +60,12 @@ export function FindCharge({ accountId, chargeId, charge }: FindChargeProps) {
         </Button>
       </form>
       <div role="status">
-        {chargeId && !charge ? <p className="text-muted text-small">{t('noCharge')}</p> : null}
+        {chargeId && !charge && !order ? (
+          <p className="text-muted text-small">{t('noCharge')}</p>
+        ) : null}
       </div>
       {charge ? <FoundChargeFacts key={charge.id} accountId={accountId} charge={charge} /> : null}
+      {order ? <BankOrderFacts order={order} /> : null}
     </div>
   )
 }

@@ -28,6 +28,7 @@ import { listConnections } from '#lib/services/gateway/connections.ts'
 import type { ConnectionLine } from '#lib/services/gateway/schema.ts'
 import { readAccount } from '#lib/views/admin/accounts.ts'
 import { findMaskedCharge } from '#lib/views/admin/charge.ts'
+import { findBankOrder } from '#lib/views/admin/order.ts'
 import type { AccountDetail } from '#lib/views/admin/schema.ts'
 import { listTokensOf } from '#lib/views/admin/tokens.ts'
 import { readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
@@ -55,10 +56,11 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
   const { id, name } = account
   const { charge: chargeParam } = await searchParams
   const chargeId = typeof chargeParam === 'string' ? chargeParam : ''
-  const [t, tokens, charge, records, approval, assigned, connections] = await Promise.all([
+  const [t, tokens, charge, order, records, approval, assigned, connections] = await Promise.all([
     getTranslations('adminAccount'),
     listTokensOf(id),
     findMaskedCharge(id, chargeId),
+    findBankOrder(id, chargeId),
     listAudit({ staff: true }, { account: id, limit: RECORDS_SHOWN }),
     readApprovalSettings(id, adminId, true),
     readAssignedConnections(id),
@@ -74,6 +76,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
         'tokens',
         'settings',
         'chargeStatus',
+        'rejection',
       ]}
     >
       <PageHead
@@ -130,7 +133,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
             <ApprovalChange accountId={id} settings={approval} />
           </Section>
           <Section title={t('findCharge')} text={t('findChargeText')}>
-            <FindCharge accountId={id} chargeId={chargeId} charge={charge} />
+            <FindCharge accountId={id} chargeId={chargeId} charge={charge} order={order} />
           </Section>
         </div>
       </div>

@@ -1,0 +1,22 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { reasonColumns, utc } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import type { BankOrder } from '#lib/views/admin/schema.ts'
+
+/** Finds a withdrawal or refund that a merchant asks the operator about, with the bank's own words. */
+export async function findBankOrder(accountId: string, id: string): Promise<BankOrder | null> {
+  if (![accountId, id].every(isUuid)) return null
+  const read = (kind: BankOrder['kind'], endToEndId: string, otherId: string) => {
+    const columns = Prisma.sql`${kind}::text AS kind, o.id, o.mode, o.status, o.amount, o.bank_text,
+      ${Prisma.raw(endToEndId)} AS end_to_end_id, ${Prisma.raw(otherId)} AS other_end_to_end_id,
+      ${reasonColumns('o', 'rejection', 'rejection_reason')}, ${utc('o.created_at')}`
+    return Prisma.sql`
+      SELECT ${asJson(columns)}::text AS json FROM ${Prisma.raw(`${kind}s`)} o
+      WHERE o.account_id = ${accountId}::uuid AND o.id = ${id}::uuid`
+  }
+  const [order] = await queryRows<BankOrder>(Prisma.sql`
+    ${read('withdrawal', 'o.end_to_end_id', 'o.other_end_to_end_id')}
+    UNION ALL ${read('refund', 'o.return_id', 'NULL::text')}`)
+  return order ?? null
+}
