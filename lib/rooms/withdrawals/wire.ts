@@ -6,7 +6,8 @@ import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 
 const STATUS_DESCRIPTION =
   '`pending`: the amount is held. `approved`: it has left the account. `rejected`: it has returned to the balance.'
-const END_TO_END_ID_DESCRIPTION = 'End-to-end id of the payment, 32 characters, or null.'
+const END_TO_END_ID_DESCRIPTION =
+  'End-to-end id of the payment, 32 characters, or null. It can be known while the withdrawal is pending.'
 
 const createdFields = {
   id: z.uuid().meta(openApiMeta('Id of the withdrawal.', '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41')),
