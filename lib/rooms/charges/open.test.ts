@@ -284,15 +284,44 @@ describe('while the connection rests', () => {
     expect(await keysOf(once)).toEqual([])
   })
 
-  test('after failed calls, charges at other connections are created', async () => {
+  test('the attempts of one request count as one failure', async () => {
     const bank = new StubBank()
     bank.failuresMax = 2
     bank.createCharge = async () => LOST
+    const connectionId = await addConnection(bank)
+    const fail = () => expectUnavailable(openAtBank(bank, { ...makeNewCharge(), connectionId }))
+    await fail()
+    const read = () => db().connectionState.findUnique({ where: { connectionId } })
+    expect(await read()).toMatchObject({ failures: 1, openedAt: null })
+    await fail()
+    expect(await read()).toMatchObject({ failures: 2, openedAt: expect.any(Date) })
+  })
+
+  test('a repeated request still gets the charge that the worker has found paid', async () => {
+    const once = makeIdempotentRequest()
+    const charge = makeNewCharge({ once })
+    const { bank } = makeLosingBank()
+    const own = { ...charge, connectionId: await addConnection(bank) }
+    await expectUnavailable(openAtBank(bank, own))
+    const { txid } = charge.order
+    const payment = { amount: CHARGE.amount, endToEndId: `E${txid.slice(1)}`, paidAt: new Date() }
+    bank.charges.set(txid, { state: 'paid', ...payment })
+    await makeDue(charge.id)
+    await expireDueCharges()
+    await restConnection(own.connectionId)
+    const resumed = { ...own, once: { ...once, isResumed: true } }
+    expect(await openAtBank(bank, resumed)).toMatchObject({ id: charge.id, status: 'pending' })
+  })
+
+  test('after failed calls, charges at other connections are created', async () => {
+    const bank = new StubBank()
+    bank.failuresMax = 1
+    bank.createCharge = async () => LOST
     const failing = { ...makeNewCharge(), connectionId: await addConnection(bank) }
     await expectUnavailable(openAtBank(bank, failing))
-    // Of the three attempts to create it, the third was not made.
+    // Of the three attempts to create it, the second and third were not made.
     const where = { subjectId: failing.id, operation: 'createCharge' }
-    expect(await db().gatewayCall.count({ where })).toBe(2)
+    expect(await db().gatewayCall.count({ where })).toBe(1)
     expect(await rowsOf(failing.id)).toMatchObject([{ status: 'opening' }])
     const { gateway } = scriptedBank()
     expect(await openAtBank(gateway, makeNewCharge())).toMatchObject({ status: 'pending' })

@@ -38,7 +38,8 @@ export async function openAtBank(
   charge: NewCharge,
   callsMaxMs = CALLS_MAX_MS,
 ): Promise<CreatedCharge> {
-  const restMs = await breaker.restMs(charge.connectionId)
+  // A repeated request is first told about a charge that the worker has found paid since.
+  const restMs = charge.once?.isResumed ? 0 : await breaker.restMs(charge.connectionId)
   if (restMs > 0) throw unavailableFor(restMs)
   const isResumed = !(await insertUnlessResumed(charge))
   if (isResumed) {
@@ -109,16 +110,16 @@ async function createUntilKnown(
   callsMaxMs: number,
 ): Promise<{ result: GatewayResult<OpenedCharge>; mayExist: boolean }> {
   const deadline = performance.now() + callsMaxMs
-  const call = () => {
+  const call = (isRepeated: boolean) => {
     const timeoutMs = Math.min(CALL_MAX_MS, deadline - performance.now())
-    return withJournal(gateway, [charge], { timeoutMs }).createCharge(charge.order)
+    return withJournal(gateway, [charge], { timeoutMs, isRepeated }).createCharge(charge.order)
   }
-  let result = await call()
+  let result = await call(false)
   const mayExist = result.outcome === 'unknown'
   for (const pauseMs of RETRY_PAUSES_MS) {
     if (result.outcome !== 'unknown' || performance.now() + pauseMs >= deadline) break
     await sleep(pauseMs)
-    result = await call()
+    result = await call(true)
   }
   return { result, mayExist }
 }

@@ -25,6 +25,7 @@ interface AdmittedCall {
   connectionId: string
   operation: string
   isProbe: boolean
+  isRepeated?: boolean
   failuresMax?: number
 }
 
@@ -94,11 +95,15 @@ export class Breaker {
 
   /** Ends an admitted call. Without a result, no call was made. */
   async record(
-    { connectionId, operation, isProbe, failuresMax = FAILURES_MAX }: AdmittedCall,
+    { connectionId, operation, isProbe, isRepeated, failuresMax = FAILURES_MAX }: AdmittedCall,
     result: GatewayResult<unknown> | null,
   ): Promise<void> {
     if (result === null) return isProbe ? this.releaseProbe(connectionId) : undefined
-    if (isFailure(result)) return this.recordFailure(connectionId, isProbe, failuresMax)
+    if (isFailure(result)) {
+      return isRepeated && !isProbe
+        ? undefined
+        : this.recordFailure(connectionId, isProbe, failuresMax)
+    }
     const { failures, blocks } = this.cache.get(connectionId)?.row ?? CLOSED
     const known = blocks[operation]
     if (result.outcome === 'blocked' && known !== result.code)

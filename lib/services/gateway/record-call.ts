@@ -54,6 +54,8 @@ export interface CallOptions {
   mayCall?: () => Promise<boolean>
   /** Calls even while the connection rests, as a probe: an operator asks. */
   isForced?: boolean
+  /** Repeats a call that failed a moment ago: together they are one failure of the connection. */
+  isRepeated?: boolean
   /** Replacements for private texts that the bank may repeat in any response about the subjects. */
   hidden?: Record<string, string>
 }
@@ -76,11 +78,17 @@ export async function journalCall<Value>(
   }
   const { operation } = call
   const ids = await insertCalls(gateway.name, subjects, call)
-  const { timeoutMs = CALL_TIMEOUT_MS, mayCall } = options
+  const { timeoutMs = CALL_TIMEOUT_MS, mayCall, isRepeated = false } = options
   const isCalled = !mayCall || (await mayCall())
   const result = isCalled ? await callWithTimeout(operation, call.make, timeoutMs) : NOT_CALLED
   const { isProbe } = admission
-  const admitted = { connectionId, operation, isProbe, failuresMax: gateway.failuresMax }
+  const admitted = {
+    connectionId,
+    operation,
+    isProbe,
+    isRepeated,
+    failuresMax: gateway.failuresMax,
+  }
   // Money may have moved: the outcome is returned even if it cannot be stored.
   await Promise.all([
     storeOutcome(ids, subjects, call, result),
