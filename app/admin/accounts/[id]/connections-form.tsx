@@ -44,7 +44,7 @@ export function ConnectionsForm({ accountId, assigned, connections }: Connection
         connection.id === stored[name] ||
         (connection.state === 'passed' && connection[FIELDS[name]]),
     )
-  if (NAMES.every(name => listChoices(name).length === 0)) return <NoConnection />
+  if (!isSaved && NAMES.every(name => listChoices(name).length === 0)) return <NoConnection />
   return (
     <form
       {...editFormProps(form, isUnchanged, data => {
@@ -99,6 +99,6 @@ function NoConnection() {
 }
 
 function readAssigned(data: FormData): AssignedConnections {
-  const read = (name: string) => String(data.get(`connections.${name}`) ?? '') || null
+  const read = (name: string) => String(data.get(name) ?? '') || null
   return { receiving_id: read('receiving_id'), paying_id: read('paying_id') }
 }
