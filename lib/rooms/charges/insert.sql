@@ -31,13 +31,7 @@ VALUES ((SELECT COALESCE((SELECT t.account_id
     AND a.id IS NOT DISTINCT FROM $2::uuid AND t.mode IS NOT DISTINCT FROM $3::text
     AND t.permissions IS NOT DISTINCT FROM $4::text[] AND a.name IS NOT DISTINCT FROM $5::text
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
-    AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid
-    AND CASE WHEN t.mode = 'live' THEN (SELECT n.id
-    FROM connections n WHERE n.id = a.receiving_connection_id AND n.check_code = 'ok')
-    END IS NOT DISTINCT FROM $10::uuid AND CASE
-    WHEN t.mode = 'live' THEN (SELECT n.id
-    FROM connections n WHERE n.id = a.paying_connection_id AND n.check_code = 'ok'
-    AND n.paying_key IS NOT NULL) END IS NOT DISTINCT FROM $11::uuid), troco_refuse_caller())),
-    $12::uuid, $13, $14::uuid, $15, $16::bigint, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-    $27::json, $28::json, $29::json, $30, now() + make_interval(secs => $31::float8),
-    now() + make_interval(secs => $32::float8));
+    AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid),
+    troco_refuse_caller())), $10::uuid, $11, $12::uuid, $13, $14::bigint, $15, $16, $17, $18, $19,
+    $20, $21, $22, $23, $24, $25::json, $26::json, $27::json, $28,
+    now() + make_interval(secs => $29::float8), now() + make_interval(secs => $30::float8));

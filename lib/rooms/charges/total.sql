@@ -8,18 +8,12 @@ FROM (SELECT c.status, c.amount FROM charges c WHERE (SELECT COALESCE((SELECT t.
     AND a.id IS NOT DISTINCT FROM $4::uuid AND t.mode IS NOT DISTINCT FROM $5::text
     AND t.permissions IS NOT DISTINCT FROM $6::text[] AND a.name IS NOT DISTINCT FROM $7::text
     AND a.city IS NOT DISTINCT FROM $8::text AND a.expires_in IS NOT DISTINCT FROM $9::int
-    AND a.status IS NOT DISTINCT FROM $10::text AND t.issued_by IS NOT DISTINCT FROM $11::uuid
-    AND CASE WHEN t.mode = 'live' THEN (SELECT n.id
-    FROM connections n WHERE n.id = a.receiving_connection_id AND n.check_code = 'ok')
-    END IS NOT DISTINCT FROM $12::uuid AND CASE
-    WHEN t.mode = 'live' THEN (SELECT n.id
-    FROM connections n WHERE n.id = a.paying_connection_id AND n.check_code = 'ok'
-    AND n.paying_key IS NOT NULL) END IS NOT DISTINCT FROM $13::uuid),
-    troco_refuse_caller())) IS NOT NULL AND c.account_id = $14::uuid AND c.mode = $15
-    AND c.status <> 'opening' AND c.status = $16 AND c.external_id = $17
-    AND c.created_at >= $18::timestamptz AND c.id >= $19::uuid
-    AND c.created_at < $20::timestamptz AND c.id < $21::uuid AND c.amount >= $22::bigint
-    AND c.amount <= $23::bigint LIMIT $24) r;
+    AND a.status IS NOT DISTINCT FROM $10::text AND t.issued_by IS NOT DISTINCT FROM $11::uuid),
+    troco_refuse_caller())) IS NOT NULL AND c.account_id = $12::uuid AND c.mode = $13
+    AND c.status <> 'opening' AND c.status = $14 AND c.external_id = $15
+    AND c.created_at >= $16::timestamptz AND c.id >= $17::uuid
+    AND c.created_at < $18::timestamptz AND c.id < $19::uuid AND c.amount >= $20::bigint
+    AND c.amount <= $21::bigint LIMIT $22) r;
 
 -- charges that a search finds
 WITH found AS MATERIALIZED (

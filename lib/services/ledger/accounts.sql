@@ -7,12 +7,6 @@ WHERE (SELECT COALESCE((SELECT t.account_id
     AND a.id IS NOT DISTINCT FROM $2::uuid AND t.mode IS NOT DISTINCT FROM $3::text
     AND t.permissions IS NOT DISTINCT FROM $4::text[] AND a.name IS NOT DISTINCT FROM $5::text
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
-    AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid
-    AND CASE WHEN t.mode = 'live' THEN (SELECT n.id
-    FROM connections n WHERE n.id = a.receiving_connection_id AND n.check_code = 'ok')
-    END IS NOT DISTINCT FROM $10::uuid AND CASE
-    WHEN t.mode = 'live' THEN (SELECT n.id
-    FROM connections n WHERE n.id = a.paying_connection_id AND n.check_code = 'ok'
-    AND n.paying_key IS NOT NULL) END IS NOT DISTINCT FROM $11::uuid),
-    troco_refuse_caller())) IS NOT NULL AND l.account_id = $12::uuid AND l.mode = $13
+    AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid),
+    troco_refuse_caller())) IS NOT NULL AND l.account_id = $10::uuid AND l.mode = $11
     AND l.ledger <> 'external';
