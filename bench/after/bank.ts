@@ -70,7 +70,8 @@ export async function measureBank(environment: BenchEnvironment): Promise<Sectio
       {
         requirement: `bank: Troco adds at most ${ADDED_MAX_MS} ms to its response time, median`,
         measured: `${(p50 - RESPONSE_MS).toFixed(1)} ms`,
-        isMet: p50 - RESPONSE_MS <= ADDED_MAX_MS,
+        // Below zero, the bank was not called.
+        isMet: p50 >= RESPONSE_MS && p50 - RESPONSE_MS <= ADDED_MAX_MS,
       },
       {
         requirement: 'bank: every charge that was acknowledged is stored and open',
