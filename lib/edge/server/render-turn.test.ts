@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { disconnect } from '#lib/base/db/client.ts'
 import { supplyEnv } from '#lib/base/env.ts'
 import { createFront } from '#lib/edge/server/front.ts'
+import { RenderQueue } from '#lib/edge/server/render-queue.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 
 const SETTLE_MS = 200
@@ -14,12 +15,17 @@ let front: Server
 let port: number
 /** Pages that the stand-in for Next is rendering; a test ends them. */
 const rendering: { response: ServerResponse; resolve: () => void }[] = []
+/** Paths of the pages that used the processor, in the order in which they began. */
+const begun: string[] = []
+let atOnce = 0
+let atOnceMax = 0
 beforeAll(async () => {
-  front = await createFront(({ url }, response) => {
-    if (url?.startsWith('/_next/')) {
+  front = await createFront(({ url = '' }, response) => {
+    if (url.startsWith('/_next/')) {
       response.end('file')
       return Promise.resolve()
     }
+    if (url.startsWith('/busy')) return renderBusily(url, response)
     return new Promise(resolve => rendering.push({ response, resolve }))
   })
   front.listen(0, '127.0.0.1')
@@ -38,6 +44,22 @@ afterAll(async () => {
   front.close()
   await disconnect()
 })
+
+/** Uses the processor in parts, as Next does, and waits for nothing. */
+async function renderBusily(url: string, response: ServerResponse): Promise<void> {
+  begun.push(url)
+  atOnceMax = Math.max(atOnceMax, ++atOnce)
+  for (let part = 0; part < 4; part++) {
+    for (const until = performance.now() + 10; performance.now() < until; );
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  atOnce--
+  response.end('page')
+}
+
+async function waitForRendering(count: number): Promise<void> {
+  await expect.poll(() => rendering.length, { interval: 10, timeout: 1_900 }).toBe(count)
+}
 
 function finishAll(): void {
   for (const { response, resolve } of rendering.splice(0)) {
@@ -71,9 +93,9 @@ const visitOften = (times: number, host?: string) =>
 
 test('an address renders 10 pages at once; others wait, then get 429 as a page', async () => {
   const visits = visitOften(12)
-  await sleep(SETTLE_MS)
-  expect(rendering).toHaveLength(10)
+  await waitForRendering(10)
   await sleep(2_100)
+  expect(rendering).toHaveLength(10)
   finishAll()
   const results = await Promise.all(visits)
   expect(results.filter(({ status }) => status === 200)).toHaveLength(10)
@@ -88,10 +110,9 @@ test('an address renders 10 pages at once; others wait, then get 429 as a page',
 
 test('a waiting page is rendered as soon as another one is sent', async () => {
   const visits = visitOften(11)
-  await sleep(SETTLE_MS)
+  await waitForRendering(10)
   finishAll()
-  await sleep(SETTLE_MS)
-  expect(rendering).toHaveLength(1)
+  await waitForRendering(1)
   finishAll()
   for (const { status, tookMs } of await Promise.all(visits)) {
     expect(status).toBe(200)
@@ -101,10 +122,9 @@ test('a waiting page is rendered as soon as another one is sent', async () => {
 
 test('the pages of one address delay no other address, and neither files nor the API', async () => {
   const visits = visitOften(60)
-  await sleep(SETTLE_MS)
+  await waitForRendering(10)
   const other = visit('127.0.0.2')
-  await sleep(SETTLE_MS)
-  expect(rendering).toHaveLength(11)
+  await waitForRendering(11)
   for (const path of ['/_next/static/a.js', '/healthz', '/api/account']) {
     const { status, tookMs } = await visit('127.0.0.1', path)
     expect([path, status]).toEqual([path, path === '/api/account' ? 401 : 200])
@@ -112,37 +132,45 @@ test('the pages of one address delay no other address, and neither files nor the
   }
   finishAll()
   expect((await other).status).toBe(200)
-  await sleep(SETTLE_MS)
-  for (let nth = 0; nth < 6; nth++) {
-    finishAll()
-    await sleep(SETTLE_MS)
-  }
+  const finishing = setInterval(finishAll, 50)
   await Promise.all(visits)
+  clearInterval(finishing)
 })
 
-test('a process renders 40 pages at once; further addresses wait, then get 503', async () => {
+test('a process begins 40 pages that wait; that of a further address waits', async () => {
   const visits = [1, 2, 3, 4].flatMap(nth => visitOften(10, `127.0.0.${nth}`))
-  await sleep(SETTLE_MS)
+  await waitForRendering(40)
+  const next = visit('127.0.0.5')
+  await sleep(2 * SETTLE_MS)
   expect(rendering).toHaveLength(40)
-  const { status, text, tookMs } = await visit('127.0.0.5')
-  expect(status).toBe(503)
-  expect(text).toContain('<h1>The server is busy</h1>')
-  expect(tookMs).toBeGreaterThan(1_900)
   finishAll()
   for (const { status } of await Promise.all(visits)) expect(status).toBe(200)
-  const after = visit('127.0.0.5')
-  await sleep(SETTLE_MS)
+  await waitForRendering(1)
   finishAll()
-  expect((await after).status).toBe(200)
+  expect((await next).status).toBe(200)
+})
+
+test('a page whose turn does not come in time is refused, and leaves the queue', async () => {
+  const queue = new RenderQueue()
+  const enter = (waitMs: number) => queue.enter('one', performance.now() + waitMs)
+  expect(await enter(1_000)).toBe(true)
+  const busyTimer = setInterval(() => {
+    for (const until = performance.now() + 9; performance.now() < until; );
+  }, 10)
+  expect(await enter(100)).toBe(false)
+  const next = enter(5_000)
+  queue.leave()
+  expect(await next).toBe(true)
+  clearInterval(busyTimer)
 })
 
 test('pages whose headers were sent hold places of their address, none of the process', async () => {
   const visits = [1, 2, 3, 4].flatMap(nth => visitOften(10, `127.0.0.${nth}`))
-  await sleep(SETTLE_MS)
+  await waitForRendering(40)
   for (const { response } of rendering) response.flushHeaders()
   const other = visit('127.0.0.5')
+  await waitForRendering(41)
   expect((await visit('127.0.0.1')).status).toBe(429)
-  expect(rendering).toHaveLength(41)
   finishAll()
   expect((await other).status).toBe(200)
   await Promise.all(visits)
@@ -151,15 +179,27 @@ test('pages whose headers were sent hold places of their address, none of the pr
 test('a client that leaves frees its place when its page is rendered, not before', async () => {
   const leaving = new AbortController()
   const visits = Array.from({ length: 10 }, () => visit('127.0.0.1', '/home', leaving.signal))
-  await sleep(SETTLE_MS)
+  await waitForRendering(10)
   leaving.abort()
   await Promise.allSettled(visits)
   const next = visit()
   await sleep(SETTLE_MS)
   expect(rendering).toHaveLength(10)
   finishAll()
-  await sleep(SETTLE_MS)
-  expect(rendering).toHaveLength(1)
+  await waitForRendering(1)
   finishAll()
   expect((await next).status).toBe(200)
+})
+
+test('pages that use the processor are rendered one after the other, by addresses in turn', async () => {
+  const of = (path: string, times: number, host: string) =>
+    Array.from({ length: times }, (_, nth) => visit(host, `/busy/${path}${nth}`))
+  const visits = of('a', 5, '127.0.0.1')
+  await expect.poll(() => begun.length, { interval: 5 }).toBeGreaterThan(0)
+  visits.push(...of('b', 1, '127.0.0.2'))
+  await Promise.all(visits)
+  expect(atOnceMax).toBe(1)
+  const paths = begun.map(path => path.slice('/busy/'.length))
+  // One more page of `a` may begin before that of `b` arrives, and one is next in turn.
+  expect(paths.slice(0, 4)).toContain('b0')
 })

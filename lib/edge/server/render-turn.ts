@@ -5,13 +5,18 @@ import { networkOf } from '#lib/base/network.ts'
 import type { HttpResponse } from '#lib/edge/http/exchange.ts'
 import { enterGate, leaveGate, WAIT_MAX_MS } from '#lib/edge/http/in-flight.ts'
 import { buildPageRefusal, type PageRefusal } from '#lib/edge/http/refusal-page.ts'
+import { RenderQueue } from '#lib/edge/server/render-queue.ts'
 
-/** Rendering a page keeps the process busy for tens of milliseconds, in which the API waits. */
+/** Pages of an address that are rendered or wait for their turn. */
 const RENDERS_OF_ADDRESS_MAX = 10
-const RENDERS_MAX = 40
-const ALL = 'render'
+/** As long as renders end, a page waits for its turn, like a request for a database connection. */
+const TURN_WAIT_MAX_MS = 30_000
+/** Time after the headers in which the rest of a page is rendered; its client may read slowly. */
+const BODY_MAX_MS = 100
 /** Time after which a page whose client has left counts as rendered, even if Next does not end. */
 const ABANDONED_MS = 10_000
+const queue = new RenderQueue()
+
 const headers = { 'retry-after': '1' }
 const BUSY: PageRefusal = {
   status: 429,
@@ -27,7 +32,8 @@ const OVERLOADED: PageRefusal = {
 }
 
 /**
- * Renders a page when there are places for it; returns the refusal if there are none for 2 s.
+ * Renders a page when it is its turn; returns a refusal if its address has too many for 2 s, or if its
+ * turn does not come.
  * Without an address, for files and in development, nothing is limited.
  */
 export async function renderInTurn(
@@ -42,21 +48,20 @@ export async function renderInTurn(
     await render()
     return null
   }
-  const deadline = performance.now() + WAIT_MAX_MS
-  const ofAddress = `${ALL} ${networkOf(address)}`
+  const network = networkOf(address)
+  const ofAddress = `render ${network}`
   const isAddressLimited = env().RATE_IP_IN_FLIGHT > 0
-  if (isAddressLimited && !(await tryWait(ofAddress, RENDERS_OF_ADDRESS_MAX, deadline)))
+  if (isAddressLimited && !(await enterAddress(ofAddress)))
     return buildPageRefusal(BUSY, request.headers)
   const leaveAddress = () => isAddressLimited && leaveGate(ofAddress)
-  // It keeps the address's place meanwhile, so one address's queue cannot fill that of the process.
-  if (!(await tryWait(ALL, RENDERS_MAX, deadline))) {
+  if (!(await queue.enter(network, performance.now() + TURN_WAIT_MAX_MS))) {
     leaveAddress()
     return buildPageRefusal(OVERLOADED, request.headers)
   }
   if (!response.closed) await renderWithPlaces(response, render, leaveAddress)
   else {
     leaveAddress()
-    leaveGate(ALL)
+    queue.leave()
   }
   return null
 }
@@ -66,11 +71,10 @@ async function renderWithPlaces(
   render: () => Promise<void>,
   leaveAddress: () => void,
 ): Promise<void> {
-  const leaveProcess = once(() => leaveGate(ALL))
-  // After the headers, a client that reads slowly keeps only the place of its address.
+  const leaveProcess = once(() => queue.leave())
   const { writeHead } = response
   response.writeHead = ((...parameters: Parameters<typeof writeHead>) => {
-    leaveProcess()
+    setTimeout(leaveProcess, BODY_MAX_MS)
     return writeHead.apply(response, parameters)
   }) as typeof writeHead
   const end = once(() => {
@@ -84,9 +88,9 @@ async function renderWithPlaces(
   await rendering
 }
 
-async function tryWait(name: string, max: number, deadline: number): Promise<boolean> {
+async function enterAddress(name: string): Promise<boolean> {
   try {
-    await enterGate(name, max, deadline)
+    await enterGate(name, RENDERS_OF_ADDRESS_MAX, performance.now() + WAIT_MAX_MS)
     return true
   } catch (error) {
     if (isTrocoError(error)) return false

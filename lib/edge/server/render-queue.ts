@@ -1,0 +1,89 @@
+import { performance } from 'node:perf_hooks'
+
+/** Maximum renders in progress, while all of them wait for the database. */
+const RENDERS_MAX = 40
+/** Interval at which more renders may begin beside those in progress. */
+const CHECK_INTERVAL_MS = 50
+/** Share of an interval in which a process that is ready for more renders is busy at most. */
+const BUSY_SHARE_MAX = 0.5
+/** Rest after a render, repeated while the process is busy with the API. */
+const REST_MS = 5
+const REST_MAX_MS = 50
+
+/**
+ * Begins one render after the other. Rendering needs the processor: several at once end no sooner, and
+ * an API request waits for a part of each. While renders only wait for the database, more begin.
+ */
+export class RenderQueue {
+  #active = 0
+  /** By address, in the order of their turns. */
+  readonly #waiting = new Map<string, Set<() => void>>()
+  #timer: NodeJS.Timeout | null = null
+  #usage = performance.eventLoopUtilization()
+  #endedAt = 0
+
+  /** Returns true when a render may begin, or false at the deadline. Addresses take turns. */
+  enter(address: string, deadline: number): Promise<boolean> {
+    if (this.#active === 0 && this.#waiting.size === 0) {
+      this.#active++
+      return Promise.resolve(true)
+    }
+    return new Promise(resolve => {
+      const begin = () => {
+        clearTimeout(timeout)
+        resolve(true)
+      }
+      const timeout = setTimeout(() => {
+        this.#remove(address, begin)
+        resolve(false)
+      }, deadline - performance.now())
+      const ofAddress = this.#waiting.get(address) ?? new Set()
+      this.#waiting.set(address, ofAddress.add(begin))
+      if (!this.#timer) this.#checkAfter(CHECK_INTERVAL_MS)
+    })
+  }
+
+  leave(): void {
+    this.#active--
+    if (this.#active > 0 || this.#waiting.size === 0) return
+    this.#endedAt = performance.now()
+    this.#checkAfter(REST_MS)
+  }
+
+  #checkAfter(delayMs: number): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#usage = performance.eventLoopUtilization()
+    this.#timer = setTimeout(() => this.#check(), delayMs)
+  }
+
+  #check(): void {
+    this.#timer = null
+    const { utilization } = performance.eventLoopUtilization(this.#usage)
+    const isBusy = utilization > BUSY_SHARE_MAX
+    const isRested = performance.now() - this.#endedAt >= REST_MAX_MS
+    if (this.#active === 0 && isBusy && !isRested) {
+      this.#checkAfter(REST_MS)
+      return
+    }
+    const more = this.#active === 0 ? 1 : isBusy ? 0 : this.#active
+    for (let nth = 0; nth < more && this.#active < RENDERS_MAX; nth++) this.#beginNext()
+    if (this.#waiting.size > 0) this.#checkAfter(CHECK_INTERVAL_MS)
+  }
+
+  #beginNext(): void {
+    const [[address, ofAddress] = []] = this.#waiting
+    const [begin] = ofAddress ?? []
+    if (!address || !ofAddress || !begin) return
+    this.#remove(address, begin)
+    // To the end: the next turn is that of another address.
+    if (this.#waiting.delete(address)) this.#waiting.set(address, ofAddress)
+    this.#active++
+    begin()
+  }
+
+  #remove(address: string, begin: () => void): void {
+    const ofAddress = this.#waiting.get(address)
+    ofAddress?.delete(begin)
+    if (ofAddress?.size === 0) this.#waiting.delete(address)
+  }
+}
