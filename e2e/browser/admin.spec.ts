@@ -138,7 +138,7 @@ test('an admin sees how to add a connection to a bank, and takes one from an acc
   await expectAccessible(admin)
   await takeConnection(admin, 'Pays out through')
   await page.goto('/live/withdrawals')
-  await expect(page.getByText('Withdrawals are not enabled for this account')).toBeVisible()
+  await expect(page.getByText('Withdrawals aren’t enabled for this account')).toBeVisible()
   await expect(page.getByRole('link', { name: 'Request withdrawal' })).toHaveCount(0)
   await page.goto('/live/withdrawals/new')
   await expect(page).toHaveURL(/\/live\/withdrawals$/)

@@ -15,7 +15,7 @@ describe('a mail about withdrawals', () => {
   test.each(messages('test'))('$kind of test mode says so in subject and first line', message => {
     const [portuguese, english] = inBothLanguages(message)
     expect(portuguese?.subject).toMatch(/^\[Teste\] .*Padaria/)
-    expect(portuguese?.text).toMatch(/^Modo de teste: nenhum dinheiro de verdade .*\n\nOlá,/)
+    expect(portuguese?.text).toMatch(/^Modo de teste: nenhum dinheiro real .*\n\nOlá,/)
     expect(english?.subject).toMatch(/^\[Test\] .*Padaria/)
     expect(english?.text).toMatch(/^Test mode: no real money .*\n\nHello,/)
   })
