@@ -60,7 +60,7 @@ for (const [size, width] of [
     page,
     context,
   }) => {
-    test.setTimeout(180_000)
+    test.setTimeout(600_000)
     await page.setViewportSize({ width, height: 844 })
     const shop = await openShop(context, NAME)
     const ids: Ids = { ...(await fillShop(shop)), endpoint: await createEndpoint(page, shop) }
