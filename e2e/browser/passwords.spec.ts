@@ -37,6 +37,9 @@ test.describe('with refusals', () => {
     await signInAs(otherContext, email)
     const otherPage = await otherContext.newPage()
     await otherPage.goto('/test/home')
+    await expect(otherPage.getByRole('navigation').first()).toBeVisible()
+    // A page that is open goes to the sign-in page by itself, at a time of its own.
+    await otherPage.goto('about:blank')
     await page.goto('/test/settings/security')
     await expectAccessible(page)
     await expect(page.getByTestId('device-row')).toHaveCount(2)
@@ -61,7 +64,7 @@ test.describe('with refusals', () => {
     await expect(page.getByText('Senha trocada.')).toBeVisible()
     await expect(newPassword).toHaveValue('')
     await expect(page.getByTestId('device-row')).toHaveCount(1)
-    await otherPage.reload()
+    await otherPage.goto('/test/home')
     await otherPage.waitForURL('**/login?*')
     await otherContext.close()
     await page.reload()
