@@ -23,7 +23,7 @@ const TEST_FILTERS = [
   PERMISSION_TESTS,
 ]
 const LANE_FILTERS = [PERMISSION_TESTS, 'model.test.ts', 'effects.test.ts', 'proof-declarations']
-const SPEC_PATTERN = '@torture|tour\\.spec'
+const SPEC_PATTERN = '@torture|(tour|extremes|attacks)\\.spec'
 const SERVER_LOG = '.cache/torture-server.log'
 const FUZZ_SEED_COUNT = 5
 
