@@ -2,6 +2,14 @@ import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 
 const API_TESTS = 'e2e/api/*.test.ts'
+/**
+ * They test what the same code decides for both ways: declarations, who may do what, histories.
+ * `npm run torture` runs them here, too.
+ */
+const ONLY_IN_TORTURE = [
+  ...['authority-in-statement', 'dashboard-members', 'effects', 'idempotency-scope', 'model'],
+  ...['proof-declarations', 'token-authority', 'token-revocation'],
+]
 /** They set the settings or use a database of their own process, which the server does not share. */
 const IN_ONE_PROCESS = /\b(supplyEnv|inOwnDatabase)\(/
 
@@ -16,10 +24,8 @@ export default defineConfig({
     exclude: [
       ...globSync(API_TESTS).filter(path => IN_ONE_PROCESS.test(readFileSync(path, 'utf8'))),
       'e2e/api/{rate-limit-redis,hang-up,several-processes,openapi}.test.ts',
-      // They test declarations and who may do what, which the permission matrix tests here, too.
-      ...(process.env.MATRIX_FULL ? [] : ['e2e/api/{effects,proof-declarations}.test.ts']),
+      ...(process.env.MATRIX_FULL ? [] : ONLY_IN_TORTURE.map(name => `e2e/api/${name}.test.ts`)),
     ],
-    env: { MODEL_RUNS: process.env.MODEL_RUNS || '5' },
     maxWorkers: 2,
     isolate: false,
     testTimeout: 180_000,
