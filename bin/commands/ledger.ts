@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { withRuntime } from '#bin/command-line.ts'
 import { connect } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { findAccount } from '#lib/rooms/accounts/queries.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 
@@ -8,7 +9,7 @@ import { verifyLedger } from '#lib/services/ledger/verify.ts'
 export async function printLedgerChecks(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { account: { type: 'string' } } })
   await withRuntime(async () => {
-    const account = values.account ? await findAccount(values.account) : null
+    const account = values.account ? await findLedger(values.account) : null
     const database = connect({ poolMax: 2 })
     try {
       const { transfers, entries, ledgers, findings } = await verifyLedger(database, account?.id)
@@ -26,4 +27,10 @@ export async function printLedgerChecks(args: string[]): Promise<void> {
       await database.$disconnect()
     }
   })
+}
+
+async function findLedger(emailOrId: string): Promise<{ id: string; name: string }> {
+  return emailOrId === HOUSE_ACCOUNT_ID
+    ? { id: HOUSE_ACCOUNT_ID, name: 'the house' }
+    : findAccount(emailOrId)
 }

@@ -13,6 +13,7 @@ import { db, disconnect } from '#lib/base/db/client.ts'
 import { migrate } from '#lib/base/db/migrate.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
+import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { deriveKey, hmac, keyId, unseal } from '#lib/base/keys.ts'
 import { REFUSALS } from '#lib/base/refusals.ts'
 import { describeVariables } from '#lib/base/settings.ts'
@@ -27,6 +28,7 @@ import {
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { registerAdapter } from '#lib/services/gateway/choose.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
+import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
 import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
@@ -175,6 +177,13 @@ test('audit records from before the update are linked and unchanged', async () =
   while ((await linkAuditRecords()) > 0);
   expect(await db().auditLink.count()).toBe(await db().auditRecord.count())
   expect(await verifyAuditLog(db())).toEqual([])
+})
+
+test('the books from before the update verify, and the house has its own', async () => {
+  const { findings, transfers } = await verifyLedger(db())
+  expect(findings.filter(({ violation }) => violation)).toEqual([])
+  expect(transfers).toBeGreaterThan(0)
+  expect(await db().ledgerAccount.count({ where: { accountId: HOUSE_ACCOUNT_ID } })).toBe(6)
 })
 
 describe('data made with a server key stays readable', () => {

@@ -1,4 +1,5 @@
 import { connect, type Database, db } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { listFindings, withSnapshot } from '#lib/services/ledger/verify.ts'
 
@@ -10,7 +11,8 @@ const DUE_MAX = 200
 /** Uses its own connection: reading a large ledger takes longer than a request may. */
 export async function checkLedgers(timeLimitMs = RUN_MAX_MS): Promise<number> {
   const due = await db().$queryRaw<{ id: string }[]>`
-    SELECT a.id FROM accounts a LEFT JOIN ledger_checks k ON k.account_id = a.id
+    SELECT a.id FROM (SELECT id FROM accounts UNION ALL SELECT ${HOUSE_ACCOUNT_ID}::uuid) a
+    LEFT JOIN ledger_checks k ON k.account_id = a.id
     WHERE k.account_id IS NULL OR k.checked_at < now() - ${CHECK_INTERVAL}::interval
     ORDER BY k.checked_at NULLS FIRST, a.id LIMIT ${DUE_MAX}`
   if (due.length === 0) return 0

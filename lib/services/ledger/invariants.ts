@@ -1,4 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 
 interface InvariantCheck {
   invariant: string
@@ -51,13 +52,23 @@ export const INVARIANTS: InvariantCheck[] = [
       ORDER BY t.account_id, t.mode, t.ledger LIMIT 1`,
   },
   {
-    invariant: 'the three balances of an account sum to zero, and only external is negative',
+    invariant: 'the balances of an account sum to zero, and only external and own are negative',
     violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, t.mode, 'balances' AS place FROM ledger_accounts t
       WHERE ${accountCondition} GROUP BY t.account_id, t.mode
       HAVING sum(t.balance) <> 0 OR count(*) <> 3
-        OR bool_or(CASE WHEN t.ledger = 'external' THEN t.balance > 0 ELSE t.balance < 0 END)
+        OR bool_or(CASE WHEN t.ledger = 'own' THEN false
+          WHEN t.ledger <> 'external' THEN t.balance < 0
+          ELSE t.balance > 0 AND t.account_id <> ${HOUSE_ACCOUNT_ID}::uuid END)
       ORDER BY t.account_id, t.mode LIMIT 1`,
+  },
+  {
+    invariant: 'every balance belongs to a merchant or to the house',
+    violationSql: accountCondition => Prisma.sql`
+      SELECT t.account_id, t.mode, t.ledger || ' balance' AS place FROM ledger_accounts t
+      WHERE ${accountCondition} AND t.account_id <> ${HOUSE_ACCOUNT_ID}::uuid
+        AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = t.account_id)
+      ORDER BY t.account_id, t.mode, t.ledger LIMIT 1`,
   },
   {
     invariant: 'the held amount equals the pending withdrawals and refunds',

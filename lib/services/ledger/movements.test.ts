@@ -1,9 +1,9 @@
 import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '#lib/base/ids.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { MOVEMENTS } from '#lib/services/ledger/movements.ts'
+import { HOUSE_MOVEMENTS, MERCHANT_MOVEMENTS, MOVEMENTS } from '#lib/services/ledger/movements.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import {
   expectBalancedLedger,
@@ -79,19 +79,33 @@ describe('the database refuses a balance with the wrong sign', () => {
 const TRANSFER = `INSERT INTO ledger_transfers
   (account_id, kind, subject_id, mode, debit, credit, amount) VALUES ($1, $2, $3, 'test', $4, $5, $6)`
 
-test('the database allows exactly the defined movements with their debit and credit sides', async () => {
-  const ledgers = ['available', 'outbound', 'external']
+test.each([
+  ['a merchant', () => merchant.id, MERCHANT_MOVEMENTS],
+  ['the house', () => HOUSE_ACCOUNT_ID, HOUSE_MOVEMENTS],
+])('the database allows %s exactly the defined movements', async (_, idOf, movements) => {
+  const sides = Object.values(MOVEMENTS).flatMap(({ debit, credit }) => [debit, credit])
+  const ledgers = [...new Set(sides)]
   const kinds = [...Object.keys(MOVEMENTS), 'gift']
-  const allowed: Record<string, { debit: string; credit: string }> = {}
-  for (const kind of kinds) {
-    for (const debit of ledgers) {
-      for (const credit of ledgers) {
-        const values = [merchant.id, kind, newId(), debit, credit, 100]
-        if (!(await findBrokenConstraint(TRANSFER, values))) allowed[kind] = { debit, credit }
-      }
-    }
-  }
-  expect(allowed).toEqual(MOVEMENTS)
+  const { rows: rules } = await client.query(
+    `SELECT pg_get_expr(conbin, conrelid) AS rule FROM pg_constraint
+     WHERE conname = 'ledger_transfers_kind_known'`,
+  )
+  const { rows } = await client.query<{ kind: string; debit: string; credit: string }>(
+    `SELECT kind, debit, credit FROM (SELECT $1::uuid AS account_id) account, unnest($2::text[]) AS kind,
+       unnest($3::text[]) AS debit, unnest($3::text[]) AS credit WHERE ${rules[0].rule}`,
+    [idOf(), kinds, ledgers],
+  )
+  expect(Object.fromEntries(rows.map(({ kind, ...sides }) => [kind, sides]))).toEqual(movements)
+  expect(rows).toHaveLength(Object.keys(movements).length)
+})
+
+test.each([
+  ['another kind', ['gift', 'external', 'available']],
+  ['swapped sides', ['charge_paid', 'available', 'external']],
+  ['a movement of the house', ['fee_paid', 'own', 'external']],
+])('a transfer of a merchant with %s is refused', async (_, [kind, debit, credit]) => {
+  const values = [merchant.id, kind, newId(), debit, credit, 100]
+  expect(await findBrokenConstraint(TRANSFER, values)).toBe('ledger_transfers_kind_known')
 })
 
 test('a transfer of zero or a negative amount is refused', async () => {

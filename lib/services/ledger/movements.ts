@@ -1,9 +1,11 @@
+type Sides<Ledger> = Record<string, { debit: Ledger; credit: Ledger }>
+
 /**
- * All movements of money, each once per charge, withdrawal or refund. `external`: received through
- * the bank, negative. `available`: can be withdrawn or refunded. `outbound`: held until the bank
- * reports a result. The balances sum to zero.
+ * Movements in the books of a merchant, each once per subject. `external`: received through the bank,
+ * negative. `available`: can be withdrawn or refunded. `outbound`: held until the bank reports a
+ * result. `disputed`: what payers dispute. `owed`: what the account lacks for it, negative.
  */
-export const MOVEMENTS = {
+export const MERCHANT_MOVEMENTS = {
   charge_paid: { debit: 'external', credit: 'available' },
   /** Booked with the request, so that the amount cannot be spent twice. */
   withdrawal_held: { debit: 'available', credit: 'outbound' },
@@ -12,7 +14,27 @@ export const MOVEMENTS = {
   refund_held: { debit: 'available', credit: 'outbound' },
   refund_sent: { debit: 'outbound', credit: 'external' },
   refund_returned: { debit: 'outbound', credit: 'available' },
-} as const satisfies Record<string, { debit: Ledger; credit: Ledger }>
+  /** The receiver's bank has sent the money of a withdrawal back, or a part of it. */
+  payout_returned: { debit: 'external', credit: 'available' },
+  dispute_held: { debit: 'available', credit: 'disputed' },
+  dispute_owed: { debit: 'owed', credit: 'disputed' },
+  dispute_won: { debit: 'disputed', credit: 'available' },
+  dispute_lost: { debit: 'disputed', credit: 'external' },
+  owed_repaid: { debit: 'available', credit: 'owed' },
+  owed_written_off: { debit: 'external', credit: 'owed' },
+} as const satisfies Sides<'available' | 'outbound' | 'disputed' | 'owed' | 'external'>
 
-export type Ledger = 'available' | 'outbound' | 'external'
+/**
+ * Movements in the books of the house. `external`: as above, of any sign. `suspense`: payments that
+ * belong to no charge. `own`: the operator's money; negative if the house has paid more than it has.
+ */
+export const HOUSE_MOVEMENTS = {
+  receipt_suspended: { debit: 'external', credit: 'suspense' },
+  fee_paid: { debit: 'own', credit: 'external' },
+  /** The house pays what it no longer demands of an account, in the statement of owed_written_off. */
+  write_off_paid: { debit: 'own', credit: 'external' },
+} as const satisfies Sides<'own' | 'suspense' | 'external'>
+
+/** The balances of an account always sum to zero. */
+export const MOVEMENTS = { ...MERCHANT_MOVEMENTS, ...HOUSE_MOVEMENTS }
 export type Movement = keyof typeof MOVEMENTS

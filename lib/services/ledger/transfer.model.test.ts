@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Database, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import type { Movement } from '#lib/services/ledger/movements.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
@@ -20,8 +19,11 @@ type Ledger = 'available' | 'outbound' | 'external'
 type Opening = 'charge_paid' | 'withdrawal_held' | 'refund_held'
 type Closing = 'withdrawal_sent' | 'withdrawal_returned' | 'refund_sent' | 'refund_returned'
 
+/** Other movements are tested with the verbs that book them. */
+type Movement = Opening | Closing
+
 interface Command {
-  movement: Opening | Closing
+  movement: Movement
   /** A closing movement uses the amount of its subject instead. */
   rows: { subject: number; amount: number }[]
 }

@@ -44,8 +44,17 @@ FROM ledger_accounts t
 WHERE t.account_id = $1::uuid
 GROUP BY t.account_id, t.mode
 HAVING sum(t.balance) <> 0 OR count(*) <> 3
-    OR bool_or(CASE WHEN t.ledger = 'external' THEN t.balance > 0 ELSE t.balance < 0 END)
+    OR bool_or(CASE WHEN t.ledger = 'own' THEN false
+    WHEN t.ledger <> 'external' THEN t.balance < 0 ELSE t.balance > 0
+    AND t.account_id <> $2::uuid END)
 ORDER BY t.account_id, t.mode
+LIMIT 1;
+
+SELECT t.account_id, t.mode, t.ledger || ' balance' AS place
+FROM ledger_accounts t
+WHERE t.account_id = $1::uuid AND t.account_id <> $2::uuid
+    AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = t.account_id)
+ORDER BY t.account_id, t.mode, t.ledger
 LIMIT 1;
 
 SELECT t.account_id, t.mode, 'outbound balance' AS place

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { connect, db, type Prisma } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
@@ -28,7 +28,8 @@ const INVARIANTS = {
   entry: 'every entry belongs to a transfer',
   running: "every entry's balance is the one before it plus its amount, with no entry missing",
   balance: 'every balance is the sum of its entries, and its version their number',
-  three: 'the three balances of an account sum to zero, and only external is negative',
+  three: 'the balances of an account sum to zero, and only external and own are negative',
+  owner: 'every balance belongs to a merchant or to the house',
   held: 'the held amount equals the pending withdrawals and refunds',
   charges: 'exactly the paid charges were credited, each with its amount',
   outgoing:
@@ -154,7 +155,7 @@ test('a valid history has no findings, and the checked rows are counted', async 
   expect(all.findings).toEqual(
     Object.values(INVARIANTS).map(invariant => ({ invariant, violation: null })),
   )
-  expect(all).toMatchObject({ transfers: 24, entries: 48, ledgers: 12 })
+  expect(all).toMatchObject({ transfers: 24, entries: 48, ledgers: 18 })
   const ofAccount = await runVerification(template, ACCOUNT)
   expect(ofAccount).toMatchObject({ transfers: 12, entries: 24, ledgers: 6 })
 })
@@ -254,6 +255,11 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<InvariantN
     `DELETE FROM ledger_accounts
      WHERE account_id = '${ACCOUNT}' AND mode = 'live' AND ledger = 'external'`,
     { three: 'live: balances' },
+  ],
+  [
+    "an account's row is gone",
+    `DELETE FROM accounts WHERE id = '${ACCOUNT}'`,
+    { owner: 'live: available balance' },
   ],
   [
     'more was withdrawn than the balance, without the CHECK',
@@ -400,7 +406,7 @@ test('of several wrong rows the first is reported', async () => {
   await corrupt(
     url,
     `UPDATE ledger_entries SET balance_after = balance_after + 1;
-     UPDATE ledger_accounts SET version = version + 1;
+     UPDATE ledger_accounts SET version = version + 1 WHERE account_id <> '${HOUSE_ACCOUNT_ID}';
      DELETE FROM withdrawals`,
   )
   const violations = await findViolations(url)

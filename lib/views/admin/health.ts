@@ -3,6 +3,7 @@ import { utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
+import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
 import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
@@ -68,7 +69,7 @@ export async function readHealth(): Promise<Health> {
   await runCheck('durability', examineDurability)
   await runCheck('migrations', examineMigrations)
   await runCheck('roles', examineRole)
-  await runCheck('ledger', examineLedger)
+  await runCheck('ledger', examineLedgers)
   await runCheck('audit_log', examineAuditLog)
   await runCheck('address', async () => examineAddress())
   await runCheck('staff', examineStaff)
@@ -109,19 +110,27 @@ interface LedgerFigures {
   latest_s: number | null
   /** Seconds since the last check of the account that has waited longest. */
   waits_s: number | null
+  is_house_wrong: boolean
 }
 
-async function examineLedger(): Promise<Finding> {
+async function examineLedgers(): Promise<Finding[]> {
   const [ledgerRow] = await queryRows<LedgerFigures>(Prisma.sql`
     SELECT json_build_object('accounts', count(*), 'wrong', count(k.wrong),
       'names', (SELECT string_agg(w.name || ' (' || w.id || ')', ', ') FROM (
         SELECT b.name, b.id FROM ledger_checks c JOIN accounts b ON b.id = c.account_id
         WHERE c.wrong IS NOT NULL ORDER BY b.id LIMIT 5) w),
       'latest_s', extract(epoch FROM now() - max(k.checked_at))::int,
-      'waits_s', max(extract(epoch FROM now() - COALESCE(k.checked_at, a.created_at)))::int)::text
-      AS json
+      'waits_s', max(extract(epoch FROM now() - COALESCE(k.checked_at, a.created_at)))::int,
+      'is_house_wrong', EXISTS (SELECT FROM ledger_checks h
+        WHERE h.account_id = ${HOUSE_ACCOUNT_ID}::uuid AND h.wrong IS NOT NULL))::text AS json
     FROM accounts a LEFT JOIN ledger_checks k ON k.account_id = a.id`)
-  const { accounts, wrong, names, latest_s, waits_s } = ledgerRow as LedgerFigures
+  const ledgerFigures = ledgerRow as LedgerFigures
+  const merchants = assessLedgers(ledgerFigures)
+  if (!ledgerFigures.is_house_wrong) return [merchants]
+  return [merchants, { level: 'problem', state: 'house_books_wrong', figures: {} }]
+}
+
+function assessLedgers({ accounts, wrong, names, latest_s, waits_s }: LedgerFigures): Finding {
   const figures = {
     ...{ accounts, wrong, names: names ?? '' },
     ...{ latest_s: latest_s ?? waits_s ?? 0, waits_s: waits_s ?? 0 },

@@ -116,7 +116,7 @@ export const FINDING_STATES = {
     ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer'],
     ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
     ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],
-    ...['addresses_folded', 'audit_unlinked', 'unreadable'],
+    ...['addresses_folded', 'audit_unlinked', 'house_books_wrong', 'unreadable'],
   ],
 } as const
 

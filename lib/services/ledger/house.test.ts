@@ -1,0 +1,174 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { Client, type DatabaseError } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { listAccounts } from '#lib/rooms/accounts/queries.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { checkLedgers } from '#lib/services/ledger/check.ts'
+import type { Movement } from '#lib/services/ledger/movements.ts'
+import { transferCtes } from '#lib/services/ledger/transfer.ts'
+import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
+import {
+  expectBalancedLedger,
+  fundMerchant,
+  inOwnDatabase,
+  makeMerchant,
+} from '#lib/testing/fixtures.ts'
+import { countPendingAccounts, listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
+import { readHealth } from '#lib/views/admin/health.ts'
+
+// The house is one per database: tests that run at the same time would see each other's movements.
+inOwnDatabase()
+
+let owner: Client
+let merchant: Account
+beforeAll(async () => {
+  owner = new Client({ connectionString: ownerUrlOf() })
+  await owner.connect()
+  merchant = await makeMerchant()
+  await fundMerchant(merchant, 5_000)
+})
+afterAll(() => owner.end())
+
+async function moveHouseMoney(movement: Movement, amount: number): Promise<void> {
+  await db().$queryRaw(Prisma.sql`
+    WITH source AS (SELECT ${HOUSE_ACCOUNT_ID}::uuid AS account_id, 'test' AS mode,
+      ${newId()}::uuid AS id, ${amount}::bigint AS amount, NULL::timestamptz AS booked_at),
+    ${transferCtes(movement, 'source')} SELECT 1`)
+}
+
+/** Runs a statement as the table owner and rolls it back; returns the violated constraint. */
+async function findBrokenConstraint(sql: string, values?: unknown[]): Promise<string | undefined> {
+  await owner.query('BEGIN')
+  try {
+    await owner.query(sql, values)
+    return undefined
+  } catch (error) {
+    return (error as DatabaseError).constraint
+  } finally {
+    await owner.query('ROLLBACK')
+  }
+}
+
+test('a database has one house account, with three ledgers in each mode', async () => {
+  const rows = await db().ledgerAccount.findMany({
+    where: { accountId: HOUSE_ACCOUNT_ID },
+    orderBy: [{ mode: 'asc' }, { ledger: 'asc' }],
+  })
+  expect(rows.map(({ mode, ledger }) => `${mode} ${ledger}`)).toEqual([
+    'live external',
+    'live own',
+    'live suspense',
+    'test external',
+    'test own',
+    'test suspense',
+  ])
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+
+describe('the database keeps the house apart from merchants', () => {
+  const INSERT = 'INSERT INTO ledger_accounts (account_id, mode, ledger) VALUES ($1, $2, $3)'
+
+  test('no merchant has its id', async () => {
+    const sql = 'INSERT INTO accounts (id, name) VALUES ($1, $2)'
+    expect(await findBrokenConstraint(sql, [HOUSE_ACCOUNT_ID, 'x'])).toBe('accounts_not_house')
+  })
+
+  test.each(['available', 'outbound'])('the house has no ledger "%s"', async ledger => {
+    expect(await findBrokenConstraint(INSERT, [HOUSE_ACCOUNT_ID, 'test', ledger])).toBe(
+      'ledger_accounts_ledger_known',
+    )
+  })
+
+  test.each(['own', 'suspense'])('a merchant has no ledger "%s"', async ledger => {
+    expect(await findBrokenConstraint(INSERT, [merchant.id, 'test', ledger])).toBe(
+      'ledger_accounts_ledger_known',
+    )
+  })
+
+  test.each([
+    ['own', -1, undefined],
+    ['own', 1, undefined],
+    ['suspense', -1, 'ledger_accounts_suspense_not_negative'],
+    ['external', -1, undefined],
+    ['external', 1, undefined],
+  ])('its ledger "%s" at %i: %s', async (ledger, balance, rule) => {
+    const sql = `UPDATE ledger_accounts SET balance = $1
+      WHERE account_id = $2 AND mode = 'test' AND ledger = $3`
+    expect(await findBrokenConstraint(sql, [balance, HOUSE_ACCOUNT_ID, ledger])).toBe(rule)
+  })
+})
+
+test('no list, count, search or figure of merchants changes with the money of the house', async () => {
+  await checkLedgers()
+  const readMerchants = async () => ({
+    lines: await listAccountLines({}),
+    searched: await listAccountLines({ q: HOUSE_ACCOUNT_ID }),
+    detail: await readAccount(HOUSE_ACCOUNT_ID),
+    pending: await countPendingAccounts(),
+    listed: await listAccounts(),
+    figures: (await readHealth()).checks.find(({ name }) => name === 'ledger')?.figures.accounts,
+  })
+  const before = await readMerchants()
+  expect(before).toMatchObject({ searched: { rows: [] }, detail: null, figures: 1 })
+  await moveHouseMoney('receipt_suspended', 700)
+  await moveHouseMoney('fee_paid', 120)
+  expect(await readMerchants()).toEqual(before)
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(merchant.id)
+})
+
+test('the worker checks the books of the house, and the health page reports them', async () => {
+  const corrupt = async (difference: number) => {
+    const client = new Client({ connectionString: superuserUrlOf() })
+    await client.connect()
+    await client.query('SET session_replication_role = replica')
+    await client.query(
+      `UPDATE ledger_accounts SET balance = balance + $1
+       WHERE account_id = $2 AND mode = 'test' AND ledger = 'own'`,
+      [difference, HOUSE_ACCOUNT_ID],
+    )
+    await client.end()
+    await db().$executeRaw`DELETE FROM ledger_checks`
+    await checkLedgers()
+    const { checks } = await readHealth()
+    return checks.filter(({ name }) => name === 'ledger').map(({ state }) => state)
+  }
+  expect(await corrupt(1)).toEqual(['books_right', 'house_books_wrong'])
+  expect(await corrupt(-1)).toEqual(['books_right'])
+})
+
+const OF_ONE = 'reads one account'
+const OF_ALL = 'reads all books, those of the house included'
+/** Product code that names a ledger table, and why it shows no money of the house as a merchant's. */
+const LEDGER_READERS: Record<string, string> = {
+  'lib/base/db/grants.ts': 'names the tables only',
+  'lib/services/ledger/accounts.ts': OF_ONE,
+  'lib/services/ledger/check.ts': OF_ALL,
+  'lib/services/ledger/invariants.ts': OF_ALL,
+  'lib/services/ledger/statement.ts': OF_ONE,
+  'lib/services/ledger/transfer.ts': 'writes the accounts of its source',
+  'lib/services/ledger/verify.ts': OF_ALL,
+  'lib/views/admin/accounts.ts': 'reads the ledgers of rows of accounts',
+  'lib/views/admin/health.ts': 'reads the checks of rows of accounts, and that of the house apart',
+  'lib/views/dashboard/charge-timeline.ts': OF_ONE,
+  'lib/views/dashboard/home.ts': OF_ONE,
+  'lib/views/dashboard/statement.ts': OF_ONE,
+  'lib/views/dashboard/withdrawal-timeline.ts': OF_ONE,
+}
+
+test('every reader of the ledger is listed with what it does about the house', () => {
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
+  const readers = files
+    .split('\n')
+    .filter(path => /^(app|bin|lib|prisma)\/.*\.tsx?$/.test(path) && !path.endsWith('.test.ts'))
+    .filter(path => !path.startsWith('lib/testing/'))
+    .filter(path =>
+      /\bledger_(accounts|checks|entries|transfers)\b|\.ledger(Account|Check|Entry|Transfer)\./.test(
+        readFileSync(path, 'utf8'),
+      ),
+    )
+  expect(readers).toEqual(Object.keys(LEDGER_READERS))
+})
