@@ -29,10 +29,10 @@ WITH payments AS (
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
-      c.webhook_masked) r) AS resource, c.id, c.amount, c.booked_at
+      c.webhook_masked) r) AS resource, c.id, c.amount, c.booked_at, c.connection_id
   FROM paid c
 ), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
+  SELECT account_id, mode, id, amount, booked_at, connection_id, row_number() OVER w AS nth,
       (sum(amount) OVER w)::bigint AS running
   FROM source
   WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
@@ -57,8 +57,9 @@ WITH payments AS (
       l.balance - k.change AS balance_before, l.version - k.moves AS version_before
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      created_at)
-  SELECT account_id, $11, id, mode, $12, $13, amount, COALESCE(booked_at, clock_timestamp())
+      connection_id, created_at)
+  SELECT account_id, $11, id, mode, $12, $13, amount, connection_id,
+      COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,

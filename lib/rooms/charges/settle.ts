@@ -54,7 +54,10 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
     },
     source: {
       from: Prisma.sql`paid c`,
-      columns: { ...eventColumns, ...columnsOf('c', ['id', 'amount', 'booked_at']) },
+      columns: {
+        ...eventColumns,
+        ...columnsOf('c', ['id', 'amount', 'booked_at', 'connection_id']),
+      },
     },
     movement: 'charge_paid',
     event: 'transaction.paid',

@@ -43,8 +43,8 @@ WITH made AS (
   SELECT w.account_id, w.mode, w.id, w.amount, $28::timestamptz AS booked_at
   FROM made w
 ), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
-      (sum(amount) OVER w)::bigint AS running
+  SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
+      row_number() OVER w AS nth, (sum(amount) OVER w)::bigint AS running
   FROM source
   WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
 ), ledger_totals AS (
@@ -68,8 +68,9 @@ WITH made AS (
       l.balance - k.change AS balance_before, l.version - k.moves AS version_before
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      created_at)
-  SELECT account_id, $32, id, mode, $33, $34, amount, COALESCE(booked_at, clock_timestamp())
+      connection_id, created_at)
+  SELECT account_id, $32, id, mode, $33, $34, amount, connection_id,
+      COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
@@ -146,8 +147,8 @@ WITH kept AS (
       json_build_object('mode', s.mode, 'amount', s.amount), $39, $40
   FROM source s
 ), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
-      (sum(amount) OVER w)::bigint AS running
+  SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
+      row_number() OVER w AS nth, (sum(amount) OVER w)::bigint AS running
   FROM source
   WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
 ), ledger_totals AS (
@@ -171,8 +172,9 @@ WITH kept AS (
       l.balance - k.change AS balance_before, l.version - k.moves AS version_before
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      created_at)
-  SELECT account_id, $44, id, mode, $45, $46, amount, COALESCE(booked_at, clock_timestamp())
+      connection_id, created_at)
+  SELECT account_id, $44, id, mode, $45, $46, amount, connection_id,
+      COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,

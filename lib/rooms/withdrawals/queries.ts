@@ -3,6 +3,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
 import { type Page, pageSql, readPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { columnsOf } from '#lib/base/db/statement.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
 import { isUuid, removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
@@ -20,6 +21,13 @@ export const withdrawalColumns = Prisma.sql`
   ${utc('w.created_at')}, ${utc('w.updated_at')}`
 
 export const withdrawalAsJson = asJson(withdrawalColumns)
+
+/** Columns of an event about a withdrawal, from a CTE named `w`, without the id of the event. */
+export const withdrawalEventColumns = {
+  ...columnsOf('w', ['account_id', 'mode', 'webhook_url', 'webhook_host']),
+  subject_id: Prisma.sql`w.id`,
+  resource: withdrawalAsJson,
+}
 
 /** Finds a withdrawal by id or by the merchant's reference. Text in UUID form is always an id. */
 export async function findWithdrawal(

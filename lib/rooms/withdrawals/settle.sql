@@ -10,18 +10,18 @@ WITH settled AS (
       AND w.approval_due_at IS NULL AND ($11::uuid IS NULL OR w.lease = $12::uuid)
   RETURNING w.*
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, w.webhook_host,
-      $13::timestamptz AS booked_at, $14::uuid AS event_id, w.id AS subject_id,
+  SELECT w.account_id, w.mode, w.webhook_url, w.webhook_host, w.id AS subject_id,
       (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
       w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(w.updated_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource, w.id, w.amount,
+      w.connection_id, $13::timestamptz AS booked_at, $14::uuid AS event_id
   FROM settled w
 ), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
+  SELECT account_id, mode, id, amount, booked_at, connection_id, row_number() OVER w AS nth,
       (sum(amount) OVER w)::bigint AS running
   FROM source
   WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
@@ -46,8 +46,9 @@ WITH settled AS (
       l.balance - k.change AS balance_before, l.version - k.moves AS version_before
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      created_at)
-  SELECT account_id, $18, id, mode, $19, $20, amount, COALESCE(booked_at, clock_timestamp())
+      connection_id, created_at)
+  SELECT account_id, $18, id, mode, $19, $20, amount, connection_id,
+      COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
@@ -117,19 +118,19 @@ WITH settled AS (
       AND w.approval_due_at IS NULL AND ($9::uuid IS NULL OR w.lease = $10::uuid)
   RETURNING w.*
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, w.webhook_url, w.webhook_host,
-      $11::timestamptz AS booked_at, $12::uuid AS event_id, w.id AS subject_id,
+  SELECT w.account_id, w.mode, w.webhook_url, w.webhook_host, w.id AS subject_id,
       (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
       w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(w.updated_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource, w.id, w.amount,
+      w.connection_id, $11::timestamptz AS booked_at, $12::uuid AS event_id
   FROM settled w
 ), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
-      (sum(amount) OVER w)::bigint AS running
+  SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
+      row_number() OVER w AS nth, (sum(amount) OVER w)::bigint AS running
   FROM source
   WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
 ), ledger_totals AS (
@@ -153,8 +154,9 @@ WITH settled AS (
       l.balance - k.change AS balance_before, l.version - k.moves AS version_before
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      created_at)
-  SELECT account_id, $16, id, mode, $17, $18, amount, COALESCE(booked_at, clock_timestamp())
+      connection_id, created_at)
+  SELECT account_id, $16, id, mode, $17, $18, amount, connection_id,
+      COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,

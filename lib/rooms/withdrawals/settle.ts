@@ -7,7 +7,7 @@ import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { notWaiting } from '#lib/rooms/withdrawals/approval.ts'
-import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
+import { withdrawalAsJson, withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
 import { logOtherPayment, paymentAssignments } from '#lib/rooms/withdrawals/record-taken.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
@@ -82,11 +82,10 @@ async function settle(
     source: {
       from: Prisma.sql`settled w`,
       columns: {
-        ...columnsOf('w', ['account_id', 'mode', 'id', 'amount', 'webhook_url', 'webhook_host']),
+        ...withdrawalEventColumns,
+        ...columnsOf('w', ['id', 'amount', 'connection_id']),
         booked_at: bookedAt,
         event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
-        subject_id: Prisma.sql`w.id`,
-        resource: withdrawalAsJson,
       },
     },
     movement: outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned',

@@ -7,13 +7,14 @@ import { bookMovement, recordEvent } from '#lib/services/booking/book.ts'
 afterAll(disconnect)
 
 const made = Prisma.sql`SELECT NULL::uuid AS account_id, 'test' AS mode, NULL::uuid AS id,
-  100::bigint AS amount, NULL::timestamptz AS booked_at WHERE false`
+  100::bigint AS amount, NULL::timestamptz AS booked_at, NULL::uuid AS connection_id WHERE false`
 const from = Prisma.sql`made m`
 const returning = Prisma.sql`json_build_object('id', m.id)`
 const movedColumns = columnsOf('m', ['account_id', 'mode', 'id', 'amount', 'booked_at'])
+const externalColumns = { ...movedColumns, ...columnsOf('m', ['connection_id']) }
 
 test('a source without a column that its movement or event reads does not compile', async () => {
-  const { amount: _, ...columns } = movedColumns
+  const { amount: _, ...columns } = externalColumns
   const withoutAmount = bookMovement({
     ctes: { made },
     // @ts-expect-error A movement reads the amount.
@@ -21,10 +22,17 @@ test('a source without a column that its movement or event reads does not compil
     movement: 'charge_paid',
     returning,
   })
+  const withoutConnection = bookMovement({
+    ctes: { made },
+    // @ts-expect-error A movement on `external` names its connection.
+    source: { from, columns: movedColumns },
+    movement: 'charge_paid',
+    returning,
+  })
   // @ts-expect-error An event reads its id, subject, URL and resource.
   const withoutEvent = bookMovement({
     ctes: { made },
-    source: { from, columns: movedColumns },
+    source: { from, columns: externalColumns },
     movement: 'charge_paid',
     event: 'transaction.paid',
     returning,
@@ -36,7 +44,7 @@ test('a source without a column that its movement or event reads does not compil
     event: 'transaction.paid',
     returning,
   })
-  for (const statement of [withoutAmount, withoutEvent, eventAlone]) {
+  for (const statement of [withoutAmount, withoutConnection, withoutEvent, eventAlone]) {
     await expect(db().$queryRaw(statement)).rejects.toThrow(/column .* does not exist/)
   }
 })

@@ -7,28 +7,30 @@ import { type TransferColumn, transferCtes } from '#lib/services/ledger/transfer
 import { type EventColumn, eventCtes } from '#lib/services/webhooks/events.ts'
 import type { EventType } from '#lib/services/webhooks/states.ts'
 
-interface Booking<Column extends string> {
+interface Booking<Booked extends Movement, Column extends string> {
   /** Idempotency key, stored in the same statement. */
   idempotency?: IdempotentRequest
   /** CTEs that write the rows that `source` selects from. */
   ctes: Ctes
   /** One row per charge, withdrawal or refund. Without rows nothing is booked. */
-  source: Source<Column>
-  movement: Movement
+  source: Source<TransferColumn<Booked> | Column>
+  movement: Booked
   /** Audited action. Its `by` is null if an API token requested it. */
   audit?: MemberAction
   returning: Prisma.Sql
 }
 
-type BookingWithEvent = Booking<TransferColumn | EventColumn> & { event: EventType }
-type BookingWithoutEvent = Booking<TransferColumn> & { event?: undefined }
+type BookingWithEvent<Booked extends Movement> = Booking<Booked, EventColumn> & { event: EventType }
+type BookingWithoutEvent<Booked extends Movement> = Booking<Booked, never> & { event?: undefined }
 
 /**
  * Builds the statement of every movement of money: rows, idempotency key, audit record, transfers
  * and events. A crash leaves all or nothing. Ledger rows are always locked before event sequences,
  * so that two statements cannot deadlock.
  */
-export function bookMovement(booking: BookingWithEvent | BookingWithoutEvent): Prisma.Sql {
+export function bookMovement<Booked extends Movement>(
+  booking: BookingWithEvent<Booked> | BookingWithoutEvent<Booked>,
+): Prisma.Sql {
   const { idempotency, ctes, source, movement, event, audit, returning } = booking
   const auditInsert = audit ? recordAction(audit, 'source') : null
   return buildStatement({

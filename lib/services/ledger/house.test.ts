@@ -35,7 +35,8 @@ afterAll(() => owner.end())
 async function moveHouseMoney(movement: Movement, amount: number): Promise<void> {
   await db().$queryRaw(Prisma.sql`
     WITH source AS (SELECT ${HOUSE_ACCOUNT_ID}::uuid AS account_id, 'test' AS mode,
-      ${newId()}::uuid AS id, ${amount}::bigint AS amount, NULL::timestamptz AS booked_at),
+      ${newId()}::uuid AS id, ${amount}::bigint AS amount, NULL::timestamptz AS booked_at,
+      '00000000-0000-7000-8000-000000000001'::uuid AS connection_id),
     ${transferCtes(movement, 'source')} SELECT 1`)
 }
 

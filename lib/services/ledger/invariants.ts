@@ -106,6 +106,21 @@ export const INVARIANTS: InvariantCheck[] = [
       ORDER BY account_id, mode, place LIMIT 1`,
   },
   {
+    invariant: 'every transfer of a payment names the connection of its charge or withdrawal',
+    violationSql: accountCondition => Prisma.sql`
+      SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id AS place
+      FROM ledger_transfers t JOIN (
+        SELECT c.account_id, c.id, 'charge_paid' AS kind, c.connection_id FROM charges c
+        UNION ALL
+        SELECT w.account_id, w.id, 'withdrawal_sent', w.connection_id FROM withdrawals w
+        UNION ALL
+        SELECT r.account_id, r.id, 'refund_sent', c.connection_id FROM refunds r
+        JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id) s
+        ON s.account_id = t.account_id AND s.kind = t.kind AND s.id = t.subject_id
+      WHERE ${accountCondition} AND t.connection_id IS DISTINCT FROM s.connection_id
+      ORDER BY t.account_id, t.mode, place LIMIT 1`,
+  },
+  {
     invariant: 'every charge stores its refunded amount and the amount held for refunds',
     violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, t.mode, 'charge ' || t.id AS place FROM charges t

@@ -115,6 +115,26 @@ test('a transfer of zero or a negative amount is refused', async () => {
   }
 })
 
+const CONNECTION = '00000000-0000-7000-8000-000000000001'
+const OTHER_CONNECTION = '00000000-0000-7000-8000-0000000000ff'
+
+test.each([
+  ['on external without its connection', 'charge_paid', null, true],
+  ['on external', 'charge_paid', OTHER_CONNECTION, false],
+  ['inside an account with a connection', 'withdrawal_held', OTHER_CONNECTION, true],
+  ['inside an account', 'withdrawal_held', null, false],
+  ['inside an account, of an older version', 'withdrawal_held', CONNECTION, false],
+] as const)('a transfer %s is refused: %s, %s, %s', async (_, kind, connection, isRefused) => {
+  const { debit, credit } = MOVEMENTS[kind]
+  const sql = `INSERT INTO ledger_transfers
+    (account_id, kind, subject_id, mode, debit, credit, amount, connection_id)
+    VALUES ($1, $2, $3, 'test', $4, $5, $6, $7)`
+  const values = [merchant.id, kind, newId(), debit, credit, 100, connection]
+  expect(await findBrokenConstraint(sql, values)).toBe(
+    isRefused ? 'ledger_transfers_connection_of_external' : undefined,
+  )
+})
+
 test('a movement is booked once per subject', async () => {
   const subject = newId()
   const values = [merchant.id, 'charge_paid', subject, 'external', 'available', 100]

@@ -51,7 +51,8 @@ async function createLedger(): Promise<string> {
           client_name, client_email, client_doc, expires_at, paid_at)
         VALUES (${id}, ${id}, 'test', 'paid', ${OPENING_BALANCE}, '-', ${accountId}, '-', '-', '-', '-',
           now(), now())
-        RETURNING account_id, mode, id, amount, NULL::timestamptz AS booked_at
+        RETURNING account_id, mode, id, amount, NULL::timestamptz AS booked_at,
+      '00000000-0000-7000-8000-000000000001'::uuid AS connection_id
       ), ${transferCtes('charge_paid', 'source')} SELECT 1`,
   )
   return accountId
@@ -67,7 +68,8 @@ async function tryHold(accountId: string, amount: number): Promise<boolean> {
       INSERT INTO withdrawals
         (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key)
       VALUES (${accountId}::uuid, ${newId()}::uuid, 'test', 'pending', ${amount}, 'email', '-', '-')
-      RETURNING account_id, mode, id, amount, NULL::timestamptz AS booked_at
+      RETURNING account_id, mode, id, amount, NULL::timestamptz AS booked_at,
+      '00000000-0000-7000-8000-000000000001'::uuid AS connection_id
     ), ${transferCtes('withdrawal_held', 'source')} SELECT 1`
   try {
     await run('hold', statement)

@@ -20,7 +20,8 @@ function move(database: Database, movement: Movement, rows: Row[]): Promise<unkn
   const amounts = rows.map(row => row.amount)
   return database.$queryRaw`
     WITH source AS (
-      SELECT account_id, 'test' AS mode, id, amount, NULL::timestamptz AS booked_at
+      SELECT account_id, 'test' AS mode, id, amount, NULL::timestamptz AS booked_at,
+      '00000000-0000-7000-8000-000000000001'::uuid AS connection_id
       FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${amounts}::bigint[])
         AS given (account_id, id, amount)
     ), ${transferCtes(movement, 'source')}

@@ -2,8 +2,15 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
 
-/** Columns of `source`: `id` is the subject, a null `booked_at` means now. */
-export type TransferColumn = 'account_id' | 'mode' | 'id' | 'amount' | 'booked_at'
+/**
+ * Columns of `source`: `id` is the subject, a null `booked_at` means now. A movement on `external` names
+ * the connection to the bank through which the money moves.
+ */
+export type TransferColumn<Booked extends Movement> =
+  | ('account_id' | 'mode' | 'id' | 'amount' | 'booked_at')
+  | ('external' extends LedgerOf<Booked> ? 'connection_id' : never)
+
+type LedgerOf<Booked extends Movement> = (typeof MOVEMENTS)[Booked]['debit' | 'credit']
 
 /**
  * Builds the CTEs that write balances, transfers and entries; no other code writes them. Locks
@@ -13,9 +20,11 @@ export type TransferColumn = 'account_id' | 'mode' | 'id' | 'amount' | 'booked_a
 export function transferCtes(movement: Movement, source: string): Prisma.Sql {
   const { debit, credit } = MOVEMENTS[movement]
   const from = Prisma.raw(source)
+  const isExternal = debit === 'external' || credit === 'external'
+  const connection = Prisma.raw(isExternal ? 'connection_id' : 'NULL::uuid AS connection_id')
   return Prisma.sql`
     ledger_moves AS (
-      SELECT account_id, mode, id, amount, booked_at,
+      SELECT account_id, mode, id, amount, booked_at, ${connection},
         row_number() OVER w AS nth,
         (sum(amount) OVER w)::bigint AS running
       FROM ${from}
@@ -41,8 +50,8 @@ export function transferCtes(movement: Movement, source: string): Prisma.Sql {
         l.version - k.moves AS version_before
     ), ledger_transferred AS (
       INSERT INTO ledger_transfers
-        (account_id, kind, subject_id, mode, debit, credit, amount, created_at)
-      SELECT account_id, ${movement}, id, mode, ${debit}, ${credit}, amount,
+        (account_id, kind, subject_id, mode, debit, credit, amount, connection_id, created_at)
+      SELECT account_id, ${movement}, id, mode, ${debit}, ${credit}, amount, connection_id,
         COALESCE(booked_at, clock_timestamp())
       FROM ledger_moves
     ), ledger_entered AS (

@@ -34,6 +34,7 @@ const INVARIANTS = {
   charges: 'exactly the paid charges were credited, each with its amount',
   outgoing:
     'every withdrawal and refund was held once, then sent or returned according to its status',
+  connection: 'every transfer of a payment names the connection of its charge or withdrawal',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
 }
 type InvariantName = keyof typeof INVARIANTS
@@ -93,7 +94,8 @@ async function move(
 ): Promise<void> {
   const ctes: Prisma.Sql = transferCtes(movement, 'source')
   const source = `SELECT '${accountId}'::uuid AS account_id, 'test' AS mode, '${id}'::uuid AS id,
-    ${amount}::bigint AS amount, NULL::timestamptz AS booked_at`
+    ${amount}::bigint AS amount, NULL::timestamptz AS booked_at,
+      '00000000-0000-7000-8000-000000000001'::uuid AS connection_id`
   await client.query(`WITH source AS (${source}), ${ctes.text} SELECT 1`, ctes.values)
 }
 
@@ -165,7 +167,8 @@ const transferFilter = (id: string, kind: string) =>
   `account_id = '${ACCOUNT}' AND subject_id = '${id}' AND kind = '${kind}'`
 
 /** Title, corruption, and the row that must be reported for each violated invariant. */
-const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<InvariantName, string>>][] = [
+type Corruption = [title: string, sql: string, found: Partial<Record<InvariantName, string>>]
+const CORRUPTIONS: Corruption[] = [
   [
     "a transfer's amount was changed",
     `UPDATE ledger_transfers SET amount = 999 WHERE ${transferFilter(ID.held, 'withdrawal_held')}`,
@@ -268,7 +271,8 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<InvariantN
        (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key)
      VALUES ('${ACCOUNT}', '${UNKNOWN_IDS[0]}', 'test', 'pending', 90000, 'email', '-', '-');
      WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
-       '${UNKNOWN_IDS[0]}'::uuid AS id, 90000::bigint AS amount, NULL::timestamptz AS booked_at),
+       '${UNKNOWN_IDS[0]}'::uuid AS id, 90000::bigint AS amount, NULL::timestamptz AS booked_at,
+      '00000000-0000-7000-8000-000000000001'::uuid AS connection_id),
      ${inlineTransferCtes('withdrawal_held')} SELECT 1`,
     { three: 'balances' },
   ],
@@ -313,12 +317,17 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<InvariantN
     'a paid charge was moved to the other mode',
     `UPDATE charges SET mode = 'live', connection_id = '${ID.paid}'
       WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
-    { charges: `live: charge ${ID.paid}`, counted: `live: charge ${ID.paid}` },
+    {
+      charges: `live: charge ${ID.paid}`,
+      connection: `transfer charge_paid of ${ID.paid}`,
+      counted: `live: charge ${ID.paid}`,
+    },
   ],
   [
     'a charge that does not exist was credited with a complete transfer',
     `WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
-       '${UNKNOWN_IDS[0]}'::uuid AS id, 777::bigint AS amount, NULL::timestamptz AS booked_at),
+       '${UNKNOWN_IDS[0]}'::uuid AS id, 777::bigint AS amount, NULL::timestamptz AS booked_at,
+      '00000000-0000-7000-8000-000000000001'::uuid AS connection_id),
      ${inlineTransferCtes('charge_paid')} SELECT 1`,
     { charges: `transfer charge_paid of ${UNKNOWN_IDS[0]}` },
   ],
@@ -343,6 +352,19 @@ const CORRUPTIONS: [title: string, sql: string, found: Partial<Record<InvariantN
      WHERE account_id = '${ACCOUNT}' AND id = '${ID.refundReturned}'`,
     { outgoing: `refund ${ID.refundReturned}`, counted: `charge ${ID.paid}` },
   ],
+  ...(
+    [
+      ['charge_paid', ID.paid],
+      ['withdrawal_sent', ID.sent],
+      ['refund_sent', ID.refundSent],
+    ] as const
+  ).map(
+    ([kind, id]): Corruption => [
+      `${kind} names another connection`,
+      `UPDATE ledger_transfers SET connection_id = '${UNKNOWN_IDS[0]}' WHERE ${transferFilter(id, kind)}`,
+      { connection: `transfer ${kind} of ${id}` },
+    ],
+  ),
   [
     'a charge counts more as refunded than was sent',
     `UPDATE charges SET refunded_amount = 201 WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,

@@ -30,8 +30,8 @@ WITH locked AS (
   SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at
   FROM made r
 ), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
-      (sum(amount) OVER w)::bigint AS running
+  SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
+      row_number() OVER w AS nth, (sum(amount) OVER w)::bigint AS running
   FROM source
   WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
 ), ledger_totals AS (
@@ -55,8 +55,9 @@ WITH locked AS (
       l.balance - k.change AS balance_before, l.version - k.moves AS version_before
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      created_at)
-  SELECT account_id, $12, id, mode, $13, $14, amount, COALESCE(booked_at, clock_timestamp())
+      connection_id, created_at)
+  SELECT account_id, $12, id, mode, $13, $14, amount, connection_id,
+      COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
@@ -120,8 +121,8 @@ WITH kept AS (
       json_build_object('mode', s.mode, 'amount', s.amount), $19, $20
   FROM source s
 ), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
-      (sum(amount) OVER w)::bigint AS running
+  SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
+      row_number() OVER w AS nth, (sum(amount) OVER w)::bigint AS running
   FROM source
   WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
 ), ledger_totals AS (
@@ -145,8 +146,9 @@ WITH kept AS (
       l.balance - k.change AS balance_before, l.version - k.moves AS version_before
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      created_at)
-  SELECT account_id, $24, id, mode, $25, $26, amount, COALESCE(booked_at, clock_timestamp())
+      connection_id, created_at)
+  SELECT account_id, $24, id, mode, $25, $26, amount, connection_id,
+      COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,

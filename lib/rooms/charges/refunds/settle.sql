@@ -23,7 +23,7 @@ WITH locked AS (
   RETURNING c.*
 ), source AS (
   SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at,
-      $8::uuid AS event_id, c.id AS subject_id, c.webhook_url, c.webhook_host,
+      $8::uuid AS event_id, c.id AS subject_id, c.connection_id, c.webhook_url, c.webhook_host,
       (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
       c.items, c.utms, c.webhook_url,
@@ -43,7 +43,7 @@ WITH locked AS (
   FROM charged c
   JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id
 ), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
+  SELECT account_id, mode, id, amount, booked_at, connection_id, row_number() OVER w AS nth,
       (sum(amount) OVER w)::bigint AS running
   FROM source
   WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
@@ -68,8 +68,9 @@ WITH locked AS (
       l.balance - k.change AS balance_before, l.version - k.moves AS version_before
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      created_at)
-  SELECT account_id, $12, id, mode, $13, $14, amount, COALESCE(booked_at, clock_timestamp())
+      connection_id, created_at)
+  SELECT account_id, $12, id, mode, $13, $14, amount, connection_id,
+      COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
@@ -155,7 +156,7 @@ WITH locked AS (
   RETURNING c.*
 ), source AS (
   SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at,
-      $11::uuid AS event_id, c.id AS subject_id, c.webhook_url, c.webhook_host,
+      $11::uuid AS event_id, c.id AS subject_id, c.connection_id, c.webhook_url, c.webhook_host,
       (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
       c.items, c.utms, c.webhook_url,
@@ -175,8 +176,8 @@ WITH locked AS (
   FROM charged c
   JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id
 ), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, row_number() OVER w AS nth,
-      (sum(amount) OVER w)::bigint AS running
+  SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
+      row_number() OVER w AS nth, (sum(amount) OVER w)::bigint AS running
   FROM source
   WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
 ), ledger_totals AS (
@@ -200,8 +201,9 @@ WITH locked AS (
       l.balance - k.change AS balance_before, l.version - k.moves AS version_before
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      created_at)
-  SELECT account_id, $15, id, mode, $16, $17, amount, COALESCE(booked_at, clock_timestamp())
+      connection_id, created_at)
+  SELECT account_id, $15, id, mode, $16, $17, amount, connection_id,
+      COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,

@@ -72,7 +72,7 @@ async function settle(
         booked_at: Prisma.sql`NULL::timestamptz`,
         event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
         subject_id: Prisma.sql`c.id`,
-        ...columnsOf('c', ['webhook_url', 'webhook_host']),
+        ...columnsOf('c', ['connection_id', 'webhook_url', 'webhook_host']),
         resource: asJson(Prisma.sql`${chargeColumns}, ${refundAsJson} AS refund`),
       },
     },
