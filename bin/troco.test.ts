@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { Client, type QueryResult } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
+import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { makeDatabase } from '#lib/testing/database.ts'
 import {
   type Installation,
@@ -116,6 +118,28 @@ test.each([
   expect(output).toContain(message)
   expect(output).not.toMatch(/^\s+at /m)
   expect(code).toBe(1)
+})
+
+test('`troco inbox list` prints what is open, oldest first', async () => {
+  await troco('migrate')
+  await queryAsOwner(
+    `INSERT INTO inbox_items (id, connection_id, kind, key, facts, created_at, resolved_at)
+       SELECT gen_random_uuid(), '${SIMULATOR_CONNECTION_ID}', 'payment_unmatched', key,
+         json_build_object('amount', 700), '2026-11-21T00:00:00Z'::timestamptz - days * interval '1 day',
+         CASE WHEN key = 'E3' THEN now() END
+       FROM (VALUES ('E1', 0), ('E2', 1), ('E3', 2)) AS given (key, days)`,
+    [],
+  )
+  const { output, code } = await troco('inbox', 'list')
+  const line = (day: number) =>
+    `2026-11-${day}T00:00:00.000000Z\tpayment_unmatched\tsimulator\t{"amount":700}\n`
+  expect([output, code]).toEqual([line(20) + line(21), 0])
+})
+
+test('`troco ledger verify` checks the house by its id', async () => {
+  const { output, code } = await troco('ledger', 'verify', '--account', HOUSE_ACCOUNT_ID)
+  expect(output).toContain('0 transfers, 0 entries, 6 balances of the house\n')
+  expect(code).toBe(0)
 })
 
 test('`troco ledger verify` names a wrong balance and exits with 1', async () => {

@@ -14,6 +14,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'database roles': async () => (await import('#bin/commands/database.ts')).setUpRoles,
   doctor: async () => (await import('#bin/commands/doctor.ts')).checkInstallation,
   'ledger verify': async () => (await import('#bin/commands/ledger.ts')).printLedgerChecks,
+  'inbox list': async () => (await import('#bin/commands/inbox.ts')).printOpenItems,
   'account list': async () => (await import('#bin/commands/account.ts')).printAccounts,
   'account create': async () => (await import('#bin/commands/account.ts')).create,
   'account activate': async () => (await import('#bin/commands/account.ts')).activate,

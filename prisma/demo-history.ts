@@ -124,6 +124,7 @@ async function payCharges(account: Account, planned: PlannedPayment[]): Promise<
     accountId: account.id,
     chargeId: charge.id,
     endToEndId: newEndToEndId(charge.paidAt),
+    amount: charge.amount,
     paidAt: charge.paidAt,
     bookedAt: charge.paidAt,
   }))

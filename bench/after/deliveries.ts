@@ -3,7 +3,7 @@ import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { examineLedger, formatCount } from '../books.ts'
 import { type Receiver, startReceiver } from '../load/receive.ts'
 import { endChild, startWorker, trackChild } from '../servers.ts'
-import { makeMerchant } from '../world.ts'
+import { CHARGE, makeMerchant } from '../world.ts'
 import { type WrittenCharge, writeCharges } from './charges.ts'
 import { waitUntilNothingDue } from './history.ts'
 import type { BenchEnvironment, Section } from './section.ts'
@@ -81,7 +81,9 @@ async function measureDelivery(
 async function payCharges(charges: WrittenCharge[]): Promise<void> {
   for (let from = 0; from < charges.length; from += SETTLE_BATCH_SIZE) {
     const batch = charges.slice(from, from + SETTLE_BATCH_SIZE)
-    const makePayment = () => ({ endToEndId: newEndToEndId(), paidAt: new Date() })
+    const makePayment = () => ({
+      ...{ endToEndId: newEndToEndId(), amount: CHARGE.amount, paidAt: new Date() },
+    })
     await settleCharges(
       batch.map(({ accountId, id }) => ({ accountId, chargeId: id, ...makePayment() })),
     )

@@ -1,4 +1,4 @@
-import { settleCharge } from '#lib/rooms/charges/settle.ts'
+import { receivePayment } from '#lib/rooms/charges/receive.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { examineLedger, formatCount } from '../books.ts'
 import { median } from '../measure.ts'
@@ -66,8 +66,9 @@ async function payAll(charges: WrittenCharge[]): Promise<number> {
   const began = performance.now()
   const pay = async () => {
     for (const { accountId, id } of remaining) {
-      const terms = { endToEndId: newEndToEndId(), paidAt: new Date() }
-      const row = await settleCharge({ accountId, chargeId: id, ...terms })
+      const terms = { endToEndId: newEndToEndId(), amount: CHARGE.amount, paidAt: new Date() }
+      const payments = [{ ...terms, txid: null }]
+      const row = await receivePayment({ accountId, chargeId: id, payments })
       if (row?.status !== 'paid') throw new Error(`The charge ${id} could not be paid`)
     }
   }

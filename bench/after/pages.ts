@@ -5,7 +5,7 @@ import { formatCount } from '../books.ts'
 import { median } from '../measure.ts'
 import { endChild, startServer } from '../servers.ts'
 import type { Verdict } from '../targets.ts'
-import { makeMerchant } from '../world.ts'
+import { CHARGE, makeMerchant } from '../world.ts'
 import { type WrittenCharge, writeCharges } from './charges.ts'
 import { type Examine, openLighthouse, type Scores } from './lighthouse.ts'
 import type { BenchEnvironment, Section } from './section.ts'
@@ -90,6 +90,7 @@ async function payCharges(charges: WrittenCharge[]): Promise<void> {
         accountId,
         chargeId: id,
         endToEndId: newEndToEndId(paidAt),
+        amount: CHARGE.amount,
         paidAt,
         bookedAt: paidAt,
       }

@@ -7,6 +7,7 @@ const HELP = `Usage: npm run -s troco -- <command>
   doctor                               check the installation
   ledger verify [--account <e-mail|id>]
                                        verify the books
+  inbox list                           print what staff must decide: time, kind, connection and facts
   account list                         print id, owner, state and name of each account, separated by tabs
   account create --name <name> --email <e-mail>
                                        open an account and print its id

@@ -46,7 +46,7 @@ async function readHome(query = ''): Promise<Home> {
 async function payAt(moment: string, amount = 1_000): Promise<void> {
   const { id: chargeId } = await openCharge(merchant, amount)
   const paidAt = new Date(moment)
-  const payment = { accountId: merchant.id, chargeId, paidAt, bookedAt: paidAt }
+  const payment = { accountId: merchant.id, chargeId, amount, paidAt, bookedAt: paidAt }
   await settleCharges([{ ...payment, endToEndId: newEndToEndId(paidAt) }])
 }
 

@@ -133,7 +133,10 @@ async function bookCharges({ id: accountId }: Account, count: number): Promise<v
   })
   const paidAt = new Date()
   await settleCharges(
-    ids.map(chargeId => ({ accountId, chargeId, endToEndId: newEndToEndId(paidAt), paidAt })),
+    ids.map((chargeId, index) => ({
+      ...{ accountId, chargeId, endToEndId: newEndToEndId(paidAt), paidAt },
+      amount: 1_000 + index,
+    })),
   )
 }
 

@@ -3,8 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { settleCharge } from '#lib/rooms/charges/settle.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
@@ -20,6 +19,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { expireDueCharges, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { makeReceipt, paidState } from '#lib/testing/receipts.ts'
 
 inOwnDatabase()
 
@@ -186,8 +186,7 @@ describe('after another connection is assigned', () => {
     expect([await connectionOf(older), await connectionOf(newer)]).toEqual([oldId, newId])
     expect([...bank.charges.keys()]).toEqual([removeHyphens(older)])
     expect([...newBank.charges.keys()]).toEqual([removeHyphens(newer)])
-    const paid = { endToEndId: newEndToEndId(), paidAt: new Date(), amount: CHARGE.amount }
-    bank.charges.set(removeHyphens(older), { state: 'paid', ...paid })
+    bank.charges.set(removeHyphens(older), paidState(CHARGE.amount))
     await makeDue(older)
     await expireDueCharges()
     const { status } = await db().charge.findFirstOrThrow({ where: { id: older } })
@@ -211,8 +210,8 @@ describe('after another connection is assigned', () => {
 
   test('an older charge is refunded through the old bank', async () => {
     const { transaction_id: chargeId } = expectOk(await charge())
-    const payment = { endToEndId: newEndToEndId(), paidAt: new Date() }
-    await settleCharge({ accountId: merchant.id, chargeId, ...payment })
+    const payments = [makeReceipt(CHARGE.amount)]
+    await receivePayments([{ accountId: merchant.id, chargeId, payments }])
     await reassign()
     const { id } = expectOk(await post(`/transactions/${chargeId}/refunds`, { amount: 500 }))
     await sendDueRefunds()

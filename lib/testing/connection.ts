@@ -2,12 +2,12 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
-import { settleCharge } from '#lib/rooms/charges/settle.ts'
 import { registerAdapter } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
 
 /** Banks of this process by the id of their connection. */
 const banks = new Map<string, Gateway>()
@@ -58,8 +58,8 @@ export async function openLiveCharge(
 /** Gives a merchant a balance in live mode by paying a charge. Returns its id. */
 export async function fundLive(merchant: Account, amount: number): Promise<string> {
   const { id: chargeId } = await openLiveCharge(merchant, amount)
-  const payment = { endToEndId: newEndToEndId(), paidAt: new Date() }
-  await settleCharge({ accountId: merchant.id, chargeId, ...payment })
+  const payments = [makeReceipt(amount)]
+  await receivePayments([{ accountId: merchant.id, chargeId, payments }])
   return chargeId
 }
 

@@ -2,10 +2,12 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type {
   ChargeOrder,
+  ChargeState,
   Gateway,
   GatewayResult,
   Listing,
   OrderState,
+  Receipt,
 } from '#lib/services/gateway/gateway.ts'
 import { REJECTIONS } from '#lib/services/gateway/rejection.ts'
 
@@ -84,10 +86,9 @@ function testCharges(bank: () => Bank): void {
   test('a charge is reported as paid with the amount that was paid', async () => {
     const [{ txid }] = await create()
     await bank().world.pay(txid, 1_499)
-    expect(await stateOf(txid)).toMatchObject({
-      ...{ state: 'paid', amount: 1_499, paidAt: expect.any(Date) },
-      endToEndId: expect.stringMatching(END_TO_END_ID),
-    })
+    const endToEndId = expect.stringMatching(END_TO_END_ID)
+    const payment = { endToEndId, amount: 1_499, paidAt: expect.any(Date), txid }
+    expect(await stateOf(txid)).toMatchObject({ state: 'paid', payments: [payment] })
   })
 
   test('each charge of a question has a state, is unknown or is left for another call', async () => {
@@ -162,7 +163,8 @@ function testRefunds(bank: () => Bank): void {
     await gateway.createCharge(charge, signal())
     await world.pay(charge.txid, charge.amount)
     const { states } = expectOk(await gateway.getCharges([charge.txid], signal()))
-    const { endToEndId } = states.get(charge.txid) as { endToEndId: string }
+    const { payments } = states.get(charge.txid) as Extract<ChargeState, { state: 'paid' }>
+    const { endToEndId } = payments[0] as Receipt
     const refund = { id: removeHyphens(newId()), endToEndId, amount: 500 }
     expect(expectOk(await gateway.getRefund(refund, signal()))).toBeNull()
     expectOk(await gateway.refundCharge(refund, signal()))

@@ -9,6 +9,7 @@ import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { summarizeCharges } from '#lib/rooms/charges/summarize.ts'
+import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
 import { queryAndEnd } from '#lib/rooms/charges/verify.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
@@ -31,6 +32,7 @@ import {
   openCharge,
 } from '#lib/testing/fixtures.ts'
 import { expireDueCharges, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
 import { type Calls, formatCalls, recordCalls } from '#lib/testing/statements.ts'
 
 inOwnDatabase()
@@ -112,6 +114,14 @@ const VERBS: Record<string, Calls> = {
   'charges/open': {
     'a charge at a bank': () => openAtBank(bank, newCharge()),
     'a charge at a bank, with an Idempotency-Key': () => openAtBank(bank, newCharge(once())),
+  },
+  'charges/suspend': {
+    'a payment that was not credited, and one without a charge': () => {
+      const payment = makeReceipt(1_000)
+      const known = { payment, accountId: merchant.id, chargeId: newId() }
+      const unknown = { payment, connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' as const }
+      return suspendPayments([known, unknown])
+    },
   },
   'charges/cancel': {
     'an opening that was not finished': () => {

@@ -64,7 +64,10 @@ const VERB_CALLS: Record<string, Calls> = {
   'charges/settle': {
     'charges that were paid': () =>
       settleCharges([
-        { accountId: merchant.id, chargeId: newId(), endToEndId: 'E1', paidAt: new Date() },
+        {
+          ...{ accountId: merchant.id, chargeId: newId() },
+          ...{ endToEndId: 'E1', amount: 1, paidAt: new Date() },
+        },
       ]),
   },
   'charges/close': {

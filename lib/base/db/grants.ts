@@ -10,10 +10,13 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   audit_chains: ['INSERT', 'SELECT', 'UPDATE'],
   audit_links: ['INSERT', 'SELECT', 'UPDATE'],
   audit_log: ['INSERT', 'SELECT'],
+  booked_payments: ['INSERT', 'SELECT'],
   connections: ['INSERT', 'SELECT', 'UPDATE'],
   events: ['INSERT', 'SELECT'],
+  inbox_items: ['INSERT', 'SELECT', 'UPDATE'],
   ledger_entries: ['INSERT', 'SELECT'],
   ledger_transfers: ['INSERT', 'SELECT'],
+  receipts: ['INSERT', 'SELECT'],
 }
 
 interface Relation {

@@ -4,8 +4,8 @@ import { keyCondition } from '#lib/base/db/idempotency.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
 import { insertCharge, type NewCharge, openingEndSql } from '#lib/rooms/charges/insert.ts'
 import { postponeCharges, RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { type PaidState, removeAtBank } from '#lib/rooms/charges/remove.ts'
-import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { mayArrive } from '#lib/services/gateway/journal.ts'
 import { doublingPauseMs } from '#lib/services/gateway/order.ts'
@@ -27,18 +27,27 @@ export async function cancelOpening(gateway: Gateway, claim: Claim): Promise<voi
     const pauseMs = doublingPauseMs(claim.attempts, RETRY_PAUSE_MS, PAUSE_MAX_MS)
     return postponeCharges([claim], nowPlusMs(Math.max(askedMs, pauseMs)))
   }
-  await db().$executeRaw`
-    DELETE FROM charges WHERE account_id = ${claim.accountId}::uuid AND id = ${claim.id}::uuid
-      AND status = 'opening' AND lease = ${claim.lease}::uuid`
+  await deleteOpening(claim)
 }
 
-/** After a crash between the statements, the charge is pending, and its payment is found again. */
-async function creditOpening(claim: Claim, { brCode = '', ...paid }: PaidState): Promise<void> {
+/**
+ * After a crash between the statements, the charge is pending or still opening, and its payments are
+ * found again. Payments of another amount alone end the opening: the bank takes no other for it.
+ */
+async function creditOpening(claim: Claim, { brCode = '', payments }: PaidState): Promise<void> {
   await db().$executeRaw`
     UPDATE charges SET status = 'pending', br_code = ${brCode}, updated_at = now()
     WHERE account_id = ${claim.accountId}::uuid AND id = ${claim.id}::uuid
-      AND status = 'opening' AND lease = ${claim.lease}::uuid`
-  await settleCharges([{ ...claim, ...paid, chargeId: claim.id }])
+      AND status = 'opening' AND lease = ${claim.lease}::uuid
+      AND amount = ANY (${payments.map(({ amount }) => amount)}::bigint[])`
+  await receivePayments([{ ...claim, payments, chargeId: claim.id }])
+  await deleteOpening(claim)
+}
+
+async function deleteOpening({ accountId, id, lease }: Claim): Promise<void> {
+  await db().$executeRaw`
+    DELETE FROM charges WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid
+      AND status = 'opening' AND lease = ${lease}::uuid`
 }
 
 /**

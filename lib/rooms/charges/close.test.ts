@@ -9,6 +9,7 @@ import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { endAsReported } from '#lib/rooms/charges/simulate.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { CHARGE, expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { paidState } from '#lib/testing/receipts.ts'
 
 const endToEndId = () => `E${newId().replaceAll('-', '').slice(0, 31)}`
 
@@ -49,7 +50,7 @@ test('of 20 concurrent closings as expired or failed, one wins and records one e
 test('a paid charge cannot be closed', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant, 900)
-  const payment = { accountId: merchant.id, chargeId: id, paidAt: new Date() }
+  const payment = { accountId: merchant.id, chargeId: id, amount: 900, paidAt: new Date() }
   await settleCharges([{ ...payment, endToEndId: endToEndId() }])
   expect(await closeCharge(merchant.id, id, 'expired')).toBeNull()
   expect(await findCharge(merchant.id, 'test', id)).toMatchObject({ status: 'paid' })
@@ -72,7 +73,7 @@ test('a payment concurrent with an expiry always wins, and each change records o
   await Promise.all(
     charges.map(({ id }) => {
       closings.push(closeCharge(merchant.id, id, 'expired'))
-      const payment = { accountId: merchant.id, chargeId: id, paidAt: new Date() }
+      const payment = { accountId: merchant.id, chargeId: id, amount: 1_000, paidAt: new Date() }
       return settleCharges([{ ...payment, endToEndId: endToEndId() }])
     }),
   )
@@ -134,12 +135,7 @@ test('without a result from the bank only expired charges are closed', async () 
 test('100 concurrent notices of a payment, some late or of another account, credit it once', async () => {
   const [merchant, otherMerchant] = await Promise.all([makeMerchant(), makeMerchant()])
   const { id } = await openCharge(merchant, 2_000)
-  const paid = {
-    state: 'paid',
-    amount: 2_000,
-    endToEndId: endToEndId(),
-    paidAt: new Date(),
-  } as const
+  const paid = paidState(2_000)
   const notices = Array.from({ length: 100 }, (_, index) => [
     endAsReported(merchant.id, id, paid),
     ...(index % 10 === 3 ? [endAsReported(otherMerchant.id, id, paid)] : []),
@@ -171,12 +167,7 @@ async function countWakes(topic: Topic, work: () => Promise<unknown>): Promise<n
 test('a recorded event wakes the delivery worker once; a call without effect does not', async () => {
   const merchant = await makeMerchant()
   const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
-  const paid = {
-    state: 'paid',
-    amount: 1_500,
-    endToEndId: endToEndId(),
-    paidAt: new Date(),
-  } as const
+  const paid = paidState(1_500)
   const pay = () => endAsReported(merchant.id, first.id, paid)
   const close = () => closeCharge(merchant.id, second.id, 'failed')
   const woken = []

@@ -32,6 +32,7 @@ import {
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { expireDueCharges } from '#lib/testing/orders.ts'
+import { paidState } from '#lib/testing/receipts.ts'
 
 inOwnDatabase()
 
@@ -90,7 +91,7 @@ test('an overdue charge that the bank reports as paid is credited', async () => 
   const merchant = await makeMerchant()
   const id = await openDueCharge(merchant, 4_200)
   const state = await decideCharge(id.replaceAll('-', ''), 4_200, 'paid')
-  const endToEndId = state.state === 'paid' ? state.endToEndId : ''
+  const endToEndId = state.state === 'paid' ? state.payments[0]?.endToEndId : ''
   await expireDueCharges()
   expect(await findCharge(merchant.id, 'test', id)).toMatchObject({
     status: 'paid',
@@ -157,12 +158,14 @@ test('a charge that cannot be credited stays due and does not block the others',
   const state = await decideCharge(paid.replaceAll('-', ''), 1_000, 'paid')
   await simulateCharge(merchant.id, paid, 'paid')
   // The same payment for a second charge: the database refuses to credit it twice.
-  const endToEndId = state.state === 'paid' ? state.endToEndId : ''
+  const endToEndId = state.state === 'paid' ? state.payments[0]?.endToEndId : ''
   await decideCharge(duplicate.replaceAll('-', ''), 1_000, 'paid')
   await db().simulatorOrder.update({
     where: { id: duplicate.replaceAll('-', '') },
     data: { endToEndId },
   })
+  // As if a version before payments were claimed had credited it.
+  await runAsOwner(`DELETE FROM booked_payments WHERE end_to_end_id = '${endToEndId}'`)
   expect(await expireDueCharges()).toBe(2)
   expect(await statusOf(merchant, third)).toBe('expired')
   expect(await statusOf(merchant, duplicate)).toBe('pending')
@@ -265,8 +268,10 @@ test('a due charge that has not expired yet stays pending', async () => {
 const makeDueAgain = (id: string) => db().$executeRaw`
   UPDATE charges SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
 
-const PAID = { state: 'paid', amount: 1_000, paidAt: new Date('2026-11-21T00:00:00Z') } as const
-const paidState = (id: string) => ({ ...PAID, endToEndId: `E${removeHyphens(id).slice(1)}` })
+const endToEndIdOf = (id: string) => `E${removeHyphens(id).slice(1)}`
+const PAID_AT = new Date('2026-11-21T00:00:00Z')
+const stateOf = (id: string, amount = 1_000) =>
+  paidState(amount, { endToEndId: endToEndIdOf(id), paidAt: PAID_AT })
 const expireWith = (bank: Gateway) => {
   replaceBank(connectionId, bank)
   return expireDueCharges()
@@ -325,10 +330,10 @@ describe('a bank that must be queried before a charge expires', () => {
     const merchant = await openBankMerchant()
     const id = await openQueriedCharge(merchant)
     const bank = new StubBank()
-    bank.charges.set(removeHyphens(id), paidState(id))
+    bank.charges.set(removeHyphens(id), stateOf(id, 1_500))
     await expireWith(bank)
     const row = await findCharge(merchant.id, 'live', id)
-    expect(row).toMatchObject({ status: 'paid', end_to_end_id: paidState(id).endToEndId })
+    expect(row).toMatchObject({ status: 'paid', end_to_end_id: endToEndIdOf(id) })
     expect(row?.paid_at).toBe('2026-11-21T00:00:00.000000Z')
     expect(await readBalances(merchant.id, 'live')).toEqual({ available: 1_500, outbound: 0 })
     await expectBalancedLedger(merchant.id)
@@ -398,7 +403,7 @@ describe('charges that a query did not reach', () => {
     for (let count = 0; count < 5; count++) ids.push(await openDueAtBank(merchant))
     const bank = new StubBank()
     bank.answersMax = 2
-    for (const id of ids) bank.charges.set(removeHyphens(id), paidState(id))
+    for (const id of ids) bank.charges.set(removeHyphens(id), stateOf(id))
     expect(await expireWith(bank)).toBe(5)
     const rows = () =>
       db().$queryRaw<{ id: string; attempts: number; seconds: number }[]>`
@@ -484,7 +489,7 @@ test.each([
   const merchant = await openBankMerchant()
   const id = await openDueAtBank(merchant)
   const bank = new StubBank()
-  bank.charges.set(removeHyphens(id), paidState(id))
+  bank.charges.set(removeHyphens(id), stateOf(id))
   bank.stall('before', async () => result)
   await expireWith(bank)
   const [row] = await db().$queryRaw<{ status: string; seconds: number }[]>`
@@ -504,7 +509,7 @@ test('while the connection rests, its due charges wait unclaimed and do not expi
   const bank = new StubBank()
   const restingId = await connectBank(bank, merchant)
   const id = await openDueAtBank(merchant)
-  bank.charges.set(removeHyphens(id), paidState(id))
+  bank.charges.set(removeHyphens(id), stateOf(id))
   await restConnection(restingId)
   // Longer than a process remembers that the connection worked.
   await expect.poll(() => breaker.restMs(restingId), { timeout: 20_000 }).toBeGreaterThan(0)
@@ -585,12 +590,12 @@ describe('an expired charge at a bank', () => {
       bank.cancelBehaviors.push(behavior)
       await expireWith(bank)
       expect(bank.charges.get(removeHyphens(id))).toEqual({ state: 'open' })
-      bank.charges.set(removeHyphens(id), { ...paidState(id), amount: 1_000 })
+      bank.charges.set(removeHyphens(id), stateOf(id))
       await makeDueAgain(id)
       await expireWith(bank)
       expect(await findCharge(merchant.id, 'live', id)).toMatchObject({
         status: 'paid',
-        end_to_end_id: paidState(id).endToEndId,
+        end_to_end_id: endToEndIdOf(id),
       })
       expect(await readBalances(merchant.id, 'live')).toEqual({ available: 1_000, outbound: 0 })
       await makeDueAgain(id)
@@ -639,7 +644,7 @@ test('a bank that hangs delays neither other connections nor questions about pay
   // Its removal hangs from here on.
   const { id } = await openLiveCharge(merchant)
   await db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
-  hanging.charges.set(removeHyphens(id), paidState(id))
+  hanging.charges.set(removeHyphens(id), stateOf(id, 1_500))
   await runUntil(id, 'paid')
   const atSimulator = await openDueCharge(merchant)
   await connectBank(new StubBank(), merchant)
@@ -652,7 +657,7 @@ describe('a worker that lost its lease', () => {
   test.each([
     ['nothing', undefined],
     ['failed', { state: 'failed' }],
-    ['paid', paidState('00000000-0000-7000-8000-00000000ee2e')],
+    ['paid', stateOf('00000000-0000-7000-8000-00000000ee2e')],
   ] as const)(
     'writes nothing when the bank reports %s; the new holder does',
     async (_, reported) => {

@@ -22,6 +22,7 @@ import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import { addConnection, connectBank, replaceBank, restConnection } from '#lib/testing/connection.ts'
 import { CHARGE, expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { expireDueCharges } from '#lib/testing/orders.ts'
+import { paidState } from '#lib/testing/receipts.ts'
 
 const LOST: GatewayResult<never> = { outcome: 'unknown', reason: 'the connection broke' }
 const DOWN: GatewayResult<never> = { outcome: 'retryable', reason: 'down' }
@@ -304,8 +305,7 @@ describe('while the connection rests', () => {
     const own = { ...charge, connectionId: await addConnection(bank) }
     await expectUnavailable(openAtBank(bank, own))
     const { txid } = charge.order
-    const payment = { amount: CHARGE.amount, endToEndId: `E${txid.slice(1)}`, paidAt: new Date() }
-    bank.charges.set(txid, { state: 'paid', ...payment })
+    bank.charges.set(txid, paidState(CHARGE.amount, { endToEndId: `E${txid.slice(1)}` }))
     await makeDue(charge.id)
     await expireDueCharges()
     await restConnection(own.connectionId)
@@ -329,8 +329,6 @@ describe('while the connection rests', () => {
 })
 
 describe('an opening that the worker ends', () => {
-  const TIMES = { paidAt: new Date('2026-11-21T00:00:00Z') }
-
   async function leaveOpening() {
     const charge = makeNewCharge()
     const bank = new StubBank()
@@ -375,7 +373,7 @@ describe('an opening that the worker ends', () => {
     const { charge, bank, end, txid } = await leaveOpening()
     const endToEndId = `E${txid.slice(1)}`
     const before = await readBalances(merchant.id, 'live')
-    bank.charges.set(txid, { ...TIMES, state: 'paid', amount: CHARGE.amount, endToEndId })
+    bank.charges.set(txid, paidState(CHARGE.amount, { endToEndId }))
     bank.cancelBehaviors.push(...behaviors)
     await end()
     await end()
@@ -389,6 +387,20 @@ describe('an opening that the worker ends', () => {
     await expectBalancedLedger(merchant.id)
   })
 
+  test('is deleted after a payment of another amount alone, which moves to suspense', async () => {
+    const { charge, bank, end, txid } = await leaveOpening()
+    const wrong = paidState(CHARGE.amount - 1)
+    bank.charges.set(txid, wrong)
+    const before = await readBalances(merchant.id, 'live')
+    await end()
+    expect(await rowsOf(charge.id)).toEqual([])
+    expect(await readBalances(merchant.id, 'live')).toEqual(before)
+    const { endToEndId } = wrong.payments[0] ?? {}
+    expect(await db().receipt.findMany({ where: { endToEndId } })).toMatchObject([
+      { amount: BigInt(CHARGE.amount - 1), reason: 'payment_amount', chargeId: charge.id },
+    ])
+  })
+
   test('and paid is the response to the request when it is repeated with its key', async () => {
     const once = makeIdempotentRequest()
     const charge = makeNewCharge({ once })
@@ -396,7 +408,7 @@ describe('an opening that the worker ends', () => {
     await expectUnavailable(openAtBank(bank, charge))
     const { txid } = charge.order
     const endToEndId = `E${txid.slice(1)}`
-    bank.charges.set(txid, { ...TIMES, state: 'paid', amount: CHARGE.amount, endToEndId })
+    bank.charges.set(txid, paidState(CHARGE.amount, { endToEndId }))
     await makeDue(charge.id)
     await expireWith(bank)
     const resumed = { ...charge, once: { ...once, isResumed: true } }

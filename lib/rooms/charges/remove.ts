@@ -3,7 +3,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { nextRemovalAt, postponeCharges } from '#lib/rooms/charges/postpone.ts'
-import { settleCharges } from '#lib/rooms/charges/settle.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import type { ChargeState, Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { requestedPauseMs } from '#lib/services/gateway/order.ts'
@@ -21,7 +21,9 @@ type Removal = { state: 'gone' | 'absent' } | PaidState | { state: 'unconfirmed'
 export async function removeExpired(gateway: Gateway, claim: Claim): Promise<void> {
   const removal = await removeAtBank(gateway, claim)
   if (removal.state === 'paid') {
-    await settleCharges([{ ...claim, ...removal, chargeId: claim.id }])
+    const [credited] = await receivePayments([{ ...claim, ...removal, chargeId: claim.id }])
+    // After a payment of another amount, one of the right amount may follow.
+    if (!credited) await postponeCharges([claim], nextRemovalAt(0))
     return
   }
   if (removal.state !== 'unconfirmed') return postponeCharges([claim], Prisma.sql`NULL`)

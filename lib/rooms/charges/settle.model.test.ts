@@ -3,7 +3,7 @@ import { db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
-import { settleCharges } from '#lib/rooms/charges/settle.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
@@ -19,6 +19,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { expireDueCharges } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
 
 const RUN_COUNT = Number(process.env.MODEL_RUNS || 40)
 const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 30)
@@ -87,8 +88,7 @@ test('any sequence of notices makes only allowed state changes, with one event f
     const settlement = { accountId, withdrawalId }
     switch (step.do) {
       case 'bank told': {
-        const payment = { accountId, chargeId, endToEndId: `E${newId()}`, paidAt: new Date() }
-        return settleCharges([payment])
+        return receivePayments([{ accountId, chargeId, payments: [makeReceipt(1_000)] }])
       }
       case 'bank decides':
         return decideCharge(chargeId.replaceAll('-', ''), 1_000, step.outcome)

@@ -1,23 +1,32 @@
 -- charges that were paid
 WITH payments AS (
   SELECT *
-  FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::uuid[],
-      $7::uuid[]) AS p (account_id, id, end_to_end_id, paid_at, booked_at, lease, event_id)
+  FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::timestamptz[],
+      $6::timestamptz[], $7::uuid[], $8::uuid[]) AS p (account_id, id, end_to_end_id, amount,
+      paid_at, booked_at, lease, event_id)
 ), locked AS (
-  SELECT c.account_id, c.id
+  SELECT c.account_id, c.id, c.connection_id, p.end_to_end_id
   FROM charges c
   JOIN payments p USING (account_id, id)
-  WHERE c.status IN ('pending', 'expired', 'failed') AND (p.lease IS NULL OR c.lease = p.lease)
+  WHERE c.status IN ('pending', 'expired', 'failed') AND c.amount = p.amount
+      AND (p.lease IS NULL OR c.lease = p.lease)
   ORDER BY c.account_id, c.id
   FOR UPDATE OF c
+), claimed AS (
+  INSERT INTO booked_payments (connection_id, end_to_end_id, account_id, subject_id)
+  SELECT connection_id, end_to_end_id, account_id, id
+  FROM locked
+  ON CONFLICT (connection_id, end_to_end_id) DO NOTHING
+  RETURNING account_id, subject_id AS id
 ), paid AS (
   UPDATE charges c
   SET status = 'paid', paid_at = p.paid_at, updated_at = now(), end_to_end_id = p.end_to_end_id,
       due_at = NULL, lease = NULL
-  FROM locked k
+  FROM claimed k
   JOIN payments p USING (account_id, id)
   WHERE c.account_id = k.account_id AND c.id = k.id
-      AND c.status IN ('pending', 'expired', 'failed') AND (p.lease IS NULL OR c.lease = p.lease)
+      AND c.status IN ('pending', 'expired', 'failed') AND c.amount = p.amount
+      AND (p.lease IS NULL OR c.lease = p.lease)
   RETURNING c.*, p.booked_at, p.event_id
 ), source AS (
   SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.id AS subject_id,
@@ -41,11 +50,11 @@ WITH payments AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $8 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $9 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($9, $10)
+  WHERE l.ledger IN ($10, $11)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -58,13 +67,13 @@ WITH payments AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $11, id, mode, $12, $13, amount, connection_id,
+  SELECT account_id, $12, id, mode, $13, $14, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $14, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $15, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
@@ -93,7 +102,7 @@ WITH payments AS (
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $15, subject_id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $16, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -108,7 +117,7 @@ WITH payments AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $16 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $17 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
     c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,

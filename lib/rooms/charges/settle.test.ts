@@ -6,7 +6,8 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
-import { type Payment, settleCharge, settleCharges } from '#lib/rooms/charges/settle.ts'
+import { receivePayment } from '#lib/rooms/charges/receive.ts'
+import { type Payment, settleCharges } from '#lib/rooms/charges/settle.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
@@ -18,6 +19,7 @@ import {
   makeDatabase,
   makeMerchant,
   openCharge,
+  runAsOwner,
 } from '#lib/testing/fixtures.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
@@ -34,7 +36,13 @@ afterAll(async () => {
 
 function paymentOf(merchant: Account, chargeId: string, changes: Partial<Payment> = {}): Payment {
   const endToEndId = `E${newId().replaceAll('-', '').slice(0, 31)}`
-  return { accountId: merchant.id, chargeId, endToEndId, paidAt: new Date(), ...changes }
+  const terms = { endToEndId, amount: 1_000, paidAt: new Date() }
+  return { accountId: merchant.id, chargeId, ...terms, ...changes }
+}
+
+/** Reports one payment of a charge, as a bank does. */
+function pay({ accountId, chargeId, ...payment }: Payment) {
+  return receivePayment({ accountId, chargeId, payments: [{ ...payment, txid: null }] })
 }
 
 function eventsOf(merchant: Account) {
@@ -59,7 +67,7 @@ test('a payment credits the amount and stores its time and end-to-end id', async
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant, 2_500)
   const paidAt = new Date('2026-11-20T12:34:56.789Z')
-  const payment = paymentOf(merchant, id, { paidAt })
+  const payment = paymentOf(merchant, id, { amount: 2_500, paidAt })
   const [row] = await settleCharges([payment])
   expect(row).toMatchObject({
     id,
@@ -75,10 +83,10 @@ test('a payment credits the amount and stores its time and end-to-end id', async
 test('a payment reported 20 times concurrently is credited once, with one event', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant, 2_500)
-  const payment = paymentOf(merchant, id)
+  const payment = paymentOf(merchant, id, { amount: 2_500 })
   const outcomes = await Promise.all(Array.from({ length: 20 }, () => settleCharges([payment])))
   expect(outcomes.flat()).toHaveLength(1)
-  expect(await settleCharges([paymentOf(merchant, id)])).toEqual([])
+  expect(await settleCharges([paymentOf(merchant, id, { amount: 2_500 })])).toEqual([])
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_500, outbound: 0 })
   expect((await findCharge(merchant.id, 'test', id))?.end_to_end_id).toBe(payment.endToEndId)
   await expectGapless(merchant, 1)
@@ -88,7 +96,11 @@ test('a payment reported 20 times concurrently is credited once, with one event'
 test('a charge that occurs twice in a batch is credited once', async () => {
   const merchant = await makeMerchant()
   const { id } = await openCharge(merchant, 2_500)
-  const rows = await settleCharges([paymentOf(merchant, id), paymentOf(merchant, id)])
+  const [first, second] = [1, 2].map(() => paymentOf(merchant, id, { amount: 2_500 }))
+  const rows = await settleCharges([first, second] as Payment[])
+  expect(rows[0]?.end_to_end_id).toBe(first?.endToEndId)
+  const claims = await db().bookedPayment.findMany({ where: { subjectId: id } })
+  expect(claims.map(({ endToEndId }) => endToEndId)).toEqual([first?.endToEndId])
   expect(rows).toHaveLength(1)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_500, outbound: 0 })
   await expectGapless(merchant, 1)
@@ -100,7 +112,9 @@ test('one batch settles charges of several merchants, each in its own ledger', a
   const payments: Payment[] = []
   for (const [index, merchant] of merchants.entries()) {
     for (let opened = 0; opened <= index; opened++) {
-      payments.push(paymentOf(merchant, (await openCharge(merchant, 1_000 + index)).id))
+      const amount = 1_000 + index
+      const { id } = await openCharge(merchant, amount)
+      payments.push(paymentOf(merchant, id, { amount }))
     }
   }
   const missing = { ...paymentOf(merchants[0] as Account, newId()) }
@@ -117,7 +131,8 @@ test('one batch settles charges of several merchants, each in its own ledger', a
 test("a charge is not settled under another merchant's account", async () => {
   const [merchant, otherMerchant] = await Promise.all([makeMerchant(), makeMerchant()])
   const { id } = await openCharge(merchant)
-  expect(await settleCharges([paymentOf(otherMerchant, id)])).toEqual([])
+  const { amount } = CHARGE
+  expect(await settleCharges([paymentOf(otherMerchant, id, { amount })])).toEqual([])
   expect(await findCharge(merchant.id, 'test', id)).toMatchObject({ status: 'pending' })
   await expectBalancedLedger(merchant.id)
   await expectBalancedLedger(otherMerchant.id)
@@ -129,7 +144,8 @@ test.each(['expired', 'failed'] as const)(
     const merchant = await makeMerchant()
     const { id } = await openCharge(merchant, 700)
     await closeCharge(merchant.id, id, outcome)
-    expect(await settleCharges([paymentOf(merchant, id)])).toMatchObject([{ status: 'paid' }])
+    const payment = paymentOf(merchant, id, { amount: 700 })
+    expect(await settleCharges([payment])).toMatchObject([{ status: 'paid' }])
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 700, outbound: 0 })
     const types = (await eventsOf(merchant)).map(event => event.type)
     expect(types).toEqual([`transaction.${outcome}`, 'transaction.paid'])
@@ -159,16 +175,22 @@ test('a charge still being opened cannot be paid', async () => {
   await expectBalancedLedger(merchant.id)
 })
 
-test('one invalid payment leaves its whole batch unpaid', async () => {
+test('a payment that the database refuses leaves its whole batch unpaid', async () => {
   const merchant = await makeMerchant()
-  const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
-  const payment = paymentOf(merchant, first.id)
-  const sameEndToEndId = paymentOf(merchant, second.id, { endToEndId: payment.endToEndId })
+  const charges = [1, 2, 3].map(() => openCharge(merchant, 1_000))
+  const [earlier, first, second] = await Promise.all(charges)
+  const earlierPayment = paymentOf(merchant, earlier?.id ?? '')
+  await settleCharges([earlierPayment])
+  const { endToEndId } = earlierPayment
+  // As if a version before payments were claimed had credited it.
+  await runAsOwner(`DELETE FROM booked_payments WHERE end_to_end_id = '${endToEndId}'`)
+  const payment = paymentOf(merchant, first?.id ?? '')
+  const sameEndToEndId = paymentOf(merchant, second?.id ?? '', { endToEndId })
   await expect(settleCharges([payment, sameEndToEndId])).rejects.toThrow()
-  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
-  await expectGapless(merchant, 0)
-  await settleCharges([payment])
+  expect((await readBalances(merchant.id, 'test')).available).toBe(1_000)
   await expectGapless(merchant, 1)
+  await settleCharges([payment])
+  await expectGapless(merchant, 2)
   await expectBalancedLedger(merchant.id)
 })
 
@@ -181,7 +203,8 @@ describe('the event', () => {
       { ...CHARGE, metadata: { order: 1 }, items: [{ name: 'Pão' }] },
       '203.0.113.9',
     )
-    const [row] = await settleCharges([paymentOf(merchant, id)])
+    const { amount: paidAmount } = CHARGE
+    const [row] = await settleCharges([paymentOf(merchant, id, { amount: paidAmount })])
     const [event] = await eventsOf(merchant)
     expect(event).toMatchObject({ type: 'transaction.paid', subjectId: id, sequence: 1n })
     const { amount, refunded_amount, ...rest } = row ?? {}
@@ -193,7 +216,7 @@ describe('the event', () => {
     await expectBalancedLedger(merchant.id)
   })
 
-  test('has no gap in its numbers when some of 50 concurrent payments fail', async () => {
+  test('has no gap in its numbers when some of 50 concurrent payments are booked already', async () => {
     const merchant = await makeMerchant()
     const charges = await Promise.all(Array.from({ length: 50 }, () => openCharge(merchant, 1_000)))
     const usedPayment = paymentOf(merchant, (await openCharge(merchant, 1_000)).id)
@@ -204,7 +227,8 @@ describe('the event', () => {
         return settleCharges([paymentOf(merchant, id, changes)])
       }),
     )
-    expect(outcomes.filter(outcome => outcome.status === 'rejected')).toHaveLength(10)
+    const rows = outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? outcome.value : []))
+    expect(rows).toHaveLength(40)
     await expectGapless(merchant, 41)
     expect((await readBalances(merchant.id, 'test')).available).toBe(41_000)
     const subjects = (await eventsOf(merchant)).map(event => event.subjectId)
@@ -282,7 +306,7 @@ describe('concurrent payments to one account', () => {
         WHERE account_id = ${merchant.id}::uuid AND status = 'paid'`
       return Number(row?.many)
     }
-    const rows = await Promise.all(charges.map(({ id }) => settleCharge(paymentOf(merchant, id))))
+    const rows = await Promise.all(charges.map(({ id }) => pay(paymentOf(merchant, id))))
     expect(rows.map(row => row?.id)).toEqual(charges.map(({ id }) => id))
     expect(await transactions()).toBe(2)
     expect((await readBalances(merchant.id, 'test')).available).toBe(40_000)
@@ -294,10 +318,10 @@ describe('concurrent payments to one account', () => {
     const merchant = await makeMerchant()
     const [first, second] = [await openCharge(merchant, 1_000), await openCharge(merchant, 1_000)]
     const rows = await Promise.all([
-      settleCharge(paymentOf(merchant, first.id)),
-      settleCharge(paymentOf(merchant, second.id)),
-      settleCharge(paymentOf(merchant, second.id)),
-      settleCharge(paymentOf(merchant, first.id)),
+      pay(paymentOf(merchant, first.id)),
+      pay(paymentOf(merchant, second.id)),
+      pay(paymentOf(merchant, second.id)),
+      pay(paymentOf(merchant, first.id)),
     ])
     expect(rows.map(row => row?.id ?? null)).toEqual([first.id, second.id, null, null])
     expect((await readBalances(merchant.id, 'test')).available).toBe(2_000)
@@ -305,21 +329,16 @@ describe('concurrent payments to one account', () => {
     await expectBalancedLedger(merchant.id)
   })
 
-  test('with a used end-to-end id are refused, and only for their own caller', async () => {
+  test('with a used end-to-end id credit nothing, and only for their own caller', async () => {
     const merchant = await makeMerchant()
     const charges = await Promise.all(Array.from({ length: 6 }, () => openCharge(merchant, 1_000)))
     const payments = charges.map(({ id }) => paymentOf(merchant, id))
     const [original, , , duplicate] = payments
     if (original && duplicate) duplicate.endToEndId = original.endToEndId
-    const outcomes = await Promise.allSettled(payments.map(settleCharge))
-    expect(outcomes.map(outcome => outcome.status)).toEqual([
-      'fulfilled',
-      'fulfilled',
-      'fulfilled',
-      'rejected',
-      'fulfilled',
-      'fulfilled',
-    ])
+    const outcomes = await Promise.all(payments.map(pay))
+    expect(outcomes.map(row => row?.id ?? null)).toEqual(
+      payments.map(one => (one === duplicate ? null : one.chargeId)),
+    )
     expect((await readBalances(merchant.id, 'test')).available).toBe(5_000)
     await expectGapless(merchant, 5)
     await expectBalancedLedger(merchant.id)

@@ -2,8 +2,8 @@ import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { receivePayment } from '#lib/rooms/charges/receive.ts'
 import type { ChargeOutcome, ChargeRow } from '#lib/rooms/charges/schema.ts'
-import { settleCharge } from '#lib/rooms/charges/settle.ts'
 import type { ChargeState } from '#lib/services/gateway/gateway.ts'
 import { decideCharge } from '#lib/services/gateway/simulator.ts'
 
@@ -33,12 +33,7 @@ export async function endAsReported(
   if (bankState.state !== 'paid') {
     return closeCharge(accountId, chargeId, bankState.state === 'failed' ? 'failed' : 'expired')
   }
-  return settleCharge({
-    accountId,
-    chargeId,
-    endToEndId: bankState.endToEndId,
-    paidAt: bankState.paidAt,
-  })
+  return receivePayment({ accountId, chargeId, payments: bankState.payments })
 }
 
 function alreadyFinal(status: string): TrocoError {

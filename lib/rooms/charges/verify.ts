@@ -11,8 +11,8 @@ import {
   postponeUnreached,
   RETRY_PAUSE_MS,
 } from '#lib/rooms/charges/postpone.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { removeExpired } from '#lib/rooms/charges/remove.ts'
-import { settleInOrder } from '#lib/rooms/charges/settle.ts'
 import type { ChargeState, Gateway } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { requestedPauseMs } from '#lib/services/gateway/order.ts'
@@ -60,17 +60,18 @@ async function endAsReported(
   }
   const expire = (closings: Closing[]) =>
     closeCharges(closings, 'expired', gateway.local ? undefined : Prisma.sql`now()`)
-  await endCharges(ended.paid, paid =>
-    settleInOrder(paid.map(claim => ({ ...claim, chargeId: claim.id }))),
-  )
+  await endCharges(ended.paid, async paid => {
+    const rows = await receivePayments(paid.map(claim => ({ ...claim, chargeId: claim.id })))
+    // Without a payment of its amount, a charge stays as it is, and expires.
+    open.push(...paid.filter((_, index) => rows[index] === null))
+    return rows
+  })
   await endCharges(ended.failed, claims => closeCharges(claims.map(toClosing), 'failed'))
   await endCharges(ended.expired, claims => expire(claims.map(toClosing)))
   const toExpiry = (claim: Claim) => ({ ...toClosing(claim), ifTimeUp: true })
   const processed = await endCharges(open, claims => expire(claims.map(toExpiry)))
-  await postponeCharges(
-    processed,
-    Prisma.sql`LEAST(c.expires_at, ${nextQueryAt(gateway.queryAgesMs)})`,
-  )
+  const nextAt = Prisma.sql`LEAST(c.expires_at, ${nextQueryAt(gateway.queryAgesMs)})`
+  await postponeCharges(processed, nextAt)
 }
 
 type PaidClaim = Claim & Extract<ChargeState, { state: 'paid' }>

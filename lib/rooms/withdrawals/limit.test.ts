@@ -5,7 +5,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { limitAccount } from '#lib/rooms/accounts/limit.ts'
 import type { Account, AccountLimits } from '#lib/rooms/accounts/schema.ts'
 import { insertCharge } from '#lib/rooms/charges/insert.ts'
-import { settleCharge } from '#lib/rooms/charges/settle.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
@@ -18,6 +18,7 @@ import {
   inOwnDatabase,
   makeMerchant,
 } from '#lib/testing/fixtures.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
 
 // A database of its own: these live withdrawals stay due.
 inOwnDatabase()
@@ -65,8 +66,7 @@ async function receiveLive(merchant: Account, amount: number): Promise<void> {
     where: { accountId: merchant.id, id: chargeId },
     data: { status: 'pending', brCode: 'a code' },
   })
-  const endToEndId = `E${removeHyphens(newId()).slice(1)}`
-  await settleCharge({ accountId: merchant.id, chargeId, endToEndId, paidAt: new Date() })
+  await receivePayments([{ accountId: merchant.id, chargeId, payments: [makeReceipt(amount)] }])
 }
 
 async function makeLimitedMerchant(

@@ -3,6 +3,7 @@ import { decideCharge, newEndToEndId, simulator } from '#lib/services/gateway/si
 import { StubBank } from '#lib/testing/bank.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { testConformity } from '#lib/testing/gateway-conformity.ts'
+import { paidState } from '#lib/testing/receipts.ts'
 
 inOwnDatabase()
 
@@ -31,8 +32,7 @@ testConformity('the stub bank', async () => {
     dictKey: 'ana@example.com',
     world: {
       async pay(txid, amount) {
-        const payment = { amount, endToEndId: newEndToEndId(), paidAt: new Date() }
-        bank.charges.set(txid, { state: 'paid', ...payment })
+        bank.charges.set(txid, paidState(amount, { txid }))
       },
       settle: async () => bank.settle(),
       refusePayout: async id => bank.setScript(id, { end: 'refused' }),

@@ -113,7 +113,7 @@ export interface ChargeOrder {
 
 export type ChargeState =
   | { state: 'open' }
-  | { state: 'paid'; amount: number; endToEndId: string; paidAt: Date; brCode?: string }
+  | { state: 'paid'; payments: Receipt[]; brCode?: string }
   | { state: 'failed' | 'expired' | 'cancelled' }
 
 export interface ChargeAnswers {

@@ -8,6 +8,7 @@ import { spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
+import { paidState } from '#lib/testing/receipts.ts'
 
 let merchant: Account
 beforeAll(async () => {
@@ -141,15 +142,16 @@ test("one query about many charges is stored once per charge with that charge's 
   const other = await makeMerchant()
   const foreign = { ...subject(), accountId: other.id }
   const bank = new StubBank()
-  const paid = { amount: 700, endToEndId: 'E1', paidAt: new Date('2026-11-21T00:00:00Z') }
-  bank.charges.set(removeHyphens(charges[0]?.id ?? ''), { state: 'paid', ...paid })
+  const paidAt = new Date('2026-11-21T00:00:00Z')
+  const paid = paidState(700, { endToEndId: 'E1', paidAt })
+  bank.charges.set(removeHyphens(charges[0]?.id ?? ''), paid)
   bank.charges.set(removeHyphens(foreign.id), { state: 'failed' })
   const all = [...charges, foreign]
   await withJournal(bank, all).getCharges(all.map(({ id }) => removeHyphens(id)))
   const journal = await Promise.all(all.map(({ id }) => callsOf(id)))
   expect(journal.map(calls => calls.length)).toEqual([1, 1, 1, 1])
   expect(journal.flat().map(call => [call.accountId, call.outcome, call.response])).toEqual([
-    [merchant.id, 'ok', { state: 'paid', ...paid, paidAt: '2026-11-21T00:00:00.000Z' }],
+    [merchant.id, 'ok', JSON.parse(JSON.stringify(paid))],
     [merchant.id, 'ok', null],
     [merchant.id, 'ok', null],
     [other.id, 'ok', { state: 'failed' }],

@@ -43,7 +43,7 @@ const RESTS_REASON = 'the connection rests after failed calls'
 /** Journaled fields. None has payer data; the PIX key is masked before. */
 const JOURNALED_FIELDS = [
   ...['id', 'txid', 'amount', 'dictKey', 'endToEndId', 'expiresInSeconds'],
-  ...['state', 'paidAt', 'brCode', 'newsInMs', 'reason', 'code', 'bankText'],
+  ...['state', 'payments', 'paidAt', 'brCode', 'newsInMs', 'reason', 'code', 'bankText'],
   ...['available', 'host', 'since', 'count', 'isLastPage'],
 ]
 

@@ -114,11 +114,10 @@ describe('a charge', () => {
     const result = await simulator.getCharges([paid, failed, unknown])
     const states = result.outcome === 'ok' ? result.value.states : new Map()
     expect(states.size).toBe(2)
+    const payment = { amount: 700, txid: paid, paidAt: expect.any(Date) }
     expect(states.get(paid)).toEqual({
       state: 'paid',
-      amount: 700,
-      endToEndId: expect.stringMatching(END_TO_END_ID),
-      paidAt: expect.any(Date),
+      payments: [{ ...payment, endToEndId: expect.stringMatching(END_TO_END_ID) }],
     })
     expect(states.get(failed)).toEqual({ state: 'failed' })
   })

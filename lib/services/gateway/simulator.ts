@@ -95,12 +95,8 @@ function undecidedChargeSql(chargeId: Prisma.Sql): Prisma.Sql {
 
 function chargeState(row: OrderRow): ChargeState {
   if (row.state === 'paid' && row.end_to_end_id) {
-    return {
-      state: 'paid',
-      amount: cents(row.amount),
-      endToEndId: row.end_to_end_id,
-      paidAt: row.settles_at,
-    }
+    const { id: txid, end_to_end_id: endToEndId, settles_at: paidAt } = row
+    return { state: 'paid', payments: [{ endToEndId, amount: cents(row.amount), paidAt, txid }] }
   }
   return { state: row.state === 'failed' ? 'failed' : 'expired' }
 }

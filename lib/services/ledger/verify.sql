@@ -126,6 +126,21 @@ WHERE t.account_id = $1::uuid AND t.connection_id IS DISTINCT FROM s.connection_
 ORDER BY t.account_id, t.mode, place
 LIMIT 1;
 
+SELECT t.account_id, t.mode, 'receipt ' || t.id AS place
+FROM receipts t
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = 'receipt_suspended'
+    AND x.subject_id = t.id
+LEFT JOIN charges c ON c.end_to_end_id = t.end_to_end_id AND c.connection_id = t.connection_id
+WHERE t.account_id = $1::uuid AND (c.id IS NOT NULL
+    OR (x.amount, x.mode, x.connection_id) IS DISTINCT FROM (t.amount, t.mode, t.connection_id))
+UNION ALL
+SELECT t.account_id, t.mode, 'transfer receipt_suspended of ' || t.subject_id
+FROM ledger_transfers t
+LEFT JOIN receipts r ON r.account_id = t.account_id AND r.id = t.subject_id
+WHERE t.account_id = $2::uuid AND t.kind = 'receipt_suspended' AND r.id IS NULL
+ORDER BY account_id, mode, place
+LIMIT 1;
+
 SELECT t.account_id, t.mode, 'charge ' || t.id AS place
 FROM charges t
 LEFT JOIN (SELECT t.account_id, t.mode, t.charge_id,

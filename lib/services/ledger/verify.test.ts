@@ -2,6 +2,7 @@ import { Client } from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { connect, db, type Prisma } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
@@ -20,6 +21,7 @@ const ID = {
   refundHeld: '0190a000-0000-7000-8000-000000000007',
   refundSent: '0190a000-0000-7000-8000-000000000008',
   refundReturned: '0190a000-0000-7000-8000-000000000009',
+  receipt: '0190a000-0000-7000-8000-00000000000a',
 }
 const UNKNOWN_IDS = ['0190a000-0000-7000-8000-0000000000f1', '0190a000-0000-7000-8000-0000000000f2']
 
@@ -35,6 +37,7 @@ const INVARIANTS = {
   outgoing:
     'every withdrawal and refund was held once, then sent or returned according to its status',
   connection: 'every transfer of a payment names the connection of its charge or withdrawal',
+  suspense: 'exactly the receipts are in suspense, each with its amount, and none pays a charge',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
 }
 type InvariantName = keyof typeof INVARIANTS
@@ -83,6 +86,15 @@ async function writeHistory(client: Client, accountId: string): Promise<void> {
   await move(client, accountId, 'refund_sent', ID.refundSent, 200)
   await move(client, accountId, 'refund_held', ID.refundReturned, 300)
   await move(client, accountId, 'refund_returned', ID.refundReturned, 300)
+}
+
+/** A payment in suspense of the house. */
+async function writeReceipt(client: Client): Promise<void> {
+  await client.query(`
+    INSERT INTO receipts (account_id, id, mode, connection_id, end_to_end_id, amount, paid_at, reason)
+      VALUES ('${HOUSE_ACCOUNT_ID}', '${ID.receipt}', 'test', '${SIMULATOR_CONNECTION_ID}',
+        'E-stray', 500, now(), 'payment_unmatched')`)
+  await move(client, HOUSE_ACCOUNT_ID, 'receipt_suspended', ID.receipt, 500)
 }
 
 async function move(
@@ -141,6 +153,7 @@ beforeAll(async () => {
   await client.connect()
   await writeHistory(client, ACCOUNT)
   await writeHistory(client, OTHER_ACCOUNT)
+  await writeReceipt(client)
   await client.end()
 })
 
@@ -157,7 +170,7 @@ test('a valid history has no findings, and the checked rows are counted', async 
   expect(all.findings).toEqual(
     Object.values(INVARIANTS).map(invariant => ({ invariant, violation: null })),
   )
-  expect(all).toMatchObject({ transfers: 24, entries: 48, ledgers: 18 })
+  expect(all).toMatchObject({ transfers: 25, entries: 50, ledgers: 18 })
   const ofAccount = await runVerification(template, ACCOUNT)
   expect(ofAccount).toMatchObject({ transfers: 12, entries: 24, ledgers: 6 })
 })
@@ -389,6 +402,22 @@ const CORRUPTIONS: Corruption[] = [
     { counted: `charge ${ID.paid}` },
   ],
   [
+    'a receipt was deleted',
+    `DELETE FROM receipts WHERE id = '${ID.receipt}'`,
+    { suspense: `transfer receipt_suspended of ${ID.receipt}` },
+  ],
+  [
+    "a receipt's amount was changed",
+    `UPDATE receipts SET amount = 501 WHERE id = '${ID.receipt}'`,
+    { suspense: `receipt ${ID.receipt}` },
+  ],
+  [
+    'a payment in suspense pays a charge, too',
+    `UPDATE charges SET end_to_end_id = 'E-stray' WHERE account_id = '${ACCOUNT}'
+       AND id = '${ID.paid}'`,
+    { suspense: `receipt ${ID.receipt}` },
+  ],
+  [
     'a settled withdrawal was never held',
     `INSERT INTO withdrawals
        (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key, approved_at)
@@ -407,13 +436,14 @@ describe('each corruption of the ledger is found and its row is reported', () =>
   test.for(CORRUPTIONS)('%s', async ([, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
+    const account = 'suspense' in found ? HOUSE_ACCOUNT_ID : ACCOUNT
     const expected = Object.entries(found).map(([name, place]) => [
       INVARIANTS[name as InvariantName],
-      `account ${ACCOUNT}, ${place.startsWith('live: ') ? place : `test: ${place}`}`,
+      `account ${account}, ${place.startsWith('live: ') ? place : `test: ${place}`}`,
     ])
     const violations = await findViolations(url)
     expect(violations).toEqual(Object.fromEntries(expected))
-    expect(await findViolations(url, ACCOUNT)).toEqual(violations)
+    expect(await findViolations(url, account)).toEqual(violations)
     expect(await findViolations(url, OTHER_ACCOUNT)).toEqual({})
   })
 

@@ -1,35 +1,45 @@
 -- a due refund
 WITH RECURSIVE turns AS (
-  SELECT (SELECT r.account_id FROM refunds r WHERE r.mode = $1 AND r.due_at <= now()
-      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
+  SELECT (SELECT r.account_id FROM refunds r WHERE r.connection_id = $1::uuid
+      AND r.due_at <= now() AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS
+      account_id, 1 AS nth
   UNION ALL
-  SELECT (SELECT r.account_id FROM refunds r WHERE r.mode = $3 AND r.due_at <= now()
-      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
+  SELECT (SELECT r.account_id FROM refunds r WHERE r.connection_id = $3::uuid
+      AND r.due_at <= now() AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1),
+      t.nth + 1
   FROM turns t
   WHERE t.account_id IS NOT NULL AND t.nth < $4::int
 ), picked AS MATERIALIZED (
   SELECT d.*
   FROM turns t
-  CROSS JOIN LATERAL (SELECT r.account_id, r.id FROM refunds r WHERE r.mode = $5
+  CROSS JOIN LATERAL (SELECT r.account_id, r.id FROM refunds r WHERE r.connection_id = $5::uuid
       AND r.due_at <= now() AND r.account_id = t.account_id ORDER BY r.due_at,
       r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
       FROM turns) FOR UPDATE SKIP LOCKED) d
+  LIMIT $7::int
 )
 UPDATE refunds r
-SET due_at = now() + make_interval(secs => $7::float8 / 1000), lease = $8::uuid,
+SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
     attempts = attempts + 1
 FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
-RETURNING r.account_id AS "accountId", r.id, r.mode, r.status, r.lease, r.attempts;
+RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
+    r.lease, r.attempts;
 
 SELECT r.amount, c.end_to_end_id AS "endToEndId"
 FROM refunds r
 JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
 WHERE r.account_id = $1::uuid AND r.id = $2::uuid AND r.status = 'pending' AND r.lease = $3::uuid;
 
-INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request)
-SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json
-FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::uuid[], $7::text[]) AS c (account_id, id, mode,
+SELECT c.client_name AS name, c.client_email AS email, c.client_doc AS doc
+FROM refunds r
+JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
+WHERE r.account_id = $1::uuid AND r.id = $2::uuid;
+
+INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
+    connection_id)
+SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json, $3::uuid
+FROM unnest($4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[]) AS c (account_id, id, mode,
     subject_id, request);
 
 UPDATE refunds
@@ -38,32 +48,9 @@ WHERE account_id = $2::uuid AND id = $3::uuid AND lease = $4::uuid;
 
 UPDATE gateway_calls g
 SET outcome = $1, finished_at = clock_timestamp(), response = c.response::json
-FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS c (account_id, id, response)
-WHERE g.account_id = c.account_id AND g.id = c.id;
+FROM unnest($2::uuid[], $3::text[]) AS c (id, response)
+WHERE g.id = c.id;
 
 UPDATE refunds
 SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = NULL
 WHERE account_id = $2::uuid AND id = $3::uuid AND lease = $4::uuid;
-
-WITH RECURSIVE turns AS (
-  SELECT (SELECT r.account_id FROM refunds r WHERE r.mode = $1 AND r.due_at <= now()
-      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
-  UNION ALL
-  SELECT (SELECT r.account_id FROM refunds r WHERE r.mode = $3 AND r.due_at <= now()
-      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
-  FROM turns t
-  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
-), picked AS MATERIALIZED (
-  SELECT d.*
-  FROM turns t
-  CROSS JOIN LATERAL (SELECT r.account_id, r.id FROM refunds r WHERE r.mode = $5
-      AND r.due_at <= now() AND r.account_id = t.account_id ORDER BY r.due_at,
-      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
-      FROM turns) FOR UPDATE SKIP LOCKED) d
-)
-UPDATE refunds r
-SET due_at = now() + make_interval(secs => $7::float8 / 1000), lease = $8::uuid,
-    attempts = attempts + 1
-FROM picked p
-WHERE r.account_id = p.account_id AND r.id = p.id
-RETURNING r.account_id AS "accountId", r.id, r.mode, r.status, r.lease, r.attempts;

@@ -1,0 +1,252 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID, newId, removeHyphens } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { matchPayments } from '#lib/rooms/charges/match.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import { listOpenItems } from '#lib/services/house/inbox.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
+import {
+  expectBalancedLedger,
+  inOwnDatabase,
+  makeMerchant,
+  openCharge,
+  runAsOwner,
+} from '#lib/testing/fixtures.ts'
+import { expireDueCharges, sendDueRefunds } from '#lib/testing/orders.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
+
+// The house is one per database, and the worker claims the due charges of all accounts.
+inOwnDatabase()
+
+const AMOUNT = 100_000
+const CONNECTION = { id: SIMULATOR_CONNECTION_ID, mode: 'test' } as const
+
+let merchant: Account
+beforeAll(async () => {
+  merchant = await makeMerchant()
+})
+afterAll(async () => {
+  await expectBalancedLedger(merchant.id)
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+
+/** Payments that are in suspense, with the kind of their item in the inbox. */
+async function suspendedOf(payments: Receipt[]): Promise<(string | null)[]> {
+  const items = new Map((await listOpenItems()).map(item => [item.facts.end_to_end_id, item.kind]))
+  const rows = await db().receipt.findMany()
+  const amounts = new Map(rows.map(row => [row.endToEndId, Number(row.amount)]))
+  expect(new Set(amounts.keys())).toEqual(new Set(items.keys()))
+  return payments.map(({ endToEndId, amount }) => {
+    if (amounts.has(endToEndId)) expect(amounts.get(endToEndId)).toBe(amount)
+    return items.get(endToEndId) ?? null
+  })
+}
+
+async function suspense(): Promise<number> {
+  const row = await db().ledgerAccount.findFirstOrThrow({
+    where: { accountId: HOUSE_ACCOUNT_ID, mode: 'test', ledger: 'suspense' },
+  })
+  return Number(row.balance)
+}
+
+async function statusOf(id: string): Promise<string | undefined> {
+  return (await findCharge(merchant.id, 'test', id))?.status
+}
+
+async function report(chargeId: string, payments: Receipt[]) {
+  const [row] = await receivePayments([{ accountId: merchant.id, chargeId, payments }])
+  return row
+}
+
+async function setOverdue(id: string): Promise<void> {
+  await db().$executeRaw`
+    UPDATE charges SET expires_at = now() - interval '1 second', due_at = now() WHERE id = ${id}::uuid`
+}
+
+async function creditOf(work: () => Promise<unknown>): Promise<number> {
+  const before = await readBalances(merchant.id, 'test')
+  await work()
+  return (await readBalances(merchant.id, 'test')).available - before.available
+}
+
+test('one cent paid on a charge of R$ 1.000,00 credits nothing and moves to suspense', async () => {
+  const { id } = await openCharge(merchant, AMOUNT)
+  const payment = makeReceipt(1, { txid: removeHyphens(id) })
+  const before = await suspense()
+  expect(await creditOf(() => report(id, [payment]))).toBe(0)
+  expect(await statusOf(id)).toBe('pending')
+  expect(await suspense()).toBe(before + 1)
+  expect(await suspendedOf([payment])).toEqual(['payment_amount'])
+  const item = (await listOpenItems()).find(
+    ({ facts }) => facts.end_to_end_id === payment.endToEndId,
+  )
+  expect(item).toMatchObject({
+    connection: 'simulator',
+    facts: {
+      ...{ amount: 1, expected_amount: AMOUNT, txid: removeHyphens(id), mode: 'test' },
+      ...{ account_id: merchant.id, transaction_id: id },
+    },
+  })
+})
+
+test('of several payments the earliest of the right amount is credited, the others are suspended', async () => {
+  const { id } = await openCharge(merchant, AMOUNT)
+  const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 0, 0, second))
+  const payments = [
+    makeReceipt(AMOUNT, { paidAt: at(3) }),
+    makeReceipt(AMOUNT + 5, { paidAt: at(1) }),
+    makeReceipt(AMOUNT, { paidAt: at(2) }),
+  ]
+  expect(await creditOf(() => report(id, payments))).toBe(AMOUNT)
+  expect(await findCharge(merchant.id, 'test', id)).toMatchObject({
+    end_to_end_id: payments[2]?.endToEndId,
+  })
+  expect(await suspendedOf(payments)).toEqual(['payment_repeated', 'payment_repeated', null])
+  expect(await creditOf(() => report(id, payments))).toBe(0)
+})
+
+describe('at a bank', () => {
+  let bank: StubBank
+  let shop: Account
+  beforeEach(async () => {
+    bank = new StubBank()
+    shop = await makeMerchant()
+    await connectBank(bank, shop)
+  })
+  afterEach(() => expectBalancedLedger(shop.id))
+
+  const reportPaid = (id: string, payments: Receipt[]) =>
+    bank.charges.set(removeHyphens(id), { state: 'paid', payments })
+
+  test('a charge with a wrong payment alone expires, and its right payment is credited later', async () => {
+    const { id } = await openLiveCharge(shop, AMOUNT)
+    const [wrong, right] = [makeReceipt(AMOUNT - 1), makeReceipt(AMOUNT)]
+    reportPaid(id, [wrong])
+    await setOverdue(id)
+    await expireDueCharges()
+    expect(await findCharge(shop.id, 'live', id)).toMatchObject({ status: 'expired' })
+    reportPaid(id, [wrong, right])
+    const askAgain = async () => {
+      const where = { id, dueAt: { not: null } }
+      const asked = await db().charge.updateMany({ where, data: { dueAt: new Date() } })
+      await expireDueCharges()
+      return asked.count
+    }
+    expect(await askAgain()).toBe(1)
+    expect(await findCharge(shop.id, 'live', id)).toMatchObject({
+      status: 'paid',
+      end_to_end_id: right.endToEndId,
+    })
+    expect(await readBalances(shop.id, 'live')).toMatchObject({ available: AMOUNT })
+    expect(await suspendedOf([wrong, right])).toEqual(['payment_amount', null])
+    expect(await askAgain()).toBe(0)
+  })
+
+  test('a refund returns the payment that credited the charge, not an earlier wrong one', async () => {
+    const { id } = await openLiveCharge(shop, AMOUNT)
+    const [wrong, right] = [makeReceipt(7), makeReceipt(AMOUNT)]
+    for (const payments of [[wrong], [wrong, right]])
+      await receivePayments([{ accountId: shop.id, chargeId: id, payments }])
+    await createRefund(shop.id, 'live', id, {})
+    await sendDueRefunds()
+    expect(bank.sentOrders).toMatchObject([{ endToEndId: right.endToEndId, amount: AMOUNT }])
+    bank.settle()
+    await db().refund.updateMany({ where: { chargeId: id }, data: { dueAt: new Date() } })
+    await sendDueRefunds()
+    expect(await readBalances(shop.id, 'live')).toEqual({ available: 0, outbound: 0 })
+  })
+})
+
+test('payments that a bank lists pay their charges; those of no charge are suspended', async () => {
+  const [first, second] = [await openCharge(merchant, AMOUNT), await openCharge(merchant, AMOUNT)]
+  const payments = [
+    makeReceipt(AMOUNT, { txid: removeHyphens(first.id) }),
+    makeReceipt(AMOUNT - 7, { txid: removeHyphens(second.id) }),
+    makeReceipt(AMOUNT),
+    makeReceipt(AMOUNT, { txid: removeHyphens(newId()) }),
+  ]
+  const expected = [null, 'payment_amount', 'payment_unmatched', 'payment_unmatched']
+  const before = await suspense()
+  expect(await creditOf(() => matchPayments(CONNECTION, payments))).toBe(AMOUNT)
+  expect(await suspendedOf(payments)).toEqual(expected)
+  const after = before + 3 * AMOUNT - 7
+  expect(await suspense()).toBe(after)
+  expect(await creditOf(() => matchPayments(CONNECTION, payments.toReversed()))).toBe(0)
+  expect(await suspendedOf(payments)).toEqual(expected)
+  expect(await suspense()).toBe(after)
+})
+
+test('a charge of another connection is no charge of the txid', async () => {
+  const id = newId()
+  await db().connection.create({
+    data: { id, name: id, kind: 'efi', environment: 'homologation', settings: {} },
+  })
+  const charge = await openCharge(merchant, AMOUNT)
+  const payment = makeReceipt(AMOUNT, { txid: removeHyphens(charge.id) })
+  expect(await creditOf(() => matchPayments({ id, mode: 'test' }, [payment]))).toBe(0)
+  expect(await suspendedOf([payment])).toEqual(['payment_unmatched'])
+  expect(await statusOf(charge.id)).toBe('pending')
+})
+
+describe('a payment is booked once', () => {
+  test('and stays in suspense if its txid is reported only later', async () => {
+    const { id } = await openCharge(merchant, AMOUNT)
+    const payment = makeReceipt(AMOUNT)
+    await matchPayments(CONNECTION, [payment])
+    expect(await creditOf(() => report(id, [payment]))).toBe(0)
+    expect(await suspendedOf([payment])).toEqual(['payment_unmatched'])
+    expect(await statusOf(id)).toBe('pending')
+  })
+
+  test('and stays credited if it is reported without its txid later', async () => {
+    const { id } = await openCharge(merchant, AMOUNT)
+    const payment = makeReceipt(AMOUNT)
+    expect(await creditOf(() => report(id, [payment]))).toBe(AMOUNT)
+    await matchPayments(CONNECTION, [payment])
+    expect(await suspendedOf([payment])).toEqual([null])
+  })
+
+  test('also if its charge was credited before payments were claimed', async () => {
+    const { id } = await openCharge(merchant, AMOUNT)
+    const payment = makeReceipt(AMOUNT)
+    await report(id, [payment])
+    await runAsOwner(`DELETE FROM booked_payments WHERE end_to_end_id = '${payment.endToEndId}'`)
+    await matchPayments(CONNECTION, [payment])
+    expect(await suspendedOf([payment])).toEqual([null])
+  })
+
+  test('when two workers report it at once, with its txid and without', async () => {
+    for (let round = 0; round < 20; round++) {
+      const { id } = await openCharge(merchant, AMOUNT)
+      const payment = makeReceipt(AMOUNT)
+      const before = await suspense()
+      const credited = await creditOf(() =>
+        Promise.all([
+          report(id, [payment]),
+          matchPayments(CONNECTION, [payment]),
+          report(id, [payment]),
+          matchPayments(CONNECTION, [payment]),
+        ]),
+      )
+      const suspended = (await suspense()) - before
+      expect([credited, suspended].toSorted()).toEqual([0, AMOUNT])
+      expect(await statusOf(id)).toBe(credited === AMOUNT ? 'paid' : 'pending')
+    }
+  })
+})
+
+test('a job that has lost its lease credits nothing and suspends nothing', async () => {
+  const { id } = await openCharge(merchant, AMOUNT)
+  const payment = makeReceipt(AMOUNT)
+  const lost = { accountId: merchant.id, chargeId: id, payments: [payment], lease: newId() }
+  expect(await creditOf(() => receivePayments([lost]))).toBe(0)
+  expect(await suspendedOf([payment])).toEqual([null])
+  expect(await creditOf(() => report(id, [payment]))).toBe(AMOUNT)
+})

@@ -1,0 +1,49 @@
+import { createBatcher } from '#lib/base/db/batch.ts'
+import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
+import { type Payment, settleCharges } from '#lib/rooms/charges/settle.ts'
+import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
+import type { Receipt } from '#lib/services/gateway/gateway.ts'
+
+/** What a bank reports about a charge: each payment that it received for it. */
+export interface PaymentReport
+  extends Pick<Payment, 'accountId' | 'chargeId' | 'bookedAt' | 'lease'> {
+  payments: Receipt[]
+}
+
+/**
+ * Credits each charge with its earliest payment of the right amount, and then moves all other payments
+ * to suspense. Returns the row of each charge that was credited now, else null. After a crash between
+ * the two, a repeated report moves the rest: each payment is booked once.
+ */
+export async function receivePayments(reports: PaymentReport[]): Promise<(ChargeRow | null)[]> {
+  const credited = new Map<string, ChargeRow>()
+  const queues = reports.map(report => ({ ...report, payments: report.payments.toSorted(byTime) }))
+  const roundCount = Math.max(...queues.map(({ payments }) => payments.length))
+  for (let round = 0; round < roundCount; round++) {
+    const payments = queues.flatMap(({ payments, ...charge }) => {
+      const payment = credited.has(charge.chargeId) ? undefined : payments[round]
+      return payment ? { ...charge, ...payment } : []
+    })
+    for (const row of await settleCharges(payments)) credited.set(row.id, row)
+  }
+  const rest = reports.flatMap(({ payments, accountId, chargeId }) =>
+    payments
+      .filter(({ endToEndId }) => credited.get(chargeId)?.end_to_end_id !== endToEndId)
+      .map(payment => ({ payment, accountId, chargeId })),
+  )
+  if (rest.length > 0) await suspendPayments(rest)
+  return reports.map(({ chargeId }) => credited.get(chargeId) ?? null)
+}
+
+function byTime(one: Receipt, other: Receipt): number {
+  const earlierMs = one.paidAt.getTime() - other.paidAt.getTime()
+  return earlierMs || (one.endToEndId < other.endToEndId ? -1 : 1)
+}
+
+/** Batches the reports of an account, because all of them update the same balance row. */
+export const receivePayment = createBatcher({
+  run: receivePayments,
+  queueOf: ({ accountId }: PaymentReport) => accountId,
+  keyOf: ({ chargeId }: PaymentReport) => chargeId,
+  batchMax: 200,
+})

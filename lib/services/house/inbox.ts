@@ -1,0 +1,40 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+
+/**
+ * What a person must decide. payment_amount: paid to a charge of another amount. payment_repeated:
+ * paid to a charge that another payment has paid. payment_unmatched: no or unknown txid.
+ */
+export const INBOX_KINDS = ['payment_amount', 'payment_repeated', 'payment_unmatched'] as const
+export type InboxKind = (typeof INBOX_KINDS)[number]
+
+/** Columns of `source`: what an item is about, as the bank names it, and what is known about it. */
+export type InboxColumn = 'item_id' | 'connection_id' | 'kind' | 'key' | 'facts'
+
+/** Builds the INSERT of one item per row of the CTE `source`; an item is reported once. */
+export function insertItemsSql(source: string): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO inbox_items (id, connection_id, kind, key, facts)
+    SELECT item_id, connection_id, kind, key, facts FROM ${Prisma.raw(source)}
+    ON CONFLICT (connection_id, kind, key) DO NOTHING`
+}
+
+export interface InboxItem {
+  id: string
+  kind: string
+  connection: string
+  created_at: string
+  facts: Record<string, unknown>
+}
+
+const ITEMS_MAX = 1_000
+
+/** Lists what nobody has resolved, oldest first. */
+export function listOpenItems(): Promise<InboxItem[]> {
+  const columns = Prisma.sql`i.id, i.kind, c.name AS connection, ${utc('i.created_at')}, i.facts`
+  return queryRows(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json
+    FROM inbox_items i JOIN connections c ON c.id = i.connection_id
+    WHERE i.resolved_at IS NULL ORDER BY i.created_at, i.id LIMIT ${ITEMS_MAX}`)
+}

@@ -1,0 +1,59 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { utcText } from '#lib/base/db/columns.ts'
+import { type Ctes, columnsOf } from '#lib/base/db/statement.ts'
+import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { bookMovement } from '#lib/services/booking/book.ts'
+import { insertItemsSql } from '#lib/services/house/inbox.ts'
+
+/**
+ * Builds the INSERT that claims payments: of all statements about one payment, a single one gets its
+ * row back and books it. Reads `connection_id`, `end_to_end_id`, `account_id` and `id` of `source`.
+ */
+export function claimPaymentsSql(source: string): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO booked_payments (connection_id, end_to_end_id, account_id, subject_id)
+    SELECT connection_id, end_to_end_id, account_id, id FROM ${Prisma.raw(source)}
+    ON CONFLICT (connection_id, end_to_end_id) DO NOTHING
+    RETURNING account_id, subject_id AS id`
+}
+
+/**
+ * Builds the statement that moves payments to `suspense` of the house, each once, with an item in the
+ * inbox. The CTE `strays` has one row per payment: id, item_id, mode, connection_id, end_to_end_id, txid,
+ * amount, paid_at, `reason` (kind of the item), charge_account_id, charge_id, charge_amount.
+ */
+export function suspendPaymentsSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.Sql {
+  const { strays, ...before } = ctes
+  return bookMovement({
+    ctes: {
+      ...before,
+      strays: Prisma.sql`
+        SELECT ${HOUSE_ACCOUNT_ID}::uuid AS account_id, s.* FROM (${strays}) s`,
+      claimed: claimPaymentsSql('strays'),
+      suspended: Prisma.sql`
+        INSERT INTO receipts (account_id, id, mode, connection_id, end_to_end_id, txid, amount, paid_at,
+          reason, charge_account_id, charge_id)
+        SELECT account_id, id, mode, connection_id, end_to_end_id, txid, amount, paid_at, reason,
+          charge_account_id, charge_id
+        FROM strays JOIN claimed USING (account_id, id)
+        RETURNING *`,
+      items: Prisma.sql`
+        SELECT s.item_id, s.connection_id, s.reason AS kind, s.end_to_end_id AS key,
+          json_strip_nulls(json_build_object('receipt_id', s.id, 'end_to_end_id', s.end_to_end_id,
+            'txid', s.txid, 'mode', s.mode, 'amount', s.amount, 'paid_at', ${utcText('s.paid_at')},
+            'account_id', s.charge_account_id, 'transaction_id', s.charge_id,
+            'expected_amount', s.charge_amount)) AS facts
+        FROM strays s JOIN claimed USING (account_id, id)`,
+      noted: insertItemsSql('items'),
+    },
+    source: {
+      from: Prisma.sql`suspended r`,
+      columns: {
+        ...columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
+        booked_at: Prisma.sql`NULL::timestamptz`,
+      },
+    },
+    movement: 'receipt_suspended',
+    returning: Prisma.sql`json_build_object('id', r.id)`,
+  })
+}
