@@ -96,8 +96,8 @@ last: only \`next_cursor\` tells. The same limit applies to \`GET /events\`.
 
 ## Webhooks
 
-If a charge or withdrawal has a \`webhook_url\`, Troco sends its events there, with the body that
-\`GET /events\` returns. Respond with any 2xx within 15 seconds. Otherwise Troco retries after 5 seconds,
+If a charge or withdrawal has a \`webhook_url\`, Troco sends it the events \`paid\`, \`expired\`,
+\`failed\`, \`approved\` and \`rejected\`, with the body that \`GET /events\` returns. Respond with any 2xx within 15 seconds. Otherwise Troco retries after 5 seconds,
 5 minutes, 30 minutes, 2, 5 and 10 hours. Redirects count as failures, 410 stops the retries, and a
 \`Retry-After\` of up to an hour is respected. An event can arrive more than once, so store the
 \`webhook-id\` of processed events. Events of one charge or withdrawal arrive in order. If you cannot

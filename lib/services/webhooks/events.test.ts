@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { eventCtes } from '#lib/services/webhooks/events.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { CHARGE, expectBalancedLedger, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const HOOK_URL = 'https://shop.example.com/hook'
@@ -81,6 +83,25 @@ describe('the deliveries of an event', () => {
     expect(new Set(deliveries.map(delivery => delivery.id)).size).toBe(3)
     await expectBalancedLedger(merchant.id)
   })
+
+  test.each(EVENT_TYPES)(
+    'of %s include one for the webhook_url only if the specification names the type',
+    async type => {
+      const named = ['transaction.paid', 'transaction.expired', 'transaction.failed']
+      const isNamed = [...named, 'withdrawal.approved', 'withdrawal.rejected'].includes(type)
+      const merchant = await makeMerchant()
+      const endpoint = await addEndpoint(merchant, { eventTypes: [type] })
+      const source = Prisma.sql`SELECT ${merchant.id}::uuid AS account_id, 'test' AS mode,
+        ${newId()}::uuid AS event_id, ${newId()}::uuid AS subject_id, ${HOOK_URL} AS webhook_url,
+        NULL AS webhook_host, '{}'::json AS resource`
+      await db().$executeRaw(
+        Prisma.sql`WITH source AS (${source}), ${eventCtes(type, 'source')} SELECT 1`,
+      )
+      const places = (await deliveriesOf(merchant)).map(({ endpointId }) => endpointId)
+      expect(new Set(places)).toEqual(new Set([endpoint.id, ...(isNamed ? [null] : [])]))
+      expect(await db().event.count({ where: { accountId: merchant.id, type } })).toBe(1)
+    },
+  )
 
   test('leave out endpoints that are deleted or of another event type, mode or merchant', async () => {
     const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])

@@ -1,6 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-
-import type { EventType } from '#lib/services/webhooks/states.ts'
+import { type EventType, goesToResource } from '#lib/services/webhooks/states.ts'
 
 /** Columns of `source`; `resource` is the subject's current row as JSON. */
 export type EventColumn =
@@ -54,10 +53,7 @@ export function eventCtes(type: EventType, source: string, options: EventOptions
     ), delivery_enqueued AS (
       INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id,
         url, host, status, due_at)
-      SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid,
-        webhook_url, COALESCE(webhook_host, troco_host_of(webhook_url)), 'pending', now()
-      FROM event_rows WHERE webhook_url IS NOT NULL
-      UNION ALL
+      ${goesToResource(type) ? resourceDeliveries : Prisma.empty}
       SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id,
         r.subject_id, r.sequence, p.id, p.url,
         COALESCE(p.host, troco_host_of(p.url)), 'pending',
@@ -66,3 +62,9 @@ export function eventCtes(type: EventType, source: string, options: EventOptions
       WHERE p.deleted_at IS NULL AND ${type} = ANY (p.event_types)
     )`
 }
+
+const resourceDeliveries = Prisma.sql`
+      SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid,
+        webhook_url, COALESCE(webhook_host, troco_host_of(webhook_url)), 'pending', now()
+      FROM event_rows WHERE webhook_url IS NOT NULL
+      UNION ALL`

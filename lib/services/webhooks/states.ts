@@ -1,13 +1,22 @@
-export const EVENT_TYPES = [
-  'transaction.paid',
-  'transaction.expired',
-  'transaction.failed',
-  'transaction.refunded',
-  'transaction.refund_failed',
-  'withdrawal.approved',
-  'withdrawal.rejected',
-] as const
-export type EventType = (typeof EVENT_TYPES)[number]
+/**
+ * All event types. Those that the specification names also go to the `webhook_url` of their resource;
+ * the others go only to endpoints that chose them, and to GET /events.
+ */
+const TYPES = {
+  'transaction.paid': { isInSpecification: true },
+  'transaction.expired': { isInSpecification: true },
+  'transaction.failed': { isInSpecification: true },
+  'transaction.refunded': { isInSpecification: false },
+  'transaction.refund_failed': { isInSpecification: false },
+  'withdrawal.approved': { isInSpecification: true },
+  'withdrawal.rejected': { isInSpecification: true },
+} as const
+export type EventType = keyof typeof TYPES
+export const EVENT_TYPES = Object.keys(TYPES) as [EventType, ...EventType[]]
+
+export function goesToResource(type: EventType): boolean {
+  return TYPES[type].isInSpecification
+}
 
 /**
  * pending: waiting for its due time, or being sent. paused: its endpoint is disabled. exhausted:

@@ -109,11 +109,6 @@ WITH locked AS (
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, due_at)
-  SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
-      COALESCE(webhook_host, troco_host_of(webhook_url)), 'pending', now()
-  FROM event_rows
-  WHERE webhook_url IS NOT NULL
-  UNION ALL
   SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
       r.sequence, p.id, p.url, COALESCE(p.host, troco_host_of(p.url)), 'pending', CASE
       WHEN p.disabled_at IS NULL THEN now() END
@@ -242,11 +237,6 @@ WITH locked AS (
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, due_at)
-  SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
-      COALESCE(webhook_host, troco_host_of(webhook_url)), 'pending', now()
-  FROM event_rows
-  WHERE webhook_url IS NOT NULL
-  UNION ALL
   SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
       r.sequence, p.id, p.url, COALESCE(p.host, troco_host_of(p.url)), 'pending', CASE
       WHEN p.disabled_at IS NULL THEN now() END

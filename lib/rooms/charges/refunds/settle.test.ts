@@ -18,6 +18,7 @@ import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/sett
 import { spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
+import { addEndpoint } from '#lib/testing/deliveries.ts'
 import {
   CHARGE,
   expectBalancedLedger,
@@ -158,17 +159,18 @@ describe('the event', () => {
     expect(stored?.text).toContain('"metadata":{"b":1,"a":2}')
   })
 
-  test("is delivered to the charge's webhook_url, after the event of the payment", async () => {
+  test("is delivered to an endpoint, after the payment's event, and not to the charge's webhook_url", async () => {
     const { merchant, chargeId, settlement } = await openRefund(request)
+    const { id: endpointId } = await addEndpoint(merchant, 'https://shop.example.com/endpoint')
     await completeRefund({ ...settlement, returnId: makeReturnId() })
     const deliveries = await db().delivery.findMany({
       where: { accountId: merchant.id },
       orderBy: { sequence: 'asc' },
     })
-    const expected = { subjectId: chargeId, url: request.webhook_url, status: 'pending' }
+    const expected = { subjectId: chargeId, status: 'pending' }
     expect(deliveries).toMatchObject([
-      { sequence: 1n, ...expected },
-      { sequence: 2n, ...expected },
+      { sequence: 1n, endpointId: null, url: request.webhook_url, ...expected },
+      { sequence: 2n, endpointId, ...expected },
     ])
   })
 })
@@ -379,6 +381,8 @@ describe('a settlement that fails at any table writes nothing', () => {
   test.each(SETTLED)('completing and rejecting a refund: %s', async table => {
     const completed = await openRefund(webhook)
     const rejected = await openRefund(webhook)
+    for (const { merchant } of [completed, rejected])
+      await addEndpoint(merchant, webhook.webhook_url)
     for (const { merchant, work } of [
       {
         ...completed,
