@@ -3,7 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { findHidden, findPayoutOrder, hasPayment } from '#lib/rooms/withdrawals/queries.ts'
 import { recordTaken } from '#lib/rooms/withdrawals/record-taken.ts'
-import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
+import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import {
   createOrderSender,

@@ -5,13 +5,12 @@ import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
-import { Invariant } from '#lib/base/invariant.ts'
 import { notWaiting } from '#lib/rooms/withdrawals/approval.ts'
 import { withdrawalAsJson, withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
 import { logOtherPayment, paymentAssignments } from '#lib/rooms/withdrawals/record-taken.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
-import type { OrderState, Payee } from '#lib/services/gateway/gateway.ts'
+import type { Payee } from '#lib/services/gateway/gateway.ts'
 import {
   type BankRefusal,
   type Rejection,
@@ -44,19 +43,6 @@ export function rejectWithdrawal(
   settlement: Settlement & { reason: Rejection | BankRefusal },
 ): Promise<WithdrawalRow | null> {
   return settle(settlement, 'rejected', rejectionAssignments(settlement.reason))
-}
-
-export function settleAsReported(
-  accountId: string,
-  withdrawalId: string,
-  orderState: OrderState,
-  lease?: string,
-): Promise<WithdrawalRow | null> {
-  if (orderState.state === 'taken')
-    throw new Invariant(`withdrawal ${withdrawalId} cannot be settled: its payout is on its way`)
-  return orderState.state === 'done'
-    ? approveWithdrawal({ accountId, withdrawalId, lease, ...orderState })
-    : rejectWithdrawal({ accountId, withdrawalId, lease, reason: orderState })
 }
 
 async function settle(

@@ -2,8 +2,8 @@ import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { isWaiting } from '#lib/rooms/withdrawals/approval.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
 import { decidePayout } from '#lib/services/gateway/simulator.ts'
 
 /** The first decision is final, and stored first: after a crash, the worker settles the payout. */
