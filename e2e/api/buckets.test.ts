@@ -5,6 +5,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
@@ -59,6 +60,9 @@ async function driveEveryVerb(makeKey: () => string | undefined): Promise<void> 
   for (const outcome of ['approved', 'rejected']) {
     const { id } = await post('/withdrawals', PAYOUT, makeKey())
     await post(`/sandbox/withdrawals/${id}`, { outcome }, makeKey())
+    if (outcome === 'rejected') continue
+    const payoutReturn = { id: newId(), amount: 100, returnedAt: new Date() }
+    await returnPayout({ accountId: merchant.id, withdrawalId: id }, payoutReturn)
   }
 }
 
@@ -73,9 +77,10 @@ test.each([
       UNION ALL SELECT account_id, 'txid', txid::uuid FROM charges
       UNION ALL SELECT account_id, 'refund', id FROM refunds
       UNION ALL SELECT account_id, 'withdrawal', id FROM withdrawals
+      UNION ALL SELECT account_id, 'return', id FROM payout_returns
       UNION ALL SELECT account_id, type, id FROM events) made
     WHERE account_id = ${merchant.id}::uuid GROUP BY kind`
-  const kinds = ['charge', 'txid', 'refund', 'withdrawal', ...EVENT_TYPES]
+  const kinds = ['charge', 'txid', 'refund', 'withdrawal', 'return', ...EVENT_TYPES]
   expect(rows.map(({ kind }) => kind).sort()).toEqual(kinds.sort())
   const bucket = merchant.id.slice(-3)
   for (const { kind, ids } of rows) {

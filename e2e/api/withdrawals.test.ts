@@ -267,7 +267,12 @@ describe('GET /withdrawals/{id}', () => {
     expect(status).toBe(200)
     const updated_at = body.data.updated_at
     expect(updated_at).toMatch(MICROSECONDS)
-    const rest = { rejection_reason: null, end_to_end_id: null, approved_at: null }
+    const rest = {
+      returned_amount: 0,
+      rejection_reason: null,
+      end_to_end_id: null,
+      approved_at: null,
+    }
     expect(body).toEqual({
       data: { ...created, ...sent, mode: 'test', ...rest, rejected_at: null, updated_at },
     })

@@ -62,6 +62,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   charge_search_marks: 'rooms/charges',
   refunds: 'rooms/charges',
   withdrawals: 'rooms/withdrawals',
+  payout_returns: 'rooms/withdrawals',
   approval_changes: 'rooms/accounts',
   ledger_accounts: 'services/ledger',
   ledger_checks: 'services/ledger',

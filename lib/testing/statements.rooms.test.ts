@@ -19,6 +19,8 @@ import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
+import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
+import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { registerAdapter, SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -101,6 +103,8 @@ async function makeTokenWithId(): Promise<void> {
   tokenId = (await issueToken({ ...scope(), name: 'a', permissions: [] }, ACTOR)).id
 }
 
+const makeReturn = () => ({ id: newId(), amount: 1, returnedAt: new Date() })
+
 const ALL_FILTERS = {
   status: 'paid',
   external_id: 'order-1',
@@ -114,6 +118,14 @@ const VERBS: Record<string, Calls> = {
   'charges/open': {
     'a charge at a bank': () => openAtBank(bank, newCharge()),
     'a charge at a bank, with an Idempotency-Key': () => openAtBank(bank, newCharge(once())),
+  },
+  'withdrawals/return': {
+    'a return of a withdrawal, which is credited or suspended': () =>
+      returnPayout({ accountId: merchant.id, withdrawalId: newId() }, makeReturn()),
+  },
+  'withdrawals/suspend-return': {
+    'a return of no withdrawal': () =>
+      suspendReturn({ connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' }, makeReturn()),
   },
   'charges/suspend': {
     'a payment that was not credited, and one without a charge': () => {

@@ -10,6 +10,7 @@ const ICONS: Record<StatementRow['kind'], LucideIcon> = {
   charge_paid: ArrowDownLeft,
   withdrawal_held: ArrowUpRight,
   withdrawal_returned: Undo2,
+  payout_returned: Undo2,
   refund_held: CornerUpLeft,
   refund_returned: Undo2,
 }
@@ -21,9 +22,9 @@ interface MovementLinkProps {
 
 export function MovementLink({ row, mode }: MovementLinkProps) {
   const t = useTranslations('statement')
-  const { kind, subject_id, charge_id, client_name, pix_key_type, dict_key } = row
+  const { kind, charge_id, withdrawal_id, client_name, pix_key_type, dict_key } = row
   const Icon = ICONS[kind]
-  const href = charge_id ? `/${mode}/charges/${charge_id}` : `/${mode}/withdrawals/${subject_id}`
+  const href = charge_id ? `/${mode}/charges/${charge_id}` : `/${mode}/withdrawals/${withdrawal_id}`
   const key = pix_key_type && dict_key ? maskPixKey(pix_key_type, dict_key) : null
   const tone = row.amount > 0 ? 'bg-ok-soft text-ok' : 'bg-off-soft text-off'
   return (

@@ -16,6 +16,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   inbox_items: ['INSERT', 'SELECT', 'UPDATE'],
   ledger_entries: ['INSERT', 'SELECT'],
   ledger_transfers: ['INSERT', 'SELECT'],
+  payout_returns: ['INSERT', 'SELECT'],
   receipts: ['INSERT', 'SELECT'],
 }
 

@@ -14,8 +14,9 @@ WITH payments AS (
   SELECT $11::uuid AS account_id, s.*
   FROM (SELECT p.id, p.item_id, COALESCE(c.mode, p.mode) AS mode,
       COALESCE(c.connection_id, p.connection_id) AS connection_id, p.end_to_end_id, p.txid,
-      p.amount, p.paid_at, p.charge_account_id, p.charge_id, c.amount AS charge_amount, CASE
-      WHEN c.id IS NULL THEN 'payment_unmatched'
+      p.amount, p.paid_at, p.charge_account_id, p.charge_id,
+      jsonb_build_object('account_id', c.account_id, 'transaction_id', c.id, 'expected_amount',
+      c.amount) AS facts, CASE WHEN c.id IS NULL THEN 'payment_unmatched'
       WHEN c.status = 'paid' THEN 'payment_repeated' ELSE 'payment_amount' END AS reason
       FROM payments p LEFT JOIN charged c ON c.account_id = p.charge_account_id
       AND c.id = p.charge_id WHERE (p.charge_id IS NULL OR c.status = 'paid'
@@ -37,11 +38,9 @@ WITH payments AS (
   RETURNING *
 ), items AS (
   SELECT s.item_id, s.connection_id, s.reason AS kind, s.end_to_end_id AS key,
-      json_strip_nulls(json_build_object('receipt_id', s.id, 'end_to_end_id', s.end_to_end_id,
-      'txid', s.txid, 'mode', s.mode, 'amount', s.amount, 'paid_at',
-      to_char(s.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'account_id',
-      s.charge_account_id, 'transaction_id', s.charge_id, 'expected_amount',
-      s.charge_amount)) AS facts
+      jsonb_strip_nulls(s.facts || jsonb_build_object('receipt_id', s.id, 'mode', s.mode,
+      'end_to_end_id', s.end_to_end_id, 'txid', s.txid, 'amount', s.amount, 'paid_at',
+      to_char(s.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::json AS facts
   FROM strays s
   JOIN claimed USING (account_id, id)
 ), noted AS (

@@ -40,7 +40,8 @@ export async function suspendPayments(strays: StrayPayment[]): Promise<{ id: str
     strays: Prisma.sql`
       SELECT p.id, p.item_id, COALESCE(c.mode, p.mode) AS mode,
         COALESCE(c.connection_id, p.connection_id) AS connection_id, p.end_to_end_id, p.txid, p.amount,
-        p.paid_at, p.charge_account_id, p.charge_id, c.amount AS charge_amount,
+        p.paid_at, p.charge_account_id, p.charge_id, jsonb_build_object('account_id', c.account_id,
+          'transaction_id', c.id, 'expected_amount', c.amount) AS facts,
         CASE WHEN c.id IS NULL THEN 'payment_unmatched' WHEN c.status = 'paid' THEN 'payment_repeated'
           ELSE 'payment_amount' END AS reason
       FROM payments p

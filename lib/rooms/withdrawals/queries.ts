@@ -18,6 +18,7 @@ import { maskDictKey } from '#lib/services/gateway/journal.ts'
 export const withdrawalColumns = Prisma.sql`
   w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key, w.webhook_url,
   w.rejection_reason, w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
+  w.returned_amount,
   ${utc('w.created_at')}, ${utc('w.updated_at')}`
 
 export const withdrawalAsJson = asJson(withdrawalColumns)

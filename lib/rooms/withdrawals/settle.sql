@@ -15,7 +15,8 @@ WITH settled AS (
       w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
-      to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+      w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(w.updated_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource, w.id, w.amount,
       w.connection_id, $13::timestamptz AS booked_at, $14::uuid AS event_id
@@ -103,7 +104,8 @@ SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status
     w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
     to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
     to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
-    to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+    w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
     to_char(w.updated_at AT TIME ZONE 'UTC',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
 FROM settled w;
@@ -123,7 +125,8 @@ WITH settled AS (
       w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
-      to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+      w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(w.updated_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource, w.id, w.amount,
       w.connection_id, $11::timestamptz AS booked_at, $12::uuid AS event_id
@@ -211,7 +214,8 @@ SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status
     w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
     to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
     to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
-    to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+    w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
     to_char(w.updated_at AT TIME ZONE 'UTC',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
 FROM settled w;

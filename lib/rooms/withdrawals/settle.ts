@@ -1,5 +1,5 @@
 import type { MemberAction } from '#lib/base/audit/record.ts'
-import { Prisma } from '#lib/base/db/client.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
@@ -24,6 +24,8 @@ interface Settlement {
   bookedAt?: Date
   /** Lease of the job that settles the withdrawal. A job that has lost the lease writes nothing. */
   lease?: string
+  /** Transaction that does more than this. */
+  tx?: Tx
   /** Set if this is the decision about its approval; else a waiting withdrawal is not settled. */
   approval?: { condition: Prisma.Sql; assignments: Prisma.Sql; audit: MemberAction }
 }
@@ -79,7 +81,10 @@ async function settle(
     audit: approval?.audit,
     returning: withdrawalAsJson,
   })
-  const [row] = await retryOnConflict(() => queryRows<WithdrawalRow>(statement))
+  const { tx } = settlement
+  const [row] = await (tx
+    ? queryRows<WithdrawalRow>(statement, tx)
+    : retryOnConflict(() => queryRows<WithdrawalRow>(statement)))
   if (row) wake('deliveries')
   return row ?? null
 }

@@ -51,6 +51,9 @@ export const WithdrawalDetail = z
       .nullable()
       .meta(openApiMeta('Time of approval, or null.', '2026-11-21T01:30:01.502913Z')),
     rejected_at: instant.nullable().meta(openApiMeta('Time of rejection, or null.', null)),
+    returned_amount: z
+      .int()
+      .meta(openApiMeta('Amount that the receiver’s bank has sent back since, in cents.', 0)),
     updated_at: instant.meta(
       openApiMeta('Time of the last change.', '2026-11-21T01:30:01.502913Z'),
     ),
@@ -67,7 +70,8 @@ export function createdWithdrawalToWire(withdrawal: WithdrawalRow) {
   return pickFields(createdFields, withdrawal)
 }
 
-/** Serializes in wire order. Rows that older versions stored in events have another order. */
+/** Serializes in wire order. Rows that older versions stored in events have others, and fewer, fields. */
 export function withdrawalToWire(withdrawal: WithdrawalRow): WithdrawalDetail {
-  return pickFields(WithdrawalDetail.shape, withdrawal)
+  const returned_amount = withdrawal.returned_amount ?? 0
+  return pickFields(WithdrawalDetail.shape, { ...withdrawal, returned_amount })
 }

@@ -141,7 +141,7 @@ export interface RefundOrder {
 /** State of a payout or refund at the bank. `taken`: accepted. `done`: the money has moved. */
 export type OrderState =
   | { state: 'taken'; endToEndId?: string; payee?: Payee }
-  | { state: 'done'; endToEndId: string; payee?: Payee }
+  | { state: 'done'; endToEndId: string; payee?: Payee; returns?: PayoutReturn[] }
   | ({ state: 'refused' } & BankRefusal)
 
 /** The receiver of a payout, as the bank names it. */
@@ -172,6 +172,13 @@ export interface SentPayout {
   endToEndId: string
   amount: number
   sentAt: Date
-  /** Amounts that came back after the payout, each with an id of its own. */
-  returns: { id: string; amount: number; returnedAt: Date }[]
+  returns: PayoutReturn[]
+}
+
+/** Money of a payout that came back after it was done, all of it or a part. */
+export interface PayoutReturn {
+  /** The bank's id of the return. */
+  id: string
+  amount: number
+  returnedAt: Date
 }

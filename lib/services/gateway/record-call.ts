@@ -44,7 +44,7 @@ const RESTS_REASON = 'the connection rests after failed calls'
 const JOURNALED_FIELDS = [
   ...['id', 'txid', 'amount', 'dictKey', 'endToEndId', 'expiresInSeconds'],
   ...['state', 'payments', 'paidAt', 'brCode', 'newsInMs', 'reason', 'code', 'bankText'],
-  ...['available', 'host', 'since', 'count', 'isLastPage'],
+  ...['returns', 'returnedAt', 'available', 'host', 'since', 'count', 'isLastPage'],
 ]
 
 export interface CallOptions {

@@ -5,8 +5,12 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 /**
  * What a person must decide. payment_amount: paid to a charge of another amount. payment_repeated:
  * paid to a charge that another payment has paid. payment_unmatched: no or unknown txid.
+ * return_above_payout: more came back of a withdrawal than was sent. return_unmatched: of none of ours.
  */
-export const INBOX_KINDS = ['payment_amount', 'payment_repeated', 'payment_unmatched'] as const
+export const INBOX_KINDS = [
+  ...(['payment_amount', 'payment_repeated', 'payment_unmatched'] as const),
+  ...(['return_above_payout', 'return_unmatched'] as const),
+] as const
 export type InboxKind = (typeof INBOX_KINDS)[number]
 
 /** Columns of `source`: what an item is about, as the bank names it, and what is known about it. */

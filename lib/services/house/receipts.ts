@@ -20,7 +20,7 @@ export function claimPaymentsSql(source: string): Prisma.Sql {
 /**
  * Builds the statement that moves payments to `suspense` of the house, each once, with an item in the
  * inbox. The CTE `strays` has one row per payment: id, item_id, mode, connection_id, end_to_end_id, txid,
- * amount, paid_at, `reason` (kind of the item), charge_account_id, charge_id, charge_amount.
+ * amount, paid_at, `reason` (kind of the item), charge_account_id, charge_id, `facts` (further ones).
  */
 export function suspendPaymentsSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.Sql {
   const { strays, ...before } = ctes
@@ -39,10 +39,9 @@ export function suspendPaymentsSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.
         RETURNING *`,
       items: Prisma.sql`
         SELECT s.item_id, s.connection_id, s.reason AS kind, s.end_to_end_id AS key,
-          json_strip_nulls(json_build_object('receipt_id', s.id, 'end_to_end_id', s.end_to_end_id,
-            'txid', s.txid, 'mode', s.mode, 'amount', s.amount, 'paid_at', ${utcText('s.paid_at')},
-            'account_id', s.charge_account_id, 'transaction_id', s.charge_id,
-            'expected_amount', s.charge_amount)) AS facts
+          jsonb_strip_nulls(s.facts || jsonb_build_object('receipt_id', s.id, 'mode', s.mode,
+            'end_to_end_id', s.end_to_end_id, 'txid', s.txid, 'amount', s.amount,
+            'paid_at', ${utcText('s.paid_at')}))::json AS facts
         FROM strays s JOIN claimed USING (account_id, id)`,
       noted: insertItemsSql('items'),
     },

@@ -6,6 +6,8 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import { listAccounts } from '#lib/rooms/accounts/queries.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
@@ -16,6 +18,7 @@ import {
   inOwnDatabase,
   makeMerchant,
 } from '#lib/testing/fixtures.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
 import { countPendingAccounts, listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 
@@ -114,7 +117,8 @@ test('no list, count, search or figure of merchants changes with the money of th
   })
   const before = await readMerchants()
   expect(before).toMatchObject({ searched: { rows: [] }, detail: null, figures: 1 })
-  await moveHouseMoney('receipt_suspended', 700)
+  const connection = { connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' } as const
+  await suspendPayments([{ payment: makeReceipt(700), ...connection }])
   await moveHouseMoney('fee_paid', 120)
   expect(await readMerchants()).toEqual(before)
   await expectBalancedLedger(HOUSE_ACCOUNT_ID)

@@ -114,11 +114,30 @@ export const INVARIANTS: InvariantCheck[] = [
         UNION ALL
         SELECT w.account_id, w.id, 'withdrawal_sent', w.connection_id FROM withdrawals w
         UNION ALL
+        SELECT b.account_id, b.id, 'payout_returned', b.connection_id FROM payout_returns b
+        UNION ALL
         SELECT r.account_id, r.id, 'refund_sent', c.connection_id FROM refunds r
         JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id) s
         ON s.account_id = t.account_id AND s.kind = t.kind AND s.id = t.subject_id
       WHERE ${accountCondition} AND t.connection_id IS DISTINCT FROM s.connection_id
       ORDER BY t.account_id, t.mode, place LIMIT 1`,
+  },
+  {
+    invariant: 'every withdrawal stores what came back of it, and each return was credited once',
+    violationSql: accountCondition => Prisma.sql`
+      SELECT t.account_id, t.mode, 'withdrawal ' || t.id AS place FROM withdrawals t
+      LEFT JOIN payout_returns b ON b.account_id = t.account_id AND b.withdrawal_id = t.id
+      LEFT JOIN ledger_transfers x
+        ON x.account_id = b.account_id AND x.kind = 'payout_returned' AND x.subject_id = b.id
+      WHERE ${accountCondition} GROUP BY t.account_id, t.id
+      HAVING t.returned_amount <> COALESCE(sum(b.amount), 0)
+        OR bool_or(b.id IS NOT NULL AND (x.amount, x.mode) IS DISTINCT FROM (b.amount, t.mode))
+      UNION ALL
+      SELECT t.account_id, t.mode, 'transfer payout_returned of ' || t.subject_id
+      FROM ledger_transfers t
+      LEFT JOIN payout_returns b ON b.account_id = t.account_id AND b.id = t.subject_id
+      WHERE ${accountCondition} AND t.kind = 'payout_returned' AND b.id IS NULL
+      ORDER BY account_id, mode, place LIMIT 1`,
   },
   {
     invariant: 'exactly the receipts are in suspense, each with its amount, and none pays a charge',

@@ -37,6 +37,7 @@ const INVARIANTS = {
   outgoing:
     'every withdrawal and refund was held once, then sent or returned according to its status',
   connection: 'every transfer of a payment names the connection of its charge or withdrawal',
+  returns: 'every withdrawal stores what came back of it, and each return was credited once',
   suspense: 'exactly the receipts are in suspense, each with its amount, and none pays a charge',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
 }
@@ -402,6 +403,20 @@ const CORRUPTIONS: Corruption[] = [
     { counted: `charge ${ID.paid}` },
   ],
   [
+    'a withdrawal counts a return that did not come',
+    `UPDATE withdrawals SET returned_amount = 100
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.sent}'`,
+    { returns: `withdrawal ${ID.sent}` },
+  ],
+  [
+    'a return that does not exist was credited with a complete transfer',
+    `WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
+       '${UNKNOWN_IDS[0]}'::uuid AS id, 777::bigint AS amount, NULL::timestamptz AS booked_at,
+       '${SIMULATOR_CONNECTION_ID}'::uuid AS connection_id),
+     ${inlineTransferCtes('payout_returned')} SELECT 1`,
+    { returns: `transfer payout_returned of ${UNKNOWN_IDS[0]}` },
+  ],
+  [
     'a receipt was deleted',
     `DELETE FROM receipts WHERE id = '${ID.receipt}'`,
     { suspense: `transfer receipt_suspended of ${ID.receipt}` },
@@ -457,7 +472,7 @@ test('of several wrong rows the first is reported', async () => {
   const url = await copyHistory()
   await corrupt(
     url,
-    `UPDATE ledger_entries SET balance_after = balance_after + 1;
+    `UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE account_id <> '${HOUSE_ACCOUNT_ID}';
      UPDATE ledger_accounts SET version = version + 1 WHERE account_id <> '${HOUSE_ACCOUNT_ID}';
      DELETE FROM withdrawals`,
   )

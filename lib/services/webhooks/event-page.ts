@@ -29,6 +29,10 @@ const MEANINGS: Record<EventType, [says: string, resource: object, refund?: obje
     'A withdrawal was rejected. Its amount has returned to the balance.',
     { ...REFUSED, end_to_end_id: null, approved_at: null, rejected_at: EVENT_TIME },
   ],
+  'withdrawal.returned': [
+    'The receiver’s bank sent a withdrawal back, or a part of it. The amount has returned to the balance.',
+    { returned_amount: 5000 },
+  ],
 }
 
 type Shapes = Record<'transaction' | 'refund' | 'withdrawal', z.ZodType>

@@ -10,6 +10,7 @@ const TYPES = {
   'transaction.refund_failed': { isInSpecification: false },
   'withdrawal.approved': { isInSpecification: true },
   'withdrawal.rejected': { isInSpecification: true },
+  'withdrawal.returned': { isInSpecification: false },
 } as const
 export type EventType = keyof typeof TYPES
 export const EVENT_TYPES = Object.keys(TYPES) as [EventType, ...EventType[]]

@@ -28,6 +28,7 @@ test('a file contains each movement once, with closed elements and the final bal
     balance_after: 5,
     created_at: MOMENT.toISOString(),
     charge_id: null,
+    withdrawal_id: null,
     client_name: null,
     external_id: 'payout-1',
     pix_key_type: 'email',

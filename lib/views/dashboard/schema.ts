@@ -17,7 +17,7 @@ export type SearchParams = Record<string, string | string[] | undefined>
 export interface StatementRow {
   /** Position in the ledger, without gaps. */
   version: number
-  kind: 'charge_paid' | `${'withdrawal' | 'refund'}_${'held' | 'returned'}`
+  kind: 'charge_paid' | 'payout_returned' | `${'withdrawal' | 'refund'}_${'held' | 'returned'}`
   subject_id: string
   /** In cents; negative for a debit. */
   amount: number
@@ -25,6 +25,7 @@ export interface StatementRow {
   created_at: string
   /** The charge that was paid or refunded; null for a withdrawal. */
   charge_id: string | null
+  withdrawal_id: string | null
   client_name: string | null
   /** The merchant's reference of the charge or withdrawal. */
   external_id: string | null
@@ -38,6 +39,8 @@ export type WithdrawalStep =
   | { what: 'approval_needed'; at: string; reason: ApprovalReason }
   | { what: 'approval_given'; at: string; by: string }
   | { what: 'held' | 'returned'; at: string; balance_after: number }
+  /** The receiver's bank has sent the money back, or a part of it. */
+  | { what: 'sent_back'; at: string; amount: number; balance_after: number }
   | { what: 'asked_again'; at: null; times: number }
   | ({ what: 'rejected'; at: string; reason: string } & RejectionFields)
   | {

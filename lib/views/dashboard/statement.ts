@@ -48,7 +48,8 @@ export async function* walkStatement(
 
 const columns = asJson(Prisma.sql`
   e.version, e.kind, e.subject_id, e.amount, e.balance_after, ${utc('e.created_at')},
-  c.id AS charge_id, c.client_name, COALESCE(c.external_id, w.external_id) AS external_id,
+  c.id AS charge_id, w.id AS withdrawal_id, c.client_name,
+  COALESCE(c.external_id, w.external_id) AS external_id,
   w.pix_key_type, w.dict_key`)
 
 /** Reads entries by version, which has no gaps; each joins its subject by primary key. */
@@ -65,9 +66,13 @@ async function readStatement(
         AND e.version >= ${first}::bigint AND e.version < ${end}::bigint
       ORDER BY e.version LIMIT ${BATCH_MAX}) e
     LEFT JOIN LATERAL (
-      SELECT w.external_id, w.pix_key_type, w.dict_key FROM withdrawals w
-      WHERE w.account_id = e.account_id AND w.id = e.subject_id
-        AND e.kind IN ('withdrawal_held', 'withdrawal_returned') LIMIT 1) w ON true
+      SELECT b.withdrawal_id FROM payout_returns b
+      WHERE b.account_id = e.account_id AND b.id = e.subject_id
+        AND e.kind = 'payout_returned' LIMIT 1) b ON true
+    LEFT JOIN LATERAL (
+      SELECT w.id, w.external_id, w.pix_key_type, w.dict_key FROM withdrawals w
+      WHERE w.account_id = e.account_id AND w.id = COALESCE(b.withdrawal_id, e.subject_id)
+        AND e.kind IN ('withdrawal_held', 'withdrawal_returned', 'payout_returned') LIMIT 1) w ON true
     LEFT JOIN LATERAL (
       SELECT r.charge_id FROM refunds r
       WHERE r.account_id = e.account_id AND r.id = e.subject_id

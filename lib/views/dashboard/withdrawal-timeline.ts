@@ -28,7 +28,7 @@ type Entry = Extract<WithdrawalStep, { what: 'held' | 'returned' }>
 interface WithdrawalHistory extends RejectionFields {
   dict_key: string
   attempts: number
-  entries: (Omit<Entry, 'what'> & { kind: string })[]
+  entries: (Omit<Entry, 'what'> & { kind: string; amount: number })[]
   calls: Omit<Call, 'what' | 'times' | 'last_at'>[]
   told: Omit<AttemptStep, 'what'>[]
   /** When the simulator got the order (step `sent`): calls to it are not journaled. */
@@ -82,6 +82,12 @@ function buildSteps(row: WithdrawalRow, history: WithdrawalHistory): WithdrawalS
     ...(returned
       ? [{ what: 'returned' as const, at: returned.at, balance_after: returned.balance_after }]
       : []),
+    ...history.entries
+      .filter(({ kind }) => kind === 'payout_returned')
+      .map(({ at, amount, balance_after }) => ({
+        what: 'sent_back' as const,
+        ...{ at, amount, balance_after },
+      })),
     ...history.told.map(one => ({ what: 'told' as const, ...one })),
   ]
 }
@@ -125,10 +131,14 @@ async function readHistory(
     w.dict_key, w.attempts, CASE WHEN w.payee_name IS NOT NULL THEN json_build_object(
       'name', w.payee_name, 'masked_doc', w.payee_doc, 'bank', w.payee_bank) END AS payee, ${reasonColumns('w', 'rejection', 'rejection_reason')},
     ${jsonListSql(Prisma.sql`
-      SELECT e.kind, e.balance_after, ${utc('e.created_at', 'at')}
+      SELECT e.kind, e.amount, e.balance_after, ${utc('e.created_at', 'at')}
       FROM ledger_entries e
-      WHERE e.account_id = ${accountId}::uuid AND e.subject_id = ${id}::uuid
-        AND e.kind IN ('withdrawal_held', 'withdrawal_returned') AND e.ledger = 'available'`)} AS entries,
+      WHERE e.account_id = ${accountId}::uuid AND e.ledger = 'available'
+        AND (e.kind, e.subject_id) IN (
+          VALUES ('withdrawal_held', ${id}::uuid), ('withdrawal_returned', ${id}::uuid)
+          UNION ALL SELECT 'payout_returned', r.id FROM payout_returns r
+          WHERE r.account_id = ${accountId}::uuid AND r.withdrawal_id = ${id}::uuid)
+      ORDER BY e.version`)} AS entries,
     ${jsonListSql(Prisma.sql`
       SELECT g.operation, ${utc('g.created_at', 'at')}, g.response ->> 'state' AS said,
         CASE g.outcome WHEN 'blocked' THEN 'retryable' ELSE g.outcome END AS outcome,
@@ -168,6 +178,10 @@ const step: z.ZodType<WithdrawalStep> = z.union([
   z.object({ what: z.literal('approval_needed'), at: instant, reason: z.enum(APPROVAL_REASONS) }),
   z.object({ what: z.literal('approval_given'), at: instant, by: z.string() }),
   balanceStep,
+  z.object({
+    what: z.literal('sent_back'),
+    ...{ at: instant, amount: z.int(), balance_after: z.int() },
+  }),
   z.object({ what: z.literal('asked_again'), at: z.null(), times: z.int() }),
   z.object({ what: z.literal('rejected'), at: instant, reason: z.string(), ...rejectionFields }),
   z.object({

@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { ExactTime } from '#components/format/exact-time.tsx'
+import { Money } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { formatPixKey } from '#lib/base/pix/format-key.ts'
@@ -51,6 +52,11 @@ export function WithdrawalFacts({ withdrawal, dictKey, payee }: WithdrawalFactsP
           '—'
         )}
       </Fact>
+      {withdrawal.returned_amount > 0 ? (
+        <Fact name={t('sentBack')}>
+          <Money cents={withdrawal.returned_amount} />
+        </Fact>
+      ) : null}
       <Fact name={t('id')}>
         <CopyValue name={t('id')} value={withdrawal.id} />
       </Fact>

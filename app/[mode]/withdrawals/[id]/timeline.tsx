@@ -57,6 +57,7 @@ const STEP_STYLES: Record<Exclude<WithdrawalStep['what'], 'call' | 'told'>, [Ton
   approved: ['ok', Check],
   rejected: ['bad', X],
   returned: ['ok', Undo2],
+  sent_back: ['ok', Undo2],
 }
 
 function WithdrawalTimelineStep({ step, amount }: { step: WithdrawalStep; amount: number }) {
@@ -71,9 +72,9 @@ function WithdrawalTimelineStep({ step, amount }: { step: WithdrawalStep; amount
   const title = isByMember ? t('step.not_approved') : t(`step.${step.what}`, { times })
   return (
     <TimelineStep tone={tone} icon={icon} title={title} aside={aside}>
-      {step.what === 'held' || step.what === 'returned'
+      {step.what === 'held' || step.what === 'returned' || step.what === 'sent_back'
         ? t.rich(`balance.${step.what}`, {
-            amount: () => <Money cents={amount} />,
+            amount: () => <Money cents={step.what === 'sent_back' ? step.amount : amount} />,
             balance: () => <Money cents={step.balance_after} />,
           })
         : step.what === 'rejected'

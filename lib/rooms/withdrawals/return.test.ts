@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
+import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import { listOpenItems } from '#lib/services/house/inbox.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { findStatementRange } from '#lib/services/ledger/statement.ts'
+import { Faults } from '#lib/testing/faults.ts'
+import {
+  expectBalancedLedger,
+  fundMerchant,
+  inOwnDatabase,
+  makeMerchant,
+} from '#lib/testing/fixtures.ts'
+import { listStatement } from '#lib/views/dashboard/statement.ts'
+import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
+
+inOwnDatabase()
+const faults = new Faults(['payout_returns'])
+
+const AMOUNT = 5_000
+const ORDER = { amount: AMOUNT, pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+
+let merchant: Account
+beforeAll(async () => {
+  merchant = await makeMerchant()
+  await fundMerchant(merchant, 20 * AMOUNT)
+})
+afterAll(async () => {
+  await expectBalancedLedger(merchant.id)
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+
+const makeReturn = (amount: number) => ({ id: `D${newId()}`, amount, returnedAt: new Date() })
+
+async function withdraw() {
+  const { id: withdrawalId } = await createWithdrawal(merchant.id, 'test', ORDER)
+  return { accountId: merchant.id, withdrawalId }
+}
+
+async function send() {
+  const withdrawal = await withdraw()
+  await approveWithdrawal({ ...withdrawal, endToEndId: newEndToEndId() })
+  return withdrawal
+}
+
+const readRow = (id: string) => findWithdrawal(merchant.id, 'test', id)
+const available = async () => (await readBalances(merchant.id, 'test')).available
+const itemsAbout = async (id: string) =>
+  (await listOpenItems()).filter(({ facts }) => facts.end_to_end_id === id)
+const eventsOf = async (subjectId: string) =>
+  (await db().event.findMany({ where: { subjectId }, orderBy: { sequence: 'asc' } })).map(
+    ({ type, resource }) => [type, (resource as { returned_amount: number }).returned_amount],
+  )
+
+test('what comes back is credited once per id, in parts, and the withdrawal stays approved', async () => {
+  const withdrawal = await send()
+  const before = await available()
+  const [first, second] = [makeReturn(2_000), makeReturn(3_000)]
+  for (const part of [first, first, second, first, second])
+    await returnPayout(withdrawal, { ...part, returnedAt: new Date() })
+  expect(await available()).toBe(before + AMOUNT)
+  expect(await readRow(withdrawal.withdrawalId)).toMatchObject({
+    status: 'approved',
+    returned_amount: AMOUNT,
+  })
+  expect(await eventsOf(withdrawal.withdrawalId)).toEqual([
+    ['withdrawal.approved', 0],
+    ['withdrawal.returned', 2_000],
+    ['withdrawal.returned', AMOUNT],
+  ])
+  expect(await itemsAbout(first.id)).toEqual([])
+})
+
+test('a return above the amount sent moves to suspense as a whole', async () => {
+  const withdrawal = await send()
+  const [part, excess] = [makeReturn(4_000), makeReturn(1_001)]
+  await returnPayout(withdrawal, part)
+  const before = await available()
+  for (let time = 0; time < 2; time++) expect(await returnPayout(withdrawal, excess)).toBeNull()
+  expect(await available()).toBe(before)
+  expect(await readRow(withdrawal.withdrawalId)).toMatchObject({ returned_amount: 4_000 })
+  expect(await itemsAbout(excess.id)).toMatchObject([
+    {
+      kind: 'return_above_payout',
+      facts: {
+        ...{ withdrawal_id: withdrawal.withdrawalId, account_id: merchant.id },
+        ...{ amount: 1_001, sent_amount: AMOUNT, returned_amount: 4_000 },
+      },
+    },
+  ])
+})
+
+test('a return of a rejected withdrawal, or of none, moves to suspense', async () => {
+  const rejected = await withdraw()
+  await rejectWithdrawal({ ...rejected, reason: { code: 'unspecified', params: {} } })
+  const [ofRejected, ofNone] = [makeReturn(10), makeReturn(20)]
+  const before = await available()
+  await returnPayout(rejected, ofRejected)
+  const connection = { connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' } as const
+  for (let time = 0; time < 2; time++) await suspendReturn(connection, ofNone)
+  expect(await available()).toBe(before)
+  expect(await itemsAbout(ofRejected.id)).toMatchObject([
+    { kind: 'return_above_payout', facts: { sent_amount: 0 } },
+  ])
+  expect(await itemsAbout(ofNone.id)).toMatchObject([
+    { kind: 'return_unmatched', facts: { amount: 20, mode: 'test' } },
+  ])
+})
+
+describe('returns that the bank reports with the end of the payout', () => {
+  const report = (returns: ReturnType<typeof makeReturn>[]) =>
+    ({ state: 'done', endToEndId: newEndToEndId(), returns }) as const
+
+  test('are credited with the approval', async () => {
+    const withdrawal = await withdraw()
+    const before = await available()
+    const done = report([makeReturn(1_000), makeReturn(500)])
+    await settleAsReported(merchant.id, withdrawal.withdrawalId, done)
+    await settleAsReported(merchant.id, withdrawal.withdrawalId, done)
+    expect(await available()).toBe(before + 1_500)
+    expect(await readRow(withdrawal.withdrawalId)).toMatchObject({
+      status: 'approved',
+      returned_amount: 1_500,
+    })
+  })
+
+  test('leave the withdrawal pending if they cannot be stored, so that the bank is asked again', async () => {
+    const { withdrawalId } = await withdraw()
+    const done = report([makeReturn(1_000)])
+    const settle = () => settleAsReported(merchant.id, withdrawalId, done)
+    expect(await faults.during('payout_returns', settle)).toBe(true)
+    expect(await readRow(withdrawalId)).toMatchObject({ status: 'pending', returned_amount: 0 })
+    await settle()
+    expect(await readRow(withdrawalId)).toMatchObject({ returned_amount: 1_000 })
+  })
+})
+
+test('a return of a pending withdrawal books nothing until the withdrawal is settled', async () => {
+  const withdrawal = await withdraw()
+  const payoutReturn = makeReturn(100)
+  expect(await returnPayout(withdrawal, payoutReturn)).toBeNull()
+  expect(await itemsAbout(payoutReturn.id)).toEqual([])
+  await approveWithdrawal({ ...withdrawal, endToEndId: newEndToEndId() })
+  expect(await returnPayout(withdrawal, payoutReturn)).toMatchObject({ returned_amount: 100 })
+})
+
+test('the statement and the history of the withdrawal show what came back', async () => {
+  const withdrawal = await send()
+  await returnPayout(withdrawal, makeReturn(700))
+  const range = await findStatementRange(merchant.id, 'test', {})
+  const [row] = (await listStatement(merchant.id, 'test', range)).rows
+  expect(row).toMatchObject({
+    ...{ kind: 'payout_returned', amount: 700, pix_key_type: 'email', charge_id: null },
+    withdrawal_id: withdrawal.withdrawalId,
+  })
+  const { steps } = await readWithdrawalTimeline(
+    merchant.id,
+    'test',
+    withdrawal.withdrawalId,
+    newId(),
+  )
+  expect(steps.map(({ what }) => what)).toEqual(['requested', 'held', 'approved', 'sent_back'])
+  expect(steps.at(-1)).toMatchObject({ amount: 700, balance_after: await available() })
+})
+
+test('the database refuses more back than was sent, and anything of a withdrawal that was not', async () => {
+  const sent = await send()
+  const pending = await withdraw()
+  for (const [{ withdrawalId: id }, returnedAmount] of [
+    [sent, AMOUNT + 1],
+    [pending, 1],
+  ] as const) {
+    const changed = db().withdrawal.updateMany({ where: { id }, data: { returnedAmount } })
+    await expect(changed).rejects.toThrow('withdrawals_returned_within_sent')
+  }
+})

@@ -1,0 +1,74 @@
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { columnsOf } from '#lib/base/db/statement.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { newRoutableId } from '#lib/base/ids.ts'
+import { withdrawalAsJson, withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
+import { bookMovement } from '#lib/services/booking/book.ts'
+import type { PayoutReturn } from '#lib/services/gateway/gateway.ts'
+import { claimPaymentsSql } from '#lib/services/house/receipts.ts'
+
+/**
+ * Credits what came back of an approved withdrawal, once per id of the return. A return above the amount
+ * that was sent moves to suspense of the house as a whole, with an item in the inbox. Returns null if
+ * nothing was credited. After a crash, a repeated report books what is missing.
+ */
+export async function returnPayout(
+  withdrawal: { accountId: string; withdrawalId: string },
+  payoutReturn: PayoutReturn,
+  outerTx?: Tx,
+): Promise<WithdrawalRow | null> {
+  const work = async (tx: Tx) => {
+    const [row] = await queryRows<WithdrawalRow>(creditSql(withdrawal, payoutReturn), tx)
+    if (!row) await suspendReturn(withdrawal, payoutReturn, tx)
+    return row ?? null
+  }
+  const row = outerTx ? await work(outerTx) : await transaction(work)
+  if (row) wake('deliveries')
+  return row
+}
+
+function creditSql(
+  { accountId, withdrawalId }: Parameters<typeof returnPayout>[0],
+  { id: returnId, amount, returnedAt }: PayoutReturn,
+): Prisma.Sql {
+  return bookMovement({
+    ctes: {
+      locked: Prisma.sql`
+        SELECT w.account_id, ${newRoutableId(accountId)}::uuid AS id, w.connection_id,
+          ${returnId}::text AS end_to_end_id
+        FROM withdrawals w
+        WHERE w.account_id = ${accountId}::uuid AND w.id = ${withdrawalId}::uuid
+          AND w.status = 'approved' AND w.returned_amount + ${amount}::bigint <= w.amount
+        FOR UPDATE`,
+      claimed: claimPaymentsSql('locked'),
+      returned: Prisma.sql`
+        INSERT INTO payout_returns (account_id, id, withdrawal_id, connection_id, return_id, amount,
+          returned_at)
+        SELECT account_id, id, ${withdrawalId}::uuid, connection_id, end_to_end_id, ${amount}::bigint,
+          ${returnedAt}::timestamptz
+        FROM locked JOIN claimed USING (account_id, id)
+        RETURNING account_id, id, withdrawal_id, amount`,
+      changed: Prisma.sql`
+        UPDATE withdrawals w SET returned_amount = w.returned_amount + r.amount, updated_at = now()
+        FROM returned r WHERE w.account_id = r.account_id AND w.id = r.withdrawal_id
+        RETURNING w.*`,
+    },
+    source: {
+      from: Prisma.sql`changed w JOIN returned r USING (account_id)`,
+      columns: {
+        ...withdrawalEventColumns,
+        ...columnsOf('r', ['id', 'amount']),
+        ...columnsOf('w', ['connection_id']),
+        booked_at: Prisma.sql`NULL::timestamptz`,
+        event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
+      },
+    },
+    movement: 'payout_returned',
+    event: 'withdrawal.returned',
+    returning: withdrawalAsJson,
+  })
+}
