@@ -100,6 +100,11 @@ test.each([
     ['token', 'create', '--account', 'p@x.example', '--name', 'x', '--permissions', 'all'],
     'unknown permissions (all)',
   ],
+  [['account', 'write-off', 'p@x.example', '--reason', 'r'], 'The account owes nothing'],
+  [
+    ['account', 'write-off', 'p@x.example', '--reason', 'r', '--amount', '1,00'],
+    '--amount must be a number of cents',
+  ],
   [['token', 'create', '--wrong'], "Unknown option '--wrong'"],
   [['connection', 'add', '--name', 'x', '--kind', 'efi'], '--environment is missing'],
   [

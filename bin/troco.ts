@@ -19,6 +19,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'account create': async () => (await import('#bin/commands/account.ts')).create,
   'account activate': async () => (await import('#bin/commands/account.ts')).activate,
   'account suspend': async () => (await import('#bin/commands/account.ts')).suspend,
+  'account write-off': async () => (await import('#bin/commands/account.ts')).writeOff,
   'connection list': async () => (await import('#bin/commands/connection.ts')).list,
   'connection add': async () => (await import('#bin/commands/connection.ts')).add,
   'connection check': async () => (await import('#bin/commands/connection.ts')).check,

@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util'
-import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import { createAccount } from '#lib/rooms/accounts/create.ts'
 import { findAccount, listAccounts } from '#lib/rooms/accounts/queries.ts'
+import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
 import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { hashPassword, makePassword } from '#lib/services/people/password.ts'
 
@@ -45,6 +46,23 @@ export function activate(args: string[]): Promise<void> {
 
 export function suspend(args: string[]): Promise<void> {
   return applyStatus(args, suspendAccount, 'suspended')
+}
+
+/** Gives up what an account owes for lost disputes; prints the amount in cents. */
+export async function writeOff(args: string[]): Promise<void> {
+  const text = { type: 'string' } as const
+  const options = { reason: text, mode: text, amount: text }
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const accountRef = requireOption(positionals[0], '<e-mail|id>')
+  const reason = requireOption(values.reason, '--reason')
+  const mode = readMode(values.mode)
+  const amount = values.amount === undefined ? undefined : Number(values.amount)
+  if (amount !== undefined && !(Number.isSafeInteger(amount) && amount > 0))
+    throw refuse('invalid_input', { message: '--amount must be a number of cents' })
+  await withRuntime(async () => {
+    const { id } = await findAccount(accountRef)
+    process.stdout.write(`${await writeOffClaim(id, mode, { amount, reason }, ACTOR)}\n`)
+  })
 }
 
 async function applyStatus(

@@ -15,6 +15,8 @@ const HELP = `Usage: npm run -s troco -- <command>
                                        activate an account
   account suspend <e-mail|id> --reason <text>
                                        suspend an account
+  account write-off <e-mail|id> --reason <text> [--mode test|live] [--amount <cents>]
+                                       give up what an account owes for lost disputes; print the amount
   connection list                      print id, kind, environment, state, number of accounts and name of
                                        each connection to a bank, separated by tabs
   connection add --name <name> --kind api_pix|efi --environment homologation|production

@@ -54,6 +54,7 @@ const REFUSAL_TABLE = {
       message,
   },
   insufficient_balance: { status: 422, message: 'Insufficient balance', field: 'amount' },
+  dispute_not_covered: { status: 422, message: 'Less is held than is disputed', field: 'amount' },
   transaction_not_found: { status: 404, message: 'Transaction not found' },
   withdrawal_not_found: { status: 404, message: 'Withdrawal not found' },
   refund_not_found: { status: 404, message: 'Refund not found' },
@@ -92,7 +93,6 @@ const REFUSAL_TABLE = {
     headers: { 'retry-after': ({ retryAfterS = 2 }: HeaderValues) => String(retryAfterS) },
   },
   setup_failed: { status: 500, message: callerMessage, audience: 'operator' },
-
   session_required: {
     status: 403,
     message: 'This endpoint requires a dashboard session: API tokens are not accepted',

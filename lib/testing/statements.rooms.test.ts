@@ -4,6 +4,9 @@ import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { cancelOpening, undoOpening } from '#lib/rooms/charges/cancel.ts'
+import { winDispute } from '#lib/rooms/charges/disputes/close.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
+import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
@@ -103,6 +106,21 @@ async function makeTokenWithId(): Promise<void> {
   tokenId = (await issueToken({ ...scope(), name: 'a', permissions: [] }, ACTOR)).id
 }
 
+let dispute: DisputeReport
+
+/** Pays a charge and spends a part of it. */
+async function makeDisputable(): Promise<void> {
+  await makeWithdrawalDue()
+  const charge = await db().charge.findFirstOrThrow({
+    where: { accountId: merchant.id, status: 'paid' },
+  })
+  const { endToEndId, connectionId } = charge
+  dispute = {
+    ...{ connectionId, bankId: newId(), endToEndId: endToEndId ?? '' },
+    amount: Number(charge.amount),
+  }
+}
+
 const makeReturn = () => ({ id: newId(), amount: 1, returnedAt: new Date() })
 
 const ALL_FILTERS = {
@@ -126,6 +144,21 @@ const VERBS: Record<string, Calls> = {
   'withdrawals/suspend-return': {
     'a return of no withdrawal': () =>
       suspendReturn({ connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' }, makeReturn()),
+  },
+  'charges/disputes/open': {
+    'a dispute that the balance covers in part': [
+      makeDisputable,
+      () => openDispute({ ...dispute, bankId: newId() }),
+    ],
+  },
+  'charges/disputes/close': {
+    'an open dispute that was won': [
+      async () => {
+        await makeDisputable()
+        await openDispute(dispute)
+      },
+      () => winDispute(dispute),
+    ],
   },
   'charges/suspend': {
     'a payment that was not credited, and one without a charge': () => {

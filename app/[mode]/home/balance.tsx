@@ -28,6 +28,7 @@ export function Balance({ balance, books, mode }: BalanceProps) {
       <p className="mt-2.5 text-muted text-small">
         <HeldAmount {...balance} />
       </p>
+      <DisputedAmounts {...balance.disputes} />
       <div className="mt-4 grid grid-cols-2 gap-2.5 lg:mt-6 lg:flex">
         <IfAllowed permission="transactions:write">
           <Link
@@ -73,6 +74,28 @@ function HeldAmount({ outbound, held }: Home['balance']) {
     held.refunds > 0 ? t('refunds', { count: held.refunds }) : '',
   ].filter(Boolean)
   return t.rich('plusHeldIn', { amount, orders: format.list(orders) })
+}
+
+function DisputedAmounts({ disputed, held, claim }: Home['balance']['disputes']) {
+  const t = useTranslations('balance')
+  const amounts = {
+    amount: () => <Money cents={disputed} />,
+    held: () => <Money cents={held} />,
+  }
+  return (
+    <>
+      {disputed > 0 ? (
+        <p className="mt-1.5 text-muted text-small">
+          {t.rich(held < disputed ? 'disputedMissing' : 'disputed', amounts)}
+        </p>
+      ) : null}
+      {claim > 0 ? (
+        <p className="mt-1.5 text-small">
+          {t.rich('claim', { amount: () => <Money cents={claim} /> })}
+        </p>
+      ) : null}
+    </>
+  )
 }
 
 /** Minimum interval between announcements: the balance of a busy merchant changes constantly. */

@@ -1,4 +1,11 @@
-import { ArrowDownLeft, ArrowUpRight, CornerUpLeft, type LucideIcon, Undo2 } from 'lucide-react'
+import {
+  ArrowDownLeft,
+  ArrowUpRight,
+  CornerUpLeft,
+  type LucideIcon,
+  ShieldAlert,
+  Undo2,
+} from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ROW_LINK } from '#components/ui/table.tsx'
@@ -12,6 +19,9 @@ const ICONS: Record<StatementRow['kind'], LucideIcon> = {
   withdrawal_returned: Undo2,
   payout_returned: Undo2,
   refund_held: CornerUpLeft,
+  dispute_held: ShieldAlert,
+  dispute_won: Undo2,
+  owed_repaid: ShieldAlert,
   refund_returned: Undo2,
 }
 

@@ -26,7 +26,12 @@ export const POST = endpoint({
   proof: 'required',
   body: withdrawalRequest,
   response: WithdrawalCreated,
-  errorCodes: ['withdrawals_disabled', 'insufficient_balance', 'external_id_used'],
+  errorCodes: [
+    'withdrawals_disabled',
+    'insufficient_balance',
+    'dispute_not_covered',
+    'external_id_used',
+  ],
   allowsRememberedCaller: true,
   idempotency: {
     retentionS: 30 * 86_400,

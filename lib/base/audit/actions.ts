@@ -4,6 +4,7 @@ export const ACTIONS = [
   'account.approval_change_canceled',
   'account.approval_change_requested',
   'account.approval_changed',
+  'account.claim_written_off',
   'account.connections_assigned',
   'account.created',
   'account.limited',

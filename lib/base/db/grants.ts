@@ -11,6 +11,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   audit_links: ['INSERT', 'SELECT', 'UPDATE'],
   audit_log: ['INSERT', 'SELECT'],
   booked_payments: ['INSERT', 'SELECT'],
+  disputes: ['INSERT', 'SELECT', 'UPDATE'],
   connections: ['INSERT', 'SELECT', 'UPDATE'],
   events: ['INSERT', 'SELECT'],
   inbox_items: ['INSERT', 'SELECT', 'UPDATE'],
@@ -18,6 +19,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   ledger_transfers: ['INSERT', 'SELECT'],
   payout_returns: ['INSERT', 'SELECT'],
   receipts: ['INSERT', 'SELECT'],
+  write_offs: ['INSERT', 'SELECT'],
 }
 
 interface Relation {

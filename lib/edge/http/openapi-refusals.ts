@@ -15,6 +15,7 @@ export const ERROR_SUMMARIES: Record<PublicErrorCode, string> = {
   unsupported_media_type: 'The Content-Type is not JSON, or the body is compressed',
   invalid_input: 'Fields are missing or invalid',
   insufficient_balance: 'The balance is too small',
+  dispute_not_covered: 'A payment is disputed, and the balance has not covered it yet',
   transaction_not_found: 'The charge does not exist',
   withdrawal_not_found: 'The withdrawal does not exist',
   refund_not_found: 'The charge has no such refund',

@@ -30,6 +30,12 @@ const RESPONSES = [
   [refuse('unsupported_media_type'), 415, 'Content-Type must be application/json'],
   [refuse('invalid_input', {}), 422, 'Invalid input'],
   [refuse('insufficient_balance'), 422, 'Insufficient balance', { 'x-error-fields': 'amount' }],
+  [
+    refuse('dispute_not_covered'),
+    422,
+    'Less is held than is disputed',
+    { 'x-error-fields': 'amount' },
+  ],
   [refuse('transaction_not_found'), 404, 'Transaction not found'],
   [refuse('withdrawal_not_found'), 404, 'Withdrawal not found'],
   [refuse('refund_not_found'), 404, 'Refund not found'],

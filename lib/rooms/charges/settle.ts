@@ -8,6 +8,7 @@ import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { claimPaymentsSql } from '#lib/services/house/receipts.ts'
+import { repayIfOwed } from '#lib/services/ledger/repay.ts'
 
 export interface Payment {
   accountId: string
@@ -28,13 +29,14 @@ export interface Payment {
  */
 export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
   const distinct = new Map(payments.toReversed().map(payment => [payment.chargeId, payment]))
-  const statement = settleSql([...distinct.values()])
-  const rows = await retryOnConflict(() => queryRows<ChargeRow>(statement))
+  const run = (isRepaying: boolean) =>
+    queryRows<ChargeRow>(settleSql([...distinct.values()], isRepaying))
+  const rows = await retryOnConflict(() => repayIfOwed(run))
   if (rows.length > 0) wake('deliveries')
   return rows
 }
 
-function settleSql(payments: Payment[]): Prisma.Sql {
+function settleSql(payments: Payment[], isRepaying: boolean): Prisma.Sql {
   const list = <Value>(pick: (payment: Payment) => Value) => payments.map(pick)
   const payableCondition = Prisma.sql`c.status IN ('pending', 'expired', 'failed')
     AND c.amount = p.amount AND (p.lease IS NULL OR c.lease = p.lease)`
@@ -69,6 +71,7 @@ function settleSql(payments: Payment[]): Prisma.Sql {
       },
     },
     movement: 'charge_paid',
+    isRepaying,
     event: 'transaction.paid',
     returning: chargeAsJson,
   })

@@ -20,7 +20,7 @@ import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalOrder, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
-import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
+import { refuseWithdrawal } from '#lib/services/ledger/owed.ts'
 import { hostOf } from '#lib/services/webhooks/target.ts'
 
 /**
@@ -50,7 +50,7 @@ export async function insertWithdrawal(
     mode === 'live' || lockMember
       ? transaction(insertInTransaction)
       : retryOnConflict(() => insert())
-  const [row] = await written.catch(refuseDuplicateReference)
+  const [row] = await written.catch(error => refuseInsert(error, accountId, mode))
   if (!row) throw new Invariant('the statement that inserts a withdrawal returned no row')
   return row
 }
@@ -97,9 +97,9 @@ function insertSql(
   })
 }
 
-function refuseDuplicateReference(error: unknown): never {
+function refuseInsert(error: unknown, accountId: string, mode: Mode): Promise<never> {
   if (parseDatabaseError(error).constraint === 'withdrawals_account_id_mode_external_id_key') {
     throw refuse('external_id_used')
   }
-  return refuseOverdraft(error)
+  return refuseWithdrawal(error, accountId, mode)
 }

@@ -47,33 +47,73 @@ WITH locked AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $10 THEN t.total
-      ELSE -t.total END AS change
+  SELECT l.account_id, l.mode, l.ledger, l.owed, CASE l.ledger WHEN $10 THEN 1
+      WHEN $11 THEN -1 ELSE 0 END * t.total AS change,
+      abs(CASE l.ledger WHEN $12 THEN 1 WHEN $13 THEN -1 ELSE 0 END) * t.moves AS moves,
+      0 AS owed_change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($11, $12)
+  WHERE l.ledger IN ($14,$15)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
+), ledger_repaid AS (
+  SELECT m.account_id, m.mode, m.id, m.booked_at, m.nth, LEAST(m.running, k.owed) AS running,
+      LEAST(m.running, k.owed) - (m.running - m.amount) AS amount
+  FROM ledger_moves m
+  JOIN ledger_locked k USING (account_id, mode)
+  WHERE k.ledger = 'available' AND m.running - m.amount < k.owed
+), ledger_owed AS (
+  SELECT l.account_id, l.mode, l.ledger, r.total, r.moves
+  FROM ledger_accounts l
+  JOIN (SELECT account_id, mode, max(running) AS total, count(*) AS moves
+      FROM ledger_repaid GROUP BY account_id, mode) r USING (account_id, mode)
+  WHERE l.ledger = 'owed'
+  ORDER BY l.account_id, l.mode
+  FOR UPDATE OF l
+), ledger_changes AS (
+  SELECT k.account_id, k.mode, k.ledger, k.change - COALESCE(o.total, 0) AS change,
+      k.moves + COALESCE(o.moves, 0) AS moves, -COALESCE(o.total, 0) AS owed_change
+  FROM ledger_locked k
+  LEFT JOIN ledger_owed o ON o.account_id = k.account_id AND o.mode = k.mode
+      AND k.ledger = 'available'
+  UNION ALL
+  SELECT account_id, mode, ledger, total, moves, 0
+  FROM ledger_owed
 ), ledger_moved AS (
   UPDATE ledger_accounts l
-  SET balance = l.balance + k.change, version = l.version + k.moves
-  FROM ledger_locked k
+  SET balance = l.balance + k.change, version = l.version + k.moves, owed = l.owed + k.owed_change
+  FROM ledger_changes k
   WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
-  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
+  RETURNING l.account_id, l.mode, l.ledger, CASE l.ledger WHEN $16 THEN 1 ELSE -1 END AS side,
       l.balance - k.change AS balance_before, l.version - k.moves AS version_before
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $13, id, mode, $14, $15, amount, connection_id,
+  SELECT account_id, $17, id, mode, $18, $19, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
+  UNION ALL
+  SELECT account_id, 'owed_repaid', id, mode, 'available', 'owed', amount, NULL,
+      COALESCE(booked_at, clock_timestamp())
+  FROM ledger_repaid
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $16, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $20, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
+  WHERE b.ledger IN ($21, $22)
+  UNION ALL
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + r.nth + CASE b.ledger
+      WHEN 'available' THEN t.moves ELSE 0 END, 'owed_repaid', r.id, CASE b.ledger
+      WHEN 'available' THEN -r.amount ELSE r.amount END, b.balance_before + CASE b.ledger
+      WHEN 'available' THEN t.total - r.running ELSE r.running END,
+      COALESCE(r.booked_at, clock_timestamp())
+  FROM ledger_moved b
+  JOIN ledger_repaid r USING (account_id, mode)
+  JOIN ledger_totals t USING (account_id, mode)
+  WHERE b.ledger IN ('available', 'owed')
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events
   FROM source
@@ -99,7 +139,7 @@ WITH locked AS (
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $17, subject_id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $23, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -109,7 +149,7 @@ WITH locked AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $18 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $24 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
     w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,

@@ -68,6 +68,7 @@ function creditSql(
       },
     },
     movement: 'payout_returned',
+    isRepaying: true,
     event: 'withdrawal.returned',
     returning: withdrawalAsJson,
   })

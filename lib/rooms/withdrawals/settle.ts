@@ -16,6 +16,7 @@ import {
   type Rejection,
   rejectionAssignments,
 } from '#lib/services/gateway/rejection.ts'
+import { repayIfOwed } from '#lib/services/ledger/repay.ts'
 
 interface Settlement {
   accountId: string
@@ -55,9 +56,11 @@ async function settle(
   const { accountId, withdrawalId, approval } = settlement
   const bookedAt = Prisma.sql`${settlement.bookedAt ?? null}::timestamptz`
   const lease = settlement.lease ?? null
-  const statement = bookMovement({
-    ctes: {
-      settled: Prisma.sql`
+  const buildStatement = (isRepaying: boolean) =>
+    bookMovement({
+      isRepaying,
+      ctes: {
+        settled: Prisma.sql`
         UPDATE withdrawals w SET status = ${outcome}, ${assignments},
           ${approval?.assignments ?? Prisma.empty} due_at = NULL, lease = NULL,
           ${Prisma.raw(`${outcome}_at`)} = COALESCE(${bookedAt}, now()),
@@ -66,25 +69,24 @@ async function settle(
           AND w.status = 'pending' AND ${approval?.condition ?? notWaiting}
           AND (${lease}::uuid IS NULL OR w.lease = ${lease}::uuid)
         RETURNING w.*`,
-    },
-    source: {
-      from: Prisma.sql`settled w`,
-      columns: {
-        ...withdrawalEventColumns,
-        ...columnsOf('w', ['id', 'amount', 'connection_id']),
-        booked_at: bookedAt,
-        event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
       },
-    },
-    movement: outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned',
-    event: `withdrawal.${outcome}`,
-    audit: approval?.audit,
-    returning: withdrawalAsJson,
-  })
+      source: {
+        from: Prisma.sql`settled w`,
+        columns: {
+          ...withdrawalEventColumns,
+          ...columnsOf('w', ['id', 'amount', 'connection_id']),
+          booked_at: bookedAt,
+          event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
+        },
+      },
+      movement: outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned',
+      event: `withdrawal.${outcome}`,
+      audit: approval?.audit,
+      returning: withdrawalAsJson,
+    })
   const { tx } = settlement
-  const [row] = await (tx
-    ? queryRows<WithdrawalRow>(statement, tx)
-    : retryOnConflict(() => queryRows<WithdrawalRow>(statement)))
+  const run = (isRepaying: boolean) => queryRows<WithdrawalRow>(buildStatement(isRepaying), tx)
+  const [row] = await (tx ? run(true) : retryOnConflict(() => repayIfOwed(run)))
   if (row) wake('deliveries')
   return row ?? null
 }

@@ -15,6 +15,8 @@ interface Booking<Booked extends Movement, Column extends string> {
   /** One row per charge, withdrawal or refund. Without rows nothing is booked. */
   source: Source<TransferColumn<Booked> | Column>
   movement: Booked
+  /** Whether a credit to `available` repays what the account owes first: see repayIfOwed. */
+  isRepaying?: boolean
   /** Audited action. Its `by` is null if an API token requested it. */
   audit?: MemberAction
   returning: Prisma.Sql
@@ -31,14 +33,14 @@ type BookingWithoutEvent<Booked extends Movement> = Booking<Booked, never> & { e
 export function bookMovement<Booked extends Movement>(
   booking: BookingWithEvent<Booked> | BookingWithoutEvent<Booked>,
 ): Prisma.Sql {
-  const { idempotency, ctes, source, movement, event, audit, returning } = booking
+  const { idempotency, ctes, source, movement, isRepaying, event, audit, returning } = booking
   const auditInsert = audit ? recordAction(audit, 'source') : null
   return buildStatement({
     ctes: { kept: storeKeySql(idempotency), ...ctes },
     source,
     parts: [
       auditInsert && joinCtes({ noted: auditInsert }),
-      transferCtes(movement, 'source'),
+      transferCtes(movement, 'source', { isRepaying }),
       event ? eventCtes(event, 'source', { after: 'ledger_moved' }) : null,
     ],
     returning,

@@ -1,15 +1,19 @@
-import { Prisma } from '#lib/base/db/client.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
 
 /**
  * What a person must decide. payment_amount: paid to a charge of another amount. payment_repeated:
  * paid to a charge that another payment has paid. payment_unmatched: no or unknown txid.
  * return_above_payout: more came back of a withdrawal than was sent. return_unmatched: of none of ours.
+ * dispute_unmatched: of no charge, or of more than its amount. dispute_contradicted: reported otherwise
+ * before.
  */
 export const INBOX_KINDS = [
   ...(['payment_amount', 'payment_repeated', 'payment_unmatched'] as const),
   ...(['return_above_payout', 'return_unmatched'] as const),
+  ...(['dispute_unmatched', 'dispute_contradicted'] as const),
 ] as const
 export type InboxKind = (typeof INBOX_KINDS)[number]
 
@@ -22,6 +26,19 @@ export function insertItemsSql(source: string): Prisma.Sql {
     INSERT INTO inbox_items (id, connection_id, kind, key, facts)
     SELECT item_id, connection_id, kind, key, facts FROM ${Prisma.raw(source)}
     ON CONFLICT (connection_id, kind, key) DO NOTHING`
+}
+
+interface NewItem {
+  connectionId: string
+  kind: InboxKind
+  /** What the item is about, as the bank names it: each is reported once. */
+  key: string
+  facts: Record<string, string | number | null>
+}
+
+export async function noteItem(tx: Tx, item: NewItem): Promise<void> {
+  const data = { id: newRoutableId(HOUSE_ACCOUNT_ID), ...item }
+  await tx.inboxItem.createMany({ data, skipDuplicates: true })
 }
 
 export interface InboxItem {

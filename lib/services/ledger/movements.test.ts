@@ -4,6 +4,7 @@ import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { HOUSE_MOVEMENTS, MERCHANT_MOVEMENTS, MOVEMENTS } from '#lib/services/ledger/movements.ts'
+import { openDisputeLedgers } from '#lib/services/ledger/owed.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import {
   expectBalancedLedger,
@@ -22,6 +23,7 @@ beforeAll(async () => {
   await client.connect()
   merchant = await makeMerchant()
   await fundMerchant(merchant, 5_000)
+  await openDisputeLedgers(merchant.id, 'test')
 })
 afterAll(async () => {
   await expectBalancedLedger(merchant.id)
@@ -67,7 +69,8 @@ describe('the database refuses a balance with the wrong sign', () => {
   test.each([
     ['available', -1, 'ledger_accounts_available_not_negative'],
     ['outbound', -1, 'ledger_accounts_outbound_not_negative'],
-    ['external', 1, 'ledger_accounts_external_not_positive'],
+    ['disputed', -1, 'ledger_accounts_disputed_not_negative'],
+    ['owed', 1, 'ledger_accounts_owed_not_positive'],
   ])('%s at %i', async (ledger, balance, rule) => {
     const sql = `UPDATE ledger_accounts SET balance = $1
       WHERE account_id = $2 AND mode = 'test' AND ledger = $3`

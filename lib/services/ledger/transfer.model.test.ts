@@ -233,7 +233,6 @@ class LedgerDatabase {
         'ledger_entries_account_id_kind_subject_id_ledger_key',
         'ledger_accounts_available_not_negative',
         'ledger_accounts_outbound_not_negative',
-        'ledger_accounts_external_not_positive',
       ])
       return false
     }

@@ -1,6 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
+import { repayingCtes } from '#lib/services/ledger/repay.ts'
 
 /**
  * Columns of `source`: `id` is the subject, a null `booked_at` means now. A movement on `external` names
@@ -13,12 +14,20 @@ export type TransferColumn<Booked extends Movement> =
 type LedgerOf<Booked extends Movement> = (typeof MOVEMENTS)[Booked]['debit' | 'credit']
 
 /**
- * Builds the CTEs that write balances, transfers and entries; no other code writes them. Locks
- * ledger rows in a fixed order. A CHECK rejects a negative balance and rolls back the statement: a
- * WHERE condition would skip only one of its two balances.
+ * Builds the CTEs that write balances, transfers and entries; only they and those of repay.ts write
+ * them. Locks ledger rows in a fixed order. A CHECK rejects a negative balance and rolls back the
+ * statement: a WHERE condition would skip only one of its two balances. Another one rejects a credit
+ * to an account that owes, unless the movement repays it.
  */
-export function transferCtes(movement: Movement, source: string): Prisma.Sql {
-  const { debit, credit } = MOVEMENTS[movement]
+export function transferCtes(
+  movement: Movement,
+  source: string,
+  options: { isRepaying?: boolean } = {},
+): Prisma.Sql {
+  const { debit, credit }: { debit: string; credit: string } = MOVEMENTS[movement]
+  const touchesOwed = debit === 'owed' || credit === 'owed'
+  if (touchesOwed || (options.isRepaying && credit === 'available'))
+    return repayingCtes(movement, source)
   const from = Prisma.raw(source)
   const isExternal = debit === 'external' || credit === 'external'
   const connection = Prisma.raw(isExternal ? 'connection_id' : 'NULL::uuid AS connection_id')
@@ -64,10 +73,12 @@ export function transferCtes(movement: Movement, source: string): Prisma.Sql {
     )`
 }
 
+/** Returns whether the CHECK on the available balance failed. */
+export function isOverdraft(error: unknown): boolean {
+  return parseDatabaseError(error).constraint === 'ledger_accounts_available_not_negative'
+}
+
 /** Throws `insufficient_balance` if the CHECK on the available balance failed, else the error. */
 export function refuseOverdraft(error: unknown): never {
-  if (parseDatabaseError(error).constraint === 'ledger_accounts_available_not_negative') {
-    throw refuse('insufficient_balance')
-  }
-  throw error
+  throw isOverdraft(error) ? refuse('insufficient_balance') : error
 }

@@ -43,10 +43,21 @@ SELECT t.account_id, t.mode, 'balances' AS place
 FROM ledger_accounts t
 WHERE t.account_id = $1::uuid
 GROUP BY t.account_id, t.mode
-HAVING sum(t.balance) <> 0 OR count(*) <> 3
-    OR bool_or(CASE WHEN t.ledger = 'own' THEN false
-    WHEN t.ledger <> 'external' THEN t.balance < 0 ELSE t.balance > 0
-    AND t.account_id <> $2::uuid END)
+HAVING sum(t.balance) <> 0 OR count(*) FILTER (WHERE t.ledger NOT IN ('disputed', 'owed')) <> 3
+    OR bool_or(CASE t.ledger WHEN 'own' THEN false WHEN 'external' THEN false
+    WHEN 'owed' THEN t.balance > 0
+    ELSE t.balance < 0 END) -- The bank has paid out no more for an account than it received and
+    the account owes. OR (t.account_id <> $2::uuid
+    AND sum(t.balance) FILTER (WHERE t.ledger IN ('external', 'owed')) > 0)
+ORDER BY t.account_id, t.mode
+LIMIT 1;
+
+SELECT t.account_id, t.mode, 'owed balance' AS place
+FROM ledger_accounts t
+WHERE t.account_id = $1::uuid
+GROUP BY t.account_id, t.mode
+HAVING sum(t.owed) + COALESCE(sum(t.balance) FILTER (WHERE t.ledger = 'owed'), 0) <> 0
+    OR bool_or(t.owed <> 0 AND (t.ledger <> 'available' OR t.balance <> 0))
 ORDER BY t.account_id, t.mode
 LIMIT 1;
 
@@ -169,6 +180,46 @@ LEFT JOIN (SELECT t.account_id, t.mode, t.charge_id,
 WHERE t.account_id = $2::uuid AND (t.refunded_amount <> COALESCE(r.refunded, 0)
     OR t.refund_held_amount <> COALESCE(r.held, 0))
 ORDER BY t.account_id, t.mode, t.id
+LIMIT 1;
+
+SELECT t.account_id, t.mode, 'dispute ' || t.id AS place
+FROM disputes t
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.id
+    AND x.kind IN ('dispute_held', 'dispute_owed', 'dispute_won', 'dispute_lost')
+WHERE t.account_id = $1::uuid
+GROUP BY t.account_id, t.id
+HAVING COALESCE(sum(x.amount) FILTER (WHERE x.credit = 'disputed'), 0) NOT IN (t.amount,
+    CASE t.status WHEN 'won' THEN 0 ELSE t.amount END)
+    OR COALESCE(sum(x.amount) FILTER (WHERE x.kind = 'dispute_won'), 0) <> CASE t.status
+    WHEN 'won' THEN COALESCE(sum(x.amount) FILTER (WHERE x.credit = 'disputed'), 0) ELSE 0 END
+    OR COALESCE(sum(x.amount) FILTER (WHERE x.kind = 'dispute_lost'), 0) <> CASE t.status
+    WHEN 'lost' THEN t.amount ELSE 0 END
+    OR bool_or(x.mode <> t.mode OR (x.kind = 'dispute_lost'
+    AND x.connection_id IS DISTINCT FROM t.connection_id))
+UNION ALL
+SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
+FROM ledger_transfers t
+LEFT JOIN disputes d ON d.account_id = t.account_id AND d.id = t.subject_id
+WHERE t.account_id = $2::uuid AND d.id IS NULL
+    AND t.kind IN ('dispute_held', 'dispute_owed', 'dispute_won', 'dispute_lost')
+ORDER BY account_id, mode, place
+LIMIT 1;
+
+SELECT t.account_id, t.mode, 'write-off ' || t.id AS place
+FROM write_offs t
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = 'owed_written_off'
+    AND x.subject_id = t.id
+LEFT JOIN ledger_transfers h ON h.account_id = $1::uuid AND h.kind = 'write_off_paid'
+    AND h.subject_id = t.id
+WHERE t.account_id = $2::uuid AND ((x.amount, x.mode, x.connection_id) IS DISTINCT FROM (t.amount,
+    t.mode, t.connection_id) OR (h.amount, h.mode, h.connection_id) IS DISTINCT FROM (t.amount,
+    t.mode, t.connection_id))
+UNION ALL
+SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
+FROM ledger_transfers t
+LEFT JOIN write_offs o ON o.id = t.subject_id
+WHERE t.account_id = $3::uuid AND t.kind IN ('owed_written_off', 'write_off_paid') AND o.id IS NULL
+ORDER BY account_id, mode, place
 LIMIT 1;
 
 SELECT (SELECT count(*) FROM ledger_transfers t WHERE t.account_id = $1::uuid) AS transfers,

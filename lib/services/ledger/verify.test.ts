@@ -30,7 +30,8 @@ const INVARIANTS = {
   entry: 'every entry belongs to a transfer',
   running: "every entry's balance is the one before it plus its amount, with no entry missing",
   balance: 'every balance is the sum of its entries, and its version their number',
-  three: 'the balances of an account sum to zero, and only external and own are negative',
+  three: 'the balances of an account sum to zero, and each has its sign',
+  owed: 'nothing is available to an account that owes, and its two records of it agree',
   owner: 'every balance belongs to a merchant or to the house',
   held: 'the held amount equals the pending withdrawals and refunds',
   charges: 'exactly the paid charges were credited, each with its amount',
@@ -40,6 +41,8 @@ const INVARIANTS = {
   returns: 'every withdrawal stores what came back of it, and each return was credited once',
   suspense: 'exactly the receipts are in suspense, each with its amount, and none pays a charge',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
+  disputes: 'every dispute was held once, then released or lost according to its status',
+  writeOffs: 'what was written off of an account was paid by the house, and nothing else',
 }
 type InvariantName = keyof typeof INVARIANTS
 
@@ -415,6 +418,38 @@ const CORRUPTIONS: Corruption[] = [
        '${SIMULATOR_CONNECTION_ID}'::uuid AS connection_id),
      ${inlineTransferCtes('payout_returned')} SELECT 1`,
     { returns: `transfer payout_returned of ${UNKNOWN_IDS[0]}` },
+  ],
+  [
+    'an account owes something that its ledger does not say',
+    `UPDATE ledger_accounts SET owed = 5
+     WHERE account_id = '${ACCOUNT}' AND mode = 'live' AND ledger = 'available'`,
+    { owed: 'live: owed balance' },
+  ],
+  [
+    'a dispute was never held',
+    `INSERT INTO disputes (account_id, id, mode, connection_id, bank_id, charge_id, amount, status)
+     VALUES ('${ACCOUNT}', '${UNKNOWN_IDS[0]}', 'test', '${SIMULATOR_CONNECTION_ID}', '-',
+       '${ID.paid}', 100, 'open')`,
+    { disputes: `dispute ${UNKNOWN_IDS[0]}` },
+  ],
+  [
+    'a lost dispute did not leave the account',
+    `INSERT INTO disputes (account_id, id, mode, connection_id, bank_id, charge_id, amount, status,
+       closed_at)
+     VALUES ('${ACCOUNT}', '${UNKNOWN_IDS[0]}', 'test', '${SIMULATOR_CONNECTION_ID}', '-',
+       '${ID.paid}', 100, 'lost', now());
+     INSERT INTO ledger_accounts (account_id, mode, ledger)
+       VALUES ('${ACCOUNT}', 'test', 'disputed'), ('${ACCOUNT}', 'test', 'owed');
+     WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
+       '${UNKNOWN_IDS[0]}'::uuid AS id, 100::bigint AS amount, NULL::timestamptz AS booked_at),
+     ${inlineTransferCtes('dispute_held')} SELECT 1`,
+    { disputes: `dispute ${UNKNOWN_IDS[0]}` },
+  ],
+  [
+    'a write-off was not booked',
+    `INSERT INTO write_offs (account_id, id, mode, connection_id, amount)
+     VALUES ('${ACCOUNT}', '${UNKNOWN_IDS[0]}', 'test', '${SIMULATOR_CONNECTION_ID}', 100)`,
+    { writeOffs: `write-off ${UNKNOWN_IDS[0]}` },
   ],
   [
     'a receipt was deleted',

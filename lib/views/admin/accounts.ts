@@ -5,10 +5,12 @@ import { type Page, readPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { findAccountsOfOwner, findOwnerEmails } from '#lib/rooms/accounts/people-queries.ts'
 import type { AccountStatus } from '#lib/rooms/accounts/schema.ts'
+import { assessDisputes } from '#lib/services/ledger/owed.ts'
 import { hasSecondFactor } from '#lib/services/people/factors.ts'
-import type { AccountDetail, AccountLine, AccountMember } from '#lib/views/admin/schema.ts'
+import type { AccountDetail, AccountLine, AccountMember, PerMode } from '#lib/views/admin/schema.ts'
 
 const PAGE_SIZE = 25
 const VOLUME_DAYS = 30
@@ -26,7 +28,7 @@ const volume = Prisma.sql`(SELECT json_build_object(
   FROM charges c WHERE c.account_id = a.id AND c.mode IN ('test', 'live')
     AND c.paid_at > now() - make_interval(days => ${VOLUME_DAYS}::int))`
 
-function ledgerBalances(name: 'available' | 'outbound'): Prisma.Sql {
+function ledgerBalances(name: 'available' | 'outbound' | 'disputed' | 'owed'): Prisma.Sql {
   return Prisma.sql`(SELECT json_build_object(
       'test', COALESCE(sum(l.balance) FILTER (WHERE l.mode = 'test'), 0),
       'live', COALESCE(sum(l.balance) FILTER (WHERE l.mode = 'live'), 0))
@@ -92,10 +94,13 @@ function listMembersOf(accountId: string): Promise<AccountMember[]> {
 export async function readAccount(id: string): Promise<AccountDetail | null> {
   if (!isUuid(id)) return null
   const [[account], members, ownerEmails] = await Promise.all([
-    queryRows<Omit<AccountDetail, 'members' | 'owner_email'>>(Prisma.sql`
+    queryRows<
+      Omit<AccountDetail, 'members' | 'owner_email' | 'claim'> & { owed: PerMode }
+    >(Prisma.sql`
       SELECT json_build_object('id', a.id, 'name', a.name, 'city', a.city, 'status', a.status,
         'created_at', ${utcText('a.created_at')}, 'balance', ${ledgerBalances('available')},
         'outbound', ${ledgerBalances('outbound')}, 'volume', ${volume},
+        'disputed', ${ledgerBalances('disputed')}, 'owed', ${ledgerBalances('owed')},
         'limits', json_build_object('charge_max', a.charge_max,
           'withdrawal_max', a.withdrawal_max, 'night_max', a.night_max),
         'standing', ${statusChange})::text AS json
@@ -104,11 +109,15 @@ export async function readAccount(id: string): Promise<AccountDetail | null> {
     findOwnerEmails([id]),
   ])
   if (!account) return null
-  const { standing } = account
+  const { owed, ...detail } = account
+  const { standing, disputed } = detail
   const findPerson = await readPeople([[id, standing.by]])
   const by = findPerson(id, standing.by)?.name ?? null
   const ownerEmail = ownerEmails.get(id) ?? null
-  return { ...account, owner_email: ownerEmail, members, standing: { ...standing, by } }
+  const claimIn = (mode: Mode) =>
+    assessDisputes({ disputed: disputed[mode], owed: owed[mode] }).claim
+  const claim = { test: claimIn('test'), live: claimIn('live') }
+  return { ...detail, claim, owner_email: ownerEmail, members, standing: { ...standing, by } }
 }
 
 export async function readStatusChange(id: string) {

@@ -42,6 +42,9 @@ export interface AccountDetail extends AccountLine {
   city: string
   /** Held for withdrawals and refunds. */
   outbound: PerMode
+  /** Disputed by payers, and owed for lost disputes. */
+  disputed: PerMode
+  claim: PerMode
   limits: AccountLimits
   members: AccountMember[]
   standing: { since: string; reason: string | null; by: string | null }

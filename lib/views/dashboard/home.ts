@@ -6,6 +6,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import { listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { summarizeCharges, sumPaid } from '#lib/rooms/charges/summarize.ts'
+import { assessDisputes } from '#lib/services/ledger/owed.ts'
 import { readDeliveryRate } from '#lib/services/webhooks/delivery-rate.ts'
 import { addDays, chartDays, dayOf, listDays, midnight } from '#lib/views/dashboard/period.ts'
 import type { DayReceived, Home, Received, SearchParams } from '#lib/views/dashboard/schema.ts'
@@ -87,6 +88,8 @@ function sumReceived(days: DayReceived[]): Received {
 interface CurrentFigures {
   available: number
   outbound: number
+  disputed: number | null
+  owed: number | null
   withdrawals: { count: number; amount: number }
   refunds: { count: number; amount: number }
   books: { checked_at: string; wrong: string | null } | null
@@ -108,6 +111,7 @@ async function readCurrentFigures(
     WHERE o.status = 'pending')`
   const [figures] = await queryRows<CurrentFigures>(Prisma.sql`
     SELECT json_build_object('available', ${balance('available')}, 'outbound', ${balance('outbound')},
+      'disputed', ${balance('disputed')}, 'owed', ${balance('owed')},
       'withdrawals', ${pending(Prisma.sql`withdrawals`)}, 'refunds', ${pending(Prisma.sql`refunds`)},
       'books', (SELECT row_to_json(k) FROM (
         SELECT ${utc('k.checked_at')}, k.wrong FROM ledger_checks k
@@ -118,8 +122,10 @@ async function readCurrentFigures(
   const outbound = cents(figures.outbound ?? 0)
   const isAll = cents(withdrawals.amount) + cents(refunds.amount) === outbound
   const held = isAll ? { withdrawals: withdrawals.count, refunds: refunds.count } : null
+  const { disputed, held: heldOfDisputed, claim } = assessDisputes(figures)
+  const disputes = { disputed, held: heldOfDisputed, claim }
   return {
-    balance: { available: cents(figures.available ?? 0), outbound, held },
+    balance: { available: cents(figures.available ?? 0), outbound, held, disputes },
     books: books && { checked_at: books.checked_at, is_right: books.wrong === null },
   }
 }

@@ -17,13 +17,15 @@ export type SearchParams = Record<string, string | string[] | undefined>
 export interface StatementRow {
   /** Position in the ledger, without gaps. */
   version: number
-  kind: 'charge_paid' | 'payout_returned' | `${'withdrawal' | 'refund'}_${'held' | 'returned'}`
+  kind:
+    | ('charge_paid' | 'payout_returned' | `${'withdrawal' | 'refund'}_${'held' | 'returned'}`)
+    | ('dispute_held' | 'dispute_won' | 'owed_repaid')
   subject_id: string
   /** In cents; negative for a debit. */
   amount: number
   balance_after: number
   created_at: string
-  /** The charge that was paid or refunded; null for a withdrawal. */
+  /** The charge that was paid, refunded or disputed; null for a withdrawal. */
   charge_id: string | null
   withdrawal_id: string | null
   client_name: string | null

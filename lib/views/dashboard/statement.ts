@@ -68,19 +68,25 @@ async function readStatement(
     LEFT JOIN LATERAL (
       SELECT b.withdrawal_id FROM payout_returns b
       WHERE b.account_id = e.account_id AND b.id = e.subject_id
-        AND e.kind = 'payout_returned' LIMIT 1) b ON true
+        AND e.kind IN ('payout_returned', 'owed_repaid') LIMIT 1) b ON true
     LEFT JOIN LATERAL (
       SELECT w.id, w.external_id, w.pix_key_type, w.dict_key FROM withdrawals w
       WHERE w.account_id = e.account_id AND w.id = COALESCE(b.withdrawal_id, e.subject_id)
-        AND e.kind IN ('withdrawal_held', 'withdrawal_returned', 'payout_returned') LIMIT 1) w ON true
+        AND e.kind IN ('withdrawal_held', 'withdrawal_returned', 'payout_returned', 'owed_repaid')
+      LIMIT 1) w ON true
     LEFT JOIN LATERAL (
       SELECT r.charge_id FROM refunds r
       WHERE r.account_id = e.account_id AND r.id = e.subject_id
-        AND e.kind IN ('refund_held', 'refund_returned') LIMIT 1) r ON true
+        AND e.kind IN ('refund_held', 'refund_returned', 'owed_repaid') LIMIT 1) r ON true
+    LEFT JOIN LATERAL (
+      SELECT d.charge_id FROM disputes d
+      WHERE d.account_id = e.account_id AND d.id = e.subject_id
+        AND e.kind IN ('dispute_held', 'dispute_won', 'owed_repaid') LIMIT 1) d ON true
     LEFT JOIN LATERAL (
       SELECT c.id, c.client_name, c.external_id FROM charges c
-      WHERE c.account_id = e.account_id AND c.id = COALESCE(r.charge_id, e.subject_id)
-        AND e.kind IN ('charge_paid', 'refund_held', 'refund_returned') LIMIT 1) c ON true
+      WHERE c.account_id = e.account_id AND c.id = COALESCE(r.charge_id, d.charge_id, e.subject_id)
+        AND e.kind IN ('charge_paid', 'refund_held', 'refund_returned', 'dispute_held', 'dispute_won',
+          'owed_repaid') LIMIT 1) c ON true
     ORDER BY e.version`)
   if (rows.length !== end - first)
     throw new Invariant(

@@ -15,6 +15,8 @@ const Home = z.object({
     outbound: z.int(),
     /** Number of orders for which `outbound` is held; null if there are too many to count. */
     held: z.object({ withdrawals: z.int(), refunds: z.int() }).nullable(),
+    /** What payers dispute, how much of it is held, and what is owed for lost disputes. */
+    disputes: z.object({ disputed: z.int(), held: z.int(), claim: z.int() }),
   }),
   /** Result of the last ledger check; null before the first check. */
   books: z.object({ checked_at: instant, is_right: z.boolean() }).nullable(),

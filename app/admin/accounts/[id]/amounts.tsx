@@ -2,7 +2,9 @@ import { useTranslations } from 'next-intl'
 import { Money } from '#components/format/format.tsx'
 import type { AccountDetail } from '#lib/views/admin/schema.ts'
 
-const AMOUNT_NAMES = ['balance', 'outbound', 'volume'] as const
+const AMOUNT_NAMES = ['balance', 'outbound', 'disputed', 'claim', 'volume'] as const
+/** Shown only for accounts that have them. */
+const RARE_NAMES: readonly string[] = ['disputed', 'claim']
 
 export function Amounts({ account }: { account: AccountDetail }) {
   const t = useTranslations('adminAccount')
@@ -20,7 +22,9 @@ export function Amounts({ account }: { account: AccountDetail }) {
         </tr>
       </thead>
       <tbody>
-        {AMOUNT_NAMES.map(name => (
+        {AMOUNT_NAMES.filter(
+          name => !RARE_NAMES.includes(name) || account[name].live + account[name].test > 0,
+        ).map(name => (
           <tr key={name} className="border-line border-t text-right">
             <th scope="row" className="py-2.5 pr-3 text-left font-normal text-small">
               {t(`amount.${name}`)}

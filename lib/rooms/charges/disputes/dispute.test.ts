@@ -1,0 +1,254 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
+import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
+import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import { listOpenItems } from '#lib/services/house/inbox.ts'
+import { assessDisputes } from '#lib/services/ledger/owed.ts'
+import {
+  expectBalancedLedger,
+  inOwnDatabase,
+  makeMerchant,
+  openCharge,
+} from '#lib/testing/fixtures.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
+
+inOwnDatabase()
+
+const AMOUNT = 10_000
+const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+
+let merchant: Account
+beforeEach(async () => {
+  merchant = await makeMerchant()
+})
+afterEach(async () => {
+  await expectBalancedLedger(merchant.id)
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+
+/** Pays a charge; returns a report of a dispute of the payment. */
+async function pay(amount = AMOUNT): Promise<DisputeReport> {
+  const { id } = await openCharge(merchant, amount)
+  const payment = makeReceipt(amount)
+  await receivePayments([{ accountId: merchant.id, chargeId: id, payments: [payment] }])
+  const { endToEndId } = payment
+  return { connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), endToEndId, amount }
+}
+
+async function request(amount: number) {
+  const { id } = await createWithdrawal(merchant.id, 'test', { amount, ...KEY })
+  return { accountId: merchant.id, withdrawalId: id }
+}
+
+async function withdraw(amount: number): Promise<void> {
+  await approveWithdrawal({ ...(await request(amount)), endToEndId: newEndToEndId() })
+}
+
+async function readBooks() {
+  const rows = await db().ledgerAccount.findMany({
+    where: { accountId: merchant.id, mode: 'test' },
+  })
+  const balances = Object.fromEntries(rows.map(({ ledger, balance }) => [ledger, balance]))
+  return { ...assessDisputes(balances), external: Number(balances.external) }
+}
+
+test('a disputed amount is held, and the rest stays withdrawable', async () => {
+  const report = await pay()
+  await pay(5_000)
+  for (let time = 0; time < 2; time++)
+    expect(await openDispute(report)).toMatchObject({ status: 'open', amount: BigInt(AMOUNT) })
+  expect(await readBooks()).toMatchObject({ available: 5_000, disputed: AMOUNT, held: AMOUNT })
+  await withdraw(5_000)
+  await expect(request(1_000)).rejects.toMatchObject({ code: 'insufficient_balance' })
+})
+
+test('withdrawals are refused while less is held than disputed, and what comes in is held', async () => {
+  const report = await pay()
+  await withdraw(7_000)
+  await openDispute(report)
+  expect(await readBooks()).toMatchObject({ available: 0, disputed: AMOUNT, held: 3_000, claim: 0 })
+  await expect(request(1_000)).rejects.toMatchObject({
+    code: 'dispute_not_covered',
+    fields: { amount: [expect.stringContaining('Less is held')] },
+  })
+  await pay(6_000)
+  expect(await readBooks()).toMatchObject({ available: 0, held: 9_000 })
+  await pay(3_500)
+  expect(await readBooks()).toMatchObject({ available: 2_500, disputed: AMOUNT, held: AMOUNT })
+  await withdraw(2_500)
+})
+
+test('a won dispute releases the amount', async () => {
+  const report = await pay()
+  await withdraw(7_000)
+  await openDispute(report)
+  for (let time = 0; time < 2; time++)
+    expect(await winDispute(report)).toMatchObject({ status: 'won' })
+  expect(await readBooks()).toMatchObject({ available: 3_000, disputed: 0, claim: 0 })
+})
+
+test('a lost dispute leaves the account, and what is missing is repaid first', async () => {
+  const report = await pay()
+  const held = await request(4_000)
+  await withdraw(3_000)
+  await openDispute(report)
+  for (let time = 0; time < 2; time++)
+    expect(await loseDispute(report)).toMatchObject({ status: 'lost' })
+  expect(await readBooks()).toMatchObject({
+    available: 0,
+    disputed: 0,
+    claim: 7_000,
+    external: 3_000,
+  })
+  await expect(request(1_000)).rejects.toMatchObject({ code: 'insufficient_balance' })
+  // A rejected withdrawal comes in, too.
+  await rejectWithdrawal({ ...held, reason: { code: 'unspecified', params: {} } })
+  expect(await readBooks()).toMatchObject({ available: 0, claim: 3_000 })
+  await pay(3_400)
+  expect(await readBooks()).toMatchObject({ available: 400, claim: 0 })
+})
+
+test('payments that are settled together repay in their order, each with its own entry', async () => {
+  const report = await pay()
+  await withdraw(AMOUNT)
+  await openDispute(report)
+  const charges = await Promise.all(
+    [3_000, 4_000, 5_000, 6_000].map(amount => openCharge(merchant, amount)),
+  )
+  await receivePayments(
+    charges.map(({ id, amount }) => ({
+      ...{ accountId: merchant.id, chargeId: id },
+      payments: [makeReceipt(Number(amount))],
+    })),
+  )
+  expect(await readBooks()).toMatchObject({ available: 8_000, disputed: AMOUNT, held: AMOUNT })
+  const repaid = await db().ledgerTransfer.findMany({
+    where: { accountId: merchant.id, kind: 'owed_repaid' },
+    orderBy: { subjectId: 'asc' },
+  })
+  const ids = charges.map(({ id }) => id).toSorted()
+  expect(repaid.map(({ subjectId }) => subjectId)).toEqual(ids.slice(0, repaid.length))
+  expect(repaid.reduce((sum, { amount }) => sum + Number(amount), 0)).toBe(AMOUNT)
+})
+
+describe('reports in another order', () => {
+  test('lost without an open dispute is held and leaves at once', async () => {
+    const report = await pay()
+    await withdraw(4_000)
+    for (let time = 0; time < 2; time++) await loseDispute(report)
+    expect(await openDispute(report)).toMatchObject({ status: 'lost' })
+    expect(await readBooks()).toMatchObject({ available: 0, disputed: 0, claim: 4_000 })
+  })
+
+  test('won without an open dispute moves nothing, and opening it later neither', async () => {
+    const report = await pay()
+    await winDispute(report)
+    expect(await openDispute(report)).toMatchObject({ status: 'won' })
+    expect(await readBooks()).toMatchObject({ available: AMOUNT, disputed: 0 })
+  })
+
+  test.each([
+    ['lost', loseDispute, winDispute],
+    ['won', winDispute, loseDispute],
+  ] as const)(
+    'the contrary of %s goes to the inbox and changes nothing',
+    async (status, first, then) => {
+      const report = await pay()
+      await openDispute(report)
+      await first(report)
+      const before = await readBooks()
+      for (let time = 0; time < 2; time++) expect(await then(report)).toMatchObject({ status })
+      expect(await readBooks()).toEqual(before)
+      const items = (await listOpenItems()).filter(
+        ({ facts }) => facts.dispute_id === report.bankId,
+      )
+      expect(items).toMatchObject([{ kind: 'dispute_contradicted', facts: { amount: AMOUNT } }])
+    },
+  )
+})
+
+test.each([
+  ['of a payment that paid no charge', { endToEndId: newEndToEndId() }],
+  ['of more than the charge', { amount: AMOUNT + 1 }],
+  ['of another connection', { connectionId: null }],
+])('a dispute %s goes to the inbox', async (_, changes) => {
+  const other = newId()
+  await db().connection.create({
+    data: { id: other, name: other, kind: 'efi', environment: 'homologation', settings: {} },
+  })
+  const report = { ...(await pay()), ...changes }
+  const connectionId = report.connectionId ?? other
+  for (const verb of [openDispute, loseDispute, winDispute])
+    expect(await verb({ ...report, connectionId })).toBeNull()
+  expect(await readBooks()).toMatchObject({ available: AMOUNT, disputed: 0 })
+  const items = (await listOpenItems()).filter(({ facts }) => facts.dispute_id === report.bankId)
+  expect(items).toMatchObject([{ kind: 'dispute_unmatched' }])
+})
+
+describe('a claim', () => {
+  const ACTOR = { type: 'command_line' } as const
+  const loseAll = async () => {
+    const report = await pay()
+    await withdraw(AMOUNT)
+    await loseDispute(report)
+  }
+
+  test('is written off in parts with a reason, audited, and paid by the house', async () => {
+    await loseAll()
+    const own = async () =>
+      Number(
+        (
+          await db().ledgerAccount.findFirstOrThrow({
+            where: { accountId: HOUSE_ACCOUNT_ID, mode: 'test', ledger: 'own' },
+          })
+        ).balance,
+      )
+    const before = await own()
+    const part = { amount: 4_000, reason: 'agreed by phone' }
+    expect(await writeOffClaim(merchant.id, 'test', part, ACTOR)).toBe(4_000)
+    expect(await readBooks()).toMatchObject({ available: 0, claim: 6_000, external: 6_000 })
+    expect(await writeOffClaim(merchant.id, 'test', { reason: 'rest' }, ACTOR)).toBe(6_000)
+    expect(await readBooks()).toMatchObject({ available: 0, claim: 0, external: 0 })
+    expect(await own()).toBe(before - AMOUNT)
+    const records = await db().auditRecord.findMany({
+      where: { accountId: merchant.id, action: 'account.claim_written_off' },
+      orderBy: { id: 'asc' },
+    })
+    expect(records).toMatchObject([
+      { reason: 'agreed by phone', after: { mode: 'test', amount: 4_000 } },
+      { reason: 'rest', after: { amount: 6_000 } },
+    ])
+  })
+
+  test('is not written off beyond its amount, nor what is missing for an open dispute', async () => {
+    const refused = (amount?: number) =>
+      writeOffClaim(merchant.id, 'test', { amount, reason: 'no' }, ACTOR)
+    await expect(refused()).rejects.toMatchObject({ code: 'not_found' })
+    const report = await pay()
+    await withdraw(AMOUNT)
+    await openDispute(report)
+    await expect(refused()).rejects.toMatchObject({ code: 'not_found' })
+    await loseDispute(report)
+    await expect(refused(AMOUNT + 1)).rejects.toMatchObject({ code: 'invalid_input' })
+    expect(await refused()).toBe(AMOUNT)
+  })
+})
+
+test('the database refuses an available balance while something is owed', async () => {
+  const report = await pay()
+  await withdraw(AMOUNT)
+  await openDispute(report)
+  const credit = db().$executeRaw`
+    UPDATE ledger_accounts SET balance = 1
+    WHERE account_id = ${merchant.id}::uuid AND mode = 'test' AND ledger = 'available'`
+  await expect(credit).rejects.toThrow('ledger_accounts_owed_first')
+})

@@ -1,0 +1,70 @@
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
+import { refuse } from '#lib/base/errors.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { cents } from '#lib/base/money.ts'
+import { isOverdraft } from '#lib/services/ledger/transfer.ts'
+
+const LEDGERS = ['disputed', 'owed']
+
+/**
+ * Creates the ledgers of disputes, on an account's first one. Not in the transaction that moves money: a
+ * credit that began before sees the rows only in a statement of its own, and is repeated.
+ */
+export async function openDisputeLedgers(accountId: string, mode: Mode): Promise<void> {
+  const data = LEDGERS.map(ledger => ({ accountId, mode, ledger }))
+  await db().ledgerAccount.createMany({ data, skipDuplicates: true })
+}
+
+export interface DisputedAmounts {
+  available: number
+  /** Sum of the open disputes. */
+  disputed: number
+  /** Part of `disputed` that is held; what comes in is held next. */
+  held: number
+  /** What the account owes for lost disputes; what comes in repays it first. */
+  claim: number
+}
+
+/** Returns zeros for an account that never had a dispute. Money that is held is not assigned to single disputes. */
+export function assessDisputes(balances: {
+  available?: number | bigint | null
+  disputed?: number | bigint | null
+  owed?: number | bigint | null
+}): DisputedAmounts {
+  const disputed = cents(balances.disputed ?? 0)
+  const lacking = -cents(balances.owed ?? 0)
+  return {
+    available: cents(balances.available ?? 0),
+    disputed,
+    held: Math.max(0, disputed - lacking),
+    claim: Math.max(0, lacking - disputed),
+  }
+}
+
+/** Locks the available balance until the end of the transaction, and so the ledgers of disputes. */
+export async function lockDisputes(
+  tx: Tx,
+  accountId: string,
+  mode: Mode,
+): Promise<DisputedAmounts> {
+  const ofAccount = Prisma.sql`account_id = ${accountId}::uuid AND mode = ${mode}`
+  await tx.$queryRaw`
+    SELECT FROM ledger_accounts WHERE ${ofAccount} AND ledger = 'available' FOR UPDATE`
+  const rows = await tx.$queryRaw<{ ledger: string; balance: bigint }[]>`
+    SELECT ledger, balance FROM ledger_accounts WHERE ${ofAccount}`
+  return assessDisputes(Object.fromEntries(rows.map(({ ledger, balance }) => [ledger, balance])))
+}
+
+/** Throws the refusal of a withdrawal above the balance; else the error. */
+export async function refuseWithdrawal(
+  error: unknown,
+  accountId: string,
+  mode: Mode,
+): Promise<never> {
+  if (!isOverdraft(error)) throw error
+  const rows = await db().ledgerAccount.findMany({ where: { accountId, mode } })
+  const { disputed, held } = assessDisputes(
+    Object.fromEntries(rows.map(({ ledger, balance }) => [ledger, balance])),
+  )
+  throw refuse(held < disputed ? 'dispute_not_covered' : 'insufficient_balance')
+}
