@@ -72,6 +72,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   ledger_entries: 'services/ledger',
   booked_payments: 'services/house',
   receipts: 'services/house',
+  bank_fees: 'services/house',
   inbox_items: 'services/house',
   event_sequences: 'services/webhooks',
   events: 'services/webhooks',

@@ -10,6 +10,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   audit_chains: ['INSERT', 'SELECT', 'UPDATE'],
   audit_links: ['INSERT', 'SELECT', 'UPDATE'],
   audit_log: ['INSERT', 'SELECT'],
+  bank_fees: ['INSERT', 'SELECT'],
   booked_payments: ['INSERT', 'SELECT'],
   disputes: ['INSERT', 'SELECT', 'UPDATE'],
   connections: ['INSERT', 'SELECT', 'UPDATE'],

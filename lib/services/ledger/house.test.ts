@@ -2,15 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db, Prisma } from '#lib/base/db/client.ts'
+import { db } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import { listAccounts } from '#lib/rooms/accounts/queries.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { payFee } from '#lib/services/house/fees.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
-import type { Movement } from '#lib/services/ledger/movements.ts'
-import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
 import {
   expectBalancedLedger,
@@ -34,14 +33,6 @@ beforeAll(async () => {
   await fundMerchant(merchant, 5_000)
 })
 afterAll(() => owner.end())
-
-async function moveHouseMoney(movement: Movement, amount: number): Promise<void> {
-  await db().$queryRaw(Prisma.sql`
-    WITH source AS (SELECT ${HOUSE_ACCOUNT_ID}::uuid AS account_id, 'test' AS mode,
-      ${newId()}::uuid AS id, ${amount}::bigint AS amount, NULL::timestamptz AS booked_at,
-      '00000000-0000-7000-8000-000000000001'::uuid AS connection_id),
-    ${transferCtes(movement, 'source')} SELECT 1`)
-}
 
 /** Runs a statement as the table owner and rolls it back; returns the violated constraint. */
 async function findBrokenConstraint(sql: string, values?: unknown[]): Promise<string | undefined> {
@@ -119,7 +110,7 @@ test('no list, count, search or figure of merchants changes with the money of th
   expect(before).toMatchObject({ searched: { rows: [] }, detail: null, figures: 1 })
   const connection = { connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' } as const
   await suspendPayments([{ payment: makeReceipt(700), ...connection }])
-  await moveHouseMoney('fee_paid', 120)
+  await payFee({ ...connection, bankId: newId(), amount: 120, at: new Date() })
   expect(await readMerchants()).toEqual(before)
   await expectBalancedLedger(HOUSE_ACCOUNT_ID)
   await expectBalancedLedger(merchant.id)

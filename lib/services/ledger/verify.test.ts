@@ -42,6 +42,7 @@ const INVARIANTS = {
   suspense: 'exactly the receipts are in suspense, each with its amount, and none pays a charge',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
   disputes: 'every dispute was held once, then released or lost according to its status',
+  fees: 'exactly the fees of banks were paid by the house',
   writeOffs: 'what was written off of an account was paid by the house, and nothing else',
 }
 type InvariantName = keyof typeof INVARIANTS
@@ -446,6 +447,13 @@ const CORRUPTIONS: Corruption[] = [
     { disputes: `dispute ${UNKNOWN_IDS[0]}` },
   ],
   [
+    'a fee was not booked',
+    `INSERT INTO bank_fees (account_id, id, mode, connection_id, bank_id, amount, charged_at)
+     VALUES ('${HOUSE_ACCOUNT_ID}', '${UNKNOWN_IDS[0]}', 'test', '${SIMULATOR_CONNECTION_ID}', '-', 100,
+       now())`,
+    { fees: `fee ${UNKNOWN_IDS[0]}` },
+  ],
+  [
     'a write-off was not booked',
     `INSERT INTO write_offs (account_id, id, mode, connection_id, amount)
      VALUES ('${ACCOUNT}', '${UNKNOWN_IDS[0]}', 'test', '${SIMULATOR_CONNECTION_ID}', 100)`,
@@ -486,7 +494,7 @@ describe('each corruption of the ledger is found and its row is reported', () =>
   test.for(CORRUPTIONS)('%s', async ([, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
-    const account = 'suspense' in found ? HOUSE_ACCOUNT_ID : ACCOUNT
+    const account = 'suspense' in found || 'fees' in found ? HOUSE_ACCOUNT_ID : ACCOUNT
     const expected = Object.entries(found).map(([name, place]) => [
       INVARIANTS[name as InvariantName],
       `account ${account}, ${place.startsWith('live: ') ? place : `test: ${place}`}`,
