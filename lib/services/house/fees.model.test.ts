@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { payFee } from '#lib/services/house/fees.ts'
+import { Faults } from '#lib/testing/faults.ts'
+import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import fc from '#lib/testing/property.ts'
+
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 5)
+const AMOUNTS = [100, 200, 300, 400]
+
+inOwnDatabase()
+/** Each table that a fee writes, so that a crash is tried at every step. */
+const TABLES = ['bank_fees', 'ledger_accounts', 'ledger_transfers', 'ledger_entries'] as const
+const faults = new Faults(TABLES)
+
+async function ownBalance(): Promise<number> {
+  const { balance } = await db().ledgerAccount.findFirstOrThrow({
+    where: { accountId: HOUSE_ACCOUNT_ID, mode: 'test', ledger: 'own' },
+  })
+  return Number(balance)
+}
+
+/** Reports a fee; with a fault, the worker dies while it writes this table. */
+const report = fc.record({
+  which: fc.nat(AMOUNTS.length - 1),
+  fault: fc.option(fc.constantFrom(...TABLES)),
+})
+
+test(
+  'each fee is paid once, in any order of reports and whenever a worker dies',
+  async () => {
+    let crashes = 0
+
+    async function checkReports(reports: { which: number; fault: string | null }[]): Promise<void> {
+      const fees = AMOUNTS.map(amount => ({
+        ...{ connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' as const },
+        ...{ bankId: newId(), amount, at: new Date() },
+      }))
+      const before = await ownBalance()
+      let paid = 0
+      for (const { which, fault } of reports) {
+        const fee = fees[which] as (typeof fees)[number]
+        if (!fault) {
+          const results = await Promise.all([payFee(fee), payFee(fee)])
+          paid += results.filter(Boolean).length * fee.amount
+        } else if (await faults.during(fault, () => payFee(fee))) crashes += 1
+        expect(await ownBalance()).toBe(before - paid)
+      }
+      await Promise.all(fees.map(payFee))
+      expect(await ownBalance()).toBe(before - AMOUNTS.reduce((sum, amount) => sum + amount))
+    }
+    const reports = fc.array(report, { minLength: 1, maxLength: 6, size: 'max' })
+    await fc.assert(fc.asyncProperty(reports, checkReports), { numRuns: RUN_COUNT })
+    await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+    expect(crashes).toBeGreaterThan(0)
+  },
+  RUN_COUNT * 5_000 + 60_000,
+)
