@@ -46,7 +46,7 @@ const REQUIRED = [
   ...['POST /person/passkeys', 'POST /person/passkeys/options', 'DELETE /person/passkeys/[id]'],
   ...['POST /admin/accounts/[id]/activate', 'POST /admin/accounts/[id]/suspend'],
   ...['PUT /admin/accounts/[id]/limits', 'POST /admin/accounts/[id]/approval'],
-  'PUT /admin/accounts/[id]/connections',
+  ...['PUT /admin/accounts/[id]/connections', 'POST /admin/accounts/[id]/write-offs'],
   'POST /admin/accounts/[id]/tokens/revoke',
   'POST /admin/accounts/[id]/tokens/[token_id]/revoke',
   'POST /admin/accounts/[id]/charges/[charge_id]/document',

@@ -3,7 +3,7 @@ import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
-import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
+import { HOUSE_ACCOUNT_ID, isUuid, newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
@@ -20,6 +20,7 @@ export function writeOffClaim(
   actor: Actor,
 ): Promise<number> {
   return transaction(async tx => {
+    if (!isUuid(accountId)) throw refuse('not_found', 'Account not found')
     const { claim } = await lockDisputes(tx, accountId, mode)
     if (claim === 0) throw refuse('not_found', 'The account owes nothing')
     const writtenOff = amount ?? claim

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import type { AuditFlaw } from '#lib/base/audit/flaws.ts'
-import { instant, must, text } from '#lib/base/fields.ts'
-import type { Mode } from '#lib/base/mode.ts'
+import { instant, must, text, wholeCents } from '#lib/base/fields.ts'
+import { MODES, type Mode } from '#lib/base/mode.ts'
+import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { type ReasonParams, reasonParams } from '#lib/base/reason.ts'
 import type { AccountLimits, AccountStatus, Role } from '#lib/rooms/accounts/schema.ts'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
@@ -14,6 +15,11 @@ export const reasonRequest = z.object({
   reason: text(3, 200).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
 })
 export const optionalReasonRequest = reasonRequest.partial()
+/** Without `amount`: all that the account owes. */
+export const writeOffRequest = reasonRequest.extend({
+  mode: z.enum(MODES),
+  amount: wholeCents(1, AMOUNT_MAX).optional(),
+})
 
 export type PerMode = Record<Mode, number>
 
