@@ -6,7 +6,7 @@ import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { recordChargeView } from '#lib/rooms/charges/view.ts'
 import { call } from '#lib/testing/call.ts'
-import { deliverDue } from '#lib/testing/deliveries.ts'
+import { addEndpoint, deliverDue } from '#lib/testing/deliveries.ts'
 import {
   type Api,
   CHARGE,
@@ -32,12 +32,8 @@ test('a timeline lists payment, views, entries, webhooks and refunds, oldest fir
   const merchant = await makeMerchant()
   const receiver = await openReceiver()
   receiver.respondWith(status(204))
-  const { id } = await createCharge(
-    merchant,
-    'test',
-    { ...CHARGE, webhook_url: receiver.url },
-    '203.0.113.7',
-  )
+  await addEndpoint(merchant, receiver.url)
+  const { id } = await createCharge(merchant, 'test', CHARGE, '203.0.113.7')
   await recordChargeView(merchant.id, id)
   await simulateCharge(merchant.id, id, 'paid')
   await deliverDue()

@@ -218,8 +218,7 @@ class LedgerDatabase {
     const amounts = rows.map(row => row.amount)
     const statement = Prisma.sql`
       WITH source AS (
-        SELECT *, NULL::timestamptz AS booked_at,
-      '00000000-0000-7000-8000-000000000001'::uuid AS connection_id FROM unnest(${accounts}::uuid[],
+        SELECT *, NULL::timestamptz AS booked_at, ${connectionSql()} AS connection_id FROM unnest(${accounts}::uuid[],
           ${modes}::text[], ${ids}::uuid[], ${amounts}::bigint[])
           AS given (account_id, mode, id, amount)
       ), written AS (${writeSubjectSql(movement)}), ${transferCtes(movement, 'source')}

@@ -205,6 +205,20 @@ WHERE t.account_id = $2::uuid AND d.id IS NULL
 ORDER BY account_id, mode, place
 LIMIT 1;
 
+SELECT t.account_id, t.mode, 'fee ' || t.id AS place
+FROM bank_fees t
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = 'fee_paid'
+    AND x.subject_id = t.id
+WHERE t.account_id = $1::uuid AND (x.amount, x.mode, x.connection_id) IS DISTINCT FROM (t.amount,
+    t.mode, t.connection_id)
+UNION ALL
+SELECT t.account_id, t.mode, 'transfer fee_paid of ' || t.subject_id
+FROM ledger_transfers t
+LEFT JOIN bank_fees f ON f.account_id = t.account_id AND f.id = t.subject_id
+WHERE t.account_id = $2::uuid AND t.kind = 'fee_paid' AND f.id IS NULL
+ORDER BY account_id, mode, place
+LIMIT 1;
+
 SELECT t.account_id, t.mode, 'write-off ' || t.id AS place
 FROM write_offs t
 LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = 'owed_written_off'
