@@ -150,7 +150,8 @@ async function withdraw(
   } else if (outcome === 'rejected') {
     await rejectWithdrawal({ ...settlement, reason: { code: 'key_refused', params: {} } })
   } else {
-    await simulator.sendPayout({ id: removeHyphens(withdrawalId), amount, dictKey: key })
+    const id = removeHyphens(withdrawalId)
+    await simulator.sendPayout({ id, amount, dictKey: key, ownerDoc: null })
   }
 }
 

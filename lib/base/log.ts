@@ -18,6 +18,7 @@ const REDACTED_FIELDS = [
   'authorization',
   'cookie',
   'client_doc',
+  'owner_doc',
   'pix_key',
 ]
 

@@ -90,6 +90,8 @@ export class StubBank implements Gateway {
   pageMax = 2
   /** The receiver that the bank names for every payout. */
   payee?: Payee
+  /** Document of the owner of every key; unset: of whomever an order names. */
+  ownerDoc?: string
   /** Whether the next query settles an accepted order, without `settle()`. */
   isQuick = false
   readonly sentOrders: (PayoutOrder | RefundOrder)[] = []
@@ -147,7 +149,10 @@ export class StubBank implements Gateway {
 
   async sendPayout(order: PayoutOrder, signal?: AbortSignal): Promise<GatewayResult<OrderState>> {
     await this.reach(signal)
-    return this.sendOrder(order)
+    const isStranger = this.ownerDoc !== undefined && this.ownerDoc !== order.ownerDoc
+    return isStranger && order.ownerDoc !== null
+      ? { outcome: 'rejected', ...spiRefusal('BE01', 'Titular divergente') }
+      : this.sendOrder(order)
   }
 
   async refundCharge(order: RefundOrder, signal?: AbortSignal): Promise<GatewayResult<OrderState>> {

@@ -30,8 +30,9 @@ export interface BankWorld {
 export interface Bank {
   gateway: Gateway
   world: BankWorld
-  /** Key to which the bank pays. */
+  /** Key to which the bank pays, and the document of its owner. */
   dictKey: string
+  ownerDoc: string
 }
 
 const signal = () => AbortSignal.timeout(10_000)
@@ -115,7 +116,9 @@ function testCharges(bank: () => Bank): void {
 }
 
 function testPayouts(bank: () => Bank): void {
-  const newPayout = () => ({ id: removeHyphens(newId()), amount: 1_000, dictKey: bank().dictKey })
+  const newPayout = (ownerDoc: string | null = null) => ({
+    ...{ id: removeHyphens(newId()), amount: 1_000, dictKey: bank().dictKey, ownerDoc },
+  })
   const stateOf = async (id: string) => expectOk(await bank().gateway.getPayout(id, signal()))
 
   test('a payout that was never sent is unknown', async () => {
@@ -132,6 +135,23 @@ function testPayouts(bank: () => Bank): void {
     expect(first).toMatchObject({ state: 'done', endToEndId: expect.stringMatching(END_TO_END_ID) })
     await bank().gateway.sendPayout(payout, signal())
     expect(await stateOf(payout.id)).toEqual(first)
+  })
+
+  test('a payout that names the owner of the key is paid', async () => {
+    const payout = newPayout(bank().ownerDoc)
+    expectOk(await bank().gateway.sendPayout(payout, signal()))
+    await bank().world.settle()
+    expect(await stateOf(payout.id)).toMatchObject({ state: 'done' })
+  })
+
+  test('a payout that names another owner is refused for this reason', async () => {
+    const payout = newPayout('11144477735')
+    const sent = await bank().gateway.sendPayout(payout, signal())
+    await bank().world.settle()
+    const refusal = sent.outcome === 'rejected' ? sent : await stateOf(payout.id)
+    expect(refusal).toMatchObject({ code: 'owner_differs', params: {} })
+    const { bankText } = refusal as Extract<OrderState, { state: 'refused' }>
+    expect(bankText ?? '').not.toContain(bank().ownerDoc)
   })
 
   test('an end-to-end id that is known early is that of the payment', async () => {
@@ -228,7 +248,7 @@ function testSignals(bank: () => Bank): void {
       gateway.createCharge(newCharge(), signal),
       gateway.getCharges([id], signal),
       gateway.cancelCharge(id, signal),
-      gateway.sendPayout({ id, amount: 1_000, dictKey: bank().dictKey }, signal),
+      gateway.sendPayout({ id, amount: 1_000, dictKey: bank().dictKey, ownerDoc: null }, signal),
       gateway.getPayout(id, signal),
       gateway.refundCharge(refund, signal),
       gateway.getRefund(refund, signal),

@@ -25,7 +25,7 @@ export const POST = endpoint({
   allowsRememberedCaller: true,
   idempotency: {
     retentionS: 86_400,
-    hasDocument: true,
+    hasDocument: () => true,
     rebuild: async ({ account, mode }, id) =>
       createdResponse(await readCreatedCharge(account, mode, id)),
   },

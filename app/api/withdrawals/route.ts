@@ -13,7 +13,7 @@ import {
   createdWithdrawalToWire,
   WithdrawalCreated,
   WithdrawalPage,
-  withdrawalToWire,
+  withdrawalSerializerFor,
 } from '#lib/rooms/withdrawals/wire.ts'
 
 export const POST = endpoint({
@@ -35,6 +35,7 @@ export const POST = endpoint({
   allowsRememberedCaller: true,
   idempotency: {
     retentionS: 30 * 86_400,
+    hasDocument: ({ owner_doc }) => Boolean(owner_doc),
     rebuild: async ({ account, mode }, id) =>
       createdResponse(await readCreatedWithdrawal(account, mode, id)),
   },
@@ -59,7 +60,8 @@ export const GET = endpoint({
   query: listQuery(WITHDRAWAL_STATUSES, SEARCH_DESCRIPTION),
   response: WithdrawalPage,
   allowsRememberedCaller: true,
-  async handle({ account, mode, query }) {
-    return pageResult(await listWithdrawals(account.ref, mode, query), withdrawalToWire)
+  async handle({ account, mode, query, showsDocuments }) {
+    const page = await listWithdrawals(account.ref, mode, query)
+    return pageResult(page, withdrawalSerializerFor(showsDocuments))
   },
 })

@@ -209,7 +209,7 @@ async function runEndpoint(
   const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
   const { showsDocuments } = documentAccess(caller)
   const sender = caller.user?.id ?? readTokenPrefix(incoming)
-  const compared = rule.hasDocument && !showsDocuments ? { sender, content } : content
+  const compared = rule.hasDocument?.(content) && !showsDocuments ? { sender, content } : content
   const scope = { accountId: caller.account.id, mode: caller.mode, path, key }
   const response = await runOnce(scope, compared, rule, handle)
   return showsDocuments ? response : maskStored(response, rule)

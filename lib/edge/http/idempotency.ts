@@ -27,10 +27,10 @@ export interface IdempotencyRule {
   /** Masks documents in a stored response, which a caller with more permissions may have received. */
   mask?: (response: never) => unknown
   /**
-   * The body contains a payer's document, so an equal body proves a guess. A caller who may not read
-   * documents then repeats only its own requests: any other use of a key is a different body.
+   * Whether the body contains a document, so that an equal body proves a guess. A caller who may not
+   * read documents then repeats only its own requests: any other use of a key is a different body.
    */
-  hasDocument?: boolean
+  hasDocument?: (content: Record<string, unknown>) => boolean
 }
 
 type Handler = (once: IdempotentRequest) => Promise<unknown>

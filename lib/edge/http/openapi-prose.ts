@@ -14,8 +14,9 @@ logs.
 
 The permissions are ${PERMISSIONS.map(name => `\`${name}\``).join(', ')}. Each operation states the
 permission that it requires. If it is missing, the response is 403 and \`X-Required-Permission\` names it.
-\`payers:read\` is different: no operation requires it. Without it, \`client_doc\` is masked in responses and
-in the events of charges that the token creates, and a search does not match documents.
+\`payers:read\` is different: no operation requires it. Without it, \`client_doc\` and \`owner_doc\` are masked in
+responses, \`client_doc\` also in the events of charges that the token creates, and a search does not
+match documents. Events contain \`owner_doc\` only masked.
 
 ## Test and live mode
 
@@ -32,6 +33,7 @@ addresses decide it in advance:
 | \`client_email\` beginning with \`fail@\` | The charge fails about a second after its \`pending\` response. |
 | \`client_email\` beginning with \`unavailable@\` | 503; nothing is stored. |
 | \`pix_key\` beginning with \`reject@\` | The withdrawal is rejected after about a second. |
+| \`owner_doc\` with a \`pix_key\` that is another CPF or CNPJ, or begins with \`stranger@\` | The withdrawal is rejected: the key belongs to somebody else. |
 | \`pix_key\` beginning with \`hold@\` | The withdrawal stays \`pending\` until you decide it. |
 | \`pix_key\` beginning with \`unavailable@\` | 503; nothing is held. |
 

@@ -8,39 +8,39 @@ WHERE m.account_id = $1::uuid AND m.role IN ('owner', 'finance') AND u.disabled_
 
 WITH made AS (
   INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
-      pix_key, dict_key, webhook_url, webhook_host, external_id, requested_by, approval_reason,
-      approval_due_at, approval_barred, due_at, created_at)
-  SELECT $1::uuid, $2::uuid, $3, $4::uuid, 'pending', $5::bigint, $6, $7, $8, $9, $10, $11,
-      $12::uuid, n.*, CASE WHEN n.approval_reason IS NULL THEN now() END,
-      COALESCE($13::timestamptz, now())
+      pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by,
+      approval_reason, approval_due_at, approval_barred, due_at, created_at)
+  SELECT $1::uuid, $2::uuid, $3, $4::uuid, 'pending', $5::bigint, $6, $7, $8, $9, $10, $11, $12,
+      $13::uuid, n.*, CASE WHEN n.approval_reason IS NULL THEN now() END,
+      COALESCE($14::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
-      WHEN r.reason IS NOT NULL THEN now() + $14 * interval '1 hour' END AS approval_due_at,
+      WHEN r.reason IS NOT NULL THEN now() + $15 * interval '1 hour' END AS approval_due_at,
       CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END
-      FROM jsonb_to_recordset($15::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
-      '{}') FROM accounts a WHERE a.id = $16::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $17::bigint > a.approval_above
+      FROM jsonb_to_recordset($16::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
+      '{}') FROM accounts a WHERE a.id = $17::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $18::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $18 AND k.dict_key = $19
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $19 AND k.dict_key = $20
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids[2] ELSE m.id END)
-      FROM jsonb_to_recordset($20::jsonb) AS m (id uuid, ids uuid[],
-      since timestamptz))) THEN CASE WHEN $21::bigint > a.approval_above THEN 'amount'
-      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $22::uuid) AS reason OFFSET 0) r) n
+      FROM jsonb_to_recordset($21::jsonb) AS m (id uuid, ids uuid[],
+      since timestamptz))) THEN CASE WHEN $22::bigint > a.approval_above THEN 'amount'
+      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $23::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $23::uuid, s.account_id, 'system', $24::uuid, $25, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $26, $27
+  SELECT $24::uuid, s.account_id, 'system', $25::uuid, $26, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $27, $28
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $28::timestamptz AS booked_at
+  SELECT w.account_id, w.mode, w.id, w.amount, $29::timestamptz AS booked_at
   FROM made w
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
@@ -52,11 +52,11 @@ WITH made AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $29 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $30 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($30, $31)
+  WHERE l.ledger IN ($31, $32)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -69,19 +69,19 @@ WITH made AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $32, id, mode, $33, $34, amount, connection_id,
+  SELECT account_id, $33, id, mode, $34, $35, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $35, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $36, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
-    w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+    w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
     to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
     to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
@@ -107,45 +107,45 @@ WITH kept AS (
   VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => $7::float8))
 ), made AS (
   INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
-      pix_key, dict_key, webhook_url, webhook_host, external_id, requested_by, approval_reason,
-      approval_due_at, approval_barred, due_at, created_at)
+      pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by,
+      approval_reason, approval_due_at, approval_barred, due_at, created_at)
   SELECT $8::uuid, $9::uuid, $10, $11::uuid, 'pending', $12::bigint, $13, $14, $15, $16, $17, $18,
-      $19::uuid, n.*, CASE WHEN n.approval_reason IS NULL THEN now() END,
-      COALESCE($20::timestamptz, now())
+      $19, $20::uuid, n.*, CASE WHEN n.approval_reason IS NULL THEN now() END,
+      COALESCE($21::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
-      WHEN r.reason IS NOT NULL THEN now() + $21 * interval '1 hour' END AS approval_due_at,
+      WHEN r.reason IS NOT NULL THEN now() + $22 * interval '1 hour' END AS approval_due_at,
       CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END
-      FROM jsonb_to_recordset($22::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
-      '{}') FROM accounts a WHERE a.id = $23::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $24::bigint > a.approval_above
+      FROM jsonb_to_recordset($23::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
+      '{}') FROM accounts a WHERE a.id = $24::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $25::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $25 AND k.dict_key = $26
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $26 AND k.dict_key = $27
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids[2] ELSE m.id END)
-      FROM jsonb_to_recordset($27::jsonb) AS m (id uuid, ids uuid[],
-      since timestamptz))) THEN CASE WHEN $28::bigint > a.approval_above THEN 'amount'
-      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $29::uuid) AS reason OFFSET 0) r) n
+      FROM jsonb_to_recordset($28::jsonb) AS m (id uuid, ids uuid[],
+      since timestamptz))) THEN CASE WHEN $29::bigint > a.approval_above THEN 'amount'
+      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $30::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $30::uuid, s.account_id, 'user', $31::uuid, $32, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $33, $34
+  SELECT $31::uuid, s.account_id, 'user', $32::uuid, $33, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $34, $35
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $35::timestamptz AS booked_at
+  SELECT w.account_id, w.mode, w.id, w.amount, $36::timestamptz AS booked_at
   FROM made w
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $36::uuid, s.account_id, 'user', $37::uuid, $38, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $39, $40
+  SELECT $37::uuid, s.account_id, 'user', $38::uuid, $39, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $40, $41
   FROM source s
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
@@ -157,11 +157,11 @@ WITH kept AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $41 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $42 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($42, $43)
+  WHERE l.ledger IN ($43, $44)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -174,19 +174,19 @@ WITH kept AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $44, id, mode, $45, $46, amount, connection_id,
+  SELECT account_id, $45, id, mode, $46, $47, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $47, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $48, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
-    w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+    w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
     to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
     to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',

@@ -69,12 +69,12 @@ function insertSql(
     ctes: {
       made: Prisma.sql`
         INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
-          pix_key, dict_key, webhook_url, webhook_host, external_id, requested_by, ${approvalColumns},
+          pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by, ${approvalColumns},
           due_at, created_at)
         SELECT ${accountSql(account)}, ${id}::uuid, ${mode},
           ${connectionIn(mode, order.connectionId)}::uuid, 'pending', ${order.amount}::bigint,
-          ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.webhookUrl ?? null},
-          ${hostOf(order.webhookUrl)}, ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid,
+          ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.ownerDoc ?? null},
+          ${order.webhookUrl ?? null}, ${hostOf(order.webhookUrl)}, ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid,
           n.*, CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE(${bookedAt}, now())
         FROM (${approvalSql(accountIdOf(account), mode, order, deciders)}) n
         RETURNING *`,

@@ -9,6 +9,7 @@ import { isUuid, removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
+import { maskTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { type WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 import type { PayoutOrder } from '#lib/services/gateway/gateway.ts'
@@ -16,8 +17,8 @@ import { maskDictKey } from '#lib/services/gateway/journal.ts'
 
 /** Columns of a WithdrawalRow, from a table or CTE named `w`. */
 export const withdrawalColumns = Prisma.sql`
-  w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key, w.webhook_url,
-  w.rejection_reason, w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
+  w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key, w.owner_doc,
+  w.webhook_url, w.rejection_reason, w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
   w.returned_amount,
   ${utc('w.created_at')}, ${utc('w.updated_at')}`
 
@@ -45,30 +46,47 @@ export async function findWithdrawal(
   return row ?? null
 }
 
+interface PayoutRow {
+  amount: bigint
+  dictKey: string
+  ownerDoc: string | null
+  mayBeSent: boolean
+}
+
 /** Null if the lease was lost or the withdrawal ended. `mayBeSent`: the account is active. */
 export async function findPayoutOrder({
   accountId,
   id,
   lease,
 }: Claim): Promise<{ order: PayoutOrder; mayBeSent: boolean } | null> {
-  const [row] = await db().$queryRaw<{ amount: bigint; dictKey: string; mayBeSent: boolean }[]>`
-    SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
+  const [row] = await db().$queryRaw<PayoutRow[]>`
+    SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
+      a.status = 'active' AS "mayBeSent"
     FROM withdrawals w JOIN accounts a ON a.id = w.account_id
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
       AND w.status = 'pending' AND w.lease = ${lease}::uuid`
   if (!row) return null
-  const order = { id: removeHyphens(id), amount: cents(row.amount), dictKey: row.dictKey }
-  return { order, mayBeSent: row.mayBeSent }
+  const { amount, dictKey, ownerDoc, mayBeSent } = row
+  const order = {
+    ...{ id: removeHyphens(id), amount: cents(amount), dictKey },
+    ownerDoc: ownerDoc === null ? null : normalizeTaxId(ownerDoc),
+  }
+  return { order, mayBeSent }
 }
+
+type Hidden = Pick<PayoutRow, 'dictKey' | 'ownerDoc'> & { payeeName: string | null }
 
 /** Returns what a bank's text about the withdrawal may repeat, each with its replacement. */
 export async function findHidden({ accountId, id }: Claim): Promise<Record<string, string>> {
-  const [row] = await db().$queryRaw<{ dictKey: string; payeeName: string | null }[]>`
-    SELECT dict_key AS "dictKey", payee_name AS "payeeName" FROM withdrawals
+  const [row] = await db().$queryRaw<Hidden[]>`
+    SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName" FROM withdrawals
     WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid`
   if (!row) return {}
-  const { dictKey, payeeName } = row
-  return { [dictKey]: maskDictKey(dictKey), ...(payeeName && { [payeeName]: '***' }) }
+  const { dictKey, ownerDoc, payeeName } = row
+  return {
+    ...(ownerDoc && { [normalizeTaxId(ownerDoc)]: maskTaxId(ownerDoc) }),
+    ...{ [dictKey]: maskDictKey(dictKey), ...(payeeName && { [payeeName]: '***' }) },
+  }
 }
 
 export async function hasPayment({ accountId, id }: Claim): Promise<boolean> {
@@ -78,6 +96,7 @@ export async function hasPayment({ accountId, id }: Claim): Promise<boolean> {
   return rows.length > 0
 }
 
+/** Receivers of events never get the full document that a withdrawal was created with. */
 export function serializeWithdrawalEvent(resource: unknown): { withdrawal: WithdrawalDetail } {
   return { withdrawal: withdrawalToWire(resource as WithdrawalRow) }
 }

@@ -18,11 +18,17 @@ import {
   type PixKeyProblem,
   type PixKeyType,
 } from '#lib/base/pix/pix-key.ts'
+import { isValidCnpj, isValidCpf } from '#lib/base/pix/tax-id.ts'
 
 export type { WithdrawalRow } from '#lib/rooms/withdrawals/wire.ts'
 
 export const WITHDRAWAL_AMOUNT_MIN = 1_000
 const PIX_KEY_MAX = 77
+
+const OWNER_DOC_MAX = 30
+const OWNER_DOC_RULE = 'be a CPF or CNPJ with valid check digits'
+const OWNER_DOC_DESCRIPTION =
+  'CPF or CNPJ of the receiver, bare or formatted. The bank then rejects the withdrawal if the key belongs to somebody else. Default: the owner of the key is not checked.'
 
 const PIX_KEY_TYPE_DESCRIPTION =
   'Type of the key. Default: inferred from the key. Live mode requires it if the key is ambiguous (eleven digits can be a CPF or a mobile phone).'
@@ -44,6 +50,12 @@ const WithdrawalRequest = z.object({
     .enum(PIX_KEY_TYPES, must(`be one of ${PIX_KEY_TYPES.join(', ')}`))
     .optional()
     .meta(openApiMeta(PIX_KEY_TYPE_DESCRIPTION, 'email')),
+  owner_doc: z
+    .string(must('be a string'))
+    .max(OWNER_DOC_MAX, must(OWNER_DOC_RULE))
+    .refine(value => isValidCpf(value) || isValidCnpj(value), must(OWNER_DOC_RULE))
+    .optional()
+    .meta(openApiMeta(OWNER_DOC_DESCRIPTION, '529.982.247-25')),
   webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL_DESCRIPTION)),
   external_id: externalId.optional(),
 })
@@ -89,6 +101,8 @@ export interface WithdrawalOrder {
   pixKey: string
   /** The PIX key in the form of the bank's key directory. */
   dictKey: string
+  /** Document of the receiver as the merchant wrote it; absent: the bank does not check the owner. */
+  ownerDoc?: string
   webhookUrl?: string
   externalId?: string
   /** Connection by which the account pays out in live mode. */
@@ -109,6 +123,7 @@ export function toWithdrawalOrder(mode: Mode, body: WithdrawalRequest) {
     pixKeyType: reading.type,
     pixKey: body.pix_key,
     dictKey: reading.dictKey,
+    ownerDoc: body.owner_doc,
     webhookUrl: body.webhook_url,
     externalId: body.external_id,
   }

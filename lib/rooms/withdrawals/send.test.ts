@@ -480,7 +480,12 @@ test('a late first attempt makes the second a duplicate, and the withdrawal is n
   await makeDueAndSend(id, bank)
   bank.stall('after', () =>
     bank
-      .sendPayout({ id: removeHyphens(id), amount: 4_000, dictKey: 'ana@example.com' })
+      .sendPayout({
+        id: removeHyphens(id),
+        amount: 4_000,
+        dictKey: 'ana@example.com',
+        ownerDoc: null,
+      })
       .then(() => undefined),
   )
   expect(await makeDueAndSend(id, bank)).toBe('pending')

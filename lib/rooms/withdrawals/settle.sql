@@ -12,7 +12,7 @@ WITH settled AS (
 ), source AS (
   SELECT w.account_id, w.mode, w.webhook_url, w.webhook_host, w.id AS subject_id,
       (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
-      w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+      w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
@@ -101,7 +101,7 @@ WITH settled AS (
   WHERE p.deleted_at IS NULL AND $23 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
-    w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+    w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
     to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
     to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
@@ -122,7 +122,7 @@ WITH settled AS (
 ), source AS (
   SELECT w.account_id, w.mode, w.webhook_url, w.webhook_host, w.id AS subject_id,
       (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
-      w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+      w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
@@ -211,7 +211,7 @@ WITH settled AS (
   WHERE p.deleted_at IS NULL AND $21 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
-    w.pix_key_type, w.pix_key, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+    w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
     to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
     to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',

@@ -2,12 +2,16 @@ import * as z from 'zod'
 import { instant, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
+import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 
 const STATUS_DESCRIPTION =
   '`pending`: the amount is held. `approved`: it has left the account. `rejected`: it has returned to the balance.'
 const END_TO_END_ID_DESCRIPTION =
   'End-to-end id of the payment, 32 characters, or null. It can be known while the withdrawal is pending.'
+
+const OWNER_DOC_DESCRIPTION =
+  'Document of the receiver as sent, if one was. Masked for tokens without `payers:read`, and in events.'
 
 const createdFields = {
   id: z.uuid().meta(openApiMeta('Id of the withdrawal.', '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41')),
@@ -27,41 +31,42 @@ export const WithdrawalCreated = z
   })
   .meta({ id: 'WithdrawalCreated' })
 
+const detailFields = {
+  ...createdFields,
+  status: createdFields.status.meta(openApiMeta(STATUS_DESCRIPTION, 'approved')),
+  external_id: z.string().nullable().meta(openApiMeta('Your reference, or null.', 'payout-77')),
+  mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
+  webhook_url: z
+    .string()
+    .nullable()
+    .meta(openApiMeta('URL that receives the events, or null.', 'https://shop.example/hooks/pix')),
+  rejection_reason: z
+    .string()
+    .nullable()
+    .meta(openApiMeta('Reason of the rejection, or null.', null)),
+  end_to_end_id: z
+    .string()
+    .nullable()
+    .meta(openApiMeta(END_TO_END_ID_DESCRIPTION, 'E0000000020261121013061b2c3d4e5f')),
+  approved_at: instant
+    .nullable()
+    .meta(openApiMeta('Time of approval, or null.', '2026-11-21T01:30:01.502913Z')),
+  rejected_at: instant.nullable().meta(openApiMeta('Time of rejection, or null.', null)),
+  returned_amount: z
+    .int()
+    .meta(openApiMeta('Amount that the receiver’s bank has sent back since, in cents.', 0)),
+  updated_at: instant.meta(openApiMeta('Time of the last change.', '2026-11-21T01:30:01.502913Z')),
+}
+
 export const WithdrawalDetail = z
   .object({
-    ...createdFields,
-    status: createdFields.status.meta(openApiMeta(STATUS_DESCRIPTION, 'approved')),
-    external_id: z.string().nullable().meta(openApiMeta('Your reference, or null.', 'payout-77')),
-    mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
-    webhook_url: z
-      .string()
-      .nullable()
-      .meta(
-        openApiMeta('URL that receives the events, or null.', 'https://shop.example/hooks/pix'),
-      ),
-    rejection_reason: z
-      .string()
-      .nullable()
-      .meta(openApiMeta('Reason of the rejection, or null.', null)),
-    end_to_end_id: z
-      .string()
-      .nullable()
-      .meta(openApiMeta(END_TO_END_ID_DESCRIPTION, 'E0000000020261121013061b2c3d4e5f')),
-    approved_at: instant
-      .nullable()
-      .meta(openApiMeta('Time of approval, or null.', '2026-11-21T01:30:01.502913Z')),
-    rejected_at: instant.nullable().meta(openApiMeta('Time of rejection, or null.', null)),
-    returned_amount: z
-      .int()
-      .meta(openApiMeta('Amount that the receiver’s bank has sent back since, in cents.', 0)),
-    updated_at: instant.meta(
-      openApiMeta('Time of the last change.', '2026-11-21T01:30:01.502913Z'),
-    ),
+    ...detailFields,
+    owner_doc: z.string().optional().meta(openApiMeta(OWNER_DOC_DESCRIPTION, '529.982.247-25')),
   })
   .meta({ id: 'Withdrawal' })
 export type WithdrawalDetail = z.infer<typeof WithdrawalDetail>
 
-export type WithdrawalRow = WithdrawalDetail
+export type WithdrawalRow = Omit<WithdrawalDetail, 'owner_doc'> & { owner_doc?: string | null }
 
 export const WithdrawalRead = z.object({ data: WithdrawalDetail }).meta({ id: 'WithdrawalRead' })
 export const WithdrawalPage = pageOf(WithdrawalDetail).meta({ id: 'WithdrawalPage' })
@@ -70,8 +75,22 @@ export function createdWithdrawalToWire(withdrawal: WithdrawalRow) {
   return pickFields(createdFields, withdrawal)
 }
 
-/** Serializes in wire order. Rows that older versions stored in events have others, and fewer, fields. */
+/** Masks the receiver's document: docs/decisions/023. */
+export function maskWithdrawal({ owner_doc, ...withdrawal }: WithdrawalDetail): WithdrawalDetail {
+  return owner_doc ? { ...withdrawal, owner_doc: maskTaxId(owner_doc) } : withdrawal
+}
+
 export function withdrawalToWire(withdrawal: WithdrawalRow): WithdrawalDetail {
+  return maskWithdrawal(serializeInFull(withdrawal))
+}
+
+export function withdrawalSerializerFor(showsDocuments: boolean) {
+  return showsDocuments ? serializeInFull : withdrawalToWire
+}
+
+/** Serializes in wire order. Rows that older versions stored in events have others, and fewer, fields. */
+function serializeInFull({ owner_doc, ...withdrawal }: WithdrawalRow): WithdrawalDetail {
   const returned_amount = withdrawal.returned_amount ?? 0
-  return pickFields(WithdrawalDetail.shape, { ...withdrawal, returned_amount })
+  const detail = pickFields(detailFields, { ...withdrawal, returned_amount })
+  return { ...detail, ...(owner_doc && { owner_doc }) }
 }

@@ -7,13 +7,17 @@ import { paidState } from '#lib/testing/receipts.ts'
 
 inOwnDatabase()
 
+/** Also a key, which belongs to itself. */
+const OWNER = '52998224725'
+
 const settleSimulated = async () => {
   await db().$executeRaw`UPDATE simulator_orders SET settles_at = now()`
 }
 
 testConformity('the simulator', async () => ({
   gateway: simulator,
-  dictKey: 'ana@example.com',
+  dictKey: OWNER,
+  ownerDoc: OWNER,
   world: {
     pay: async (txid, amount) => void (await decideCharge(txid, amount, 'paid')),
     settle: settleSimulated,
@@ -26,10 +30,11 @@ testConformity('the simulator', async () => ({
 }))
 
 testConformity('the stub bank', async () => {
-  const bank = Object.assign(new StubBank(), { isIdKnownEarly: true })
+  const bank = Object.assign(new StubBank(), { isIdKnownEarly: true, ownerDoc: OWNER })
   return {
     gateway: bank,
     dictKey: 'ana@example.com',
+    ownerDoc: OWNER,
     world: {
       async pay(txid, amount) {
         bank.charges.set(txid, paidState(amount, { txid }))

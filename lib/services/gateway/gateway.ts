@@ -129,6 +129,8 @@ export interface PayoutOrder {
   id: string
   amount: number
   dictKey: string
+  /** Document of the receiver, bare: the bank must refuse a key of another owner. Null: any owner. */
+  ownerDoc: string | null
 }
 
 export interface RefundOrder {

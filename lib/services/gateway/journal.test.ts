@@ -25,6 +25,7 @@ const payout = (id: string, dictKey = 'ana.beatriz@example.com') => ({
   id: removeHyphens(id),
   amount: 5_000,
   dictKey,
+  ownerDoc: null,
 })
 
 test('a call is stored before it starts, and its outcome when it ends', async () => {

@@ -1,6 +1,7 @@
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
+import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import {
   type Call,
@@ -70,9 +71,11 @@ export function withJournal(
       journalOne('cancelCharge', { txid }, signal => gateway.cancelCharge(txid, signal)),
     sendPayout(order) {
       const dictKey = maskDictKey(order.dictKey)
+      const { ownerDoc } = order
       const make = (signal: AbortSignal) => gateway.sendPayout(order, signal)
+      const hiddenDoc = ownerDoc === null ? {} : { [ownerDoc]: maskTaxId(ownerDoc) }
       return journalOne('sendPayout', { ...order, dictKey }, make, {
-        hidden: { [order.dictKey]: dictKey },
+        hidden: { [order.dictKey]: dictKey, ...hiddenDoc },
       })
     },
     getPayout: id => journalOne('getPayout', { id }, signal => gateway.getPayout(id, signal)),

@@ -8,8 +8,8 @@ import { decideCharge, simulator } from '#lib/services/gateway/simulator.ts'
 const END_TO_END_ID = /^E00000000\d{12}[0-9A-Za-z]{11}$/
 const TAKEN = { outcome: 'ok', value: { state: 'taken' } }
 
-function orderTo(dictKey: string): PayoutOrder {
-  return { id: newId(), amount: 5_000, dictKey }
+function orderTo(dictKey: string, ownerDoc: string | null = null): PayoutOrder {
+  return { id: newId(), amount: 5_000, dictKey, ownerDoc }
 }
 
 function expectOk<Value>(result: GatewayResult<Value>): Value {
@@ -60,6 +60,21 @@ describe('a payout', () => {
     await settleNow(order.id)
     const refused = { state: 'refused', code: 'key_refused', params: {}, bankText: null }
     expect(await simulator.getPayout(order.id)).toEqual({ outcome: 'ok', value: refused })
+  })
+
+  test.each([
+    ['stranger@example.com', '52998224725'],
+    ['52998224725', '11144477735'],
+    ['11222333000181', '52998224725'],
+  ])('to %s is refused if it names another owner, and only then', async (key, ownerDoc) => {
+    const [named, unnamed] = [orderTo(key, ownerDoc), orderTo(key)]
+    for (const order of [named, unnamed]) {
+      await simulator.sendPayout(order)
+      await settleNow(order.id)
+    }
+    const refused = { state: 'refused', code: 'owner_differs', params: {}, bankText: null }
+    expect(await simulator.getPayout(named.id)).toEqual({ outcome: 'ok', value: refused })
+    expect(await simulator.getPayout(unnamed.id)).toMatchObject({ value: { state: 'done' } })
   })
 
   test('to hold@ never settles', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { cents } from '#lib/base/money.ts'
+import { taxIdKind } from '#lib/base/pix/tax-id.ts'
 import type {
   ChargeAnswers,
   ChargeOrder,
@@ -21,13 +22,15 @@ const SETTLES_AFTER_MS = 1_000
 const ISPB = '00000000'
 
 /** Reason codes that the simulator sets itself; a user who rejects a payout can enter a text. */
-export const SIMULATOR_REASONS = ['key_refused', 'simulated', 'unspecified'] as const
+export const SIMULATOR_REASONS = [
+  'key_refused',
+  'owner_differs',
+  'simulated',
+  'unspecified',
+] as const
 type SimulatorReason = (typeof SIMULATOR_REASONS)[number]
 
-interface Refusal {
-  reason: string | null
-  reason_code: SimulatorReason | null
-}
+type Refusal = { reason: string | null; reason_code: SimulatorReason | null }
 
 interface OrderRow {
   id: string
@@ -39,7 +42,8 @@ interface OrderRow {
 
 /**
  * Simulates a bank in test mode. Payer e-mails and PIX keys choose the outcome: unavailable@ (bank
- * down), fail@ (charge fails after 1 s), reject@ (payout refused), hold@ (payout awaits a decision).
+ * down), fail@ (charge fails after 1 s), reject@ (payout refused), hold@ (payout awaits a decision),
+ * stranger@ (belongs to nobody whose document an order gives).
  */
 export const simulator = {
   name: 'simulator',
@@ -94,10 +98,9 @@ function undecidedChargeSql(chargeId: Prisma.Sql): Prisma.Sql {
 }
 
 function chargeState(row: OrderRow): ChargeState {
-  if (row.state === 'paid' && row.end_to_end_id) {
-    const { id: txid, end_to_end_id: endToEndId, settles_at: paidAt } = row
+  const { id: txid, end_to_end_id: endToEndId, settles_at: paidAt } = row
+  if (row.state === 'paid' && endToEndId)
     return { state: 'paid', payments: [{ endToEndId, amount: cents(row.amount), paidAt, txid }] }
-  }
   return { state: row.state === 'failed' ? 'failed' : 'expired' }
 }
 
@@ -123,11 +126,16 @@ export async function decideCharge(
 
 async function sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>> {
   if (isUnavailable(order.dictKey)) return bankUnavailable()
-  if (order.dictKey.startsWith('reject@')) {
-    return acceptOrder('payout', order.id, order.amount, 'refused', 'key_refused')
-  }
-  const state = order.dictKey.startsWith('hold@') ? 'taken' : 'done'
-  return acceptOrder('payout', order.id, order.amount, state, null)
+  const code = refusalCode(order)
+  const state = code ? 'refused' : order.dictKey.startsWith('hold@') ? 'taken' : 'done'
+  return acceptOrder('payout', order.id, order.amount, state, code)
+}
+
+/** A key that is a document belongs to it; any other key, except stranger@, to whom the order names. */
+function refusalCode({ dictKey, ownerDoc }: PayoutOrder): SimulatorReason | null {
+  if (dictKey.startsWith('reject@')) return 'key_refused'
+  const isOther = taxIdKind(dictKey) ? dictKey !== ownerDoc : dictKey.startsWith('stranger@')
+  return ownerDoc !== null && isOther ? 'owner_differs' : null
 }
 
 /** Accepts an order once. A repeated id returns the state of the first order with this id. */
@@ -188,10 +196,9 @@ async function getOrder(id: string, kind: string): Promise<GatewayResult<OrderSt
 }
 
 function refusalOf({ reason, reason_code: code }: Refusal): BankRefusal {
-  const bankText = null
   return code === null && reason !== null
-    ? { code: 'other', params: { text: reason }, bankText }
-    : { code: code ?? 'unspecified', params: {}, bankText }
+    ? { code: 'other', params: { text: reason }, bankText: null }
+    : { code: code ?? 'unspecified', params: {}, bankText: null }
 }
 
 /** Makes an end-to-end id of 32 characters: E, ISPB, UTC minute, 11 random characters. */

@@ -156,7 +156,7 @@ test('calls to a real bank come from the journal, and repeated results are one e
   }
   const subject = { accountId: merchant.id, id, mode: 'test' } as const
   const calls = withJournal(bank, [{ ...subject, connectionId: SIMULATOR_CONNECTION_ID }])
-  const order = { id: removeHyphens(id), amount: 3_000, dictKey: KEY.dictKey }
+  const order = { id: removeHyphens(id), amount: 3_000, dictKey: KEY.dictKey, ownerDoc: null }
   await calls.sendPayout(order)
   for (let times = 0; times < 3; times++) await calls.getPayout(order.id)
   const { body } = await requestTimeline(id)
@@ -199,7 +199,7 @@ test('no text of a bank reaches the merchant', async () => {
   const bank = Object.assign(new StubBank(), { sendPayout: nextResult })
   const subject = { accountId: merchant.id, id, mode: 'test' } as const
   const calls = withJournal(bank, [{ ...subject, connectionId: newId() }])
-  const order = { id: removeHyphens(id), amount: 3_000, dictKey: KEY.dictKey }
+  const order = { id: removeHyphens(id), amount: 3_000, dictKey: KEY.dictKey, ownerDoc: null }
   while (results.length > 0) await calls.sendPayout(order)
   const reason = { code: 'above_limit', params: {}, bankText } as const
   await rejectWithdrawal({ accountId: merchant.id, withdrawalId: id, reason })

@@ -27,6 +27,12 @@ export function WithdrawalFacts({ withdrawal, dictKey, payee }: WithdrawalFactsP
       <Fact name={t('key')}>
         <PixKey withdrawal={withdrawal} dictKey={dictKey} />
       </Fact>
+      {withdrawal.owner_doc ? (
+        <Fact name={t('owner')}>
+          <span className="break-words font-semibold">{withdrawal.owner_doc}</span>
+          <span className="block text-muted text-small">{t('ownerText')}</span>
+        </Fact>
+      ) : null}
       {payee ? (
         <Fact name={t('payee')}>
           <span className="break-words font-semibold">{payee.name}</span>

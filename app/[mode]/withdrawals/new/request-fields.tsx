@@ -10,6 +10,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Field, MoneyField } from '#components/ui/field.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import { formatReais, parseReais } from '#lib/base/money.ts'
+import { formatTaxId } from '#lib/base/pix/tax-id.ts'
 import { ApiError } from '#lib/edge/client/api.ts'
 import { WITHDRAWAL_AMOUNT_MIN } from '#lib/rooms/withdrawals/schema.ts'
 
@@ -39,6 +40,19 @@ export function RequestFields(props: RequestFieldsProps) {
           {t('withdrawalRequest.more')}
         </summary>
         <div className="mt-4 grid gap-5">
+          <Field
+            name="owner_doc"
+            label={t('withdrawals.owner')}
+            note={t('ui.optional')}
+            autoComplete="off"
+            autoCapitalize="characters"
+            spellCheck={false}
+            hint={t('withdrawalRequest.ownerHint')}
+            problem={form.problems.owner_doc ? t('withdrawalRequest.ownerInvalid') : null}
+            onBlur={event => {
+              event.currentTarget.value = formatTaxId(event.currentTarget.value)
+            }}
+          />
           <Field
             name="external_id"
             label={t('withdrawals.reference')}

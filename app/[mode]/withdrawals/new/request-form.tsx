@@ -133,6 +133,7 @@ function readFields(data: FormData) {
     amount: amount === undefined ? undefined : (parseReais(amount) ?? Number.NaN),
     pix_key: text('pix_key'),
     pix_key_type: text('pix_key_type'),
+    owner_doc: text('owner_doc'),
     external_id: text('external_id'),
     webhook_url: text('webhook_url'),
   }

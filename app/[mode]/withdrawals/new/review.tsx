@@ -6,6 +6,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import { formatPixKey } from '#lib/base/pix/format-key.ts'
+import { formatTaxId } from '#lib/base/pix/tax-id.ts'
 import { readPixKey, type WithdrawalRequest } from '#lib/rooms/withdrawals/schema.ts'
 
 interface ReviewProps {
@@ -41,6 +42,11 @@ export function Review({ mode, body, available, isBusy, onBack, problem }: Revie
           </span>
           <span className="text-muted text-small">{t(`pixKey.${parsed.type}`)}</span>
         </DetailRow>
+        {body.owner_doc ? (
+          <DetailRow name={t('withdrawals.owner')}>
+            <span className="break-all font-semibold">{formatTaxId(body.owner_doc)}</span>
+          </DetailRow>
+        ) : null}
         {body.external_id ? (
           <DetailRow name={t('withdrawals.reference')}>
             <span className="break-all font-mono text-[14px]">{body.external_id}</span>

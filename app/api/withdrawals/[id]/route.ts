@@ -1,7 +1,7 @@
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import { WithdrawalRead, withdrawalSerializerFor } from '#lib/rooms/withdrawals/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
@@ -11,9 +11,9 @@ export const GET = endpoint({
   response: WithdrawalRead,
   errorCodes: ['withdrawal_not_found'],
   allowsRememberedCaller: true,
-  async handle({ account, mode, params }) {
+  async handle({ account, mode, params, showsDocuments }) {
     const withdrawal = await findWithdrawal(account.ref, mode, params.id ?? '')
     if (!withdrawal) throw refuse('withdrawal_not_found')
-    return { data: withdrawalToWire(withdrawal) }
+    return { data: withdrawalSerializerFor(showsDocuments)(withdrawal) }
   },
 })

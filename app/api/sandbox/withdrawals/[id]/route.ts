@@ -1,8 +1,13 @@
+import type * as z from 'zod'
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { DecisionRequest } from '#lib/rooms/withdrawals/schema.ts'
 import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
-import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import {
+  maskWithdrawal,
+  WithdrawalRead,
+  withdrawalSerializerFor,
+} from '#lib/rooms/withdrawals/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
@@ -15,9 +20,13 @@ export const POST = endpoint({
   body: { test: DecisionRequest, live: DecisionRequest },
   response: WithdrawalRead,
   errorCodes: ['withdrawal_not_found', 'already_final', 'approval_pending', 'not_found'],
-  idempotency: { retentionS: 30 * 86_400 },
-  async handle({ account, mode, body, params }) {
+  idempotency: {
+    retentionS: 30 * 86_400,
+    mask: ({ data }: z.infer<typeof WithdrawalRead>) => ({ data: maskWithdrawal(data) }),
+  },
+  async handle({ account, mode, body, params, showsDocuments }) {
     if (mode !== 'test') throw refuse('not_found')
-    return { data: withdrawalToWire(await simulateWithdrawal(account.id, params.id ?? '', body)) }
+    const withdrawal = await simulateWithdrawal(account.id, params.id ?? '', body)
+    return { data: withdrawalSerializerFor(showsDocuments)(withdrawal) }
   },
 })
