@@ -25,6 +25,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'connection check': async () => (await import('#bin/commands/connection.ts')).check,
   'connection assign': async () => (await import('#bin/commands/connection.ts')).assign,
   'connection unassign': async () => (await import('#bin/commands/connection.ts')).unassign,
+  'connection limit': async () => (await import('#bin/commands/connection.ts')).limit,
   'connection disable': async () => (await import('#bin/commands/connection.ts')).disable,
   'user create': async () => (await import('#bin/commands/user.ts')).create,
   'user reset': async () => (await import('#bin/commands/user.ts')).reset,

@@ -9,6 +9,7 @@ import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { hasGateway } from '#lib/services/gateway/choose.ts'
 import { findConnection, listConnections } from '#lib/services/gateway/connections.ts'
+import { limitConnection } from '#lib/services/gateway/limit-connection.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
 
 const ACTOR = { type: 'command_line' } as const
@@ -106,6 +107,29 @@ async function change(
     await assignConnections(id, assigned, ACTOR)
     process.stdout.write(`${id}\n`)
   })
+}
+
+/** Without an option, only prints the limits: per payout and per day, in cents. */
+export async function limit(args: string[]): Promise<void> {
+  const options = { 'per-payout': { type: 'string' }, 'per-day': { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const connectionRef = requireOption(positionals[0], '<name|id>')
+  const { 'per-payout': perPayout, 'per-day': perDay } = values
+  const change = {
+    ...(perPayout !== undefined && { payout_max: readCents(perPayout) }),
+    ...(perDay !== undefined && { payout_day_max: readCents(perDay) }),
+  }
+  await withRuntime(async () => {
+    const { id } = await findConnection(connectionRef)
+    const { payout_max, payout_day_max } = await limitConnection(id, change, ACTOR)
+    process.stdout.write(`${[payout_max, payout_day_max].map(max => max ?? 'none').join('\t')}\n`)
+  })
+}
+
+/** An amount that is not a number of cents becomes NaN, which the verb refuses. */
+function readCents(text: string): number | null {
+  if (text === 'none') return null
+  return /^\d+$/.test(text) ? Number(text) : Number.NaN
 }
 
 export async function disable(args: string[]): Promise<void> {

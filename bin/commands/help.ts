@@ -28,6 +28,8 @@ const HELP = `Usage: npm run -s troco -- <command>
                                        open live mode for an account
   connection unassign <e-mail|id> [--receiving] [--paying]
                                        close live mode for an account
+  connection limit <name|id> [--per-payout <cents|none>] [--per-day <cents|none>]
+                                       set limits of what is paid out through a connection, and print them
   connection disable <name|id>         take a connection from all accounts
   user create --email <e-mail> [--name <name>] [--admin]
                                        create a user and print the id

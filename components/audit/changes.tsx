@@ -3,7 +3,10 @@ import { moneyText } from '#components/format/format.tsx'
 import type { AuditLine, AuditValues } from '#lib/base/audit/schema.ts'
 
 /** Names of the audited values that hold cents. */
-const MONEY_FIELDS = ['amount', 'charge_max', 'withdrawal_max', 'night_max', 'approval_above']
+const MONEY_FIELDS = [
+  ...['amount', 'charge_max', 'withdrawal_max', 'night_max', 'day_max', 'approval_above'],
+  ...['payout_max', 'payout_day_max'],
+]
 
 export function Changes({ before, after }: Pick<AuditLine, 'before' | 'after'>) {
   const t = useTranslations('audit')

@@ -1,16 +1,36 @@
 import { CircleAlert } from 'lucide-react'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
+import { useTimeText } from '#components/format/exact-time.tsx'
+import { moneyText } from '#components/format/format.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { ApiError } from '#lib/edge/client/api.ts'
+import { ApiError, type LimitDetails } from '#lib/edge/client/api.ts'
 
 export function useProblemText(): (error: unknown) => string {
   const t = useTranslations('problem')
+  const limitText = useLimitText()
   return error => {
-    const { code, requestId } = error instanceof ApiError ? error : { code: '', requestId: null }
+    const { code, requestId, limit } =
+      error instanceof ApiError ? error : { code: '', requestId: null, limit: null }
+    if (limit) return limitText(limit)
     const key = (code.endsWith('not_found') ? 'not_found' : code) as 'network'
     return /^\w+$/.test(key) && t.has(key)
       ? t(key)
       : t('other', { code: requestId ?? (code || '?') })
+  }
+}
+
+/** Says which limit was exceeded, and when the amount is possible again. */
+function useLimitText(): (limit: LimitDetails) => string {
+  const t = useTranslations('limitProblem')
+  const locale = useLocale()
+  const timeText = useTimeText()
+  return ({ name, amount, freesAt }) => {
+    const key = `${freesAt === null ? 'always' : 'until'}.${name}` as 'until.account_day'
+    const limit = moneyText(amount ?? 0, locale)
+    if (!t.has(key)) return t('other')
+    if (freesAt === null) return t(`always.${name as 'account_day'}`, { amount: limit })
+    const time = timeText(freesAt, { dateStyle: 'medium', timeStyle: 'short' })
+    return t(`until.${name as 'account_day'}`, { amount: limit, time })
   }
 }
 

@@ -10,6 +10,7 @@ const SHARED_NAMESPACES: Namespace[] = [
   'ui',
   'period',
   'problem',
+  'limitProblem',
   'connection',
   'proof',
 ]

@@ -120,6 +120,7 @@ const BODY_BUILDERS: Record<string, (context: RequestContext) => JsonFields> = {
       charge_max: random.between(500, 1_000_000),
       withdrawal_max: null,
       night_max: random.between(0, 1_000_000),
+      day_max: random.between(0, 1_000_000),
     }),
   'PATCH /dashboard/webhooks/endpoints/[id]': context =>
     toFields({ url: fieldValues(context).url, event_types: ['withdrawal.approved'] }),

@@ -1,3 +1,4 @@
+import type { ExceededLimit } from '#lib/base/limits.ts'
 import {
   type ErrorCode,
   type FieldProblems,
@@ -10,6 +11,7 @@ interface Details {
   permission?: string
   /** Seconds until the same request may be sent again. */
   retryAfterS?: number
+  limit?: ExceededLimit
   cause?: unknown
 }
 
@@ -19,6 +21,7 @@ export class TrocoError extends Error {
   readonly fields: FieldProblems | undefined
   readonly permission: string | undefined
   readonly retryAfterS: number | undefined
+  readonly limit: ExceededLimit | undefined
 
   constructor(code: ErrorCode, message: string, details: Details = {}) {
     super(message, { cause: details.cause })
@@ -27,6 +30,7 @@ export class TrocoError extends Error {
     this.fields = details.fields
     this.permission = details.permission
     this.retryAfterS = details.retryAfterS
+    this.limit = details.limit
   }
 }
 

@@ -1,28 +1,18 @@
+import { type ExceededLimit, limitRule } from '#lib/base/limits.ts'
+import {
+  type HeaderValues,
+  LIMIT_HEADERS,
+  PERMISSION_HEADERS,
+  RETRY_AFTER_HEADERS,
+  type Refusal,
+} from '#lib/base/refusal-headers.ts'
+
+export type { Refusal }
+
 export type FieldProblems = Record<string, string[]>
-
-interface HeaderValues {
-  permission?: string | undefined
-  retryAfterS?: number | undefined
-}
-
-export interface Refusal {
-  status: number
-  /** Fixed text, or a function of the arguments that `refuse` takes for this code. */
-  message: string | ((...given: never[]) => string)
-  field?: string
-  /** Response headers besides `x-error-code`: fixed, or a function of the error. */
-  headers?: Record<string, string | ((values: HeaderValues) => string | undefined)>
-  /** Recipient of a code that API clients never get. Codes with an audience are not documented. */
-  audience?: 'pages' | 'operator'
-}
 
 /** Message of a code that covers several situations: the caller of `refuse` passes the text. */
 const callerMessage = (message: string, _options?: { cause: unknown }) => message
-
-const PERMISSION_HEADERS = { 'x-required-permission': ({ permission }: HeaderValues) => permission }
-const RETRY_AFTER_HEADERS = {
-  'retry-after': ({ retryAfterS }: HeaderValues) => retryAfterS?.toString(),
-}
 
 const REFUSAL_TABLE = {
   unauthenticated: {
@@ -52,6 +42,12 @@ const REFUSAL_TABLE = {
     status: 422,
     message: ({ message = 'Invalid input' }: { message?: string; fields?: FieldProblems }) =>
       message,
+  },
+  limit_exceeded: {
+    status: 422,
+    message: ({ limit }: { limit: ExceededLimit }) => `amount ${limitRule(limit)}`,
+    field: 'amount',
+    headers: LIMIT_HEADERS,
   },
   insufficient_balance: { status: 422, message: 'Insufficient balance', field: 'amount' },
   dispute_not_covered: { status: 422, message: 'Less is held than is disputed', field: 'amount' },

@@ -27,10 +27,8 @@ export const POST = endpoint({
   body: withdrawalRequest,
   response: WithdrawalCreated,
   errorCodes: [
-    'withdrawals_disabled',
-    'insufficient_balance',
-    'dispute_not_covered',
-    'external_id_used',
+    ...(['withdrawals_disabled', 'limit_exceeded', 'insufficient_balance'] as const),
+    ...(['dispute_not_covered', 'external_id_used'] as const),
   ],
   allowsRememberedCaller: true,
   idempotency: {

@@ -16,6 +16,7 @@ export const ACTIONS = [
   'connection.added',
   'connection.checked',
   'connection.disabled',
+  'connection.limited',
   'demo.made',
   'invitation.revoked',
   'job.requeued',

@@ -6,6 +6,13 @@ export interface ApiScope {
   accountId: string | null
 }
 
+/** Headers of a refusal above a limit; `amount` in cents. */
+export interface LimitDetails {
+  name: string
+  amount: number | null
+  freesAt: string | null
+}
+
 /** `code` is the X-Error-Code of the response, or `network` if no response arrived. */
 export class ApiError extends Error {
   readonly status: number
@@ -13,6 +20,8 @@ export class ApiError extends Error {
   readonly fields: Record<string, string[]>
   /** Id of the request in the server's log. */
   readonly requestId: string | null
+  /** With the code `limit_exceeded`. */
+  readonly limit: LimitDetails | null
 
   constructor(status: number, code: string, details: Partial<ApiError> = {}) {
     super(details.message ?? code)
@@ -21,6 +30,7 @@ export class ApiError extends Error {
     this.code = code
     this.fields = details.fields ?? {}
     this.requestId = details.requestId ?? null
+    this.limit = details.limit ?? null
   }
 }
 
@@ -97,5 +107,14 @@ async function readError(response: Response): Promise<ApiError> {
     fields,
     message,
     requestId: response.headers.get('x-request-id'),
+    limit: readLimit(response.headers),
   })
+}
+
+function readLimit(headers: Headers): LimitDetails | null {
+  const name = headers.get('x-limit')
+  if (name === null) return null
+  const amount = headers.get('x-limit-amount')
+  const freesAt = headers.get('x-limit-frees-at')
+  return { name, amount: amount === null ? null : Number(amount), freesAt }
 }

@@ -1,3 +1,4 @@
+import { LIMITS } from '#lib/base/limits.ts'
 import type { Json } from '#lib/edge/http/openapi-schemas.ts'
 
 export const SECURITY: Json = {
@@ -61,6 +62,21 @@ export const HEADERS: Record<string, Json> = {
     description: 'All invalid fields, separated by spaces. The body names only the first.',
     schema: TEXT_SCHEMA,
     example: 'amount client_doc',
+  },
+  'X-Limit': {
+    description: 'With `limit_exceeded`: the limit. Those of a connection are set by the operator.',
+    schema: { ...TEXT_SCHEMA, enum: [...LIMITS] },
+    example: 'account_day',
+  },
+  'X-Limit-Amount': {
+    description: 'The limit in cents. Absent if it concerns other accounts, too.',
+    schema: { type: 'integer', minimum: 0 },
+    example: 500_000,
+  },
+  'X-Limit-Frees-At': {
+    description: 'When the same amount is possible again. Absent if it never is.',
+    schema: { ...TEXT_SCHEMA, format: 'date-time' },
+    example: '2026-11-22T03:00:00.000000Z',
   },
   'WWW-Authenticate': {
     description: 'Authentication scheme.',

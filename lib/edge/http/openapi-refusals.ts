@@ -14,6 +14,7 @@ export const ERROR_SUMMARIES: Record<PublicErrorCode, string> = {
   payload_too_large: 'The body is larger than 64 KiB',
   unsupported_media_type: 'The Content-Type is not JSON, or the body is compressed',
   invalid_input: 'Fields are missing or invalid',
+  limit_exceeded: 'The amount is above a limit, which `X-Limit` names',
   insufficient_balance: 'The balance is too small',
   dispute_not_covered: 'A payment is disputed, and the balance has not covered it yet',
   transaction_not_found: 'The charge does not exist',

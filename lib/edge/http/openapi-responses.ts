@@ -109,6 +109,8 @@ function buildExampleError(
     }
     case 'refund_window_closed':
       return refuse(code, { days: REFUND_WINDOW_DAYS })
+    case 'limit_exceeded':
+      return refuse(code, { limit: { name: 'account_withdrawal', amount: 100_000, freesAt: null } })
     case 'events_gone':
       return refuse(code, { oldest: 4711 })
     default:
@@ -133,6 +135,9 @@ function describeHeaders(status: number, codes: PublicErrorCode[]): Json {
   const names = [
     'X-Request-Id',
     ...['WWW-Authenticate', 'X-Required-Permission'].filter(name => sent.has(name.toLowerCase())),
+    ...['X-Limit', 'X-Limit-Amount', 'X-Limit-Frees-At'].filter(name =>
+      sent.has(name.toLowerCase()),
+    ),
     ...(status === 429 ? ['RateLimit-Policy', 'RateLimit'] : []),
     ...(sent.has('retry-after') ? ['Retry-After'] : []),
   ]

@@ -29,6 +29,27 @@ const RESPONSES = [
   [refuse('payload_too_large'), 413, 'Payload too large'],
   [refuse('unsupported_media_type'), 415, 'Content-Type must be application/json'],
   [refuse('invalid_input', {}), 422, 'Invalid input'],
+  [
+    refuse('limit_exceeded', { limit: { name: 'account_charge', amount: 100_000, freesAt: null } }),
+    ...([422, "amount must be at most R$ 1,000.00, this account's limit per charge"] as const),
+    { 'x-error-fields': 'amount', 'x-limit': 'account_charge', 'x-limit-amount': '100000' },
+  ],
+  [
+    refuse('limit_exceeded', {
+      limit: { name: 'account_day', amount: 5_000, freesAt: new Date('2026-11-22T03:00:00Z') },
+    }),
+    422,
+    "amount would bring the withdrawals above R$ 50.00, this account's limit per day: possible again from 2026-11-22T03:00:00.000000Z",
+    {
+      ...{ 'x-error-fields': 'amount', 'x-limit': 'account_day', 'x-limit-amount': '5000' },
+      'x-limit-frees-at': '2026-11-22T03:00:00.000000Z',
+    },
+  ],
+  [
+    refuse('limit_exceeded', { limit: { name: 'connection_day', amount: null, freesAt: null } }),
+    ...([422, "amount must be at most the bank connection's limit per day"] as const),
+    { 'x-error-fields': 'amount', 'x-limit': 'connection_day' },
+  ],
   [refuse('insufficient_balance'), 422, 'Insufficient balance', { 'x-error-fields': 'amount' }],
   [
     refuse('dispute_not_covered'),

@@ -43,14 +43,15 @@ export async function readTimeZone(id: string): Promise<string> {
 
 /** Returns the live-mode limits in cents; null is no limit. */
 export async function readLimits(id: string): Promise<AccountLimits> {
-  const select = { chargeMax: true, withdrawalMax: true, nightMax: true } as const
-  const found = await db().account.findUniqueOrThrow({ where: { id }, select })
+  const maxima = { chargeMax: true, withdrawalMax: true, nightMax: true, dayMax: true } as const
+  const found = await db().account.findUniqueOrThrow({ where: { id }, select: maxima })
   const limit = (value: bigint | null) => (value === null ? null : cents(value))
-  const { chargeMax, withdrawalMax, nightMax } = found
+  const { chargeMax, withdrawalMax, nightMax, dayMax } = found
   return {
     charge_max: limit(chargeMax),
     withdrawal_max: limit(withdrawalMax),
     night_max: limit(nightMax),
+    day_max: limit(dayMax),
   }
 }
 

@@ -53,9 +53,12 @@ export const accountLimits = z.object({
   night_max: limitSchema(0).meta(
     openApiMeta('Maximum total of the withdrawals of one night.', 100_000),
   ),
+  day_max: limitSchema(0).meta(
+    openApiMeta('Maximum total of the withdrawals of one day in São Paulo.', 1_000_000),
+  ),
 })
 export type AccountLimits = z.infer<typeof accountLimits>
-export const LIMIT_NAMES = ['charge_max', 'withdrawal_max', 'night_max'] as const
+export const LIMIT_NAMES = ['charge_max', 'withdrawal_max', 'night_max', 'day_max'] as const
 
 /** Which withdrawals need a second member: the first to each key, and those above an amount in cents. */
 export const ApprovalRule = z.object({

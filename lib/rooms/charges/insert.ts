@@ -3,9 +3,9 @@ import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
 import { type IdempotentRequest, storeKeySql } from '#lib/base/db/idempotency.ts'
 import { writeRows } from '#lib/base/db/rows.ts'
 import { joinCtes } from '#lib/base/db/statement.ts'
-import { invalidInput, parseDatabaseError, refuse } from '#lib/base/errors.ts'
+import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { cents, formatReais } from '#lib/base/money.ts'
+import { cents } from '#lib/base/money.ts'
 import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
 import type { ChargeOrder, OpenedCharge } from '#lib/services/gateway/gateway.ts'
 import { hostOf } from '#lib/services/webhooks/target.ts'
@@ -67,8 +67,8 @@ async function refuseOverLimit(accountId: string, amount: number): Promise<void>
     SELECT charge_max AS "chargeMax" FROM accounts WHERE id = ${accountId}::uuid`
   const chargeMax = account?.chargeMax
   if (chargeMax === null || chargeMax === undefined || amount <= cents(chargeMax)) return
-  const limit = `R$ ${formatReais(cents(chargeMax), 'en')}`
-  throw invalidInput('amount', `must be at most ${limit}, this account's limit per charge`)
+  const limit = { name: 'account_charge', amount: cents(chargeMax), freesAt: null } as const
+  throw refuse('limit_exceeded', { limit })
 }
 
 function firstDueS(

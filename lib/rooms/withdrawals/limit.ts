@@ -1,54 +1,72 @@
-import type { Tx } from '#lib/base/db/client.ts'
-import { invalidInput } from '#lib/base/errors.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { idLowerBoundAt } from '#lib/base/ids.ts'
-import { cents, formatReais } from '#lib/base/money.ts'
-
-interface Limits {
-  withdrawalMax: bigint | null
-  nightMax: bigint | null
-  /** Start of the request's night, 20:00 in São Paulo; null by day. */
-  began: Date | null
-  /** End of the same night, 06:00 in São Paulo; null by day. */
-  ends: Date | null
-}
+import type { ExceededLimit } from '#lib/base/limits.ts'
+import { cents } from '#lib/base/money.ts'
+import { type LimitedOrder, readLimits } from '#lib/rooms/withdrawals/read-limits.ts'
 
 /**
  * Refuses over a live-mode limit, rolling back the caller's transaction. The caller holds the lock
- * on the balance, so no other withdrawal of the account can intervene.
+ * on the balance, so no other withdrawal of the account can intervene; a statement before that lock
+ * would not see the one that held it. Names the limit that frees last.
  */
 export async function requireWithinLimits(
   tx: Tx,
   accountId: string,
-  { amount, bookedAt }: { amount: number; bookedAt?: Date },
+  order: LimitedOrder,
 ): Promise<void> {
-  const [limits] = await tx.$queryRaw<Limits[]>`
-    SELECT a.withdrawal_max AS "withdrawalMax", a.night_max AS "nightMax",
-      (n.evening + time '20:00') AT TIME ZONE 'America/Sao_Paulo' AS began,
-      (n.evening + 1 + time '06:00') AT TIME ZONE 'America/Sao_Paulo' AS ends
-    FROM accounts a
-    CROSS JOIN LATERAL (
-      SELECT COALESCE(${bookedAt ?? null}::timestamptz, now()) AT TIME ZONE 'America/Sao_Paulo' AS at) here
-    CROSS JOIN LATERAL (SELECT CASE WHEN here.at::time >= '20:00' THEN here.at::date
-      WHEN here.at::time < '06:00' THEN here.at::date - 1 END AS evening) n
-    WHERE a.id = ${accountId}::uuid`
+  const limits = await readLimits(tx, accountId, order)
   if (!limits) return
-  const { withdrawalMax, nightMax, began, ends } = limits
-  if (withdrawalMax !== null && amount > cents(withdrawalMax)) {
-    const rule = `must be at most ${reais(withdrawalMax)}, this account's limit per withdrawal`
-    throw invalidInput('amount', rule)
+  const { withdrawalMax, nightMax, dayMax, payoutMax, payoutDayMax } = limits
+  const { nightBegan, nightEnds, dayBegan, dayEnds } = limits
+  const exceeded: ExceededLimit[] = []
+  const check = (name: ExceededLimit['name'], max: bigint | null, total: number, ends?: Date) => {
+    if (max === null || total <= cents(max)) return
+    const isLater = name === 'account_night' || order.amount <= cents(max)
+    const amount = name === 'connection_day' ? null : cents(max)
+    exceeded.push({ name, amount, freesAt: (isLater && ends) || null })
   }
-  if (nightMax === null || !began || !ends) return
-  const [night] = await tx.$queryRaw<{ total: bigint }[]>`
-    SELECT COALESCE(sum(amount), 0)::bigint AS total FROM withdrawals
-    WHERE account_id = ${accountId}::uuid AND mode = 'live' AND status <> 'rejected'
-      AND id >= ${idLowerBoundAt(began.getTime())}::uuid
-      AND created_at >= ${began}::timestamptz AND created_at < ${ends}::timestamptz`
-  if (cents(night?.total ?? 0) > cents(nightMax)) {
-    const rule = `would bring the withdrawals from 20:00 to 06:00 above ${reais(nightMax)}, this account's limit`
-    throw invalidInput('amount', rule)
+  const ofAccount = (from: Date) =>
+    Prisma.sql`account_id = ${accountId}::uuid AND id >= ${idLowerBoundAt(from.getTime())}::uuid`
+  check('account_withdrawal', withdrawalMax, order.amount)
+  check('connection_withdrawal', payoutMax, order.amount)
+  if (nightMax !== null && nightBegan && nightEnds) {
+    const total = await sumWithdrawals(tx, ofAccount(nightBegan), nightBegan, nightEnds)
+    check('account_night', nightMax, total, nightEnds)
   }
+  if (dayMax !== null) {
+    const total = await sumWithdrawals(tx, ofAccount(dayBegan), dayBegan, dayEnds)
+    check('account_day', dayMax, total, dayEnds)
+  }
+  if (payoutDayMax !== null) {
+    const ofConnection = await lockConnection(tx, order.connectionId)
+    const total = await sumWithdrawals(tx, ofConnection, dayBegan, dayEnds)
+    check('connection_day', payoutDayMax, total, dayEnds)
+  }
+  const [limit] = exceeded.sort((one, other) => freesIn(other) - freesIn(one))
+  if (limit) throw refuse('limit_exceeded', { limit })
 }
 
-function reais(amount: bigint): string {
-  return `R$ ${formatReais(cents(amount), 'en')}`
+function freesIn({ freesAt }: ExceededLimit): number {
+  return freesAt?.getTime() ?? Number.MAX_SAFE_INTEGER
+}
+
+/** Until the commit, no other account can create a withdrawal through the same connection. */
+async function lockConnection(tx: Tx, id: string | null | undefined): Promise<Prisma.Sql> {
+  await tx.$executeRaw`SELECT FROM connections WHERE id = ${id ?? null}::uuid FOR NO KEY UPDATE`
+  return Prisma.sql`connection_id = ${id ?? null}::uuid`
+}
+
+/** Sums what was not rejected; a withdrawal counts for the time at which it was created. */
+async function sumWithdrawals(
+  tx: Tx,
+  condition: Prisma.Sql,
+  from: Date,
+  until: Date,
+): Promise<number> {
+  const [sum] = await tx.$queryRaw<{ total: bigint }[]>`
+    SELECT COALESCE(sum(amount), 0)::bigint AS total FROM withdrawals
+    WHERE ${condition} AND mode = 'live' AND status <> 'rejected'
+      AND created_at >= ${from}::timestamptz AND created_at < ${until}::timestamptz`
+  return cents(sum?.total ?? 0)
 }

@@ -14,6 +14,7 @@ export async function listConnections(): Promise<ConnectionLine[]> {
   const rows = await db().$queryRaw<Row[]>`
     SELECT n.id, n.name, n.kind, n.environment, n.check_code AS "checkCode",
       cardinality(n.receiving_keys) > 0 AS receives, n.paying_key IS NOT NULL AS pays,
+      json_build_object('payout_max', n.payout_max, 'payout_day_max', n.payout_day_max) AS limits,
       n.disabled_at IS NOT NULL AS "isDisabled", (SELECT count(*)::int FROM accounts a
         WHERE n.id IN (a.receiving_connection_id, a.paying_connection_id)) AS accounts
     FROM connections n WHERE n.kind <> 'simulator' ORDER BY n.name`

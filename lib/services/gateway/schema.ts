@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { must, openApiMeta, text } from '#lib/base/fields.ts'
+import { must, openApiMeta, text, wholeCents } from '#lib/base/fields.ts'
+import { AMOUNT_MAX } from '#lib/base/money.ts'
 
 /** Kinds of connections to banks that an operator can add. */
 export const BANK_KINDS = ['api_pix', 'efi'] as const
@@ -23,6 +24,13 @@ export const NewConnection = z.object({
   paying_key: z.string().optional(),
 })
 export type NewConnection = z.input<typeof NewConnection>
+
+/** Limits of a connection in cents: of one payout, and of those of a day in São Paulo. */
+export const ConnectionLimits = z.object({
+  payout_max: wholeCents(1, AMOUNT_MAX).nullable(),
+  payout_day_max: wholeCents(0, AMOUNT_MAX).nullable(),
+})
+export type ConnectionLimits = z.infer<typeof ConnectionLimits>
 
 /** Connections of an account in live mode; null: none. */
 export const AssignedConnections = z.object({
@@ -54,6 +62,7 @@ export interface ConnectionLine {
   /** Whether it has keys to receive with, or one to pay from. */
   receives: boolean
   pays: boolean
+  limits: ConnectionLimits
   /** How many accounts receive or pay out through it. */
   accounts: number
 }

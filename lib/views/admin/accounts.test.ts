@@ -201,20 +201,20 @@ describe('tokens revoked by an admin', () => {
 })
 
 describe('limits', () => {
-  const LIMITS = { charge_max: 100_000, withdrawal_max: 500_000, night_max: 0 }
+  const LIMITS = { charge_max: 100_000, withdrawal_max: 500_000, night_max: 0, day_max: null }
 
   test('are set with an audit record of the changed values only', async () => {
     const { id } = await makeMerchant()
     const put = (body: object) => request(`${id}/limits`, body, 'PUT')
     expect((await put(LIMITS)).body.data).toEqual(LIMITS)
     await put(LIMITS)
-    await put({ ...LIMITS, night_max: null })
+    await put({ ...LIMITS, night_max: null, day_max: 5_000 })
     const before = { charge_max: null, withdrawal_max: null, night_max: null }
     expect(await listRecords(id, 'account.limited')).toMatchObject([
-      { before, after: LIMITS },
-      { before: { night_max: 0 }, after: { night_max: null } },
+      { before, after: { charge_max: 100_000, withdrawal_max: 500_000, night_max: 0 } },
+      { before: { night_max: 0, day_max: null }, after: { night_max: null, day_max: 5_000 } },
     ])
-    expect((await readAccount(id))?.limits).toEqual({ ...LIMITS, night_max: null })
+    expect((await readAccount(id))?.limits).toEqual({ ...LIMITS, night_max: null, day_max: 5_000 })
     for (const wrong of [{ charge_max: 499 }, { withdrawal_max: 0 }, { night_max: -1 }]) {
       expect((await put({ ...LIMITS, ...wrong })).status).toBe(422)
     }

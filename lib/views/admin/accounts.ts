@@ -102,7 +102,7 @@ export async function readAccount(id: string): Promise<AccountDetail | null> {
         'outbound', ${ledgerBalances('outbound')}, 'volume', ${volume},
         'disputed', ${ledgerBalances('disputed')}, 'owed', ${ledgerBalances('owed')},
         'limits', json_build_object('charge_max', a.charge_max,
-          'withdrawal_max', a.withdrawal_max, 'night_max', a.night_max),
+          'withdrawal_max', a.withdrawal_max, 'night_max', a.night_max, 'day_max', a.day_max),
         'standing', ${statusChange})::text AS json
       FROM accounts a WHERE a.id = ${id}::uuid`),
     listMembersOf(id),

@@ -1,10 +1,11 @@
 'use client'
 
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
+import { moneyText } from '#components/format/format.tsx'
 import { Select } from '#components/ui/field.tsx'
 import { AssignedConnections, type ConnectionLine } from '#lib/services/gateway/schema.ts'
 
@@ -75,6 +76,7 @@ export function ConnectionsForm({ accountId, assigned, connections }: Connection
           {t('connections.failing', { name })}
         </p>
       ))}
+      <PayingLimits connection={connections.find(({ id }) => id === stored.paying_id)} />
       <SaveButton
         isBusy={form.isBusy}
         isSaved={isSaved}
@@ -83,6 +85,23 @@ export function ConnectionsForm({ accountId, assigned, connections }: Connection
       />
     </form>
   )
+}
+
+/** Limits that the operator set for the connection, for all accounts together. */
+function PayingLimits({ connection }: { connection: ConnectionLine | undefined }) {
+  const t = useTranslations('adminAccount')
+  const locale = useLocale()
+  if (!connection) return null
+  const { name, limits } = connection
+  const { payout_max: payoutMax, payout_day_max: dayMax } = limits
+  if (payoutMax === null && dayMax === null) return null
+  const values = {
+    name,
+    payout: moneyText(payoutMax ?? 0, locale),
+    day: moneyText(dayMax ?? 0, locale),
+  }
+  const key = dayMax === null ? 'limitPayout' : payoutMax === null ? 'limitDay' : 'limits'
+  return <p className="text-muted text-small">{t(`connections.${key}`, values)}</p>
 }
 
 function NoConnection() {

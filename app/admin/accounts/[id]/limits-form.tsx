@@ -14,6 +14,11 @@ interface LimitsFormProps {
   limits: AccountLimits
 }
 
+const HINTS: Partial<Record<keyof AccountLimits, 'limit.night' | 'limit.day'>> = {
+  night_max: 'limit.night',
+  day_max: 'limit.day',
+}
+
 /** Limits of an account in live mode; an empty field means no limit. */
 export function LimitsForm({ accountId, limits }: LimitsFormProps) {
   const t = useTranslations('adminAccount')
@@ -48,7 +53,7 @@ export function LimitsForm({ accountId, limits }: LimitsFormProps) {
           name={name}
           defaultValue={stored[name] === null ? '' : formatReais(stored[name], locale)}
           placeholder={t('limit.none')}
-          hint={name === 'night_max' ? t('limit.night') : undefined}
+          hint={HINTS[name] && t(HINTS[name])}
           problem={form.problems[name] ? t('limit.invalid') : null}
         />
       ))}
@@ -68,10 +73,11 @@ function readLimits(data: FormData): Record<(typeof LIMIT_NAMES)[number], number
     const text = String(data.get(name) ?? '').trim()
     return text === '' ? null : (parseReais(text) ?? Number.NaN)
   }
-  const [charge_max, withdrawal_max, night_max] = LIMIT_NAMES.map(readLimit)
+  const [charge_max, withdrawal_max, night_max, day_max] = LIMIT_NAMES.map(readLimit)
   return {
     charge_max: charge_max ?? null,
     withdrawal_max: withdrawal_max ?? null,
     night_max: night_max ?? null,
+    day_max: day_max ?? null,
   }
 }

@@ -1,0 +1,32 @@
+import { type ExceededLimit, freesAtText } from '#lib/base/limits.ts'
+
+/** Values of an error that its headers show. */
+export interface HeaderValues {
+  permission?: string | undefined
+  retryAfterS?: number | undefined
+  limit?: ExceededLimit | undefined
+}
+
+export interface Refusal {
+  status: number
+  /** Fixed text, or a function of the arguments that `refuse` takes for this code. */
+  message: string | ((...given: never[]) => string)
+  field?: string
+  /** Response headers besides `x-error-code`: fixed, or a function of the error. */
+  headers?: Record<string, string | ((values: HeaderValues) => string | null | undefined)>
+  /** Recipient of a code that API clients never get. Codes with an audience are not documented. */
+  audience?: 'pages' | 'operator'
+}
+
+export const PERMISSION_HEADERS = {
+  'x-required-permission': ({ permission }: HeaderValues) => permission,
+}
+export const RETRY_AFTER_HEADERS = {
+  'retry-after': ({ retryAfterS }: HeaderValues) => retryAfterS?.toString(),
+}
+
+export const LIMIT_HEADERS = {
+  'x-limit': ({ limit }: HeaderValues) => limit?.name,
+  'x-limit-amount': ({ limit }: HeaderValues) => limit?.amount?.toString(),
+  'x-limit-frees-at': ({ limit }: HeaderValues) => limit?.freesAt && freesAtText(limit.freesAt),
+}
