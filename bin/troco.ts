@@ -32,6 +32,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'user disconnect': async () => (await import('#bin/commands/user.ts')).disconnect,
   'token create': async () => (await import('#bin/commands/token.ts')).create,
   'token revoke': async () => (await import('#bin/commands/token.ts')).revoke,
+  'withdrawal end': async () => (await import('#bin/commands/withdrawal.ts')).end,
   'webhook secret': async () => (await import('#bin/commands/webhook.ts')).showSecret,
 }
 

@@ -39,6 +39,9 @@ const HELP = `Usage: npm run -s troco -- <command>
                                        create an API token and print it
   token revoke <id|prefix> [--reason <text>]
                                        revoke an API token
+  withdrawal end <id> --account <e-mail|id> --as sent|not-sent --reason <text>
+                                       end a withdrawal that the bank never answers, if there is only
+                                       one admin
   webhook secret --account <e-mail|id> [--mode test|live]
                                        print the secret that signs webhooks of charges and withdrawals
 `

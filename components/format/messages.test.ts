@@ -64,7 +64,7 @@ function usesIn(file: string): RegExp[] {
     : file.endsWith('charges-export.ts')
       ? exported
       : file === 'lib/services/mail/write.ts'
-        ? ['mail.*.subject', 'mail.*.text', 'mailRole.*', 'mailChange.*']
+        ? ['mail.*.subject', 'mail.*.text', 'mailRole.*', 'mailChange.*', 'mailDecided.*']
         : []
   return [...used, ...extra].map(
     key => new RegExp(`^${key.replaceAll('.', '\\.').replaceAll(/\*|\$\{[^}]+\}/g, '\\w+')}$`),

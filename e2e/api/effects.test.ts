@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { readSession } from '#lib/edge/session/read.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import type { WithdrawalOrder } from '#lib/rooms/withdrawals/schema.ts'
@@ -26,6 +27,7 @@ import {
   signInAdmin,
   signInWithoutAccount,
 } from '#lib/testing/member.ts'
+import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 import { makeWorld, type World } from '#lib/testing/world.ts'
 
 const operations = await readOperations()
@@ -58,6 +60,11 @@ describe('the graph of effects', () => {
     ])
     const withoutReceiver = pathTo('document', operations, { ...RULES, receiver: false })
     expect(withoutReceiver?.[0]).toMatch(/^(POST|PATCH) .*(endpoints|transactions).* \(full\)$/)
+    const alone = stateOf('admin')
+    const ofOwnProposal = findPath(alone, 'end', operations, { ...RULES, end: false })
+    const END = 'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end'
+    expect(ofOwnProposal).toEqual([END, `${END}/confirm (own proposal)`])
+    expect(findPath(alone, 'end', operations)).toBeUndefined()
     expect(walkStates(operations, { ...RULES, newToken: false }).gains).toContain(
       'POST /dashboard/tokens (withdrawals:write): token withdrawals:write',
     )
@@ -187,6 +194,17 @@ async function makeDelivery(): Promise<string> {
   return deliveryId
 }
 
+const END_PATH = '/admin/accounts/[id]/withdrawals/[withdrawal_id]/end'
+const PROPOSAL = { outcome: 'sent', reason: 'The bank said so by phone' }
+const pathOfEnd = (id: string) => `/admin/accounts/${silent.id}/withdrawals/${id}/end`
+
+/** An account whose bank never answers. */
+let silent: Account
+async function makeSilentWithdrawal() {
+  silent ??= await makeSilentMerchant()
+  return withdrawInSilence(silent)
+}
+
 const EXECUTIONS: Record<string, Execution> = {
   async 'POST /withdrawals'(send) {
     const body = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
@@ -217,6 +235,22 @@ const EXECUTIONS: Record<string, Execution> = {
     const path = `/admin/accounts/${accountId()}/charges/${world.paid}/document`
     const { text } = await send(path, { reason: 'A request of the payer' })
     return text.includes(CANARY.formattedDocument)
+  },
+  async [`POST ${END_PATH}`](send) {
+    const { id } = await makeSilentWithdrawal()
+    const { body } = await send(pathOfEnd(id), PROPOSAL)
+    return body.data?.outcome === 'sent'
+  },
+  // Each `send` is another admin; here, the same one proposes and confirms.
+  async [`POST ${END_PATH}/confirm`](_send, choice) {
+    const { id } = await makeSilentWithdrawal()
+    const [other, admin] = [await signInAdmin(), await signInAdmin()]
+    const sendAs = (secret: string, path: string, body: object) =>
+      call(api.url, 'POST', path, { headers: personHeaders(secret), body })
+    const proposer = choice === 'own proposal' ? admin : other
+    const { data } = (await sendAs(proposer, pathOfEnd(id), PROPOSAL)).body
+    await sendAs(admin, `${pathOfEnd(id)}/confirm`, { id: data?.proposal.id })
+    return (await db().withdrawal.findFirst({ where: { id } }))?.status === 'approved'
   },
   async 'POST /dashboard/tokens'(send, choice) {
     const { body } = await send('/dashboard/tokens', { name: 'x', permissions: [choice] })
@@ -294,7 +328,12 @@ describe('the server grants exactly what the graph grants', () => {
   })
 
   const reads = operations.filter(
-    one => one.returnsCharges && one.method === 'GET' && one.allow.some(isPermission),
+    one =>
+      one.returnsDocuments &&
+      one.method === 'GET' &&
+      one.allow.some(isPermission) &&
+      // e2e/api/withdrawals-owner.test.ts tests those with the document of a receiver only.
+      !one.path.startsWith('/withdrawals'),
   )
   test.each(reads)('$name returns a document only for payers:read', async operation => {
     const path = operation.path.replace('[id]', world.paid)

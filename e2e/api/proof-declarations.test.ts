@@ -50,6 +50,8 @@ const REQUIRED = [
   'POST /admin/accounts/[id]/tokens/revoke',
   'POST /admin/accounts/[id]/tokens/[token_id]/revoke',
   'POST /admin/accounts/[id]/charges/[charge_id]/document',
+  'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end',
+  'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end/confirm',
   'GET /admin/audit/export',
   ...['POST /admin/invitations', 'DELETE /admin/invitations/[id]'],
   'POST /admin/jobs/requeue',

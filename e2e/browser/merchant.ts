@@ -12,7 +12,7 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
-import { openAccountWithOwner, VERIFIED } from '#lib/testing/verified.ts'
+import { openAccountWithOwner, SINCE_LONG, VERIFIED } from '#lib/testing/verified.ts'
 
 export interface Shop extends Account {
   /** API token in test mode. */
@@ -66,7 +66,7 @@ export async function createSession({
   await connectToApplication()
   const email = `somebody-${newId()}@troco.example`
   const user = await db().user.create({
-    data: { id: newId(), email, name: email, isAdmin, ...VERIFIED },
+    data: { id: newId(), email, name: email, isAdmin, ...SINCE_LONG, ...VERIFIED },
   })
   if (accountId && role)
     await db().membership.create({ data: { accountId, userId: user.id, role } })

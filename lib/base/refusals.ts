@@ -149,6 +149,13 @@ const REFUSAL_TABLE = {
       'Somebody else must approve this: you requested it, or got the role through the requester, or they through you',
     audience: 'pages',
   },
+  end_by_other: {
+    status: 403,
+    message:
+      'Another admin must confirm this: one for at least 7 days, whom the first neither created nor reset',
+    audience: 'pages',
+  },
+  end_refused: { status: 409, message: callerMessage, audience: 'pages' },
   approval_ended: { status: 409, message: callerMessage, audience: 'pages' },
   token_ended: { status: 409, message: callerMessage, audience: 'pages' },
   tokens_undecided: {

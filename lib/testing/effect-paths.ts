@@ -27,17 +27,25 @@ type Item =
   | 'full receiver'
   | 'masked receiver'
   | 'admin'
+  | 'second admin'
+  | 'end proposal'
 const ITEMS: readonly Item[] = [
   ...ROLES.map(role => `session ${role}` as const),
   ...PERMISSIONS.map(name => `token ${name}` as const),
   ...ROLES.map(role => `link ${role}` as const),
-  ...(['full receiver', 'masked receiver', 'admin'] as const),
+  ...(['full receiver', 'masked receiver', 'admin', 'second admin', 'end proposal'] as const),
 ]
 
 /** Something that nobody may reach without a right to it. */
-type Reached = Item | 'withdrawal' | 'refund' | 'document' | 'membership'
-const REACHED: readonly Reached[] = [...ITEMS, 'withdrawal', 'refund', 'document', 'membership']
+type Reached = Item | 'withdrawal' | 'refund' | 'document' | 'membership' | 'end'
+const REACHED: readonly Reached[] = [
+  ...ITEMS,
+  ...(['withdrawal', 'refund', 'document', 'membership', 'end'] as const),
+]
 const BITS = new Map(REACHED.map((one, index) => [one, 1 << index]))
+
+/** What only staff can hold or reach. */
+const STAFF = ['admin', 'second admin', 'end proposal', 'end'] as const
 
 /** The items held, one bit each. All tokens count as one with all their permissions. */
 type State = number
@@ -75,7 +83,7 @@ function callersOf(state: State): Caller[] {
 /** Returns what a granted call adds to the state and what it reaches at once. */
 function effectOf(
   state: State,
-  { effect, returnsCharges }: Operation,
+  { effect, returnsDocuments }: Operation,
   caller: Caller,
   choice: Choice,
 ): { gained?: Item; reached?: Reached } {
@@ -84,6 +92,13 @@ function effectOf(
     case 'refund':
     case 'document':
       return { reached: effect }
+    case 'end_proposal':
+      return { gained: 'end proposal' }
+    case 'end':
+      return holds(state, 'end proposal') &&
+        (choice === 'own proposal' || holds(state, 'second admin'))
+        ? { reached: 'end' }
+        : {}
     case 'new_token':
     case 'token_value':
       return { gained: `token ${choice as Permission}` }
@@ -102,7 +117,7 @@ function effectOf(
     case 'none':
     case undefined: {
       const readsFully = caller.kind === 'token' && caller.permissions.includes('payers:read')
-      return returnsCharges && readsFully ? { reached: 'document' } : {}
+      return returnsDocuments && readsFully ? { reached: 'document' } : {}
     }
     default:
       throw new Invariant(`the effect ${effect satisfies never} has no meaning in the graph`)
@@ -149,6 +164,8 @@ function rightsOf(state: State): number {
     ...(all.has('refunds:write') ? ['refund' as const] : []),
     ...(mayRead ? (['document', 'full receiver'] as const) : []),
     ...(holds(state, 'full receiver') || holds(state, 'admin') ? ['document' as const] : []),
+    ...(holds(state, 'admin') ? ['end proposal' as const] : []),
+    ...(holds(state, 'admin') && holds(state, 'second admin') ? ['end' as const] : []),
     ...(isOwner
       ? (['membership', ...ITEMS.filter(item => /^(link|session)/.test(item))] as const)
       : []),
@@ -158,7 +175,9 @@ function rightsOf(state: State): number {
 }
 
 const relevant = (operations: readonly Operation[]) =>
-  operations.filter(({ effect, returnsCharges }) => (effect ?? 'none') !== 'none' || returnsCharges)
+  operations.filter(
+    ({ effect, returnsDocuments }) => (effect ?? 'none') !== 'none' || returnsDocuments,
+  )
 
 /** Returns the shortest path from a state to something that it has no right to, if there is one. */
 export function findPath(
@@ -178,7 +197,7 @@ export function findPath(
   return undefined
 }
 
-/** A role or none, with any tokens, at most one receiver and one link; and an admin. */
+/** A role or none, with any tokens, at most one receiver and one link; and one admin, or two. */
 function listStarts(): State[] {
   const oneOf = (states: State[], items: (Item | null)[]) =>
     states.flatMap(state => items.map(item => (item ? state | stateOf(item) : state)))
@@ -187,7 +206,7 @@ function listStarts(): State[] {
   const receivers = oneOf(tokens, [null, 'full receiver', 'masked receiver'])
   return [
     ...oneOf(receivers, [null, ...ROLES.map(role => `link ${role}` as const)]),
-    stateOf('admin'),
+    ...[stateOf('admin'), stateOf('admin', 'second admin')],
   ]
 }
 
@@ -202,7 +221,7 @@ export function walkStates(operations: readonly Operation[], rules = RULES) {
   let transitions = 0
   for (const state of states) {
     // Whoever has every right, as an owner has, can gain nothing.
-    if ((rightsOf(state) | bitsOf(['admin'])) === bitsOf(REACHED)) continue
+    if ((rightsOf(state) | bitsOf(STAFF)) === bitsOf(REACHED)) continue
     for (const { name, next, reached } of stepsFrom(state, table, rules)) {
       transitions++
       states.add(next)

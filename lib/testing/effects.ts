@@ -20,8 +20,8 @@ export interface Operation {
   audience: 'account' | Audience
   allow: AnyPermission[]
   effect: Effect | undefined
-  /** Whether the response contains charges, and so documents, in full for some tokens. */
-  returnsCharges: boolean
+  /** Whether the response contains documents, in full for some tokens. */
+  returnsDocuments: boolean
 }
 
 export async function readOperations(): Promise<Operation[]> {
@@ -36,7 +36,7 @@ export async function readOperations(): Promise<Operation[]> {
           ...{ name: `${method} ${path}`, method, path, effect },
           audience: accountless?.audience ?? 'account',
           allow: declared ? [declared.allow].flat() : [],
-          returnsCharges: json.includes('"client_doc"'),
+          returnsDocuments: /"(client|owner)_doc"/.test(json),
         }
       }),
   )
@@ -55,8 +55,10 @@ export interface Rules {
   tokenValue: boolean
   /** A receiver gets full documents only from callers who may read them. */
   receiver: boolean
+  /** An admin ends only what another admin proposed. */
+  end: boolean
 }
-export const RULES: Rules = { newToken: true, tokenValue: true, receiver: true }
+export const RULES: Rules = { newToken: true, tokenValue: true, receiver: true, end: true }
 
 export function mayCall({ audience, allow }: Operation, caller: Caller): boolean {
   if (audience === 'visitor') return true
@@ -72,12 +74,14 @@ function holds(caller: Caller, permission: Permission): boolean {
   return caller.kind === 'token' && caller.permissions.includes(permission)
 }
 
-export type Choice = Permission | Role | 'full' | 'masked' | null
+export type Choice = Permission | Role | 'full' | 'masked' | ProposalChoice | null
+type ProposalChoice = 'own proposal' | 'proposal of another'
 
 /** What the caller of an operation with this effect may choose. */
 export function choicesOf({ effect }: Pick<Operation, 'effect'>): readonly Choice[] {
   if (effect === 'new_token' || effect === 'token_value') return PERMISSIONS
   if (effect === 'invitation' || effect === 'role' || effect === 'joining') return ROLES
+  if (effect === 'end') return ['own proposal', 'proposal of another']
   return effect === 'receiver' ? ['full', 'masked'] : [null]
 }
 
@@ -90,6 +94,7 @@ export function isGranted(
 ): boolean {
   if (effect === 'new_token') return !rules.newToken || holds(caller, choice as Permission)
   if (effect === 'token_value') return !rules.tokenValue || holds(caller, choice as Permission)
+  if (choice === 'own proposal') return !rules.end
   if (choice === 'full') return !rules.receiver || holds(caller, 'payers:read')
   return true
 }

@@ -3,12 +3,14 @@ import { db } from '#lib/base/db/client.ts'
 import { unseal } from '#lib/base/keys.ts'
 import type { Mail } from '#lib/services/mail/write.ts'
 
-/** Returns the queued mails to an address, oldest first. */
-export async function mailsTo(email: string): Promise<Mail[]> {
+/** Returns the queued mails, oldest first. */
+export async function readMails(): Promise<Mail[]> {
   const rows = await db().mail.findMany({ orderBy: { id: 'asc' }, where: { failedAt: null } })
-  return rows
-    .map(({ id, sealed }) => JSON.parse(unseal(sealed, id, 'mails')) as Mail)
-    .filter(({ to }) => to === email)
+  return rows.map(({ id, sealed }) => JSON.parse(unseal(sealed, id, 'mails')) as Mail)
+}
+
+export async function mailsTo(email: string): Promise<Mail[]> {
+  return (await readMails()).filter(({ to }) => to === email)
 }
 
 export async function findMailedLink(email: string): Promise<string> {

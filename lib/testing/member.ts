@@ -9,7 +9,7 @@ import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { call } from '#lib/testing/call.ts'
 import type { AccountlessOperation } from '#lib/testing/route-table.ts'
-import { VERIFIED } from '#lib/testing/verified.ts'
+import { SINCE_LONG, VERIFIED } from '#lib/testing/verified.ts'
 
 /** Creates a member with this role and a session. Returns the secret of the session. */
 export async function signIn({ id: accountId }: Account, role: Role): Promise<string> {
@@ -51,7 +51,7 @@ export async function signInAdmin(): Promise<string> {
 export async function signInWithoutAccount(isAdmin = false): Promise<string> {
   const email = `alone-${newId()}@troco.example`
   const user = await db().user.create({
-    data: { id: newId(), email, name: email, isAdmin, ...VERIFIED },
+    data: { id: newId(), email, name: email, isAdmin, ...SINCE_LONG, ...VERIFIED },
   })
   return openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' })
 }

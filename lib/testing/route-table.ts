@@ -133,6 +133,8 @@ const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'POST /admin/accounts/[id]/tokens/revoke': 'with proof',
   'POST /admin/accounts/[id]/tokens/[token_id]/revoke': 'with proof',
   'POST /admin/accounts/[id]/charges/[charge_id]/document': 'with proof',
+  'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end': 'with proof',
+  'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end/confirm': 'with proof',
   'GET /person/proof': 'without',
   'POST /person/proof': 'without',
   'POST /person/proof/passkey': 'without',

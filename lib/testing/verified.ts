@@ -15,3 +15,6 @@ export async function openAccountWithOwner(
   await db().user.createMany({ data: owner, skipDuplicates: true })
   return createAccount({ name, ownerEmail }, { type: 'system' })
 }
+
+/** Columns of an admin who may confirm what another admin proposed. */
+export const SINCE_LONG = { adminSince: new Date(Date.now() - 30 * 86_400_000) }

@@ -60,7 +60,10 @@ export const ACTIONS = [
   'withdrawal.approval_expired',
   'withdrawal.approval_requested',
   'withdrawal.approved',
+  'withdrawal.contradicted',
   'withdrawal.declined',
+  'withdrawal.end_proposed',
+  'withdrawal.ended',
   'withdrawal.requested',
 ] as const
 export type Action = (typeof ACTIONS)[number]

@@ -6,6 +6,11 @@ import { currentLogContext } from '#lib/base/log.ts'
 
 export type Actor = { type: 'user'; id: string } | { type: 'command_line' } | { type: 'system' }
 
+/** Null: the command line or the system. */
+export function personOf(actor: Actor): string | null {
+  return actor.type === 'user' ? actor.id : null
+}
+
 interface AuditEntry {
   actor: Actor
   action: string
@@ -24,7 +29,7 @@ export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
     data: {
       id: newId(),
       actorType: actor.type,
-      actorId: actor.type === 'user' ? actor.id : null,
+      actorId: personOf(actor),
       ip,
       requestId,
       ...rest,

@@ -39,6 +39,10 @@ export type Effect =
   /** Takes money out of the account. */
   | 'withdrawal'
   | 'refund'
+  /** Proposes an end of a withdrawal, which moves money only if another admin confirms it. */
+  | 'end_proposal'
+  /** Ends a withdrawal as somebody else proposed. */
+  | 'end'
   /** Returns a payer's document in full. */
   | 'document'
   /** Makes a token with permissions of the caller's choice. */

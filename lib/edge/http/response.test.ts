@@ -129,6 +129,12 @@ const RESPONSES = [
   ],
   [refuse('token_ended', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
   [refuse('approval_ended', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
+  [refuse('end_refused', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
+  [
+    refuse('end_by_other'),
+    403,
+    'Another admin must confirm this: one for at least 7 days, whom the first neither created nor reset',
+  ],
   [
     refuse('approval_by_other'),
     403,

@@ -23,6 +23,7 @@ import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges
 import { chargeColumns, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { createRefundSender } from '#lib/rooms/charges/refunds/send.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
+import { askAboutEnded } from '#lib/rooms/withdrawals/ask-ended.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
@@ -117,6 +118,7 @@ function listJobs({ expire, deliver, withdraw, refund }: Callers): Job[] {
     { name: 'expire charges', run: expire, wakesOn: 'charges', shouldYield: true, ...polled },
     { name: 'send withdrawals', run: withdraw, wakesOn: 'withdrawals', ...polled },
     { name: 'expire waiting withdrawals', run: expireWaitingWithdrawals, idleMs: MINUTE_MS },
+    { name: 'ask about ended withdrawals', run: askAboutEnded, idleMs: MINUTE_MS },
     { name: 'mail approvers', run: mail, idleMs: MAIL_APPROVERS_MS },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },

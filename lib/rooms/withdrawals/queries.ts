@@ -77,7 +77,10 @@ export async function findPayoutOrder({
 type Hidden = Pick<PayoutRow, 'dictKey' | 'ownerDoc'> & { payeeName: string | null }
 
 /** Returns what a bank's text about the withdrawal may repeat, each with its replacement. */
-export async function findHidden({ accountId, id }: Claim): Promise<Record<string, string>> {
+export async function findHidden({
+  accountId,
+  id,
+}: Pick<Claim, 'accountId' | 'id'>): Promise<Record<string, string>> {
   const [row] = await db().$queryRaw<Hidden[]>`
     SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName" FROM withdrawals
     WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid`

@@ -47,9 +47,9 @@ export function paymentAssignments(
 export function logOtherPayment(
   withdrawalId: string,
   stored: string | null,
-  reported: string | undefined,
+  reported: string | null | undefined,
 ): void {
-  if (reported === undefined || reported === stored) return
+  if (!reported || reported === stored) return
   log().error(
     { withdrawalId, endToEndId: stored, otherEndToEndId: reported },
     'bank reported a second payment for a withdrawal',

@@ -20,6 +20,8 @@ import {
 } from '#lib/base/pix/pix-key.ts'
 import { isValidCnpj, isValidCpf } from '#lib/base/pix/tax-id.ts'
 
+import type { EndOutcome } from '#lib/rooms/withdrawals/states.ts'
+
 export type { WithdrawalRow } from '#lib/rooms/withdrawals/wire.ts'
 
 export const WITHDRAWAL_AMOUNT_MIN = 1_000
@@ -154,6 +156,14 @@ function validateKey(mode: Mode) {
     },
     { when: ({ issues }) => !issues.some(({ path }) => String(path?.[0]).startsWith('pix_key')) },
   )
+}
+
+/** How people end a withdrawal that the bank never answers. */
+export interface Ending {
+  accountId: string
+  id: string
+  outcome: EndOutcome
+  reason: string
 }
 
 export const DecisionRequest = z

@@ -1,6 +1,7 @@
 import { type Claim, postpone } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
+import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
 import { findHidden, findPayoutOrder, hasPayment } from '#lib/rooms/withdrawals/queries.ts'
 import { recordTaken } from '#lib/rooms/withdrawals/record-taken.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
@@ -27,8 +28,11 @@ export function createWithdrawalSender(onCapacity?: () => void): OrderSender {
 async function sendWithdrawal(claim: Claim, gateway: Gateway): Promise<void> {
   const { accountId, id, lease } = claim
   const placement = await callBank(claim, gateway)
-  if (placement.state === 'done' || placement.state === 'refused')
-    return void (await settleAsReported(accountId, id, placement, lease))
+  if (placement.state === 'done' || placement.state === 'refused') {
+    const row = await settleAsReported(accountId, id, placement, lease)
+    if (!row) await noteContradiction(accountId, id, placement.state)
+    return
+  }
   if (placement.state === 'taken') await recordTaken(claim, placement)
   await postpone('withdrawals', claim, orderRetryPauseMs(claim, placement))
 }

@@ -27,13 +27,13 @@ interface Settlement {
   lease?: string
   /** Transaction that does more than this. */
   tx?: Tx
-  /** Set if this is the decision about its approval; else a waiting withdrawal is not settled. */
-  approval?: { condition: Prisma.Sql; assignments: Prisma.Sql; audit: MemberAction }
+  /** Set if people decide about it; else a withdrawal that waits for approval is not settled. */
+  approval?: { condition: Prisma.Sql; assignments: Prisma.Sql; audit?: MemberAction }
 }
 
-/** Debits the held amount after the bank has sent it. Returns null if already settled. */
+/** Debits the held amount after it was sent. Returns null if already settled. */
 export async function approveWithdrawal(
-  settlement: Settlement & { endToEndId: string; payee?: Payee },
+  settlement: Settlement & { endToEndId: string | null; payee?: Payee },
 ): Promise<WithdrawalRow | null> {
   const { withdrawalId, endToEndId, payee } = settlement
   const row = await settle(settlement, 'approved', paymentAssignments(endToEndId, payee))

@@ -3,4 +3,8 @@
  * rejected: the amount is back in the balance; final.
  */
 export const WITHDRAWAL_STATUSES = ['pending', 'approved', 'rejected'] as const
+
+/** How admins end a withdrawal that the bank never answers. */
+export const END_OUTCOMES = ['sent', 'not_sent'] as const
+export type EndOutcome = (typeof END_OUTCOMES)[number]
 export type WithdrawalStatus = (typeof WITHDRAWAL_STATUSES)[number]

@@ -29,7 +29,11 @@ export const APPROVAL_REJECTIONS = {
   approval_declined: 'Declined by a member of the account',
   approval_expired: 'Not approved by a second member in time',
 } as const
-const ALL_REJECTIONS = { ...REJECTIONS, ...APPROVAL_REJECTIONS }
+/** Reason of the operator, who ended a withdrawal that the bank never answered. */
+const END_REJECTIONS = {
+  ended_unsent: 'The bank never answered, and the operator found that the payment was not sent',
+} as const
+const ALL_REJECTIONS = { ...REJECTIONS, ...APPROVAL_REJECTIONS, ...END_REJECTIONS }
 
 export type Rejection = ReasonOf<typeof ALL_REJECTIONS>
 export type RejectionCode = Rejection['code']

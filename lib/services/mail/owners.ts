@@ -1,8 +1,8 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
-import type { Message } from '#lib/services/mail/write.ts'
+import type { Message, Recipient } from '#lib/services/mail/write.ts'
 
-type Write = (accountName: string) => Message
+type Write = (accountName: string, to: Recipient) => Message
 
 export function queueMailToOwners(tx: Tx, accountId: string, write: Write): Promise<void> {
   return queueMailToRoles(tx, accountId, ['owner'], write)
@@ -20,5 +20,5 @@ export async function queueMailToRoles(
   })
   if (members.length === 0) return
   const { name } = await tx.account.findUniqueOrThrow({ where: { id: accountId } })
-  for (const { user } of members) await queueMail(tx, user, write(name))
+  for (const { user } of members) await queueMail(tx, user, write(name, user))
 }

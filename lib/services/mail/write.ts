@@ -5,6 +5,7 @@ import { MAIL_WORDS } from '#messages/words.ts'
 
 type MailTexts = (typeof MAIL_WORDS)[Locale]
 type Change = keyof MailTexts['mailChange']
+type Decided = keyof MailTexts['mailDecided']
 type Role = Exclude<keyof MailTexts['mailRole'], 'operator'>
 
 /** Content of a mail, by kind. `path` is relative to PUBLIC_URL; the mail shows the full URL. */
@@ -51,6 +52,14 @@ export type Message =
     }
   | { kind: 'approverAdded'; account: string; member: string }
   | { kind: 'approvalChange'; account: string; requester: string; path: string }
+  | {
+      kind: 'withdrawalEndProposed' | 'withdrawalEnded'
+      account: string
+      amount: string
+      decided: Decided
+      reason: string
+      path: string
+    }
   | { kind: 'accountActivated'; account: string }
   | { kind: 'accountSuspended'; account: string; reason: string }
 
@@ -93,6 +102,7 @@ export function writeMail({ email, locale }: Recipient, message: Message): Mail 
     values.from = message.ip ? fillPlaceholders(texts.mailFrom, { ip: message.ip }) : ''
   if ('role' in message) values.role = texts.mailRole[message.role]
   if ('requester' in message) values.requester = message.requester ?? texts.mailRole.operator
+  if ('decided' in message) values.decided = texts.mailDecided[message.decided]
   if ('change' in message) values.change = texts.mailChange[message.change]
   const template = texts.mail[message.kind]
   const subject = fillPlaceholders(template.subject, values)

@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { type Actor, personOf, recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput } from '#lib/base/errors.ts'
@@ -25,7 +25,10 @@ export async function addUser(tx: Tx, newUser: NewUser, actor: Actor): Promise<U
   const email = requireEmail(newUser.email)
   const { id = newId(), name = '', verifiedBy, ...columns } = newUser
   const proof = verifiedBy && verifiedColumns(verifiedBy)
-  const data = { ...columns, ...proof, id, email, name: name.trim() || email }
+  const data = {
+    ...{ ...columns, ...proof, id, email, name: name.trim() || email },
+    ...(newUser.isAdmin && { adminSince: new Date(), adminBy: personOf(actor) }),
+  }
   const { count } = await tx.user.createMany({ data, skipDuplicates: true })
   if (count === 0) throw invalidInput('email', 'already belongs to another user')
   const after = { admin: newUser.isAdmin }

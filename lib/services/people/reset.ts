@@ -4,6 +4,7 @@ import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { canSendMail, queueMail } from '#lib/services/mail/queue.ts'
+import { noteReset } from '#lib/services/people/admins.ts'
 import {
   attemptChallenge,
   closeChallenge,
@@ -46,7 +47,10 @@ export async function createResetLink(text: string, actor: Actor): Promise<strin
   if (user.disabledAt) throw invalidInput('email', 'belongs to a disabled user')
   const path = await createResetPath(user.id, OPERATOR_LINK)
   const action = 'user.reset_link_made'
-  await transaction(tx => recordAudit(tx, { actor, action, target: user.id }))
+  await transaction(async tx => {
+    await noteReset(tx, user.id, actor)
+    await recordAudit(tx, { actor, action, target: user.id })
+  })
   return path
 }
 
@@ -79,7 +83,11 @@ export async function confirmReset(
     if (!(await closeChallenge(secret, tx))) throw linkExpired()
     const by = value === OPERATOR_LINK ? 'operator' : 'reset'
     await proveFromOutside(tx, user.id, by, admitPending)
-    const data = { passwordHash, passwordChangedAt: new Date() }
+    const isByOperator = value === OPERATOR_LINK
+    const data = {
+      ...{ passwordHash, passwordChangedAt: new Date() },
+      ...(isByOperator && { resetAt: new Date() }),
+    }
     await tx.user.update({ where: { id: user.id }, data })
     await endSessionsOf(tx, user.id)
     await finishPasswordChange(tx, user.id, 'user.password_reset')

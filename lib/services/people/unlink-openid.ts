@@ -3,6 +3,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { env } from '#lib/base/env.ts'
 import { invalidInput } from '#lib/base/errors.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
+import { noteReset } from '#lib/services/people/admins.ts'
 import { closeChallengesOf } from '#lib/services/people/challenge.ts'
 import { issuerOf } from '#lib/services/people/openid.ts'
 import { requireEmail } from '#lib/services/people/schema.ts'
@@ -28,6 +29,7 @@ export function unlinkOpenid(
       throw invalidInput('email', 'belongs to a user who has connected no OpenID provider')
     const data = { oidcSubject: null, devicesEndedAt: new Date() }
     await tx.user.update({ where: { id }, data })
+    await noteReset(tx, id, actor)
     await endSessionsOf(tx, id)
     await closeChallengesOf(tx, id)
     const before = { by: issuerOf(oidcSubject) }

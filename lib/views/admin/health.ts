@@ -15,6 +15,7 @@ import {
   examineRole,
   examineSessions,
 } from '#lib/views/admin/database.ts'
+import { examineEnded } from '#lib/views/admin/ended.ts'
 import { examineQueue } from '#lib/views/admin/queues.ts'
 import { examineEndpoints } from '#lib/views/admin/refused-endpoints.ts'
 import {
@@ -60,6 +61,7 @@ export async function readHealth(): Promise<Health> {
   await runCheck('endpoints', () => examineEndpoints())
   await runCheck('gateway', examineGateways)
   await runCheck('mail_server', examineMailServer)
+  await runCheck('ended', examineEnded)
   await runCheck('database', examineDatabase)
   // Called inside a check, so that an unreachable database fails only that check.
   let sessionsRead: ReturnType<typeof examineSessions> | undefined

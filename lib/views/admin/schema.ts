@@ -7,6 +7,7 @@ import { type ReasonParams, reasonParams } from '#lib/base/reason.ts'
 import type { AccountLimits, AccountStatus, Role } from '#lib/rooms/accounts/schema.ts'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
+import { END_OUTCOMES } from '#lib/rooms/withdrawals/states.ts'
 import type { RejectionCode } from '#lib/services/gateway/rejection.ts'
 import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 import type { CheckName } from '#lib/views/admin/states.ts'
@@ -88,6 +89,29 @@ export interface BankOrder {
   other_end_to_end_id: string | null
 }
 
+/** How a live withdrawal that the bank never answers can be ended, or was. */
+export const WithdrawalEnding = z.object({
+  can_propose: z.boolean(),
+  /** As proposed or carried out; null without a proposal that stands. */
+  outcome: z.enum(END_OUTCOMES).nullable(),
+  reason: z.string().nullable(),
+  /** Null without a proposal, and for the command line. */
+  proposed_by: z.string().nullable(),
+  confirmed_by: z.string().nullable(),
+  proposal: z.object({ id: z.uuid(), expires_at: instant, can_confirm: z.boolean() }).nullable(),
+  ended_at: instant.nullable(),
+  /** What the bank reported later, against the end. */
+  contradiction: z.enum(['done', 'refused']).nullable(),
+})
+export type WithdrawalEnding = z.infer<typeof WithdrawalEnding>
+export const WithdrawalEndingRead = z.object({ data: WithdrawalEnding.nullable() })
+
+export const endProposal = z.object({
+  outcome: z.enum(END_OUTCOMES, must('be sent or not_sent')),
+  reason: reasonRequest.shape.reason,
+})
+export const endConfirmation = z.object({ id: z.uuid(must('be the id of the proposal')) })
+
 /** Severity: a warning will soon harm users, a problem harms them now. */
 export type Level = 'ok' | 'warning' | 'problem'
 
@@ -109,7 +133,7 @@ export const FINDING_STATES = {
     ...['database_stands', 'connections_left', 'transactions_short', 'durable', 'migrated'],
     ...['books_none', 'books_right', 'address_sure', 'address_local', 'staff_guarded'],
     ...['staff_local', 'tokens_covered', 'endpoints_allowed', 'audit_right', 'role_limited'],
-    'addresses_plain',
+    ...['addresses_plain', 'ends_agree'],
   ],
   bad: [
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
@@ -125,7 +149,8 @@ export const FINDING_STATES = {
     ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer'],
     ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
     ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],
-    ...['addresses_folded', 'audit_unlinked', 'house_books_wrong', 'unreadable'],
+    ...['addresses_folded', 'audit_unlinked', 'house_books_wrong', 'ends_contradicted'],
+    'unreadable',
   ],
 } as const
 

@@ -5,13 +5,14 @@ import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { BankOrderFacts } from '#app/admin/accounts/[id]/bank-order.tsx'
+import { Ending } from '#app/admin/accounts/[id]/ending.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { formatTaxId } from '#lib/base/pix/tax-id.ts'
-import type { BankOrder, MaskedCharge } from '#lib/views/admin/schema.ts'
+import type { BankOrder, MaskedCharge, WithdrawalEnding } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
@@ -23,10 +24,12 @@ interface FindChargeProps {
   chargeId: string
   charge: MaskedCharge | null
   order: BankOrder | null
+  /** How the withdrawal can be ended, or was; null for anything else. */
+  ending: WithdrawalEnding | null
 }
 
 /** Finds a charge, withdrawal or refund by id, for a support request. Only here can operators see payer data. */
-export function FindCharge({ accountId, chargeId, charge, order }: FindChargeProps) {
+export function FindCharge({ accountId, chargeId, charge, order, ending }: FindChargeProps) {
   const t = useTranslations('adminAccount')
   const { set, isPending } = useFilters()
   return (
@@ -66,6 +69,9 @@ export function FindCharge({ accountId, chargeId, charge, order }: FindChargePro
       </div>
       {charge ? <FoundChargeFacts key={charge.id} accountId={accountId} charge={charge} /> : null}
       {order ? <BankOrderFacts order={order} /> : null}
+      {order && ending ? (
+        <Ending path={`/admin/accounts/${accountId}/withdrawals/${order.id}/end`} ending={ending} />
+      ) : null}
     </div>
   )
 }

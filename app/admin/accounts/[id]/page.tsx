@@ -28,6 +28,7 @@ import { listConnections } from '#lib/services/gateway/connections.ts'
 import type { ConnectionLine } from '#lib/services/gateway/schema.ts'
 import { readAccount } from '#lib/views/admin/accounts.ts'
 import { findMaskedCharge } from '#lib/views/admin/charge.ts'
+import { readEnding } from '#lib/views/admin/ending.ts'
 import { findBankOrder } from '#lib/views/admin/order.ts'
 import type { AccountDetail } from '#lib/views/admin/schema.ts'
 import { listTokensOf } from '#lib/views/admin/tokens.ts'
@@ -56,11 +57,10 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
   const { id, name } = account
   const { charge: chargeParam } = await searchParams
   const chargeId = typeof chargeParam === 'string' ? chargeParam : ''
-  const [t, tokens, charge, order, records, approval, assigned, connections] = await Promise.all([
+  const [t, tokens, found, records, approval, assigned, connections] = await Promise.all([
     getTranslations('adminAccount'),
     listTokensOf(id),
-    findMaskedCharge(id, chargeId),
-    findBankOrder(id, chargeId),
+    findSubject(id, chargeId, adminId),
     listAudit({ staff: true }, { account: id, limit: RECORDS_SHOWN }),
     readApprovalSettings(id, adminId, true),
     readAssignedConnections(id),
@@ -133,12 +133,22 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
             <ApprovalChange accountId={id} settings={approval} />
           </Section>
           <Section title={t('findCharge')} text={t('findChargeText')}>
-            <FindCharge accountId={id} chargeId={chargeId} charge={charge} order={order} />
+            <FindCharge accountId={id} chargeId={chargeId} {...found} />
           </Section>
         </div>
       </div>
     </ClientMessages>
   )
+}
+
+/** Finds what a support request is about. */
+async function findSubject(accountId: string, id: string, adminId: string) {
+  const [charge, order, ending] = await Promise.all([
+    findMaskedCharge(accountId, id),
+    findBankOrder(accountId, id),
+    readEnding(accountId, id, adminId),
+  ])
+  return { charge, order, ending }
 }
 
 function isForAccounts({ environment, state }: ConnectionLine): boolean {

@@ -1,0 +1,68 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useApi } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.ts'
+import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
+import { Field, Select } from '#components/ui/field.tsx'
+import { END_OUTCOMES } from '#lib/rooms/withdrawals/states.ts'
+import { endProposal } from '#lib/views/admin/schema.ts'
+
+/** Asks how the withdrawal ended and how the admin knows. */
+export function EndDialog({ path, onClose }: { path: string; onClose: () => void }) {
+  const t = useTranslations()
+  const api = useApi()
+  const router = useRouter()
+  const form = useForm({
+    schema: endProposal,
+    read: data => ({
+      outcome: data.get('outcome') || undefined,
+      reason: String(data.get('reason')).trim() || undefined,
+    }),
+    send: async body => {
+      await api.send('POST', path, { body })
+      router.refresh()
+      onClose()
+    },
+  })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t('adminAccount.ending.dialogTitle')}
+      description={t('adminAccount.ending.dialogText')}
+    >
+      <form {...form.props} className="grid gap-5">
+        <Select
+          label={t('adminAccount.ending.outcome')}
+          name="outcome"
+          defaultValue=""
+          problem={form.problems.outcome ? t('ui.required') : null}
+        >
+          <option value="">{t('adminAccount.ending.choose')}</option>
+          {END_OUTCOMES.map(outcome => (
+            <option key={outcome} value={outcome}>
+              {t(`adminAccount.ending.choice.${outcome}`)}
+            </option>
+          ))}
+        </Select>
+        <Field
+          label={t('adminDeed.reason')}
+          name="reason"
+          maxLength={200}
+          autoComplete="off"
+          hint={t('adminAccount.ending.reasonHint')}
+          problem={form.problems.reason ? t('adminDeed.reasonInvalid') : null}
+        />
+        <DialogActions
+          action={t('adminAccount.ending.propose')}
+          busy={t('adminDeed.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          onCancel={onClose}
+        />
+      </form>
+    </Dialog>
+  )
+}

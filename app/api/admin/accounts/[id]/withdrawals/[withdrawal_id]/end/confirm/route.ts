@@ -1,0 +1,18 @@
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { confirmEnd } from '#lib/rooms/withdrawals/confirm-end.ts'
+import { readEnding } from '#lib/views/admin/ending.ts'
+import { endConfirmation, WithdrawalEndingRead } from '#lib/views/admin/schema.ts'
+
+export const POST = adminEndpoint({
+  method: 'POST',
+  effect: 'end',
+  summary: 'End a withdrawal as another admin proposed',
+  body: endConfirmation,
+  response: WithdrawalEndingRead,
+  errorCodes: ['withdrawal_not_found', 'end_by_other', 'end_refused'],
+  proof: 'required',
+  async handle({ user, body, params: { id: accountId = '', withdrawal_id: id = '' } }) {
+    await confirmEnd({ accountId, id, proposalId: body.id, by: user.id })
+    return { data: await readEnding(accountId, id, user.id) }
+  },
+})

@@ -1,0 +1,18 @@
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { proposeEnd } from '#lib/rooms/withdrawals/propose-end.ts'
+import { readEnding } from '#lib/views/admin/ending.ts'
+import { endProposal, WithdrawalEndingRead } from '#lib/views/admin/schema.ts'
+
+export const POST = adminEndpoint({
+  method: 'POST',
+  effect: 'end_proposal',
+  summary: 'Propose how to end a withdrawal that the bank never answers',
+  body: endProposal,
+  response: WithdrawalEndingRead,
+  errorCodes: ['withdrawal_not_found', 'end_refused'],
+  proof: 'required',
+  async handle({ user, body, params: { id: accountId = '', withdrawal_id: id = '' } }) {
+    await proposeEnd({ accountId, id, ...body }, user.id)
+    return { data: await readEnding(accountId, id, user.id) }
+  },
+})

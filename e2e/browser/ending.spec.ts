@@ -1,0 +1,59 @@
+import type { Page } from 'playwright/test'
+import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
+import { addSession, createSession } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
+import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
+
+test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
+
+/** Opens a browser session of an admin. */
+async function openAdmin(page: Page): Promise<Page> {
+  const options = { locale: 'en-US', viewport: page.viewportSize() }
+  const context = await page
+    .context()
+    .browser()
+    ?.newContext({ ...options, baseURL: readSetting('BASE_URL') })
+  if (!context) throw new Error('There is no browser')
+  await addSession(context, await createSession({ isAdmin: true }))
+  return context.newPage()
+}
+
+test('two admins end a withdrawal that the bank never answers', async ({ page }) => {
+  const [first, second] = [await openAdmin(page), await openAdmin(page)]
+  const merchant = await makeSilentMerchant()
+  const { id } = await withdrawInSilence(merchant)
+  const path = `/admin/accounts/${merchant.id}?charge=${id}`
+
+  await first.goto(path)
+  const ending = first.getByRole('region', { name: 'No answer from the bank' })
+  await ending.getByRole('button', { name: 'Propose to end it' }).click()
+  const dialog = first.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Propose to end it' }).click()
+  await expect(dialog.getByText('Use 3 to 200 characters, on one line.')).toBeVisible()
+  await dialog.getByLabel('According to the bank').selectOption('not_sent')
+  await dialog.getByLabel('Reason').fill('Ana of the bank, by phone')
+  await expectAccessible(first)
+  await dialog.getByRole('button', { name: 'Propose to end it' }).click()
+  await expect(ending.getByText('as not sent', { exact: true })).toBeVisible()
+  await expect(ending.getByText('Another admin must confirm this')).toBeVisible()
+  await expect(ending.getByRole('button', { name: 'Confirm and end it' })).toHaveCount(0)
+
+  await second.goto(path)
+  const seen = second.getByRole('region', { name: 'No answer from the bank' })
+  await expect(seen.getByText('Ana of the bank, by phone')).toBeVisible()
+  await expectAccessible(second)
+  await seen.getByRole('button', { name: 'Confirm and end it' }).click()
+  await expect(seen.getByText('Confirmed by')).toBeVisible()
+  await expect(seen.getByRole('button')).toHaveCount(0)
+  const row = await db().withdrawal.findFirstOrThrow({ where: { id } })
+  expect(row).toMatchObject({ status: 'rejected', rejectionCode: 'ended_unsent' })
+
+  await noteContradiction(merchant.id, id, 'done')
+  await second.reload()
+  await expect(seen.getByText('The bank now reports that it sent this withdrawal')).toBeVisible()
+  await second.goto('/admin/health')
+  await expect(second.getByText(id)).toBeVisible()
+  await first.context().close()
+  await second.context().close()
+})

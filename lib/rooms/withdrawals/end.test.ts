@@ -1,0 +1,445 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { askAboutEnded } from '#lib/rooms/withdrawals/ask-ended.ts'
+import { confirmEnd } from '#lib/rooms/withdrawals/confirm-end.ts'
+import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
+import { endAlone } from '#lib/rooms/withdrawals/end-alone.ts'
+import { proposeEnd } from '#lib/rooms/withdrawals/propose-end.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import type { EndOutcome } from '#lib/rooms/withdrawals/states.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { registerUser } from '#lib/services/people/register.ts'
+import { createResetLink } from '#lib/services/people/reset.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { readMails } from '#lib/testing/mailbox.ts'
+import { sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
+import { examineEnded } from '#lib/views/admin/ended.ts'
+import { readEnding } from '#lib/views/admin/ending.ts'
+
+// A database of its own: who else is an admin decides what the command line may do.
+inOwnDatabase()
+
+const DAY_MS = 86_400_000
+const REASON = 'Ana of the bank, by phone at 10:00'
+const AMOUNT = 4_000
+const FUNDS = 1_000_000
+
+let merchant: Account
+let bank: StubBank
+let first: string
+let second: string
+beforeAll(async () => {
+  bank = new StubBank()
+  merchant = await makeSilentMerchant(bank)
+  first = await makeAdmin()
+  second = await makeAdmin()
+})
+
+/** Makes an admin of 8 days, changed as given. */
+async function makeAdmin(changes: object = {}): Promise<string> {
+  const email = `admin-${newId()}@troco.example`
+  const adminSince = new Date(Date.now() - 8 * DAY_MS)
+  const data = { id: newId(), email, name: email, isAdmin: true, adminSince, ...VERIFIED }
+  return (await db().user.create({ data: { ...data, ...changes } })).id
+}
+
+const stateOf = (id: string) =>
+  db().withdrawal.findUniqueOrThrow({
+    where: { accountId_id: { accountId: merchant.id, id } },
+  })
+const propose = (id: string, outcome: EndOutcome = 'sent', by = first) =>
+  proposeEnd({ accountId: merchant.id, id, outcome, reason: REASON }, by)
+async function confirm(id: string, by = second): Promise<void> {
+  const proposalId = (await stateOf(id)).endId ?? ''
+  await confirmEnd({ accountId: merchant.id, id, proposalId, by })
+}
+async function endAs(outcome: EndOutcome): Promise<string> {
+  const { id } = await withdrawInSilence(merchant, AMOUNT)
+  await propose(id, outcome)
+  await confirm(id)
+  return id
+}
+const movementsOf = async (subjectId: string) =>
+  (await db().ledgerTransfer.findMany({ where: { subjectId } })).map(({ kind }) => kind).sort()
+
+describe('two admins end a withdrawal', () => {
+  test('as sent: the amount leaves, with an event like that of the bank', async () => {
+    const before = await readBalances(merchant.id, 'live')
+    const id = await endAs('sent')
+    expect(await stateOf(id)).toMatchObject({
+      ...{ status: 'approved', endToEndId: null, dueAt: null, lease: null },
+      ...{ endOutcome: 'sent', endReason: REASON, endProposedBy: first, endConfirmedBy: second },
+    })
+    expect(await movementsOf(id)).toEqual(['withdrawal_held', 'withdrawal_sent'])
+    const { available, outbound } = await readBalances(merchant.id, 'live')
+    expect([available, outbound]).toEqual([before.available - AMOUNT, before.outbound])
+    const event = await db().event.findFirstOrThrow({ where: { subjectId: id } })
+    expect(event).toMatchObject({
+      type: 'withdrawal.approved',
+      resource: { status: 'approved', end_to_end_id: null },
+    })
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('as not sent: the amount returns, with a reason of its own', async () => {
+    const before = await readBalances(merchant.id, 'live')
+    const id = await endAs('not_sent')
+    expect(await stateOf(id)).toMatchObject({ status: 'rejected', rejectionCode: 'ended_unsent' })
+    expect(await movementsOf(id)).toEqual(['withdrawal_held', 'withdrawal_returned'])
+    expect(await readBalances(merchant.id, 'live')).toEqual(before)
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('once: of 20 confirmations and answers of the bank, one moves the money', async () => {
+    for (const outcome of ['sent', 'not_sent'] as const) {
+      const { id: withdrawalId } = await withdrawInSilence(merchant, AMOUNT)
+      await propose(withdrawalId, outcome)
+      const reason = { code: 'unspecified', params: {} } as const
+      const settlement = { accountId: merchant.id, withdrawalId }
+      await Promise.allSettled(
+        Array.from({ length: 20 }, (_, index) =>
+          index % 3 === 0
+            ? confirm(withdrawalId)
+            : index % 3 === 1
+              ? approveWithdrawal({ ...settlement, endToEndId: removeHyphens(newId()) })
+              : rejectWithdrawal({ ...settlement, reason }),
+        ),
+      )
+      expect(await movementsOf(withdrawalId)).toHaveLength(2)
+      expect(await db().event.count({ where: { subjectId: withdrawalId } })).toBe(1)
+    }
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('and everybody who must know is mailed; both steps are audited with reason and person', async () => {
+    const ownerMail = await addOwner()
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    await db().mail.deleteMany()
+    await propose(id)
+    const proposed = await readMails()
+    await db().mail.deleteMany()
+    await confirm(id)
+    const ended = await readMails()
+    const admins = await db().user.findMany({ where: { isAdmin: true, disabledAt: null } })
+    const adminMails = admins.map(({ email }) => email).sort()
+    const owners = await db().membership.findMany({
+      where: { accountId: merchant.id, role: 'owner' },
+      include: { user: true },
+    })
+    expect(proposed.map(({ to }) => to).sort()).toEqual(adminMails)
+    const everybody = [...adminMails, ...owners.map(({ user }) => user.email)].sort()
+    expect(ended.map(({ to }) => to).sort()).toEqual(everybody)
+    expect(everybody).toContain(ownerMail)
+    for (const { text } of [...proposed, ...ended]) expect(text).toContain(REASON)
+    const records = await db().auditRecord.findMany({
+      where: { target: id, action: { startsWith: 'withdrawal.end' } },
+      orderBy: { id: 'asc' },
+    })
+    const after = { mode: 'live', amount: AMOUNT, outcome: 'sent' }
+    expect(records).toMatchObject([
+      { action: 'withdrawal.end_proposed', actorId: first, reason: REASON, after },
+      { action: 'withdrawal.ended', actorId: second, reason: REASON, after },
+    ])
+  })
+})
+
+async function addOwner(): Promise<string> {
+  const email = `owner-${newId()}@troco.example`
+  const { id: userId } = await db().user.create({
+    data: { id: newId(), email, name: email, ...VERIFIED },
+  })
+  await db().membership.create({ data: { accountId: merchant.id, userId, role: 'owner' } })
+  return email
+}
+
+describe('the second admin', () => {
+  const ago = (days: number) => new Date(Date.now() - days * DAY_MS)
+  const refused = { code: 'end_by_other' }
+
+  test.each([
+    ['of 6 days', () => ({ adminSince: ago(6.99) })],
+    ['since nobody knows when', () => ({ adminSince: null })],
+    ['whom the first made', () => ({ adminBy: first })],
+    ['whom the first reset', () => ({ resetBy: first, resetAt: ago(300) })],
+    ['reset at the command line within 7 days', () => ({ resetBy: null, resetAt: ago(6.99) })],
+    ['who is disabled', () => ({ disabledAt: new Date() })],
+    ['who is no admin any more', () => ({ isAdmin: false })],
+  ])('may not be one %s', async (_, changes) => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    await propose(id)
+    await expect(confirm(id, await makeAdmin(changes()))).rejects.toMatchObject(refused)
+    expect((await stateOf(id)).status).toBe('pending')
+  })
+
+  test.each([
+    ['of exactly 7 days', () => ({ adminSince: ago(7.001) })],
+    ['reset at the command line 7 days ago', () => ({ resetBy: null, resetAt: ago(7.001) })],
+    [
+      'whom somebody else made and reset',
+      () => ({ adminBy: second, resetBy: second, resetAt: ago(9) }),
+    ],
+  ])('may be one %s', async (_, changes) => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    await propose(id)
+    await confirm(id, await makeAdmin(changes()))
+    expect((await stateOf(id)).status).toBe('approved')
+  })
+
+  test('is not the first, nor anybody once the first is no active admin', async () => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    const leaving = await makeAdmin()
+    await propose(id, 'sent', leaving)
+    await expect(confirm(id, leaving)).rejects.toMatchObject(refused)
+    await db().user.update({ where: { id: leaving }, data: { disabledAt: new Date() } })
+    await expect(confirm(id)).rejects.toMatchObject(refused)
+  })
+
+  test('sees what they confirm: a replaced or old proposal is refused', async () => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    await propose(id)
+    const { endId } = await stateOf(id)
+    await propose(id, 'not_sent')
+    const old = { accountId: merchant.id, id, proposalId: endId ?? '', by: second }
+    await expect(confirmEnd(old)).rejects.toMatchObject({ code: 'end_refused' })
+    await db().withdrawal.updateMany({ where: { id }, data: { endProposedAt: ago(1.001) } })
+    await expect(confirm(id)).rejects.toMatchObject({ code: 'end_refused' })
+    expect((await stateOf(id)).status).toBe('pending')
+  })
+
+  test('is recorded: since when and by whom an admin was made, and each reset by the operator', async () => {
+    const email = `made-${newId()}@troco.example`
+    const actor = { type: 'user', id: first } as const
+    const { id } = await registerUser({ email, passwordHash: 'x', isAdmin: true }, actor)
+    const made = await db().user.findUniqueOrThrow({ where: { id } })
+    expect(made).toMatchObject({ adminSince: expect.any(Date), adminBy: first, resetAt: null })
+    await createResetLink(email, { type: 'command_line' })
+    const reset = await db().user.findUniqueOrThrow({ where: { id } })
+    expect(reset).toMatchObject({ resetAt: expect.any(Date), resetBy: null })
+    await createResetLink(email, actor)
+    expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ resetBy: first })
+    await db().user.update({ where: { id }, data: { isAdmin: false } })
+  })
+})
+
+test('staff sees what can be done, what was proposed and by whom, the end and its contradiction', async () => {
+  const { id } = await withdrawInSilence(merchant, AMOUNT)
+  const read = (adminId: string) => readEnding(merchant.id, id, adminId)
+  const nameOf = async (userId: string) =>
+    (await db().user.findUniqueOrThrow({ where: { id: userId } })).name
+  const nothing = { outcome: null, reason: null, proposed_by: null, confirmed_by: null }
+  const open = { can_propose: true, ended_at: null, contradiction: null }
+  expect(await read(first)).toEqual({ ...open, ...nothing, proposal: null })
+  await propose(id, 'not_sent')
+  const said = { outcome: 'not_sent', reason: REASON, proposed_by: await nameOf(first) }
+  for (const [adminId, can_confirm] of [
+    [first, false],
+    [second, true],
+  ] as const)
+    expect(await read(adminId)).toMatchObject({ ...open, ...said, proposal: { can_confirm } })
+  await confirm(id)
+  await noteContradiction(merchant.id, id, 'done')
+  expect(await read(first)).toEqual({
+    ...{ can_propose: false, ended_at: expect.any(String), contradiction: 'done' },
+    ...{ ...said, confirmed_by: await nameOf(second), proposal: null },
+  })
+  expect(await readEnding(merchant.id, newId(), first)).toBeNull()
+})
+
+describe('only a withdrawal without an answer can be ended', () => {
+  const expectRefused = async (id: string) => {
+    await expect(propose(id)).rejects.toMatchObject({ code: 'end_refused' })
+    expect((await stateOf(id)).endId).toBeNull()
+  }
+  const changeCalls = (subjectId: string, data: object) =>
+    db().gatewayCall.updateMany({ where: { subjectId }, data })
+
+  test('one that was sent less than an hour ago cannot', async () => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    await changeCalls(id, { createdAt: new Date(Date.now() - 3_590_000) })
+    await expectRefused(id)
+  })
+
+  test('one that was never sent cannot: its account can be suspended instead', async () => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    for (const outcome of ['retryable', 'blocked', 'rejected']) {
+      await changeCalls(id, { outcome })
+      await expectRefused(id)
+    }
+  })
+
+  test('one that a worker holds cannot, until it lets go', async () => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    const soon = new Date(Date.now() + 30_000)
+    await db().withdrawal.updateMany({ where: { id }, data: { lease: newId(), dueAt: soon } })
+    await expectRefused(id)
+    await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date() } })
+    await propose(id)
+  })
+
+  test('one that has ended cannot, nor an unknown one', async () => {
+    const id = await endAs('sent')
+    await expect(propose(id)).rejects.toMatchObject({ code: 'end_refused' })
+    await expect(confirm(id)).rejects.toMatchObject({ code: 'end_refused' })
+    await expect(propose(newId())).rejects.toMatchObject({ code: 'withdrawal_not_found' })
+    await expect(propose('x')).rejects.toMatchObject({ code: 'withdrawal_not_found' })
+  })
+
+  test('the database refuses an end by one person, or with another outcome than proposed', async () => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    await propose(id)
+    const ended = { status: 'approved', approvedAt: new Date(), endedAt: new Date() }
+    for (const wrong of [
+      { ...ended, endConfirmedBy: first },
+      { ...ended, endConfirmedBy: null },
+      { ...ended, endConfirmedBy: second, endOutcome: 'not_sent' },
+    ])
+      await expect(db().withdrawal.updateMany({ where: { id }, data: wrong })).rejects.toThrow()
+  })
+})
+
+describe('the command line', () => {
+  const end = (id: string) =>
+    endAlone({ accountId: merchant.id, id, outcome: 'not_sent', reason: REASON })
+
+  test('ends a withdrawal only without two admins who could', async () => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    await expect(end(id)).rejects.toMatchObject({ code: 'end_refused' })
+    const others = { isAdmin: true, id: { not: first } }
+    const { id: alone } = merchant
+    await db().user.updateMany({ where: others, data: { disabledAt: new Date() } })
+    try {
+      await end(id)
+      await expect(end(id)).rejects.toMatchObject({ code: 'end_refused' })
+    } finally {
+      await db().user.updateMany({ where: others, data: { disabledAt: null } })
+    }
+    expect(await stateOf(id)).toMatchObject({
+      ...{ status: 'rejected', endReason: REASON, endProposedBy: null, endConfirmedBy: null },
+    })
+    const where = { target: id, action: 'withdrawal.ended' }
+    const record = await db().auditRecord.findFirstOrThrow({ where })
+    expect(record).toMatchObject({ actorType: 'command_line', accountId: alone, reason: REASON })
+    await expectBalancedLedger(merchant.id)
+  })
+})
+
+describe('a later answer of the bank that contradicts the end', () => {
+  const expectUnmoved = async (id: string) => {
+    expect(await movementsOf(id)).toHaveLength(2)
+    await expectBalancedLedger(merchant.id)
+  }
+
+  test.each([
+    ['not_sent', 'done', 'refused'],
+    ['sent', 'refused', 'done'],
+  ] as const)(
+    'ended as %s, then %s: is stored once and moves no money',
+    async (outcome, reported, agreed) => {
+      const id = await endAs(outcome)
+      expect(await noteContradiction(merchant.id, id, agreed)).toBe(false)
+      expect(await examineEnded()).not.toMatchObject({
+        figures: { names: expect.stringContaining(id) },
+      })
+      expect(await noteContradiction(merchant.id, id, reported)).toBe(true)
+      expect(await noteContradiction(merchant.id, id, reported)).toBe(false)
+      expect(await stateOf(id)).toMatchObject({ contradiction: reported, endAskAt: null })
+      const where = { target: id, action: 'withdrawal.contradicted' }
+      expect(await db().auditRecord.findMany({ where })).toMatchObject([
+        {
+          actorType: 'system',
+          accountId: null,
+          after: { bank_reports: reported, ended_as: outcome },
+        },
+      ])
+      expect(await examineEnded()).toMatchObject({
+        ...{ level: 'problem', state: 'ends_contradicted' },
+        figures: { names: expect.stringContaining(id) },
+      })
+      await expectUnmoved(id)
+    },
+  )
+
+  test('is found by asking again, and stays in the journal', async () => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    await bank.sendPayout({
+      id: removeHyphens(id),
+      amount: AMOUNT,
+      dictKey: 'a@b.co',
+      ownerDoc: null,
+    })
+    bank.settle()
+    await propose(id, 'not_sent')
+    await confirm(id)
+    const { endedAt, endAskAt } = await stateOf(id)
+    expect((endAskAt?.getTime() ?? 0) - (endedAt?.getTime() ?? 0)).toBe(60_000)
+    await db().withdrawal.updateMany({ where: { id: { not: id } }, data: { endAskAt: null } })
+    await db().withdrawal.updateMany({ where: { id }, data: { endAskAt: new Date(0) } })
+    await askAboutEnded()
+    expect((await stateOf(id)).contradiction).toBe('done')
+    const where = { subjectId: id, operation: 'getPayout' }
+    expect(await db().gatewayCall.findMany({ where })).toMatchObject([{ outcome: 'ok' }])
+    await expectUnmoved(id)
+  })
+
+  test('is asked for later and later, and no more after a final answer or 7 days', async () => {
+    const id = await endAs('not_sent')
+    const pauseAt = async (ageMs: number) => {
+      const endedAt = new Date(Date.now() - ageMs)
+      await db().withdrawal.updateMany({ where: { id }, data: { endedAt, endAskAt: new Date(0) } })
+      await askAboutEnded()
+      const next = (await stateOf(id)).endAskAt
+      return next && Math.round((next.getTime() - Date.now()) / 60_000)
+    }
+    expect(await pauseAt(60_000)).toBe(9)
+    expect(await pauseAt(600_000)).toBe(50)
+    expect(await pauseAt(3_600_000)).toBe(1_440)
+    expect(await pauseAt(7 * DAY_MS)).toBeNull()
+    await bank.sendPayout({
+      id: removeHyphens(id),
+      amount: AMOUNT,
+      dictKey: 'a@b.co',
+      ownerDoc: null,
+    })
+    bank.setScript(removeHyphens(id), { end: 'refused' })
+    bank.settle()
+    expect(await pauseAt(60_000)).toBeNull()
+    expect((await stateOf(id)).contradiction).toBeNull()
+  })
+
+  test('is noted by a worker whose question was on its way when it ended', async () => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    await bank.sendPayout({
+      id: removeHyphens(id),
+      amount: AMOUNT,
+      dictKey: 'a@b.co',
+      ownerDoc: null,
+    })
+    bank.settle()
+    await propose(id, 'not_sent')
+    // The call of the others must not meet the stall.
+    const later = { dueAt: new Date(Date.now() + DAY_MS), lease: null }
+    const others = { id: { not: id }, status: 'pending' }
+    await db().withdrawal.updateMany({ where: others, data: later })
+    await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date(0) } })
+    bank.stall('after', async () => {
+      await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date(0) } })
+      await confirm(id)
+    })
+    await sendDueWithdrawals()
+    expect(await stateOf(id)).toMatchObject({ status: 'rejected', contradiction: 'done' })
+    await expectUnmoved(id)
+  })
+})
+
+test('the funds of the account are what was held and returned', async () => {
+  const { available, outbound } = await readBalances(merchant.id, 'live')
+  const sent = await db().withdrawal.count({
+    where: { accountId: merchant.id, status: 'approved' },
+  })
+  expect(available + outbound).toBe(FUNDS - sent * AMOUNT)
+})

@@ -1,0 +1,49 @@
+import { type Actor, personOf } from '#lib/base/audit/record.ts'
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
+
+/** Age of an admin, and of a reset by the operator, from which the admin counts as a second person. */
+export const SECOND_ADMIN_DAYS = 7
+
+const isActive = (row: 'p' | 's') => Prisma.raw(`${row}.is_admin AND ${row}.disabled_at IS NULL`)
+
+/**
+ * Condition that admin `s` may confirm what admin `p` proposed. Whoever makes or resets an admin
+ * could act as both. A reset at the command line has no person, so it may be that of the first.
+ */
+const isSecondSql = Prisma.sql`${isActive('p')} AND ${isActive('s')} AND s.id <> p.id
+  AND s.admin_since <= now() - ${SECOND_ADMIN_DAYS} * interval '1 day'
+  AND s.admin_by IS DISTINCT FROM p.id AND s.reset_by IS DISTINCT FROM p.id
+  AND COALESCE(s.reset_at <= now() - ${SECOND_ADMIN_DAYS} * interval '1 day', true)`
+
+/** Locks both admins until the commit. Returns whether the second may confirm what the first proposed. */
+export async function lockSecondAdmin(tx: Tx, firstId: string, secondId: string): Promise<boolean> {
+  const found = await tx.$queryRaw<unknown[]>`
+    SELECT FROM users p JOIN users s ON ${isSecondSql}
+    WHERE p.id = ${firstId}::uuid AND s.id = ${secondId}::uuid FOR SHARE`
+  return found.length > 0
+}
+
+export async function isSecondAdmin(firstId: string, secondId: string): Promise<boolean> {
+  const found = await db().$queryRaw<unknown[]>`
+    SELECT FROM users p JOIN users s ON ${isSecondSql}
+    WHERE p.id = ${firstId}::uuid AND s.id = ${secondId}::uuid`
+  return found.length > 0
+}
+
+/** Returns whether any two admins could propose and confirm. */
+export async function areTwoAdmins(tx: Tx): Promise<boolean> {
+  const found = await tx.$queryRaw<unknown[]>`
+    SELECT FROM users p JOIN users s ON ${isSecondSql} LIMIT 1`
+  return found.length > 0
+}
+
+export function listAdmins(tx: Tx): Promise<{ email: string; locale: string | null }[]> {
+  const select = { email: true, locale: true } as const
+  return tx.user.findMany({ where: { isAdmin: true, disabledAt: null }, select })
+}
+
+/** Records that the operator reset how a user signs in. */
+export async function noteReset(tx: Tx, userId: string, actor: Actor): Promise<void> {
+  const data = { resetAt: new Date(), resetBy: personOf(actor) }
+  await tx.user.update({ where: { id: userId }, data })
+}

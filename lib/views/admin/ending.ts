@@ -1,0 +1,52 @@
+import { readPeople } from '#lib/base/audit/people.ts'
+import { Prisma } from '#lib/base/db/client.ts'
+import { utcText } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { endableSql, PROPOSAL_HOURS } from '#lib/rooms/withdrawals/end.ts'
+import { isSecondAdmin } from '#lib/services/people/admins.ts'
+import type { WithdrawalEnding } from '#lib/views/admin/schema.ts'
+
+interface EndingRow extends Pick<WithdrawalEnding, 'can_propose' | 'ended_at' | 'contradiction'> {
+  id: string
+  outcome: WithdrawalEnding['outcome']
+  reason: string | null
+  proposed_by: string | null
+  confirmed_by: string | null
+  expires_at: string
+  is_standing: boolean
+}
+
+const columns = Prisma.sql`${endableSql} AS can_propose, w.end_id AS id, w.end_outcome AS outcome,
+  w.end_reason AS reason, w.end_proposed_by AS proposed_by, w.end_confirmed_by AS confirmed_by,
+  ${utcText(`(w.end_proposed_at + interval '${PROPOSAL_HOURS} hours')`)} AS expires_at,
+  ${utcText('w.ended_at')} AS ended_at, w.contradiction,
+  COALESCE(w.ended_at IS NULL AND w.status = 'pending'
+    AND w.end_proposed_at > now() - ${PROPOSAL_HOURS} * interval '1 hour', false) AS is_standing`
+
+/** Reads how a live withdrawal can be ended, or was; null for any other. */
+export async function readEnding(
+  accountId: string,
+  id: string,
+  adminId: string,
+): Promise<WithdrawalEnding | null> {
+  if (![accountId, id].every(isUuid)) return null
+  const [row] = await queryRows<EndingRow>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM withdrawals w
+    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid AND w.mode = 'live'`)
+  if (!row) return null
+  const { proposed_by: first, confirmed_by: second, ...ending } = row
+  const findPerson = await readPeople([first, second].map(person => [null, person]))
+  const nameOf = (person: string | null) => findPerson(null, person)?.name ?? null
+  const { can_propose, outcome, reason, ended_at, contradiction } = ending
+  const canConfirm = first !== null && (await isSecondAdmin(first, adminId))
+  return {
+    ...{ can_propose, ended_at, contradiction },
+    ...(ended_at !== null || ending.is_standing
+      ? { outcome, reason, proposed_by: nameOf(first), confirmed_by: nameOf(second) }
+      : { outcome: null, reason: null, proposed_by: null, confirmed_by: null }),
+    proposal: ending.is_standing
+      ? { id: ending.id, expires_at: ending.expires_at, can_confirm: canConfirm }
+      : null,
+  }
+}
