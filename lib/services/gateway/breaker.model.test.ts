@@ -27,7 +27,7 @@ type Command =
 /** A call that was admitted and has not ended. */
 interface Call {
   worker: number
-  isProbe: boolean
+  probe: string | null
 }
 
 const worker = fc.nat(PROCESS_COUNT - 1)
@@ -89,15 +89,15 @@ class Model {
 
   async begin(worker: number): Promise<Admission> {
     const admission = await this.breakerOf(worker).admit(this.connectionId)
-    if (admission.isAdmitted) this.calls.push({ worker, isProbe: admission.isProbe })
+    if (admission.isAdmitted) this.calls.push({ worker, probe: admission.probe })
     return admission
   }
 
-  async end({ worker, isProbe }: Call, how: string): Promise<void> {
+  async end({ worker, probe }: Call, how: string): Promise<void> {
     const call = {
       connectionId: this.connectionId,
       operation: 'getPayout',
-      isProbe,
+      probe,
       failuresMax: FAILURES_MAX,
     }
     await this.breakerOf(worker).record(call, RESULTS[how] ?? null)
@@ -121,9 +121,9 @@ function makeBreaker(): Breaker {
 /** Checks what an admission may be, given the row before. Returns whether it was one. */
 async function beginAll(model: Model, processes: number[]): Promise<void> {
   const before = await model.read()
-  const probes = model.calls.filter(({ isProbe }) => isProbe).length
+  const probes = model.calls.filter(({ probe }) => probe !== null).length
   const admissions = await Promise.all(processes.map(index => model.begin(index)))
-  const begun = admissions.filter(one => one.isAdmitted && one.isProbe).length
+  const begun = admissions.filter(one => one.isAdmitted && one.probe !== null).length
   const isProbeFree = before?.probeUntil == null || before.probeUntil.getTime() === 0
   const mayProbe = before?.openedAt != null && before.retryAt?.getTime() === 0 && isProbeFree
   expect(begun).toBeLessThanOrEqual(mayProbe ? 1 : 0)
@@ -178,6 +178,6 @@ async function expectRecovery(model: Model): Promise<void> {
   for (const call of model.calls.splice(0)) await model.end(call, 'succeeds')
   for (let index = 0; index < PROCESS_COUNT; index++) {
     model.restart(index)
-    expect(await model.begin(index)).toEqual({ isAdmitted: true, isProbe: false })
+    expect(await model.begin(index)).toEqual({ isAdmitted: true, probe: null })
   }
 }

@@ -29,7 +29,7 @@ async function call(
 ): Promise<boolean> {
   const admission = await breaker.admit(connectionId)
   if (admission.isAdmitted)
-    await breaker.record({ connectionId, operation, isProbe: admission.isProbe }, result)
+    await breaker.record({ connectionId, operation, probe: admission.probe }, result)
   return admission.isAdmitted
 }
 
@@ -82,7 +82,7 @@ describe('a connection', () => {
   test('that rests has no effect on others', async () => {
     await open()
     const other = newId()
-    expect(await first.admit(other)).toEqual({ isAdmitted: true, isProbe: false })
+    expect(await first.admit(other)).toEqual({ isAdmitted: true, probe: null })
     expect(await first.restMs(other)).toBe(0)
   })
 
@@ -92,7 +92,7 @@ describe('a connection', () => {
   })
 
   test('may have another number of failures, or none', async () => {
-    const failing = { connectionId, operation: 'getPayout', isProbe: false }
+    const failing = { connectionId, operation: 'getPayout', probe: null }
     for (let count = 0; count < 20; count++) {
       await first.admit(connectionId)
       await first.record({ ...failing, failuresMax: Number.POSITIVE_INFINITY }, LOST)
@@ -111,7 +111,7 @@ describe('a probe', () => {
       Array.from({ length: 20 }, (_, nth) => (nth % 2 ? first : second).admit(connectionId)),
     )
     expect(admissions.filter(({ isAdmitted }) => isAdmitted)).toEqual([
-      { isAdmitted: true, isProbe: true },
+      { isAdmitted: true, probe: expect.any(String) },
     ])
     const refused = admissions.filter(admission => !admission.isAdmitted)
     for (const { retryAfterMs } of refused) expect(retryAfterMs).toBe(2_000)
@@ -154,22 +154,43 @@ describe('a probe', () => {
     await open()
     await endRest()
     expect(await call(first, null)).toBe(true)
-    expect(await second.admit(connectionId)).toEqual({ isAdmitted: true, isProbe: true })
+    expect(await second.admit(connectionId)).toEqual({
+      isAdmitted: true,
+      probe: expect.any(String),
+    })
   })
 
   test('of a process that died is made by another later', async () => {
     await open()
     await endRest()
-    expect(await first.admit(connectionId)).toMatchObject({ isProbe: true })
+    expect(await first.admit(connectionId)).toMatchObject({ probe: expect.any(String) })
     expect(await second.admit(connectionId)).toMatchObject({ isAdmitted: false })
     const past = new Date(Date.now() - 1_000)
     await db().connectionState.update({ where: { connectionId }, data: { probeUntil: past } })
-    expect(await second.admit(connectionId)).toEqual({ isAdmitted: true, isProbe: true })
+    expect(await second.admit(connectionId)).toEqual({
+      isAdmitted: true,
+      probe: expect.any(String),
+    })
   })
 })
 
+test('a probe that was given up neither ends the rest nor the probe of another process', async () => {
+  await open()
+  await endRest()
+  const late = await first.admit(connectionId)
+  const past = new Date(Date.now() - 1_000)
+  await db().connectionState.update({ where: { connectionId }, data: { probeUntil: past } })
+  expect(await second.admit(connectionId)).toMatchObject({ probe: expect.any(String) })
+  if (!late.isAdmitted) expect.unreachable()
+  const { openedAt, retryAt, probeUntil } = await read()
+  for (const result of [OK, LOST, null]) {
+    await first.record({ connectionId, operation: 'getPayout', probe: late.probe }, result)
+    expect(await read()).toMatchObject({ openedAt, retryAt, probeUntil })
+  }
+})
+
 test('calls that began before a rest neither end nor prolong it', async () => {
-  const late = { connectionId, operation: 'getPayout', isProbe: false }
+  const late = { connectionId, operation: 'getPayout', probe: null }
   await first.admit(connectionId)
   await open()
   const before = await read()

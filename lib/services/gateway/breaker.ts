@@ -2,6 +2,7 @@ import { nowPlusMs } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import { type AdmittedCall, changedBlocks, isFailure } from '#lib/services/gateway/judge-call.ts'
 
 /** Consecutive failed calls after which a connection rests, unless its gateway has another number. */
 const FAILURES_MAX = 5
@@ -14,20 +15,13 @@ const PROBE_WAIT_MS = 2_000
 /** Age at which the state is read again: so long, a process may go on calling after another opened. */
 const READ_AGAIN_MS = 1_000
 
-type Blocked = Extract<GatewayResult<unknown>, { outcome: 'blocked' }>
-
-/** Refused: the connection rests. A probe is the only call of all processes until it ends. */
+/**
+ * Refused: the connection rests. `probe`: token of a probe, which is the only call of all processes
+ * until it ends; null for any other call.
+ */
 export type Admission =
-  | { isAdmitted: true; isProbe: boolean }
+  | { isAdmitted: true; probe: string | null }
   | { isAdmitted: false; retryAfterMs: number }
-
-interface AdmittedCall {
-  connectionId: string
-  operation: string
-  isProbe: boolean
-  isRepeated?: boolean
-  failuresMax?: number
-}
 
 interface Row {
   failures: number
@@ -43,7 +37,7 @@ const ROW = Prisma.sql`failures, opened_at IS NOT NULL AS "isOpen",
   COALESCE(GREATEST(0, extract(epoch FROM retry_at - now()) * 1000), 0)::float8 AS "restMs",
   COALESCE(probe_until > now(), false) AS "isProbed"`
 const CLOSED: Row = { failures: 0, isOpen: false, restMs: 0, isProbed: false, blocks: {} }
-const ADMITTED = { isAdmitted: true, isProbe: false } as const
+const ADMITTED = { isAdmitted: true, probe: null } as const
 
 /**
  * Circuit breaker of connections, shared by all processes through a row per connection. While the
@@ -76,14 +70,15 @@ export class Breaker {
     if (!row.isOpen) return ADMITTED
     const restMs = this.remainingMs(connectionId, row)
     if (restMs > 0) return { isAdmitted: false, retryAfterMs: restMs }
-    const [probed] = await db().$queryRaw<Row[]>`
+    const [probed] = await db().$queryRaw<(Row & { probe: string })[]>`
       UPDATE connection_states SET probe_until = ${nowPlusMs(PROBE_MAX_MS)}
       WHERE connection_id = ${connectionId}::uuid AND retry_at <= now()
         AND (probe_until IS NULL OR probe_until <= now())
-      RETURNING ${ROW}`
+      RETURNING ${ROW}, probe_until::text AS probe`
     if (probed) {
-      this.remember(connectionId, probed)
-      return { isAdmitted: true, isProbe: true }
+      const { probe, ...row } = probed
+      this.remember(connectionId, row)
+      return { isAdmitted: true, probe }
     }
     const fresh = await this.readAgain(connectionId)
     if (!fresh.isOpen) return ADMITTED
@@ -95,28 +90,45 @@ export class Breaker {
 
   /** Ends an admitted call. Without a result, no call was made. */
   async record(
-    { connectionId, operation, isProbe, isRepeated, failuresMax = FAILURES_MAX }: AdmittedCall,
+    { connectionId, operation, probe, isRepeated, failuresMax = FAILURES_MAX }: AdmittedCall,
     result: GatewayResult<unknown> | null,
   ): Promise<void> {
-    if (result === null) return isProbe ? this.releaseProbe(connectionId) : undefined
+    const isUncounted = failuresMax === Number.POSITIVE_INFINITY
+    if (result === null || (isFailure(result) && isUncounted))
+      return probe === null ? undefined : this.releaseProbe(connectionId, probe)
     if (isFailure(result)) {
-      return isRepeated && !isProbe
+      return isRepeated && probe === null
         ? undefined
-        : this.recordFailure(connectionId, isProbe, failuresMax)
+        : this.recordFailure(connectionId, probe, failuresMax)
     }
     const { failures, blocks } = this.cache.get(connectionId)?.row ?? CLOSED
-    const known = blocks[operation]
-    if (result.outcome === 'blocked' && known !== result.code)
-      return this.recordAnswer(connectionId, isProbe, addBlock(operation, result))
-    if (result.outcome === 'ok' && known !== undefined)
-      return this.recordAnswer(connectionId, isProbe, Prisma.sql`s.blocks - ${operation}::text`)
-    if (isProbe || failures > 0) return this.recordAnswer(connectionId, isProbe)
+    const changed = changedBlocks(operation, blocks[operation], result)
+    if (changed || probe !== null || failures > 0)
+      return this.recordAnswer(connectionId, probe, changed ?? undefined)
   }
 
-  /** A call that was made before the rest began does not prolong it. */
-  private async recordFailure(id: string, isProbe: boolean, failuresMax: number): Promise<void> {
-    if (failuresMax === Number.POSITIVE_INFINITY) return
-    const restsNow = Prisma.sql`(${isProbe}::boolean AND s.opened_at IS NOT NULL
+  /** Records what the bank blocks, by a call that is made also in a rest and neither probes nor fails. */
+  async recordCheck(
+    connectionId: string,
+    operation: string,
+    result: GatewayResult<unknown>,
+  ): Promise<void> {
+    const { blocks } = await this.read(connectionId)
+    const changed = changedBlocks(operation, blocks[operation], result)
+    if (!changed) return
+    const [row] = await db().$queryRaw<Row[]>`
+      UPDATE connection_states s SET blocks = ${changed} WHERE connection_id = ${connectionId}::uuid
+      RETURNING ${ROW}`
+    if (row) this.remember(connectionId, row)
+  }
+
+  /** A call that was made before the rest began does not prolong it, nor a probe that was given up. */
+  private async recordFailure(
+    id: string,
+    probe: string | null,
+    failuresMax: number,
+  ): Promise<void> {
+    const restsNow = Prisma.sql`(${isProbe(probe)} AND s.opened_at IS NOT NULL
       OR s.opened_at IS NULL AND s.failures + 1 >= ${failuresMax}::int)`
     const restMs = Prisma.sql`LEAST(${REST_MAX_MS}::float8,
       ${FIRST_REST_MS}::float8 * 2 ^ LEAST(s.rests, 10))`
@@ -126,15 +138,15 @@ export class Breaker {
         retry_at = CASE WHEN ${restsNow}
           THEN now() + make_interval(secs => ${restMs} / 1000) ELSE s.retry_at END,
         rests = CASE WHEN ${restsNow} THEN s.rests + 1 ELSE s.rests END,
-        probe_until = CASE WHEN ${isProbe}::boolean THEN NULL ELSE s.probe_until END
+        probe_until = CASE WHEN ${isProbe(probe)} THEN NULL ELSE s.probe_until END
       WHERE connection_id = ${id}::uuid
       RETURNING ${ROW}`
     if (row) this.remember(id, row)
   }
 
   /** Only a probe ends a rest: other calls may have been made before it began. */
-  private async recordAnswer(id: string, isProbe: boolean, blocks = Prisma.sql`s.blocks`) {
-    const endsRest = Prisma.sql`(${isProbe}::boolean OR s.opened_at IS NULL)`
+  private async recordAnswer(id: string, probe: string | null, blocks = Prisma.sql`s.blocks`) {
+    const endsRest = Prisma.sql`(${isProbe(probe)} OR s.opened_at IS NULL)`
     const unless = (column: string, ended: string) =>
       Prisma.sql`CASE WHEN ${endsRest} THEN ${Prisma.raw(ended)} ELSE s.${Prisma.raw(column)} END`
     const [row] = await db().$queryRaw<Row[]>`
@@ -147,9 +159,10 @@ export class Breaker {
     if (row) this.remember(id, row)
   }
 
-  private async releaseProbe(id: string): Promise<void> {
+  private async releaseProbe(id: string, probe: string): Promise<void> {
     await db().$executeRaw`
-      UPDATE connection_states SET probe_until = NULL WHERE connection_id = ${id}::uuid`
+      UPDATE connection_states s SET probe_until = NULL
+      WHERE connection_id = ${id}::uuid AND ${isProbe(probe)}`
     this.cache.delete(id)
   }
 
@@ -182,19 +195,9 @@ export class Breaker {
   }
 }
 
-const REASON_MAX = 300
-
-/** The first time stays. Text that jsonb cannot store is replaced. */
-function addBlock(operation: string, { code, reason }: Blocked): Prisma.Sql {
-  const text = reason.slice(0, REASON_MAX).replaceAll('\0', '').toWellFormed()
-  return Prisma.sql`s.blocks || jsonb_build_object(${operation}::text,
-    jsonb_build_object('since', now()) || COALESCE(s.blocks -> ${operation}::text, '{}')
-      || jsonb_build_object('code', ${code}::text, 'reason', ${text}::text))`
-}
-
-/** A rejection, a limit of the rate and a block are answers: the connection works. */
-function isFailure(result: GatewayResult<unknown>): boolean {
-  return result.outcome === 'unknown' || (result.outcome === 'retryable' && !result.isRateLimit)
+/** SQL: the call is the probe of row `s`, and was not given up meanwhile. */
+function isProbe(probe: string | null): Prisma.Sql {
+  return Prisma.sql`COALESCE(s.probe_until = ${probe}::timestamptz, false)`
 }
 
 export const breaker = processWide('breaker', () => new Breaker())

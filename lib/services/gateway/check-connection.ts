@@ -18,7 +18,7 @@ export interface CheckResult {
  */
 export async function checkConnection(id: string, actor: Actor): Promise<CheckResult> {
   const gateway = await gatewayOfConnection(id)
-  const result = await withConnectionJournal({ id, gateway }, { isForced: true }).checkHealth()
+  const result = await withConnectionJournal({ id, gateway }).checkHealth()
   const { outcome } = result
   const reason = 'reason' in result ? result.reason : 'bankText' in result ? result.bankText : null
   if (outcome === 'retryable' || outcome === 'unknown') return { code: null, reason }

@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
+import { endRest, restConnection } from '#lib/testing/connection.ts'
 
 function openBank() {
   const bank = new StubBank()
@@ -56,6 +57,47 @@ test('a call that hangs is aborted and unknown', async () => {
   const calls = withConnectionJournal(connection, { timeoutMs: 20 })
   expect(await calls.checkHealth()).toMatchObject({ outcome: 'unknown' })
   expect(await listCalls()).toMatchObject([{ response: { code: 'timeout' } }])
+})
+
+describe('a check of the connection', () => {
+  const stateOf = (connectionId: string) =>
+    db().connectionState.findUnique({ where: { connectionId } })
+  const LOST = { outcome: 'unknown', reason: 'lost' } as const
+  const reason = 'CPF 123.456.789-09 bloqueado'
+  const BLOCKED = { outcome: 'blocked', code: 'document', reason } as const
+
+  test('is no failure of it, however often it fails', async () => {
+    const { bank, connection } = openBank()
+    Object.assign(bank, { failuresMax: 1, checkHealth: async () => LOST })
+    for (let count = 0; count < 3; count++) await withConnectionJournal(connection).checkHealth()
+    expect(await stateOf(connection.id)).toMatchObject({ failures: 0, openedAt: null })
+  })
+
+  test('in a rest is made, and is no probe: the rest goes on', async () => {
+    const { bank, connection, listCalls } = openBank()
+    bank.failuresMax = 1
+    await restConnection(connection.id)
+    await endRest(connection.id)
+    const before = await stateOf(connection.id)
+    expect(await withConnectionJournal(connection).checkHealth()).toMatchObject({ outcome: 'ok' })
+    bank.checkHealth = async () => LOST
+    await withConnectionJournal(connection).checkHealth()
+    expect(await listCalls()).toHaveLength(2)
+    expect(await stateOf(connection.id)).toEqual(before)
+  })
+
+  test('stores what the bank blocks, without private texts, until one succeeds', async () => {
+    const { bank, connection } = openBank()
+    const check = () => withConnectionJournal(connection).checkHealth()
+    bank.checkHealth = async () => BLOCKED
+    await check()
+    expect(await stateOf(connection.id)).toMatchObject({
+      blocks: { checkHealth: { code: 'document', reason: 'CPF *** bloqueado' } },
+    })
+    bank.checkHealth = async () => ({ outcome: 'ok', value: null })
+    await check()
+    expect(await stateOf(connection.id)).toMatchObject({ blocks: {} })
+  })
 })
 
 test('a gateway declares which lists it has, and calls that stay in the process are not stored', async () => {

@@ -13,6 +13,8 @@ type List<Item> = (
   signal: AbortSignal,
 ) => Promise<GatewayResult<Listing<Item>>>
 
+type CallParts<Value> = Pick<Call<Value>, 'part' | 'hidden' | 'isCheck'>
+
 /**
  * Journals calls about no account in the same way as those about one. Lists and the registration are
  * undefined if the gateway has none.
@@ -25,7 +27,7 @@ export function withConnectionJournal(
   const call = <Value>(
     operation: Call<Value>['operation'],
     make: Call<Value>['make'],
-    { request = {}, ...parts }: { request?: object } & Pick<Call<Value>, 'part' | 'hidden'> = {},
+    { request = {}, ...parts }: { request?: object } & CallParts<Value> = {},
   ) => {
     if (gateway.local) return callLocally(options, make)
     const journaled = { operation, subjectIds: [], request: () => request, make, ...parts }
@@ -40,7 +42,8 @@ export function withConnectionJournal(
   const { registerWebhook } = gateway
   return {
     getBalance: () => call('getBalance', signal => gateway.getBalance(signal)),
-    checkHealth: () => call('checkHealth', signal => gateway.checkHealth(signal)),
+    checkHealth: () =>
+      call('checkHealth', signal => gateway.checkHealth(signal), { isCheck: true }),
     registerWebhook:
       registerWebhook &&
       ((address: string) => {

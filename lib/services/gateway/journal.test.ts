@@ -7,6 +7,7 @@ import { withJournal } from '#lib/services/gateway/journal.ts'
 import { spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
+import { endRest, restConnection } from '#lib/testing/connection.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 import { paidState } from '#lib/testing/receipts.ts'
 
@@ -228,6 +229,31 @@ describe('the journal contains no payer data', () => {
     expect(JSON.stringify(await callsOf(order.id).then(calls => calls[0]?.response))).toBe(
       '{"state":"taken"}',
     )
+  })
+})
+
+test("what a bank blocks is kept with the connection without the subject's private texts", async () => {
+  const order = { ...subject(), connectionId: newId() }
+  const bank = new StubBank()
+  bank.sendPayout = async ({ dictKey }) => ({
+    ...{ outcome: 'blocked', code: 'key', reason: `No ${dictKey} of 123.456.789-09` },
+  })
+  await withJournal(bank, [order]).sendPayout(payout(order.id))
+  const where = { connectionId: order.connectionId }
+  expect(await db().connectionState.findUnique({ where })).toMatchObject({
+    blocks: { sendPayout: { reason: 'No a***@example.com of ***' } },
+  })
+})
+
+test('a probe that could not be journaled leaves its turn to the next call', async () => {
+  const order = { ...subject(), connectionId: newId() }
+  const bank = Object.assign(new StubBank(), { failuresMax: 1 })
+  await restConnection(order.connectionId)
+  await endRest(order.connectionId)
+  const unknown = { ...order, accountId: 'no uuid' }
+  await expect(withJournal(bank, [unknown]).getPayout(removeHyphens(order.id))).rejects.toThrow()
+  expect(await withJournal(bank, [order]).getPayout(removeHyphens(order.id))).toMatchObject({
+    outcome: 'ok',
   })
 })
 

@@ -35,6 +35,8 @@ export interface Call<Value> {
   part?: (value: Value, txid: string) => unknown
   /** Replacements for private texts that the bank may repeat in its response. */
   hidden?: Record<string, string>
+  /** Made also while the connection rests, and judges it by no failure: an operator asks. */
+  isCheck?: boolean
 }
 
 const NOT_CALLED = { outcome: 'retryable', reason: 'not called' } as const
@@ -52,15 +54,13 @@ export interface CallOptions {
   timeoutMs?: number
   /** Asked between the journal and the call, so that a call that it allows is always in the journal. */
   mayCall?: () => Promise<boolean>
-  /** Calls even while the connection rests, as a probe: an operator asks. */
-  isForced?: boolean
   /** Repeats a call that failed a moment ago: together they are one failure of the connection. */
   isRepeated?: boolean
   /** Replacements for private texts that the bank may repeat in any response about the subjects. */
   hidden?: Record<string, string>
 }
 
-const PROBE = { isAdmitted: true, isProbe: true } as const
+const CHECK = { isAdmitted: true, probe: null } as const
 
 /** Refused without a journal entry while the connection rests: the bank is not called. */
 export async function journalCall<Value>(
@@ -69,34 +69,46 @@ export async function journalCall<Value>(
   call: Call<Value>,
   options: CallOptions,
 ): Promise<GatewayResult<Value>> {
+  const { operation, isCheck = false, hidden = {} } = call
   const connectionId = subjects[0]?.connectionId
-  if (connectionId === undefined) throw new Invariant(`${call.operation} has no subject`)
-  const admission = options.isForced ? PROBE : await breaker.admit(connectionId)
+  if (connectionId === undefined) throw new Invariant(`${operation} has no subject`)
+  const admission = isCheck ? CHECK : await breaker.admit(connectionId)
   if (!admission.isAdmitted) {
     const { retryAfterMs } = admission
     return { outcome: 'retryable', reason: RESTS_REASON, retryAfterMs }
   }
-  const { operation } = call
-  const ids = await insertCalls(gateway.name, subjects, call)
   const { timeoutMs = CALL_TIMEOUT_MS, mayCall, isRepeated = false } = options
-  const isCalled = !mayCall || (await mayCall())
-  const result = isCalled ? await callWithTimeout(operation, call.make, timeoutMs) : NOT_CALLED
-  const { isProbe } = admission
-  const admitted = {
-    connectionId,
-    operation,
-    isProbe,
-    isRepeated,
-    failuresMax: gateway.failuresMax,
+  const { probe } = admission
+  const admitted = { connectionId, operation, probe, isRepeated, failuresMax: gateway.failuresMax }
+  const record = (result: GatewayResult<Value> | null) =>
+    isCheck
+      ? result && breaker.recordCheck(connectionId, operation, result)
+      : breaker.record(admitted, result)
+  try {
+    const ids = await insertCalls(gateway.name, subjects, call)
+    const isCalled = !mayCall || (await mayCall())
+    const result = isCalled ? await callWithTimeout(operation, call.make, timeoutMs) : NOT_CALLED
+    // Money may have moved: the outcome is returned even if it cannot be stored.
+    await Promise.all([
+      storeOutcome(ids, subjects, call, result),
+      record(isCalled ? redactBlock(result, hidden) : null),
+    ]).catch(error =>
+      log().warn({ err: error, connectionId, operation }, 'storing a gateway outcome failed'),
+    )
+    return result
+  } catch (error) {
+    // No call was made: the next one may be the probe at once.
+    await Promise.resolve(record(null)).catch(() => {})
+    throw error
   }
-  // Money may have moved: the outcome is returned even if it cannot be stored.
-  await Promise.all([
-    storeOutcome(ids, subjects, call, result),
-    breaker.record(admitted, isCalled ? result : null),
-  ]).catch(error =>
-    log().warn({ err: error, connectionId, operation }, 'storing a gateway outcome failed'),
-  )
-  return result
+}
+
+function redactBlock<Value>(
+  result: GatewayResult<Value>,
+  hidden: Record<string, string>,
+): GatewayResult<Value> {
+  if (result.outcome !== 'blocked') return result
+  return { ...result, reason: redactText(result.reason, hidden) }
 }
 
 async function insertCalls<Value>(

@@ -402,7 +402,7 @@ test('a bank that blocks calls or is not called is reported, until a call succee
   expect(await readBank()).toMatchObject([{ state: 'gateway_answers' }])
   bank.hang()
   const brief = withConnectionJournal({ id, gateway: bank }, { timeoutMs: 1 })
-  for (let count = 0; count < 2; count++) await brief.checkHealth()
+  for (let count = 0; count < 2; count++) await brief.listReceipts?.(new Date(), null)
   expect(await readBank()).toMatchObject([
     { level: 'problem', state: 'gateway_rests', figures: { rest_s: expect.any(Number) } },
   ])
