@@ -159,6 +159,18 @@ describe('withdrawals in live mode', () => {
     const stored = await db().withdrawal.findFirstOrThrow({ where: { id } })
     expect(stored).toMatchObject({ connectionId: payingId, mode: 'live' })
   })
+
+  test('need no connection to receive through; charges do', async () => {
+    await connectBank(bank, merchant)
+    await fundLive(merchant, 10_000)
+    await changeAccount({ receivingConnectionId: null })
+    const { id } = expectOk(await withdraw())
+    expect((await db().withdrawal.findFirstOrThrow({ where: { id } })).mode).toBe('live')
+    expect(refusal(await charge())).toEqual(CLOSED)
+    const headers = pageHeaders(await signIn(merchant, 'owner'), merchant.id, 'live')
+    const options = { headers, body: WITHDRAWAL }
+    expectOk(await call(api.url, 'POST', '/withdrawals', options))
+  })
 })
 
 describe('after another connection is assigned', () => {

@@ -31,7 +31,7 @@ export interface CallingAccount {
   city: string
   expiresIn: number
   isActive: boolean
-  /** Connection of new charges; null: live mode is closed. */
+  /** Connection of new charges; null: the account creates none in live mode. */
   receivingConnectionId: string | null
   /** Connection of new withdrawals; null: the account pays nothing out in live mode. */
   payingConnectionId: string | null
@@ -163,7 +163,10 @@ export function authorize(
   if (isWrite && caller.kind === 'session') requireSameOrigin(incoming)
   if (caller.kind === 'token' && permissions.every(isForPagesOnly)) throw sessionRequired()
   const { receivingConnectionId, payingConnectionId } = caller.account
-  if (!receivingConnectionId && permissions.some(needsOpenMode)) throw refuse('live_mode_disabled')
+  const isOpen = (receivingConnectionId ?? payingConnectionId) !== null
+  if (!isOpen && permissions.some(needsOpenMode)) throw refuse('live_mode_disabled')
+  if (!receivingConnectionId && permissions.includes('transactions:write'))
+    throw refuse('live_mode_disabled')
   if (!payingConnectionId && permissions.includes('withdrawals:write'))
     throw refuse('withdrawals_disabled')
   if (!permissions.some(permission => caller.permissions.includes(permission))) {

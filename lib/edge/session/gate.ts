@@ -48,9 +48,10 @@ export async function requireMember(params: Promise<{ mode: string }>): Promise<
   return { user, account, mode }
 }
 
-/** Test mode always is; live mode if the account receives through a connection to a bank. */
+/** Test mode always is; live mode if the account has a connection to a bank. */
 export function isModeOpen(mode: Mode, account: SessionAccount): boolean {
-  return connectionIn(mode, account.receivingConnectionId) !== null
+  const { receivingConnectionId, payingConnectionId } = account
+  return connectionIn(mode, receivingConnectionId ?? payingConnectionId) !== null
 }
 
 /** Guards a page for an action: members without the permission get a 404. */
