@@ -68,6 +68,21 @@ test('an adapter that fails or lacks something keeps no other connection from se
   expect(await isServed(good)).toBe(true)
 })
 
+test('a gateway that could not be opened is opened at a later reading, although its row is the same', async () => {
+  const ids = [await addConnection(new StubBank()), await addConnection(new StubBank())]
+  let isReady = false
+  openWith(({ id }) => {
+    if (isReady) return new StubBank()
+    if (id === ids[0]) throw new Error('no certificate')
+    return null
+  })
+  for (const id of ids) await expect(gatewayOfConnection(id)).rejects.toMatchObject(REFUSED)
+  isReady = true
+  // A name that no row has makes the table be read again.
+  await expect(gatewayOfConnection(newId())).rejects.toMatchObject(REFUSED)
+  for (const id of ids) expect(await isServed(id)).toBe(true)
+})
+
 test('a connection for homologation can be called, and has no charges or orders to serve', async () => {
   const bank = new StubBank()
   const id = await addConnection(bank, { environment: 'homologation', isAssignable: false })

@@ -89,7 +89,10 @@ export async function hasGateway(id: string): Promise<boolean> {
   return (await findBank(id)) !== null
 }
 
-/** Lists the connections of accounts: the simulator and, of banks, those for production. */
+/**
+ * Lists the connections of accounts: the simulator and, of banks, those for production. A disabled
+ * one begins nothing new, and ends the charges and orders that it has.
+ */
 export async function listServed(): Promise<ServedConnection[]> {
   const served: ServedConnection[] = []
   const gateway = simulatorGateway()
@@ -125,7 +128,10 @@ function readBanks(): Promise<void> {
   return choice.reading
 }
 
-/** Keeps the gateways of unchanged rows: an adapter holds connections and a token. */
+/**
+ * Keeps the gateways of unchanged rows: an adapter holds connections and a token. One that could not
+ * be opened is tried again at each reading: it may have lacked a file or an answer.
+ */
 async function readAgain(): Promise<void> {
   const began = performance.now()
   const columns = { id: true, name: true, kind: true, environment: true, profile: true } as const
@@ -138,7 +144,8 @@ async function readAgain(): Promise<void> {
     const connection = row as Bank['connection']
     const version = JSON.stringify([row, sealed && Buffer.from(sealed).toString('base64')])
     const known = choice.banks.get(row.id)
-    const gateway = known?.version === version ? known.gateway : openGateway(connection, sealed)
+    const isKnown = known?.version === version
+    const gateway = (isKnown && known.gateway) || openGateway(connection, sealed, !isKnown)
     return { connection, isAssignable, version, gateway }
   })
   choice.banks = new Map(banks.map(bank => [bank.connection.id, bank]))
@@ -146,12 +153,17 @@ async function readAgain(): Promise<void> {
 }
 
 /** A connection that cannot be served must not keep the others from it. */
-function openGateway(connection: Bank['connection'], sealed: Uint8Array | null): Gateway | null {
+function openGateway(
+  connection: Bank['connection'],
+  sealed: Uint8Array | null,
+  isFirstTime: boolean,
+): Gateway | null {
   try {
     const credentials = sealed && unseal(sealed, connection.id, 'bank-credentials')
     return choice.adapters.get(connection.kind)?.({ ...connection, credentials }) ?? null
   } catch (error) {
-    log().error({ err: error, connectionId: connection.id }, 'connection cannot be used')
+    const fields = { err: error, connectionId: connection.id }
+    if (isFirstTime) log().error(fields, 'connection cannot be used')
     return null
   }
 }

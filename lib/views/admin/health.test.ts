@@ -30,6 +30,7 @@ import {
   openCharge,
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
+import { LISTS } from '#lib/testing/lists.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 import { assessDurability } from '#lib/views/admin/database.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
@@ -376,6 +377,27 @@ test('a gateway that is down, fails or is slow is reported', async () => {
   await db().connection.update({ where: { id: connectionId }, data })
   registerAdapter('efi', () => null)
   expect(await readBank()).toEqual([undefined, undefined])
+})
+
+test('a connection that cannot be served is a problem while rows that began there have not ended', async () => {
+  const id = await addConnection(new StubBank(), { name: 'Banco Roxo' })
+  registerAdapter('efi', () => null)
+  const readState = async () => {
+    const { checks } = await readHealth()
+    return checks.find(({ figures }) => figures.name === 'Banco Roxo')?.state
+  }
+  const data = { disabledAt: new Date(), isAssignable: false }
+  await db().connection.update({ where: { id }, data })
+  expect(await readState()).toBeUndefined()
+  const [where, due] = [{ connectionId: id }, { mode: 'live', connectionId: id, dueAt: new Date() }]
+  const [charges, withdrawals] = LISTS
+  await charges?.insert(merchant.id, due)
+  expect(await readState()).toBe('gateway_abandons')
+  await db().charge.updateMany({ where, data: { dueAt: null } })
+  expect(await readState()).toBeUndefined()
+  await withdrawals?.insert(merchant.id, due)
+  expect(await readState()).toBe('gateway_abandons')
+  await db().withdrawal.deleteMany({ where })
 })
 
 test('a bank that blocks calls or is not called is reported, until a call succeeds', async () => {

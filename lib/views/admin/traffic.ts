@@ -37,13 +37,23 @@ export async function examineReceivers(): Promise<Finding> {
 
 export async function examineGateways(): Promise<Finding[]> {
   const served = await Promise.all((await listServed()).map(examineGateway))
-  const unserved = (await listBanks()).filter(bank => bank.isAssignable && !bank.gateway)
-  return [
-    ...served.flat(),
-    ...unserved.map(({ connection: { name } }): Finding => {
-      return { level: 'warning', state: 'gateway_missing', figures: { name } }
-    }),
-  ]
+  const unserved = (await listBanks()).filter(({ gateway }) => !gateway)
+  const open = await findWithOpenRows(unserved.map(({ connection: { id } }) => id))
+  const missing = unserved.flatMap(({ connection: { id, name }, isAssignable }): Finding[] => {
+    if (open.has(id)) return [{ level: 'problem', state: 'gateway_abandons', figures: { name } }]
+    return isAssignable ? [{ level: 'warning', state: 'gateway_missing', figures: { name } }] : []
+  })
+  return [...served.flat(), ...missing]
+}
+
+/** Returns which of the connections have a charge, withdrawal or refund that has not ended. */
+async function findWithOpenRows(ids: string[]): Promise<Set<string>> {
+  const hasOpen = (table: string) => Prisma.sql`EXISTS (
+    SELECT FROM ${Prisma.raw(table)} r WHERE r.connection_id = n.id AND r.due_at IS NOT NULL)`
+  const rows = await db().$queryRaw<{ id: string }[]>`
+    SELECT n.id FROM unnest(${ids}::uuid[]) AS n (id)
+    WHERE ${hasOpen('charges')} OR ${hasOpen('withdrawals')} OR ${hasOpen('refunds')}`
+  return new Set(rows.map(({ id }) => id))
 }
 
 interface Traffic {
