@@ -89,13 +89,24 @@ describe('a charge that the bank refuses', () => {
     ['without naming a field', { outcome: 'rejected', ...REFUSAL }, '2'],
     ['because it is blocked', { outcome: 'blocked', code: 'key', reason: 'chave_invalida' }, '300'],
     ['because of its rate', { outcome: 'retryable', reason: '429', retryAfterMs: 7_000 }, '7'],
-  ])('%s is a 503 with the time of the next attempt', async (_, result, retryAfter) => {
-    respondWith(result)
-    const refused = await post()
-    expect([refused.status, refused.text]).toEqual([503, '{"error":"Service unavailable"}'])
-    expect(refused.headers.get('retry-after')).toBe(retryAfter)
-    expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(0)
-  })
+    ['because it is down', { outcome: 'retryable', reason: 'ECONNREFUSED' }, '2'],
+  ])(
+    '%s is a 503 with the time of the next attempt, which has the same txid',
+    async (_, result, retryAfter) => {
+      respondWith(result, result)
+      const headers = { 'idempotency-key': newId() }
+      const refused = await post(headers)
+      expect([refused.status, refused.text]).toEqual([503, '{"error":"Service unavailable"}'])
+      expect(refused.headers.get('retry-after')).toBe(retryAfter)
+      expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(0)
+      expect((await post(headers)).status).toBe(503)
+      const { body } = await post(headers)
+      const txid = removeHyphens(body.data.transaction_id)
+      expect(orders.map(order => order.txid)).toEqual([txid, txid, txid])
+      expect((await post(headers)).body).toEqual(body)
+      expect(orders).toHaveLength(3)
+    },
+  )
 })
 
 test('while the connection rests, live charges are a 503 and test mode works', async () => {

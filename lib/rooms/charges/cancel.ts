@@ -53,12 +53,12 @@ async function deleteOpening({ accountId, id, lease }: Claim): Promise<void> {
 /**
  * Undoes an opening before a refusal: nothing can be paid, and the merchant's reference is free. If
  * the bank may have the charge, its row stays for the worker to cancel, also if the worker ends it
- * now. With its key kept, a repeated request uses the same txid.
+ * now. With its key kept, a repeated request uses the same txid, whether or not the row stays.
  */
 export async function undoOpening(
   charge: NewCharge,
   mayExist: boolean,
-  isKeyKept = mayExist,
+  isKeyKept: boolean,
 ): Promise<void> {
   const { accountId, id, order, once } = charge
   const row = Prisma.sql`account_id = ${accountId}::uuid AND id = ${id}::uuid

@@ -138,12 +138,12 @@ describe('a bank that must be called for a BR Code', () => {
     expect(await rowsOf(charge.id)).toHaveLength(1)
   })
 
-  test('leaves no row and no used reference if it is unavailable', async () => {
+  test('leaves no row and no used reference if it is unavailable, and keeps the key', async () => {
     const once = makeIdempotentRequest()
     const charge = makeNewCharge({ reference: 'down', once })
     await expectUnavailable(openAtBank(scriptedBank(DOWN).gateway, charge))
     expect(await rowsOf(charge.id)).toEqual([])
-    expect(await keysOf(once)).toEqual([])
+    expect(await keysOf(once)).toMatchObject([{ resourceId: charge.id }])
     await openAtBank(scriptedBank().gateway, makeNewCharge({ reference: 'down' }))
   })
 })
@@ -234,7 +234,7 @@ describe('a bank that creates no charge', () => {
     const { error, charge, once } = await refusedWith([result])
     expect(error).toMatchObject({ code: 'service_unavailable', retryAfterS, fields: undefined })
     expect(await rowsOf(charge.id)).toEqual([])
-    expect(await keysOf(once)).toEqual([])
+    expect(await keysOf(once)).toMatchObject([{ resourceId: charge.id }])
   })
 
   const FIELDS = [

@@ -54,7 +54,7 @@ export async function openAtBank(
   // An earlier request, or the one that was not published, may have reached the bank.
   const isKept = mayExist || isResumed || result.outcome === 'ok'
   const refusal = refusalOf(result)
-  await undoOpening(charge, isKept, isKept && refusal.code === 'service_unavailable')
+  await undoOpening(charge, isKept, refusal.code === 'service_unavailable')
   throw refusal
 }
 
