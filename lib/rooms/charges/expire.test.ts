@@ -623,6 +623,20 @@ describe('an expired charge at a bank', () => {
     await expireWith(bank)
     expect(await readDue(id)).toBe(thenS)
   })
+
+  test('is asked about again a day later if the bank blocked the last question', async () => {
+    const merchant = await openBankMerchant()
+    const bank = new StubBank()
+    const id = await expireAtBank(merchant, bank)
+    await db().$executeRaw`
+      UPDATE charges SET updated_at = now() - interval '30 days' WHERE id = ${id}::uuid`
+    bank.cancelBehaviors.push('blocked')
+    await expireWith(bank)
+    expect(await readDue(id)).toBeGreaterThan(31 * 86_400 - 60)
+    await makeDueAgain(id)
+    await expireWith(bank)
+    expect(bank.charges.get(removeHyphens(id))).toEqual({ state: 'cancelled' })
+  })
 })
 
 test('a bank that hangs delays neither other connections nor questions about payments', async () => {

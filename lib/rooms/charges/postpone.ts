@@ -70,10 +70,15 @@ const REMOVAL_AGES_MS = [
   ...Array.from({ length: 7 }, (_, day) => (day + 1) * DAY_MS),
 ]
 
-/** Null after the last attempt. Not before `pauseMs`, which the bank may ask for. */
-export function nextRemovalAt(pauseMs: number): Prisma.Sql {
-  return Prisma.sql`(
+/**
+ * Null after the last attempt, unless it did not reach the bank: then a day later. Not before
+ * `pauseMs`, which the bank may ask for.
+ */
+export function nextRemovalAt(attempt: { pauseMs: number; isAsked: boolean }): Prisma.Sql {
+  const { pauseMs, isAsked } = attempt
+  const afterLast = isAsked ? Prisma.sql`NULL` : nowPlusMs(Math.max(DAY_MS, pauseMs))
+  return Prisma.sql`COALESCE((
     SELECT min(GREATEST(c.updated_at + make_interval(secs => after_ms / 1000), ${nowPlusMs(pauseMs)}))
     FROM unnest(${REMOVAL_AGES_MS}::float8[]) after_ms
-    WHERE c.updated_at + make_interval(secs => after_ms / 1000) > now())`
+    WHERE c.updated_at + make_interval(secs => after_ms / 1000) > now()), ${afterLast})`
 }

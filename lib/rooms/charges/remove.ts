@@ -12,7 +12,10 @@ import type { Subject } from '#lib/services/gateway/record-call.ts'
 export type PaidState = Extract<ChargeState, { state: 'paid' }>
 
 /** absent: the bank has no such charge, so far. unconfirmed: it must be asked again, after `pauseMs`. */
-type Removal = { state: 'gone' | 'absent' } | PaidState | { state: 'unconfirmed'; pauseMs: number }
+type Removal = { state: 'gone' | 'absent' } | PaidState | UnconfirmedRemoval
+
+/** `isAsked`: the bank may have received the request. */
+type UnconfirmedRemoval = { state: 'unconfirmed'; pauseMs: number; isAsked: boolean }
 
 /**
  * Removes an expired charge at the bank, where it could still be paid, or credits its payment. Asks
@@ -23,11 +26,11 @@ export async function removeExpired(gateway: Gateway, claim: Claim): Promise<voi
   if (removal.state === 'paid') {
     const [credited] = await receivePayments([{ ...claim, ...removal, chargeId: claim.id }])
     // After a payment of another amount, one of the right amount may follow.
-    if (!credited) await postponeCharges([claim], nextRemovalAt(0))
+    if (!credited) await postponeCharges([claim], nextRemovalAt({ pauseMs: 0, isAsked: true }))
     return
   }
   if (removal.state !== 'unconfirmed') return postponeCharges([claim], Prisma.sql`NULL`)
-  await postponeCharges([claim], nextRemovalAt(removal.pauseMs))
+  await postponeCharges([claim], nextRemovalAt(removal))
   const where = { accountId: claim.accountId, id: claim.id, status: 'expired', dueAt: null }
   if ((await db().charge.count({ where })) > 0)
     log().error({ chargeId: claim.id }, 'expired charge could not be removed at the bank')
@@ -48,10 +51,11 @@ export async function removeAtBank(gateway: Gateway, subject: Subject): Promise<
 
 function readRemoval(chargeState: ChargeState | null): Removal {
   if (chargeState === null) return { state: 'absent' }
-  if (chargeState.state === 'open') return { state: 'unconfirmed', pauseMs: 0 }
+  if (chargeState.state === 'open') return { state: 'unconfirmed', pauseMs: 0, isAsked: true }
   return chargeState.state === 'paid' ? chargeState : { state: 'gone' }
 }
 
 function unconfirmed(result: GatewayResult<unknown>): Removal {
-  return { state: 'unconfirmed', pauseMs: requestedPauseMs(result) }
+  const isAsked = result.outcome !== 'blocked' && result.outcome !== 'retryable'
+  return { state: 'unconfirmed', pauseMs: requestedPauseMs(result), isAsked }
 }
