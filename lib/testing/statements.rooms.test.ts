@@ -174,9 +174,9 @@ const VERBS: Record<string, Calls> = {
       return cancelOpening(simulator, { ...atSimulator(), id: newId(), ...state })
     },
     'an opening that the bank refused, with an Idempotency-Key': () =>
-      undoOpening(newCharge(once()), false),
+      undoOpening(newCharge(once()), false, false),
     'an opening that the bank may have, with an Idempotency-Key': () =>
-      undoOpening(newCharge(once()), true),
+      undoOpening(newCharge(once()), true, true),
   },
   'charges/expire': {
     'due charges at the simulator': [makeChargeDue, () => expireDueCharges()],

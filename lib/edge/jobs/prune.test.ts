@@ -9,12 +9,15 @@ import {
   pruneSessions,
 } from '#lib/edge/jobs/prune.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { readEventRange } from '#lib/services/webhooks/queries.ts'
 import { addEndpoint, createPaidCharge, deliverDue, deliveriesOf } from '#lib/testing/deliveries.ts'
 import {
   expectBalancedLedger,
+  fundMerchant,
   inOwnDatabase,
   makeMerchant,
   runAsOwner,
@@ -91,6 +94,24 @@ test('idempotency keys are deleted when they expire, gateway calls after 90 days
   await db().gatewayCall.create({ data: { ...ownCall, createdAt: daysAgo(91) } })
   expect(await pruneGatewayCalls()).toBe(2)
   expect(await db().gatewayCall.count()).toBe(1)
+})
+
+test('the calls of a withdrawal or refund that has not ended are kept', async () => {
+  const key = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+  await fundMerchant(merchant, 1_000)
+  const withdrawal = await createWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
+  const chargeId = await createPaidCharge(merchant)
+  const refund = await createRefund(merchant.id, 'test', chargeId, { amount: 1_000 })
+  const call = { accountId: merchant.id, mode: 'test', gateway: 'bank', operation: 'sendPayout' }
+  const data = [withdrawal, refund].map(({ id: subjectId }) => ({
+    ...{ ...call, id: newId(), subjectId, request: {}, createdAt: daysAgo(91) },
+  }))
+  await db().gatewayCall.createMany({ data })
+  expect(await pruneGatewayCalls()).toBe(0)
+  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
+  expect(await pruneGatewayCalls()).toBe(1)
+  await db().$executeRaw`UPDATE refunds SET due_at = NULL`
+  expect(await pruneGatewayCalls()).toBe(1)
 })
 
 test('sessions are deleted once they have expired', async () => {

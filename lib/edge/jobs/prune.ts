@@ -1,4 +1,4 @@
-import { db } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 
 /** Rows per statement: small, so that other statements do not wait long for the locks. */
@@ -80,9 +80,14 @@ export function pruneEvents(): Promise<number> {
   })
 }
 
+/** Keeps the calls of an open withdrawal or refund: they prove that its bank has taken it. */
 export function pruneGatewayCalls(): Promise<number> {
+  const isOpen = (table: string) => Prisma.sql`EXISTS (SELECT FROM ${Prisma.raw(table)} r
+    WHERE r.account_id = g.account_id AND r.id = g.subject_id AND r.due_at IS NOT NULL)`
   return db().$executeRaw`
     DELETE FROM gateway_calls WHERE id IN (
-      SELECT id FROM gateway_calls
-      WHERE created_at < now() - ${RECORD_RETENTION}::interval LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+      SELECT id FROM gateway_calls g
+      WHERE created_at < now() - ${RECORD_RETENTION}::interval
+        AND NOT ${isOpen('withdrawals')} AND NOT ${isOpen('refunds')}
+      LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }

@@ -26,7 +26,7 @@ export interface Gateway {
   /** Asked before the amount is held; refuses a payout that cannot be sent now. Calls no bank. */
   checkPayout(dictKey: string): Promise<GatewayResult<null>>
   sendPayout(order: PayoutOrder, signal: AbortSignal): Promise<GatewayResult<OrderState>>
-  /** Returns null if the bank never accepted the payout: resending under the same id is safe. */
+  /** Returns null if the bank does not have the payout. It is sent again unless it was ever taken. */
   getPayout(id: string, signal: AbortSignal): Promise<GatewayResult<OrderState | null>>
 
   refundCharge(order: RefundOrder, signal: AbortSignal): Promise<GatewayResult<OrderState>>

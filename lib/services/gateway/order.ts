@@ -142,8 +142,8 @@ export type Placement = OrderState | { state: 'unknown'; pauseMs: number }
 
 /**
  * Returns the order's state at the bank. From the second attempt on, queries first and sends, under
- * the same id, only if the bank does not have the order. Before it is sent, its lease is renewed.
- * An order that the bank has taken is refused only if the bank reports that state.
+ * the same id, only if the bank does not have the order and has never taken it: not every bank would
+ * recognize the id of an order that it has lost. Before it is sent, its lease is renewed.
  */
 export async function placeOrder(
   kind: OrderKind,
@@ -174,6 +174,10 @@ async function queryOrSend(
     const queryResult = await query()
     if (queryResult.outcome !== 'ok') return toUnknown(queryResult)
     if (queryResult.value) return queryResult.value
+    if ((await calls.hasPayment?.()) || (await wasTaken(claim))) {
+      log().error({ [`${kind}Id`]: claim.id }, `bank does not know a ${kind} that it has taken`)
+      return toUnknown(null)
+    }
   }
   const result = await calls.send(withJournal(gateway, [claim], { mayCall, hidden }))
   if (result?.outcome === 'ok') return result.value
@@ -185,10 +189,6 @@ async function queryOrSend(
   const queryResult = await query()
   if (queryResult.outcome !== 'ok') return toUnknown(queryResult)
   if (queryResult.value) return queryResult.value
-  if ((await calls.hasPayment?.()) || (await wasTaken(claim))) {
-    log().error({ [`${kind}Id`]: claim.id }, `bank rejected a ${kind} that it has taken before`)
-    return toUnknown(null)
-  }
   return (await mayArrive(claim, SEND_OPERATIONS[kind])) ? toUnknown(null) : refused
 }
 
