@@ -3,7 +3,7 @@ import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefundSender } from '#lib/rooms/charges/refunds/send.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
-import type { OrderSender } from '#lib/services/gateway/order.ts'
+import type { OrderSender } from '#lib/services/gateway/order-sender.ts'
 
 /** Expires due charges and awaits the banks. Returns how many were due. */
 export async function expireDueCharges(rest?: () => Promise<void>): Promise<number> {

@@ -443,8 +443,7 @@ describe('a withdrawal that the bank has taken and then forgets', () => {
   }
 
   async function expectHeldUntilSettled(id: string, bank: StubBank): Promise<void> {
-    for (let count = 0; count < 2; count++)
-      expect(await makeDueAndSend(id, bank)).toBe('pending')
+    for (let count = 0; count < 2; count++) expect(await makeDueAndSend(id, bank)).toBe('pending')
     expect(bank.sentOrders).toHaveLength(1)
     expect(await readBalances(merchant.id, 'live')).toEqual({ available: 6_000, outbound: 4_000 })
     await expectApprovedOnce(id, bank)

@@ -6,13 +6,8 @@ import { findHidden, findPayoutOrder, hasPayment } from '#lib/rooms/withdrawals/
 import { recordTaken } from '#lib/rooms/withdrawals/record-taken.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import {
-  createOrderSender,
-  type OrderSender,
-  orderRetryPauseMs,
-  type Placement,
-  placeOrder,
-} from '#lib/services/gateway/order.ts'
+import { orderRetryPauseMs, type Placement, placeOrder } from '#lib/services/gateway/order.ts'
+import { createOrderSender, type OrderSender } from '#lib/services/gateway/order-sender.ts'
 
 /** Withdrawals of an inactive account are sent at most this long after its activation. */
 const INACTIVE_RETRY_S = 15

@@ -3,12 +3,8 @@ import type { Prisma } from '#lib/base/db/client.ts'
 import { findHidden, findRefundOrder } from '#lib/rooms/charges/refunds/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import {
-  createOrderSender,
-  type OrderSender,
-  orderRetryPauseMs,
-  placeOrder,
-} from '#lib/services/gateway/order.ts'
+import { orderRetryPauseMs, placeOrder } from '#lib/services/gateway/order.ts'
+import { createOrderSender, type OrderSender } from '#lib/services/gateway/order-sender.ts'
 
 /**
  * Sends due refunds, each under its own id, and queries refunds that the bank has not settled. A
