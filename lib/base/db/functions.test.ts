@@ -16,6 +16,7 @@ const RELEASED = [
   'troco_claim_deliveries 1 c84430c7248b',
   'troco_claim_deliveries_v2 1 1a2c72080032',
   'troco_fold 1 0c29b28cd23c',
+  'troco_forget_check 1 a124190b8c3a',
   'troco_guard_state 1 34a05a2df9e2',
   'troco_guard_state 2 8dc2d689771e',
   'troco_host_of 1 50b033198592',

@@ -106,7 +106,7 @@ test('an adapter is opened once per row, and again with the new one after a chan
   // A name that no row has makes the table be read again.
   await expect(gatewayOfConnection(newId())).rejects.toMatchObject(REFUSED)
   expect(await gatewayOfConnection(id)).toBe(first)
-  await change(id, { checkedAt: new Date() })
+  await change(id, { checkedAt: new Date(), checkCode: 'ok' })
   await expect(gatewayOfConnection(newId())).rejects.toMatchObject(REFUSED)
   expect(await gatewayOfConnection(id)).toBe(first)
   const ofRow = () => opened.filter(connection => connection.id === id)

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -78,4 +78,30 @@ test('the database refuses to disable a connection that an account is assigned t
   await expect(db().connection.update({ where: { id }, data })).rejects.toThrow(
     'accounts_receiving_connection_id_fkey',
   )
+})
+
+describe('the result of a check', () => {
+  const CHECKED = { checkedAt: new Date(), checkCode: 'ok' }
+  const codeAfter = async (data: object) => {
+    const id = await insertConnection({})
+    await db().connection.update({ where: { id }, data: { ...CHECKED, settings: { agency: 1 } } })
+    await db().connection.update({ where: { id }, data: CHECKED })
+    return (await db().connection.update({ where: { id }, data })).checkCode
+  }
+
+  test.each([
+    ['credentials', { sealedCredentials: new Uint8Array([1]) }],
+    ['settings', { settings: { agency: 2 } }],
+    ['profile', { profile: 'blue' }],
+    ['environment', { environment: 'homologation', isAssignable: false }],
+  ])('is forgotten when the %s change', async (_, data) => {
+    expect(await codeAfter(data)).toBeNull()
+  })
+
+  test.each([
+    ['name', { name: newId() }],
+    ['number of payouts in flight', { settings: { agency: 1, payouts_in_flight: 4 } }],
+  ])('stays when the %s changes', async (_, data) => {
+    expect(await codeAfter(data)).toBe('ok')
+  })
 })
