@@ -19,7 +19,14 @@ import { spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
+import {
+  addConnection,
+  assignConnection,
+  fundLive,
+  readRestsAlways,
+  replaceBank,
+  restConnection,
+} from '#lib/testing/connection.ts'
 import {
   CHARGE,
   expectBalancedLedger,
@@ -427,6 +434,20 @@ test('a refund that the bank has taken and then forgets is not sent again', asyn
   await makeDueAndSend(bank)
   expect(await stateOf(refund)).toMatchObject({ status: 'completed' })
   await expectBalancedLedger(merchant.id)
+})
+
+test('while the connection rests, its refunds wait unclaimed, and those of test mode go on', async () => {
+  const restingId = await addConnection(new StubBank())
+  await assignConnection(restingId, merchant)
+  const bank = new StubBank()
+  replaceBank(restingId, bank)
+  const [waiting, other] = [await openRefund(), await openRefund('test')]
+  await restConnection(restingId)
+  readRestsAlways()
+  expect(await sendDueRefunds()).toBe(1)
+  expect(await ordersOf(other.id)).toHaveLength(1)
+  expect(bank.sentOrders).toEqual([])
+  expect(await db().refund.findFirst({ where: { id: waiting.id } })).toMatchObject({ attempts: 0 })
 })
 
 test("the bank's text about a refund is stored without data of the payer", async () => {
