@@ -4,6 +4,7 @@ import type {
   ChargeState,
   Gateway,
   GatewayResult,
+  KeyBucket,
   Listing,
   OpenedCharge,
   OrderState,
@@ -76,6 +77,9 @@ export class StubBank implements Gateway {
   readonly name = 'stub bank'
   /** By default the connection never rests, so that scripts with failures run to their end. */
   failuresMax = Number.POSITIVE_INFINITY
+  /** By default more payouts than a test sends may be in flight. */
+  payoutsInFlight = 100
+  keyBuckets?: readonly KeyBucket[]
   queryAgesMs?: readonly number[]
   /** Maximum charges that one query reaches. */
   answersMax = Number.POSITIVE_INFINITY

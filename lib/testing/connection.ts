@@ -4,6 +4,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
+import { breaker } from '#lib/services/gateway/breaker.ts'
 import { registerAdapter } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
@@ -81,5 +82,24 @@ export async function restConnection(connectionId: string): Promise<void> {
 /** From now on the next call is a probe. A process learns it within a second. */
 export async function endRest(connectionId: string): Promise<void> {
   await db().$executeRaw`
-    UPDATE connection_states SET retry_at = now() WHERE connection_id = ${connectionId}::uuid`
+    UPDATE connection_states SET retry_at = now()
+    WHERE connection_id = ${connectionId}::uuid AND opened_at IS NOT NULL`
+}
+
+/** From now on payouts may be sent although the bank asked for a pause. */
+export async function endPause(connectionId: string): Promise<void> {
+  const data = { pausedUntil: null, buckets: {} }
+  await db().payoutQueue.updateMany({ where: { connectionId }, data })
+}
+
+/** Ends the places of all payouts in flight, as if the time had passed. */
+export async function endPlaces(connectionId: string): Promise<void> {
+  await db().$executeRaw`
+    UPDATE withdrawals SET place_until = now() - interval '1 second'
+    WHERE connection_id = ${connectionId}::uuid AND place_until > now()`
+}
+
+/** From now on this process knows at once what others know of a rest. For tests in which time passes. */
+export function readRestsAlways(): void {
+  Object.assign(breaker as object, { readAgainMs: 0 })
 }

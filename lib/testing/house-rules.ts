@@ -63,6 +63,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   refunds: 'rooms/charges',
   disputes: 'rooms/charges',
   withdrawals: 'rooms/withdrawals',
+  payout_queues: 'rooms/withdrawals',
   payout_returns: 'rooms/withdrawals',
   write_offs: 'rooms/accounts',
   approval_changes: 'rooms/accounts',

@@ -71,8 +71,8 @@ interface Sent {
 test('a claim of a connection reads none of the due rows of another', async () => {
   const claims = {
     charges: () => claim('charges', 5, { condition: Prisma.sql`connection_id = ${id}::uuid` }),
-    withdrawals: () => claimInTurn('withdrawals', id, 5, FIRST),
-    refunds: () => claimInTurn('refunds', id, 5, FIRST),
+    withdrawals: () => claimInTurn('withdrawals', id, 5, { after: FIRST }),
+    refunds: () => claimInTurn('refunds', id, 5, { after: FIRST }),
   }
   await seed(id, 1_000, '1 minute')
   const alone: number[] = []

@@ -213,13 +213,15 @@ describe('claiming in turn', () => {
   test('takes the oldest row of each account, from the account after the last one on', async () => {
     const [a, b, c] = (await makeDueWithdrawals(3, 3)) as [Made, Made, Made]
     const claimTwo = async (after: string) =>
-      idsOf(await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 2, after)).sort()
+      idsOf(await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 2, { after })).sort()
     expect(await claimTwo(FIRST)).toEqual([a.ids[0], b.ids[0]].sort())
     expect(await claimTwo(a.accountId)).toEqual([b.ids[1], c.ids[0]].sort())
     expect(await claimTwo(b.accountId)).toEqual([c.ids[1], c.ids[2]].sort())
     expect(await claimTwo(c.accountId)).toEqual([])
-    expect(await claimInTurn('withdrawals', newId(), 10, FIRST)).toEqual([])
-    expect(await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 10, FIRST)).toHaveLength(3)
+    expect(await claimInTurn('withdrawals', newId(), 10, { after: FIRST })).toEqual([])
+    expect(
+      await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 10, { after: FIRST }),
+    ).toHaveLength(3)
   })
   type Made = { accountId: string; ids: string[] }
 
@@ -228,7 +230,9 @@ describe('claiming in turn', () => {
     const claimed: string[] = []
     const claimAll = async () => {
       for (let empty = 0; empty < 5; ) {
-        const ids = idsOf(await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 8, FIRST))
+        const ids = idsOf(
+          await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 8, { after: FIRST }),
+        )
         claimed.push(...ids)
         if (ids.length === 0) empty++
       }

@@ -50,6 +50,17 @@ export function claim(
   )
 }
 
+/** Columns of a Claim, from a row `r`. */
+export const claimedColumns = Prisma.sql`
+  r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status, r.lease,
+  r.attempts`
+
+/** `after`: the account that was served last. `condition`: of a row `r`. */
+export interface Turn {
+  after: string
+  condition?: Prisma.Sql
+}
+
 /**
  * Claims due rows of a connection, the oldest of each account, from the account after `after` on. With few
  * accounts, several of each. Its cost depends on the limit, not on the number of due rows: the limit
@@ -59,11 +70,12 @@ export function claimInTurn(
   table: 'withdrawals' | 'refunds',
   connectionId: string,
   limit: number,
-  after: string,
+  { after, condition }: Turn,
 ): Promise<Claim[]> {
   const rows = Prisma.raw(table)
   const lease = randomUUID()
-  const isDue = Prisma.sql`r.connection_id = ${connectionId}::uuid AND r.due_at <= now()`
+  const isDue = Prisma.sql`r.connection_id = ${connectionId}::uuid AND r.due_at <= now()
+    ${condition ? Prisma.sql`AND ${condition}` : Prisma.empty}`
   const nextAccount = (previous: Prisma.Sql) => Prisma.sql`(
     SELECT r.account_id FROM ${rows} r WHERE ${isDue} AND r.account_id > ${previous}
     ORDER BY r.account_id LIMIT 1)`
@@ -85,8 +97,7 @@ export function claimInTurn(
       UPDATE ${rows} r SET due_at = ${nowPlusMs(leaseMs())}, lease = ${lease}::uuid,
         attempts = attempts + 1
       FROM picked p WHERE r.account_id = p.account_id AND r.id = p.id
-      RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId",
-        r.status, r.lease, r.attempts`,
+      RETURNING ${claimedColumns}`,
   )
 }
 

@@ -13,8 +13,11 @@ import { type OrderScript, REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import {
   addConnection,
   assignConnection,
+  connectBank,
+  endPause,
   endRest,
   fundLive,
+  openLiveCharge,
   replaceBank,
   restConnection,
 } from '#lib/testing/connection.ts'
@@ -24,6 +27,7 @@ import {
   fundMerchant,
   inOwnDatabase,
   makeMerchant,
+  openCharge,
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
@@ -371,6 +375,7 @@ describe('a bank that blocks', () => {
     for (let attempt = 1; attempt <= 3; attempt++) {
       await makeDueAndSend(id, bank)
       await expectHeld(id, 90)
+      await endPause(connectionId)
     }
     await makeDueAndSend(id, bank)
     await expectApprovedOnce(id, bank)
@@ -404,6 +409,23 @@ test('while the connection rests, its withdrawals wait unclaimed, and those of o
   expect(sent()).toBe(1)
   await sendDueWithdrawals()
   expect(sent()).toBe(3)
+})
+
+test('after failed payouts the connection rests for charges too; test mode and other connections go on', async () => {
+  const bank = Object.assign(new StubBank(), { failuresMax: 2 })
+  const failingId = await connectBank(bank, merchant)
+  const key = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+  for (let count = 0; count < 2; count++) {
+    const order = { amount: 1_000, ...key, connectionId: failingId }
+    const { id } = await createWithdrawal(merchant.id, 'live', order)
+    bank.setScript(removeHyphens(id), { sends: ['lost before'] })
+  }
+  await sendDueWithdrawals()
+  const refused = { code: 'service_unavailable', retryAfterS: expect.any(Number) }
+  await expect(openLiveCharge(merchant)).rejects.toMatchObject(refused)
+  expect(bank.charges.size).toBe(0)
+  expect((await openCharge(merchant)).status).toBe('pending')
+  expect((await openLiveCharge(await openMerchant(1_000))).status).toBe('pending')
 })
 
 describe('a withdrawal that the bank rejects after an attempt without a response', () => {

@@ -1,7 +1,14 @@
 import { type Claim, postpone } from '#lib/base/db/claim.ts'
-import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
+import {
+  askLater,
+  claimPayouts,
+  holdPlace,
+  isPlaced,
+  releasePlace,
+  slowDown,
+} from '#lib/rooms/withdrawals/places.ts'
 import { findHidden, findPayoutOrder, hasPayment } from '#lib/rooms/withdrawals/queries.ts'
 import { recordTaken } from '#lib/rooms/withdrawals/record-taken.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
@@ -10,14 +17,15 @@ import { orderRetryPauseMs, type Placement, placeOrder } from '#lib/services/gat
 import { createOrderSender, type OrderSender } from '#lib/services/gateway/order-sender.ts'
 
 /** Withdrawals of an inactive account are sent at most this long after its activation. */
-const INACTIVE_RETRY_S = 15
+const INACTIVE_RETRY_MS = 15_000
 
 /**
  * Sends due withdrawals, each under its own id, and queries those that the bank has not settled. A
  * lost response never rejects a withdrawal.
  */
 export function createWithdrawalSender(onCapacity?: () => void): OrderSender {
-  return createOrderSender('withdrawal', sendWithdrawal, onCapacity)
+  const placed = { claimWaiting: claimPayouts, isPlaced }
+  return createOrderSender('withdrawal', sendWithdrawal, onCapacity, placed)
 }
 
 async function sendWithdrawal(claim: Claim, gateway: Gateway): Promise<void> {
@@ -29,28 +37,27 @@ async function sendWithdrawal(claim: Claim, gateway: Gateway): Promise<void> {
     return
   }
   if (placement.state === 'taken') await recordTaken(claim, placement)
-  await postpone('withdrawals', claim, orderRetryPauseMs(claim, placement))
+  const pauseMs = orderRetryPauseMs(claim, placement)
+  if (gateway.local) return void (await postpone('withdrawals', claim, pauseMs))
+  if (placement.state !== 'unsent')
+    return askLater(claim, placement.state === 'unknown' ? placement.pauseMs : 0)
+  await releasePlace(claim, pauseMs)
+  if (placement.isRateLimit) await slowDown(claim, gateway, placement.pauseMs || pauseMs)
 }
 
 function callBank(claim: Claim, gateway: Gateway): Promise<Placement> {
   return placeOrder('withdrawal', claim, gateway, {
     query: bank => bank.getPayout(removeHyphens(claim.id)),
+    mayCall: gateway.local ? undefined : () => holdPlace(claim),
     async send(bank) {
       const payout = await findPayoutOrder(claim)
       if (!payout) return null
       if (payout.mayBeSent) return bank.sendPayout(payout.order)
-      await postponeUntilActive(claim)
+      // Counts no attempt, so that retries stay frequent after the activation.
+      await releasePlace(claim, INACTIVE_RETRY_MS, false)
       return null
     },
     hasPayment: () => hasPayment(claim),
     findHidden: () => findHidden(claim),
   })
-}
-
-/** Counts no attempt, so that retries stay frequent after the activation. */
-async function postponeUntilActive({ accountId, id, lease }: Claim): Promise<void> {
-  await db().$executeRaw`
-    UPDATE withdrawals SET due_at = now() + make_interval(secs => ${INACTIVE_RETRY_S}::int), lease = NULL,
-      attempts = attempts - 1
-    WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid AND lease = ${lease}::uuid`
 }

@@ -5,7 +5,11 @@ import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import type { ConnectionKind, Environment } from '#lib/services/gateway/schema.ts'
+import {
+  type ConnectionKind,
+  ConnectionSettings,
+  type Environment,
+} from '#lib/services/gateway/schema.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 
 /** Id of the simulator's row, which a migration inserts. Columns that name a connection default to it. */
@@ -35,6 +39,8 @@ export interface ServedConnection {
   id: string
   name: string
   gateway: Gateway
+  /** Maximum payouts in flight at a bank, of all processes. */
+  payoutsInFlight: number
 }
 
 const SIMULATOR: Connection = {
@@ -96,12 +102,21 @@ export async function hasGateway(id: string): Promise<boolean> {
 export async function listServed(): Promise<ServedConnection[]> {
   const served: ServedConnection[] = []
   const gateway = simulatorGateway()
-  if (gateway) served.push({ id: SIMULATOR_CONNECTION_ID, name: SIMULATOR.name, gateway })
+  if (gateway) {
+    const { id, name, settings } = SIMULATOR
+    served.push({ id, name, gateway, payoutsInFlight: payoutsInFlightOf(settings, gateway) })
+  }
   for (const { connection, gateway } of await listBanks()) {
-    const { id, name, environment } = connection
-    if (gateway && environment === 'production') served.push({ id, name, gateway })
+    const { id, name, environment, settings } = connection
+    if (!gateway || environment !== 'production') continue
+    served.push({ id, name, gateway, payoutsInFlight: payoutsInFlightOf(settings, gateway) })
   }
   return served
+}
+
+/** The operator's number, else that of the bank's profile, else the most cautious one. */
+function payoutsInFlightOf(settings: Prisma.JsonValue, { payoutsInFlight = 1 }: Gateway): number {
+  return ConnectionSettings.safeParse(settings).data?.payouts_in_flight ?? payoutsInFlight
 }
 
 /** Test mode reads no table. */

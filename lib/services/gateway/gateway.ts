@@ -1,4 +1,5 @@
 import type { Prisma } from '#lib/base/db/client.ts'
+import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
 import type { BankRefusal } from '#lib/services/gateway/rejection.ts'
 
 /**
@@ -14,6 +15,10 @@ export interface Gateway {
    * multiples of the last age. Unset: a charge is queried only when it expires.
    */
   readonly queryAgesMs?: readonly number[]
+  /** Maximum payouts that were sent and have not ended, of all processes. Default: 1. */
+  readonly payoutsInFlight?: number
+  /** The bank's buckets of key look-ups: a payout takes a token of the bucket of its key. */
+  readonly keyBuckets?: readonly KeyBucket[]
   /** Consecutive failed calls after which the connection rests. Default: 5. */
   readonly failuresMax?: number
 
@@ -65,6 +70,15 @@ export interface Gateway {
 export interface LocalAnswers {
   /** SQL condition that a charge has no reported state. */
   noStateReportedSql(chargeId: Prisma.Sql): Prisma.Sql
+}
+
+/** A token bucket, which the bank's key directory refills. */
+export interface KeyBucket {
+  name: string
+  keyTypes: readonly PixKeyType[]
+  capacity: number
+  /** Time in which one token is added. */
+  refillMs: number
 }
 
 export interface GatewayNotification {

@@ -69,6 +69,8 @@ describe('adding a connection', () => {
     ['kind', { kind: 'simulator' }],
     ['environment', { environment: 'live' }],
     ['settings', { settings: [] }],
+    ['settings', { settings: { payouts_in_flight: 0 } }],
+    ['settings', { settings: { payouts_in_flight: 1.5 } }],
     ['receiving_keys', { receiving_keys: ['nobody'] }],
     ['receiving_keys', { receiving_keys: [], paying_key: undefined }],
     ['paying_key', { paying_key: '1198765432' }],

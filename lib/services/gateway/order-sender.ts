@@ -1,7 +1,8 @@
 import { type Claim, claimInTurn, renewLease } from '#lib/base/db/claim.ts'
+import type { Prisma } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
 import { breaker } from '#lib/services/gateway/breaker.ts'
-import { listServed } from '#lib/services/gateway/choose.ts'
+import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 
 /** Maximum concurrent orders of a connection in this process. */
@@ -25,42 +26,68 @@ interface Lane {
   lastServed: string
 }
 
+/** Claims of orders that each begin at a bank only if there is a place for them there. */
+export interface PlacedClaims {
+  claimWaiting: (connection: ServedConnection, limit: number) => Promise<Claim[]>
+  /** SQL condition of the other orders `r`, which are asked about. */
+  isPlaced: Prisma.Sql
+}
+
 /**
- * Creates a sender of due orders. Each connection has its own places, so a bank that hangs delays
- * only its own orders. Accounts are served in turn. `onCapacity` is called when orders have freed
- * places.
+ * Creates a sender of due orders. Each connection has its own places in this process, so a bank that
+ * hangs delays only its own orders. Accounts are served in turn. `onCapacity` is called when orders
+ * have freed places. `placed`: for orders whose bank limits how many are in flight.
  */
 export function createOrderSender(
   kind: OrderKind,
   send: (claim: Claim, gateway: Gateway) => Promise<unknown>,
   onCapacity: () => void = () => {},
+  placed?: PlacedClaims,
 ): OrderSender {
   const lanes = new Map<string, Lane>()
   let isSignalDue = false
 
   async function run(): Promise<number> {
-    const counts = (await listServed()).map(({ id, gateway }) => {
+    const counts = (await listServed()).map(connection => {
+      const { id } = connection
       const lane = lanes.get(id) ?? { inProgress: new Set(), lastServed: FIRST_ACCOUNT }
       lanes.set(id, lane)
-      return runLane(lane, id, gateway)
+      return runLane(lane, connection)
     })
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
   }
 
-  async function runLane(lane: Lane, connectionId: string, gateway: Gateway): Promise<number> {
+  async function runLane(lane: Lane, connection: ServedConnection): Promise<number> {
+    const { id, gateway } = connection
     const free = CONCURRENCY_MAX - lane.inProgress.size
-    const places = gateway.local ? free : await breaker.limit(connectionId, free)
+    const places = gateway.local ? free : await breaker.limit(id, free)
     if (places === 0) return 0
+    if (gateway.local || !placed) return startAll(lane, gateway, await claimTurn(lane, id, places))
+    const waiting = await placed.claimWaiting(connection, places)
+    startAll(lane, gateway, waiting)
+    const left = places - waiting.length
+    const others = left === 0 ? [] : await claimTurn(lane, id, left, placed.isPlaced)
+    return startAll(lane, gateway, others) + waiting.length
+  }
+
+  async function claimTurn(
+    lane: Lane,
+    connectionId: string,
+    limit: number,
+    condition?: Prisma.Sql,
+  ): Promise<Claim[]> {
     const after = lane.lastServed
-    const due = await claimInTurn(`${kind}s`, connectionId, places, after)
-    const [first] = due
-    lane.lastServed =
-      due
-        .map(({ accountId }) => accountId)
-        .sort()
-        .at(-1) ?? FIRST_ACCOUNT
+    const due = await claimInTurn(`${kind}s`, connectionId, limit, { after, condition })
+    const accounts = due.map(({ accountId }) => accountId)
+    lane.lastServed = accounts.sort().at(-1) ?? FIRST_ACCOUNT
     // After the last account, the first one has its turn.
-    if (!first) return after === FIRST_ACCOUNT ? 0 : runLane(lane, connectionId, gateway)
+    if (due.length > 0 || after === FIRST_ACCOUNT) return due
+    return claimTurn(lane, connectionId, limit, condition)
+  }
+
+  function startAll(lane: Lane, gateway: Gateway, due: Claim[]): number {
+    const [first] = due
+    if (!first) return 0
     const stopRenewal = renewLease(`${kind}s`, first.lease)
     Promise.all(due.map(claim => start(lane, claim, gateway))).finally(stopRenewal)
     return due.length

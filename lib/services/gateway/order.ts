@@ -15,7 +15,7 @@ const PAUSE_MAX_MS = 5 * 60_000
 
 /** Returns the pause before an unfinished order is retried: 1 s, 2 s, 4 s …, at most 5 min. */
 export function orderRetryPauseMs({ attempts }: Claim, placement: Placement): number {
-  const askedMs = placement.state === 'unknown' ? placement.pauseMs : 0
+  const askedMs = 'pauseMs' in placement ? placement.pauseMs : 0
   return Math.max(askedMs, doublingPauseMs(attempts, FIRST_PAUSE_MS, PAUSE_MAX_MS))
 }
 
@@ -41,14 +41,22 @@ interface OrderCalls {
   query: (bank: GatewayCalls) => Promise<GatewayResult<OrderState | null>>
   /** Null: the order must not be sent now. */
   send: (bank: GatewayCalls) => Promise<GatewayResult<OrderState> | null>
+  /** Asked just before the order is sent. Default: renews its lease. */
+  mayCall?: () => Promise<boolean>
   /** Whether an end-to-end id of the order is stored. */
   hasPayment?: () => Promise<boolean>
   /** Returns replacements for private texts that the bank may repeat. */
   findHidden: () => Promise<Record<string, string>>
 }
 
-/** The order's state at the bank, or the time for which the bank must not be called. */
-export type Placement = OrderState | { state: 'unknown'; pauseMs: number }
+/**
+ * The order's state at the bank, or the time for which the bank must not be called. `unsent`: the
+ * call that should have sent the order had no effect, or was not made.
+ */
+export type Placement =
+  | OrderState
+  | { state: 'unknown'; pauseMs: number }
+  | { state: 'unsent'; pauseMs: number; isRateLimit: boolean }
 
 /**
  * Returns the order's state at the bank. From the second attempt on, queries first and sends, under
@@ -77,7 +85,7 @@ async function queryOrSend(
   }: { gateway: Gateway; calls: OrderCalls; hidden: Record<string, string> },
 ): Promise<Placement> {
   const query = () => calls.query(withJournal(gateway, [claim], { hidden }))
-  const mayCall = () => holdLease(`${kind}s`, claim)
+  const mayCall = calls.mayCall ?? (() => holdLease(`${kind}s`, claim))
   const mayHaveArrived = claim.attempts > 1
   if (mayHaveArrived) {
     // A rejected query is no answer about the order: its money may have moved.
@@ -91,6 +99,7 @@ async function queryOrSend(
   }
   const result = await calls.send(withJournal(gateway, [claim], { mayCall, hidden }))
   if (result?.outcome === 'ok') return result.value
+  if (result?.outcome === 'retryable' || result?.outcome === 'blocked') return toUnsent(result)
   if (result?.outcome !== 'rejected') return toUnknown(result)
   const { outcome: _, field: _field, ...refusal } = result
   const refused = { state: 'refused', ...refusal } as const
@@ -104,4 +113,9 @@ async function queryOrSend(
 
 function toUnknown(result: GatewayResult<unknown> | null): Placement {
   return { state: 'unknown', pauseMs: result ? requestedPauseMs(result) : 0 }
+}
+
+function toUnsent(result: GatewayResult<unknown>): Placement {
+  const isRateLimit = result.outcome === 'retryable' && (result.isRateLimit ?? false)
+  return { state: 'unsent', pauseMs: requestedPauseMs(result), isRateLimit }
 }

@@ -11,6 +11,13 @@ export const ENVIRONMENTS = ['homologation', 'production'] as const
 export type Environment = (typeof ENVIRONMENTS)[number]
 
 const NAME_MAX = 60
+/** More would be no limit: a process sends at most 8 orders of a connection at once. */
+const PAYOUTS_IN_FLIGHT_MAX = 100
+
+/** What Troco itself reads of a connection's settings; the rest is for the adapter. */
+export const ConnectionSettings = z.looseObject({
+  payouts_in_flight: z.int().min(1).max(PAYOUTS_IN_FLIGHT_MAX).optional(),
+})
 
 /** `credentials`: text that the adapter reads, such as a key and its certificate. */
 export const NewConnection = z.object({
@@ -18,7 +25,12 @@ export const NewConnection = z.object({
   kind: z.enum(BANK_KINDS, must(`be ${BANK_KINDS.join(' or ')}`)),
   environment: z.enum(ENVIRONMENTS, must(`be ${ENVIRONMENTS.join(' or ')}`)),
   profile: text(1, NAME_MAX).optional(),
-  settings: z.record(z.string(), z.json(), must('be a JSON object')).default({}),
+  settings: z
+    .record(z.string(), z.json(), must('be a JSON object'))
+    .refine(settings => ConnectionSettings.safeParse(settings).success, {
+      error: `must have payouts_in_flight from 1 to ${PAYOUTS_IN_FLIGHT_MAX}, if at all`,
+    })
+    .default({}),
   credentials: z.string().optional(),
   receiving_keys: z.array(z.string()).default([]),
   paying_key: z.string().optional(),

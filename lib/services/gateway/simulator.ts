@@ -48,6 +48,8 @@ interface OrderRow {
 export const simulator = {
   name: 'simulator',
   local: { noStateReportedSql: undecidedChargeSql },
+  // No limit, also for tests that call it like a bank.
+  payoutsInFlight: 100,
   createCharge,
   getCharges,
   cancelCharge,

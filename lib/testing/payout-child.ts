@@ -1,0 +1,14 @@
+/** Sends due withdrawals to a bank that never responds, and reports the first. Ends with its parent. */
+
+import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
+import { registerAdapter } from '#lib/services/gateway/choose.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+
+const bank = Object.assign(new StubBank(), { payoutsInFlight: 1 })
+bank.sendPayout = ({ id }) => {
+  process.send?.({ sending: id })
+  return new Promise(() => {})
+}
+registerAdapter('efi', () => bank)
+process.on('disconnect', () => process.exit(0))
+await createWithdrawalSender().run()
