@@ -9,6 +9,8 @@ import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
+import { claimPayouts } from '#lib/rooms/withdrawals/places.ts'
+import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import {
   type OrderScript,
   QUERY_BEHAVIORS,
@@ -16,7 +18,16 @@ import {
   SEND_BEHAVIORS,
   StubBank,
 } from '#lib/testing/bank.ts'
-import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
+import {
+  addConnection,
+  assignConnection,
+  endPause,
+  endPlaces,
+  endRest,
+  fundLive,
+  readRestsAlways,
+  replaceBank,
+} from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
@@ -30,10 +41,27 @@ const AMOUNT = 1_000
 
 inOwnDatabase()
 
+/** Fewer than orders, and than a run sends: places and the rest of the connection take part. */
+const IN_FLIGHT_MAX = 2
+const FAILURES_MAX = 3
+
 let connectionId: string
 beforeAll(async () => {
   connectionId = await addConnection(new StubBank())
+  readRestsAlways()
 })
+
+/** What the bank asked to wait for, and what its payouts in flight keep others from, is over. */
+async function passTime(): Promise<void> {
+  await endRest(connectionId)
+  await endPause(connectionId)
+  await endPlaces(connectionId)
+}
+
+async function expectPlacesKept(): Promise<void> {
+  const live = { connectionId, dueAt: { not: null }, placeUntil: { gt: new Date() } }
+  expect(await db().withdrawal.count({ where: live })).toBeLessThanOrEqual(IN_FLIGHT_MAX)
+}
 
 interface ModelState {
   merchant: Account
@@ -88,6 +116,11 @@ async function decideWaiting(
       return name === 'approve' ? approveRequest(decision) : declineRequest(decision)
     }),
   )
+}
+
+async function findServed(): Promise<ServedConnection> {
+  const served = (await listServed()).find(({ id }) => id === connectionId)
+  return served ?? expect.unreachable()
 }
 
 type Command =
@@ -197,11 +230,13 @@ test.each(['withdrawals', 'refunds'] as const)(
         case 'run':
           return room.run()
         case 'time passes':
+          await passTime()
           await makeUnclaimedDue()
           return room.run()
         case 'lease lapses':
           return makeAllDue()
         case 'worker dies':
+          if (table === 'withdrawals') await claimPayouts(await findServed(), IN_FLIGHT_MAX)
           return claim(table, 10)
         case 'bank settles':
           return bank.settle()
@@ -240,13 +275,15 @@ test.each(['withdrawals', 'refunds'] as const)(
     async function checkCommands(commands: Command[]): Promise<void> {
       const merchant = await makeMerchant()
       const approver = await addApprover(merchant)
-      const bank = new StubBank()
+      const limits = { payoutsInFlight: IN_FLIGHT_MAX, failuresMax: FAILURES_MAX }
+      const bank = Object.assign(new StubBank(), limits)
       replaceBank(connectionId, bank)
       await assignConnection(connectionId, merchant)
       const chargeId = await fundLive(merchant, AMOUNT * (COMMAND_COUNT + 1))
       const state = { merchant, chargeId, bank, ids: [] as string[], approver }
       for (const step of commands) {
         await applyCommand(step, state)
+        await expectPlacesKept()
         if (table === 'withdrawals') await expectNoneSentUnapproved(state)
       }
 
@@ -254,7 +291,10 @@ test.each(['withdrawals', 'refunds'] as const)(
       await expireWaitingWithdrawals()
       state.bank.heal()
       await activateAccount(merchant.id, 'test', ACTOR)
-      for (let round = 0; round < 4; round++) {
+      // Each round sends as many as there are places, and some are sent only after others.
+      const isOver = async () => !(await Promise.all(state.ids.map(statusOf))).includes('pending')
+      for (let round = 0; round < 4 + state.ids.length && !(await isOver()); round++) {
+        await passTime()
         await makeAllDue()
         while ((await room.run()) > 0);
         state.bank.settle()
