@@ -379,6 +379,30 @@ test('a gateway that is down, fails or is slow is reported', async () => {
   expect(await readBank()).toEqual([undefined, undefined])
 })
 
+test('payouts that were sent an hour ago and have not ended are reported with their number and age', async () => {
+  const id = await addConnection(new StubBank(), { name: 'Banco Cinza' })
+  const send = (minutes: number) => {
+    const at = new Date(Date.now() - minutes * 60_000)
+    const row = { mode: 'live', connectionId: id, dueAt: at, placeUntil: at, sentAt: at }
+    return LISTS[1]?.insert(merchant.id, row)
+  }
+  const readLate = async () => {
+    const { checks } = await readHealth()
+    return checks.find(
+      ({ figures, state }) => state === 'payouts_late' && figures.name === 'Banco Cinza',
+    )
+  }
+  await send(59)
+  expect(await readLate()).toBeUndefined()
+  await send(61)
+  await send(180)
+  const late = await readLate()
+  expect(late).toMatchObject({ level: 'warning', figures: { count: 2 } })
+  expect(late?.figures.oldest_s).toBeGreaterThanOrEqual(180 * 60)
+  await db().withdrawal.deleteMany({ where: { connectionId: id } })
+  registerAdapter('efi', () => null)
+})
+
 test('a connection that cannot be served is a problem while rows that began there have not ended', async () => {
   const id = await addConnection(new StubBank(), { name: 'Banco Roxo' })
   registerAdapter('efi', () => null)

@@ -138,7 +138,7 @@ export const FINDING_STATES = {
   bad: [
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
     ...['search_waits', 'receivers_fail', 'gateway_slow', 'gateway_fails', 'gateway_down'],
-    ...['gateway_rests', 'gateway_blocks', 'gateway_abandons'],
+    ...['gateway_rests', 'gateway_blocks', 'gateway_abandons', 'payouts_late'],
     ...[
       'gateway_missing',
       'no_mail_server',

@@ -14,6 +14,7 @@ const CALLS_MIN = 5
 const SLOW_MS = 5_000
 const HEALTH_TIMEOUT_MS = 2_000
 const CHECK_VALID = '30 seconds'
+const LATE_PAYOUT = '1 hour'
 
 /** Judges by first attempts (stored body, indexed by time): dead receivers are retried often. */
 export async function examineReceivers(): Promise<Finding> {
@@ -71,10 +72,23 @@ async function examineGateway(connection: ServedConnection): Promise<Finding[]> 
   const blocked = blocks.map((block): Finding => {
     return { level: 'problem', state: 'gateway_blocks', figures: { name, ...block } }
   })
+  const others = [...blocked, ...(await examineLatePayouts(connection))]
   if (rest_s !== null)
-    return [{ level: 'problem', state: 'gateway_rests', figures: { name, rest_s } }, ...blocked]
+    return [{ level: 'problem', state: 'gateway_rests', figures: { name, rest_s } }, ...others]
   const [isUp, traffic] = await Promise.all([isHealthy(connection), readTraffic(id)])
-  return [judgeTraffic(name, isUp, traffic), ...blocked]
+  return [judgeTraffic(name, isUp, traffic), ...others]
+}
+
+/** Warns of payouts that were sent an hour ago and have not ended: longer than a bank examines one. */
+async function examineLatePayouts({ id, name }: ServedConnection): Promise<Finding[]> {
+  const [late] = await queryRows<{ count: number; oldest_s: number | null }>(Prisma.sql`
+    SELECT json_build_object('count', count(*),
+      'oldest_s', extract(epoch FROM now() - min(w.sent_at))::int)::text AS json
+    FROM withdrawals w WHERE w.connection_id = ${id}::uuid AND w.due_at IS NOT NULL
+      AND w.place_until IS NOT NULL AND w.sent_at < now() - ${LATE_PAYOUT}::interval`)
+  if (!late?.count) return []
+  const figures = { name, count: late.count, oldest_s: late.oldest_s ?? 0 }
+  return [{ level: 'warning', state: 'payouts_late', figures }]
 }
 
 function judgeTraffic(name: string, isUp: boolean, traffic: Traffic): Finding {
