@@ -114,6 +114,7 @@ async function makeDisputable(): Promise<void> {
   const charge = await db().charge.findFirstOrThrow({
     where: { accountId: merchant.id, status: 'paid' },
   })
+  await fundLive(merchant, 600)
   const { endToEndId, connectionId } = charge
   dispute = {
     ...{ connectionId, bankId: newId(), endToEndId: endToEndId ?? '' },
