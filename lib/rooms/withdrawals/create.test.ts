@@ -51,6 +51,7 @@ test('a withdrawal holds its amount, which cannot be spent a second time', async
     approved_at: null,
     rejected_at: null,
     returned_amount: 0,
+    owner_doc: null,
     created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
     updated_at: expect.stringMatching(/\.\d{6}Z$/),
   })

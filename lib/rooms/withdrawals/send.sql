@@ -79,7 +79,7 @@ UPDATE payout_queues
 SET last_served = $1::uuid, buckets = $2::jsonb
 WHERE connection_id = $3::uuid;
 
-SELECT dict_key AS "dictKey", payee_name AS "payeeName"
+SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName"
 FROM withdrawals
 WHERE account_id = $1::uuid AND id = $2::uuid;
 
@@ -111,7 +111,8 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
-SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
+SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
+    a.status = 'active' AS "mayBeSent"
 FROM withdrawals w
 JOIN accounts a ON a.id = w.account_id
 WHERE w.account_id = $1::uuid AND w.id = $2::uuid AND w.status = 'pending' AND w.lease = $3::uuid;
@@ -226,7 +227,7 @@ UPDATE payout_queues
 SET last_served = $1::uuid, buckets = $2::jsonb
 WHERE connection_id = $3::uuid;
 
-SELECT dict_key AS "dictKey", payee_name AS "payeeName"
+SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName"
 FROM withdrawals
 WHERE account_id = $1::uuid AND id = $2::uuid;
 
@@ -258,7 +259,8 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
-SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
+SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
+    a.status = 'active' AS "mayBeSent"
 FROM withdrawals w
 JOIN accounts a ON a.id = w.account_id
 WHERE w.account_id = $1::uuid AND w.id = $2::uuid AND w.status = 'pending' AND w.lease = $3::uuid;
@@ -384,7 +386,7 @@ UPDATE payout_queues
 SET last_served = $1::uuid, buckets = $2::jsonb
 WHERE connection_id = $3::uuid;
 
-SELECT dict_key AS "dictKey", payee_name AS "payeeName"
+SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName"
 FROM withdrawals
 WHERE account_id = $1::uuid AND id = $2::uuid;
 
@@ -416,7 +418,8 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
-SELECT w.amount, w.dict_key AS "dictKey", a.status = 'active' AS "mayBeSent"
+SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
+    a.status = 'active' AS "mayBeSent"
 FROM withdrawals w
 JOIN accounts a ON a.id = w.account_id
 WHERE w.account_id = $1::uuid AND w.id = $2::uuid AND w.status = 'pending' AND w.lease = $3::uuid;
