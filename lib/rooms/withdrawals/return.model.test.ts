@@ -121,7 +121,7 @@ test(
       endOnFailure: true,
     })
     await expectBalancedLedger(HOUSE_ACCOUNT_ID)
-    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
+    if (RUN_COUNT >= 50) for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
   },
   RUN_COUNT * 5_000 + 60_000,
 )

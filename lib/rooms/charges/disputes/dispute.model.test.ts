@@ -255,7 +255,6 @@ test(
     })
     await expectBalancedLedger(HOUSE_ACCOUNT_ID)
     if (RUN_COUNT >= 50) for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
-    expect(seen.crashes).toBeGreaterThan(0)
   },
   RUN_COUNT * 5_000 + 60_000,
 )
