@@ -622,6 +622,10 @@ describe('an expired charge at a bank', () => {
     bank.cancelBehaviors.push('lost')
     await expireWith(bank)
     expect(await readDue(id)).toBe(thenS)
+    const where = { kind: 'removal_unconfirmed', key: removeHyphens(id) }
+    const items = await db().inboxItem.findMany({ where })
+    const facts = { account_id: merchant.id, transaction_id: id, amount: 1_000 }
+    expect(items).toMatchObject(thenS === null ? [{ facts }] : [])
   })
 
   test('is asked about again a day later if the bank blocked the last question', async () => {

@@ -1,13 +1,13 @@
 import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
-import { log } from '#lib/base/log.ts'
+import { HOUSE_ACCOUNT_ID, newRoutableId, removeHyphens } from '#lib/base/ids.ts'
 import { nextRemovalAt, postponeCharges } from '#lib/rooms/charges/postpone.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import type { ChargeState, Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { requestedPauseMs } from '#lib/services/gateway/order.ts'
 import type { Subject } from '#lib/services/gateway/record-call.ts'
+import { insertItemsSql } from '#lib/services/house/inbox.ts'
 
 export type PaidState = Extract<ChargeState, { state: 'paid' }>
 
@@ -19,7 +19,7 @@ type UnconfirmedRemoval = { state: 'unconfirmed'; pauseMs: number; isAsked: bool
 
 /**
  * Removes an expired charge at the bank, where it could still be paid, or credits its payment. Asks
- * again, for a week, until the bank has confirmed one of them.
+ * again, for a week, until the bank has confirmed one of them; after that, staff must ask.
  */
 export async function removeExpired(gateway: Gateway, claim: Claim): Promise<void> {
   const removal = await removeAtBank(gateway, claim)
@@ -30,10 +30,23 @@ export async function removeExpired(gateway: Gateway, claim: Claim): Promise<voi
     return
   }
   if (removal.state !== 'unconfirmed') return postponeCharges([claim], Prisma.sql`NULL`)
-  await postponeCharges([claim], nextRemovalAt(removal))
-  const where = { accountId: claim.accountId, id: claim.id, status: 'expired', dueAt: null }
-  if ((await db().charge.count({ where })) > 0)
-    log().error({ chargeId: claim.id }, 'expired charge could not be removed at the bank')
+  const nextAt = nextRemovalAt(removal)
+  // Before the charge is released: after a crash between the two, the worker asks once more.
+  await noteIfLast(claim, nextAt)
+  await postponeCharges([claim], nextAt)
+}
+
+/** Reports a charge to staff that the bank is not asked about again, though it may still be paid there. */
+async function noteIfLast({ accountId, id, lease }: Claim, nextAt: Prisma.Sql): Promise<void> {
+  await db().$executeRaw`
+    WITH source AS (
+      SELECT ${newRoutableId(HOUSE_ACCOUNT_ID)}::uuid AS item_id, c.connection_id,
+        'removal_unconfirmed' AS kind, c.txid AS key, json_build_object('account_id', c.account_id,
+          'transaction_id', c.id, 'mode', c.mode, 'txid', c.txid, 'amount', c.amount) AS facts
+      FROM charges c
+      WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid AND c.lease = ${lease}::uuid
+        AND c.status = 'expired' AND ${nextAt} IS NULL
+    ) ${insertItemsSql('source')}`
 }
 
 /** Makes a charge unpayable at the bank, unless it was paid. */

@@ -8,12 +8,14 @@ import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
  * paid to a charge that another payment has paid. payment_unmatched: no or unknown txid.
  * return_above_payout: more came back of a withdrawal than was sent. return_unmatched: of none of ours.
  * dispute_unmatched: of no charge, or of more than its amount. dispute_contradicted: reported otherwise
- * before. refund_unknown: a refund of a payment that Troco did not request.
+ * before. refund_unknown: a refund of a payment that Troco did not request. removal_unconfirmed: an
+ * expired charge that the bank did not remove within a week.
  */
 export const INBOX_KINDS = [
   ...(['payment_amount', 'payment_repeated', 'payment_unmatched'] as const),
   ...(['return_above_payout', 'return_unmatched'] as const),
   ...(['dispute_unmatched', 'dispute_contradicted', 'refund_unknown'] as const),
+  ...(['removal_unconfirmed'] as const),
 ] as const
 export type InboxKind = (typeof INBOX_KINDS)[number]
 
