@@ -8,11 +8,17 @@ import { nextQueryAt, postponeCharges } from '#lib/rooms/charges/postpone.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import type { ChargeState, Gateway } from '#lib/services/gateway/gateway.ts'
 
+interface Report {
+  states: Map<string, ChargeState>
+  /** Whether the charge had expired before the bank was asked: only then does `open` end it. */
+  isTimeUp: (claim: Claim) => boolean
+}
+
 /** Settles, closes or postpones claimed charges about which the bank was asked. */
 export async function endAsReported(
   gateway: Gateway,
   due: Claim[],
-  states: Map<string, ChargeState>,
+  { states, isTimeUp }: Report,
 ): Promise<void> {
   const open: Claim[] = []
   const ended = { paid: [] as PaidClaim[], failed: [] as Claim[], expired: [] as Claim[] }
@@ -33,9 +39,10 @@ export async function endAsReported(
   await endCharges(ended.failed, claims => closeCharges(claims.map(toClosing), 'failed'))
   await endCharges(ended.expired, claims => expire(claims.map(toClosing)))
   const toExpiry = (claim: Claim) => ({ ...toClosing(claim), ifTimeUp: true })
-  const processed = await endCharges(open, claims => expire(claims.map(toExpiry)))
+  const processed = await endCharges(open.filter(isTimeUp), claims => expire(claims.map(toExpiry)))
+  const waiting = open.filter(claim => !isTimeUp(claim))
   const nextAt = Prisma.sql`LEAST(c.expires_at, ${nextQueryAt(gateway.queryAgesMs)})`
-  await postponeCharges(processed, nextAt)
+  await postponeCharges([...processed, ...waiting], nextAt)
 }
 
 type PaidClaim = Claim & Extract<ChargeState, { state: 'paid' }>

@@ -378,6 +378,25 @@ describe('a bank that must be queried before a charge expires', () => {
     expect(dueAt).toEqual(expiresAt)
   })
 
+  test('a charge that expires while the bank is asked does not end before it is asked again', async () => {
+    const merchant = await openBankMerchant()
+    const id = await openQueriedCharge(merchant)
+    const bank = new StubBank()
+    const setExpiry = (change: string) =>
+      db().$executeRawUnsafe(`UPDATE charges SET expires_at = now() ${change} WHERE id = '${id}'`)
+    await setExpiry("+ interval '1 hour'")
+    bank.stall('before', async () => {
+      await setExpiry("- interval '1 second'")
+    })
+    await expireWith(bank)
+    expect(await statusOf(merchant, id)).toBe('pending')
+    bank.charges.set(removeHyphens(id), stateOf(id, 1_500))
+    await makeDueAgain(id)
+    await expireWith(bank)
+    expect(await statusOf(merchant, id)).toBe('paid')
+    await expectBalancedLedger(merchant.id)
+  })
+
   test('is queried for all due charges in one call', async () => {
     const merchant = await openBankMerchant()
     const ids: string[] = []

@@ -14,7 +14,7 @@ export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<
   )
 }
 
-function claimedSql(due: Claim[]): Prisma.Sql {
+export function claimedSql(due: Claim[]): Prisma.Sql {
   return Prisma.sql`
     unnest(${due.map(claim => claim.accountId)}::uuid[], ${due.map(claim => claim.id)}::uuid[],
       ${due.map(claim => claim.lease)}::uuid[]) AS h (account_id, id, lease)`

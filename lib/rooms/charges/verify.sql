@@ -7,6 +7,11 @@ WHERE (account_id, id) IN (SELECT account_id, id
 RETURNING account_id AS "accountId", id, mode, connection_id AS "connectionId", status, lease,
     attempts;
 
+SELECT c.id
+FROM charges c
+JOIN unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS h (account_id, id, lease) USING (account_id, id)
+WHERE c.expires_at <= now();
+
 INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
     connection_id)
 SELECT c.account_id, c.id, c.mode, $1, $2, c.subject_id, c.request::json, $3::uuid
@@ -110,6 +115,11 @@ WHERE (account_id, id) IN (SELECT account_id, id
     FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
 RETURNING account_id AS "accountId", id, mode, connection_id AS "connectionId", status, lease,
     attempts;
+
+SELECT c.id
+FROM charges c
+JOIN unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS h (account_id, id, lease) USING (account_id, id)
+WHERE c.expires_at <= now();
 
 INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
     connection_id)

@@ -1,9 +1,15 @@
 import { runConcurrently } from '#lib/base/db/batch.ts'
 import { type Claim, nowPlusMs } from '#lib/base/db/claim.ts'
+import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { cancelOpening } from '#lib/rooms/charges/cancel.ts'
 import { endAsReported, logFailure } from '#lib/rooms/charges/end-reported.ts'
-import { postponeCharges, postponeUnreached, RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
+import {
+  claimedSql,
+  postponeCharges,
+  postponeUnreached,
+  RETRY_PAUSE_MS,
+} from '#lib/rooms/charges/postpone.ts'
 import { removeExpired } from '#lib/rooms/charges/remove.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
@@ -22,6 +28,7 @@ export function endOthers(gateway: Gateway, due: Claim[]): Promise<void> {
 
 /** Settles, closes or postpones pending charges as the bank reports. */
 export async function queryAndEnd(gateway: Gateway, due: Claim[]): Promise<void> {
+  const isTimeUp = await findTimeUp(due)
   const result = await withJournal(gateway, due).getCharges(
     due.map(claim => removeHyphens(claim.id)),
   )
@@ -34,5 +41,14 @@ export async function queryAndEnd(gateway: Gateway, due: Claim[]): Promise<void>
   const reached = due.filter(claim => !unreached.has(removeHyphens(claim.id)))
   const left = due.filter(claim => !reached.includes(claim))
   await postponeUnreached(left, reached.length > 0, retryAfterMs)
-  await endAsReported(gateway, reached, states)
+  await endAsReported(gateway, reached, { states, isTimeUp })
+}
+
+/** Returns which of the claimed charges have expired by the clock of the database. */
+async function findTimeUp(due: Claim[]): Promise<(claim: Claim) => boolean> {
+  const rows = await db().$queryRaw<{ id: string }[]>`
+    SELECT c.id FROM charges c JOIN ${claimedSql(due)} USING (account_id, id)
+    WHERE c.expires_at <= now()`
+  const ids = new Set(rows.map(({ id }) => id))
+  return ({ id }) => ids.has(id)
 }
