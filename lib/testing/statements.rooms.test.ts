@@ -3,10 +3,10 @@ import { withLease } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { cancelOpening, undoOpening } from '#lib/rooms/charges/cancel.ts'
 import { winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
+import { cancelOpening, undoOpening } from '#lib/rooms/charges/end-opening.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
@@ -169,7 +169,7 @@ const VERBS: Record<string, Calls> = {
       return suspendPayments([known, unknown])
     },
   },
-  'charges/cancel': {
+  'charges/end-opening': {
     'an opening that was not finished': () => {
       const state = { status: 'opening', lease: newId(), attempts: 1 }
       return cancelOpening(simulator, { ...atSimulator(), id: newId(), ...state })

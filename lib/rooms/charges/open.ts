@@ -8,7 +8,7 @@ import { joinCtes } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { invalidInput, parseDatabaseError, refuse, type TrocoError } from '#lib/base/errors.ts'
-import { undoOpening } from '#lib/rooms/charges/cancel.ts'
+import { undoOpening } from '#lib/rooms/charges/end-opening.ts'
 import {
   insertCharge,
   type NewCharge,

@@ -2,7 +2,7 @@ import { runConcurrently } from '#lib/base/db/batch.ts'
 import { type Claim, nowPlusMs } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
-import { cancelOpening } from '#lib/rooms/charges/cancel.ts'
+import { cancelOpening } from '#lib/rooms/charges/end-opening.ts'
 import { endAsReported, logFailure } from '#lib/rooms/charges/end-reported.ts'
 import {
   claimedSql,
