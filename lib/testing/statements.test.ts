@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import { closeCharge, closeUnreported } from '#lib/rooms/charges/close.ts'
+import { closeCancelled, closeCharge, closeUnreported } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
@@ -72,6 +72,10 @@ const VERB_CALLS: Record<string, Calls> = {
   },
   'charges/close': {
     'a charge that expired or failed': () => closeCharge(merchant.id, newId(), 'failed'),
+    'a charge that a member cancelled': () => {
+      const charge = { accountId: merchant.id, chargeId: newId(), by: newId() }
+      return closeCancelled(charge, Prisma.sql`NULL`)
+    },
     'charges that no worker holds': () =>
       closeUnreported([{ accountId: merchant.id, chargeId: newId() }], Prisma.sql`true`),
   },

@@ -11,6 +11,7 @@ export const ACTIONS = [
   'account.suspended',
   'account.updated',
   'audit.exported',
+  'charge.cancelled',
   'charge.document_revealed',
   'charges.exported',
   'connection.added',

@@ -29,7 +29,8 @@ WITH closings AS (
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
-      c.webhook_masked) r) AS resource
+      c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r) AS resource
   FROM closed c
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events
@@ -80,7 +81,101 @@ SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status
     c.end_to_end_id, c.refunded_amount,
     to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
     to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
-    c.webhook_masked) r)::text AS json
+    c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r)::text AS json
+FROM closed c;
+
+-- a charge that a member cancelled
+WITH closings AS (
+  SELECT *
+  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::boolean[], $5::uuid[]) AS p (account_id, id,
+      lease, if_time_up, event_id)
+), locked AS (
+  SELECT c.account_id, c.id
+  FROM charges c
+  JOIN closings p USING (account_id, id)
+  WHERE c.status = 'pending' AND (p.lease IS NULL OR c.lease = p.lease)
+      AND (NOT p.if_time_up OR c.expires_at <= now())
+  ORDER BY c.account_id, c.id
+  FOR UPDATE OF c
+), closed AS (
+  UPDATE charges c
+  SET status = $6, updated_at = now(), due_at = NULL, lease = NULL, cancelled_at = now()
+  FROM locked k
+  JOIN closings p USING (account_id, id)
+  WHERE c.account_id = k.account_id AND c.id = k.id AND c.status = 'pending'
+      AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now())
+  RETURNING c.*, p.event_id
+), noted AS (
+  INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
+      request_id)
+  SELECT $7::uuid, s.account_id, 'user', $8::uuid, $9, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $10, $11
+  FROM closed s
+), source AS (
+  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.id AS subject_id,
+      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
+      c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
+      c.items, c.utms, c.webhook_url,
+      to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
+      to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
+      c.end_to_end_id, c.refunded_amount,
+      to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+      to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
+      c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r) AS resource
+  FROM closed c
+), event_totals AS (
+  SELECT account_id, mode, count(*) AS events
+  FROM source
+  GROUP BY account_id, mode
+), event_locked AS (
+  SELECT s.account_id, s.mode, t.events
+  FROM event_sequences s
+  JOIN event_totals t USING (account_id, mode)
+  ORDER BY s.account_id, s.mode
+  FOR UPDATE OF s
+), event_numbered AS (
+  UPDATE event_sequences s
+  SET last = s.last + k.events
+  FROM event_locked k
+  WHERE s.account_id = k.account_id AND s.mode = k.mode
+  RETURNING s.account_id, s.mode, s.last - k.events AS last_before
+), event_rows AS (
+  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
+      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.mode ORDER BY f.subject_id) AS sequence
+  FROM source f
+  JOIN event_numbered q USING (account_id, mode)
+), event_recorded AS (
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
+  SELECT account_id, event_id, mode, sequence, $12, subject_id, resource, clock_timestamp()
+  FROM event_rows
+), delivery_enqueued AS (
+  INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
+      host, status, due_at)
+  SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
+      COALESCE(webhook_host, troco_host_of(webhook_url)), 'pending', now()
+  FROM event_rows
+  WHERE webhook_url IS NOT NULL
+  UNION ALL
+  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
+      r.sequence, p.id, p.url, COALESCE(p.host, troco_host_of(p.url)), 'pending', CASE
+      WHEN p.disabled_at IS NULL THEN now() END
+  FROM event_rows r
+  JOIN webhook_endpoints p USING (account_id, mode)
+  WHERE p.deleted_at IS NULL AND $13 = ANY (p.event_types)
+)
+SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
+    c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
+    c.items, c.utms, c.webhook_url,
+    to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
+    to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
+    c.end_to_end_id, c.refunded_amount,
+    to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+    to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
+    c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r)::text AS json
 FROM closed c;
 
 -- charges that no worker holds
@@ -115,7 +210,8 @@ WITH closings AS (
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
-      c.webhook_masked) r) AS resource
+      c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r) AS resource
   FROM closed c
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events

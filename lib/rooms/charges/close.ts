@@ -1,5 +1,6 @@
 // Over the line limit: all ways to end a charge without money share one statement.
 
+import { type MemberAction, recordAction } from '#lib/base/audit/record.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
@@ -44,15 +45,40 @@ export function closeUnreported(
   })
 }
 
+/**
+ * Expires a pending charge that was cancelled, whoever holds its lease. `by`: the member, if one did
+ * it. Returns null if it was no longer pending.
+ */
+export async function closeCancelled(
+  { accountId, chargeId, by }: Pick<Closing, 'accountId' | 'chargeId'> & Pick<MemberAction, 'by'>,
+  dueAt: Prisma.Sql,
+): Promise<ChargeRow | null> {
+  const cancellation = { action: 'charge.cancelled', by } as const
+  const options = { dueAt, cancellation }
+  const [row] = await close<ChargeRow>([{ accountId, chargeId }], 'expired', chargeAsJson, options)
+  if (row) wake('deliveries')
+  return row ?? null
+}
+
 const idAsJson = Prisma.sql`json_build_object('id', c.id)`
+
+interface CloseOptions {
+  dueAt?: Prisma.Sql
+  further?: Prisma.Sql
+  locking?: Prisma.Sql
+  /** Set if people or programs end the charges. */
+  cancellation?: MemberAction
+}
 
 function close<Row>(
   closings: Closing[],
   outcome: 'expired' | 'failed',
   returning: Prisma.Sql,
-  options: { dueAt?: Prisma.Sql; further?: Prisma.Sql; locking?: Prisma.Sql } = {},
+  options: CloseOptions = {},
 ): Promise<Row[]> {
   const { dueAt = Prisma.sql`NULL`, further = Prisma.empty, locking = Prisma.empty } = options
+  const { cancellation } = options
+  const cancelled = cancellation ? Prisma.sql`, cancelled_at = now()` : Prisma.empty
   const leases = closings.map(({ lease }) => lease ?? null)
   const events = closings.map(({ accountId }) => newRoutableId(accountId))
   const closableCondition = Prisma.sql`c.status = 'pending'
@@ -69,10 +95,11 @@ function close<Row>(
         WHERE ${closableCondition}
         ORDER BY c.account_id, c.id FOR UPDATE OF c ${locking}`,
       closed: Prisma.sql`
-        UPDATE charges c SET status = ${outcome}, updated_at = now(), due_at = ${dueAt}, lease = NULL
+        UPDATE charges c SET status = ${outcome}, updated_at = now(), due_at = ${dueAt}, lease = NULL${cancelled}
         FROM locked k JOIN closings p USING (account_id, id)
         WHERE c.account_id = k.account_id AND c.id = k.id AND ${closableCondition}
         RETURNING c.*, p.event_id`,
+      noted: cancellation ? recordAction(cancellation, 'closed') : null,
     },
     source: { from: Prisma.sql`closed c`, columns: eventColumns },
     event: `transaction.${outcome}`,

@@ -19,15 +19,13 @@ import { nextQueryAt } from '#lib/rooms/charges/postpone.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
 import { breaker } from '#lib/services/gateway/breaker.ts'
+import { CALLS_MAX_MS, callTimeoutMs } from '#lib/services/gateway/call.ts'
 import type { Gateway, GatewayResult, OpenedCharge } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { requestedPauseMs } from '#lib/services/gateway/order.ts'
 
 /** Pauses before calling a bank again whose response was lost. */
 const RETRY_PAUSES_MS = [100, 400]
-const CALL_MAX_MS = 4_000
-/** Time for all calls and pauses: with the statements around them, the caller waits 8 s at most. */
-const CALLS_MAX_MS = 7_000
 
 /**
  * Opens a charge at a bank. Inserts the row first, so that the worker can cancel the charge after a
@@ -111,7 +109,7 @@ async function createUntilKnown(
 ): Promise<{ result: GatewayResult<OpenedCharge>; mayExist: boolean }> {
   const deadline = performance.now() + callsMaxMs
   const call = (isRepeated: boolean) => {
-    const timeoutMs = Math.min(CALL_MAX_MS, deadline - performance.now())
+    const timeoutMs = callTimeoutMs(deadline)
     return withJournal(gateway, [charge], { timeoutMs, isRepeated }).createCharge(charge.order)
   }
   let result = await call(false)
@@ -133,7 +131,7 @@ export function refusalOf(result: GatewayResult<OpenedCharge>): TrocoError {
   return unavailableFor(requestedPauseMs(result))
 }
 
-function unavailableFor(pauseMs: number): TrocoError {
+export function unavailableFor(pauseMs: number): TrocoError {
   const details = pauseMs > 0 ? { retryAfterS: Math.ceil(pauseMs / 1_000) } : {}
   return refuse('service_unavailable', details)
 }

@@ -3,6 +3,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newRoutableId, removeHyphens } from '#lib/base/ids.ts'
 import { nextRemovalAt, postponeCharges } from '#lib/rooms/charges/postpone.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
+import { callTimeoutMs } from '#lib/services/gateway/call.ts'
 import type { ChargeState, Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { requestedPauseMs } from '#lib/services/gateway/order.ts'
@@ -49,15 +50,21 @@ async function noteIfLast({ accountId, id, lease }: Claim, nextAt: Prisma.Sql): 
     ) ${insertItemsSql('source')}`
 }
 
-/** Makes a charge unpayable at the bank, unless it was paid. */
-export async function removeAtBank(gateway: Gateway, subject: Subject): Promise<Removal> {
+/** Makes a charge unpayable at the bank, unless it was paid. `callsMaxMs`: limit while a caller waits. */
+export async function removeAtBank(
+  gateway: Gateway,
+  subject: Subject,
+  callsMaxMs?: number,
+): Promise<Removal> {
   const txid = removeHyphens(subject.id)
-  const bank = withJournal(gateway, [subject])
-  const removal = await bank.cancelCharge(txid)
+  const deadline = callsMaxMs && performance.now() + callsMaxMs
+  const bank = () =>
+    withJournal(gateway, [subject], deadline ? { timeoutMs: callTimeoutMs(deadline) } : {})
+  const removal = await bank().cancelCharge(txid)
   if (removal.outcome === 'ok') return readRemoval(removal.value)
   if (removal.outcome !== 'rejected') return unconfirmed(removal)
   // The bank refuses to remove a charge that was paid, and one that it does not have.
-  const answers = await bank.getCharges([txid])
+  const answers = await bank().getCharges([txid])
   const isAnswered = answers.outcome === 'ok' && !answers.value.unanswered.includes(txid)
   return isAnswered ? readRemoval(answers.value.states.get(txid) ?? null) : unconfirmed(answers)
 }

@@ -22,6 +22,9 @@ const STATUS_DESCRIPTION =
 const DOCUMENT_DESCRIPTION =
   'CPF or CNPJ of the payer. Masked, as in `***.982.247-**`, for a token without `payers:read`.'
 
+const CANCELLED_AT_DESCRIPTION =
+  'Time of cancellation, only if you cancelled the charge. Its status is `expired`, or `paid` after a late payment.'
+
 const createdFields = {
   transaction_id: z.uuid().meta(openApiMeta('Id of the charge.', ID)),
   br_code: z
@@ -39,66 +42,63 @@ export const ChargeCreated = z
   .object({ status: success, data: z.object(createdFields) })
   .meta({ id: 'ChargeCreated' })
 
+const detailFields = {
+  ...createdFields,
+  status: createdFields.status.meta(openApiMeta(STATUS_DESCRIPTION, 'paid')),
+  id: z.uuid().meta(openApiMeta('The same as `transaction_id`.', ID)),
+  external_id: z
+    .string()
+    .meta(openApiMeta('Your reference. Default: the id without hyphens.', 'order-1048')),
+  mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
+  client_name: z.string().meta(openApiMeta('Name of the payer.', 'Ana Beatriz Rocha')),
+  client_email: z.string().meta(openApiMeta('E-mail of the payer.', 'ana@example.com')),
+  client_doc: z.string().meta(openApiMeta(DOCUMENT_DESCRIPTION, '529.982.247-25')),
+  client_phone: z.string().nullable().meta(openApiMeta('Phone of the payer.', '+55 11 98765-4321')),
+  ip: z
+    .string()
+    .nullable()
+    .meta(
+      openApiMeta('IP address of the payer, or the client address of the request.', '203.0.113.7'),
+    ),
+  items: z
+    .array(anyObject)
+    .nullable()
+    .meta(
+      openApiMeta('Items as sent, or null.', [
+        { name: 'Café especial 1 kg', price: 1500, quantity: 1 },
+      ]),
+    ),
+  utms: anyObject
+    .nullable()
+    .meta(openApiMeta('Parameters as sent, or null.', { utm_source: 'instagram' })),
+  webhook_url: z
+    .string()
+    .nullable()
+    .meta(openApiMeta('URL that receives the events, or null.', 'https://shop.example/hooks/pix')),
+  expires_at: instant.meta(openApiMeta('Time of expiry.', '2026-11-21T02:27:00.123456Z')),
+  paid_at: instant
+    .nullable()
+    .meta(openApiMeta('Time of payment, or null.', '2026-11-21T01:28:12.004211Z')),
+  end_to_end_id: z
+    .string()
+    .nullable()
+    .meta(
+      openApiMeta('End-to-end id of the payment, 32 characters, or null.', END_TO_END_ID_EXAMPLE),
+    ),
+  refunded_amount: z.int().meta(openApiMeta('Refunded amount, in cents.', 0)),
+  payment_url: z
+    .string()
+    .meta(openApiMeta('URL of the payment page, with the QR code.', PAYMENT_URL)),
+  created_at: instant.meta(openApiMeta('Time of creation.', '2026-11-21T01:27:00.123456Z')),
+  updated_at: instant.meta(openApiMeta('Time of the last change.', '2026-11-21T01:28:12.004211Z')),
+}
+
 export const ChargeDetail = z
   .object({
-    ...createdFields,
-    status: createdFields.status.meta(openApiMeta(STATUS_DESCRIPTION, 'paid')),
-    id: z.uuid().meta(openApiMeta('The same as `transaction_id`.', ID)),
-    external_id: z
-      .string()
-      .meta(openApiMeta('Your reference. Default: the id without hyphens.', 'order-1048')),
-    mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
-    client_name: z.string().meta(openApiMeta('Name of the payer.', 'Ana Beatriz Rocha')),
-    client_email: z.string().meta(openApiMeta('E-mail of the payer.', 'ana@example.com')),
-    client_doc: z.string().meta(openApiMeta(DOCUMENT_DESCRIPTION, '529.982.247-25')),
-    client_phone: z
-      .string()
-      .nullable()
-      .meta(openApiMeta('Phone of the payer.', '+55 11 98765-4321')),
-    ip: z
-      .string()
-      .nullable()
-      .meta(
-        openApiMeta(
-          'IP address of the payer, or the client address of the request.',
-          '203.0.113.7',
-        ),
-      ),
-    items: z
-      .array(anyObject)
-      .nullable()
-      .meta(
-        openApiMeta('Items as sent, or null.', [
-          { name: 'Café especial 1 kg', price: 1500, quantity: 1 },
-        ]),
-      ),
-    utms: anyObject
-      .nullable()
-      .meta(openApiMeta('Parameters as sent, or null.', { utm_source: 'instagram' })),
-    webhook_url: z
-      .string()
-      .nullable()
-      .meta(
-        openApiMeta('URL that receives the events, or null.', 'https://shop.example/hooks/pix'),
-      ),
-    expires_at: instant.meta(openApiMeta('Time of expiry.', '2026-11-21T02:27:00.123456Z')),
-    paid_at: instant
-      .nullable()
-      .meta(openApiMeta('Time of payment, or null.', '2026-11-21T01:28:12.004211Z')),
-    end_to_end_id: z
-      .string()
-      .nullable()
-      .meta(
-        openApiMeta('End-to-end id of the payment, 32 characters, or null.', END_TO_END_ID_EXAMPLE),
-      ),
-    refunded_amount: z.int().meta(openApiMeta('Refunded amount, in cents.', 0)),
-    payment_url: z
-      .string()
-      .meta(openApiMeta('URL of the payment page, with the QR code.', PAYMENT_URL)),
-    created_at: instant.meta(openApiMeta('Time of creation.', '2026-11-21T01:27:00.123456Z')),
-    updated_at: instant.meta(
-      openApiMeta('Time of the last change.', '2026-11-21T01:28:12.004211Z'),
-    ),
+    ...detailFields,
+    cancelled_at: instant
+      .optional()
+      .meta(openApiMeta(CANCELLED_AT_DESCRIPTION, '2026-11-21T01:28:12.004211Z')),
   })
   .meta({ id: 'Charge' })
 export type ChargeDetail = z.infer<typeof ChargeDetail>
@@ -113,8 +113,10 @@ export const ListedCharge = ChargeDetail.pick({
 })
 export type ListedCharge = z.infer<typeof ListedCharge>
 
-/** Row as this room's queries select it. `chargeToWire` adds the two fields omitted here. */
-export type ChargeRow = Omit<ChargeDetail, 'transaction_id' | 'payment_url'> & {
+/** Row as this room's queries select it. `chargeToWire` adds `transaction_id` and `payment_url`. */
+export type ChargeRow = Omit<ChargeDetail, 'transaction_id' | 'payment_url' | 'cancelled_at'> & {
+  /** Absent in earlier events. */
+  cancelled_at?: string | null
   /** Whether `webhook_url` receives the document masked. Absent in earlier events: it does not. */
   webhook_masked?: boolean
 }
@@ -163,6 +165,7 @@ export function createdChargeToWire(charge: CreatedCharge) {
 }
 
 export function chargeToWire(charge: ChargeRow, paymentUrl: string): ChargeDetail {
+  const { cancelled_at } = charge
   const wireFields = { ...charge, transaction_id: charge.id, payment_url: paymentUrl }
-  return pickFields(ChargeDetail.shape, wireFields)
+  return { ...pickFields(detailFields, wireFields), ...(cancelled_at && { cancelled_at }) }
 }

@@ -1,6 +1,16 @@
 import { log } from '#lib/base/log.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 
+/** Time for one call while a caller waits: another can follow within the limit of all. */
+const CALL_MAX_MS = 4_000
+/** Time for all calls and pauses: with the statements around them, a caller waits 8 s at most. */
+export const CALLS_MAX_MS = 7_000
+
+/** Returns the time for the next of the calls that end before `deadline`. */
+export function callTimeoutMs(deadline: number): number {
+  return Math.min(CALL_MAX_MS, deadline - performance.now())
+}
+
 export const TIMED_OUT = { outcome: 'unknown', reason: 'no response in time' } as const
 
 /** Calls a bank. An error, or no response in time, is the outcome `unknown`; the call is aborted. */
