@@ -356,6 +356,13 @@ describe('a later answer of the bank that contradicts the end', () => {
           after: { bank_reports: reported, ended_as: outcome },
         },
       ])
+      const { connectionId } = await stateOf(id)
+      const items = await db().inboxItem.findMany({ where: { key: removeHyphens(id) } })
+      const facts = { account_id: merchant.id, withdrawal_id: id, mode: 'live', amount: AMOUNT }
+      const item = { kind: 'withdrawal_contradicted', connectionId, resolvedAt: null }
+      expect(items).toMatchObject([
+        { ...item, facts: { ...facts, bank_reports: reported, ended_as: outcome } },
+      ])
       expect(await examineEnded()).toMatchObject({
         ...{ level: 'problem', state: 'ends_contradicted' },
         figures: { names: expect.stringContaining(id) },

@@ -9,13 +9,14 @@ import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
  * return_above_payout: more came back of a withdrawal than was sent. return_unmatched: of none of ours.
  * dispute_unmatched: of no charge, or of more than its amount. dispute_contradicted: reported otherwise
  * before. refund_unknown: a refund of a payment that Troco did not request. removal_unconfirmed: an
- * expired charge that the bank did not remove within a week.
+ * expired charge that the bank did not remove within a week. withdrawal_contradicted: people ended a
+ * withdrawal, and the bank reports the opposite.
  */
 export const INBOX_KINDS = [
   ...(['payment_amount', 'payment_repeated', 'payment_unmatched'] as const),
   ...(['return_above_payout', 'return_unmatched'] as const),
   ...(['dispute_unmatched', 'dispute_contradicted', 'refund_unknown'] as const),
-  ...(['removal_unconfirmed'] as const),
+  ...(['removal_unconfirmed', 'withdrawal_contradicted'] as const),
 ] as const
 export type InboxKind = (typeof INBOX_KINDS)[number]
 
