@@ -5,9 +5,15 @@ import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
 
 /**
+ * Time in which the connection of a charge books what another one lists for it: two connections to one bank
+ * account, one per receiving key, list the same payments. Both are read within minutes.
+ */
+const OTHERS_FIRST_MS = 3_600_000
+
+/**
  * Books payments as a bank lists them: those of a charge are credited or suspended as if the bank had
- * been asked about it, those without a txid, or with that of no charge at the connection, are suspended.
- * Called twice, it does nothing.
+ * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
+ * another connection's charge, unless it books them within an hour. Called twice, it does nothing.
  */
 export async function matchPayments(
   connection: { id: string; mode: Mode },
@@ -15,18 +21,27 @@ export async function matchPayments(
 ): Promise<void> {
   const txids = payments.flatMap(({ txid }) => txid ?? [])
   const charges = await db().charge.findMany({
-    where: { txid: { in: txids }, connectionId: connection.id },
-    select: { accountId: true, id: true, txid: true },
+    where: { txid: { in: txids } },
+    select: { accountId: true, id: true, txid: true, connectionId: true },
   })
-  const reports = charges.map(({ accountId, id, txid }) => ({
-    accountId,
-    chargeId: id,
-    payments: payments.filter(payment => payment.txid === txid),
-  }))
+  const connections = new Map(charges.map(({ txid, connectionId }) => [txid, connectionId]))
+  const reports = charges
+    .filter(({ connectionId }) => connectionId === connection.id)
+    .map(({ accountId, id, txid }) => ({
+      accountId,
+      chargeId: id,
+      payments: payments.filter(payment => payment.txid === txid),
+    }))
   if (reports.length > 0) await receivePayments(reports)
-  const known = new Set(charges.map(({ txid }) => txid))
+  const isStray = ({ txid, paidAt }: Receipt) => {
+    const own = txid === null ? undefined : connections.get(txid)
+    return (
+      own === undefined ||
+      (own !== connection.id && Date.now() - paidAt.getTime() > OTHERS_FIRST_MS)
+    )
+  }
   const strays = payments
-    .filter(({ txid }) => txid === null || !known.has(txid))
+    .filter(isStray)
     .map(payment => ({ payment, connectionId: connection.id, mode: connection.mode }))
   if (strays.length > 0) await suspendPayments(strays)
 }

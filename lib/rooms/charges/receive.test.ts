@@ -183,16 +183,44 @@ test('payments that a bank lists pay their charges; those of no charge are suspe
   expect(await suspense()).toBe(after)
 })
 
-test('a charge of another connection is no charge of the txid', async () => {
-  const id = newId()
-  await db().connection.create({
-    data: { id, name: id, kind: 'efi', environment: 'homologation', settings: {} },
+describe('a payment of the charge of another connection', () => {
+  async function makeCase(ageMs: number) {
+    const id = newId()
+    await db().connection.create({
+      data: { id, name: id, kind: 'efi', environment: 'homologation', settings: {} },
+    })
+    const { id: chargeId } = await openCharge(merchant, AMOUNT)
+    const changes = { txid: removeHyphens(chargeId), paidAt: new Date(Date.now() - ageMs) }
+    const payment = makeReceipt(AMOUNT, changes)
+    const list = () => matchPayments({ id, mode: 'test' }, [payment])
+    const listAtOwn = () => matchPayments(CONNECTION, [payment])
+    return { chargeId, payment, list, listAtOwn }
+  }
+
+  test('is left to that connection, which credits it', async () => {
+    const { payment, list, listAtOwn } = await makeCase(60_000)
+    expect(await creditOf(list)).toBe(0)
+    expect(await suspendedOf([payment])).toEqual([null])
+    expect(await creditOf(listAtOwn)).toBe(AMOUNT)
+    expect(await creditOf(list)).toBe(0)
+    expect(await suspendedOf([payment])).toEqual([null])
   })
-  const charge = await openCharge(merchant, AMOUNT)
-  const payment = makeReceipt(AMOUNT, { txid: removeHyphens(charge.id) })
-  expect(await creditOf(() => matchPayments({ id, mode: 'test' }, [payment]))).toBe(0)
-  expect(await suspendedOf([payment])).toEqual(['payment_unmatched'])
-  expect(await statusOf(charge.id)).toBe('pending')
+
+  test('is suspended after an hour, and then credits nothing', async () => {
+    const { chargeId, payment, list, listAtOwn } = await makeCase(3_660_000)
+    const before = await suspense()
+    for (const again of [list, listAtOwn, list]) expect(await creditOf(again)).toBe(0)
+    expect(await suspendedOf([payment])).toEqual(['payment_unmatched'])
+    expect(await suspense()).toBe(before + AMOUNT)
+    expect(await statusOf(chargeId)).toBe('pending')
+  })
+
+  test('is not suspended after an hour if it was credited', async () => {
+    const { payment, list, listAtOwn } = await makeCase(3_660_000)
+    expect(await creditOf(listAtOwn)).toBe(AMOUNT)
+    expect(await creditOf(list)).toBe(0)
+    expect(await suspendedOf([payment])).toEqual([null])
+  })
 })
 
 describe('a payment is booked once', () => {

@@ -13,10 +13,11 @@ WITH payments AS (
   ORDER BY c.account_id, c.id
   FOR UPDATE OF c
 ), claimed AS (
-  INSERT INTO booked_payments (connection_id, end_to_end_id, account_id, subject_id)
-  SELECT connection_id, end_to_end_id, account_id, id
+  INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
+  SELECT CASE WHEN end_to_end_id ~ '^[A-Za-z0-9]{32}$' THEN end_to_end_id
+      ELSE connection_id || ' ' || end_to_end_id END, connection_id, account_id, id
   FROM locked
-  ON CONFLICT (connection_id, end_to_end_id) DO NOTHING
+  ON CONFLICT DO NOTHING
   RETURNING account_id, subject_id AS id
 ), paid AS (
   UPDATE charges c
@@ -38,9 +39,7 @@ WITH payments AS (
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
-      c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r) AS resource, c.id, c.amount,
-      c.booked_at, c.connection_id
+      c.webhook_masked) r) AS resource, c.id, c.amount, c.booked_at, c.connection_id
   FROM paid c
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, connection_id, row_number() OVER w AS nth,
@@ -129,6 +128,5 @@ SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status
     c.end_to_end_id, c.refunded_amount,
     to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
     to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
-    c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r)::text AS json
+    c.webhook_masked) r)::text AS json
 FROM paid c;

@@ -23,10 +23,11 @@ WITH payments AS (
       OR c.amount <> p.amount) -- A charge that was credited before payments were claimed.
       AND NOT EXISTS (SELECT FROM charges b WHERE b.end_to_end_id = p.end_to_end_id)) s
 ), claimed AS (
-  INSERT INTO booked_payments (connection_id, end_to_end_id, account_id, subject_id)
-  SELECT connection_id, end_to_end_id, account_id, id
+  INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
+  SELECT CASE WHEN end_to_end_id ~ '^[A-Za-z0-9]{32}$' THEN end_to_end_id
+      ELSE connection_id || ' ' || end_to_end_id END, connection_id, account_id, id
   FROM strays
-  ON CONFLICT (connection_id, end_to_end_id) DO NOTHING
+  ON CONFLICT DO NOTHING
   RETURNING account_id, subject_id AS id
 ), suspended AS (
   INSERT INTO receipts (account_id, id, mode, connection_id, end_to_end_id, txid, amount, paid_at,

@@ -6,10 +6,11 @@ WITH locked AS (
       AND w.returned_amount + $5::bigint <= w.amount
   FOR UPDATE
 ), claimed AS (
-  INSERT INTO booked_payments (connection_id, end_to_end_id, account_id, subject_id)
-  SELECT connection_id, end_to_end_id, account_id, id
+  INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
+  SELECT CASE WHEN end_to_end_id ~ '^[A-Za-z0-9]{32}$' THEN end_to_end_id
+      ELSE connection_id || ' ' || end_to_end_id END, connection_id, account_id, id
   FROM locked
-  ON CONFLICT (connection_id, end_to_end_id) DO NOTHING
+  ON CONFLICT DO NOTHING
   RETURNING account_id, subject_id AS id
 ), returned AS (
   INSERT INTO payout_returns (account_id, id, withdrawal_id, connection_id, return_id, amount,
@@ -174,10 +175,11 @@ WITH strays AS (
       AND w.status <> 'pending' AND (w.status = 'rejected'
       OR w.returned_amount + $9::bigint > w.amount)) s
 ), claimed AS (
-  INSERT INTO booked_payments (connection_id, end_to_end_id, account_id, subject_id)
-  SELECT connection_id, end_to_end_id, account_id, id
+  INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
+  SELECT CASE WHEN end_to_end_id ~ '^[A-Za-z0-9]{32}$' THEN end_to_end_id
+      ELSE connection_id || ' ' || end_to_end_id END, connection_id, account_id, id
   FROM strays
-  ON CONFLICT (connection_id, end_to_end_id) DO NOTHING
+  ON CONFLICT DO NOTHING
   RETURNING account_id, subject_id AS id
 ), suspended AS (
   INSERT INTO receipts (account_id, id, mode, connection_id, end_to_end_id, txid, amount, paid_at,

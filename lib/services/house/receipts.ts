@@ -8,12 +8,15 @@ import { insertItemsSql } from '#lib/services/house/inbox.ts'
 /**
  * Builds the INSERT that claims payments: of all statements about one payment, a single one gets its
  * row back and books it. Reads `connection_id`, `end_to_end_id`, `account_id` and `id` of `source`.
+ * Ids of PIX have 32 characters and are unique across banks; another id is unique at its connection.
  */
 export function claimPaymentsSql(source: string): Prisma.Sql {
   return Prisma.sql`
-    INSERT INTO booked_payments (connection_id, end_to_end_id, account_id, subject_id)
-    SELECT connection_id, end_to_end_id, account_id, id FROM ${Prisma.raw(source)}
-    ON CONFLICT (connection_id, end_to_end_id) DO NOTHING
+    INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
+    SELECT CASE WHEN end_to_end_id ~ '^[A-Za-z0-9]{32}$' THEN end_to_end_id
+      ELSE connection_id || ' ' || end_to_end_id END, connection_id, account_id, id
+    FROM ${Prisma.raw(source)}
+    ON CONFLICT DO NOTHING
     RETURNING account_id, subject_id AS id`
 }
 

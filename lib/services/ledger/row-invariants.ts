@@ -83,7 +83,7 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
       SELECT t.account_id, t.mode, 'receipt ' || t.id AS place FROM receipts t
       LEFT JOIN ledger_transfers x
         ON x.account_id = t.account_id AND x.kind = 'receipt_suspended' AND x.subject_id = t.id
-      LEFT JOIN charges c ON c.end_to_end_id = t.end_to_end_id AND c.connection_id = t.connection_id
+      LEFT JOIN charges c ON c.end_to_end_id = t.end_to_end_id
       WHERE ${accountCondition} AND (c.id IS NOT NULL OR (x.amount, x.mode, x.connection_id)
         IS DISTINCT FROM (t.amount, t.mode, t.connection_id))
       UNION ALL

@@ -3,14 +3,17 @@
 -- Locks: none on existing tables.
 
 -- Directory of the payments that moved money: the statement that books one inserts its row, so that a
--- payment is either credited to a charge or suspended, once. Payments of older charges have no row.
+-- payment is either credited to a charge or suspended, once, also if two connections to one bank account
+-- list it. Payments of older charges have no row.
 CREATE TABLE booked_payments (
-  connection_id uuid NOT NULL,
   end_to_end_id text NOT NULL,
+  connection_id uuid NOT NULL,
   account_id uuid NOT NULL,
   subject_id uuid NOT NULL,
-  CONSTRAINT booked_payments_pkey PRIMARY KEY (connection_id, end_to_end_id)
+  CONSTRAINT booked_payments_pkey PRIMARY KEY (end_to_end_id)
 );
+CREATE UNIQUE INDEX booked_payments_account_id_subject_id_key
+  ON booked_payments (account_id, subject_id);
 
 -- Money in `suspense` of the house. `charge_account_id` and `charge_id` name the charge that it was
 -- sent to, if one is known; that charge may have been removed since.
