@@ -1,4 +1,5 @@
 import { transaction } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
@@ -21,9 +22,11 @@ export async function settleAsReported(
   if (orderState.state === 'refused') return rejectWithdrawal({ ...withdrawal, reason: orderState })
   const { returns = [], ...sent } = orderState
   if (returns.length === 0) return approveWithdrawal({ ...withdrawal, ...sent })
-  return transaction(async tx => {
+  const row = await transaction(async tx => {
     const approved = await approveWithdrawal({ ...withdrawal, ...sent, tx })
     for (const payoutReturn of returns) await returnPayout(withdrawal, payoutReturn, tx)
     return approved
   })
+  wake('deliveries')
+  return row
 }

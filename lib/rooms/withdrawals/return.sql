@@ -1,4 +1,9 @@
 -- a return of a withdrawal, which is credited or suspended
+SELECT mode
+FROM withdrawals
+WHERE account_id = $1::uuid AND id = $2::uuid
+FOR UPDATE;
+
 WITH locked AS (
   SELECT w.account_id, $1::uuid AS id, w.connection_id, $2::text AS end_to_end_id
   FROM withdrawals w

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
+import { db, type Tx } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { winDispute } from '#lib/rooms/charges/disputes/close.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
@@ -12,6 +15,7 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { listOpenItems } from '#lib/services/house/inbox.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { lockAvailable, openDisputeLedgers } from '#lib/services/ledger/owed.ts'
 import { findStatementRange } from '#lib/services/ledger/statement.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import {
@@ -19,7 +23,10 @@ import {
   fundMerchant,
   inOwnDatabase,
   makeMerchant,
+  openCharge,
 } from '#lib/testing/fixtures.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
+import { untilLocked } from '#lib/testing/waiting.ts'
 import { listStatement } from '#lib/views/dashboard/statement.ts'
 import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
 
@@ -41,8 +48,8 @@ afterAll(async () => {
 
 const makeReturn = (amount: number) => ({ id: `D${newId()}`, amount, returnedAt: new Date() })
 
-async function withdraw() {
-  const { id: withdrawalId } = await createWithdrawal(merchant.id, 'test', ORDER)
+async function withdraw(amount = AMOUNT) {
+  const { id: withdrawalId } = await createWithdrawal(merchant.id, 'test', { ...ORDER, amount })
   return { accountId: merchant.id, withdrawalId }
 }
 
@@ -182,4 +189,55 @@ test('the database refuses more back than was sent, and anything of a withdrawal
     const changed = db().withdrawal.updateMany({ where: { id }, data: { returnedAmount } })
     await expect(changed).rejects.toThrow('withdrawals_returned_within_sent')
   }
+})
+
+/** Runs `work` while another transaction holds the lock of the available balance. */
+const whileLocked = (work: (tx: Tx) => Promise<void>) =>
+  db().$transaction(
+    async tx => {
+      await lockAvailable(tx, merchant.id, 'test')
+      await work(tx)
+    },
+    { timeout: 60_000 },
+  )
+
+test('an approval with returns waits for the available balance before it locks another', async () => {
+  const { withdrawalId } = await withdraw()
+  const before = await available()
+  const end = { endToEndId: newEndToEndId(), returns: [makeReturn(300)] }
+  let settled: Promise<unknown> = Promise.resolve()
+  await whileLocked(async tx => {
+    settled = settleAsReported(merchant.id, withdrawalId, { state: 'done', ...end })
+    await untilLocked(1)
+    await tx.$queryRaw`
+      SELECT FROM ledger_accounts WHERE account_id = ${merchant.id}::uuid AND mode = 'test'
+      FOR UPDATE NOWAIT`
+  })
+  await settled
+  expect(await available()).toBe(before + 300)
+})
+
+test('a return that waits while the account begins to owe repays that', async () => {
+  const withdrawal = await send()
+  const { available: rest } = await readBalances(merchant.id, 'test')
+  const { id: chargeId } = await openCharge(merchant, 2 * AMOUNT)
+  const payment = makeReceipt(2 * AMOUNT)
+  await receivePayments([{ accountId: merchant.id, chargeId, payments: [payment] }])
+  await approveWithdrawal({ ...(await withdraw(rest + AMOUNT)), endToEndId: newEndToEndId() })
+  const dispute = { connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), amount: 2 * AMOUNT }
+  await openDisputeLedgers(merchant.id, 'test')
+  let works: Promise<unknown>[] = []
+  await whileLocked(async () => {
+    works = [openDispute({ ...dispute, endToEndId: payment.endToEndId })]
+    await untilLocked(1)
+    works.push(returnPayout(withdrawal, makeReturn(3_000)))
+    await untilLocked(2)
+  })
+  await Promise.all(works)
+  const rows = await db().ledgerAccount.findMany({
+    where: { accountId: merchant.id, mode: 'test' },
+  })
+  const balances = Object.fromEntries(rows.map(({ ledger, balance }) => [ledger, Number(balance)]))
+  expect(balances).toMatchObject({ available: 0, disputed: 2 * AMOUNT, owed: 3_000 - AMOUNT })
+  await winDispute({ ...dispute, endToEndId: payment.endToEndId })
 })

@@ -4,6 +4,7 @@ import { columnsOf } from '#lib/base/db/statement.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
+import { lockWithdrawal } from '#lib/rooms/withdrawals/lock.ts'
 import { withdrawalAsJson, withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
@@ -22,11 +23,13 @@ export async function returnPayout(
   outerTx?: Tx,
 ): Promise<WithdrawalRow | null> {
   const work = async (tx: Tx) => {
+    await lockWithdrawal(tx, withdrawal)
     const [row] = await queryRows<WithdrawalRow>(creditSql(withdrawal, payoutReturn), tx)
     if (!row) await suspendReturn(withdrawal, payoutReturn, tx)
     return row ?? null
   }
-  const row = outerTx ? await work(outerTx) : await transaction(work)
+  if (outerTx) return work(outerTx)
+  const row = await transaction(work)
   if (row) wake('deliveries')
   return row
 }

@@ -6,6 +6,7 @@ import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { notWaiting } from '#lib/rooms/withdrawals/approval.ts'
+import { lockWithdrawal } from '#lib/rooms/withdrawals/lock.ts'
 import { withdrawalAsJson, withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
 import { logOtherPayment, paymentAssignments } from '#lib/rooms/withdrawals/record-taken.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
@@ -25,7 +26,7 @@ interface Settlement {
   bookedAt?: Date
   /** Lease of the job that settles the withdrawal. A job that has lost the lease writes nothing. */
   lease?: string
-  /** Transaction that does more than this. */
+  /** Transaction that does more than this; after its commit the caller wakes the deliveries. */
   tx?: Tx
   /** Set if people decide about it; else a withdrawal that waits for approval is not settled. */
   approval?: { condition: Prisma.Sql; assignments: Prisma.Sql; audit?: MemberAction }
@@ -86,7 +87,12 @@ async function settle(
     })
   const { tx } = settlement
   const run = (isRepaying: boolean) => queryRows<WithdrawalRow>(buildStatement(isRepaying), tx)
-  const [row] = await (tx ? run(true) : retryOnConflict(() => repayIfOwed(run)))
+  if (tx) {
+    await lockWithdrawal(tx, settlement)
+    const [row] = await run(true)
+    return row ?? null
+  }
+  const [row] = await retryOnConflict(() => repayIfOwed(run))
   if (row) wake('deliveries')
   return row ?? null
 }

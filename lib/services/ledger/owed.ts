@@ -1,4 +1,4 @@
-import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
+import { db, type Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
@@ -41,17 +41,25 @@ export function assessDisputes(balances: {
   }
 }
 
-/** Locks the available balance until the end of the transaction, and so the ledgers of disputes. */
+/**
+ * Locks the available balance until the end of the transaction, and so the ledgers of disputes. A transaction
+ * of several movements begins with it: a credit locks `available` before `external` and the sequence of
+ * events, and the statements that follow see what the account owes by now.
+ */
+export async function lockAvailable(tx: Tx, accountId: string, mode: Mode): Promise<void> {
+  await tx.$queryRaw`
+    SELECT FROM ledger_accounts
+    WHERE account_id = ${accountId}::uuid AND mode = ${mode} AND ledger = 'available' FOR UPDATE`
+}
+
+/** Locks the available balance and returns what is disputed. */
 export async function lockDisputes(
   tx: Tx,
   accountId: string,
   mode: Mode,
 ): Promise<DisputedAmounts> {
-  const ofAccount = Prisma.sql`account_id = ${accountId}::uuid AND mode = ${mode}`
-  await tx.$queryRaw`
-    SELECT FROM ledger_accounts WHERE ${ofAccount} AND ledger = 'available' FOR UPDATE`
-  const rows = await tx.$queryRaw<{ ledger: string; balance: bigint }[]>`
-    SELECT ledger, balance FROM ledger_accounts WHERE ${ofAccount}`
+  await lockAvailable(tx, accountId, mode)
+  const rows = await tx.ledgerAccount.findMany({ where: { accountId, mode } })
   return assessDisputes(Object.fromEntries(rows.map(({ ledger, balance }) => [ledger, balance])))
 }
 
