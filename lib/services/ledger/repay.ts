@@ -4,6 +4,9 @@ import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
 
 const ATTEMPTS_MAX = 4
 
+/** What PostgreSQL may report while an account begins to owe more: it checks a row as the statement first saw it. */
+const OWED_CONSTRAINTS = ['ledger_accounts_owed_first', 'ledger_accounts_owed_not_positive']
+
 /**
  * Runs a statement that credits `available`; if an account owes, again as one that repays that first.
  * The statement that repays costs 5 to 10 % more, so accounts that owe nothing are spared it. A further
@@ -15,7 +18,7 @@ export async function repayIfOwed<T>(run: (isRepaying: boolean) => Promise<T>): 
       return await run(attempt > 1)
     } catch (error) {
       const { constraint } = parseDatabaseError(error)
-      if (constraint !== 'ledger_accounts_owed_first' || attempt >= ATTEMPTS_MAX) throw error
+      if (!OWED_CONSTRAINTS.includes(constraint ?? '') || attempt >= ATTEMPTS_MAX) throw error
     }
   }
 }

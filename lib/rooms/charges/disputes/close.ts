@@ -4,7 +4,11 @@ import { columnsOf } from '#lib/base/db/statement.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { holdDispute } from '#lib/rooms/charges/disputes/open.ts'
-import { findDisputedCharge, noteDispute } from '#lib/rooms/charges/disputes/queries.ts'
+import {
+  findDisputedCharge,
+  lockDisputed,
+  noteDispute,
+} from '#lib/rooms/charges/disputes/queries.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { openDisputeLedgers } from '#lib/services/ledger/owed.ts'
@@ -35,6 +39,7 @@ async function closeDispute(
   if (!charge) return null
   await openDisputeLedgers(charge.accountId, charge.mode)
   return transaction(async tx => {
+    await lockDisputed(tx, charge)
     if (outcome === 'won') await insertWon(tx, report, charge)
     const dispute = await holdDispute(tx, report, charge)
     if (dispute.status === outcome) return dispute

@@ -12,7 +12,7 @@ import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/sett
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { listOpenItems } from '#lib/services/house/inbox.ts'
-import { assessDisputes } from '#lib/services/ledger/owed.ts'
+import { assessDisputes, lockAvailable } from '#lib/services/ledger/owed.ts'
 import {
   expectBalancedLedger,
   inOwnDatabase,
@@ -20,6 +20,7 @@ import {
   openCharge,
 } from '#lib/testing/fixtures.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
+import { untilLocked } from '#lib/testing/waiting.ts'
 
 inOwnDatabase()
 
@@ -174,6 +175,25 @@ describe('reports in another order', () => {
       expect(items).toMatchObject([{ kind: 'dispute_contradicted', facts: { amount: AMOUNT } }])
     },
   )
+})
+
+test('a dispute is won while another one begins, and what the account owes since then is repaid', async () => {
+  const [first, second] = [await pay(), await pay()]
+  await request(8_000)
+  await openDispute(first)
+  let works: Promise<unknown>[] = []
+  await db().$transaction(
+    async tx => {
+      await lockAvailable(tx, merchant.id, 'test')
+      works = [openDispute(second)]
+      await untilLocked(1)
+      works.push(winDispute(first))
+      await untilLocked(2)
+    },
+    { timeout: 60_000 },
+  )
+  await Promise.all(works)
+  expect(await readBooks()).toMatchObject({ available: 2_000, disputed: AMOUNT, held: AMOUNT })
 })
 
 test.each([

@@ -3,7 +3,11 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
-import { findDisputedCharge, noteDispute } from '#lib/rooms/charges/disputes/queries.ts'
+import {
+  findDisputedCharge,
+  lockDisputed,
+  noteDispute,
+} from '#lib/rooms/charges/disputes/queries.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { lockDisputes, openDisputeLedgers } from '#lib/services/ledger/owed.ts'
@@ -17,7 +21,10 @@ export async function openDispute(report: DisputeReport): Promise<DisputeRow | n
   const charge = await findDisputedCharge(report)
   if (!charge) return null
   await openDisputeLedgers(charge.accountId, charge.mode)
-  return transaction(tx => holdDispute(tx, report, charge))
+  return transaction(async tx => {
+    await lockDisputed(tx, charge)
+    return holdDispute(tx, report, charge)
+  })
 }
 
 /** Returns the dispute, which is held by this call or was reported before. */

@@ -2,6 +2,7 @@ import { db, type Tx } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
 import { noteItem } from '#lib/services/house/inbox.ts'
+import { lockAvailable } from '#lib/services/ledger/owed.ts'
 
 /** Returns the charge that the disputed payment has paid; null after a note in the inbox. */
 export async function findDisputedCharge(report: DisputeReport) {
@@ -13,6 +14,19 @@ export async function findDisputedCharge(report: DisputeReport) {
   if (charge && charge.amount >= BigInt(amount)) return { ...charge, mode: charge.mode as Mode }
   await noteDispute(db(), 'dispute_unmatched', report)
   return null
+}
+
+/**
+ * Locks the charge, so that its disputes are booked in turn, then the available balance, so that what the account
+ * owes is the same in all statements of the transaction.
+ */
+export async function lockDisputed(
+  tx: Tx,
+  { accountId, id, mode }: { accountId: string; id: string; mode: Mode },
+): Promise<void> {
+  await tx.$queryRaw`
+    SELECT FROM charges WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid FOR UPDATE`
+  await lockAvailable(tx, accountId, mode)
 }
 
 export function noteDispute(
