@@ -191,11 +191,11 @@ GROUP BY t.account_id, t.id
 HAVING COALESCE(sum(x.amount) FILTER (WHERE x.credit = 'disputed'), 0) NOT IN (t.amount,
     CASE t.status WHEN 'won' THEN 0 ELSE t.amount END)
     OR COALESCE(sum(x.amount) FILTER (WHERE x.kind = 'dispute_won'), 0) <> CASE t.status
-    WHEN 'won' THEN COALESCE(sum(x.amount) FILTER (WHERE x.credit = 'disputed'), 0) ELSE 0 END
-    OR COALESCE(sum(x.amount) FILTER (WHERE x.kind = 'dispute_lost'), 0) <> CASE t.status
-    WHEN 'lost' THEN t.amount ELSE 0 END
-    OR bool_or(x.mode <> t.mode OR (x.kind = 'dispute_lost'
-    AND x.connection_id IS DISTINCT FROM t.connection_id))
+    WHEN 'won' THEN COALESCE(sum(x.amount) FILTER (WHERE x.credit = 'disputed'), 0)
+    WHEN 'lost' THEN t.amount - t.lost_amount ELSE 0 END
+    OR COALESCE(sum(x.amount) FILTER (WHERE x.kind = 'dispute_lost'), 0) <> COALESCE(t.lost_amount,
+    0) OR bool_or(x.mode <> t.mode
+    OR (x.kind = 'dispute_lost' AND x.connection_id IS DISTINCT FROM t.connection_id))
 UNION ALL
 SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
 FROM ledger_transfers t

@@ -435,10 +435,10 @@ const CORRUPTIONS: Corruption[] = [
   ],
   [
     'a lost dispute did not leave the account',
-    `INSERT INTO disputes (account_id, id, mode, connection_id, bank_id, charge_id, amount, status,
-       closed_at)
+    `INSERT INTO disputes (account_id, id, mode, connection_id, bank_id, charge_id, amount, lost_amount,
+       status, closed_at)
      VALUES ('${ACCOUNT}', '${UNKNOWN_IDS[0]}', 'test', '${SIMULATOR_CONNECTION_ID}', '-',
-       '${ID.paid}', 100, 'lost', now());
+       '${ID.paid}', 100, 60, 'lost', now());
      INSERT INTO ledger_accounts (account_id, mode, ledger)
        VALUES ('${ACCOUNT}', 'test', 'disputed'), ('${ACCOUNT}', 'test', 'owed');
      WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,

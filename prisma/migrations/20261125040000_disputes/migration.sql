@@ -29,6 +29,8 @@ CREATE TABLE disputes (
   bank_id text NOT NULL,
   charge_id uuid NOT NULL,
   amount bigint NOT NULL,
+  -- What left the account; the rest of a lost dispute was released.
+  lost_amount bigint,
   status text NOT NULL,
   respond_by timestamptz(6),
   closed_at timestamptz(6),
@@ -40,7 +42,9 @@ CREATE TABLE disputes (
   CONSTRAINT disputes_mode_known CHECK (mode IN ('test', 'live')),
   CONSTRAINT disputes_status_known CHECK (status IN ('open', 'won', 'lost')),
   CONSTRAINT disputes_closed_has_time CHECK ((status = 'open') = (closed_at IS NULL)),
-  CONSTRAINT disputes_amount_positive CHECK (amount > 0)
+  CONSTRAINT disputes_amount_positive CHECK (amount > 0),
+  CONSTRAINT disputes_lost_within_amount CHECK ((status = 'lost') = (lost_amount IS NOT NULL)
+    AND lost_amount BETWEEN 1 AND amount)
 );
 CREATE UNIQUE INDEX disputes_connection_id_bank_id_key ON disputes (connection_id, bank_id);
 CREATE INDEX disputes_account_id_charge_id_idx ON disputes (account_id, charge_id);

@@ -3,20 +3,29 @@
 
 -- by the ORM: INSERT INTO ledger_accounts
 
--- by the ORM: INSERT INTO disputes
+SELECT
+FROM charges
+WHERE account_id = $1::uuid AND id = $2::uuid
+FOR UPDATE;
+
+SELECT
+FROM ledger_accounts
+WHERE account_id = $1::uuid AND mode = $2 AND ledger = 'available'
+FOR UPDATE;
 
 -- by the ORM: INSERT INTO disputes
 
 -- by the ORM: SELECT FROM disputes
 
-WITH closed AS (
-  UPDATE disputes d
-  SET status = $1, closed_at = now(), updated_at = now()
-  WHERE d.account_id = $2::uuid AND d.id = $3::uuid AND d.status = 'open'
-  RETURNING d.*
+-- by the ORM: UPDATE disputes
+
+WITH moved AS (
+  SELECT d.account_id, d.mode, d.id, d.connection_id, $1::bigint AS amount
+  FROM disputes d
+  WHERE d.account_id = $2::uuid AND d.id = $3::uuid
 ), source AS (
   SELECT d.account_id, d.mode, d.id, d.amount, d.connection_id, NULL::timestamptz AS booked_at
-  FROM closed d
+  FROM moved d
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
       row_number() OVER w AS nth, (sum(amount) OVER w)::bigint AS running
@@ -96,6 +105,4 @@ WITH closed AS (
   WHERE b.ledger IN ('available', 'owed')
 )
 SELECT json_build_object('id', d.id)::text AS json
-FROM closed d;
-
--- by the ORM: SELECT FROM disputes
+FROM moved d;

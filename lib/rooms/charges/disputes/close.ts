@@ -1,17 +1,18 @@
-import { Prisma, type Tx } from '#lib/base/db/client.ts'
-import { queryRows } from '#lib/base/db/rows.ts'
-import { columnsOf } from '#lib/base/db/statement.ts'
+import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
+import { moveDisputed } from '#lib/rooms/charges/disputes/move.ts'
 import { holdDispute } from '#lib/rooms/charges/disputes/open.ts'
 import {
+  type DisputedCharge,
   findDisputedCharge,
   lockDisputed,
   noteDispute,
 } from '#lib/rooms/charges/disputes/queries.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
 import { openDisputeLedgers } from '#lib/services/ledger/owed.ts'
+
+type Outcome = 'won' | 'lost'
 
 /**
  * Releases the disputed amount; what the account owes is repaid of it first. A dispute that was never
@@ -23,32 +24,32 @@ export function winDispute(report: DisputeReport): Promise<DisputeRow | null> {
 }
 
 /**
- * Lets the disputed amount leave the account; what was not held is then a claim of the house on it. A
- * dispute that was never reported open is held before. Called twice, it does nothing; after a won one, the
- * contradiction goes to the inbox.
+ * Lets the reported amount leave the account and releases the rest of the disputed one; what was not held
+ * is then a claim of the house on it. A dispute that was never reported open is held before. Called
+ * twice, it does nothing; after a won one, or for more than is disputed, the contradiction goes to the inbox.
  */
 export function loseDispute(report: DisputeReport): Promise<DisputeRow | null> {
   return closeDispute(report, 'lost')
 }
 
-async function closeDispute(
-  report: DisputeReport,
-  outcome: 'won' | 'lost',
-): Promise<DisputeRow | null> {
-  const charge = await findDisputedCharge(report)
+async function closeDispute(report: DisputeReport, outcome: Outcome): Promise<DisputeRow | null> {
+  const charge = await findDisputedCharge(report, outcome)
   if (!charge) return null
   await openDisputeLedgers(charge.accountId, charge.mode)
   return transaction(async tx => {
     await lockDisputed(tx, charge)
     if (outcome === 'won') await insertWon(tx, report, charge)
     const dispute = await holdDispute(tx, report, charge)
-    if (dispute.status === outcome) return dispute
-    const { accountId, id } = dispute
-    await queryRows(closeSql(dispute, outcome), tx)
-    const closed = await tx.dispute.findUniqueOrThrow({
-      where: { accountId_id: { accountId, id } },
-    })
-    if (closed.status !== outcome) await noteDispute(tx, 'dispute_contradicted', report)
+    if (!dispute) {
+      await noteDispute(tx, 'dispute_unmatched', report, outcome)
+      return null
+    }
+    const isOpen = dispute.status === 'open' && dispute.chargeId === charge.id
+    const closed = isOpen ? await end(tx, dispute, outcome, report.amount) : dispute
+    const endedAmount = closed.lostAmount ?? closed.amount
+    const isAgreed = closed.status === outcome && closed.chargeId === charge.id
+    if (!isAgreed || endedAmount !== BigInt(report.amount))
+      await noteDispute(tx, 'dispute_contradicted', report, outcome, closed)
     return closed
   })
 }
@@ -57,7 +58,7 @@ async function closeDispute(
 async function insertWon(
   tx: Tx,
   { connectionId, bankId, amount, respondBy }: DisputeReport,
-  { accountId, id: chargeId, mode }: NonNullable<Awaited<ReturnType<typeof findDisputedCharge>>>,
+  { accountId, id: chargeId, mode }: DisputedCharge,
 ): Promise<void> {
   const terms = { accountId, id: newRoutableId(accountId), mode, connectionId, bankId, chargeId }
   await tx.dispute.createMany({
@@ -66,23 +67,19 @@ async function insertWon(
   })
 }
 
-function closeSql({ accountId, id }: DisputeRow, outcome: 'won' | 'lost'): Prisma.Sql {
-  return bookMovement({
-    ctes: {
-      closed: Prisma.sql`
-        UPDATE disputes d SET status = ${outcome}, closed_at = now(), updated_at = now()
-        WHERE d.account_id = ${accountId}::uuid AND d.id = ${id}::uuid AND d.status = 'open'
-        RETURNING d.*`,
-    },
-    source: {
-      from: Prisma.sql`closed d`,
-      columns: {
-        ...columnsOf('d', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
-        booked_at: Prisma.sql`NULL::timestamptz`,
-      },
-    },
-    movement: outcome === 'won' ? 'dispute_won' : 'dispute_lost',
-    isRepaying: true,
-    returning: Prisma.sql`json_build_object('id', d.id)`,
+async function end(
+  tx: Tx,
+  dispute: DisputeRow,
+  outcome: Outcome,
+  reported: number,
+): Promise<DisputeRow> {
+  const { accountId, id, amount } = dispute
+  const lost = outcome === 'won' ? 0n : BigInt(Math.min(reported, Number(amount)))
+  const closed = await tx.dispute.update({
+    where: { accountId_id: { accountId, id }, status: 'open' },
+    data: { status: outcome, closedAt: new Date(), lostAmount: lost || null },
   })
+  await moveDisputed(tx, 'dispute_lost', dispute, lost)
+  await moveDisputed(tx, 'dispute_won', dispute, amount - lost)
+  return closed
 }

@@ -6,7 +6,10 @@ import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
@@ -53,6 +56,9 @@ async function request(amount: number) {
 async function withdraw(amount: number): Promise<void> {
   await approveWithdrawal({ ...(await request(amount)), endToEndId: newEndToEndId() })
 }
+
+const itemsAbout = async ({ bankId }: Pick<DisputeReport, 'bankId'>) =>
+  (await listOpenItems()).filter(({ facts }) => facts.dispute_id === bankId)
 
 async function readBooks() {
   const rows = await db().ledgerAccount.findMany({
@@ -118,6 +124,64 @@ test('a lost dispute leaves the account, and what is missing is repaid first', a
   expect(await readBooks()).toMatchObject({ available: 400, claim: 0 })
 })
 
+test('of a dispute that is lost in part, that part leaves the account and the rest is released', async () => {
+  const report = await pay()
+  await withdraw(7_000)
+  await openDispute(report)
+  for (let time = 0; time < 2; time++)
+    expect(await loseDispute({ ...report, amount: 4_000 })).toMatchObject({
+      ...{ status: 'lost', amount: BigInt(AMOUNT), lostAmount: 4_000n },
+    })
+  expect(await readBooks()).toMatchObject({ available: 0, disputed: 0, claim: 1_000 })
+  expect(await openDispute(report)).toMatchObject({ status: 'lost' })
+  await pay(3_000)
+  expect(await readBooks()).toMatchObject({ available: 2_000, claim: 0 })
+  expect(await itemsAbout(report)).toEqual([])
+})
+
+test('a dispute that is lost with more than was disputed takes what was disputed', async () => {
+  const report = await pay()
+  await openDispute({ ...report, amount: 4_000 })
+  for (let time = 0; time < 2; time++)
+    expect(await loseDispute(report)).toMatchObject({ status: 'lost', lostAmount: 4_000n })
+  expect(await readBooks()).toMatchObject({ available: 6_000, disputed: 0, claim: 0 })
+  const facts = { amount: AMOUNT, stored_amount: 4_000, stored_status: 'lost' }
+  expect(await itemsAbout(report)).toMatchObject([{ kind: 'dispute_contradicted', facts }])
+})
+
+describe('the disputes and refunds of a charge take no more than was paid', () => {
+  test('when it was refunded', async () => {
+    const report = await pay()
+    await pay(5_000)
+    const { id: chargeId } = await db().charge.findFirstOrThrow({
+      where: { endToEndId: report.endToEndId },
+    })
+    const { id: refundId } = await createRefund(merchant.id, 'test', chargeId, { amount: 3_000 })
+    await completeRefund({ accountId: merchant.id, refundId, chargeColumns, returnId: newId() })
+    for (const verb of [openDispute, loseDispute]) expect(await verb(report)).toBeNull()
+    expect(await loseDispute({ ...report, amount: 7_000 })).toMatchObject({ status: 'lost' })
+    expect(await readBooks()).toMatchObject({ available: 5_000, disputed: 0, claim: 0 })
+    expect((await itemsAbout(report)).map(({ kind, facts }) => [kind, facts.status])).toEqual(
+      ['open', 'lost'].map(status => ['dispute_unmatched', status]),
+    )
+  })
+
+  test('when several are reported at once', async () => {
+    const report = await pay()
+    await pay(5_000)
+    const reports = [1, 2, 3].map(() => ({ ...report, bankId: newId(), amount: 4_000 }))
+    const disputes = await Promise.all(reports.map(openDispute))
+    expect(disputes.filter(dispute => dispute)).toHaveLength(2)
+    expect(await readBooks()).toMatchObject({ available: 7_000, disputed: 8_000 })
+    const [open] = reports.filter((_, index) => disputes[index])
+    await winDispute(open as DisputeReport)
+    expect((await Promise.all(reports.map(loseDispute))).map(row => row?.status).sort()).toEqual([
+      ...['lost', 'lost', 'won'],
+    ])
+    expect(await readBooks()).toMatchObject({ available: 7_000, disputed: 0 })
+  })
+})
+
 test('payments that are settled together repay in their order, each with its own entry', async () => {
   const report = await pay()
   await withdraw(AMOUNT)
@@ -169,10 +233,15 @@ describe('reports in another order', () => {
       const before = await readBooks()
       for (let time = 0; time < 2; time++) expect(await then(report)).toMatchObject({ status })
       expect(await readBooks()).toEqual(before)
-      const items = (await listOpenItems()).filter(
-        ({ facts }) => facts.dispute_id === report.bankId,
-      )
-      expect(items).toMatchObject([{ kind: 'dispute_contradicted', facts: { amount: AMOUNT } }])
+      const items = await itemsAbout(report)
+      const reported = status === 'won' ? 'lost' : 'won'
+      const facts = {
+        status: reported,
+        amount: AMOUNT,
+        stored_status: status,
+        stored_amount: AMOUNT,
+      }
+      expect(items).toMatchObject([{ kind: 'dispute_contradicted', facts }])
     },
   )
 })
@@ -210,8 +279,10 @@ test.each([
   for (const verb of [openDispute, loseDispute, winDispute])
     expect(await verb({ ...report, connectionId })).toBeNull()
   expect(await readBooks()).toMatchObject({ available: AMOUNT, disputed: 0 })
-  const items = (await listOpenItems()).filter(({ facts }) => facts.dispute_id === report.bankId)
-  expect(items).toMatchObject([{ kind: 'dispute_unmatched' }])
+  const items = await itemsAbout(report)
+  expect(items.map(({ kind, facts }) => `${kind} ${facts.status}`)).toEqual(
+    ['open', 'lost', 'won'].map(status => `dispute_unmatched ${status}`),
+  )
 })
 
 describe('a claim', () => {

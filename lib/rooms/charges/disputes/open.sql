@@ -3,26 +3,33 @@
 
 -- by the ORM: INSERT INTO ledger_accounts
 
--- by the ORM: INSERT INTO disputes
-
--- by the ORM: SELECT FROM disputes
+SELECT
+FROM charges
+WHERE account_id = $1::uuid AND id = $2::uuid
+FOR UPDATE;
 
 SELECT
 FROM ledger_accounts
 WHERE account_id = $1::uuid AND mode = $2 AND ledger = 'available'
 FOR UPDATE;
 
-SELECT ledger, balance
-FROM ledger_accounts
-WHERE account_id = $1::uuid AND mode = $2;
+-- by the ORM: SELECT FROM disputes
 
-WITH opened AS (
-  SELECT d.account_id, d.mode, d.id, $1::bigint AS amount
+-- by the ORM: SELECT FROM charges
+
+-- by the ORM: SELECT FROM disputes
+
+-- by the ORM: INSERT INTO disputes
+
+-- by the ORM: SELECT FROM ledger_accounts
+
+WITH moved AS (
+  SELECT d.account_id, d.mode, d.id, d.connection_id, $1::bigint AS amount
   FROM disputes d
   WHERE d.account_id = $2::uuid AND d.id = $3::uuid
 ), source AS (
-  SELECT d.account_id, d.mode, d.id, d.amount, NULL::timestamptz AS booked_at
-  FROM opened d
+  SELECT d.account_id, d.mode, d.id, d.amount, d.connection_id, NULL::timestamptz AS booked_at
+  FROM moved d
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
       row_number() OVER w AS nth, (sum(amount) OVER w)::bigint AS running
@@ -62,15 +69,15 @@ WITH opened AS (
   JOIN ledger_moves m USING (account_id, mode)
 )
 SELECT json_build_object('id', d.id)::text AS json
-FROM opened d;
+FROM moved d;
 
-WITH opened AS (
-  SELECT d.account_id, d.mode, d.id, $1::bigint AS amount
+WITH moved AS (
+  SELECT d.account_id, d.mode, d.id, d.connection_id, $1::bigint AS amount
   FROM disputes d
   WHERE d.account_id = $2::uuid AND d.id = $3::uuid
 ), source AS (
-  SELECT d.account_id, d.mode, d.id, d.amount, NULL::timestamptz AS booked_at
-  FROM opened d
+  SELECT d.account_id, d.mode, d.id, d.amount, d.connection_id, NULL::timestamptz AS booked_at
+  FROM moved d
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
       row_number() OVER w AS nth, (sum(amount) OVER w)::bigint AS running
@@ -113,4 +120,4 @@ WITH opened AS (
   WHERE b.ledger IN ($17, $18)
 )
 SELECT json_build_object('id', d.id)::text AS json
-FROM opened d;
+FROM moved d;

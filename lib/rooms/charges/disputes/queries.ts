@@ -1,18 +1,29 @@
 import { db, type Tx } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
+import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
 import { noteItem } from '#lib/services/house/inbox.ts'
 import { lockAvailable } from '#lib/services/ledger/owed.ts'
 
+type Status = 'open' | 'won' | 'lost'
+
+export interface DisputedCharge {
+  accountId: string
+  id: string
+  mode: Mode
+}
+
 /** Returns the charge that the disputed payment has paid; null after a note in the inbox. */
-export async function findDisputedCharge(report: DisputeReport) {
+export async function findDisputedCharge(
+  report: DisputeReport,
+  status: Status,
+): Promise<DisputedCharge | null> {
   const { connectionId, endToEndId, amount } = report
   const charge = await db().charge.findFirst({
     where: { connectionId, endToEndId, status: 'paid' },
     select: { accountId: true, id: true, mode: true, amount: true },
   })
   if (charge && charge.amount >= BigInt(amount)) return { ...charge, mode: charge.mode as Mode }
-  await noteDispute(db(), 'dispute_unmatched', report)
+  await noteDispute(db(), 'dispute_unmatched', report, status)
   return null
 }
 
@@ -20,20 +31,40 @@ export async function findDisputedCharge(report: DisputeReport) {
  * Locks the charge, so that its disputes are booked in turn, then the available balance, so that what the account
  * owes is the same in all statements of the transaction.
  */
-export async function lockDisputed(
-  tx: Tx,
-  { accountId, id, mode }: { accountId: string; id: string; mode: Mode },
-): Promise<void> {
+export async function lockDisputed(tx: Tx, { accountId, id, mode }: DisputedCharge): Promise<void> {
   await tx.$queryRaw`
     SELECT FROM charges WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid FOR UPDATE`
   await lockAvailable(tx, accountId, mode)
 }
 
+/** Whether what was refunded, lost and is disputed of the charge leaves this amount. */
+export async function isWithinCharge(
+  tx: Tx,
+  { accountId, id }: DisputedCharge,
+  amount: number,
+): Promise<boolean> {
+  const charge = await tx.charge.findUniqueOrThrow({ where: { accountId_id: { accountId, id } } })
+  const disputes = await tx.dispute.findMany({
+    where: { accountId, chargeId: id, status: { not: 'won' } },
+  })
+  const disputed = disputes.reduce((sum, one) => sum + (one.lostAmount ?? one.amount), 0n)
+  return charge.refundedAmount + disputed + BigInt(amount) <= charge.amount
+}
+
+/** Notes each report that differs, in its end or its amount, once. */
 export function noteDispute(
   tx: Tx,
   kind: 'dispute_unmatched' | 'dispute_contradicted',
   { connectionId, bankId, endToEndId, amount }: DisputeReport,
+  status: Status,
+  stored?: DisputeRow,
 ): Promise<void> {
-  const facts = { dispute_id: bankId, end_to_end_id: endToEndId, amount }
-  return noteItem(tx, { connectionId, kind, key: bankId, facts })
+  const facts = {
+    ...{ dispute_id: bankId, end_to_end_id: endToEndId, status, amount },
+    ...(stored && {
+      stored_status: stored.status,
+      stored_amount: Number(stored.lostAmount ?? stored.amount),
+    }),
+  }
+  return noteItem(tx, { connectionId, kind, key: `${bankId} ${status} ${amount}`, facts })
 }
