@@ -1,5 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { HOUSE_INVARIANTS } from '#lib/services/ledger/house-invariants.ts'
 import { type InvariantCheck, ROW_INVARIANTS } from '#lib/services/ledger/row-invariants.ts'
 
 /** Each statement returns the first violation, in order of account, mode and place. */
@@ -79,4 +80,5 @@ export const INVARIANTS: InvariantCheck[] = [
       ORDER BY t.account_id, t.mode, t.ledger LIMIT 1`,
   },
   ...ROW_INVARIANTS,
+  ...HOUSE_INVARIANTS,
 ]
