@@ -1,15 +1,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
 import { listOpenItems } from '#lib/services/house/inbox.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import {
@@ -21,6 +23,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { expireDueCharges, sendDueRefunds } from '#lib/testing/orders.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
+import { untilLocked } from '#lib/testing/waiting.ts'
 
 // The house is one per database, and the worker claims the due charges of all accounts.
 inOwnDatabase()
@@ -247,6 +250,31 @@ describe('a payment is booked once', () => {
     await report(id, [payment])
     await runAsOwner(`DELETE FROM booked_payments WHERE end_to_end_id = '${payment.endToEndId}'`)
     await matchPayments(CONNECTION, [payment])
+    expect(await suspendedOf([payment])).toEqual([null])
+  })
+
+  test('also while a process of the version before, which claims nothing, credits it', async () => {
+    const { id } = await openCharge(merchant, AMOUNT)
+    const payment = makeReceipt(AMOUNT)
+    const before = await suspense()
+    let suspended: Promise<unknown> = Promise.resolve()
+    await db().$transaction(
+      async tx => {
+        await tx.charge.update({
+          where: { accountId_id: { accountId: merchant.id, id } },
+          data: { status: 'paid', paidAt: new Date(), endToEndId: payment.endToEndId, dueAt: null },
+        })
+        suspended = suspendPayments([{ accountId: merchant.id, chargeId: id, payment }])
+        await untilLocked(1)
+        const move = transferCtes('charge_paid', 'source')
+        const source = Prisma.sql`SELECT account_id, mode, id, amount, connection_id, paid_at AS booked_at
+          FROM charges WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
+        await tx.$queryRaw`WITH source AS (${source}), ${move} SELECT 1`
+      },
+      { timeout: 60_000 },
+    )
+    await suspended
+    expect(await suspense()).toBe(before)
     expect(await suspendedOf([payment])).toEqual([null])
   })
 

@@ -20,7 +20,8 @@ WITH payments AS (
       WHEN c.status = 'paid' THEN 'payment_repeated' ELSE 'payment_amount' END AS reason
       FROM payments p LEFT JOIN charged c ON c.account_id = p.charge_account_id
       AND c.id = p.charge_id WHERE (p.charge_id IS NULL OR c.status = 'paid'
-      OR c.amount <> p.amount) -- A charge that was credited before payments were claimed.
+      OR c.amount <> p.amount) -- A charge that was credited before payments were claimed; the
+      locked row is newer than the others. AND c.end_to_end_id IS DISTINCT FROM p.end_to_end_id
       AND NOT EXISTS (SELECT FROM charges b WHERE b.end_to_end_id = p.end_to_end_id)) s
 ), claimed AS (
   INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)

@@ -47,7 +47,8 @@ export async function suspendPayments(strays: StrayPayment[]): Promise<{ id: str
       FROM payments p
       LEFT JOIN charged c ON c.account_id = p.charge_account_id AND c.id = p.charge_id
       WHERE (p.charge_id IS NULL OR c.status = 'paid' OR c.amount <> p.amount)
-        -- A charge that was credited before payments were claimed.
+        -- Credited before payments were claimed; the locked row is current.
+        AND c.end_to_end_id IS DISTINCT FROM p.end_to_end_id
         AND NOT EXISTS (SELECT FROM charges b WHERE b.end_to_end_id = p.end_to_end_id)`,
   })
   return retryOnConflict(() => queryRows<{ id: string }>(statement))
