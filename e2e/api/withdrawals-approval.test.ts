@@ -3,6 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
@@ -196,6 +197,24 @@ describe('a withdrawal to a new key', () => {
     expect(await isWaiting(await request(owner.headers, body))).toBe(true)
     await db().withdrawal.delete({ where: { accountId_id: { accountId, id: row.id } } })
   })
+})
+
+test('is refused while less is held than a payer disputes', async () => {
+  const id = await request(owner.headers)
+  const { endToEndId, connectionId } = await db().charge.findFirstOrThrow({
+    where: { accountId: merchant.id, status: 'paid' },
+  })
+  const report = { connectionId, bankId: newId(), endToEndId: endToEndId ?? '', amount: FUNDS }
+  expect(await openDispute(report)).toMatchObject({ status: 'open' })
+  const refused = await approve(id, finance)
+  expect([refused.status, refused.headers.get('x-error-code')]).toEqual([
+    422,
+    'dispute_not_covered',
+  ])
+  expect(await isWaiting(id)).toBe(true)
+  expect(await actionsOn(id)).not.toContain('withdrawal.approved user')
+  await fundMerchant(merchant, 2_000)
+  expect((await approve(id, finance)).status).toBe(200)
 })
 
 describe('who may approve', () => {

@@ -9,6 +9,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { findWithdrawal, withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { lockDisputes } from '#lib/services/ledger/owed.ts'
 import {
   type Approver,
   lockApprover,
@@ -27,15 +28,18 @@ export interface Decision {
 /**
  * Releases a waiting withdrawal to the worker, in one statement with the audit record: of concurrent
  * decisions and the expiry, one takes effect. The approver's role is locked before and until commit.
- * Approving an approved withdrawal again changes nothing.
+ * Refused while less is held than is disputed. Approving an approved withdrawal again changes nothing.
  */
 export async function approveRequest(decision: Decision): Promise<WithdrawalRow> {
-  const { accountId, id, by } = decision
+  const { accountId, mode, id, by } = decision
   if (!isUuid(id)) throw refuse('withdrawal_not_found')
   const row = await transaction(async tx => {
     const approver = await lockApprover(tx, accountId, by)
     const statement = approver && releaseSql(decision, approver)
     const [released] = statement ? await queryRows<WithdrawalRow>(statement, tx) : []
+    if (!released) return null
+    const { held, disputed } = await lockDisputes(tx, accountId, mode)
+    if (held < disputed) throw refuse('dispute_not_covered')
     return released
   })
   if (!row) return explainUnchanged(decision)

@@ -10,7 +10,10 @@ export const POST = endpoint({
   proof: 'required',
   effect: 'withdrawal',
   response: WithdrawalRead,
-  errorCodes: ['withdrawal_not_found', 'approval_by_other', 'approval_ended'],
+  errorCodes: [
+    ...(['withdrawal_not_found', 'approval_by_other', 'approval_ended'] as const),
+    'dispute_not_covered',
+  ],
   idempotency: { retentionS: 86_400 },
   async handle({ account, mode, params: { id = '' }, userId }) {
     const { id: by } = requireActor(userId)
