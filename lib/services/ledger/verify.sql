@@ -159,15 +159,29 @@ SELECT t.account_id, t.mode, 'receipt ' || t.id AS place
 FROM receipts t
 LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = 'receipt_suspended'
     AND x.subject_id = t.id
-LEFT JOIN charges c ON c.end_to_end_id = t.end_to_end_id
-WHERE t.account_id = $1::uuid AND (c.id IS NOT NULL
-    OR (x.amount, x.mode, x.connection_id) IS DISTINCT FROM (t.amount, t.mode, t.connection_id))
+WHERE t.account_id = $1::uuid AND ((x.amount, x.mode, x.connection_id) IS DISTINCT FROM (t.amount,
+    t.mode, t.connection_id) -- LIMIT keeps a look-up per receipt: a join would read all charges.
+    OR (SELECT c.id FROM charges c WHERE c.end_to_end_id = t.end_to_end_id LIMIT 1) IS NOT NULL)
 UNION ALL
 SELECT t.account_id, t.mode, 'transfer receipt_suspended of ' || t.subject_id
 FROM ledger_transfers t
 LEFT JOIN receipts r ON r.account_id = t.account_id AND r.id = t.subject_id
 WHERE t.account_id = $2::uuid AND t.kind = 'receipt_suspended' AND r.id IS NULL
 ORDER BY account_id, mode, place
+LIMIT 1;
+
+SELECT t.account_id, CASE n.kind WHEN 'simulator' THEN 'test' ELSE 'live' END AS mode,
+    'payment ' || t.end_to_end_id AS place
+FROM booked_payments t
+LEFT JOIN connections n ON n.id = t.connection_id
+LEFT JOIN (SELECT c.account_id, c.id, c.connection_id, c.end_to_end_id
+    FROM charges c WHERE c.status = 'paid' UNION ALL SELECT r.account_id, r.id, r.connection_id,
+    r.end_to_end_id FROM receipts r UNION ALL SELECT b.account_id, b.id, b.connection_id,
+    b.return_id FROM payout_returns b) s ON s.account_id = t.account_id AND s.id = t.subject_id
+    AND s.connection_id = t.connection_id
+    AND t.end_to_end_id IN (s.end_to_end_id, s.connection_id || ' ' || s.end_to_end_id)
+WHERE t.account_id = $1::uuid AND s.id IS NULL
+ORDER BY t.account_id, mode, place
 LIMIT 1;
 
 SELECT t.account_id, t.mode, 'charge ' || t.id AS place

@@ -1,9 +1,10 @@
 import { Client } from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { connect, db, type Prisma } from '#lib/base/db/client.ts'
+import { connect, db, Prisma } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
+import { ROW_INVARIANTS } from '#lib/services/ledger/row-invariants.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
 import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
@@ -40,6 +41,7 @@ const INVARIANTS = {
   connection: 'every transfer of a payment names the connection of its charge or withdrawal',
   returns: 'every withdrawal stores what came back of it, and each return was credited once',
   suspense: 'exactly the receipts are in suspense, each with its amount, and none pays a charge',
+  claims: 'every claimed payment is a paid charge, a receipt or a return with its id',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
   disputes: 'every dispute was held once, then released or lost according to its status',
   fees: 'exactly the fees of banks were paid by the house',
@@ -476,6 +478,19 @@ const CORRUPTIONS: Corruption[] = [
     { suspense: `receipt ${ID.receipt}` },
   ],
   [
+    'a payment is claimed for nothing, and so never booked',
+    `INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
+     VALUES ('E-lost', '${SIMULATOR_CONNECTION_ID}', '${ACCOUNT}', '${UNKNOWN_IDS[0]}')`,
+    { claims: 'payment E-lost' },
+  ],
+  [
+    'a payment is claimed for a charge that another one has paid',
+    `UPDATE charges SET end_to_end_id = 'E-paid' WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}';
+     INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
+     VALUES ('E-lost', '${SIMULATOR_CONNECTION_ID}', '${ACCOUNT}', '${ID.paid}')`,
+    { claims: 'payment E-lost' },
+  ],
+  [
     'a settled withdrawal was never held',
     `INSERT INTO withdrawals
        (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key, approved_at)
@@ -509,6 +524,22 @@ describe('each corruption of the ledger is found and its row is reported', () =>
     const tested = new Set(CORRUPTIONS.flatMap(([, , found]) => Object.keys(found)))
     expect(tested).toEqual(new Set(Object.keys(INVARIANTS)))
   })
+})
+
+test('the hourly check of the house looks a payment up among the charges, and does not read them all', async () => {
+  const suspense = ROW_INVARIANTS.find(({ invariant }) => invariant === INVARIANTS.suspense)
+  const condition = Prisma.sql`t.account_id = ${HOUSE_ACCOUNT_ID}::uuid`
+  const plan = await db().$transaction(async tx => {
+    // As listFindings does; with few rows PostgreSQL prefers to read all of them.
+    await tx.$executeRaw`SET LOCAL enable_nestloop = off`
+    await tx.$executeRaw`SET LOCAL enable_seqscan = off`
+    const sql = suspense?.violationSql(condition) ?? Prisma.empty
+    return tx.$queryRaw<{ 'QUERY PLAN': string }[]>`EXPLAIN ${sql}`
+  })
+  const lines = plan.map(row => row['QUERY PLAN'].trim())
+  const scan = lines.findIndex(line => line.includes('on charges'))
+  expect(lines[scan]).toContain('charges_end_to_end_id_key')
+  expect(lines[scan + 1]).toBe('Index Cond: (end_to_end_id = t.end_to_end_id)')
 })
 
 test('of several wrong rows the first is reported', async () => {
