@@ -50,6 +50,8 @@ CREATE UNIQUE INDEX disputes_connection_id_bank_id_key ON disputes (connection_i
 CREATE INDEX disputes_account_id_charge_id_idx ON disputes (account_id, charge_id);
 CREATE TRIGGER disputes_guard_state BEFORE UPDATE ON disputes FOR EACH ROW
   EXECUTE FUNCTION troco_guard_state('open>won', 'open>lost');
+CREATE TRIGGER disputes_subject_fixed BEFORE UPDATE OF bank_id, charge_id, created_at OR DELETE OR TRUNCATE
+  ON disputes FOR EACH STATEMENT EXECUTE FUNCTION troco_refuse_change();
 
 -- What the operator no longer demands of an account.
 CREATE TABLE write_offs (

@@ -21,6 +21,7 @@ import {
   inOwnDatabase,
   makeMerchant,
   openCharge,
+  runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
@@ -332,6 +333,17 @@ describe('a claim', () => {
     await expect(refused(AMOUNT + 1)).rejects.toMatchObject({ code: 'invalid_input' })
     expect(await refused()).toBe(AMOUNT)
   })
+})
+
+test("the database refuses another id of the bank, another charge, and a dispute's removal", async () => {
+  const { bankId } = (await openDispute(await pay())) ?? expect.unreachable()
+  const where = { bankId }
+  for (const change of [
+    () => db().dispute.updateMany({ where, data: { bankId: newId() } }),
+    () => db().dispute.updateMany({ where, data: { chargeId: newId() } }),
+    () => runAsOwner(`DELETE FROM disputes WHERE bank_id = '${bankId}'`),
+  ])
+    await expect(change()).rejects.toThrow('append-only')
 })
 
 test('the database refuses an available balance while something is owed', async () => {
