@@ -43,7 +43,7 @@ test(
       const reportOne = (which: number) =>
         noteForeignRefund({
           ...{ connectionId: SIMULATOR_CONNECTION_ID, endToEndId: payment.endToEndId },
-          ...{ id: ids[which] ?? '', amount: REFUNDED, at: new Date() },
+          ...{ id: ids[which] ?? '', cause: 'request', amount: REFUNDED, at: new Date() },
         })
       for (const { which, isCrash } of reports) {
         if (isCrash) crashes += Number(await faults.during('inbox_items', () => reportOne(which)))
