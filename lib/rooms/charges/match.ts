@@ -3,6 +3,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import { findClaimed } from '#lib/services/house/receipts.ts'
 
 /**
  * Time in which the connection of a charge books what another one lists for it: two connections to one bank
@@ -13,12 +14,14 @@ const OTHERS_FIRST_MS = 3_600_000
 /**
  * Books payments as a bank lists them: those of a charge are credited or suspended as if the bank had
  * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
- * another connection's charge, unless it books them within an hour. Called twice, it does nothing.
+ * another connection's charge, unless it books them within an hour. Returns the payments that are not
+ * booked yet, such as of a charge that is being opened: the caller lists them again. Called twice, it
+ * does nothing.
  */
 export async function matchPayments(
   connection: { id: string; mode: Mode },
   payments: Receipt[],
-): Promise<void> {
+): Promise<Receipt[]> {
   const txids = payments.flatMap(({ txid }) => txid ?? [])
   const charges = await db().charge.findMany({
     where: { txid: { in: txids } },
@@ -44,4 +47,18 @@ export async function matchPayments(
     .filter(isStray)
     .map(payment => ({ payment, connectionId: connection.id, mode: connection.mode }))
   if (strays.length > 0) await suspendPayments(strays)
+  return listUnbooked(connection.id, payments)
+}
+
+async function listUnbooked(connectionId: string, payments: Receipt[]): Promise<Receipt[]> {
+  const ids = payments.map(({ endToEndId }) => endToEndId)
+  const claimed = await findClaimed(connectionId, ids)
+  const rest = payments.filter(({ endToEndId }) => !claimed.has(endToEndId))
+  // Charges that were credited before payments were claimed.
+  const credited = await db().charge.findMany({
+    where: { endToEndId: { in: rest.map(({ endToEndId }) => endToEndId) } },
+    select: { endToEndId: true },
+  })
+  const old = new Set(credited.map(({ endToEndId }) => endToEndId))
+  return rest.filter(({ endToEndId }) => !old.has(endToEndId))
 }

@@ -202,10 +202,10 @@ describe('a payment of the charge of another connection', () => {
 
   test('is left to that connection, which credits it', async () => {
     const { payment, list, listAtOwn } = await makeCase(60_000)
-    expect(await creditOf(list)).toBe(0)
+    expect(await list()).toEqual([payment])
     expect(await suspendedOf([payment])).toEqual([null])
     expect(await creditOf(listAtOwn)).toBe(AMOUNT)
-    expect(await creditOf(list)).toBe(0)
+    expect(await list()).toEqual([])
     expect(await suspendedOf([payment])).toEqual([null])
   })
 
@@ -224,6 +224,24 @@ describe('a payment of the charge of another connection', () => {
     expect(await creditOf(list)).toBe(0)
     expect(await suspendedOf([payment])).toEqual([null])
   })
+})
+
+test('a payment of a charge that is being opened is returned, to be listed again', async () => {
+  const { id: otherId } = await openCharge(merchant, AMOUNT)
+  const id = newId()
+  await db().$executeRaw`
+    INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid, br_code,
+      client_name, client_email, client_doc, expires_at, due_at)
+    SELECT account_id, ${id}::uuid, mode, connection_id, 'opening', amount, ${id}, ${removeHyphens(id)},
+      '', client_name, client_email, client_doc, expires_at, now() + interval '1 day'
+    FROM charges WHERE account_id = ${merchant.id}::uuid AND id = ${otherId}::uuid`
+  const known = makeReceipt(AMOUNT, { txid: removeHyphens(otherId) })
+  const early = makeReceipt(AMOUNT, { txid: removeHyphens(id) })
+  const list = () => matchPayments(CONNECTION, [known, early])
+  expect(await list()).toEqual([early])
+  await db().charge.updateMany({ where: { id }, data: { status: 'pending', brCode: '-' } })
+  expect(await creditOf(list)).toBe(AMOUNT)
+  expect(await list()).toEqual([])
 })
 
 describe('a payment is booked once', () => {
@@ -249,7 +267,7 @@ describe('a payment is booked once', () => {
     const payment = makeReceipt(AMOUNT)
     await report(id, [payment])
     await runAsOwner(`DELETE FROM booked_payments WHERE end_to_end_id = '${payment.endToEndId}'`)
-    await matchPayments(CONNECTION, [payment])
+    expect(await matchPayments(CONNECTION, [payment])).toEqual([])
     expect(await suspendedOf([payment])).toEqual([null])
   })
 

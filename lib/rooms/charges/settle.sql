@@ -17,6 +17,7 @@ WITH payments AS (
   SELECT CASE WHEN end_to_end_id ~ '^[A-Za-z0-9]{32}$' THEN end_to_end_id
       ELSE connection_id || ' ' || end_to_end_id END, connection_id, account_id, id
   FROM locked
+  ORDER BY end_to_end_id
   ON CONFLICT DO NOTHING
   RETURNING account_id, subject_id AS id
 ), paid AS (

@@ -20,14 +20,15 @@ WITH payments AS (
       WHEN c.status = 'paid' THEN 'payment_repeated' ELSE 'payment_amount' END AS reason
       FROM payments p LEFT JOIN charged c ON c.account_id = p.charge_account_id
       AND c.id = p.charge_id WHERE (p.charge_id IS NULL OR c.status = 'paid'
-      OR c.amount <> p.amount) -- A charge that was credited before payments were claimed; the
-      locked row is newer than the others. AND c.end_to_end_id IS DISTINCT FROM p.end_to_end_id
+      OR c.amount <> p.amount) -- Credited before payments were claimed; the locked row is current.
+      AND c.end_to_end_id IS DISTINCT FROM p.end_to_end_id
       AND NOT EXISTS (SELECT FROM charges b WHERE b.end_to_end_id = p.end_to_end_id)) s
 ), claimed AS (
   INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
   SELECT CASE WHEN end_to_end_id ~ '^[A-Za-z0-9]{32}$' THEN end_to_end_id
       ELSE connection_id || ' ' || end_to_end_id END, connection_id, account_id, id
   FROM strays
+  ORDER BY end_to_end_id
   ON CONFLICT DO NOTHING
   RETURNING account_id, subject_id AS id
 ), suspended AS (

@@ -10,6 +10,7 @@ WITH strays AS (
   SELECT CASE WHEN end_to_end_id ~ '^[A-Za-z0-9]{32}$' THEN end_to_end_id
       ELSE connection_id || ' ' || end_to_end_id END, connection_id, account_id, id
   FROM strays
+  ORDER BY end_to_end_id
   ON CONFLICT DO NOTHING
   RETURNING account_id, subject_id AS id
 ), suspended AS (

@@ -1,4 +1,4 @@
-import { Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { type Ctes, columnsOf } from '#lib/base/db/statement.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
@@ -9,15 +9,26 @@ import { insertItemsSql } from '#lib/services/house/inbox.ts'
  * Builds the INSERT that claims payments: of all statements about one payment, a single one gets its
  * row back and books it. Reads `connection_id`, `end_to_end_id`, `account_id` and `id` of `source`.
  * Ids of PIX have 32 characters and are unique across banks; another id is unique at its connection.
+ * In the order of ids, so that two statements cannot deadlock.
  */
 export function claimPaymentsSql(source: string): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
     SELECT CASE WHEN end_to_end_id ~ '^[A-Za-z0-9]{32}$' THEN end_to_end_id
       ELSE connection_id || ' ' || end_to_end_id END, connection_id, account_id, id
-    FROM ${Prisma.raw(source)}
+    FROM ${Prisma.raw(source)} ORDER BY end_to_end_id
     ON CONFLICT DO NOTHING
     RETURNING account_id, subject_id AS id`
+}
+
+/** Returns which of the payments that a connection lists are claimed. */
+export async function findClaimed(connectionId: string, ids: string[]): Promise<Set<string>> {
+  const keyOf = new Map(ids.flatMap(id => [id, `${connectionId} ${id}`].map(key => [key, id])))
+  const claims = await db().bookedPayment.findMany({
+    where: { endToEndId: { in: [...keyOf.keys()] } },
+    select: { endToEndId: true },
+  })
+  return new Set(claims.flatMap(({ endToEndId }) => keyOf.get(endToEndId) ?? []))
 }
 
 /**
