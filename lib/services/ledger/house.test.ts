@@ -143,6 +143,7 @@ const LEDGER_READERS: Record<string, string> = {
   'lib/base/db/grants.ts': 'names the tables only',
   'lib/services/ledger/accounts.ts': OF_ONE,
   'lib/services/ledger/check.ts': OF_ALL,
+  'lib/services/ledger/house-invariants.ts': OF_ALL,
   'lib/services/ledger/invariants.ts': OF_ALL,
   'lib/services/ledger/owed.ts': OF_ONE,
   'lib/services/ledger/repay.ts': 'writes the accounts of its source',
