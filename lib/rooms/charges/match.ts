@@ -6,17 +6,17 @@ import type { Receipt } from '#lib/services/gateway/gateway.ts'
 import { findClaimed } from '#lib/services/house/receipts.ts'
 
 /**
- * Time in which the connection of a charge books what another one lists for it: two connections to one bank
- * account, one per receiving key, list the same payments. Both are read within minutes.
+ * Time in which others book what a list of payments contains, too: the connection of a charge, because two to
+ * one bank account list the same payments, and the withdrawal of a return, whose id begins with D.
  */
 const OTHERS_FIRST_MS = 3_600_000
 
 /**
  * Books payments as a bank lists them: those of a charge are credited or suspended as if the bank had
  * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
- * another connection's charge, unless it books them within an hour. Returns the payments that are not
- * booked yet, such as of a charge that is being opened: the caller lists them again. Called twice, it
- * does nothing.
+ * another connection's charge and returns of payouts, unless they are booked within an hour. Returns the
+ * payments that are not booked yet, such as of a charge that is being opened: the caller lists them
+ * again. Called twice, it does nothing.
  */
 export async function matchPayments(
   connection: { id: string; mode: Mode },
@@ -36,12 +36,11 @@ export async function matchPayments(
       payments: payments.filter(payment => payment.txid === txid),
     }))
   if (reports.length > 0) await receivePayments(reports)
-  const isStray = ({ txid, paidAt }: Receipt) => {
+  const isStray = ({ txid, endToEndId, paidAt }: Receipt) => {
     const own = txid === null ? undefined : connections.get(txid)
-    return (
-      own === undefined ||
-      (own !== connection.id && Date.now() - paidAt.getTime() > OTHERS_FIRST_MS)
-    )
+    if (own === connection.id) return false
+    const isLeft = own !== undefined || endToEndId.startsWith('D')
+    return !isLeft || Date.now() - paidAt.getTime() > OTHERS_FIRST_MS
   }
   const strays = payments
     .filter(isStray)

@@ -4,6 +4,7 @@ import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
+import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
@@ -121,6 +122,19 @@ test('a return of a rejected withdrawal, or of none, moves to suspense', async (
   expect(await itemsAbout(ofNone.id)).toMatchObject([
     { kind: 'return_unmatched', facts: { amount: 20, mode: 'test' } },
   ])
+})
+
+test('a return that a list of payments contains first is left to its withdrawal', async () => {
+  const withdrawal = await send()
+  const before = await available()
+  const payoutReturn = { ...makeReturn(400), id: newEndToEndId().replace('E', 'D') }
+  const listed = makeReceipt(400, { endToEndId: payoutReturn.id })
+  const list = () => matchPayments({ id: SIMULATOR_CONNECTION_ID, mode: 'test' }, [listed])
+  expect(await list()).toEqual([listed])
+  await returnPayout(withdrawal, payoutReturn)
+  expect(await list()).toEqual([])
+  expect(await available()).toBe(before + 400)
+  expect(await itemsAbout(payoutReturn.id)).toEqual([])
 })
 
 describe('returns that the bank reports with the end of the payout', () => {
