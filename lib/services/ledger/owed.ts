@@ -59,6 +59,15 @@ export async function lockDisputes(
   mode: Mode,
 ): Promise<DisputedAmounts> {
   await lockAvailable(tx, accountId, mode)
+  return readDisputes(tx, accountId, mode)
+}
+
+/** What is disputed changes meanwhile, unless the available balance is locked. */
+export async function readDisputes(
+  tx: Tx,
+  accountId: string,
+  mode: Mode,
+): Promise<DisputedAmounts> {
   const rows = await tx.ledgerAccount.findMany({ where: { accountId, mode } })
   return assessDisputes(Object.fromEntries(rows.map(({ ledger, balance }) => [ledger, balance])))
 }
@@ -70,9 +79,6 @@ export async function refuseWithdrawal(
   mode: Mode,
 ): Promise<never> {
   if (!isOverdraft(error)) throw error
-  const rows = await db().ledgerAccount.findMany({ where: { accountId, mode } })
-  const { disputed, held } = assessDisputes(
-    Object.fromEntries(rows.map(({ ledger, balance }) => [ledger, balance])),
-  )
+  const { disputed, held } = await readDisputes(db(), accountId, mode)
   throw refuse(held < disputed ? 'dispute_not_covered' : 'insufficient_balance')
 }

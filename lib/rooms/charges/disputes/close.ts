@@ -1,12 +1,12 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { newRoutableId } from '#lib/base/ids.ts'
 import { moveDisputed } from '#lib/rooms/charges/disputes/move.ts'
 import { holdDispute } from '#lib/rooms/charges/disputes/open.ts'
 import {
   type DisputedCharge,
   findDisputedCharge,
   lockDisputed,
+  newDispute,
   noteDispute,
 } from '#lib/rooms/charges/disputes/queries.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
@@ -55,16 +55,9 @@ async function closeDispute(report: DisputeReport, outcome: Outcome): Promise<Di
 }
 
 /** A dispute that the bank reports only when it is over, and that moved no money. */
-async function insertWon(
-  tx: Tx,
-  { connectionId, bankId, amount, respondBy }: DisputeReport,
-  { accountId, id: chargeId, mode }: DisputedCharge,
-): Promise<void> {
-  const terms = { accountId, id: newRoutableId(accountId), mode, connectionId, bankId, chargeId }
-  await tx.dispute.createMany({
-    data: { ...terms, amount, respondBy, status: 'won', closedAt: new Date() },
-    skipDuplicates: true,
-  })
+async function insertWon(tx: Tx, report: DisputeReport, charge: DisputedCharge): Promise<void> {
+  const data = { ...newDispute(report, charge), status: 'won', closedAt: new Date() }
+  await tx.dispute.createMany({ data, skipDuplicates: true })
 }
 
 async function end(

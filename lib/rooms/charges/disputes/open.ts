@@ -1,16 +1,16 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { newRoutableId } from '#lib/base/ids.ts'
 import { moveDisputed } from '#lib/rooms/charges/disputes/move.ts'
 import {
   type DisputedCharge,
   findDisputedCharge,
   isWithinCharge,
   lockDisputed,
+  newDispute,
   noteDispute,
 } from '#lib/rooms/charges/disputes/queries.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
-import { lockDisputes, openDisputeLedgers } from '#lib/services/ledger/owed.ts'
+import { openDisputeLedgers, readDisputes } from '#lib/services/ledger/owed.ts'
 
 /**
  * Holds the disputed amount: from the available balance as far as it reaches; the account owes the rest,
@@ -33,23 +33,21 @@ export async function openDispute(report: DisputeReport): Promise<DisputeRow | n
 
 /**
  * Returns the dispute, which is held by this call or was reported before; null if with it more would be
- * refunded and disputed than was paid. After lockDisputed.
+ * refunded and disputed than was paid. The caller has called lockDisputed.
  */
 export async function holdDispute(
   tx: Tx,
   report: DisputeReport,
   charge: DisputedCharge,
 ): Promise<DisputeRow | null> {
-  const { connectionId, bankId, amount, respondBy } = report
-  const { accountId, id: chargeId, mode } = charge
+  const { connectionId, bankId, amount } = report
   const where = { connectionId_bankId: { connectionId, bankId } }
   const known = await tx.dispute.findUnique({ where })
   if (known) return known
   if (!(await isWithinCharge(tx, charge, amount))) return null
-  const terms = { accountId, id: newRoutableId(accountId), mode, connectionId, bankId, chargeId }
-  const data = { ...terms, amount, respondBy, status: 'open' }
+  const data = { ...newDispute(report, charge), status: 'open' }
   const dispute = await tx.dispute.create({ data })
-  const { available } = await lockDisputes(tx, accountId, mode)
+  const { available } = await readDisputes(tx, charge.accountId, charge.mode)
   const held = BigInt(Math.min(available, amount))
   await moveDisputed(tx, 'dispute_held', dispute, held)
   await moveDisputed(tx, 'dispute_owed', dispute, dispute.amount - held)

@@ -1,4 +1,5 @@
 import { db, type Tx } from '#lib/base/db/client.ts'
+import { newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
 import { noteItem } from '#lib/services/house/inbox.ts'
@@ -35,6 +36,15 @@ export async function lockDisputed(tx: Tx, { accountId, id, mode }: DisputedChar
   await tx.$queryRaw`
     SELECT FROM charges WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid FOR UPDATE`
   await lockAvailable(tx, accountId, mode)
+}
+
+/** Returns the columns of a dispute of the charge, without its status. */
+export function newDispute(
+  { connectionId, bankId, amount, respondBy }: DisputeReport,
+  { accountId, id: chargeId, mode }: DisputedCharge,
+) {
+  const id = newRoutableId(accountId)
+  return { accountId, id, mode, connectionId, bankId, chargeId, amount, respondBy }
 }
 
 /** Whether what was refunded, lost and is disputed of the charge leaves this amount. */
