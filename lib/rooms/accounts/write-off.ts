@@ -66,7 +66,6 @@ function moveSql(
         mode: Prisma.sql`${mode}::text`,
         id: Prisma.sql`${id}::uuid`,
         amount: Prisma.sql`${amount}::bigint`,
-        booked_at: Prisma.sql`NULL::timestamptz`,
         connection_id: Prisma.sql`${connectionId}::uuid`,
       },
     },

@@ -31,18 +31,19 @@ WITH payments AS (
       AND (p.lease IS NULL OR c.lease = p.lease)
   RETURNING c.*, p.booked_at, p.event_id
 ), source AS (
-  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.id AS subject_id,
-      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
-      c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
-      c.items, c.utms, c.webhook_url,
-      to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
+  SELECT c.booked_at, c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host,
+      c.id AS subject_id, (SELECT row_to_json(r)
+      FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata,
+      c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms,
+      c.webhook_url, to_char(c.expires_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
       to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
       c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r) AS resource, c.id, c.amount,
-      c.booked_at, c.connection_id
+      c.connection_id
   FROM paid c
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, connection_id, row_number() OVER w AS nth,

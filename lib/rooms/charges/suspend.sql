@@ -52,7 +52,7 @@ WITH payments AS (
   FROM items
   ON CONFLICT (connection_id, kind, key) DO NOTHING
 ), source AS (
-  SELECT r.account_id, r.mode, r.id, r.amount, r.connection_id, NULL::timestamptz AS booked_at
+  SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount, r.connection_id
   FROM suspended r
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, connection_id, row_number() OVER w AS nth,

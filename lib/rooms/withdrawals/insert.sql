@@ -40,7 +40,7 @@ WITH made AS (
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $29::timestamptz AS booked_at
+  SELECT $29::timestamptz AS booked_at, w.account_id, w.mode, w.id, w.amount
   FROM made w
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
@@ -139,7 +139,7 @@ WITH kept AS (
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT w.account_id, w.mode, w.id, w.amount, $36::timestamptz AS booked_at
+  SELECT $36::timestamptz AS booked_at, w.account_id, w.mode, w.id, w.amount
   FROM made w
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,

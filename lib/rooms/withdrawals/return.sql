@@ -32,16 +32,17 @@ WITH locked AS (
   WHERE w.account_id = r.account_id AND w.id = r.withdrawal_id
   RETURNING w.*
 ), source AS (
-  SELECT w.account_id, w.mode, w.webhook_url, w.webhook_host, w.id AS subject_id,
-      (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
-      w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+  SELECT NULL::timestamptz AS booked_at, w.account_id, w.mode, w.webhook_url, w.webhook_host,
+      w.id AS subject_id, (SELECT row_to_json(r)
+      FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key,
+      w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(w.updated_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource, r.id, r.amount,
-      w.connection_id, NULL::timestamptz AS booked_at, $9::uuid AS event_id
+      w.connection_id, $9::uuid AS event_id
   FROM changed w
   JOIN returned r USING (account_id)
 ), ledger_moves AS (
@@ -209,7 +210,7 @@ WITH strays AS (
   FROM items
   ON CONFLICT (connection_id, kind, key) DO NOTHING
 ), source AS (
-  SELECT r.account_id, r.mode, r.id, r.amount, r.connection_id, NULL::timestamptz AS booked_at
+  SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount, r.connection_id
   FROM suspended r
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, connection_id, row_number() OVER w AS nth,

@@ -66,7 +66,6 @@ function creditSql(
         ...withdrawalEventColumns,
         ...columnsOf('r', ['id', 'amount']),
         ...columnsOf('w', ['connection_id']),
-        booked_at: Prisma.sql`NULL::timestamptz`,
         event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
       },
     },

@@ -10,16 +10,17 @@ WITH settled AS (
       AND w.approval_due_at IS NULL AND ($11::uuid IS NULL OR w.lease = $12::uuid)
   RETURNING w.*
 ), source AS (
-  SELECT w.account_id, w.mode, w.webhook_url, w.webhook_host, w.id AS subject_id,
-      (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
-      w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+  SELECT $13::timestamptz AS booked_at, w.account_id, w.mode, w.webhook_url, w.webhook_host,
+      w.id AS subject_id, (SELECT row_to_json(r)
+      FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key,
+      w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(w.updated_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource, w.id, w.amount,
-      w.connection_id, $13::timestamptz AS booked_at, $14::uuid AS event_id
+      w.connection_id, $14::uuid AS event_id
   FROM settled w
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, connection_id, row_number() OVER w AS nth,
@@ -120,16 +121,17 @@ WITH settled AS (
       AND w.approval_due_at IS NULL AND ($9::uuid IS NULL OR w.lease = $10::uuid)
   RETURNING w.*
 ), source AS (
-  SELECT w.account_id, w.mode, w.webhook_url, w.webhook_host, w.id AS subject_id,
-      (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
-      w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+  SELECT $11::timestamptz AS booked_at, w.account_id, w.mode, w.webhook_url, w.webhook_host,
+      w.id AS subject_id, (SELECT row_to_json(r)
+      FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key,
+      w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(w.updated_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS resource, w.id, w.amount,
-      w.connection_id, $11::timestamptz AS booked_at, $12::uuid AS event_id
+      w.connection_id, $12::uuid AS event_id
   FROM settled w
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,

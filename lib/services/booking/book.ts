@@ -1,5 +1,5 @@
 import { type MemberAction, recordAction } from '#lib/base/audit/record.ts'
-import type { Prisma } from '#lib/base/db/client.ts'
+import { Prisma } from '#lib/base/db/client.ts'
 import { type IdempotentRequest, storeKeySql } from '#lib/base/db/idempotency.ts'
 import { buildStatement, type Ctes, joinCtes, type Source } from '#lib/base/db/statement.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
@@ -13,7 +13,7 @@ interface Booking<Booked extends Movement, Column extends string> {
   /** CTEs that write the rows that `source` selects from. */
   ctes: Ctes
   /** One row per charge, withdrawal or refund. Without rows nothing is booked. */
-  source: Source<TransferColumn<Booked> | Column>
+  source: Source<TransferColumn<Booked> | Column> & { columns: { booked_at?: Prisma.Sql } }
   movement: Booked
   /** Whether a credit to `available` repays what the account owes first: see repayIfOwed. */
   isRepaying?: boolean
@@ -34,10 +34,14 @@ export function bookMovement<Booked extends Movement>(
   booking: BookingWithEvent<Booked> | BookingWithoutEvent<Booked>,
 ): Prisma.Sql {
   const { idempotency, ctes, source, movement, isRepaying, event, audit, returning } = booking
+  const columns: Record<string, Prisma.Sql> = {
+    booked_at: Prisma.sql`NULL::timestamptz`,
+    ...source.columns,
+  }
   const auditInsert = audit ? recordAction(audit, 'source') : null
   return buildStatement({
     ctes: { kept: storeKeySql(idempotency), ...ctes },
-    source,
+    source: { ...source, columns },
     parts: [
       auditInsert && joinCtes({ noted: auditInsert }),
       transferCtes(movement, 'source', { isRepaying }),

@@ -30,7 +30,6 @@ export async function payFee(fee: BankFee): Promise<boolean> {
       from: Prisma.sql`charged f`,
       columns: {
         ...columnsOf('f', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
-        booked_at: Prisma.sql`NULL::timestamptz`,
       },
     },
     movement: 'fee_paid',

@@ -63,7 +63,6 @@ export function suspendPaymentsSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.
       from: Prisma.sql`suspended r`,
       columns: {
         ...columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
-        booked_at: Prisma.sql`NULL::timestamptz`,
       },
     },
     movement: 'receipt_suspended',

@@ -4,11 +4,11 @@ import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
 import { repayingCtes } from '#lib/services/ledger/repay.ts'
 
 /**
- * Columns of `source`: `id` is the subject, a null `booked_at` means now. A movement on `external` names
+ * Columns of `source`: `id` is the subject. A null `booked_at`, or none, means now. A movement on `external` names
  * the connection to the bank through which the money moves.
  */
 export type TransferColumn<Booked extends Movement> =
-  | ('account_id' | 'mode' | 'id' | 'amount' | 'booked_at')
+  | ('account_id' | 'mode' | 'id' | 'amount')
   | ('external' extends LedgerOf<Booked> ? 'connection_id' : never)
 
 type LedgerOf<Booked extends Movement> = (typeof MOVEMENTS)[Booked]['debit' | 'credit']

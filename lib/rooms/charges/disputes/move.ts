@@ -22,7 +22,6 @@ export async function moveDisputed(
       from: Prisma.sql`moved d`,
       columns: {
         ...columnsOf('d', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
-        booked_at: Prisma.sql`NULL::timestamptz`,
       },
     },
     movement,

@@ -28,7 +28,7 @@ WITH moved AS (
   FROM disputes d
   WHERE d.account_id = $2::uuid AND d.id = $3::uuid
 ), source AS (
-  SELECT d.account_id, d.mode, d.id, d.amount, d.connection_id, NULL::timestamptz AS booked_at
+  SELECT NULL::timestamptz AS booked_at, d.account_id, d.mode, d.id, d.amount, d.connection_id
   FROM moved d
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
@@ -76,7 +76,7 @@ WITH moved AS (
   FROM disputes d
   WHERE d.account_id = $2::uuid AND d.id = $3::uuid
 ), source AS (
-  SELECT d.account_id, d.mode, d.id, d.amount, d.connection_id, NULL::timestamptz AS booked_at
+  SELECT NULL::timestamptz AS booked_at, d.account_id, d.mode, d.id, d.amount, d.connection_id
   FROM moved d
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,

@@ -27,7 +27,7 @@ WITH locked AS (
   FROM charged
   RETURNING *
 ), source AS (
-  SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at
+  SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount
   FROM made r
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
@@ -112,7 +112,7 @@ WITH kept AS (
   FROM charged
   RETURNING *
 ), source AS (
-  SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at
+  SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount
   FROM made r
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,

@@ -67,7 +67,6 @@ export async function createRefund(
       from: Prisma.sql`made r`,
       columns: {
         ...columnsOf('r', ['account_id', 'mode', 'id', 'amount']),
-        booked_at: Prisma.sql`NULL::timestamptz`,
       },
     },
     movement: 'refund_held',

@@ -22,7 +22,7 @@ WITH locked AS (
   WHERE c.account_id = s.account_id AND c.id = s.charge_id
   RETURNING c.*
 ), source AS (
-  SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at,
+  SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount,
       $8::uuid AS event_id, c.id AS subject_id, c.connection_id, c.webhook_url, c.webhook_host,
       (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
@@ -151,7 +151,7 @@ WITH locked AS (
   WHERE c.account_id = s.account_id AND c.id = s.charge_id
   RETURNING c.*
 ), source AS (
-  SELECT r.account_id, r.mode, r.id, r.amount, NULL::timestamptz AS booked_at,
+  SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount,
       $11::uuid AS event_id, c.id AS subject_id, c.connection_id, c.webhook_url, c.webhook_host,
       (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,

@@ -73,7 +73,6 @@ async function settle(
         from: Prisma.sql`charged c JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id`,
         columns: {
           ...columnsOf('r', ['account_id', 'mode', 'id', 'amount']),
-          booked_at: Prisma.sql`NULL::timestamptz`,
           event_id: Prisma.sql`${eventId}::uuid`,
           subject_id: Prisma.sql`c.id`,
           ...columnsOf('c', ['connection_id', 'webhook_url', 'webhook_host']),
