@@ -29,21 +29,9 @@ export async function repayIfOwed<T>(run: (isRepaying: boolean) => Promise<T>): 
  */
 export function repayingCtes(movement: Movement, source: string): Prisma.Sql {
   const { debit, credit } = MOVEMENTS[movement]
-  const from = Prisma.raw(source)
-  const isExternal = debit === 'external' || credit === 'external'
-  const connection = Prisma.raw(isExternal ? 'connection_id' : 'NULL::uuid AS connection_id')
   const isRepaying = credit === 'available'
   return Prisma.sql`
-    ledger_moves AS (
-      SELECT account_id, mode, id, amount, booked_at, ${connection},
-        row_number() OVER w AS nth,
-        (sum(amount) OVER w)::bigint AS running
-      FROM ${from}
-      WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
-    ), ledger_totals AS (
-      SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
-      FROM ${from} GROUP BY account_id, mode
-    ), ledger_locked AS (
+    ${movesCtes(movement, source)}, ledger_locked AS (
       SELECT l.account_id, l.mode, l.ledger, l.owed, ${changeSql(debit, credit)}
       FROM ledger_accounts l JOIN ledger_totals t USING (account_id, mode)
       WHERE l.ledger IN ${lockedLedgers(debit, credit)}
@@ -74,6 +62,24 @@ export function repayingCtes(movement: Movement, source: string): Prisma.Sql {
         COALESCE(m.booked_at, clock_timestamp())
       FROM ledger_moved b JOIN ledger_moves m USING (account_id, mode)
       WHERE b.ledger IN (${debit}, ${credit}) ${isRepaying ? repaymentEntries : Prisma.empty}
+    )`
+}
+
+/** `ledger_moves`: the movements of `source` in order. `ledger_totals`: their sum per account and mode. */
+export function movesCtes(movement: Movement, source: string): Prisma.Sql {
+  const { debit, credit }: { debit: string; credit: string } = MOVEMENTS[movement]
+  const from = Prisma.raw(source)
+  const isExternal = debit === 'external' || credit === 'external'
+  const connection = Prisma.raw(isExternal ? 'connection_id' : 'NULL::uuid AS connection_id')
+  return Prisma.sql`ledger_moves AS (
+      SELECT account_id, mode, id, amount, booked_at, ${connection},
+        row_number() OVER w AS nth,
+        (sum(amount) OVER w)::bigint AS running
+      FROM ${from}
+      WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
+    ), ledger_totals AS (
+      SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
+      FROM ${from} GROUP BY account_id, mode
     )`
 }
 

@@ -1,7 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { MOVEMENTS, type Movement } from '#lib/services/ledger/movements.ts'
-import { repayingCtes } from '#lib/services/ledger/repay.ts'
+import { movesCtes, repayingCtes } from '#lib/services/ledger/repay.ts'
 
 /**
  * Columns of `source`: `id` is the subject. A null `booked_at`, or none, means now. A movement on `external` names
@@ -28,20 +28,8 @@ export function transferCtes(
   const touchesOwed = debit === 'owed' || credit === 'owed'
   if (touchesOwed || (options.isRepaying && credit === 'available'))
     return repayingCtes(movement, source)
-  const from = Prisma.raw(source)
-  const isExternal = debit === 'external' || credit === 'external'
-  const connection = Prisma.raw(isExternal ? 'connection_id' : 'NULL::uuid AS connection_id')
   return Prisma.sql`
-    ledger_moves AS (
-      SELECT account_id, mode, id, amount, booked_at, ${connection},
-        row_number() OVER w AS nth,
-        (sum(amount) OVER w)::bigint AS running
-      FROM ${from}
-      WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
-    ), ledger_totals AS (
-      SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
-      FROM ${from} GROUP BY account_id, mode
-    ), ledger_locked AS (
+    ${movesCtes(movement, source)}, ledger_locked AS (
       SELECT l.account_id, l.mode, l.ledger, t.moves,
         CASE WHEN l.ledger = ${credit} THEN t.total ELSE -t.total END AS change
       FROM ledger_accounts l JOIN ledger_totals t USING (account_id, mode)
