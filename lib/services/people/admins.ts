@@ -16,24 +16,25 @@ const isSecondSql = Prisma.sql`${isActive('p')} AND ${isActive('s')} AND s.id <>
   AND COALESCE(s.reset_at <= now() - ${SECOND_ADMIN_DAYS} * interval '1 day', true)`
 
 /** Locks both admins until the commit. Returns whether the second may confirm what the first proposed. */
-export async function lockSecondAdmin(tx: Tx, firstId: string, secondId: string): Promise<boolean> {
-  const found = await tx.$queryRaw<unknown[]>`
-    SELECT FROM users p JOIN users s ON ${isSecondSql}
-    WHERE p.id = ${firstId}::uuid AND s.id = ${secondId}::uuid FOR SHARE`
-  return found.length > 0
+export function lockSecondAdmin(tx: Tx, firstId: string, secondId: string): Promise<boolean> {
+  return isAnyPair(tx, Prisma.sql`AND ${arePair(firstId, secondId)} FOR SHARE`)
 }
 
-export async function isSecondAdmin(firstId: string, secondId: string): Promise<boolean> {
-  const found = await db().$queryRaw<unknown[]>`
-    SELECT FROM users p JOIN users s ON ${isSecondSql}
-    WHERE p.id = ${firstId}::uuid AND s.id = ${secondId}::uuid`
-  return found.length > 0
+export function isSecondAdmin(firstId: string, secondId: string): Promise<boolean> {
+  return isAnyPair(db(), Prisma.sql`AND ${arePair(firstId, secondId)}`)
 }
 
 /** Returns whether any two admins could propose and confirm. */
-export async function areTwoAdmins(tx: Tx): Promise<boolean> {
+export function areTwoAdmins(tx: Tx): Promise<boolean> {
+  return isAnyPair(tx, Prisma.sql`LIMIT 1`)
+}
+
+const arePair = (firstId: string, secondId: string) =>
+  Prisma.sql`p.id = ${firstId}::uuid AND s.id = ${secondId}::uuid`
+
+async function isAnyPair(tx: Tx, further: Prisma.Sql): Promise<boolean> {
   const found = await tx.$queryRaw<unknown[]>`
-    SELECT FROM users p JOIN users s ON ${isSecondSql} LIMIT 1`
+    SELECT FROM users p JOIN users s ON true WHERE ${isSecondSql} ${further}`
   return found.length > 0
 }
 
