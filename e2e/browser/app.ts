@@ -21,11 +21,7 @@ const AXE_OPTIONS: Parameters<AxeBuilder['options']>[0] = {
   rules: { 'document-title': { enabled: false } },
 }
 
-const AXE_CONTRAST_OPTIONS = {
-  resultTypes: AXE_OPTIONS.resultTypes,
-  preload: false,
-  runOnly: ['color-contrast'],
-}
+const AXE_CONTRAST_OPTIONS = { ...AXE_OPTIONS, runOnly: ['color-contrast'] }
 
 export function readSetting(name: Setting): string {
   const value = process.env[`E2E_${name}`]
