@@ -23,7 +23,7 @@ import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 inOwnDatabase()
 
 const OWNER = CANARY.formattedDocument
-/** Of nobody else in this file. */
+/** Document of no other person in this file. */
 const SECRET = '111.444.777-35'
 const MASKED = '***.444.777-**'
 const WITHDRAWAL = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }

@@ -30,7 +30,7 @@ test('a request that waits while no statement finishes fails after the connectio
     max: 1,
     connectionTimeoutMillis: 100,
   })
-  // Of the first connection, which takes longer than 100 ms on a busy machine.
+  // On a busy machine it takes longer than 100 ms to connect to the database.
   pool.options.connectionTimeoutMillis = 30_000
   const held = await pool.connect()
   await expect(pool.connect()).rejects.toThrow('timeout exceeded when trying to connect')

@@ -41,7 +41,7 @@ export type Effect =
   | 'refund'
   /** Proposes an end of a withdrawal, which moves money only if another admin confirms it. */
   | 'end_proposal'
-  /** Ends a withdrawal as somebody else proposed. */
+  /** Ends a withdrawal in the way that another admin proposed. */
   | 'end'
   /** Returns a payer's document in full. */
   | 'document'

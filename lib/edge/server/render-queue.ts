@@ -16,7 +16,7 @@ const REST_MAX_MS = 50
  */
 export class RenderQueue {
   #active = 0
-  /** By address, in the order of their turns. */
+  /** Renders that wait, by address; the first address is served next. */
   readonly #waiting = new Map<string, Set<() => void>>()
   #timer: NodeJS.Timeout | null = null
   #usage = performance.eventLoopUtilization()

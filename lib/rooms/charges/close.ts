@@ -46,8 +46,8 @@ export function closeUnreported(
 }
 
 /**
- * Expires a pending charge that was cancelled, whoever holds its lease. `by`: the member, if one did
- * it. Returns null if it was no longer pending.
+ * Expires a pending charge that was cancelled, also while a worker holds its lease. `by`: the member who
+ * cancelled it; null for a program. Returns null if it was no longer pending.
  */
 export async function closeCancelled(
   { accountId, chargeId, by }: Pick<Closing, 'accountId' | 'chargeId'> & Pick<MemberAction, 'by'>,

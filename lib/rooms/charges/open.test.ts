@@ -319,7 +319,7 @@ describe('while the connection rests', () => {
     bank.createCharge = async () => LOST
     const failing = { ...makeNewCharge(), connectionId: await addConnection(bank) }
     await expectUnavailable(openAtBank(bank, failing))
-    // Of the three attempts to create it, the second and third were not made.
+    // The first attempt closed the connection, so the second and third were not made.
     const where = { subjectId: failing.id, operation: 'createCharge' }
     expect(await db().gatewayCall.count({ where })).toBe(1)
     expect(await rowsOf(failing.id)).toMatchObject([{ status: 'opening' }])

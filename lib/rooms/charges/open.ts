@@ -36,7 +36,7 @@ export async function openAtBank(
   charge: NewCharge,
   callsMaxMs = CALLS_MAX_MS,
 ): Promise<CreatedCharge> {
-  // A repeated request is first told about a charge that the worker has found paid since.
+  // A repeated request may already have its charge, for which the bank is not called.
   const restMs = charge.once?.isResumed ? 0 : await breaker.restMs(charge.connectionId)
   if (restMs > 0) throw unavailableFor(restMs)
   const isResumed = !(await insertUnlessResumed(charge))

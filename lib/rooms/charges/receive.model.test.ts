@@ -31,7 +31,7 @@ const TABLES = [
 ]
 const faults = new Faults(TABLES)
 
-/** What the bank reports at a moment, in any order and repeatedly. */
+/** A report of the bank. Reports come in any order, and repeatedly. */
 type Report =
   /** The payments of a charge, of which the newest may be missing. */
   | { do: 'query'; charge: number; missing: number }

@@ -6,7 +6,7 @@ import { useRejectionText } from '#components/status/problem-text.ts'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import type { BankOrder } from '#lib/views/admin/schema.ts'
 
-/** What merchants see of a withdrawal or refund, and what only staff sees. */
+/** A withdrawal or refund as its merchant sees it, with the bank's own words for staff. */
 export function BankOrderFacts({ order }: { order: BankOrder }) {
   const t = useTranslations('adminAccount')
   const rejectionText = useRejectionText()

@@ -67,7 +67,7 @@ const group = fc.record({
   fault: fc.option(fc.constantFrom(...TABLES), { freq: 3 }),
 })
 
-/** What the books must say, without a database. */
+/** Balances that the books must have, computed without a database. */
 class Model {
   available = 0
   outbound = 0
@@ -107,7 +107,7 @@ async function readModel(accountId: string): Promise<Model> {
   return Object.assign(new Model(), { available, outbound, disputed, owed: 0 - balance('owed') })
 }
 
-/** What is left of all that the bank received for the account, and of what was written off. */
+/** Returns what the account should hold: all that was received or written off, less what has left. */
 async function countMoney(accountId: string): Promise<number> {
   const [row] = await db().$queryRaw<{ money: number }[]>`
     SELECT (

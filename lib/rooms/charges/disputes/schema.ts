@@ -7,7 +7,7 @@ export interface DisputeReport {
   bankId: string
   /** The payment that is disputed. */
   endToEndId: string
-  /** Of a lost one: what leaves the account, which may be less than was disputed. */
+  /** Disputed amount. At the end of a lost dispute: the amount that leaves, which may be less. */
   amount: number
   /** Until when the merchant's defence can be sent. */
   respondBy?: Date | null
