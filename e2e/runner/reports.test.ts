@@ -1,9 +1,10 @@
+import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { countPlaywright, countVitest, readReport } from '#e2e/runner/reports.ts'
 
 const spec = (title: string, status: string) => ({ title, tests: [{ status }] })
 
-test('a browser test that passed only when retried counts as failed, and its title is listed', () => {
+test('a browser test that failed, or passed only when retried, is listed', () => {
   const report = JSON.stringify({
     stats: { expected: 2, unexpected: 1, flaky: 2 },
     suites: [
@@ -18,13 +19,55 @@ test('a browser test that passed only when retried counts as failed, and its tit
   expect(countPlaywright(report)).toEqual({
     passed: 2,
     failed: 3,
-    retried: ['webhooks.spec.ts › resends', 'webhooks.spec.ts › on a phone › filters'],
+    failures: [
+      'retried: webhooks.spec.ts › resends',
+      'failed: webhooks.spec.ts › fails',
+      'retried: webhooks.spec.ts › on a phone › filters',
+    ],
+  })
+})
+
+test('a failed test is listed with its file and the first line of its error', () => {
+  const passed = { status: 'passed', fullName: 'holds', failureMessages: [] }
+  const failed = {
+    status: 'failed',
+    fullName: 'adds up',
+    failureMessages: ['AssertionError: expected 3 to be 4\n    at sum.test.ts:5:3'],
+  }
+  const report = {
+    numPassedTests: 1,
+    numFailedTests: 1,
+    numFailedTestSuites: 1,
+    testResults: [
+      { name: resolve('sum.test.ts'), status: 'failed', assertionResults: [passed, failed] },
+    ],
+  }
+  expect(countVitest(JSON.stringify(report))).toEqual({
+    passed: 1,
+    failed: 1,
+    failures: ['failed: sum.test.ts › adds up: AssertionError: expected 3 to be 4'],
   })
 })
 
 test('a file that could not be loaded counts as failed', () => {
-  const report = { numPassedTests: 3, numFailedTests: 0, numFailedTestSuites: 1 }
-  expect(countVitest(JSON.stringify(report))).toEqual({ passed: 3, failed: 1 })
+  const report = {
+    numPassedTests: 3,
+    numFailedTests: 0,
+    numFailedTestSuites: 1,
+    testResults: [
+      {
+        name: resolve('sum.test.ts'),
+        status: 'failed',
+        message: 'Cannot find module',
+        assertionResults: [],
+      },
+    ],
+  }
+  expect(countVitest(JSON.stringify(report))).toEqual({
+    passed: 3,
+    failed: 1,
+    failures: ['failed: sum.test.ts: Cannot find module'],
+  })
 })
 
 test('a missing report counts as no tests', () => {

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
 
 /** Results of one kind of check. */
 export interface Tally {
   passed: number
   failed: number
-  /** Titles of browser tests that passed only when retried. They count as failed. */
-  retried?: string[]
+  /** One line per failed test. A browser test that passed only when retried counts as failed. */
+  failures?: string[]
 }
 
 export function readReport(reportFile: string, count: (report: string) => Tally): Tally {
@@ -16,10 +17,40 @@ export function readReport(reportFile: string, count: (report: string) => Tally)
   }
 }
 
-export function countVitest(report: string): Tally {
-  const { numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(report)
-  return { passed: numPassedTests, failed: numFailedTests || numFailedTestSuites }
+interface VitestReport {
+  numPassedTests: number
+  numFailedTests: number
+  numFailedTestSuites: number
+  testResults: {
+    name: string
+    status: string
+    message: string
+    assertionResults: { status: string; fullName: string; failureMessages: string[] }[]
+  }[]
 }
+
+export function countVitest(report: string): Tally {
+  const { numPassedTests, numFailedTests, numFailedTestSuites, testResults } = JSON.parse(
+    report,
+  ) as VitestReport
+  return {
+    passed: numPassedTests,
+    failed: numFailedTests || numFailedTestSuites,
+    failures: testResults
+      .filter(({ status }) => status === 'failed')
+      .flatMap(({ name, message, assertionResults }) => {
+        const file = relative(process.cwd(), name)
+        const failedTests = assertionResults.filter(({ status }) => status === 'failed')
+        if (failedTests.length === 0) return [`failed: ${file}: ${firstLine(message)}`]
+        return failedTests.map(
+          ({ fullName, failureMessages: [reason = ''] }) =>
+            `failed: ${file} › ${fullName}: ${firstLine(reason)}`,
+        )
+      }),
+  }
+}
+
+const firstLine = (text: string) => text.split('\n', 1)[0]
 
 interface Suite {
   title: string
@@ -35,15 +66,17 @@ export function countPlaywright(report: string): Tally {
   return {
     passed: stats.expected,
     failed: stats.unexpected + stats.flaky,
-    retried: suites.flatMap(suite => listRetried(suite, [])),
+    failures: suites.flatMap(suite => listFailures(suite, [])),
   }
 }
 
-function listRetried({ title, suites = [], specs = [] }: Suite, parents: string[]): string[] {
+const LABELS: Record<string, string> = { unexpected: 'failed', flaky: 'retried' }
+
+function listFailures({ title, suites = [], specs = [] }: Suite, parents: string[]): string[] {
   const path = [...parents, title]
-  const flaky = specs.filter(({ tests }) => tests.some(({ status }) => status === 'flaky'))
-  return [
-    ...flaky.map(spec => [...path, spec.title].join(' › ')),
-    ...suites.flatMap(suite => listRetried(suite, path)),
-  ]
+  const failures = specs.flatMap(spec => {
+    const status = spec.tests.map(test => test.status).find(status => status in LABELS)
+    return status ? [`${LABELS[status]}: ${[...path, spec.title].join(' › ')}`] : []
+  })
+  return [...failures, ...suites.flatMap(suite => listFailures(suite, path))]
 }

@@ -38,8 +38,8 @@ const tallies: Tally[] = await runCommand().catch(error => {
 })
 const passed = tallies.reduce((sum, tally) => sum + tally.passed, 0)
 const failed = tallies.reduce((sum, tally) => sum + tally.failed, 0)
-for (const title of tallies.flatMap(({ retried = [] }) => retried))
-  process.stdout.write(`\nretried: ${title}`)
+for (const line of tallies.flatMap(({ failures = [] }) => failures))
+  process.stdout.write(`\n${line}`)
 process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
 process.exit(failed > 0 || (passed === 0 && !args.includes('--changed')) ? 1 : 0)
 
