@@ -34,6 +34,7 @@ export const HOUSE_INVARIANTS: InvariantCheck[] = [
       UNION ALL
       SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
       FROM ledger_transfers t LEFT JOIN write_offs o ON o.id = t.subject_id
+        AND (o.account_id = t.account_id OR t.kind = 'write_off_paid')
       WHERE ${accountCondition} AND t.kind IN ('owed_written_off', 'write_off_paid')
         AND o.id IS NULL
       ORDER BY account_id, mode, place LIMIT 1`,

@@ -462,6 +462,17 @@ const CORRUPTIONS: Corruption[] = [
     { writeOffs: `write-off ${UNKNOWN_IDS[0]}` },
   ],
   [
+    'a write-off was booked to another account than its own',
+    `INSERT INTO write_offs (account_id, id, mode, connection_id, amount)
+       VALUES ('${UNKNOWN_IDS[1]}', '${UNKNOWN_IDS[0]}', 'test', '${SIMULATOR_CONNECTION_ID}', 100);
+     INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount)
+       VALUES ('${ACCOUNT}', 'owed_written_off', '${UNKNOWN_IDS[0]}', 'test', 'external', 'owed', 100)`,
+    {
+      transfer: `transfer owed_written_off of ${UNKNOWN_IDS[0]}`,
+      writeOffs: `transfer owed_written_off of ${UNKNOWN_IDS[0]}`,
+    },
+  ],
+  [
     'a receipt was deleted',
     `DELETE FROM receipts WHERE id = '${ID.receipt}'`,
     { suspense: `transfer receipt_suspended of ${ID.receipt}` },
