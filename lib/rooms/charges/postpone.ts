@@ -1,6 +1,7 @@
 import { type Claim, nowPlusMs } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
+import { DAY_MS, nextAskAt } from '#lib/services/gateway/ask-again.ts'
 import { requestedPauseMs } from '#lib/services/gateway/order.ts'
 
 /** Releases claimed charges and sets their next due time. Skips charges whose lease was lost. */
@@ -61,15 +62,6 @@ export function nextQueryAt(queryAgesMs: readonly number[] = []): Prisma.Sql {
 /** Pause before calling a bank again that could not report the state of a charge. */
 export const RETRY_PAUSE_MS = 15_000
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
-/** Times after a charge was closed at which a bank is asked to remove it again. */
-const REMOVAL_AGES_MS = [
-  ...[MINUTE_MS, 10 * MINUTE_MS, HOUR_MS],
-  ...Array.from({ length: 7 }, (_, day) => (day + 1) * DAY_MS),
-]
-
 /**
  * Null after the last attempt, unless it did not reach the bank: then a day later. Not before
  * `pauseMs`, which the bank may ask for.
@@ -77,8 +69,5 @@ const REMOVAL_AGES_MS = [
 export function nextRemovalAt(attempt: { pauseMs: number; isAsked: boolean }): Prisma.Sql {
   const { pauseMs, isAsked } = attempt
   const afterLast = isAsked ? Prisma.sql`NULL` : nowPlusMs(Math.max(DAY_MS, pauseMs))
-  return Prisma.sql`COALESCE((
-    SELECT min(GREATEST(c.updated_at + make_interval(secs => after_ms / 1000), ${nowPlusMs(pauseMs)}))
-    FROM unnest(${REMOVAL_AGES_MS}::float8[]) after_ms
-    WHERE c.updated_at + make_interval(secs => after_ms / 1000) > now()), ${afterLast})`
+  return Prisma.sql`COALESCE(${nextAskAt(Prisma.sql`c.updated_at`, pauseMs)}, ${afterLast})`
 }

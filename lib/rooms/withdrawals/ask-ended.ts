@@ -1,8 +1,9 @@
-import { db } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
 import { findHidden } from '#lib/rooms/withdrawals/queries.ts'
+import { nextAskAt } from '#lib/services/gateway/ask-again.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 
@@ -33,10 +34,7 @@ export async function askAboutEnded(): Promise<number> {
 /** The next time is stored before the call: of two workers, one asks. */
 function claimDue(): Promise<EndedWithdrawal[]> {
   return db().$queryRaw<EndedWithdrawal[]>`
-    UPDATE withdrawals SET end_ask_at = CASE
-      WHEN now() < ended_at + interval '10 minutes' THEN ended_at + interval '10 minutes'
-      WHEN now() < ended_at + interval '1 hour' THEN ended_at + interval '1 hour'
-      WHEN now() < ended_at + interval '7 days' THEN now() + interval '1 day' END
+    UPDATE withdrawals SET end_ask_at = ${nextAskAt(Prisma.sql`ended_at`)}
     WHERE (account_id, id) IN (
       SELECT account_id, id FROM withdrawals WHERE end_ask_at <= now()
       ORDER BY end_ask_at LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)

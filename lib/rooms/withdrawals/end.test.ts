@@ -404,7 +404,7 @@ describe('a later answer of the bank that contradicts the end', () => {
     }
     expect(await pauseAt(60_000)).toBe(9)
     expect(await pauseAt(600_000)).toBe(50)
-    expect(await pauseAt(3_600_000)).toBe(1_440)
+    expect(await pauseAt(3_600_000)).toBe(1_380)
     expect(await pauseAt(7 * DAY_MS)).toBeNull()
     await bank.sendPayout({
       id: removeHyphens(id),
