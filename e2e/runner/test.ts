@@ -25,6 +25,8 @@ const PLAYWRIGHT_REPORT = '.cache/playwright.json'
 const SERVER_LOG = '.cache/e2e-server.log'
 const TEST_LOG = '.cache/test.log'
 const DATABASE_CLIENT = 'lib/base/db/client.ts'
+/** They repeat the kills of other files in that folder for longer; `npm run torture` runs them. */
+const ONLY_IN_TORTURE = ['process-kills', 'postgres'].map(name => `e2e/torture/${name}.test.ts`)
 /** Tests that import this file start the whole product, so they need its built pages. */
 const PRODUCT_STARTER = 'lib/testing/process.ts'
 
@@ -46,7 +48,7 @@ process.exit(failed > 0 || (passed === 0 && !args.includes('--changed')) ? 1 : 0
 async function runCommand(): Promise<Tally[]> {
   if (command === 'verify') return [...(await verify()), await checkArchitecture()]
   if (args.length > 0) return runSelected(parseRunOptions(args))
-  return [...(await verify()), ...(await runEverything())]
+  return runEverything()
 }
 
 /** Runs the checks that need no database and take seconds. */
@@ -66,8 +68,8 @@ function checkArchitecture(): Promise<Tally> {
 async function runEverything(): Promise<Tally[]> {
   clearReports()
   printSeed()
-  await prepare({ pages: true })
-  const vitest = await runTests([])
+  const [checks] = await Promise.all([verify(), prepare({ pages: true })])
+  const vitest = await runTests(ONLY_IN_TORTURE.map(file => `--exclude=${file}`))
   const nextLane = await runAndCount(
     'the API once more, by way of Next',
     LANE_REPORT,
@@ -83,7 +85,13 @@ async function runEverything(): Promise<Tally[]> {
   const browser = await runSpecs([])
   const logs = searchLogs([TEST_LOG, SERVER_LOG])
   if (logs.problem) process.stdout.write(`logs: ${logs.problem}\n`)
-  return [vitest, nextLane, browser, { passed: logs.problem ? 0 : 1, failed: logs.problem ? 1 : 0 }]
+  return [
+    ...checks,
+    vitest,
+    nextLane,
+    browser,
+    { passed: logs.problem ? 0 : 1, failed: logs.problem ? 1 : 0 },
+  ]
 }
 
 /** Runs the selected tests and prepares only what they need. */
