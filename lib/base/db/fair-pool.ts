@@ -6,18 +6,53 @@ import { currentLogContext } from '#lib/base/log.ts'
 const WAIT_MAX_MS = 30_000
 
 type Callback = Parameters<Pool['connect']>[0]
-type Waiting = Set<() => void>
+
+/** Waiting requests of callers, who take turns. */
+class Turns {
+  /** The order of the keys is the order of turns. */
+  readonly #waiting = new Map<string, Set<() => void>>()
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0
+  }
+
+  add(caller: string, open: () => void): void {
+    const waiting = this.#waiting.get(caller) ?? new Set()
+    this.#waiting.set(caller, waiting.add(open))
+  }
+
+  delete(caller: string, open: () => void): void {
+    const waiting = this.#waiting.get(caller)
+    waiting?.delete(open)
+    if (waiting?.size === 0) this.#waiting.delete(caller)
+  }
+
+  /** Removes the longest waiting request of the next caller. */
+  take(): (() => void) | undefined {
+    for (const [caller, waiting] of this.#waiting) {
+      const [open] = waiting
+      if (!open) continue
+      this.delete(caller, open)
+      if (this.#waiting.delete(caller)) this.#waiting.set(caller, waiting)
+      return open
+    }
+    return undefined
+  }
+}
 
 /**
  * Pool whose waiting requests get connections account by account in turn, so that one account's many
- * requests delay others by one statement each. While statements finish, requests wait instead of
- * failing; if none finishes within `connectionTimeoutMillis`, the database is taken as unavailable.
+ * requests delay others by one statement each. Callers whose account is not known yet, of whom
+ * anybody can send as many as there are addresses, get every other connection. While statements
+ * finish, requests wait instead of failing; if none finishes within `connectionTimeoutMillis`, the
+ * database is taken as unavailable.
  */
 export class FairPool extends Pool {
   readonly #stallMs: number
   readonly #max: number
-  /** Waiting requests by account; the order of the keys is the order of turns. */
-  readonly #queues = new Map<string, Waiting>()
+  readonly #known = new Turns()
+  readonly #unknown = new Turns()
+  #isUnknownNext = false
   readonly #lent = new WeakSet<PoolClient>()
   #running = 0
   #lastProgressAt = 0
@@ -56,9 +91,9 @@ export class FairPool extends Pool {
 
   #wait(callback: Callback): void {
     const { accountId, tokenPrefix, ip } = currentLogContext()
-    const account = accountId ?? tokenPrefix ?? ip ?? ''
-    const waiting = this.#queues.get(account) ?? new Set()
-    this.#queues.set(account, waiting)
+    const unknown = accountId === undefined ? (tokenPrefix ?? ip) : undefined
+    const turns = unknown === undefined ? this.#known : this.#unknown
+    const caller = accountId ?? unknown ?? ''
     const began = performance.now()
     const giveUpOrWait = () => {
       const now = performance.now()
@@ -70,8 +105,7 @@ export class FairPool extends Pool {
         timer = setTimeout(giveUpOrWait, leftMs)
         return
       }
-      waiting.delete(open)
-      if (waiting.size === 0 && this.#queues.get(account) === waiting) this.#queues.delete(account)
+      turns.delete(caller, open)
       callback(new Error('timeout exceeded when trying to connect'), undefined, () => {})
     }
     const open = () => {
@@ -79,26 +113,22 @@ export class FairPool extends Pool {
       this.#open(callback)
     }
     let timer = setTimeout(giveUpOrWait, this.#stallMs)
-    waiting.add(open)
+    turns.add(caller, open)
   }
 
   #handleEnd(error: unknown): void {
     this.#running--
     if (!(error && isDatabaseUnavailable(error))) this.#lastProgressAt = performance.now()
     // The pool takes the connection back only after this event.
-    if (this.#queues.size > 0) process.nextTick(() => this.#admit())
+    const isAnyWaiting = !(this.#known.isEmpty && this.#unknown.isEmpty)
+    if (isAnyWaiting) process.nextTick(() => this.#admit())
   }
 
   #admit(): void {
     if (this.#running >= this.#max) return
-    for (const [account, waiting] of this.#queues) {
-      const [open] = waiting
-      this.#queues.delete(account)
-      if (!open) continue
-      waiting.delete(open)
-      if (waiting.size > 0) this.#queues.set(account, waiting)
-      open()
-      return
-    }
+    const isUnknown = this.#known.isEmpty || (this.#isUnknownNext && !this.#unknown.isEmpty)
+    this.#isUnknownNext = !isUnknown
+    const turns = isUnknown ? this.#unknown : this.#known
+    turns.take()?.()
   }
 }
