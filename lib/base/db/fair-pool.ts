@@ -7,13 +7,46 @@ const WAIT_MAX_MS = 30_000
 
 type Callback = Parameters<Pool['connect']>[0]
 
-/** Waiting requests of callers, who take turns. */
-class Turns {
-  /** The order of the keys is the order of turns. */
-  readonly #waiting = new Map<string, Set<() => void>>()
+/** Everybody whose account is not known yet: anybody can send from many addresses and with many tokens. */
+const UNKNOWN = 'unknown'
+/** Work of the process itself. */
+const JOBS = 'jobs'
 
-  get isEmpty(): boolean {
-    return this.#waiting.size === 0
+/** What one account has used of the connections, and its waiting requests. */
+class Share {
+  /** Requests by caller; the order of the keys is the order of turns. An account has one key. */
+  readonly #waiting = new Map<string, Set<() => void>>()
+  #usedMs = 0
+  #running = 0
+  #startedSum = 0
+
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0
+  }
+
+  get isIdle(): boolean {
+    return this.#running === 0 && !this.isWaiting
+  }
+
+  /** Includes the time of the connections in use. */
+  usedMsAt(now: number): number {
+    return this.#usedMs + this.#running * now - this.#startedSum
+  }
+
+  /** Gives up an advantage from a time in which others used what this account did not need. */
+  raiseTo(usedMs: number, now: number): void {
+    this.#usedMs += Math.max(0, usedMs - this.usedMsAt(now))
+  }
+
+  start(now: number): void {
+    this.#running++
+    this.#startedSum += now
+  }
+
+  end(startedAt: number): void {
+    this.#running--
+    this.#startedSum -= startedAt
+    this.#usedMs += performance.now() - startedAt
   }
 
   add(caller: string, open: () => void): void {
@@ -40,22 +73,29 @@ class Turns {
   }
 }
 
+/** Use of one connection. */
+interface Loan {
+  account: string
+  share: Share
+  startedAt: number
+}
+
 /**
- * Pool whose waiting requests get connections account by account in turn, so that one account's many
- * requests delay others by one statement each. Callers whose account is not known yet, of whom
- * anybody can send as many as there are addresses, get every other connection. While statements
+ * Pool whose next free connection goes to the account that has used connections for the shortest
+ * time, so that many or long statements of one account delay others by one of them each. Callers
+ * whose account is not known yet count as one account, in which they take turns. While statements
  * finish, requests wait instead of failing; if none finishes within `connectionTimeoutMillis`, the
  * database is taken as unavailable.
  */
 export class FairPool extends Pool {
   readonly #stallMs: number
   readonly #max: number
-  readonly #known = new Turns()
-  readonly #unknown = new Turns()
-  #isUnknownNext = false
-  readonly #lent = new WeakSet<PoolClient>()
+  readonly #shares = new Map<string, Share>()
+  readonly #lent = new WeakMap<PoolClient, Loan>()
   #running = 0
   #lastProgressAt = 0
+  /** What the account had used whose request began last: an account that begins is raised to it. */
+  #levelMs = 0
 
   constructor(config: PoolConfig & { max: number; connectionTimeoutMillis: number }) {
     super(config)
@@ -63,7 +103,10 @@ export class FairPool extends Pool {
     this.#stallMs = config.connectionTimeoutMillis
     this.on('release', (error, client) => {
       // The pool also releases connections whose request has timed out; those are not counted.
-      if (this.#lent.delete(client)) this.#handleEnd(error)
+      const loan = this.#lent.get(client)
+      if (!loan) return
+      this.#lent.delete(client)
+      this.#handleEnd(error, loan)
     })
   }
 
@@ -71,8 +114,14 @@ export class FairPool extends Pool {
   override connect(callback: Callback): void
   override connect(callback?: Callback): Promise<PoolClient> | undefined {
     if (callback) {
-      if (this.#running < this.#max) this.#open(callback)
-      else this.#wait(callback)
+      const { accountId, tokenPrefix, ip } = currentLogContext()
+      const caller = accountId ?? tokenPrefix ?? ip ?? JOBS
+      const account = accountId ?? (caller === JOBS ? JOBS : UNKNOWN)
+      const share = this.#shares.get(account) ?? new Share()
+      this.#shares.set(account, share)
+      if (!share.isWaiting) share.raiseTo(this.#levelMs, performance.now())
+      if (this.#running < this.#max) this.#open(account, share, callback)
+      else this.#wait(account, share, caller, callback)
       return undefined
     }
     return new Promise((resolve, reject) => {
@@ -80,20 +129,19 @@ export class FairPool extends Pool {
     })
   }
 
-  #open(callback: Callback): void {
+  #open(account: string, share: Share, callback: Callback): void {
+    const loan = { account, share, startedAt: performance.now() }
     this.#running++
+    this.#levelMs = Math.max(this.#levelMs, share.usedMsAt(loan.startedAt))
+    share.start(loan.startedAt)
     super.connect((error, client, done) => {
-      if (client) this.#lent.add(client)
-      else this.#handleEnd(error)
+      if (client) this.#lent.set(client, loan)
+      else this.#handleEnd(error, loan)
       callback(error, client, done)
     })
   }
 
-  #wait(callback: Callback): void {
-    const { accountId, tokenPrefix, ip } = currentLogContext()
-    const unknown = accountId === undefined ? (tokenPrefix ?? ip) : undefined
-    const turns = unknown === undefined ? this.#known : this.#unknown
-    const caller = accountId ?? unknown ?? ''
+  #wait(account: string, share: Share, caller: string, callback: Callback): void {
     const began = performance.now()
     const giveUpOrWait = () => {
       const now = performance.now()
@@ -105,30 +153,39 @@ export class FairPool extends Pool {
         timer = setTimeout(giveUpOrWait, leftMs)
         return
       }
-      turns.delete(caller, open)
+      share.delete(caller, open)
+      this.#forgetIdle(account, share)
       callback(new Error('timeout exceeded when trying to connect'), undefined, () => {})
     }
     const open = () => {
       clearTimeout(timer)
-      this.#open(callback)
+      this.#open(account, share, callback)
     }
     let timer = setTimeout(giveUpOrWait, this.#stallMs)
-    turns.add(caller, open)
+    share.add(caller, open)
   }
 
-  #handleEnd(error: unknown): void {
+  #handleEnd(error: unknown, { account, share, startedAt }: Loan): void {
     this.#running--
+    share.end(startedAt)
+    this.#forgetIdle(account, share)
     if (!(error && isDatabaseUnavailable(error))) this.#lastProgressAt = performance.now()
     // The pool takes the connection back only after this event.
-    const isAnyWaiting = !(this.#known.isEmpty && this.#unknown.isEmpty)
-    if (isAnyWaiting) process.nextTick(() => this.#admit())
+    process.nextTick(() => this.#admit())
   }
 
   #admit(): void {
     if (this.#running >= this.#max) return
-    const isUnknown = this.#known.isEmpty || (this.#isUnknownNext && !this.#unknown.isEmpty)
-    this.#isUnknownNext = !isUnknown
-    const turns = isUnknown ? this.#unknown : this.#known
-    turns.take()?.()
+    const now = performance.now()
+    let next: Share | undefined
+    for (const share of this.#shares.values()) {
+      if (!share.isWaiting) continue
+      if (!next || share.usedMsAt(now) < next.usedMsAt(now)) next = share
+    }
+    next?.take()?.()
+  }
+
+  #forgetIdle(account: string, share: Share): void {
+    if (share.isIdle && this.#shares.get(account) === share) this.#shares.delete(account)
   }
 }
