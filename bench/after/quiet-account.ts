@@ -16,7 +16,9 @@ const REQUESTS_PER_SECOND = 60
 /** A create, a read and a payment in turn. */
 const REQUESTS_PER_CHARGE = 3
 const CONNECTIONS = 16
+/** Before the noise begins, and again before the measurement: a server under noise is a warm one. */
 const WARM_UP_MS = 3_000
+const RAMP_MS = 2 * WARM_UP_MS
 const SIGN_IN_INTERVAL_MS = 1_000
 
 /** As installed: with rate limits and a worker, behind one proxy that names the guessers' networks. */
@@ -66,7 +68,7 @@ interface Subject {
 export async function measureAccount(subject: Subject, begin?: BeginNoise): Promise<Figures> {
   const { environment, receiver, person } = subject
   const { settings, pool, generator, options } = environment
-  const seconds = (WARM_UP_MS + options.neighboursMs) / 1_000
+  const seconds = (RAMP_MS + options.neighboursMs) / 1_000
   const total = Math.ceil(((seconds + 1) * REQUESTS_PER_SECOND) / REQUESTS_PER_CHARGE)
   // One per measurement, because each reads the events of its merchant.
   const merchant = await makeMerchant('Loja Tranquila')
@@ -77,7 +79,7 @@ export async function measureAccount(subject: Subject, begin?: BeginNoise): Prom
   const browser = new Browser(port, origin)
   const form = await browser.open()
   await browser.signIn(person.email, person.password)
-  begin?.(port, { origin, ...form })
+  if (begin) setTimeout(() => begin(port, { origin, ...form }), WARM_UP_MS)
   const signIns: number[] = []
   let isMeasured = true
   const signingIn = (async () => {
@@ -93,12 +95,12 @@ export async function measureAccount(subject: Subject, begin?: BeginNoise): Prom
     ]),
     connections: CONNECTIONS,
     perSecond: REQUESTS_PER_SECOND,
-    rampMs: WARM_UP_MS,
+    rampMs: RAMP_MS,
     measureMs: options.neighboursMs,
   })
   isMeasured = false
   await signingIn
-  const values = [[merchant.id], WARM_UP_MS]
+  const values = [[merchant.id], RAMP_MS]
   const { rows } = await pool.query<{ id: string; at: number }>(READ_PAID_EVENTS, values)
   const latencies = computeLatencies(rows, await receiver.collect(charges.length))
   const memoryMb = peakResidentMb(child)
