@@ -280,6 +280,27 @@ describe('a place', () => {
     })
   })
 
+  test('of a payout that the bank does not have is kept for 30 s, and not for longer', async () => {
+    const [lost = ''] = await withdraw(merchant)
+    bank.setScript(lost, { sends: Array(20).fill('lost before') })
+    const runAll = startWorkers(1)
+    await runAll()
+    const [other] = await withdraw(await makeMerchant())
+    const passTime = async (seconds: number) => {
+      await db().$executeRaw`
+        UPDATE withdrawals SET place_until = place_until - ${seconds}::float8 * interval '1 second',
+          due_at = now() WHERE connection_id = ${connectionId}::uuid AND due_at IS NOT NULL`
+      await runAll()
+    }
+    for (const seconds of [0, 5, 5]) await passTime(seconds)
+    expect(sentIds()).toEqual([lost])
+    expect(bank.queriedIds).toEqual([lost, lost, lost])
+    await passTime(20)
+    expect(sentIds()).toEqual([lost, other])
+    const row = await db().withdrawal.findFirstOrThrow({ where: { id: hyphenated(lost) } })
+    expect(row).toMatchObject({ status: 'pending', sentAt: expect.any(Date) })
+  })
+
   test('of a worker that was killed during the call ends by itself, and its payout is asked about', async () => {
     const ids = await withdraw(merchant, 2)
     const child = fork('lib/testing/payout-child.ts', [], {

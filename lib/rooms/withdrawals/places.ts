@@ -141,6 +141,14 @@ export async function holdPlace({ accountId, id, lease, connectionId }: Claim): 
   return held === 1
 }
 
+/** Until then, a payout that the bank does not have may still arrive there, and counts as in flight. */
+export async function isPlaceOver({ accountId, id }: Claim): Promise<boolean> {
+  const rows = await db().$queryRaw<unknown[]>`
+    SELECT FROM withdrawals WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid
+      AND place_until <= clock_timestamp()`
+  return rows.length > 0
+}
+
 /** Gives the place back after a call without effect, or before any: the withdrawal waits again. */
 export async function releasePlace(claim: Claim, pauseMs: number, isAttempt = true): Promise<void> {
   const { accountId, id, lease } = claim

@@ -15,6 +15,7 @@ import {
   assignConnection,
   connectBank,
   endPause,
+  endPlaces,
   endRest,
   fundLive,
   openLiveCharge,
@@ -162,6 +163,20 @@ const makeDueAndSend = async (id: string, bank: StubBank) => {
   await sendDue(bank)
   return (await readWithdrawal(id))?.status
 }
+/** Makes a withdrawal whose first call is lost: the bank does not have it, and it waits to be sent again. */
+async function loseFirst(bank: StubBank, script: OrderScript = {}): Promise<string> {
+  const id = await withdrawLive()
+  bank.setScript(removeHyphens(id), { sends: ['lost before'], ...script })
+  await makeDueAndSend(id, bank)
+  await passPlace(id, bank)
+  expect(bank.sentOrders).toHaveLength(1)
+  return id
+}
+/** The place of a withdrawal ends: the bank does not have it, so that it waits for another. */
+async function passPlace(id: string, bank: StubBank): Promise<void> {
+  await endPlaces(connectionId)
+  await makeDueAndSend(id, bank)
+}
 const eventsOf = (id: string) => db().event.count({ where: { subjectId: id } })
 
 async function expectApprovedOnce(id: string, bank: StubBank): Promise<void> {
@@ -217,11 +232,10 @@ describe('a worker that lost its lease', () => {
   })
 
   test('does not send again an order that the new holder has sent', async () => {
-    const id = await withdrawLive()
     const bank = new StubBank()
-    bank.setScript(removeHyphens(id), { sends: ['lost before'] })
-    await makeDueAndSend(id, bank)
+    const id = await loseFirst(bank)
     bank.stall('after', async () => {
+      await passPlace(id, bank)
       await makeDueAndSend(id, bank)
     })
     await makeDueAndSend(id, bank)
@@ -230,23 +244,21 @@ describe('a worker that lost its lease', () => {
   })
 
   test('sends nothing more if its process is stopping', async () => {
-    const id = await withdrawLive()
     const bank = new StubBank()
-    bank.setScript(removeHyphens(id), { sends: ['lost before'] })
-    await makeDueAndSend(id, bank)
+    const id = await loseFirst(bank)
     bank.stall('after', releaseLeases)
     await makeDueAndSend(id, bank)
     expect(bank.sentOrders).toHaveLength(1)
     expect(await sendDue(bank)).toBe(1)
+    await passPlace(id, bank)
+    await makeDueAndSend(id, bank)
     await expectApprovedOnce(id, bank)
   })
 })
 
 test('the lease is renewed before each send, so that no other worker can send meanwhile', async () => {
-  const id = await withdrawLive()
   const bank = new StubBank()
-  bank.setScript(removeHyphens(id), { sends: ['lost before'] })
-  await makeDueAndSend(id, bank)
+  const id = await loseFirst(bank)
   bank.stall('after', async () => {
     // As after failed renewals, but before another worker has claimed the withdrawal.
     await makeDue(id)
@@ -364,6 +376,7 @@ describe('a bank that blocks', () => {
     await makeDueAndSend(id, bank)
     if (script.queries) await makeDueAndSend(id, bank)
     await expectHeld(id, 300)
+    if (script.queries) await passPlace(id, bank)
     await makeDueAndSend(id, bank)
     await expectApprovedOnce(id, bank)
   })
@@ -373,6 +386,7 @@ describe('a bank that blocks', () => {
     const bank = new StubBank()
     bank.setScript(removeHyphens(id), { sends: ['busy', 'busy'], queries: ['busy'] })
     for (let attempt = 1; attempt <= 3; attempt++) {
+      if (attempt === 3) await passPlace(id, bank)
       await makeDueAndSend(id, bank)
       await expectHeld(id, 90)
       await endPause(connectionId)
@@ -430,10 +444,8 @@ test('after failed payouts the connection rests for charges too; test mode and o
 
 describe('a withdrawal that the bank rejects after an attempt without a response', () => {
   const rejectSecond = async () => {
-    const id = await withdrawLive()
     const bank = new StubBank()
-    bank.setScript(removeHyphens(id), { sends: ['lost before', 'rejected'] })
-    await makeDueAndSend(id, bank)
+    const id = await loseFirst(bank, { sends: ['lost before', 'rejected'] })
     expect(await makeDueAndSend(id, bank)).toBe('pending')
     return { id, bank }
   }
@@ -449,6 +461,7 @@ describe('a withdrawal that the bank rejects after an attempt without a response
     await db().$executeRaw`
       UPDATE gateway_calls SET created_at = created_at - interval '10 minutes'
       WHERE subject_id = ${id}::uuid`
+    await passPlace(id, bank)
     expect(await makeDueAndSend(id, bank)).toBe('rejected')
     expect(await readBalances(merchant.id, 'live')).toEqual({ available: 10_000, outbound: 0 })
     await expectBalancedLedger(merchant.id)
@@ -496,10 +509,8 @@ describe('a withdrawal that the bank has taken and then forgets', () => {
 })
 
 test('a late first attempt makes the second a duplicate, and the withdrawal is not rejected', async () => {
-  const id = await withdrawLive()
   const bank = new StubBank()
-  bank.setScript(removeHyphens(id), { sends: ['lost before'] })
-  await makeDueAndSend(id, bank)
+  const id = await loseFirst(bank)
   bank.stall('after', () =>
     bank
       .sendPayout({

@@ -6,6 +6,7 @@ import {
   claimPayouts,
   holdPlace,
   isPlaced,
+  isPlaceOver,
   releasePlace,
   slowDown,
 } from '#lib/rooms/withdrawals/places.ts'
@@ -24,13 +25,18 @@ const INACTIVE_RETRY_MS = 15_000
  * lost response never rejects a withdrawal.
  */
 export function createWithdrawalSender(onCapacity?: () => void): OrderSender {
-  const placed = { claimWaiting: claimPayouts, isPlaced }
-  return createOrderSender('withdrawal', sendWithdrawal, onCapacity, placed)
+  const send = (claim: Claim, gateway: Gateway) => sendOrAsk(claim, gateway, true)
+  const ask = (claim: Claim, gateway: Gateway) => sendOrAsk(claim, gateway, false)
+  const placed = { claimWaiting: claimPayouts, isPlaced, ask }
+  return createOrderSender('withdrawal', send, onCapacity, placed)
 }
 
-async function sendWithdrawal(claim: Claim, gateway: Gateway): Promise<void> {
+const NEEDS_PLACE = { outcome: 'retryable', reason: 'waits for another place' } as const
+
+/** `isSending`: the claim has a place in which the withdrawal was not sent yet. */
+async function sendOrAsk(claim: Claim, gateway: Gateway, isSending: boolean): Promise<void> {
   const { accountId, id, lease } = claim
-  const placement = await callBank(claim, gateway)
+  const placement = await callBank(claim, gateway, isSending)
   if (placement.state === 'done' || placement.state === 'refused') {
     const row = await settleAsReported(accountId, id, placement, lease)
     if (!row) await noteContradiction(accountId, id, placement.state)
@@ -45,11 +51,13 @@ async function sendWithdrawal(claim: Claim, gateway: Gateway): Promise<void> {
   if (placement.isRateLimit) await slowDown(claim, gateway, placement.pauseMs || pauseMs)
 }
 
-function callBank(claim: Claim, gateway: Gateway): Promise<Placement> {
+function callBank(claim: Claim, gateway: Gateway, isSending: boolean): Promise<Placement> {
   return placeOrder('withdrawal', claim, gateway, {
     query: bank => bank.getPayout(removeHyphens(claim.id)),
     mayCall: gateway.local ? undefined : () => holdPlace(claim),
     async send(bank) {
+      // Sent again in the same place, a payout that the bank never has would keep it from all others.
+      if (!isSending) return (await isPlaceOver(claim)) ? NEEDS_PLACE : null
       const payout = await findPayoutOrder(claim)
       if (!payout) return null
       if (payout.mayBeSent) return bank.sendPayout(payout.order)

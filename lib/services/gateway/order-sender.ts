@@ -26,11 +26,15 @@ interface Lane {
   lastServed: string
 }
 
-/** Claims of orders that each begin at a bank only if there is a place for them there. */
-export interface PlacedClaims {
+type Work = (claim: Claim, gateway: Gateway) => Promise<unknown>
+
+/** Orders that each begin at a bank only if there is a place for them there. */
+export interface PlacedOrders {
   claimWaiting: (connection: ServedConnection, limit: number) => Promise<Claim[]>
-  /** SQL condition of the other orders `r`, which are asked about. */
+  /** SQL condition of the other orders `r`. */
   isPlaced: Prisma.Sql
+  /** Asks about one of the others. One that must be sent again waits until its place is over. */
+  ask: Work
 }
 
 /**
@@ -40,9 +44,9 @@ export interface PlacedClaims {
  */
 export function createOrderSender(
   kind: OrderKind,
-  send: (claim: Claim, gateway: Gateway) => Promise<unknown>,
+  send: Work,
   onCapacity: () => void = () => {},
-  placed?: PlacedClaims,
+  placed?: PlacedOrders,
 ): OrderSender {
   const lanes = new Map<string, Lane>()
   let isSignalDue = false
@@ -62,12 +66,13 @@ export function createOrderSender(
     const free = CONCURRENCY_MAX - lane.inProgress.size
     const places = gateway.local ? free : await breaker.limit(id, free)
     if (places === 0) return 0
-    if (gateway.local || !placed) return startAll(lane, gateway, await claimTurn(lane, id, places))
+    const startAll = startIn(lane, gateway)
+    if (gateway.local || !placed) return startAll(await claimTurn(lane, id, places), send)
     const waiting = await placed.claimWaiting(connection, places)
-    startAll(lane, gateway, waiting)
+    startAll(waiting, send)
     const left = places - waiting.length
     const others = left === 0 ? [] : await claimTurn(lane, id, left, placed.isPlaced)
-    return startAll(lane, gateway, others) + waiting.length
+    return startAll(others, placed.ask) + waiting.length
   }
 
   async function claimTurn(
@@ -85,16 +90,19 @@ export function createOrderSender(
     return claimTurn(lane, connectionId, limit, condition)
   }
 
-  function startAll(lane: Lane, gateway: Gateway, due: Claim[]): number {
-    const [first] = due
-    if (!first) return 0
-    const stopRenewal = renewLease(`${kind}s`, first.lease)
-    Promise.all(due.map(claim => start(lane, claim, gateway))).finally(stopRenewal)
-    return due.length
+  function startIn(lane: Lane, gateway: Gateway) {
+    return (due: Claim[], work: Work): number => {
+      const [first] = due
+      if (!first) return 0
+      const stopRenewal = renewLease(`${kind}s`, first.lease)
+      const orders = due.map(claim => start(lane, claim, work(claim, gateway)))
+      Promise.all(orders).finally(stopRenewal)
+      return due.length
+    }
   }
 
-  function start({ inProgress }: Lane, claim: Claim, gateway: Gateway): Promise<void> {
-    const order = send(claim, gateway)
+  function start({ inProgress }: Lane, claim: Claim, work: Promise<unknown>): Promise<void> {
+    const order = work
       // A failure must not stop other orders. The order becomes due again when its lease expires.
       .catch(error =>
         log().error({ err: error, [`${kind}Id`]: claim.id }, `sending a ${kind} failed`),

@@ -381,9 +381,10 @@ test('a gateway that is down, fails or is slow is reported', async () => {
 
 test('payouts that were sent an hour ago and have not ended are reported with their number and age', async () => {
   const id = await addConnection(new StubBank(), { name: 'Banco Cinza' })
-  const send = (minutes: number) => {
+  // Without a place: the bank does not have it, so that it waits to be sent again.
+  const send = (minutes: number, placeUntil: Date | null = new Date()) => {
     const at = new Date(Date.now() - minutes * 60_000)
-    const row = { mode: 'live', connectionId: id, dueAt: at, placeUntil: at, sentAt: at }
+    const row = { mode: 'live', connectionId: id, dueAt: at, placeUntil, sentAt: at }
     return LISTS[1]?.insert(merchant.id, row)
   }
   const readLate = async () => {
@@ -395,7 +396,7 @@ test('payouts that were sent an hour ago and have not ended are reported with th
   await send(59)
   expect(await readLate()).toBeUndefined()
   await send(61)
-  await send(180)
+  await send(180, null)
   const late = await readLate()
   expect(late).toMatchObject({ level: 'warning', figures: { count: 2 } })
   expect(late?.figures.oldest_s).toBeGreaterThanOrEqual(180 * 60)

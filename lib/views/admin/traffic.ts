@@ -85,7 +85,7 @@ async function examineLatePayouts({ id, name }: ServedConnection): Promise<Findi
     SELECT json_build_object('count', count(*),
       'oldest_s', extract(epoch FROM now() - min(w.sent_at))::int)::text AS json
     FROM withdrawals w WHERE w.connection_id = ${id}::uuid AND w.due_at IS NOT NULL
-      AND w.place_until IS NOT NULL AND w.sent_at < now() - ${LATE_PAYOUT}::interval`)
+      AND w.sent_at < now() - ${LATE_PAYOUT}::interval`)
   if (!late?.count) return []
   const figures = { name, count: late.count, oldest_s: late.oldest_s ?? 0 }
   return [{ level: 'warning', state: 'payouts_late', figures }]
