@@ -3,6 +3,7 @@ import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
 import { findHidden } from '#lib/rooms/withdrawals/queries.ts'
+import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
 import { nextAskAt } from '#lib/services/gateway/ask-again.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
@@ -48,6 +49,8 @@ async function askAbout(withdrawal: EndedWithdrawal): Promise<void> {
   const bank = withJournal(gateway, [withdrawal], { hidden })
   const result = await bank.getPayout(removeHyphens(id))
   if (result.outcome !== 'ok' || !result.value || result.value.state === 'taken') return
+  // Settles nothing, because it has ended, but books what came back of it.
+  await settleAsReported(accountId, id, result.value)
   if (await noteContradiction(accountId, id, result.value.state)) return
   await db().withdrawal.updateMany({ where: { accountId, id }, data: { endAskAt: null } })
 }

@@ -9,6 +9,7 @@ import { endAlone } from '#lib/rooms/withdrawals/end-alone.ts'
 import { proposeEnd } from '#lib/rooms/withdrawals/propose-end.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import type { EndOutcome } from '#lib/rooms/withdrawals/states.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { registerUser } from '#lib/services/people/register.ts'
 import { createResetLink } from '#lib/services/people/reset.ts'
@@ -443,10 +444,31 @@ describe('a later answer of the bank that contradicts the end', () => {
   })
 })
 
+test('what came back of a payout that people ended as sent is credited when the bank says so', async () => {
+  const id = await endAs('sent')
+  const ask = async () => {
+    await db().withdrawal.updateMany({ where: { id: { not: id } }, data: { endAskAt: null } })
+    await db().withdrawal.updateMany({ where: { id }, data: { endAskAt: new Date(0) } })
+    await askAboutEnded()
+  }
+  const returned = { id: newEndToEndId(), amount: AMOUNT, returnedAt: new Date() }
+  const done = { state: 'done', endToEndId: newEndToEndId() } as const
+  const { getPayout } = bank
+  bank.getPayout = async () => ({ outcome: 'ok', value: { ...done, returns: [returned] } })
+  await ask()
+  await ask()
+  bank.getPayout = getPayout
+  expect(await movementsOf(id)).toEqual(['withdrawal_held', 'withdrawal_sent'])
+  expect(await stateOf(id)).toMatchObject({
+    ...{ status: 'approved', returnedAmount: BigInt(AMOUNT), contradiction: null, endAskAt: null },
+  })
+  await expectBalancedLedger(merchant.id)
+})
+
 test('the funds of the account are what was held and returned', async () => {
   const { available, outbound } = await readBalances(merchant.id, 'live')
-  const sent = await db().withdrawal.count({
-    where: { accountId: merchant.id, status: 'approved' },
-  })
-  expect(available + outbound).toBe(FUNDS - sent * AMOUNT)
+  const where = { accountId: merchant.id, status: 'approved' }
+  const sent = await db().withdrawal.count({ where })
+  const returned = await db().payoutReturn.count({ where: { accountId: merchant.id } })
+  expect(available + outbound).toBe(FUNDS - (sent - returned) * AMOUNT)
 })
