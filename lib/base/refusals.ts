@@ -152,7 +152,7 @@ const REFUSAL_TABLE = {
   end_by_other: {
     status: 403,
     message:
-      'Another admin must confirm this: one for at least 7 days, whom the first neither created nor reset',
+      'Another admin must confirm this: one for at least 7 days, and neither may have created or reset the other',
     audience: 'pages',
   },
   end_refused: { status: 409, message: callerMessage, audience: 'pages' },

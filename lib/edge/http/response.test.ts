@@ -133,7 +133,7 @@ const RESPONSES = [
   [
     refuse('end_by_other'),
     403,
-    'Another admin must confirm this: one for at least 7 days, whom the first neither created nor reset',
+    'Another admin must confirm this: one for at least 7 days, and neither may have created or reset the other',
   ],
   [
     refuse('approval_by_other'),

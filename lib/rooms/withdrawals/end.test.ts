@@ -191,6 +191,19 @@ describe('the second admin', () => {
     expect((await stateOf(id)).status).toBe('approved')
   })
 
+  test.each([
+    ['made', () => ({ adminBy: second })],
+    ['reset', () => ({ resetBy: second, resetAt: ago(300) })],
+  ])('may not be one who %s the first', async (_, changes) => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    await propose(id, 'sent', await makeAdmin(changes()))
+    expect((await readEnding(merchant.id, id, second))?.proposal).toMatchObject({
+      can_confirm: false,
+    })
+    await expect(confirm(id)).rejects.toMatchObject(refused)
+    expect((await stateOf(id)).status).toBe('pending')
+  })
+
   test('is not the first, nor anybody once the first is no active admin', async () => {
     const { id } = await withdrawInSilence(merchant, AMOUNT)
     const leaving = await makeAdmin()

@@ -13,6 +13,7 @@ const isActive = (row: 'p' | 's') => Prisma.raw(`${row}.is_admin AND ${row}.disa
 const isSecondSql = Prisma.sql`${isActive('p')} AND ${isActive('s')} AND s.id <> p.id
   AND s.admin_since <= now() - ${SECOND_ADMIN_DAYS} * interval '1 day'
   AND s.admin_by IS DISTINCT FROM p.id AND s.reset_by IS DISTINCT FROM p.id
+  AND p.admin_by IS DISTINCT FROM s.id AND p.reset_by IS DISTINCT FROM s.id
   AND COALESCE(s.reset_at <= now() - ${SECOND_ADMIN_DAYS} * interval '1 day', true)`
 
 /** Locks both admins until the commit. Returns whether the second may confirm what the first proposed. */
