@@ -316,6 +316,51 @@ describe('only a withdrawal without an answer can be ended', () => {
   })
 })
 
+describe('while an end is proposed', () => {
+  const runAlone = async (id: string) => {
+    const others = { id: { not: id }, status: 'pending' }
+    const dueAt = new Date(Date.now() + DAY_MS)
+    await db().withdrawal.updateMany({ where: others, data: { dueAt } })
+    await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date(0) } })
+    await sendDueWithdrawals()
+  }
+
+  test.each(['sent', 'not_sent'] as const)(
+    'as %s, the withdrawal is asked about and not sent again, until the proposal is old',
+    async outcome => {
+      const { id } = await withdrawInSilence(merchant, AMOUNT)
+      const orderId = removeHyphens(id)
+      await propose(id, outcome)
+      await runAlone(id)
+      expect(bank.queriedIds).toContain(orderId)
+      const orders = () => bank.sentOrders.filter(order => order.id === orderId)
+      expect(orders()).toEqual([])
+      const { dueAt, attempts } = await stateOf(id)
+      expect(Math.round(((dueAt?.getTime() ?? 0) - Date.now()) / 60_000)).toBe(10)
+      expect(attempts).toBe(1)
+      const endProposedAt = new Date(Date.now() - 1.001 * DAY_MS)
+      await db().withdrawal.updateMany({ where: { id }, data: { endProposedAt } })
+      await runAlone(id)
+      expect(orders()).toHaveLength(1)
+    },
+  )
+
+  test('it ends as not sent only once no attempt can still arrive at the bank', async () => {
+    const { id } = await withdrawInSilence(merchant, AMOUNT)
+    const call = await db().gatewayCall.findFirstOrThrow({ where: { subjectId: id } })
+    const last = { ...call, id: newId(), request: {}, response: undefined }
+    const at = (minutes: number) => new Date(Date.now() - minutes * 60_000)
+    await db().gatewayCall.create({ data: { ...last, createdAt: at(9) } })
+    await propose(id, 'not_sent')
+    await expect(confirm(id)).rejects.toMatchObject({ code: 'end_refused' })
+    expect((await stateOf(id)).status).toBe('pending')
+    expect(await movementsOf(id)).toEqual(['withdrawal_held'])
+    await db().gatewayCall.update({ where: { id: last.id }, data: { createdAt: at(10.1) } })
+    await confirm(id)
+    expect((await stateOf(id)).status).toBe('rejected')
+  })
+})
+
 describe('the command line', () => {
   const end = (id: string) =>
     endAlone({ accountId: merchant.id, id, outcome: 'not_sent', reason: REASON })

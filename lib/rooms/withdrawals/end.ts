@@ -5,13 +5,13 @@ import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { notWaiting } from '#lib/rooms/withdrawals/approval.ts'
 import { mailEnd } from '#lib/rooms/withdrawals/mail-end.ts'
+import { isEndProposed } from '#lib/rooms/withdrawals/queries.ts'
 import type { Ending, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { mayArrive } from '#lib/services/gateway/journal.ts'
 
 /** Time without a final outcome after which people may end a withdrawal that was sent. */
 const SILENT_HOURS = 1
-/** Time in which a second admin may confirm what the first proposed. */
-export const PROPOSAL_HOURS = 24
 
 /**
  * Condition that people may end withdrawal `w`: a live one, whose sending began an hour ago and has no
@@ -27,8 +27,7 @@ export const endableSql = Prisma.sql`w.mode = 'live' AND w.status = 'pending' AN
 
 /** Condition that the proposal `proposalId` still stands for withdrawal `w`. */
 export function standingSql(proposalId: string): Prisma.Sql {
-  return Prisma.sql`w.end_id = ${proposalId}::uuid
-    AND w.end_proposed_at > now() - ${PROPOSAL_HOURS} * interval '1 hour'`
+  return Prisma.sql`w.end_id = ${proposalId}::uuid AND ${isEndProposed}`
 }
 
 /**
@@ -58,6 +57,12 @@ export async function endWithdrawal(
       ? await approveWithdrawal({ ...settlement, endToEndId: null })
       : await rejectWithdrawal({ ...settlement, reason: { code: 'ended_unsent', params: {} } })
   if (!row) return null
+  // Read after the update: since then, no worker can begin another attempt.
+  if (outcome === 'not_sent' && (await mayArrive({ accountId, id: withdrawalId }, 'sendPayout')))
+    throw refuse(
+      'end_refused',
+      'The last attempt may still reach the bank: try again in 10 minutes. Of a suspended account, nothing is sent',
+    )
   const after = { mode: row.mode, amount: row.amount, outcome }
   const action = 'withdrawal.ended'
   await recordAudit(tx, { actor, action, accountId, target: withdrawalId, reason, after })

@@ -46,32 +46,43 @@ export async function findWithdrawal(
   return row ?? null
 }
 
+/** Time in which a second admin may confirm what the first proposed. */
+export const PROPOSAL_HOURS = 24
+
+/** Condition that a proposal of how to end withdrawal `w` stands, or was carried out within its time. */
+export const isEndProposed = Prisma.sql`
+  COALESCE(w.end_proposed_at > now() - ${PROPOSAL_HOURS} * interval '1 hour', false)`
+
 interface PayoutRow {
   amount: bigint
   dictKey: string
   ownerDoc: string | null
-  mayBeSent: boolean
+  isActive: boolean
+  isEndProposed: boolean
 }
 
-/** Null if the lease was lost or the withdrawal ended. `mayBeSent`: the account is active. */
+/** A payout, and what keeps it from being sent. */
+type FoundPayout = { order: PayoutOrder } & Pick<PayoutRow, 'isActive' | 'isEndProposed'>
+
+/** Null if the lease was lost or the withdrawal ended. */
 export async function findPayoutOrder({
   accountId,
   id,
   lease,
-}: Claim): Promise<{ order: PayoutOrder; mayBeSent: boolean } | null> {
+}: Claim): Promise<FoundPayout | null> {
   const [row] = await db().$queryRaw<PayoutRow[]>`
     SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
-      a.status = 'active' AS "mayBeSent"
+      a.status = 'active' AS "isActive", ${isEndProposed} AS "isEndProposed"
     FROM withdrawals w JOIN accounts a ON a.id = w.account_id
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
       AND w.status = 'pending' AND w.lease = ${lease}::uuid`
   if (!row) return null
-  const { amount, dictKey, ownerDoc, mayBeSent } = row
+  const { amount, dictKey, ownerDoc, isActive } = row
   const order = {
     ...{ id: removeHyphens(id), amount: cents(amount), dictKey },
     ownerDoc: ownerDoc === null ? null : normalizeTaxId(ownerDoc),
   }
-  return { order, mayBeSent }
+  return { order, isActive, isEndProposed: row.isEndProposed }
 }
 
 type Hidden = Pick<PayoutRow, 'dictKey' | 'ownerDoc'> & { payeeName: string | null }

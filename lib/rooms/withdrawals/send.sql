@@ -112,10 +112,11 @@ RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connect
     r.lease, r.attempts;
 
 SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
-    a.status = 'active' AS "mayBeSent"
+    a.status = 'active' AS "isActive",
+    COALESCE(w.end_proposed_at > now() - $1 * interval '1 hour', false) AS "isEndProposed"
 FROM withdrawals w
 JOIN accounts a ON a.id = w.account_id
-WHERE w.account_id = $1::uuid AND w.id = $2::uuid AND w.status = 'pending' AND w.lease = $3::uuid;
+WHERE w.account_id = $2::uuid AND w.id = $3::uuid AND w.status = 'pending' AND w.lease = $4::uuid;
 
 INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
     connection_id)
@@ -260,10 +261,11 @@ RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connect
     r.lease, r.attempts;
 
 SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
-    a.status = 'active' AS "mayBeSent"
+    a.status = 'active' AS "isActive",
+    COALESCE(w.end_proposed_at > now() - $1 * interval '1 hour', false) AS "isEndProposed"
 FROM withdrawals w
 JOIN accounts a ON a.id = w.account_id
-WHERE w.account_id = $1::uuid AND w.id = $2::uuid AND w.status = 'pending' AND w.lease = $3::uuid;
+WHERE w.account_id = $2::uuid AND w.id = $3::uuid AND w.status = 'pending' AND w.lease = $4::uuid;
 
 INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
     connection_id)
@@ -419,10 +421,11 @@ RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connect
     r.lease, r.attempts;
 
 SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
-    a.status = 'active' AS "mayBeSent"
+    a.status = 'active' AS "isActive",
+    COALESCE(w.end_proposed_at > now() - $1 * interval '1 hour', false) AS "isEndProposed"
 FROM withdrawals w
 JOIN accounts a ON a.id = w.account_id
-WHERE w.account_id = $1::uuid AND w.id = $2::uuid AND w.status = 'pending' AND w.lease = $3::uuid;
+WHERE w.account_id = $2::uuid AND w.id = $3::uuid AND w.status = 'pending' AND w.lease = $4::uuid;
 
 UPDATE withdrawals
 SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = NULL, place_until = NULL,

@@ -19,6 +19,8 @@ import { createOrderSender, type OrderSender } from '#lib/services/gateway/order
 
 /** Withdrawals of an inactive account are sent at most this long after its activation. */
 const INACTIVE_RETRY_MS = 15_000
+/** While people decide how a withdrawal ends, the bank is asked about it, but it is not sent again. */
+const PROPOSED_RETRY_MS = 10 * 60_000
 
 /**
  * Sends due withdrawals, each under its own id, and queries those that the bank has not settled. A
@@ -60,9 +62,10 @@ function callBank(claim: Claim, gateway: Gateway, isSending: boolean): Promise<P
       if (!isSending) return (await isPlaceOver(claim)) ? NEEDS_PLACE : null
       const payout = await findPayoutOrder(claim)
       if (!payout) return null
-      if (payout.mayBeSent) return bank.sendPayout(payout.order)
+      const { order, isActive, isEndProposed } = payout
+      if (isActive && !isEndProposed) return bank.sendPayout(order)
       // Counts no attempt, so that retries stay frequent after the activation.
-      await releasePlace(claim, INACTIVE_RETRY_MS, false)
+      await releasePlace(claim, isEndProposed ? PROPOSED_RETRY_MS : INACTIVE_RETRY_MS, false)
       return null
     },
     hasPayment: () => hasPayment(claim),

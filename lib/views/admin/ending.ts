@@ -3,7 +3,8 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { endableSql, PROPOSAL_HOURS } from '#lib/rooms/withdrawals/end.ts'
+import { endableSql } from '#lib/rooms/withdrawals/end.ts'
+import { isEndProposed, PROPOSAL_HOURS } from '#lib/rooms/withdrawals/queries.ts'
 import { isSecondAdmin } from '#lib/services/people/admins.ts'
 import type { WithdrawalEnding } from '#lib/views/admin/schema.ts'
 
@@ -22,7 +23,7 @@ const columns = Prisma.sql`${endableSql} AS can_propose, w.end_id AS id, w.end_o
   ${utcText(`(w.end_proposed_at + interval '${PROPOSAL_HOURS} hours')`)} AS expires_at,
   ${utcText('w.ended_at')} AS ended_at, w.contradiction,
   COALESCE(w.ended_at IS NULL AND w.status = 'pending'
-    AND w.end_proposed_at > now() - ${PROPOSAL_HOURS} * interval '1 hour', false) AS is_standing`
+    AND ${isEndProposed}, false) AS is_standing`
 
 /** Reads how a live withdrawal can be ended, or was; null for any other. */
 export async function readEnding(
