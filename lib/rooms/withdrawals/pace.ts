@@ -30,6 +30,18 @@ export function takeToken(
   return { ...fullTimes, [name]: Math.max(fullTimes[name] ?? 0, now) + refillMs }
 }
 
+/** Gives back the token of a payout that was not sent. */
+export function giveBackToken(
+  buckets: readonly KeyBucket[],
+  fullTimes: FullTimes,
+  type: PixKeyType,
+): FullTimes {
+  const bucket = bucketOf(buckets, type)
+  if (!bucket) return fullTimes
+  const { name, refillMs } = bucket
+  return { ...fullTimes, [name]: (fullTimes[name] ?? 0) - refillMs }
+}
+
 /** Empties a bucket until `retryAfterMs`: the bank reports that it is empty. */
 export function drain(
   bucket: KeyBucket,

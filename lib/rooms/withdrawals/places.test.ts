@@ -4,6 +4,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { env, inheritedEnv } from '#lib/base/env.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
+import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { claimPayouts, holdPlace } from '#lib/rooms/withdrawals/places.ts'
@@ -352,6 +353,17 @@ describe('the pace', () => {
         to_jsonb((buckets->>'B')::float8 - 3600000)) WHERE connection_id = ${connectionId}::uuid`
     await startWorkers(3)()
     expect(sentIds().slice(3)).toEqual(emails.slice(1, 2))
+  })
+
+  test('is not taken by payouts that are not sent, because their account is suspended', async () => {
+    bank.keyBuckets = [bucket('B', ['email'], 1)]
+    await withdraw(merchant, 3)
+    await suspendAccount(merchant.id, 'test', { type: 'system' })
+    const runAll = startWorkers(1)
+    await runAll()
+    const [other] = await withdraw(await makeMerchant(), 2)
+    await runAll()
+    expect(sentIds()).toEqual([other])
   })
 
   test('rests for all payouts after a limit of the rate, as long as the bank says', async () => {

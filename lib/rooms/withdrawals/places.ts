@@ -9,6 +9,7 @@ import {
   bucketOf,
   drain,
   type FullTimes,
+  giveBackToken,
   listOpenKeyTypes,
   takeToken,
 } from '#lib/rooms/withdrawals/pace.ts'
@@ -160,6 +161,22 @@ export async function releasePlace(claim: Claim, pauseMs: number, isAttempt = tr
 }
 
 /**
+ * Gives back the place and the token of a withdrawal that must not be sent for now. Counts no attempt,
+ * so that retries stay frequent afterwards.
+ */
+export async function holdBack(
+  claim: Claim,
+  { keyBuckets = [] }: Gateway,
+  pauseMs: number,
+): Promise<void> {
+  await releasePlace(claim, pauseMs, false)
+  if (keyBuckets.length === 0) return
+  await changeQueue(claim, ({ buckets }, keyType) => ({
+    fullTimes: giveBackToken(keyBuckets, buckets, keyType),
+  }))
+}
+
+/**
  * Lets a withdrawal that was sent be asked about again: after 1 to 5 s while it has its place, then
  * after a sixth of the time since it was sent, up to 10 min. Not before `pauseMs`.
  */
@@ -174,22 +191,32 @@ export async function askLater({ accountId, id, lease }: Claim, pauseMs: number)
 
 /** Follows a limit of the bank: of the key's bucket if the bank has declared it, else of all payouts. */
 export async function slowDown(
-  { accountId, id, connectionId }: Claim,
+  claim: Claim,
   { keyBuckets = [] }: Gateway,
   pauseMs: number,
 ): Promise<void> {
+  await changeQueue(claim, ({ buckets, now }, keyType) => {
+    const bucket = bucketOf(keyBuckets, keyType)
+    return bucket
+      ? { fullTimes: drain(bucket, buckets, now, pauseMs) }
+      : { fullTimes: buckets, pause: nowPlusMs(pauseMs) }
+  })
+}
+
+async function changeQueue(
+  { accountId, id, connectionId }: Claim,
+  change: (queue: Queue, keyType: PixKeyType) => { fullTimes: FullTimes; pause?: Prisma.Sql },
+): Promise<void> {
   await transaction(async tx => {
-    const { buckets, now } = await lockQueue(tx, connectionId)
+    const queue = await lockQueue(tx, connectionId)
     const { pixKeyType } = await tx.withdrawal.findUniqueOrThrow({
       where: { accountId_id: { accountId, id } },
       select: { pixKeyType: true },
     })
-    const bucket = bucketOf(keyBuckets, pixKeyType as PixKeyType)
-    const fullTimes = bucket ? drain(bucket, buckets, now, pauseMs) : buckets
-    const pause = bucket ? Prisma.sql`NULL::timestamptz` : nowPlusMs(pauseMs)
+    const { fullTimes, pause } = change(queue, pixKeyType as PixKeyType)
     await tx.$executeRaw`
       UPDATE payout_queues SET buckets = ${JSON.stringify(fullTimes)}::jsonb,
-        paused_until = GREATEST(paused_until, ${pause})
+        paused_until = GREATEST(paused_until, ${pause ?? Prisma.sql`NULL::timestamptz`})
       WHERE connection_id = ${connectionId}::uuid`
   })
 }

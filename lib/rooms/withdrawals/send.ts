@@ -4,6 +4,7 @@ import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
 import {
   askLater,
   claimPayouts,
+  holdBack,
   holdPlace,
   isPlaced,
   isPlaceOver,
@@ -64,8 +65,7 @@ function callBank(claim: Claim, gateway: Gateway, isSending: boolean): Promise<P
       if (!payout) return null
       const { order, isActive, isEndProposed } = payout
       if (isActive && !isEndProposed) return bank.sendPayout(order)
-      // Counts no attempt, so that retries stay frequent after the activation.
-      await releasePlace(claim, isEndProposed ? PROPOSED_RETRY_MS : INACTIVE_RETRY_MS, false)
+      await holdBack(claim, gateway, isEndProposed ? PROPOSED_RETRY_MS : INACTIVE_RETRY_MS)
       return null
     },
     hasPayment: () => hasPayment(claim),
