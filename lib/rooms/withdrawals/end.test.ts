@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { askAboutEnded } from '#lib/rooms/withdrawals/ask-ended.ts'
 import { confirmEnd } from '#lib/rooms/withdrawals/confirm-end.ts'
 import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
 import { endAlone } from '#lib/rooms/withdrawals/end-alone.ts'
+import { holdPlace } from '#lib/rooms/withdrawals/places.ts'
 import { proposeEnd } from '#lib/rooms/withdrawals/propose-end.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import type { EndOutcome } from '#lib/rooms/withdrawals/states.ts'
@@ -286,13 +288,21 @@ describe('only a withdrawal without an answer can be ended', () => {
     }
   })
 
-  test('one that a worker holds cannot, until it lets go', async () => {
+  test('one that a worker holds cannot, until it lets go or its lease has expired', async () => {
     const { id } = await withdrawInSilence(merchant, AMOUNT)
     const soon = new Date(Date.now() + 30_000)
-    await db().withdrawal.updateMany({ where: { id }, data: { lease: newId(), dueAt: soon } })
+    const held = { lease: newId(), dueAt: soon, placeUntil: soon }
+    await db().withdrawal.updateMany({ where: { id }, data: held })
     await expectRefused(id)
     await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date() } })
     await propose(id)
+    const { connectionId, mode, status, attempts } = await stateOf(id)
+    const claim = { connectionId, mode: mode as Mode, status, attempts, lease: held.lease }
+    await db().payoutQueue.upsert({
+      ...{ where: { connectionId }, create: { connectionId }, update: {} },
+    })
+    // The worker that has lost it must not send it now.
+    expect(await holdPlace({ ...claim, accountId: merchant.id, id })).toBe(false)
   })
 
   test('one that has ended cannot, nor an unknown one', async () => {

@@ -7,7 +7,8 @@ import { mailEnd } from '#lib/rooms/withdrawals/mail-end.ts'
 import type { Ending } from '#lib/rooms/withdrawals/schema.ts'
 
 /**
- * Proposes how to end a withdrawal, and mails all admins. Moves no money. A later proposal replaces
+ * Proposes how to end a withdrawal, and mails all admins. Moves no money, but takes an expired lease
+ * away: a worker that was stopped before its call then sends nothing. A later proposal replaces
  * this one, whoever makes it: the other admin then confirms it.
  */
 export async function proposeEnd(ending: Ending, by: string): Promise<void> {
@@ -17,7 +18,7 @@ export async function proposeEnd(ending: Ending, by: string): Promise<void> {
     (await transaction(async tx => {
       const [row] = await tx.$queryRaw<{ amount: bigint }[]>`
         UPDATE withdrawals w SET end_id = ${newRoutableId(accountId)}::uuid, end_outcome = ${outcome},
-          end_reason = ${reason}, end_proposed_by = ${by}::uuid, end_proposed_at = now()
+          end_reason = ${reason}, end_proposed_by = ${by}::uuid, end_proposed_at = now(), lease = NULL
         WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid AND ${endableSql}
         RETURNING w.amount`
       if (!row) return false
