@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
+import { isTrocoError } from '#lib/base/errors.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
-import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
@@ -21,51 +24,75 @@ import {
 import fc from '#lib/testing/property.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 
-const RUN_COUNT = Number(process.env.MODEL_RUNS || 5)
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 3)
 const GROUP_COUNT = Number(process.env.MODEL_COMMANDS || 12)
 const ACTOR = { type: 'system' } as const
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
-const DISPUTE_AMOUNTS = [3_000, 5_000, 8_000]
+/** Each charge has one dispute. */
+const CHARGE_AMOUNTS = [5_000, 8_000]
 
 inOwnDatabase()
-/** Each table that a dispute or a credit writes, so that a crash is tried at every step. */
+/** Each table that a dispute, a refund or a credit writes, so that a crash is tried at every step. */
 const TABLES = [
   ...(['disputes', 'ledger_accounts', 'ledger_transfers', 'ledger_entries', 'charges'] as const),
   ...(['withdrawals', 'write_offs', 'audit_log', 'inbox_items', 'booked_payments'] as const),
+  ...(['refunds', 'events'] as const),
 ]
 const faults = new Faults(TABLES)
 
-type Step =
-  | { do: 'pay' | 'withdraw'; amount: number }
-  | { do: 'approve' | 'reject'; which: number }
-  | { do: 'open' | 'win' | 'lose'; which: number }
-  | { do: 'write off' }
+type Step = Request | End | Report | { do: 'write off' }
+type Request =
+  | { do: 'pay'; amount: number }
+  | { do: 'withdraw'; amount: number }
+  | { do: 'refund'; which: number; amount: number }
+type End = { do: 'approve' | 'reject' | 'complete refund' | 'reject refund'; which: number }
+/** Of the whole charge, or of a part of it. */
+type Report = { do: 'open' | 'win' | 'lose'; which: number; divisor: number }
+const VERBS = { open: openDispute, win: winDispute, lose: loseDispute }
 
 const amount = fc.constantFrom(1_000, 2_500, 4_000, 9_000)
-const which = fc.nat(DISPUTE_AMOUNTS.length - 1)
+const which = fc.nat(CHARGE_AMOUNTS.length - 1)
+/** A dispute is often lost for less than it was opened with. */
+const divisorOf = { open: fc.constantFrom(1, 1, 1, 2), lose: fc.constantFrom(1, 2, 4) }
+const one = <T extends string>(...names: T[]) => fc.constantFrom(...names)
 const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: one('pay', 'withdraw', 'withdraw'), amount }) },
+  { weight: 2, arbitrary: fc.record({ do: one('approve', 'reject'), which }) },
+  { weight: 4, arbitrary: fc.record({ do: one('refund'), which, amount }) },
+  { weight: 4, arbitrary: fc.record({ do: one('complete refund', 'reject refund'), which }) },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constantFrom('pay' as const, 'withdraw' as const), amount }),
+    arbitrary: fc.record({ do: one('open', 'open', 'win'), which, divisor: divisorOf.open }),
   },
+  { weight: 4, arbitrary: fc.record({ do: one('lose'), which, divisor: divisorOf.lose }) },
+  { weight: 1, arbitrary: fc.record({ do: one('write off') }) },
+)
+/** A step alone, which may be aborted, or steps at the same time. */
+const group: fc.Arbitrary<{ steps: Step[]; fault: string | null }> = fc.oneof(
   {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constantFrom('approve' as const, 'reject' as const), which }),
-  },
-  {
-    weight: 6,
+    weight: 3,
     arbitrary: fc.record({
-      do: fc.constantFrom('open' as const, 'win' as const, 'lose' as const),
-      which,
+      steps: fc.tuple(step),
+      fault: fc.option(fc.constantFrom(...TABLES), { freq: 2 }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('write off' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      steps: fc.array(step, { minLength: 2, maxLength: 3 }),
+      fault: fc.constant(null),
+    }),
+  },
 )
-/** Steps of a group run at the same time; a group with a fault has one step, which is aborted. */
-const group = fc.record({
-  steps: fc.array(step, { minLength: 1, maxLength: 3 }),
-  fault: fc.option(fc.constantFrom(...TABLES), { freq: 3 }),
-})
+
+interface Charge {
+  id: string
+  endToEndId: string
+  /** The bank's id of its dispute. */
+  bankId: string
+}
+
+const amountOf = ({ which, divisor }: Report) => (CHARGE_AMOUNTS[which] ?? 0) / divisor
 
 /** Balances that the books must have, computed without a database. */
 class Model {
@@ -87,13 +114,12 @@ class Model {
     this.disputed += value
   }
 
-  /** Returns the code of the refusal, if there is one. */
-  withdraw(value: number): string | null {
-    if (value > this.available)
-      return Math.min(this.owed, this.disputed) > 0 ? 'dispute_not_covered' : 'insufficient_balance'
+  /** Returns whether the balance covers it. */
+  hold(value: number): boolean {
+    if (value > this.available) return false
     this.available -= value
     this.outbound += value
-    return null
+    return true
   }
 }
 
@@ -114,118 +140,168 @@ async function countMoney(accountId: string): Promise<number> {
       COALESCE((SELECT sum(amount) FROM charges WHERE account_id = ${accountId}::uuid AND status = 'paid'), 0)
       - COALESCE((SELECT sum(amount) FROM withdrawals
         WHERE account_id = ${accountId}::uuid AND status = 'approved'), 0)
-      - COALESCE((SELECT sum(amount) FROM disputes WHERE account_id = ${accountId}::uuid AND status = 'lost'), 0)
+      - COALESCE((SELECT sum(amount) FROM refunds
+        WHERE account_id = ${accountId}::uuid AND status = 'completed'), 0)
+      - COALESCE((SELECT sum(lost_amount) FROM disputes WHERE account_id = ${accountId}::uuid), 0)
       + COALESCE((SELECT sum(amount) FROM write_offs WHERE account_id = ${accountId}::uuid), 0))::float8 AS money`
   return row?.money ?? 0
 }
 
-class World {
-  readonly withdrawals: { id: string; amount: number; ended: boolean }[] = []
-  readonly states = DISPUTE_AMOUNTS.map(() => 'new' as 'new' | 'open' | 'won' | 'lost')
-  private readonly merchant: Account
-  private readonly reports: DisputeReport[]
+interface Order {
+  id: string
+  amount: number
+  status: string
+}
 
-  constructor(merchant: Account, reports: DisputeReport[]) {
+class World {
+  readonly withdrawals: Order[] = []
+  readonly refunds: (Order & { which: number })[] = []
+  readonly disputes: ({ amount: number; status: string } | undefined)[] = []
+  private readonly merchant: Account
+  private readonly charges: Charge[]
+
+  constructor(merchant: Account, charges: Charge[]) {
     this.merchant = merchant
-    this.reports = reports
+    this.charges = charges
   }
 
   /** Carries out a step; returns the code of its refusal. */
-  async apply(one: Step): Promise<string | null> {
-    const accountId = this.merchant.id
-    const dispute = this.reports['which' in one ? one.which : 0] as DisputeReport
-    const order = this.withdrawals.at('which' in one ? -1 - one.which : -1)
-    const withdrawal = { accountId, withdrawalId: order?.id ?? newId() }
-    const codeOf = (error: { code?: string }) => {
-      if (!error.code) throw error
-      return error.code
+  async apply(step: Step): Promise<string | null> {
+    try {
+      if (step.do === 'pay' || step.do === 'withdraw' || step.do === 'refund')
+        await this.request(step)
+      else if (step.do === 'write off')
+        await writeOffClaim(this.merchant.id, 'test', { reason: 'test' }, ACTOR)
+      else if ('divisor' in step) {
+        const { endToEndId, bankId } = this.charges[step.which] as Charge
+        const report = { connectionId: SIMULATOR_CONNECTION_ID, bankId, endToEndId }
+        await VERBS[step.do]({ ...report, amount: amountOf(step) })
+      } else await this.end(step)
+    } catch (error) {
+      if (isTrocoError(error)) return error.code
+      throw error
     }
-    if (one.do === 'pay') await pay(this.merchant, one.amount)
-    else if (one.do === 'withdraw') {
-      const made = createWithdrawal(accountId, 'test', { amount: one.amount, ...KEY })
-      const result = await made.catch(codeOf)
-      if (typeof result === 'string') return result
-      this.withdrawals.push({ id: result.id, amount: one.amount, ended: false })
-    } else if (one.do === 'approve')
-      await approveWithdrawal({ ...withdrawal, endToEndId: newEndToEndId() })
-    else if (one.do === 'reject')
-      await rejectWithdrawal({ ...withdrawal, reason: { code: 'unspecified', params: {} } })
-    else if (one.do === 'write off')
-      return writeOffClaim(accountId, 'test', { reason: 'test' }, ACTOR).then(() => null, codeOf)
-    else await { open: openDispute, win: winDispute, lose: loseDispute }[one.do](dispute)
     return null
   }
 
-  /** Predicts a step that runs alone. */
-  predict(model: Model, one: Step): string | null {
-    if (one.do === 'pay') model.credit(one.amount)
-    if (one.do === 'withdraw') return model.withdraw(one.amount)
-    if (one.do === 'write off') {
+  private async request(step: Request): Promise<unknown> {
+    const { amount } = step
+    if (step.do === 'pay') return pay(this.merchant, amount)
+    const { id: accountId } = this.merchant
+    if (step.do === 'withdraw') {
+      const { id } = await createWithdrawal(accountId, 'test', { amount, ...KEY })
+      return this.withdrawals.push({ id, amount, status: 'pending' })
+    }
+    const { id: chargeId } = this.charges[step.which] as Charge
+    const { id } = await createRefund(accountId, 'test', chargeId, { amount })
+    return this.refunds.push({ id, amount, status: 'pending', which: step.which })
+  }
+
+  private end(step: End): Promise<unknown> {
+    const accountId = this.merchant.id
+    const id = this.orderOf(step)?.id ?? newId()
+    const withdrawal = { accountId, withdrawalId: id }
+    const refund = { accountId, refundId: id, chargeColumns }
+    const reason = { code: 'unspecified', params: {}, bankText: null } as const
+    if (step.do === 'approve')
+      return approveWithdrawal({ ...withdrawal, endToEndId: newEndToEndId() })
+    if (step.do === 'reject') return rejectWithdrawal({ ...withdrawal, reason })
+    if (step.do === 'reject refund') return rejectRefund({ ...refund, reason })
+    return completeRefund({ ...refund, returnId: newId() })
+  }
+
+  private orderOf(step: End): Order | undefined {
+    const isRefund = step.do === 'complete refund' || step.do === 'reject refund'
+    const orders = isRefund ? this.refunds : this.withdrawals
+    return orders.at(-1 - (step.which % orders.length))
+  }
+
+  /** Predicts a step that runs alone: changes the model, and returns the code of its refusal. */
+  predict(model: Model, step: Step): string | null {
+    if (step.do === 'pay') model.credit(step.amount)
+    else if (step.do === 'withdraw') {
+      const isCovered = Math.min(model.owed, model.disputed) === 0
+      const code = isCovered ? 'insufficient_balance' : 'dispute_not_covered'
+      return model.hold(step.amount) ? null : code
+    } else if (step.do === 'refund') {
+      if (step.amount > this.unrefunded(step.which, 'completed', 'pending')) return 'invalid_input'
+      return model.hold(step.amount) ? null : 'insufficient_balance'
+    } else if (step.do === 'write off') {
       const claim = Math.max(0, model.owed - model.disputed)
       model.owed -= claim
       return claim === 0 ? 'not_found' : null
-    }
-    if (one.do === 'approve' || one.do === 'reject') this.endOrder(model, one)
-    if (one.do === 'open' || one.do === 'win' || one.do === 'lose') this.report(model, one)
+    } else if ('divisor' in step) this.report(model, step)
+    else this.predictEnd(model, step)
     return null
   }
 
-  private endOrder(model: Model, one: Extract<Step, { do: 'approve' | 'reject' }>): void {
-    const order = this.withdrawals.at(-1 - one.which)
-    if (!order || order.ended) return
-    order.ended = true
+  private predictEnd(model: Model, step: End): void {
+    const order = this.orderOf(step)
+    if (order?.status !== 'pending') return
     model.outbound -= order.amount
-    if (one.do === 'reject') model.credit(order.amount)
+    if (step.do.startsWith('reject')) model.credit(order.amount)
   }
 
-  private report(model: Model, one: Extract<Step, { do: 'open' | 'win' | 'lose' }>): void {
-    const value = DISPUTE_AMOUNTS[one.which] ?? 0
-    const state = this.states[one.which]
-    if (state === 'new' && one.do !== 'win') model.open(value)
-    const isEnding = state === 'open' || state === 'new'
-    if (one.do === 'open') {
-      if (state === 'new') this.states[one.which] = 'open'
-    } else if (isEnding) {
-      if (state === 'open' || one.do === 'lose') model.disputed -= value
-      if (state === 'open' && one.do === 'win') model.credit(value)
-      this.states[one.which] = one.do === 'win' ? 'won' : 'lost'
-    }
+  /** What is left of a charge after its refunds in these states. */
+  private unrefunded(which: number, ...statuses: string[]): number {
+    const refunds = this.refunds.filter(one => one.which === which && statuses.includes(one.status))
+    return refunds.reduce((left, { amount }) => left - amount, CHARGE_AMOUNTS[which] ?? 0)
+  }
+
+  /** A refund that the bank has not completed leaves the whole charge to its dispute. */
+  private report(model: Model, step: Report): void {
+    const reported = amountOf(step)
+    const known = this.disputes[step.which]
+    const isTooMuch = reported > this.unrefunded(step.which, 'completed')
+    if (!known && (step.do === 'win' || isTooMuch)) return
+    if (!known) model.open(reported)
+    if (step.do === 'open' || (known && known.status !== 'open')) return
+    const disputed = known?.amount ?? reported
+    model.disputed -= disputed
+    model.credit(step.do === 'win' ? disputed : disputed - Math.min(reported, disputed))
   }
 
   async resync(): Promise<void> {
-    const accountId = this.merchant.id
-    const disputes = await db().dispute.findMany({ where: { accountId } })
-    for (const [index, { bankId }] of this.reports.entries()) {
-      const status = disputes.find(dispute => dispute.bankId === bankId)?.status
-      this.states[index] = (status ?? 'new') as 'new'
+    const where = { accountId: this.merchant.id }
+    const rows = [
+      ...(await db().withdrawal.findMany({ where })),
+      ...(await db().refund.findMany({ where })),
+    ]
+    for (const order of [...this.withdrawals, ...this.refunds])
+      order.status = rows.find(({ id }) => id === order.id)?.status ?? ''
+    const disputes = await db().dispute.findMany({ where })
+    for (const [index, { bankId }] of this.charges.entries()) {
+      const row = disputes.find(dispute => dispute.bankId === bankId)
+      this.disputes[index] = row && { amount: Number(row.amount), status: row.status }
     }
-    const rows = await db().withdrawal.findMany({ where: { accountId } })
-    for (const order of this.withdrawals)
-      order.ended = rows.find(({ id }) => id === order.id)?.status !== 'pending'
   }
 }
 
-async function pay(merchant: Account, value: number): Promise<string> {
+async function pay(merchant: Account, value: number): Promise<Charge> {
   const { id } = await openCharge(merchant, value)
   const payment = makeReceipt(value)
   await receivePayments([{ accountId: merchant.id, chargeId: id, payments: [payment] }])
-  return payment.endToEndId
+  return { id, endToEndId: payment.endToEndId, bankId: newId() }
 }
 
 test(
-  'disputes hold, release and claim exactly what they should, in any order and after any crash',
+  'disputes and refunds hold, release and claim what they should, in any order and after any crash',
   async () => {
-    const seen = { crashes: 0, dispute_not_covered: 0, not_found: 0, claims: 0 }
+    const seen = {
+      ...{ crashes: 0, dispute_not_covered: 0, not_found: 0, invalid_input: 0, claims: 0 },
+      ...{ partlyLost: 0, refunded: 0 },
+    }
 
-    async function checkGroups(groups: { steps: Step[]; fault: string | null }[]): Promise<void> {
+    async function checkGroups(
+      groups: { steps: Step[]; fault: string | null }[],
+      isSpent: boolean,
+    ): Promise<void> {
       const merchant = await makeMerchant()
-      const reports: DisputeReport[] = []
-      for (const value of DISPUTE_AMOUNTS) {
-        const endToEndId = await pay(merchant, value)
-        const bankId = newId()
-        reports.push({ connectionId: SIMULATOR_CONNECTION_ID, bankId, endToEndId, amount: value })
-      }
-      const world = new World(merchant, reports)
+      const charges: Charge[] = []
+      for (const value of CHARGE_AMOUNTS) charges.push(await pay(merchant, value))
+      const world = new World(merchant, charges)
+      const received = CHARGE_AMOUNTS.reduce((sum, value) => sum + value)
+      if (isSpent) await world.apply({ do: 'withdraw', amount: received })
       for (const { steps, fault } of groups) {
         const [first] = steps as [Step]
         let model = await readModel(merchant.id)
@@ -246,15 +322,22 @@ test(
         const { available, outbound, disputed, owed } = model
         expect(available + outbound + disputed - owed).toBe(await countMoney(merchant.id))
       }
+      const where = { accountId: merchant.id }
+      const lostAmount = { lt: db().dispute.fields.amount }
+      seen.partlyLost += await db().dispute.count({ where: { ...where, lostAmount } })
+      const charge = { refundedAmount: { gt: 0 } }
+      seen.refunded += await db().dispute.count({ where: { ...where, charge } })
       await expectBalancedLedger(merchant.id)
     }
-    const groups = fc.array(group, { minLength: 1, maxLength: GROUP_COUNT, size: 'max' })
-    await fc.assert(fc.asyncProperty(groups, checkGroups), {
+    // Few steps seldom open a dispute and lose a part of it.
+    const minLength = Math.min(8, GROUP_COUNT)
+    const groups = fc.array(group, { minLength, maxLength: GROUP_COUNT, size: 'max' })
+    await fc.assert(fc.asyncProperty(groups, fc.boolean(), checkGroups), {
       numRuns: RUN_COUNT,
       endOnFailure: true,
     })
     await expectBalancedLedger(HOUSE_ACCOUNT_ID)
-    if (RUN_COUNT >= 50) for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
+    if (RUN_COUNT >= 100) for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
   },
   RUN_COUNT * 5_000 + 60_000,
 )
