@@ -3,8 +3,9 @@ import { beforeAll, expect, test, vi } from 'vitest'
 import { claim, claimInTurn } from '#lib/base/db/claim.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { claimPayouts, isPlaced } from '#lib/rooms/withdrawals/places.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { addConnection } from '#lib/testing/connection.ts'
+import { addConnection, endPlaces } from '#lib/testing/connection.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
 
@@ -12,6 +13,7 @@ inOwnDatabase()
 
 /** Due rows of a bank that has not responded for hours. */
 const WAITING = 20_000
+const LIMIT = 5
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
 let merchant: Account
@@ -33,27 +35,37 @@ async function seed(connectionId: string, count: number, age: string): Promise<v
     INSERT INTO charges (account_id, id, mode, connection_id, status, amount, due_at, br_code,
       external_id, txid, client_name, client_email, client_doc, expires_at)
     SELECT r.*, 'x', id::text, id::text, 'Ana', 'ana@x.example', '1', now() FROM r`)
+  // Half of them were sent, the others wait for a place.
   await insert(`
     WITH r AS (${row} FROM generate_series(1, $3::int))
     INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, due_at,
-      pix_key_type, pix_key, dict_key)
-    SELECT r.*, 'email', 'a@x.example', 'a@x.example' FROM r`)
+      pix_key_type, pix_key, dict_key, place_until)
+    SELECT r.*, 'email', 'a@x.example', 'a@x.example',
+      CASE WHEN row_number() OVER () % 2 = 0 THEN now() - $4::interval END FROM r`)
   await insert(`
     WITH r AS (${row} FROM generate_series(1, $3::int))
     INSERT INTO refunds (account_id, id, mode, connection_id, status, amount, due_at, charge_id)
     SELECT r.*, (SELECT c.id FROM charges c WHERE c.connection_id = $2 LIMIT 1) FROM r`)
 }
 
-/** Returns the buffers that the statement of a claim uses with current statistics. */
-async function measure(work: () => Promise<unknown>): Promise<number> {
-  for (const table of ['charges', 'withdrawals', 'refunds'])
-    await runAsOwner(`VACUUM ANALYZE ${table}`)
+/** Returns the buffers that the statements of a claim about its table use with current statistics. */
+async function measure(table: string, work: () => Promise<unknown[]>): Promise<number> {
+  for (const name of ['charges', 'withdrawals', 'refunds'])
+    await runAsOwner(`VACUUM ANALYZE ${name}`)
+  await endPlaces(id)
   const query = vi.spyOn(Client.prototype, 'query')
-  await work()
+  const claimed = await work()
   const sent = query.mock.calls.map(([config]) => config as unknown as Sent)
   query.mockRestore()
-  const claimed = sent.find(({ text = '' }) => text.includes('SKIP LOCKED'))
-  const { text, values } = claimed ?? expect.unreachable()
+  expect(claimed).toHaveLength(LIMIT)
+  const about = sent.filter(({ text = '' }) => new RegExp(`(FROM|UPDATE) ${table}\\b`).test(text))
+  expect(about.length).toBeGreaterThan(0)
+  let buffers = 0
+  for (const { text = '', values } of about) buffers += await explain(text, values)
+  return buffers
+}
+
+async function explain(text: string, values: unknown[]): Promise<number> {
   return withClient(async client => {
     await client.query('BEGIN')
     const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values)
@@ -69,18 +81,29 @@ interface Sent {
 }
 
 test('a claim of a connection reads none of the due rows of another', async () => {
-  const claims = {
-    charges: () => claim('charges', 5, { condition: Prisma.sql`connection_id = ${id}::uuid` }),
-    withdrawals: () => claimInTurn('withdrawals', id, 5, { after: FIRST }),
-    refunds: () => claimInTurn('refunds', id, 5, { after: FIRST }),
-  }
+  const gateway = new StubBank()
+  const condition = Prisma.sql`connection_id = ${id}::uuid`
+  const claims: [string, string, () => Promise<unknown[]>][] = [
+    ['charges', 'charges', () => claim('charges', LIMIT, { condition })],
+    [
+      'withdrawals that wait',
+      'withdrawals',
+      () => claimPayouts({ id, name: id, gateway, payoutsInFlight: LIMIT }, LIMIT),
+    ],
+    [
+      'withdrawals that were sent',
+      'withdrawals',
+      () => claimInTurn('withdrawals', id, LIMIT, { after: FIRST, condition: isPlaced }),
+    ],
+    ['refunds', 'refunds', () => claimInTurn('refunds', id, LIMIT, { after: FIRST })],
+  ]
   await seed(id, 1_000, '1 minute')
   const alone: number[] = []
-  for (const work of Object.values(claims)) alone.push(await measure(work))
+  for (const [, table, work] of claims) alone.push(await measure(table, work))
   await seed(hangingId, WAITING, '3 hours')
-  for (const [table, work] of Object.entries(claims)) {
+  for (const [name, table, work] of claims) {
     const before = alone.shift() ?? Number.NaN
-    const buffers = await measure(work)
-    expect(buffers / before, `${table}: ${before}, then ${buffers}`).toBeLessThan(2)
+    const buffers = await measure(table, work)
+    expect(buffers / before, `${name}: ${before}, then ${buffers}`).toBeLessThan(2)
   }
 })
