@@ -39,8 +39,10 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
   )
 }
 
-function toMember({ id, role, status, payingConnectionId }: SessionAccount, mode: Mode) {
-  return { id, role, status, paysOut: connectionIn(mode, payingConnectionId) !== null }
+function toMember({ id, role, status, ...assigned }: SessionAccount, mode: Mode) {
+  const receives = connectionIn(mode, assigned.receivingConnectionId) !== null
+  const paysOut = connectionIn(mode, assigned.payingConnectionId) !== null
+  return { id, role, status, receives, paysOut }
 }
 
 function AccountNotice({

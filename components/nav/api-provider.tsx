@@ -4,7 +4,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import dynamic from 'next/dynamic'
 import { type ReactNode, useMemo, useState } from 'react'
 import { ApiContext, useApi } from '#components/form/api.ts'
-import { MemberContext } from '#components/nav/permissions.tsx'
+import { type Member, MemberContext } from '#components/nav/permissions.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import { ApiError, createApi } from '#lib/edge/client/api.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
@@ -24,7 +24,7 @@ function shouldRetry(failures: number, error: Error): boolean {
 interface ApiProviderProps {
   mode: Mode
   /** Null on pages that belong to no account: the operator's and the user's own. */
-  account: (Pick<SessionAccount, 'id' | 'role' | 'status'> & { paysOut?: boolean }) | null
+  account: (Member & Pick<SessionAccount, 'id'>) | null
   children: ReactNode
 }
 

@@ -4,7 +4,10 @@ import { createContext, type ReactNode, use } from 'react'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
 import { type AnyPermission, hasPermissionNow } from '#lib/services/people/roles.ts'
 
-type Member = Pick<SessionAccount, 'role' | 'status'> & { paysOut?: boolean }
+export type Member = Pick<SessionAccount, 'role' | 'status'> & {
+  receives?: boolean
+  paysOut?: boolean
+}
 
 export const MemberContext = createContext<Member | null>(null)
 

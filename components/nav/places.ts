@@ -66,7 +66,8 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
     return { main, more: [], phone: main }
   }
   const tokens = `${basePath}/settings/tokens`
-  const create: Place[] = hasPermissionNow(account, 'transactions:write')
+  const receives = mode === 'test' || account.receivingConnectionId !== null
+  const create: Place[] = hasPermissionNow({ ...account, receives }, 'transactions:write')
     ? [{ name: 'new', href: newCharge, icon: Plus }]
     : []
   return {

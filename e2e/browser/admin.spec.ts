@@ -120,6 +120,31 @@ test('an admin sets limits, which the owner sees, and reveals a payer’s docume
   await admin.context().close()
 })
 
+test('an account that only pays out in live mode is offered no new charge, and told why', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  const id = await addConnection(new StubBank())
+  await assignConnection(id, shop)
+  const newCharge = page.locator('a[href="/live/charges/new"]')
+  await page.goto('/live/charges')
+  await expect(newCharge).not.toHaveCount(0)
+  await db().account.update({ where: { id: shop.id }, data: { receivingConnectionId: null } })
+  for (const path of ['home', 'charges', 'webhooks']) {
+    await page.goto(`/live/${path}`)
+    await expect(page.locator('a[href="/live/withdrawals"]')).not.toHaveCount(0)
+    await expect(newCharge, path).toHaveCount(0)
+  }
+  await page.goto('/live/charges/new')
+  await expect(page).toHaveURL(/\/live\/charges$/)
+  await expect(page.getByText('Charges aren’t enabled for this account')).toBeVisible()
+  await page.keyboard.press('ControlOrMeta+k')
+  await page.getByRole('combobox').fill('new')
+  await expect(page.getByRole('option', { name: 'Request withdrawal' })).toBeVisible()
+  await expect(page.getByRole('option', { name: 'New charge' })).toHaveCount(0)
+})
+
 test('an admin sees how to add a connection to a bank, and takes one from an account', async ({
   page,
   context,

@@ -1,4 +1,4 @@
-import { Plus } from 'lucide-react'
+import { CircleAlert, Plus } from 'lucide-react'
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
@@ -6,9 +6,11 @@ import { ChargeList } from '#app/[mode]/charges/list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
+import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import { listChargeRows } from '#lib/rooms/charges/queries.ts'
+import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { hasPermission } from '#lib/services/people/roles.ts'
 import { readChargeFilters } from '#lib/views/dashboard/charge-filters.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
@@ -42,6 +44,13 @@ export default async function ChargesPage({ params, searchParams }: ChargesPageP
           </Link>
         </IfAllowed>
       </PageHead>
+      {connectionIn(mode, account.receivingConnectionId) ? null : (
+        <div className="mb-4">
+          <Notice tone="wait" icon={CircleAlert}>
+            {t('disabled')}
+          </Notice>
+        </div>
+      )}
       <ChargeList
         apiParams={apiParams}
         filters={filters}

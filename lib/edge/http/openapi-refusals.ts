@@ -5,7 +5,8 @@ export const ERROR_SUMMARIES: Record<PublicErrorCode, string> = {
   unauthenticated: 'No token, or an unknown, revoked or expired one',
   account_not_active: 'The account is not active',
   permission_denied: 'The token lacks the permission',
-  live_mode_disabled: 'A live token, but live mode is not enabled for the account',
+  live_mode_disabled:
+    'A live token, but live mode is not enabled for the account, or not for charges',
   withdrawals_disabled: 'A live token, but the account pays nothing out in live mode',
   cross_origin: 'A dashboard session, from another origin',
   proof_required: 'A dashboard session whose last confirmation of identity is too old',

@@ -61,6 +61,16 @@ test('in an inactive account only reading and leaving are offered', () => {
   expect(hasPermissionNow(owner, 'members:leave')).toBe(true)
 })
 
+test('an account is offered only what it has a connection for', () => {
+  const owner = { role: 'owner', status: 'active' } as const
+  const offered = (member: object) =>
+    (['transactions:write', 'withdrawals:write', 'refunds:write'] as const).filter(permission =>
+      hasPermissionNow({ ...owner, ...member }, permission),
+    )
+  expect(offered({ receives: false })).toEqual(['withdrawals:write', 'refunds:write'])
+  expect(offered({ paysOut: false })).toEqual(['transactions:write', 'refunds:write'])
+})
+
 test('permissions allowed in an inactive account never need an open mode', () => {
   const names = [...PERMISSIONS, ...PAGE_PERMISSIONS]
   expect(names.filter(isAllowedInactive)).toEqual(

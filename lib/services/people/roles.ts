@@ -94,14 +94,15 @@ export function isForPagesOnly(permission: AnyPermission): boolean {
   return (PAGE_PERMISSIONS as readonly string[]).includes(permission)
 }
 
-/** `paysOut`: whether the account has a connection to pay out through, in the mode of the page. */
+/** `receives`, `paysOut`: whether the account has a connection for it, in the mode of the page. */
 export function hasPermissionNow(
-  member: { role: Role; status: string; paysOut?: boolean },
+  member: { role: Role; status: string; receives?: boolean; paysOut?: boolean },
   permission: AnyPermission,
 ): boolean {
   return (
     hasPermission(member.role, permission) &&
     (member.status === 'active' || isAllowedInactive(permission)) &&
+    (member.receives !== false || permission !== 'transactions:write') &&
     (member.paysOut !== false || permission !== 'withdrawals:write')
   )
 }

@@ -1,9 +1,11 @@
 import type { Metadata } from 'next'
+import { redirect } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { NewChargeForm } from '#app/[mode]/charges/new/new-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requirePermission } from '#lib/edge/session/gate.ts'
+import { connectionIn } from '#lib/services/gateway/choose.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('newCharge'))('title') }
@@ -11,6 +13,7 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function NewChargePage({ params }: { params: Promise<{ mode: string }> }) {
   const { account, mode } = await requirePermission(params, 'transactions:write')
+  if (!connectionIn(mode, account.receivingConnectionId)) redirect(`/${mode}/charges`)
   const t = await getTranslations()
   const parent = { href: `/${mode}/charges`, label: t('nav.place.charges') }
   return (
