@@ -22,9 +22,14 @@ export const CHARGE_STATUS_STYLES: Record<ChargeStatus, { tone: Tone; icon: Luci
   failed: { tone: 'bad', icon: X },
 }
 
-export function ChargeState({ status }: { status: ChargeStatus }) {
+const CHARGE_OUTCOME_STYLES = {
+  ...CHARGE_STATUS_STYLES,
+  cancelled: { tone: 'off', icon: Ban },
+} as const
+
+export function ChargeState({ status }: { status: keyof typeof CHARGE_OUTCOME_STYLES }) {
   const t = useTranslations('chargeStatus')
-  return <Chip {...CHARGE_STATUS_STYLES[status]}>{t(status)}</Chip>
+  return <Chip {...CHARGE_OUTCOME_STYLES[status]}>{t(status)}</Chip>
 }
 
 export const WITHDRAWAL_STATUS_STYLES: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> =

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
+import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
 
 const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 390, height: 844 }
@@ -116,6 +117,25 @@ test.describe('on a desktop', () => {
     await simulateOutcome(page, shop, id, 'paid')
     await page.clock.runFor(16_000)
     await expectStatus(page, 'Paga')
+  })
+
+  test('a cancelled charge is shown as such, also after a late payment', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    const id = await createCharge(page, shop)
+    await cancelCharge({ accountId: shop.id, mode: 'test' }, id)
+    await page.goto(`/test/charges/${id}`)
+    await expectStatus(page, 'Cancelada')
+    const timeline = page.getByRole('list', { name: 'Histórico' })
+    await expect(timeline.getByText('Cobrança cancelada')).toBeVisible()
+    await expect(page.getByText('Foi cancelada antes do pagamento.')).toBeVisible()
+    await expect(page.getByText('expirada')).toHaveCount(0)
+    await simulateOutcome(page, shop, id, 'paid')
+    await page.reload()
+    await expectStatus(page, 'Paga')
+    await expect(timeline.getByText('Cobrança cancelada')).toBeVisible()
   })
 
   test.describe('a refused charge', () => {

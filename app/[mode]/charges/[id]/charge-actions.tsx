@@ -4,7 +4,7 @@ import { ExternalLink, Undo2 } from 'lucide-react'
 import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
+import { outcomeOf, useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
@@ -62,10 +62,10 @@ function RefundButton() {
 }
 
 export function LiveChargeState() {
-  const { status } = useLiveCharge().timeline.charge
+  const { charge } = useLiveCharge().timeline
   return (
     <span data-testid="charge-status">
-      <ChargeState status={status} />
+      <ChargeState status={outcomeOf(charge)} />
     </span>
   )
 }

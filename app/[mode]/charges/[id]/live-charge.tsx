@@ -28,6 +28,11 @@ export function useLiveCharge(): LiveChargeValue {
   return live
 }
 
+/** What became of the charge: a cancelled one has the status `expired` in lists and on the wire. */
+export function outcomeOf({ status, cancelled_at }: ChargeTimelineData['charge']) {
+  return status === 'expired' && cancelled_at ? 'cancelled' : status
+}
+
 interface LiveChargeProps {
   initialData: ChargeTimelineData
   children: ReactNode
@@ -67,11 +72,12 @@ export function LiveCharge({ initialData, children }: LiveChargeProps) {
 function Announcement({ timeline, hasStatusChanged }: Omit<LiveChargeValue, 'refresh'>) {
   const t = useTranslations('charge')
   const locale = useLocale()
-  const { status, amount, client_name: name } = timeline.charge
+  const { amount, client_name: name } = timeline.charge
+  const outcome = outcomeOf(timeline.charge)
   const message =
-    status === 'paid'
+    outcome === 'paid'
       ? `${t('paidTitle')}. ${t('paidText', { amount: moneyText(amount, locale), name })}`
-      : t(`announce.${status}`)
+      : t(`announce.${outcome}`)
   return (
     <p role="status" className="sr-only">
       {hasStatusChanged ? message : ''}

@@ -1,20 +1,20 @@
 'use client'
 
-import { Check, Landmark, type LucideIcon, Timer, TimerOff, X } from 'lucide-react'
+import { Ban, Check, Landmark, type LucideIcon, Timer, TimerOff, X } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
+import { outcomeOf, useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { clockText, useSecondsTo } from '#components/format/duration.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
 export function PayPanel({ qr }: { qr: ReactNode }) {
-  const { status } = useLiveCharge().timeline.charge
+  const outcome = outcomeOf(useLiveCharge().timeline.charge)
   return (
     <Sheet className="p-4 md:p-6">
-      {status === 'pending' ? <PaymentCode qr={qr} /> : <ChargeOutcome status={status} />}
+      {outcome === 'pending' ? <PaymentCode qr={qr} /> : <ChargeOutcome outcome={outcome} />}
     </Sheet>
   )
 }
@@ -56,11 +56,12 @@ function PaymentCode({ qr }: { qr: ReactNode }) {
   )
 }
 
-type FinalStatus = 'paid' | 'expired' | 'failed'
+type Outcome = 'paid' | 'expired' | 'cancelled' | 'failed'
 
-const STATUS_STYLES: Record<FinalStatus, { icon: LucideIcon; tone: string }> = {
+const OUTCOME_STYLES: Record<Outcome, { icon: LucideIcon; tone: string }> = {
   paid: { icon: Check, tone: 'bg-ok-soft text-ok' },
   expired: { icon: TimerOff, tone: 'bg-off-soft text-off' },
+  cancelled: { icon: Ban, tone: 'bg-off-soft text-off' },
   failed: { icon: X, tone: 'bg-bad-soft text-bad' },
 }
 
@@ -68,12 +69,12 @@ const STATUS_STYLES: Record<FinalStatus, { icon: LucideIcon; tone: string }> = {
 const OUTCOME_TRANSITION =
   'aspect-square transition-[opacity,scale] duration-200 starting:scale-95 starting:opacity-0 motion-reduce:transition-none'
 
-function ChargeOutcome({ status }: { status: FinalStatus }) {
+function ChargeOutcome({ outcome }: { outcome: Outcome }) {
   const t = useTranslations('charge')
   const locale = useLocale()
   const { timeline, hasStatusChanged } = useLiveCharge()
   const { amount, client_name: name, refunded_amount: refunded } = timeline.charge
-  const { icon: Icon, tone } = STATUS_STYLES[status]
+  const { icon: Icon, tone } = OUTCOME_STYLES[outcome]
   return (
     <div
       className={`flex flex-col items-center justify-center py-8 text-center ${hasStatusChanged ? OUTCOME_TRANSITION : ''}`}
@@ -81,11 +82,11 @@ function ChargeOutcome({ status }: { status: FinalStatus }) {
       <span className={`grid size-16 place-items-center rounded-chip ${tone}`}>
         <Icon size={30} strokeWidth={2.2} aria-hidden />
       </span>
-      <p className="mt-4 font-semibold text-title">{t(`${status}Title`)}</p>
+      <p className="mt-4 font-semibold text-title">{t(`${outcome}Title`)}</p>
       <p className="mt-1 w-full max-w-[36ch] text-balance break-words text-muted text-small">
-        {status === 'paid'
+        {outcome === 'paid'
           ? t('paidText', { amount: moneyText(amount, locale), name })
-          : t(`${status}Text`)}
+          : t(`${outcome}Text`)}
       </p>
       {refunded > 0 ? (
         <p className="mt-1 text-muted text-small">

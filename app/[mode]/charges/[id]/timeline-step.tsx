@@ -2,6 +2,7 @@
 
 import {
   ArrowDownLeft,
+  Ban,
   Check,
   Clock,
   Eye,
@@ -21,7 +22,9 @@ import { moneyText } from '#components/format/format.tsx'
 import { useDeliveryProblem, useRejectionText } from '#components/status/problem-text.ts'
 import type { Tone } from '#components/ui/chip.tsx'
 import { TimelineStep } from '#components/ui/timeline.tsx'
-import type { ChargeStep } from '#lib/views/dashboard/schema.ts'
+import type { ChargeStep, ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
+
+type Charge = ChargeTimelineData['charge']
 
 interface StepText {
   tone: Tone
@@ -32,12 +35,12 @@ interface StepText {
 
 interface ChargeTimelineStepProps {
   step: ChargeStep
-  createdAt: string
+  charge: Charge
 }
 
-export function ChargeTimelineStep({ step, createdAt }: ChargeTimelineStepProps) {
+export function ChargeTimelineStep({ step, charge }: ChargeTimelineStepProps) {
   const t = useTranslations('chargeTimeline')
-  const stepText = useStepText(createdAt)
+  const stepText = useStepText(charge)
   const { tone, icon, title, detail } = stepText(step)
   const aside = step.at === null ? t('now') : <ExactTime at={step.at} format="millisecond" />
   return (
@@ -47,7 +50,7 @@ export function ChargeTimelineStep({ step, createdAt }: ChargeTimelineStepProps)
   )
 }
 
-function useStepText(createdAt: string): (step: ChargeStep) => StepText {
+function useStepText(charge: Charge): (step: ChargeStep) => StepText {
   const t = useTranslations('chargeTimeline')
   const locale = useLocale()
   const durationText = useDurationText()
@@ -63,13 +66,15 @@ function useStepText(createdAt: string): (step: ChargeStep) => StepText {
       case 'viewed':
         return { tone: 'ok', icon: Eye, title: t('viewed') }
       case 'expired':
-        return { tone: 'off', icon: TimerOff, title: t('expired') }
+        return charge.cancelled_at
+          ? { tone: 'off', icon: Ban, title: t('cancelled') }
+          : { tone: 'off', icon: TimerOff, title: t('expired') }
       case 'failed':
         return { tone: 'bad', icon: X, title: t('failed') }
       case 'paid': {
         const detail = (
           <>
-            {durationText(createdAt, step.at)} ·{' '}
+            {durationText(charge.created_at, step.at)} ·{' '}
             <span className="break-all">{step.end_to_end_id}</span>
           </>
         )

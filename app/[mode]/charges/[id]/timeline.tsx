@@ -32,7 +32,7 @@ export function ChargeTimeline() {
             // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id and are only appended
             key={`${step.what} ${step.at} ${index}`}
             step={step}
-            createdAt={charge.created_at}
+            charge={charge}
           />
         ))}
         {charge.status === 'pending' ? <AwaitingPayment webhookUrl={charge.webhook_url} /> : null}
