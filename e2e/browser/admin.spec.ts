@@ -135,6 +135,7 @@ test('an account that only pays out in live mode is offered no new charge, and t
     await page.goto(`/live/${path}`)
     await expect(page.locator('a[href="/live/withdrawals"]')).not.toHaveCount(0)
     await expect(newCharge, path).toHaveCount(0)
+    await expect(page.getByText(/^Create (the|your) first/), path).toHaveCount(0)
   }
   await page.goto('/live/charges/new')
   await expect(page).toHaveURL(/\/live\/charges$/)

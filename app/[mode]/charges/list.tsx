@@ -11,7 +11,7 @@ import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
-import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
+import { useHasPermission } from '#components/nav/permissions.tsx'
 import { ChargeRows } from '#components/status/charge-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
@@ -54,14 +54,16 @@ export function ChargeList({ apiParams, filters, initialData }: ChargeListProps)
 function NoCharges({ clear }: { clear: (() => void) | null }) {
   const t = useTranslations('charges')
   const { scope } = useApi()
-  const hint = useHasPermission()('payers:read') ? 'noneFitText' : 'noneFitMasked'
+  const hasPermission = useHasPermission()
+  const hint = hasPermission('payers:read') ? 'noneFitText' : 'noneFitMasked'
+  const canCreate = hasPermission('transactions:write')
   return (
     <Sheet>
       {clear ? (
         <NoMatches title={t('noneFit')} text={t(hint)} clear={clear} />
       ) : (
-        <EmptyState icon={QrCode} title={t('none')} text={t('noneText')}>
-          <IfAllowed permission="transactions:write">
+        <EmptyState icon={QrCode} title={t('none')} text={canCreate && t('noneText')}>
+          {canCreate ? (
             <Link
               href={`/${scope.mode}/charges/new`}
               prefetch={false}
@@ -70,7 +72,7 @@ function NoCharges({ clear }: { clear: (() => void) | null }) {
               <Plus size={17} aria-hidden />
               {t('new')}
             </Link>
-          </IfAllowed>
+          ) : null}
         </EmptyState>
       )}
     </Sheet>

@@ -10,7 +10,7 @@ import { ChartCard } from '#app/[mode]/home/chart-card.tsx'
 import { LedgerWarning } from '#app/[mode]/home/ledger-check.tsx'
 import { ReceivedPayments } from '#app/[mode]/home/received.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
-import { IfAllowed } from '#components/nav/permissions.tsx'
+import { useHasPermission } from '#components/nav/permissions.tsx'
 import { ChargeRows } from '#components/status/charge-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
@@ -100,14 +100,15 @@ function LatestCharges({ charges, mode }: LatestChargesProps) {
 
 function NoCharges({ mode }: { mode: Mode }) {
   const t = useTranslations('home')
+  const canCreate = useHasPermission()('transactions:write')
   return (
-    <EmptyState icon={QrCode} title={t('none')} text={t('noneHow')}>
-      <IfAllowed permission="transactions:write">
+    <EmptyState icon={QrCode} title={t('none')} text={canCreate && t('noneHow')}>
+      {canCreate ? (
         <Link href={`/${mode}/charges/new`} prefetch={false} className={buttonClass('quiet')}>
           <Plus size={17} aria-hidden />
           {t('newCharge')}
         </Link>
-      </IfAllowed>
+      ) : null}
     </EmptyState>
   )
 }
