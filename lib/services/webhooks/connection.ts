@@ -2,8 +2,8 @@ import http from 'node:http'
 import https from 'node:https'
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { Address } from '#lib/base/addresses.ts'
 import { Invariant } from '#lib/base/invariant.ts'
-import type { Address } from '#lib/services/webhooks/address.ts'
 import { hostnameOf, portOf, type Target } from '#lib/services/webhooks/target.ts'
 
 /** Long enough for a busy receiver's next event, short enough that few connections are dead. */

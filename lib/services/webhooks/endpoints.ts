@@ -1,11 +1,12 @@
 import { isIP } from 'node:net'
+import { findDeniedClass, parseAddress } from '#lib/base/addresses.ts'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { findDeniedClass, parseAddress } from '#lib/services/webhooks/address.ts'
+import { allowedRanges } from '#lib/services/webhooks/address.ts'
 import {
   endpointCondition,
   pauseDeliveries,
@@ -154,7 +155,7 @@ export async function lockEndpoint(tx: Tx, { accountId, mode }: Owner, id: strin
 /** In test mode the operator may have allowed a private range; each delivery checks the address. */
 async function requirePublicAddress(url: string, mode: Mode): Promise<void> {
   const name = hostnameOf(new URL(url))
-  const deniedClass = mode === 'live' && isIP(name) ? findDeniedClass(name) : null
+  const deniedClass = mode === 'live' && isIP(name) ? findDeniedClass(name, allowedRanges()) : null
   if (deniedClass) throw invalidInput('url', `must be a public address: this one is ${deniedClass}`)
   const address = mode === 'live' ? parseAddress(name) : null
   if (address && (await isOwn([address])))

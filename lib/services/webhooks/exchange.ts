@@ -1,6 +1,6 @@
 import http, { type ClientRequest } from 'node:http'
 import https from 'node:https'
-import type { Address } from '#lib/services/webhooks/address.ts'
+import type { Address } from '#lib/base/addresses.ts'
 import { buildPinnedOptions } from '#lib/services/webhooks/connection.ts'
 import { exchangeError } from '#lib/services/webhooks/failure.ts'
 import { readResponse, type WebhookResponse } from '#lib/services/webhooks/response.ts'

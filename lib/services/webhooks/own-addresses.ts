@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
-import { env } from '#lib/base/env.ts'
 import {
   createRangeList,
   listInterfaceRanges,
   parseAddress,
   type RangeList,
-} from '#lib/services/webhooks/address.ts'
+} from '#lib/base/addresses.ts'
+import { env } from '#lib/base/env.ts'
 import { type ResolveName, resolveInTime } from '#lib/services/webhooks/resolve-name.ts'
 
 /** Lifetime of the list; a changed DNS record of PUBLIC_URL counts after it. */

@@ -1,13 +1,8 @@
 import { isIP } from 'node:net'
+import { type Address, findDeniedClass, parseAddress } from '#lib/base/addresses.ts'
 import { env } from '#lib/base/env.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import {
-  type Address,
-  allowedRanges,
-  findDeniedClass,
-  ownRanges,
-  parseAddress,
-} from '#lib/services/webhooks/address.ts'
+import { allowedRanges, ownRanges } from '#lib/services/webhooks/address.ts'
 import { findOwnAddresses } from '#lib/services/webhooks/own-addresses.ts'
 import type { CodeWithoutParams, Problem } from '#lib/services/webhooks/problem.ts'
 import {
