@@ -62,7 +62,8 @@ export async function check(args: string[]): Promise<void> {
   await withRuntime(async () => {
     const { id, name } = await findConnection(connectionRef)
     if (!(await hasGateway(id))) {
-      const advice = 'this version has no adapter for it, or its credentials cannot be read'
+      const advice =
+        'this version has no adapter for it, its credentials cannot be read, or its address is private'
       throw refuse('not_found', `${name} was not checked: ${advice}`)
     }
     const { code, reason } = await checkConnection(id, ACTOR)

@@ -168,6 +168,13 @@ const schema = z.object({
     .describe(
       'private address ranges that webhooks may reach, separated by commas; default loopback and this machine locally, none in production',
     ),
+  BANK_ALLOW_CIDRS: z
+    .string()
+    .refine(isCidrList, 'must be ranges such as 10.0.0.0/8,fd00::/8')
+    .optional()
+    .describe(
+      'private address ranges in which banks may be reached, separated by commas; default all locally, none in production',
+    ),
   OWN_ADDRESSES: z
     .string()
     .refine(isAddressList, 'must be addresses or ranges such as 203.0.113.7,2001:db8::/48')

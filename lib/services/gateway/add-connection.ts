@@ -5,6 +5,7 @@ import { invalidInput } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { seal } from '#lib/base/keys.ts'
 import { inferPixKeyType, maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
+import { findPrivateAddress } from '#lib/services/gateway/bank-hosts.ts'
 import { NewConnection } from '#lib/services/gateway/schema.ts'
 
 /** Adds a connection to a bank. It serves nobody before its check has passed. Returns its id. */
@@ -17,6 +18,12 @@ export async function addConnection(request: NewConnection, actor: Actor): Promi
     throw invalidInput('receiving_keys', 'must have a key, unless there is a paying_key')
   if (paying && kind === 'api_pix')
     throw invalidInput('paying_key', 'must be absent: API Pix has no payouts')
+  const address = findPrivateAddress(settings as Prisma.JsonObject)
+  if (address !== null)
+    throw invalidInput(
+      'settings',
+      `must not lead to ${address}, unless BANK_ALLOW_CIDRS contains it`,
+    )
   const id = newId()
   const sealedCredentials = credentials ? seal(credentials, id, 'bank-credentials') : null
   await transaction(async tx => {

@@ -1,9 +1,11 @@
+import type { LookupFunction } from 'node:net'
 import { db, type Prisma } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { processWide } from '#lib/base/process-wide.ts'
+import { findPrivateAddress, lookupBank } from '#lib/services/gateway/bank-hosts.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import {
   type ConnectionKind,
@@ -31,8 +33,11 @@ export interface Connection {
   payingKey: string | null
 }
 
-/** Null: the connection lacks what the adapter needs. */
-export type Adapter = (connection: Connection) => Gateway | null
+/**
+ * Opens the gateway of a connection; null if it lacks what the adapter needs. The adapter's sockets resolve
+ * names by `lookup`, which finds no private addresses in production.
+ */
+export type Adapter = (connection: Connection, lookup: LookupFunction) => Gateway | null
 
 /** A connection whose charges and orders this process can serve. */
 export interface ServedConnection {
@@ -121,7 +126,7 @@ function payoutsInFlightOf(settings: Prisma.JsonValue, { payoutsInFlight = 1 }: 
 
 /** Test mode reads no table. */
 function simulatorGateway(): Gateway | null {
-  return choice.adapters.get('simulator')?.(SIMULATOR) ?? null
+  return choice.adapters.get('simulator')?.(SIMULATOR, lookupBank) ?? null
 }
 
 async function findBank(id: string): Promise<Gateway | null> {
@@ -174,8 +179,12 @@ function openGateway(
   isFirstTime: boolean,
 ): Gateway | null {
   try {
+    const address = findPrivateAddress(connection.settings)
+    if (address !== null) throw new Error(`BANK_ALLOW_CIDRS does not contain ${address}`)
     const credentials = sealed && unseal(sealed, connection.id, 'bank-credentials')
-    return choice.adapters.get(connection.kind)?.({ ...connection, credentials }) ?? null
+    return (
+      choice.adapters.get(connection.kind)?.({ ...connection, credentials }, lookupBank) ?? null
+    )
   } catch (error) {
     const fields = { err: error, connectionId: connection.id }
     if (isFirstTime) log().error(fields, 'connection cannot be used')

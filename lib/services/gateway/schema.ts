@@ -60,7 +60,7 @@ function assignedId(description: string) {
   return id.nullable().default(null).meta(openApiMeta(description))
 }
 
-/** `unserved`: this version has no adapter for it, or its credentials cannot be read. */
+/** `unserved`: this version has no adapter for it, its credentials cannot be read, or its address is private. */
 export type ConnectionState = 'passed' | 'failed' | 'unchecked' | 'unserved' | 'disabled'
 
 export interface ConnectionLine {
