@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { bucketOf, newId } from '#lib/base/ids.ts'
+import { bucketOf, HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
@@ -16,8 +17,10 @@ import {
   makeIdempotentRequest,
   makeMerchant,
   makeToken,
+  openCharge,
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
 
 let api: Api
 let merchant: Account
@@ -89,6 +92,15 @@ test.each([
       kind,
     ).toEqual([])
   }
+})
+
+test('the id of a receipt carries the bucket of the house account, which has its money', async () => {
+  const { id: chargeId } = await openCharge(merchant)
+  const payments = [makeReceipt(1)]
+  await receivePayments([{ accountId: merchant.id, chargeId, payments }])
+  const receipt = await db().receipt.findFirstOrThrow({ where: { chargeId } })
+  expect(receipt.accountId).toBe(HOUSE_ACCOUNT_ID)
+  expect(bucketOf(receipt.id)).toBe(bucketOf(HOUSE_ACCOUNT_ID))
 })
 
 test('an issued token begins with the bucket of its account', () => {

@@ -95,9 +95,9 @@ export const TABLE_OWNERS: Record<string, string> = {
   worker_heartbeats: 'edge/jobs',
 }
 
-/** Code that makes ids of charges, withdrawals, refunds and events: all must be routable. */
+/** Code that makes ids of charges, withdrawals, refunds, receipts and events: all must be routable. */
 export const ROUTABLE_ID_PLACES =
-  /^(lib\/rooms\/(charges|withdrawals)\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
+  /^(lib\/rooms\/(charges|withdrawals)\/|lib\/services\/house\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
 
 /** Files that write a table of another folder, each with its reason. */
 export const FOREIGN_WRITES: Record<string, string> = {
