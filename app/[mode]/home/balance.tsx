@@ -25,10 +25,10 @@ export function Balance({ balance, books, mode }: BalanceProps) {
         <HeroMoney cents={balance.available} testId="balance" />
       </p>
       <BalanceAnnouncement available={balance.available} />
-      <p className="mt-2.5 text-muted text-small">
+      <div className="mt-2.5 grid gap-1.5 text-muted text-small">
         <HeldAmount {...balance} />
-      </p>
-      <DisputedAmounts {...balance.disputes} />
+        <DisputedAmounts {...balance.disputes} />
+      </div>
       <div className="mt-4 grid grid-cols-2 gap-2.5 lg:mt-6 lg:flex">
         <IfAllowed permission="transactions:write">
           <Link
@@ -63,36 +63,32 @@ export function Balance({ balance, books, mode }: BalanceProps) {
   )
 }
 
-function HeldAmount({ outbound, held }: Home['balance']) {
+function HeldAmount({ outbound, held, disputes }: Home['balance']) {
   const t = useTranslations('balance')
   const format = useFormatter()
-  if (outbound === 0) return t('nothingHeld')
+  if (outbound === 0) return disputes.disputed > 0 ? null : <p>{t('nothingHeld')}</p>
   const amount = () => <Money cents={outbound} />
-  if (!held) return t.rich('plusHeld', { amount })
+  if (!held) return <p>{t.rich('plusHeld', { amount })}</p>
   const orders = [
     held.withdrawals > 0 ? t('withdrawals', { count: held.withdrawals }) : '',
     held.refunds > 0 ? t('refunds', { count: held.refunds }) : '',
   ].filter(Boolean)
-  return t.rich('plusHeldIn', { amount, orders: format.list(orders) })
+  return <p>{t.rich('plusHeldIn', { amount, orders: format.list(orders) })}</p>
 }
 
 function DisputedAmounts({ disputed, held, claim }: Home['balance']['disputes']) {
   const t = useTranslations('balance')
   const amounts = {
     amount: () => <Money cents={disputed} />,
-    held: () => <Money cents={held} />,
+    missing: () => <Money cents={disputed - held} />,
   }
   return (
     <>
       {disputed > 0 ? (
-        <p className="mt-1.5 text-muted text-small">
-          {t.rich(held < disputed ? 'disputedMissing' : 'disputed', amounts)}
-        </p>
+        <p>{t.rich(held < disputed ? 'disputedMissing' : 'disputed', amounts)}</p>
       ) : null}
       {claim > 0 ? (
-        <p className="mt-1.5 text-small">
-          {t.rich('claim', { amount: () => <Money cents={claim} /> })}
-        </p>
+        <p className="text-ink">{t.rich('claim', { amount: () => <Money cents={claim} /> })}</p>
       ) : null}
     </>
   )
