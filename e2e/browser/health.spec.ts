@@ -158,6 +158,32 @@ test('a changed audit log is named in Portuguese', async ({ page, context }) => 
   )
 })
 
+test('what a bank blocks is named in Portuguese', async ({ page, context }) => {
+  await openShop(context)
+  await signInAsStaff(context)
+  const blocked = {
+    ...{ name: 'gateway', level: 'problem', state: 'gateway_blocks' },
+    figures: {
+      ...{ name: 'Banco Azul', operation: 'sendPayout', code: 'scope', since_s: 3_600 },
+      reason: 'insufficient_scope: pix.send',
+    },
+  }
+  // The application of the browser tests has no connection to a bank.
+  await page.route('**/api/admin/health', async route => {
+    const response = await route.fetch()
+    const { data } = await response.json()
+    await route.fulfill({
+      response,
+      json: { data: { ...data, checks: [...data.checks, blocked] } },
+    })
+  })
+  await page.goto('/admin/health')
+  await expect(page.getByTestId('check-gateway').filter({ hasText: 'Banco Azul' })).toContainText(
+    'Banco Azul bloqueia novos envios há 1 hora: falta uma permissão às credenciais.',
+    { timeout: 15_000 },
+  )
+})
+
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 

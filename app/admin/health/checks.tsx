@@ -99,7 +99,6 @@ const BYTE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as c
 
 /** Returns a formatter of figures, by the unit suffix of their names: `_s`, `_ms`, `_bytes`. */
 function useFigures() {
-  const t = useTranslations('health')
   const locale = useLocale()
   const { inWords } = useDurations()
   const formatUnit = (value: number, name: string) =>
@@ -117,8 +116,6 @@ function useFigures() {
   return (figures: Record<string, number | string>) =>
     Object.fromEntries(
       Object.entries(figures).map(([name, value]) => {
-        if (name === 'operation') return [name, t(`blockedCall.${value as 'sendPayout'}`)]
-        if (name === 'code') return [name, t(`blockedFor.${value as 'scope'}`)]
         if (typeof value === 'string') return [name, value]
         if (name.endsWith('_s')) return [name, inWords(value)]
         if (name.endsWith('_ms')) return [name, formatUnit(value, 'millisecond')]
