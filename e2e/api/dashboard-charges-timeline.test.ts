@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#lib/base/ids.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
+import { loseDispute } from '#lib/rooms/charges/disputes/close.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { recordChargeView } from '#lib/rooms/charges/view.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { call } from '#lib/testing/call.ts'
 import { addEndpoint, deliverDue } from '#lib/testing/deliveries.ts'
 import {
@@ -73,5 +77,32 @@ test('a timeline lists payment, views, entries, webhooks and refunds, oldest fir
   expect(timeline.steps.at(-1)).toMatchObject({ what: 'next_try', number: 1 })
   expect(timeline).toMatchObject({ refundable: 1_100, refunds: [{ id: refund.id }] })
   await receiver.close()
+  await expectBalancedLedger(merchant.id)
+})
+
+test('a timeline shows a dispute that was lost in part, and what it held and released', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await createCharge(merchant, 'test', CHARGE, null)
+  const { end_to_end_id: endToEndId } = await simulateCharge(merchant.id, id, 'paid')
+  const report = {
+    ...{ connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), amount: 1_500 },
+    endToEndId: endToEndId ?? '',
+  }
+  await openDispute(report)
+  await loseDispute({ ...report, amount: 600 })
+  const headers = pageHeaders(await signIn(merchant, 'viewer'), merchant.id)
+  const path = `/dashboard/charges/${id}/timeline`
+  const { body } = await call(api.url, 'GET', path, { headers })
+  expectShape(ChargeTimelineRead, body)
+  const steps: ChargeTimelineData['steps'] = body.data.steps
+  expect(steps.filter(({ what }) => what === 'dispute')).toMatchObject([
+    { status: 'open', amount: 1_500 },
+    { status: 'lost', amount: 600 },
+  ])
+  expect(steps.filter(({ what }) => what === 'entry')).toMatchObject([
+    { kind: 'charge_paid', amount: 1_500, balance_after: 1_500 },
+    { kind: 'dispute_held', amount: -1_500, balance_after: 0 },
+    { kind: 'dispute_won', amount: 900, balance_after: 900 },
+  ])
   await expectBalancedLedger(merchant.id)
 })

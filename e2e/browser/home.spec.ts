@@ -2,6 +2,10 @@ import type { Page } from 'playwright/test'
 import { expect, expectAccessible, expectBalance, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { loseDispute } from '#lib/rooms/charges/disputes/close.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { checkLedger } from '#lib/services/ledger/check.ts'
 import { call } from '#lib/testing/call.ts'
 import { openReceiver } from '#lib/testing/receiver.ts'
@@ -51,6 +55,33 @@ test.describe('on a desktop, in Portuguese', () => {
     await receiver.close()
     const link = page.getByRole('link', { name: 'Rita Lima' }).last()
     await expect(link).toHaveAttribute('href', `/test/charges/${id}`)
+  })
+
+  test('a disputed payment is held, and its charge shows the dispute', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    const id = await createCharge(shop, { amount: 60_000 })
+    await payCharge(shop, id)
+    const { endToEndId } = await db().charge.findFirstOrThrow({ where: { id } })
+    const report = {
+      ...{ connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), amount: 60_000 },
+      endToEndId: endToEndId ?? '',
+    }
+    await openDispute(report)
+    await page.goto(HOME_PATH)
+    await expectBalance(page, 'R$ 1.000,00')
+    const balance = page.getByRole('region', { name: 'Saldo' })
+    await expect(balance).toContainText('mais R$ 600,00 reservados por pagamentos contestados')
+    await expect(balance).not.toContainText('Nenhum valor reservado')
+    await page.goto(`/test/charges/${id}`)
+    await expect(page.getByText('O pagador contestou R$ 600,00')).toBeVisible()
+    await expectAccessible(page)
+    await loseDispute({ ...report, amount: 45_000 })
+    await page.reload()
+    await expect(page.getByText('Contestação perdida: R$ 450,00 devolvidos')).toBeVisible()
+    await expect(page.getByText('R$ 150,00 liberados da contestação')).toBeVisible()
   })
 
   test('hidden first steps stay hidden', async ({ page, context }) => {

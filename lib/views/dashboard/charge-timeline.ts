@@ -12,6 +12,12 @@ import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { attemptColumns, attemptStep, rejectionFields } from '#lib/views/dashboard/attempt-step.ts'
+import {
+  buildDisputeSteps,
+  type ChargeDispute,
+  disputeStep,
+  disputesSql,
+} from '#lib/views/dashboard/charge-disputes.ts'
 import type {
   ChargeStep,
   ChargeTimelineData,
@@ -26,6 +32,7 @@ interface ChargeHistory {
   refundable: number
   ends: { at: string; type: 'transaction.expired' | 'transaction.failed' }[]
   refunds: Refund[]
+  disputes: ChargeDispute[]
   entries: StepData<'entry'>[]
   told: StepData<'told'>[]
   next: StepData<'next_try'>[]
@@ -54,7 +61,7 @@ export async function readChargeTimeline(
  * follows the expiry or failure before it, because a paid charge can no longer expire or fail.
  */
 function buildSteps(row: ChargeRow, history: ChargeHistory): ChargeStep[] {
-  const { viewed_at, ends, refunds, entries, told: attempts, next } = history
+  const { viewed_at, ends, refunds, disputes, entries, told: attempts, next } = history
   const later: ChargeStep[] = [
     ...(viewed_at ? [{ what: 'viewed' as const, at: viewed_at }] : []),
     ...buildEndSteps(row, ends),
@@ -62,6 +69,7 @@ function buildSteps(row: ChargeRow, history: ChargeHistory): ChargeStep[] {
       ? [{ what: 'paid' as const, at: row.paid_at, end_to_end_id: row.end_to_end_id ?? '' }]
       : []),
     ...refunds.flatMap(buildRefundSteps),
+    ...disputes.flatMap(buildDisputeSteps),
     ...entries.map(one => ({ what: 'entry' as const, ...one })),
     ...attempts.map(one => ({ what: 'told' as const, ...one })),
   ]
@@ -133,12 +141,15 @@ async function readHistory(accountId: string, id: string): Promise<ChargeHistory
   const refunds = Prisma.sql`
     SELECT r.* FROM refunds r WHERE ${accountCondition('r')} AND r.charge_id = ${id}::uuid
     ORDER BY r.id LIMIT ${ROWS_MAX}`
+  const disputes = disputesSql(accountId, id)
   const entries = Prisma.sql`
     SELECT e.kind, e.amount, e.balance_after, ${utc('e.created_at', 'at')} FROM ledger_entries e
     WHERE ${accountCondition('e')} AND e.ledger = 'available' AND (e.kind, e.subject_id) IN (
       SELECT 'charge_paid', ${id}::uuid
       UNION ALL SELECT k.kind, r.id FROM (${refunds}) r
-        CROSS JOIN (VALUES ('refund_held'), ('refund_returned')) k(kind))
+        CROSS JOIN (VALUES ('refund_held'), ('refund_returned')) k(kind)
+      UNION ALL SELECT k.kind, d.id FROM (${disputes}) d
+        CROSS JOIN (VALUES ('dispute_held'), ('dispute_won')) k(kind))
     ORDER BY e.version`
   const attemptsSql = Prisma.sql`
     SELECT ${attemptColumns}, a.duration_ms
@@ -166,7 +177,8 @@ async function readHistory(accountId: string, id: string): Promise<ChargeHistory
     )},
     (SELECT COALESCE(json_agg(${refundWithRejection} ORDER BY r.id), '[]')
       FROM (${refunds}) r) AS refunds,
-    ${jsonListSql(entries, 'entries')}, ${jsonListSql(attemptsSql, 'told')}, ${jsonListSql(next, 'next')}`
+    ${jsonListSql(disputes, 'disputes')}, ${jsonListSql(entries, 'entries')},
+    ${jsonListSql(attemptsSql, 'told')}, ${jsonListSql(next, 'next')}`
   const [found] = await queryRows<ChargeHistory>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM charges c
     WHERE ${accountCondition('c')} AND c.id = ${id}::uuid`)
@@ -180,11 +192,12 @@ const step: z.ZodType<ChargeStep> = z.union([
   z.object({
     what: z.literal('entry'),
     at: instant,
-    kind: z.enum(['charge_paid', 'refund_held', 'refund_returned']),
+    kind: z.enum(['charge_paid', 'refund_held', 'refund_returned', 'dispute_held', 'dispute_won']),
     amount: z.int(),
     balance_after: z.int(),
   }),
   attemptStep.extend({ duration_ms: z.int() }),
+  disputeStep,
   z.object({
     what: z.literal('refund'),
     at: instant,

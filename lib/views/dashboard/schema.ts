@@ -146,7 +146,7 @@ export type ChargeStep =
   | {
       what: 'entry'
       at: string
-      kind: 'charge_paid' | 'refund_held' | 'refund_returned'
+      kind: 'charge_paid' | 'refund_held' | 'refund_returned' | 'dispute_held' | 'dispute_won'
       amount: number
       balance_after: number
     }
@@ -158,6 +158,8 @@ export type ChargeStep =
       amount: number
       reason: string | null
     } & RejectionFields)
+  /** `amount`: what is disputed; at the end of a lost dispute, what went to the payer. */
+  | { what: 'dispute'; at: string; status: 'open' | 'won' | 'lost'; amount: number }
   /** Webhook attempt that is in progress (`at` is null) or scheduled. */
   | { what: 'next_try'; at: string | null; host: string; number: number }
 

@@ -10,6 +10,7 @@ import {
   type LucideIcon,
   Plus,
   Send,
+  ShieldAlert,
   TimerOff,
   Undo2,
   Webhook,
@@ -112,6 +113,15 @@ function useStepText(charge: Charge): (step: ChargeStep) => StepText {
         } as const
         const title = t(`refund.${step.status}`, { amount: money(step.amount) })
         return { ...styles[step.status], title, detail: rejectionText(step) ?? step.reason }
+      }
+      case 'dispute': {
+        const styles = {
+          open: { tone: 'wait', icon: ShieldAlert },
+          won: { tone: 'ok', icon: Check },
+          lost: { tone: 'bad', icon: X },
+        } as const
+        const title = t(`dispute.${step.status}`, { amount: money(step.amount) })
+        return { ...styles[step.status], title }
       }
       case 'next_try':
         return {

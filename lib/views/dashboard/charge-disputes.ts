@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { instant } from '#lib/base/fields.ts'
+import type { ChargeStep } from '#lib/views/dashboard/schema.ts'
+
+/** Dispute of a payment, as the history of its charge reads it. */
+export interface ChargeDispute {
+  id: string
+  amount: number
+  /** Amount that went to the payer; null unless the dispute was lost. */
+  lost_amount: number | null
+  status: 'open' | 'won' | 'lost'
+  opened_at: string
+  closed_at: string | null
+}
+
+export function disputesSql(accountId: string, chargeId: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT d.id, d.amount, d.lost_amount, d.status, ${utc('d.created_at', 'opened_at')},
+      ${utc('d.closed_at')}
+    FROM disputes d WHERE d.account_id = ${accountId}::uuid AND d.charge_id = ${chargeId}::uuid
+    ORDER BY d.id`
+}
+
+/** Returns the opening of a dispute and its end. */
+export function buildDisputeSteps(dispute: ChargeDispute): ChargeStep[] {
+  const { amount, lost_amount: lostAmount, status, opened_at, closed_at } = dispute
+  const step = (at: string | null, name: typeof status, cents = amount): ChargeStep[] =>
+    at ? [{ what: 'dispute', at, status: name, amount: cents }] : []
+  return [...step(opened_at, 'open'), ...step(closed_at, status, lostAmount ?? amount)]
+}
+
+export const disputeStep = z.object({
+  what: z.literal('dispute'),
+  at: instant,
+  status: z.enum(['open', 'won', 'lost']),
+  amount: z.int(),
+})
