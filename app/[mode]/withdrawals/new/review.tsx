@@ -52,9 +52,11 @@ export function Review({ mode, body, available, isBusy, onBack, problem }: Revie
             <span className="break-all font-mono text-[14px]">{body.external_id}</span>
           </DetailRow>
         ) : null}
-        <DetailRow name={t('withdrawalRequest.after')}>
-          <Money cents={available - body.amount} />
-        </DetailRow>
+        {body.amount <= available ? (
+          <DetailRow name={t('withdrawalRequest.after')}>
+            <Money cents={available - body.amount} />
+          </DetailRow>
+        ) : null}
       </dl>
       <Notice tone="wait" icon={TriangleAlert}>
         {t('withdrawalRequest.final')}
