@@ -104,6 +104,8 @@ function PayingLimits({ connection }: { connection: ConnectionLine | undefined }
   return <p className="text-muted text-small">{t(`connections.${key}`, values)}</p>
 }
 
+const CODE_CLASS = 'rounded-[5px] bg-sunk px-1 font-mono text-[12.5px]'
+
 function NoConnection() {
   const t = useTranslations('adminAccount')
   return (
@@ -112,7 +114,9 @@ function NoConnection() {
       <pre className="overflow-x-auto rounded-control bg-sunk px-3 py-2.5 font-mono text-[13px]">
         {'npm run -s troco -- connection add …\nnpm run -s troco -- connection check …'}
       </pre>
-      <p className="text-muted">{t('connections.help')}</p>
+      <p className="text-muted">
+        {t.rich('connections.help', { code: parts => <code className={CODE_CLASS}>{parts}</code> })}
+      </p>
     </div>
   )
 }

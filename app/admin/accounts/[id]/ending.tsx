@@ -42,7 +42,7 @@ export function Ending({ path, ending }: EndingProps) {
       {proposal ? <Confirmation path={path} proposal={proposal} /> : null}
       {canPropose ? (
         <>
-          <p className="text-muted text-small">{t('ending.text')}</p>
+          {proposal ? null : <p className="text-muted text-small">{t('ending.text')}</p>}
           <div>
             <Button variant="quiet" onClick={() => setOpen(true)}>
               {proposal ? t('ending.proposeOther') : t('ending.propose')}
