@@ -35,7 +35,7 @@ export function WithdrawalTimeline({ timeline }: { timeline: WithdrawalTimelineD
         ))}
         {timeline.approval ? (
           <TimelineStep tone="wait" icon={UserCheck} title={t('awaiting')} aside={t('now')}>
-            {t('awaitingText')} <ExactTime at={timeline.approval.expires_at} format="dated" />
+            {t('awaitingText')} <ExactTime at={timeline.approval.expires_at} format="dated" />.
           </TimelineStep>
         ) : withdrawal.status === 'pending' ? (
           <TimelineStep tone="wait" icon={ClockIcon} title={t('waiting')} aside={t('now')}>

@@ -33,7 +33,7 @@ export function ApprovalChange({ accountId, settings: initialSettings }: Approva
         <>
           <p className="text-small">
             {t('approval.change', { name: change.requester })}{' '}
-            <ExactTime at={change.expires_at} format="dated" />
+            <ExactTime at={change.expires_at} format="dated" />.
           </p>
           <Rule rule={change} />
           <Problem error={confirmation.failure} />
