@@ -164,11 +164,11 @@ test('what a bank blocks is named in Portuguese', async ({ page, context }) => {
   const blocked = {
     ...{ name: 'gateway', level: 'problem', state: 'gateway_blocks' },
     figures: {
-      ...{ name: 'Banco Azul', operation: 'sendPayout', code: 'scope', since_s: 3_600 },
+      ...{ name: 'Banco do Bloqueio', operation: 'sendPayout', code: 'scope', since_s: 3_600 },
       reason: 'insufficient_scope: pix.send',
     },
   }
-  // The application of the browser tests has no connection to a bank.
+  // The application under test has no adapter for the connections of other tests.
   await page.route('**/api/admin/health', async route => {
     const response = await route.fetch()
     const { data } = await response.json()
@@ -178,8 +178,10 @@ test('what a bank blocks is named in Portuguese', async ({ page, context }) => {
     })
   })
   await page.goto('/admin/health')
-  await expect(page.getByTestId('check-gateway').filter({ hasText: 'Banco Azul' })).toContainText(
-    'Banco Azul bloqueia novos envios há 1 hora: falta uma permissão às credenciais.',
+  await expect(
+    page.getByTestId('check-gateway').filter({ hasText: 'Banco do Bloqueio' }),
+  ).toContainText(
+    'Banco do Bloqueio bloqueia novos envios há 1 hora: falta uma permissão às credenciais.',
     { timeout: 15_000 },
   )
 })
