@@ -92,6 +92,7 @@ describe('a new data folder', () => {
   })
 })
 
+// Its logger ends shortly after the server itself.
 describe('releasing PostgreSQL', () => {
   test('leaves it running for other users; the last user stops all its processes', async () => {
     const dataFolder = makeFolder()
@@ -101,7 +102,7 @@ describe('releasing PostgreSQL', () => {
     await first.release()
     expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
     await second.release()
-    expect(findProcessesIn(first.location)).toEqual([])
+    await expect.poll(() => findProcessesIn(first.location)).toEqual([])
     expect(existsSync(join(first.location, 'postmaster.pid'))).toBe(false)
   })
 
@@ -119,7 +120,7 @@ describe('releasing PostgreSQL', () => {
       .toHaveLength(1)
     await embedded.release()
     expect(await sleeping).toBe('57P01')
-    expect(findProcessesIn(embedded.location)).toEqual([])
+    await expect.poll(() => findProcessesIn(embedded.location)).toEqual([])
   })
 })
 
@@ -168,7 +169,7 @@ describe('a problem that the operator must solve is reported in one line', () =>
       max_wal_senders: '9',
       wal_level: 'minimal',
     })
-    expect(findProcessesIn(join(dataFolder, 'postgres'))).toEqual([])
+    await expect.poll(() => findProcessesIn(join(dataFolder, 'postgres'))).toEqual([])
   })
 })
 
