@@ -148,7 +148,9 @@ function writeSubjectSql(movement: Movement): Prisma.Sql {
     case 'refund_held':
       return Prisma.sql`
         INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, connection_id)
-        SELECT account_id, id, account_id, mode, 'pending', amount, ${connectionSql()} FROM source
+        SELECT s.account_id, s.id, c.id, s.mode, 'pending', s.amount, c.connection_id
+        FROM source s JOIN charges c ON c.account_id = s.account_id AND c.mode = s.mode
+          AND c.external_id = 'refunded'
         ON CONFLICT DO NOTHING`
     case 'withdrawal_sent':
       return Prisma.sql`
@@ -202,8 +204,10 @@ class LedgerDatabase {
         RETURNING id
       ), opened AS (
         INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
-          client_name, client_email, client_doc, expires_at)
-        SELECT id, id, 'test', 'pending', 500, id::text, id::text, '-', '-', '-', '-', now() FROM made
+          client_name, client_email, client_doc, expires_at, connection_id)
+        SELECT id, gen_random_uuid(), mode, 'pending', 500, 'refunded', id || mode, '-', '-', '-', '-',
+          now(), ${connectionSql()}
+        FROM made, unnest(ARRAY['test', 'live']) AS mode
       )
       INSERT INTO ledger_accounts (account_id, mode, ledger)
       SELECT id, mode, ledger FROM made, unnest(ARRAY['test', 'live']) AS mode,
