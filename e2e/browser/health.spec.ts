@@ -181,7 +181,7 @@ test('what a bank blocks is named in Portuguese', async ({ page, context }) => {
   await expect(
     page.getByTestId('check-gateway').filter({ hasText: 'Banco do Bloqueio' }),
   ).toContainText(
-    'Banco do Bloqueio bloqueia novos envios há 1 hora: falta uma permissão às credenciais.',
+    'Banco do Bloqueio bloqueia novos envios há 60 minutos: falta uma permissão às credenciais.',
     { timeout: 15_000 },
   )
 })

@@ -124,8 +124,12 @@ test.describe('in English, on a phone', () => {
     await createCharge(shop, 'order-1', 'Ana Beatriz')
     await createCharge(shop, 'order-2', 'Ana Clara')
     await page.goto('/test/settings')
-    await page.getByRole('button', { name: 'Search' }).click()
     const input = inputOf(page)
+    // A click before the page has its scripts does nothing.
+    await expect(async () => {
+      await page.getByRole('button', { name: 'Search' }).click({ timeout: 2_000 })
+      await expect(input).toBeVisible({ timeout: 2_000 })
+    }).toPass()
     await input.fill('Ana')
     await expect(
       page.getByRole('option', { name: /Ana Beatriz.*order-1.*R\$ 123\.45/ }),
