@@ -1,6 +1,7 @@
 import { Pool, type PoolClient, type PoolConfig } from 'pg'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { currentLogContext } from '#lib/base/log.ts'
+import { Turns } from '#lib/base/turns.ts'
 
 /** Longest wait for a connection while other requests make progress. */
 const WAIT_MAX_MS = 30_000
@@ -12,20 +13,21 @@ const UNKNOWN = 'unknown'
 /** Work of the process itself. */
 const JOBS = 'jobs'
 
-/** What one account has used of the connections, and its waiting requests. */
+/** The time for which one account has used connections, and its requests that wait for one. */
 class Share {
-  /** Requests by caller; the order of the keys is the order of turns. An account has one key. */
-  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly account: string
+  /** By caller: an account is one, and takes all turns. */
+  readonly waiting = new Turns()
   #usedMs = 0
   #running = 0
   #startedSum = 0
 
-  get isWaiting(): boolean {
-    return this.#waiting.size > 0
+  constructor(account: string) {
+    this.account = account
   }
 
   get isIdle(): boolean {
-    return this.#running === 0 && !this.isWaiting
+    return this.#running === 0 && this.waiting.isEmpty
   }
 
   /** Includes the time of the connections in use. */
@@ -48,34 +50,10 @@ class Share {
     this.#startedSum -= startedAt
     this.#usedMs += performance.now() - startedAt
   }
-
-  add(caller: string, open: () => void): void {
-    const waiting = this.#waiting.get(caller) ?? new Set()
-    this.#waiting.set(caller, waiting.add(open))
-  }
-
-  delete(caller: string, open: () => void): void {
-    const waiting = this.#waiting.get(caller)
-    waiting?.delete(open)
-    if (waiting?.size === 0) this.#waiting.delete(caller)
-  }
-
-  /** Removes the longest waiting request of the next caller. */
-  take(): (() => void) | undefined {
-    for (const [caller, waiting] of this.#waiting) {
-      const [open] = waiting
-      if (!open) continue
-      this.delete(caller, open)
-      if (this.#waiting.delete(caller)) this.#waiting.set(caller, waiting)
-      return open
-    }
-    return undefined
-  }
 }
 
 /** Use of one connection. */
 interface Loan {
-  account: string
   share: Share
   startedAt: number
 }
@@ -94,7 +72,7 @@ export class FairPool extends Pool {
   readonly #lent = new WeakMap<PoolClient, Loan>()
   #running = 0
   #lastProgressAt = 0
-  /** What the account had used whose request began last: an account that begins is raised to it. */
+  /** Time used by the account that last got a connection. An account that did not wait begins with it. */
   #levelMs = 0
 
   constructor(config: PoolConfig & { max: number; connectionTimeoutMillis: number }) {
@@ -117,11 +95,11 @@ export class FairPool extends Pool {
       const { accountId, tokenPrefix, ip } = currentLogContext()
       const caller = accountId ?? tokenPrefix ?? ip ?? JOBS
       const account = accountId ?? (caller === JOBS ? JOBS : UNKNOWN)
-      const share = this.#shares.get(account) ?? new Share()
+      const share = this.#shares.get(account) ?? new Share(account)
       this.#shares.set(account, share)
-      if (!share.isWaiting) share.raiseTo(this.#levelMs, performance.now())
-      if (this.#running < this.#max) this.#open(account, share, callback)
-      else this.#wait(account, share, caller, callback)
+      if (share.waiting.isEmpty) share.raiseTo(this.#levelMs, performance.now())
+      if (this.#running < this.#max) this.#open(share, callback)
+      else this.#wait(share, caller, callback)
       return undefined
     }
     return new Promise((resolve, reject) => {
@@ -129,8 +107,8 @@ export class FairPool extends Pool {
     })
   }
 
-  #open(account: string, share: Share, callback: Callback): void {
-    const loan = { account, share, startedAt: performance.now() }
+  #open(share: Share, callback: Callback): void {
+    const loan = { share, startedAt: performance.now() }
     this.#running++
     this.#levelMs = Math.max(this.#levelMs, share.usedMsAt(loan.startedAt))
     share.start(loan.startedAt)
@@ -141,7 +119,7 @@ export class FairPool extends Pool {
     })
   }
 
-  #wait(account: string, share: Share, caller: string, callback: Callback): void {
+  #wait(share: Share, caller: string, callback: Callback): void {
     const began = performance.now()
     const giveUpOrWait = () => {
       const now = performance.now()
@@ -153,22 +131,22 @@ export class FairPool extends Pool {
         timer = setTimeout(giveUpOrWait, leftMs)
         return
       }
-      share.delete(caller, open)
-      this.#forgetIdle(account, share)
+      share.waiting.delete(caller, open)
+      this.#forgetIdle(share)
       callback(new Error('timeout exceeded when trying to connect'), undefined, () => {})
     }
     const open = () => {
       clearTimeout(timer)
-      this.#open(account, share, callback)
+      this.#open(share, callback)
     }
     let timer = setTimeout(giveUpOrWait, this.#stallMs)
-    share.add(caller, open)
+    share.waiting.add(caller, open)
   }
 
-  #handleEnd(error: unknown, { account, share, startedAt }: Loan): void {
+  #handleEnd(error: unknown, { share, startedAt }: Loan): void {
     this.#running--
     share.end(startedAt)
-    this.#forgetIdle(account, share)
+    this.#forgetIdle(share)
     if (!(error && isDatabaseUnavailable(error))) this.#lastProgressAt = performance.now()
     // The pool takes the connection back only after this event.
     process.nextTick(() => this.#admit())
@@ -179,13 +157,13 @@ export class FairPool extends Pool {
     const now = performance.now()
     let next: Share | undefined
     for (const share of this.#shares.values()) {
-      if (!share.isWaiting) continue
+      if (share.waiting.isEmpty) continue
       if (!next || share.usedMsAt(now) < next.usedMsAt(now)) next = share
     }
-    next?.take()?.()
+    next?.waiting.take()?.()
   }
 
-  #forgetIdle(account: string, share: Share): void {
-    if (share.isIdle && this.#shares.get(account) === share) this.#shares.delete(account)
+  #forgetIdle(share: Share): void {
+    if (share.isIdle) this.#shares.delete(share.account)
   }
 }

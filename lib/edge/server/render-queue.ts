@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { Turns } from '#lib/base/turns.ts'
 
 /** Maximum renders in progress, while all of them wait for the database. */
 const RENDERS_MAX = 40
@@ -16,15 +17,14 @@ const REST_MAX_MS = 50
  */
 export class RenderQueue {
   #active = 0
-  /** Renders that wait, by address; the first address is served next. */
-  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #waiting = new Turns()
   #timer: NodeJS.Timeout | null = null
   #usage = performance.eventLoopUtilization()
   #endedAt = 0
 
   /** Returns true when a render may begin, or false at the deadline. Addresses take turns. */
   enter(address: string, deadline: number): Promise<boolean> {
-    if (this.#active === 0 && this.#waiting.size === 0) {
+    if (this.#active === 0 && this.#waiting.isEmpty) {
       this.#active++
       return Promise.resolve(true)
     }
@@ -34,18 +34,17 @@ export class RenderQueue {
         resolve(true)
       }
       const timeout = setTimeout(() => {
-        this.#remove(address, begin)
+        this.#waiting.delete(address, begin)
         resolve(false)
       }, deadline - performance.now())
-      const ofAddress = this.#waiting.get(address) ?? new Set()
-      this.#waiting.set(address, ofAddress.add(begin))
+      this.#waiting.add(address, begin)
       if (!this.#timer) this.#checkAfter(CHECK_INTERVAL_MS)
     })
   }
 
   leave(): void {
     this.#active--
-    if (this.#active > 0 || this.#waiting.size === 0) return
+    if (this.#active > 0 || this.#waiting.isEmpty) return
     this.#endedAt = performance.now()
     this.#checkAfter(REST_MS)
   }
@@ -67,23 +66,13 @@ export class RenderQueue {
     }
     const more = this.#active === 0 ? 1 : isBusy ? 0 : this.#active
     for (let nth = 0; nth < more && this.#active < RENDERS_MAX; nth++) this.#beginNext()
-    if (this.#waiting.size > 0) this.#checkAfter(CHECK_INTERVAL_MS)
+    if (!this.#waiting.isEmpty) this.#checkAfter(CHECK_INTERVAL_MS)
   }
 
   #beginNext(): void {
-    const [[address, ofAddress] = []] = this.#waiting
-    const [begin] = ofAddress ?? []
-    if (!address || !ofAddress || !begin) return
-    this.#remove(address, begin)
-    // To the end: the next turn is that of another address.
-    if (this.#waiting.delete(address)) this.#waiting.set(address, ofAddress)
+    const begin = this.#waiting.take()
+    if (!begin) return
     this.#active++
     begin()
-  }
-
-  #remove(address: string, begin: () => void): void {
-    const ofAddress = this.#waiting.get(address)
-    ofAddress?.delete(begin)
-    if (ofAddress?.size === 0) this.#waiting.delete(address)
   }
 }
