@@ -54,6 +54,12 @@ test('callers of many addresses and tokens wait in turn, and together count as o
   expect(served).toHaveLength(51)
 })
 
+test('a token that reads like the name of the jobs is a stranger’s', async () => {
+  const forged = Array.from({ length: 3 }, () => ({ ip: '203.0.113.7', tokenPrefix: 'jobs' }))
+  const served = await serveInTurn(openPool(), [...forged, {}], () => 1)
+  expect(served.slice(0, 2)).toContain('job')
+})
+
 test('what an account used while no other waited does not count', async () => {
   const pool = openPool()
   for (let count = 0; count < 10; count++) {

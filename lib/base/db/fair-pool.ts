@@ -93,8 +93,9 @@ export class FairPool extends Pool {
   override connect(callback?: Callback): Promise<PoolClient> | undefined {
     if (callback) {
       const { accountId, tokenPrefix, ip } = currentLogContext()
-      const caller = accountId ?? tokenPrefix ?? ip ?? JOBS
-      const account = accountId ?? (caller === JOBS ? JOBS : UNKNOWN)
+      const stranger = tokenPrefix ?? ip
+      const account = accountId ?? (stranger === undefined ? JOBS : UNKNOWN)
+      const caller = accountId ?? stranger ?? JOBS
       const share = this.#shares.get(account) ?? new Share(account)
       this.#shares.set(account, share)
       if (share.waiting.isEmpty) share.raiseTo(this.#levelMs, performance.now())
