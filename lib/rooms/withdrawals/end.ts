@@ -58,7 +58,8 @@ export async function endWithdrawal(
       : await rejectWithdrawal({ ...settlement, reason: { code: 'ended_unsent', params: {} } })
   if (!row) return null
   // Read after the update: since then, no worker can begin another attempt.
-  if (outcome === 'not_sent' && (await mayArrive({ accountId, id: withdrawalId }, 'sendPayout')))
+  const subject = { accountId, id: withdrawalId }
+  if (outcome === 'not_sent' && (await mayArrive(subject, 'sendPayout', tx)))
     throw refuse(
       'end_refused',
       'The last attempt may still reach the bank: try again in 10 minutes. Of a suspended account, nothing is sent',

@@ -1,4 +1,4 @@
-import { db } from '#lib/base/db/client.ts'
+import { db, type Tx } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
@@ -96,8 +96,9 @@ const ARRIVAL_MAX = '10 minutes'
 export async function mayArrive(
   { accountId, id }: Pick<Subject, 'accountId' | 'id'>,
   operation: Operation,
+  client: Tx = db(),
 ): Promise<boolean> {
-  const calls = await db().$queryRaw<unknown[]>`
+  const calls = await client.$queryRaw<unknown[]>`
     SELECT FROM gateway_calls
     WHERE account_id = ${accountId}::uuid AND subject_id = ${id}::uuid AND operation = ${operation}
       AND COALESCE(outcome, 'unknown') = 'unknown'
