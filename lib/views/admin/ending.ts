@@ -22,8 +22,7 @@ const columns = Prisma.sql`${endableSql} AS can_propose, w.end_id AS id, w.end_o
   w.end_reason AS reason, w.end_proposed_by AS proposed_by, w.end_confirmed_by AS confirmed_by,
   ${utcText(`(w.end_proposed_at + interval '${PROPOSAL_HOURS} hours')`)} AS expires_at,
   ${utcText('w.ended_at')} AS ended_at, w.contradiction,
-  COALESCE(w.ended_at IS NULL AND w.status = 'pending'
-    AND ${isEndProposed}, false) AS is_standing`
+  (w.ended_at IS NULL AND w.status = 'pending' AND ${isEndProposed}) AS is_standing`
 
 /** Reads how a live withdrawal can be ended, or was; null for any other. */
 export async function readEnding(
