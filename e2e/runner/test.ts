@@ -68,7 +68,11 @@ function checkArchitecture(): Promise<Tally> {
 async function runEverything(): Promise<Tally[]> {
   clearReports()
   printSeed()
-  const [checks] = await Promise.all([verify(), prepare({ pages: true })])
+  const building = prepare({ pages: true })
+  // Awaited after the checks, which may name the reason of a failed build.
+  building.catch(() => {})
+  const checks = await verify()
+  await building
   const vitest = await runTests(ONLY_IN_TORTURE.map(file => `--exclude=${file}`))
   const nextLane = await runAndCount(
     'the API once more, by way of Next',
