@@ -36,6 +36,11 @@ const CLASSES = Object.entries(DENIED).map(([name, ranges]) => ({
 }))
 const GLOBAL_UNICAST = createRangeList(['2000::/3'])
 
+/** Returns the host without IPv6 brackets and without the final dot of a name. */
+export function hostnameOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+}
+
 /** Normalizes an address for checking and connecting. Returns null for any other text. */
 export function parseAddress(text: string): (Address & { isMapped: boolean }) | null {
   const family = isIP(text)

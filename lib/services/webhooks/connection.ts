@@ -3,8 +3,9 @@ import https from 'node:https'
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Address } from '#lib/base/addresses.ts'
+import { hostnameOf } from '#lib/base/addresses.ts'
 import { Invariant } from '#lib/base/invariant.ts'
-import { hostnameOf, portOf, type Target } from '#lib/services/webhooks/target.ts'
+import { portOf, type Target } from '#lib/services/webhooks/target.ts'
 
 /** Long enough for a busy receiver's next event, short enough that few connections are dead. */
 const IDLE_MS = 5_000

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { findDeniedClass, parseAddress } from '#lib/base/addresses.ts'
+import { findDeniedClass, hostnameOf, parseAddress } from '#lib/base/addresses.ts'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
@@ -21,7 +21,7 @@ import {
   type EndpointRequest,
 } from '#lib/services/webhooks/schema.ts'
 import { addSecret } from '#lib/services/webhooks/secrets.ts'
-import { hostnameOf, hostOf, isOwn } from '#lib/services/webhooks/target.ts'
+import { hostOf, isOwn } from '#lib/services/webhooks/target.ts'
 
 /** The secret has the endpoint's id, so that a repeated request can return the same secret. */
 export async function createEndpoint(

@@ -1,3 +1,4 @@
+import { hostnameOf } from '#lib/base/addresses.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { orderAddresses } from '#lib/services/webhooks/connection.ts'
@@ -6,7 +7,7 @@ import { ExchangeError, errorToProblem, exchangeError } from '#lib/services/webh
 import type { Problem } from '#lib/services/webhooks/problem.ts'
 import type { ResolveName } from '#lib/services/webhooks/resolve-name.ts'
 import { parseRetryAfter, responseToProblem } from '#lib/services/webhooks/response.ts'
-import { findTarget, hostnameOf } from '#lib/services/webhooks/target.ts'
+import { findTarget } from '#lib/services/webhooks/target.ts'
 
 export interface WebhookRequest {
   url: string

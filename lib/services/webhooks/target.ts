@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { type Address, findDeniedClass, parseAddress } from '#lib/base/addresses.ts'
+import { type Address, findDeniedClass, hostnameOf, parseAddress } from '#lib/base/addresses.ts'
 import { env } from '#lib/base/env.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { allowedRanges, ownRanges } from '#lib/services/webhooks/address.ts'
@@ -76,11 +76,6 @@ export async function isOwn(
   if (closed.length === 0) return false
   const own = await findOwnAddresses(hostnameOf(new URL(env().PUBLIC_URL)), resolve)
   return closed.some(own.has)
-}
-
-/** Returns the host without IPv6 brackets and without the final dot of a name. */
-export function hostnameOf(url: URL): string {
-  return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 }
 
 /** Returns the host of a webhook URL: concurrent calls are limited per host. */
