@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
-import { createRangeList, findDeniedClass } from '#lib/base/addresses.ts'
+import { createRangeList, findDeniedClass, hostnameOf } from '#lib/base/addresses.ts'
 import type { Prisma } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 
@@ -32,7 +32,8 @@ export const lookupBank: LookupFunction = (hostname, options, callback) => {
 /** Returns the first private address among the URLs and addresses in a connection's settings, or null. */
 export function findPrivateAddress(settings: Prisma.JsonValue): string | null {
   if (typeof settings === 'string') {
-    const host = URL.parse(settings)?.hostname.replace(/^\[(.*)\]$/, '$1') ?? settings
+    const url = URL.parse(settings)
+    const host = url ? hostnameOf(url) : settings
     return isIP(host) !== 0 && isPrivate(host) ? host : null
   }
   if (settings === null || typeof settings !== 'object') return null

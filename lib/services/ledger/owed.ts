@@ -62,7 +62,7 @@ export async function lockDisputes(
   return readDisputes(tx, accountId, mode)
 }
 
-/** What is disputed changes meanwhile, unless the available balance is locked. */
+/** Other transactions can change the amounts unless the caller has locked the available balance. */
 export async function readDisputes(
   tx: Tx,
   accountId: string,

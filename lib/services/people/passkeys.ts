@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { VerifiedRegistrationResponse } from '@simplewebauthn/server'
+import { hostnameOf } from '#lib/base/addresses.ts'
 import { db } from '#lib/base/db/client.ts'
 import { invalidInput, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -126,8 +127,8 @@ async function listCredentials(userId: string) {
 
 /** Returns the host that passkeys are bound to. WebAuthn allows no IP address. */
 function relyingPartyId(origin: string): string {
-  const { hostname } = new URL(origin)
-  if (!isIP(hostname.replace(/^\[|\]$/g, ''))) return hostname
+  const url = new URL(origin)
+  if (!isIP(hostnameOf(url))) return url.hostname
   throw invalidInput('passkey', 'requires a server address with a host name, not an IP address')
 }
 
