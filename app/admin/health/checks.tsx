@@ -2,6 +2,7 @@ import { Check as CheckIcon, CircleAlert, type LucideIcon, TriangleAlert } from 
 import { useLocale, useTranslations } from 'next-intl'
 import { useDurations } from '#components/format/duration.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
+import { Code } from '#components/ui/code.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { numberFormat } from '#lib/base/formatters.ts'
 import type { Check, Level } from '#lib/views/admin/schema.ts'
@@ -73,15 +74,9 @@ function CheckLine({ check }: { check: Check }) {
 
 /** Shows the parts between backticks as code. */
 function Advice({ text }: { text: string }) {
-  return text.split('`').map((part, index) =>
-    index % 2 === 0 ? (
-      part
-    ) : (
-      <code key={part} className="rounded-[5px] bg-sunk px-1 font-mono text-[12.5px]">
-        {part}
-      </code>
-    ),
-  )
+  return text
+    .split('`')
+    .map((part, index) => (index % 2 === 0 ? part : <Code key={part}>{part}</Code>))
 }
 
 const LEVEL_STYLES: Record<Level, { tone: Tone; icon: LucideIcon }> = {

@@ -6,6 +6,7 @@ import { useApi } from '#components/form/api.ts'
 import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
 import { moneyText } from '#components/format/format.tsx'
+import { Code } from '#components/ui/code.tsx'
 import { Select } from '#components/ui/field.tsx'
 import { AssignedConnections, type ConnectionLine } from '#lib/services/gateway/schema.ts'
 
@@ -104,8 +105,6 @@ function PayingLimits({ connection }: { connection: ConnectionLine | undefined }
   return <p className="text-muted text-small">{t(`connections.${key}`, values)}</p>
 }
 
-const CODE_CLASS = 'rounded-[5px] bg-sunk px-1 font-mono text-[12.5px]'
-
 function NoConnection() {
   const t = useTranslations('adminAccount')
   return (
@@ -115,7 +114,7 @@ function NoConnection() {
         {'npm run -s troco -- connection add …\nnpm run -s troco -- connection check …'}
       </pre>
       <p className="text-muted">
-        {t.rich('connections.help', { code: parts => <code className={CODE_CLASS}>{parts}</code> })}
+        {t.rich('connections.help', { code: parts => <Code>{parts}</Code> })}
       </p>
     </div>
   )
