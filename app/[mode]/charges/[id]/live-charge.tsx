@@ -28,7 +28,7 @@ export function useLiveCharge(): LiveChargeValue {
   return live
 }
 
-/** What became of the charge: a cancelled one has the status `expired` in lists and on the wire. */
+/** Returns the status to show. A cancelled charge has the status `expired` in lists and the API. */
 export function outcomeOf({ status, cancelled_at }: ChargeTimelineData['charge']) {
   return status === 'expired' && cancelled_at ? 'cancelled' : status
 }

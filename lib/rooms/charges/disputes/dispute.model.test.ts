@@ -46,7 +46,7 @@ type Request =
   | { do: 'withdraw'; amount: number }
   | { do: 'refund'; which: number; amount: number }
 type End = { do: 'approve' | 'reject' | 'complete refund' | 'reject refund'; which: number }
-/** Of the whole charge, or of a part of it. */
+/** The reported amount is the charge's, divided by `divisor`. */
 type Report = { do: 'open' | 'win' | 'lose'; which: number; divisor: number }
 const VERBS = { open: openDispute, win: winDispute, lose: loseDispute }
 
@@ -242,7 +242,7 @@ class World {
     if (step.do.startsWith('reject')) model.credit(order.amount)
   }
 
-  /** What is left of a charge after its refunds in these states. */
+  /** Amount of a charge minus its refunds with these statuses. */
   private unrefunded(which: number, ...statuses: string[]): number {
     const refunds = this.refunds.filter(one => one.which === which && statuses.includes(one.status))
     return refunds.reduce((left, { amount }) => left - amount, CHARGE_AMOUNTS[which] ?? 0)
