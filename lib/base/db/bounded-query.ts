@@ -28,6 +28,11 @@ export class BoundedQuery extends QueryWithHandlers {
     this.#bytesMax = bytesMax
   }
 
+  /** Bytes of the rows read. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** True if rows were omitted. */
   get isCut(): boolean {
     return this.#isCut

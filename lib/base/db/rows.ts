@@ -2,6 +2,7 @@ import type { QueryResult } from 'pg'
 import { BoundedQuery } from '#lib/base/db/bounded-query.ts'
 import { Prisma, pool, statementName, type Tx } from '#lib/base/db/client.ts'
 import { type AccountRef, memberLockOf } from '#lib/base/db/columns.ts'
+import { readWithinBudget } from '#lib/base/db/read-budget.ts'
 import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
 
 /**
@@ -34,11 +35,14 @@ export async function queryRowsWithin<Row>(
   { text, values }: Prisma.Sql,
   bytesMax: number,
 ): Promise<{ rows: Row[]; isCut: boolean }> {
-  const query = new BoundedQuery({ name: statementName(text), text, values }, bytesMax)
-  // The pool's types promise the query itself; it returns a promise of the result.
-  const result: unknown = await pool().query(query)
-  const { rows } = result as QueryResult<{ json: string }>
-  return { rows: rows.map(({ json }) => JSON.parse(json)), isCut: query.isCut }
+  return readWithinBudget(async () => {
+    const query = new BoundedQuery({ name: statementName(text), text, values }, bytesMax)
+    // The pool's types promise the query itself; it returns a promise of the result.
+    const result: unknown = await pool().query(query)
+    const { rows } = result as QueryResult<{ json: string }>
+    const { isCut, bytes } = query
+    return { rows: rows.map(({ json }) => JSON.parse(json)), isCut, bytes }
+  })
 }
 
 /** Returns SQL that selects columns as one JSON value. Times must be selected with `utc()`. */
