@@ -87,7 +87,9 @@ IETF draft. Above them the response is 429 with \`Retry-After\`.
 By default, 300 requests of a token and 600 of a client address can be in progress at the same time, each
 until its response has been sent. A further one waits up to 2 seconds, then gets 429. A connection on
 which the client reads nothing for 20 seconds, although data waits, is closed. A token receives up to 20 MB
-per second, averaged over 10 seconds; above that a request waits up to 2 seconds, then gets 429.
+per second, averaged over 10 seconds; above that a request waits up to 2 seconds, then gets 429. Lists of
+an account that are read at the same time have about 1 MiB together; further ones wait up to 30 seconds for
+their turn, then get 429.
 
 ## Pages
 
