@@ -15,6 +15,7 @@ import { makeDatabase } from '#lib/testing/fixtures.ts'
 const RELEASED = [
   'troco_claim_deliveries 1 c84430c7248b',
   'troco_claim_deliveries_v2 1 1a2c72080032',
+  'troco_disputed 1 9c15f17806dc',
   'troco_fold 1 0c29b28cd23c',
   'troco_forget_check 1 a124190b8c3a',
   'troco_guard_state 1 34a05a2df9e2',

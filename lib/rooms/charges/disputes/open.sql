@@ -15,9 +15,10 @@ FOR UPDATE;
 
 -- by the ORM: SELECT FROM disputes
 
--- by the ORM: SELECT FROM charges
-
--- by the ORM: SELECT FROM disputes
+SELECT c.refunded_amount + d.disputed + d.lost + $1::bigint <= c.amount AS "isWithin"
+FROM charges c
+CROSS JOIN LATERAL troco_disputed(c.account_id, c.id) d
+WHERE c.account_id = $2::uuid AND c.id = $3::uuid;
 
 -- by the ORM: INSERT INTO disputes
 

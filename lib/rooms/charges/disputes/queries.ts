@@ -47,18 +47,20 @@ export function newDispute(
   return { accountId, id, mode, connectionId, bankId, chargeId, amount, respondBy }
 }
 
-/** Whether what was refunded, lost and is disputed of the charge leaves this amount. */
+/**
+ * Whether what was refunded, lost and is disputed of the charge leaves this amount. A held refund does not
+ * count: the bank may still reject it. Reads prisma/functions/troco_disputed.sql.
+ */
 export async function isWithinCharge(
   tx: Tx,
   { accountId, id }: DisputedCharge,
   amount: number,
 ): Promise<boolean> {
-  const charge = await tx.charge.findUniqueOrThrow({ where: { accountId_id: { accountId, id } } })
-  const disputes = await tx.dispute.findMany({
-    where: { accountId, chargeId: id, status: { not: 'won' } },
-  })
-  const disputed = disputes.reduce((sum, one) => sum + (one.lostAmount ?? one.amount), 0n)
-  return charge.refundedAmount + disputed + BigInt(amount) <= charge.amount
+  const [charge] = await tx.$queryRaw<{ isWithin: boolean }[]>`
+    SELECT c.refunded_amount + d.disputed + d.lost + ${amount}::bigint <= c.amount AS "isWithin"
+    FROM charges c CROSS JOIN LATERAL troco_disputed(c.account_id, c.id) d
+    WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid`
+  return charge?.isWithin ?? false
 }
 
 /** Notes each report that differs, in its end or its amount, once. */
