@@ -3,6 +3,8 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { winDispute } from '#lib/rooms/charges/disputes/close.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
@@ -160,6 +162,24 @@ describe('POST /transactions/{id}/refunds', () => {
       ])
     }
     expect((await listRefunds(charge)).body.data).toHaveLength(2)
+  })
+
+  test('422 for what the payer disputes, although the balance covers it', async () => {
+    const charge = await payCharge({ amount: 1_000 })
+    await payCharge({ amount: 5_000 })
+    const { connectionId, endToEndId } = await db().charge.findFirstOrThrow({
+      where: { accountId: merchant.id, id: charge },
+    })
+    const report = { connectionId, endToEndId: endToEndId ?? '', bankId: newId(), amount: 1_000 }
+    await openDispute(report)
+    const { status, text, headers } = await refund(charge)
+    expect([status, text, headers.get('x-error-code')]).toEqual([
+      422,
+      '{"errors":{"amount":["amount cannot be refunded while the payer disputes the charge: try again when the dispute has ended"]}}',
+      'invalid_input',
+    ])
+    await winDispute(report)
+    expect((await refund(charge)).body.data.amount).toBe(1_000)
   })
 
   test('422 Insufficient balance when the money is already withdrawn', async () => {

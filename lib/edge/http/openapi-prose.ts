@@ -137,7 +137,7 @@ export const TAGS = [
   {
     name: 'Refunds',
     description:
-      'A refund returns a payment to the payer, in full or in parts, within 90 days. The amount is held at once. It leaves the account when the refund is `completed` and returns to the balance when it is `rejected`.',
+      'A refund returns a payment to the payer, in full or in parts, within 90 days. What the payer disputes cannot be refunded until the dispute ends. The amount is held at once. It leaves the account when the refund is `completed` and returns to the balance when it is `rejected`.',
   },
   {
     name: 'Withdrawals',

@@ -28,8 +28,8 @@ const RUN_COUNT = Number(process.env.MODEL_RUNS || 3)
 const GROUP_COUNT = Number(process.env.MODEL_COMMANDS || 12)
 const ACTOR = { type: 'system' } as const
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
-/** Each charge has one dispute. */
 const CHARGE_AMOUNTS = [5_000, 8_000]
+const DISPUTES_PER_CHARGE = 2
 
 inOwnDatabase()
 /** Each table that a dispute, a refund or a credit writes, so that a crash is tried at every step. */
@@ -44,27 +44,35 @@ type Step = Request | End | Report | { do: 'write off' }
 type Request =
   | { do: 'pay'; amount: number }
   | { do: 'withdraw'; amount: number }
-  | { do: 'refund'; which: number; amount: number }
+  /** Without an amount: what is left of the charge. */
+  | { do: 'refund'; which: number; amount: number | undefined }
 type End = { do: 'approve' | 'reject' | 'complete refund' | 'reject refund'; which: number }
-/** The reported amount is the charge's, divided by `divisor`. */
-type Report = { do: 'open' | 'win' | 'lose'; which: number; divisor: number }
+/** The reported amount is the charge's, divided by `divisor`; `nth` is a dispute of the charge. */
+type Report = { do: 'open' | 'win' | 'lose'; which: number; nth: number; divisor: number }
 const VERBS = { open: openDispute, win: winDispute, lose: loseDispute }
 
 const amount = fc.constantFrom(1_000, 2_500, 4_000, 9_000)
 const which = fc.nat(CHARGE_AMOUNTS.length - 1)
+const nth = fc.constantFrom(0, 0, 0, DISPUTES_PER_CHARGE - 1)
 /** A dispute is often lost for less than it was opened with. */
 const divisorOf = { open: fc.constantFrom(1, 1, 1, 2), lose: fc.constantFrom(1, 2, 4) }
 const one = <T extends string>(...names: T[]) => fc.constantFrom(...names)
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: one('pay', 'withdraw', 'withdraw'), amount }) },
   { weight: 2, arbitrary: fc.record({ do: one('approve', 'reject'), which }) },
-  { weight: 4, arbitrary: fc.record({ do: one('refund'), which, amount }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      ...{ do: one('refund'), which },
+      amount: fc.option(amount, { nil: undefined }),
+    }),
+  },
   { weight: 4, arbitrary: fc.record({ do: one('complete refund', 'reject refund'), which }) },
   {
     weight: 4,
-    arbitrary: fc.record({ do: one('open', 'open', 'win'), which, divisor: divisorOf.open }),
+    arbitrary: fc.record({ do: one('open', 'open', 'win'), which, nth, divisor: divisorOf.open }),
   },
-  { weight: 4, arbitrary: fc.record({ do: one('lose'), which, divisor: divisorOf.lose }) },
+  { weight: 4, arbitrary: fc.record({ do: one('lose'), which, nth, divisor: divisorOf.lose }) },
   { weight: 1, arbitrary: fc.record({ do: one('write off') }) },
 )
 /** A step alone, which may be aborted, or steps at the same time. */
@@ -88,8 +96,8 @@ const group: fc.Arbitrary<{ steps: Step[]; fault: string | null }> = fc.oneof(
 interface Charge {
   id: string
   endToEndId: string
-  /** The bank's id of its dispute. */
-  bankId: string
+  /** The bank's ids of its disputes. */
+  bankIds: string[]
 }
 
 const amountOf = ({ which, divisor }: Report) => (CHARGE_AMOUNTS[which] ?? 0) / divisor
@@ -156,7 +164,8 @@ interface Order {
 class World {
   readonly withdrawals: Order[] = []
   readonly refunds: (Order & { which: number })[] = []
-  readonly disputes: ({ amount: number; status: string } | undefined)[] = []
+  /** By the bank's id. */
+  readonly disputes = new Map<string, { amount: number; lost: number; status: string }>()
   private readonly merchant: Account
   private readonly charges: Charge[]
 
@@ -173,7 +182,8 @@ class World {
       else if (step.do === 'write off')
         await writeOffClaim(this.merchant.id, 'test', { reason: 'test' }, ACTOR)
       else if ('divisor' in step) {
-        const { endToEndId, bankId } = this.charges[step.which] as Charge
+        const { endToEndId } = this.charges[step.which] as Charge
+        const bankId = this.bankIdOf(step)
         const report = { connectionId: SIMULATOR_CONNECTION_ID, bankId, endToEndId }
         await VERBS[step.do]({ ...report, amount: amountOf(step) })
       } else await this.end(step)
@@ -185,15 +195,15 @@ class World {
   }
 
   private async request(step: Request): Promise<unknown> {
-    const { amount } = step
-    if (step.do === 'pay') return pay(this.merchant, amount)
+    if (step.do === 'pay') return pay(this.merchant, step.amount)
     const { id: accountId } = this.merchant
     if (step.do === 'withdraw') {
+      const { amount } = step
       const { id } = await createWithdrawal(accountId, 'test', { amount, ...KEY })
       return this.withdrawals.push({ id, amount, status: 'pending' })
     }
     const { id: chargeId } = this.charges[step.which] as Charge
-    const { id } = await createRefund(accountId, 'test', chargeId, { amount })
+    const { id, amount } = await createRefund(accountId, 'test', chargeId, step)
     return this.refunds.push({ id, amount, status: 'pending', which: step.which })
   }
 
@@ -224,8 +234,9 @@ class World {
       const code = isCovered ? 'insufficient_balance' : 'dispute_not_covered'
       return model.hold(step.amount) ? null : code
     } else if (step.do === 'refund') {
-      if (step.amount > this.unrefunded(step.which, 'completed', 'pending')) return 'invalid_input'
-      return model.hold(step.amount) ? null : 'insufficient_balance'
+      const left = this.unrefunded(step.which, 'completed', 'pending') - this.taken(step.which)
+      if ((step.amount ?? 1) > left) return 'invalid_input'
+      return model.hold(step.amount ?? left) ? null : 'insufficient_balance'
     } else if (step.do === 'write off') {
       const claim = Math.max(0, model.owed - model.disputed)
       model.owed -= claim
@@ -242,17 +253,36 @@ class World {
     if (step.do.startsWith('reject')) model.credit(order.amount)
   }
 
+  /** Whether a refund that is refused would fit in the charge if it had no disputes. */
+  isRefusedByDispute(step: Step): boolean {
+    if (step.do !== 'refund') return false
+    return (step.amount ?? 1) <= this.unrefunded(step.which, 'completed', 'pending')
+  }
+
   /** Amount of a charge minus its refunds with these statuses. */
   private unrefunded(which: number, ...statuses: string[]): number {
     const refunds = this.refunds.filter(one => one.which === which && statuses.includes(one.status))
     return refunds.reduce((left, { amount }) => left - amount, CHARGE_AMOUNTS[which] ?? 0)
   }
 
-  /** A refund that the bank has not completed leaves the whole charge to its dispute. */
+  /** Amount of a charge that is disputed, or was lost. */
+  private taken(which: number): number {
+    const disputes = this.charges[which]?.bankIds.map(id => this.disputes.get(id)) ?? []
+    const amountTaken = (one: (typeof disputes)[number]) =>
+      one?.status === 'open' ? one.amount : (one?.lost ?? 0)
+    return disputes.reduce((sum, one) => sum + amountTaken(one), 0)
+  }
+
+  private bankIdOf({ which, nth }: Report): string {
+    return this.charges[which]?.bankIds[nth] ?? ''
+  }
+
+  /** A refund that the bank has not completed leaves the whole charge to its disputes. */
   private report(model: Model, step: Report): void {
     const reported = amountOf(step)
-    const known = this.disputes[step.which]
-    const isTooMuch = reported > this.unrefunded(step.which, 'completed')
+    const known = this.disputes.get(this.bankIdOf(step))
+    const left = this.unrefunded(step.which, 'completed') - this.taken(step.which)
+    const isTooMuch = reported > left
     if (!known && (step.do === 'win' || isTooMuch)) return
     if (!known) model.open(reported)
     if (step.do === 'open' || (known && known.status !== 'open')) return
@@ -270,10 +300,8 @@ class World {
     for (const order of [...this.withdrawals, ...this.refunds])
       order.status = rows.find(({ id }) => id === order.id)?.status ?? ''
     const disputes = await db().dispute.findMany({ where })
-    for (const [index, { bankId }] of this.charges.entries()) {
-      const row = disputes.find(dispute => dispute.bankId === bankId)
-      this.disputes[index] = row && { amount: Number(row.amount), status: row.status }
-    }
+    for (const { bankId, amount, lostAmount, status } of disputes)
+      this.disputes.set(bankId, { amount: Number(amount), lost: Number(lostAmount ?? 0), status })
   }
 }
 
@@ -281,7 +309,8 @@ async function pay(merchant: Account, value: number): Promise<Charge> {
   const { id } = await openCharge(merchant, value)
   const payment = makeReceipt(value)
   await receivePayments([{ accountId: merchant.id, chargeId: id, payments: [payment] }])
-  return { id, endToEndId: payment.endToEndId, bankId: newId() }
+  const bankIds = Array.from({ length: DISPUTES_PER_CHARGE }, newId)
+  return { id, endToEndId: payment.endToEndId, bankIds }
 }
 
 test(
@@ -289,7 +318,7 @@ test(
   async () => {
     const seen = {
       ...{ crashes: 0, dispute_not_covered: 0, not_found: 0, invalid_input: 0, claims: 0 },
-      ...{ partlyLost: 0, refunded: 0 },
+      ...{ partlyLost: 0, refunded: 0, refusedByDispute: 0 },
     }
 
     async function checkGroups(
@@ -314,6 +343,8 @@ test(
           expect(await world.apply(first)).toBe(predicted)
           expect(await readModel(merchant.id)).toEqual(model)
           if (predicted && predicted in seen) seen[predicted as 'not_found'] += 1
+          if (predicted === 'invalid_input' && world.isRefusedByDispute(first))
+            seen.refusedByDispute += 1
         } else await Promise.all(steps.map(one => world.apply(one)))
         await world.resync()
         model = await readModel(merchant.id)

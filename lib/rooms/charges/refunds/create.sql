@@ -5,15 +5,20 @@ WITH locked AS (
   FROM charges c
   WHERE c.account_id = $1::uuid AND c.mode = $2 AND c.id = $3::uuid AND c.status <> 'opening'
   FOR UPDATE
+), counted AS (
+  SELECT k.*, d.disputed, d.lost, k.unspent - d.disputed - d.lost AS remaining
+  FROM locked k
+  CROSS JOIN LATERAL troco_disputed(k.account_id, k.id) d
 ), judged AS (
   SELECT k.account_id, k.id, CASE WHEN k.id IS NULL THEN troco_refuse('transaction_not_found')
       WHEN k.status <> 'paid' THEN troco_refuse('not_paid')
       WHEN k.paid_at < now() - make_interval(days => $4::int) THEN
       troco_refuse('refund_window_closed')
-      WHEN COALESCE($5::bigint, 1) > k.unspent THEN troco_refuse('above_left',
-      json_build_object('left', k.unspent)) ELSE COALESCE($6::bigint, k.unspent) END AS amount
+      WHEN COALESCE($5::bigint, 1) > k.remaining THEN troco_refuse('above_remaining',
+      json_build_object('remaining', k.remaining, 'disputed', k.disputed, 'lost', k.lost))
+      ELSE COALESCE($6::bigint, k.remaining) END AS amount
   FROM (SELECT) one
-  LEFT JOIN locked k ON true
+  LEFT JOIN counted k ON true
 ), charged AS (
   UPDATE charges c
   SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
@@ -90,15 +95,20 @@ WITH kept AS (
   FROM charges c
   WHERE c.account_id = $8::uuid AND c.mode = $9 AND c.id = $10::uuid AND c.status <> 'opening'
   FOR UPDATE
+), counted AS (
+  SELECT k.*, d.disputed, d.lost, k.unspent - d.disputed - d.lost AS remaining
+  FROM locked k
+  CROSS JOIN LATERAL troco_disputed(k.account_id, k.id) d
 ), judged AS (
   SELECT k.account_id, k.id, CASE WHEN k.id IS NULL THEN troco_refuse('transaction_not_found')
       WHEN k.status <> 'paid' THEN troco_refuse('not_paid')
       WHEN k.paid_at < now() - make_interval(days => $11::int) THEN
       troco_refuse('refund_window_closed')
-      WHEN COALESCE($12::bigint, 1) > k.unspent THEN troco_refuse('above_left',
-      json_build_object('left', k.unspent)) ELSE COALESCE($13::bigint, k.unspent) END AS amount
+      WHEN COALESCE($12::bigint, 1) > k.remaining THEN troco_refuse('above_remaining',
+      json_build_object('remaining', k.remaining, 'disputed', k.disputed, 'lost', k.lost))
+      ELSE COALESCE($13::bigint, k.remaining) END AS amount
   FROM (SELECT) one
-  LEFT JOIN locked k ON true
+  LEFT JOIN counted k ON true
 ), charged AS (
   UPDATE charges c
   SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()

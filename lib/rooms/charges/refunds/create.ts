@@ -4,11 +4,12 @@ import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { writeRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { invalidInput, parseDatabaseRefusal, refuse, type TrocoError } from '#lib/base/errors.ts'
+import { parseDatabaseRefusal, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid, newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
+import { refuseAboveRemaining, remainingSql } from '#lib/rooms/charges/refunds/remaining.ts'
 import {
   REFUND_WINDOW_DAYS,
   type RefundRequest,
@@ -19,8 +20,8 @@ import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
 
 /**
  * Inserts the refund and holds its amount in one statement before the bank is called: a crash
- * leaves all or nothing. Locks the charge first, so that refunds never exceed the payment. A broken
- * rule aborts the statement: prisma/functions/troco_refuse.sql.
+ * leaves all or nothing. Locks the charge first, then reads its disputes, so that refunds never exceed
+ * what is left of the payment. A broken rule aborts the statement: prisma/functions/troco_refuse.sql.
  */
 export async function createRefund(
   account: AccountRef,
@@ -42,16 +43,18 @@ export async function createRefund(
           c.amount - c.refunded_amount - c.refund_held_amount AS unspent
         FROM charges c WHERE ${accountCondition('c', account)} AND c.mode = ${mode}
           AND ${chargeCondition} AND c.status <> 'opening' FOR UPDATE`,
+      counted: remainingSql,
       judged: Prisma.sql`
         SELECT k.account_id, k.id, CASE
             WHEN k.id IS NULL THEN troco_refuse('transaction_not_found')
             WHEN k.status <> 'paid' THEN troco_refuse('not_paid')
             WHEN k.paid_at < now() - make_interval(days => ${REFUND_WINDOW_DAYS}::int)
               THEN troco_refuse('refund_window_closed')
-            WHEN COALESCE(${requestedAmount}, 1) > k.unspent
-              THEN troco_refuse('above_left', json_build_object('left', k.unspent))
-            ELSE COALESCE(${requestedAmount}, k.unspent) END AS amount
-        FROM (SELECT) one LEFT JOIN locked k ON true`,
+            WHEN COALESCE(${requestedAmount}, 1) > k.remaining
+              THEN troco_refuse('above_remaining', json_build_object(
+                'remaining', k.remaining, 'disputed', k.disputed, 'lost', k.lost))
+            ELSE COALESCE(${requestedAmount}, k.remaining) END AS amount
+        FROM (SELECT) one LEFT JOIN counted k ON true`,
       charged: Prisma.sql`
         UPDATE charges c SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
         FROM judged j WHERE c.account_id = j.account_id AND c.id = j.id
@@ -90,8 +93,5 @@ function refuseBrokenRule(error: unknown): never {
   if (!refusal) return refuseOverdraft(error)
   const ruleError = RULE_ERRORS[refusal.code]
   if (ruleError) throw ruleError()
-  const { left } = refusal.params
-  if (left === 0)
-    throw invalidInput('amount', 'cannot be refunded: refunds already cover the whole charge')
-  throw invalidInput('amount', `must be at most ${left}, the amount left to refund`)
+  throw refuseAboveRemaining(refusal.params)
 }

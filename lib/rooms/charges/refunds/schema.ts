@@ -13,7 +13,9 @@ const RefundRequest = z
   .object({
     amount: wholeCents(1, AMOUNT_MAX)
       .optional()
-      .meta(openApiMeta('Amount to refund, in cents. Default: the rest of the charge.', 500)),
+      .meta(
+        openApiMeta('Amount to refund, in cents. Default: all that can still be refunded.', 500),
+      ),
     reason: text(1, 255)
       .optional()
       .meta(openApiMeta('Reason, for your own records.', 'One of two items was out of stock')),
