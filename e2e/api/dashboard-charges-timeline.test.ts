@@ -80,7 +80,7 @@ test('a timeline lists payment, views, entries, webhooks and refunds, oldest fir
   await expectBalancedLedger(merchant.id)
 })
 
-test('a timeline shows a dispute that was lost in part, and what it held and released', async () => {
+test('a timeline shows a dispute that was lost in part, what it held and released, and what can be refunded', async () => {
   const merchant = await makeMerchant()
   const { id } = await createCharge(merchant, 'test', CHARGE, null)
   const { end_to_end_id: endToEndId } = await simulateCharge(merchant.id, id, 'paid')
@@ -88,12 +88,15 @@ test('a timeline shows a dispute that was lost in part, and what it held and rel
     ...{ connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), amount: 1_500 },
     endToEndId: endToEndId ?? '',
   }
-  await openDispute(report)
-  await loseDispute({ ...report, amount: 600 })
   const headers = pageHeaders(await signIn(merchant, 'viewer'), merchant.id)
   const path = `/dashboard/charges/${id}/timeline`
+  await openDispute(report)
+  const { body: open } = await call(api.url, 'GET', path, { headers })
+  expect(open.data).toMatchObject({ refundable: 0, disputed: 1_500, lost: 0 })
+  await loseDispute({ ...report, amount: 600 })
   const { body } = await call(api.url, 'GET', path, { headers })
   expectShape(ChargeTimelineRead, body)
+  expect(body.data).toMatchObject({ refundable: 900, disputed: 0, lost: 600 })
   const steps: ChargeTimelineData['steps'] = body.data.steps
   expect(steps.filter(({ what }) => what === 'dispute')).toMatchObject([
     { status: 'open', amount: 1_500 },

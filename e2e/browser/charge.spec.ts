@@ -1,7 +1,12 @@
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
 import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
+import { loseDispute } from '#lib/rooms/charges/disputes/close.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
+import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
 
 const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 390, height: 844 }
@@ -26,6 +31,15 @@ async function createCharge(page: Page, shop: Shop, overrides: object = {}): Pro
 
 const simulateOutcome = (page: Page, shop: Shop, id: string, outcome: string) =>
   post(page, shop, `/sandbox/transactions/${id}`, { outcome })
+
+async function reportDispute(chargeId: string, amount: number): Promise<DisputeReport> {
+  const { connectionId, endToEndId } = await db().charge.findFirstOrThrow({
+    where: { id: chargeId },
+  })
+  const report = { connectionId, bankId: newId(), endToEndId: endToEndId ?? '', amount }
+  await openDispute(report)
+  return report
+}
 
 async function expectStatus(page: Page, label: string): Promise<void> {
   await expect(page.getByTestId('charge-status')).toHaveText(label)
@@ -202,6 +216,37 @@ test.describe('on a phone, in English', () => {
     await expect(page.getByText('Completed')).toHaveCount(2)
     await expect(page.getByRole('button', { name: 'Refund', exact: true })).toHaveCount(0)
     await expectAccessible(page)
+  })
+
+  test.describe('a charge whose payer disputes it', () => {
+    test.use({ expectedStatuses: [422] })
+
+    test('is refunded up to what is not disputed, and then no more', async ({ page, context }) => {
+      const shop = await openShop(context)
+      const id = await createCharge(page, shop)
+      await simulateOutcome(page, shop, id, 'paid')
+      await page.goto(`/test/charges/${id}`)
+      const button = page.getByRole('button', { name: 'Refund', exact: true })
+      await button.click()
+      const report = await reportDispute(id, 1_000)
+      const dialog = page.getByRole('dialog', { name: 'Refund the payer' })
+      await dialog.getByRole('button', { name: 'Refund R$ 15.00' }).click()
+      await expect(dialog.getByText('Enter an amount from R$ 0.01 to R$ 5.00.')).toBeVisible()
+      await openDispute({ ...report, bankId: newId(), amount: 500 })
+      await dialog.getByLabel('Amount').fill('5')
+      await dialog.getByRole('button', { name: 'Refund R$ 5.00' }).click()
+      await expect(dialog).toBeHidden()
+      await expect(button).toHaveCount(0)
+      const sentence = 'The payer disputes R$ 15.00. It can’t be refunded until the dispute ends.'
+      await expect(page.getByText(sentence)).toBeVisible()
+      await expectAccessible(page)
+      await loseDispute({ ...report, amount: 400 })
+      await page.reload()
+      await expect(page.getByText('The payer disputes R$ 5.00.')).toBeVisible()
+      await expect(page.getByText('R$ 4.00 went back to the payer')).toBeVisible()
+      await button.click()
+      await expect(dialog.getByLabel('Amount')).toHaveValue('6.00')
+    })
   })
 
   test('a new charge fits the window, and its code and link can be copied', async ({

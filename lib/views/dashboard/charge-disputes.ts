@@ -23,6 +23,18 @@ export function disputesSql(accountId: string, chargeId: string): Prisma.Sql {
     ORDER BY d.id`
 }
 
+/**
+ * Selects from a charge `c`; its disputes by prisma/functions/troco_disputed.sql. Nothing is left if one was
+ * opened while a refund was held.
+ */
+export const refundLimitsSql = Prisma.sql`
+  SELECT CASE c.status WHEN 'paid' THEN GREATEST(0,
+      c.amount - c.refunded_amount - c.refund_held_amount - d.disputed - d.lost) ELSE 0 END AS refundable,
+    d.disputed, d.lost
+  FROM troco_disputed(c.account_id, c.id) d`
+
+export const refundLimits = { refundable: z.int(), disputed: z.int(), lost: z.int() }
+
 /** Returns the opening of a dispute and its end. */
 export function buildDisputeSteps(dispute: ChargeDispute): ChargeStep[] {
   const { amount, lost_amount: lostAmount, status, opened_at, closed_at } = dispute

@@ -3,7 +3,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { reasonColumns, utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { instant } from '#lib/base/fields.ts'
+import { instant, pickFields } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { findCharge, serializeMaskedCharge } from '#lib/rooms/charges/queries.ts'
 import { refundColumns } from '#lib/rooms/charges/refunds/queries.ts'
@@ -17,19 +17,21 @@ import {
   type ChargeDispute,
   disputeStep,
   disputesSql,
+  refundLimits,
+  refundLimitsSql,
 } from '#lib/views/dashboard/charge-disputes.ts'
 import type {
   ChargeStep,
   ChargeTimelineData,
+  RefundLimits,
   RejectionFields,
 } from '#lib/views/dashboard/schema.ts'
 
 type StepData<What extends ChargeStep['what']> = Omit<Extract<ChargeStep, { what: What }>, 'what'>
 type Refund = RefundRow & RejectionFields
 
-interface ChargeHistory {
+interface ChargeHistory extends RefundLimits {
   viewed_at: string | null
-  refundable: number
   ends: { at: string; type: 'transaction.expired' | 'transaction.failed' }[]
   refunds: Refund[]
   disputes: ChargeDispute[]
@@ -52,7 +54,7 @@ export async function readChargeTimeline(
     charge: serializeMaskedCharge(row),
     steps: buildSteps(row, history),
     refunds: history.refunds.map(refund => ({ ...refund, ...pickRejection(refund) })),
-    refundable: row.status === 'paid' ? history.refundable : 0,
+    ...pickFields(refundLimits, history),
   }
 }
 
@@ -166,7 +168,7 @@ async function readHistory(accountId: string, id: string): Promise<ChargeHistory
     ORDER BY d.due_at LIMIT ${ROWS_MAX}`
   const columns = Prisma.sql`
     (SELECT ${utc('c.viewed_at', 'at')}) AS viewed_at,
-    c.amount - c.refunded_amount - c.refund_held_amount AS refundable,
+    l.*,
     ${jsonListSql(
       Prisma.sql`
         SELECT e.type, ${utc('e.created_at', 'at')} FROM events e
@@ -180,7 +182,8 @@ async function readHistory(accountId: string, id: string): Promise<ChargeHistory
     ${jsonListSql(disputes, 'disputes')}, ${jsonListSql(entries, 'entries')},
     ${jsonListSql(attemptsSql, 'told')}, ${jsonListSql(next, 'next')}`
   const [found] = await queryRows<ChargeHistory>(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM charges c
+    SELECT ${asJson(columns)}::text AS json
+    FROM charges c CROSS JOIN LATERAL (${refundLimitsSql}) l
     WHERE ${accountCondition('c')} AND c.id = ${id}::uuid`)
   return found ?? null
 }
@@ -219,6 +222,6 @@ export const ChargeTimelineRead = z.object({
     charge: ChargeDetail,
     steps: z.array(step),
     refunds: z.array(RefundDetail.extend(rejectionFields)),
-    refundable: z.int(),
+    ...refundLimits,
   }),
 })

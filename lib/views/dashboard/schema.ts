@@ -163,13 +163,21 @@ export type ChargeStep =
   /** Webhook attempt that is in progress (`at` is null) or scheduled. */
   | { what: 'next_try'; at: string | null; host: string; number: number }
 
+/** In cents. */
+export interface RefundLimits {
+  /** Amount that can still be refunded. */
+  refundable: number
+  /** Amount of open disputes, which cannot be refunded meanwhile. */
+  disputed: number
+  /** Amount that went to the payer by lost disputes. */
+  lost: number
+}
+
 /** Charge as its page shows it: the payer's document is masked. */
-export interface ChargeTimelineData {
+export interface ChargeTimelineData extends RefundLimits {
   charge: ChargeDetail
   steps: ChargeStep[]
   refunds: (RefundDetail & RejectionFields)[]
-  /** Amount that can still be refunded, in cents. */
-  refundable: number
 }
 
 export interface ChargeStatusUpdate {

@@ -69,11 +69,19 @@ const OUTCOME_STYLES: Record<Outcome, { icon: LucideIcon; tone: string }> = {
 const OUTCOME_TRANSITION =
   'aspect-square transition-[opacity,scale] duration-200 starting:scale-95 starting:opacity-0 motion-reduce:transition-none'
 
+const OUTCOME_TEXT = 'mt-1 w-full max-w-[36ch] text-balance break-words text-muted text-small'
+
 function ChargeOutcome({ outcome }: { outcome: Outcome }) {
   const t = useTranslations('charge')
   const locale = useLocale()
   const { timeline, hasStatusChanged } = useLiveCharge()
   const { amount, client_name: name, refunded_amount: refunded } = timeline.charge
+  const { disputed, lost } = timeline
+  const amounts = [
+    ['refunded', refunded] as const,
+    ['disputed', disputed] as const,
+    ['lost', lost] as const,
+  ]
   const { icon: Icon, tone } = OUTCOME_STYLES[outcome]
   return (
     <div
@@ -83,16 +91,18 @@ function ChargeOutcome({ outcome }: { outcome: Outcome }) {
         <Icon size={30} strokeWidth={2.2} aria-hidden />
       </span>
       <p className="mt-4 font-semibold text-title">{t(`${outcome}Title`)}</p>
-      <p className="mt-1 w-full max-w-[36ch] text-balance break-words text-muted text-small">
+      <p className={OUTCOME_TEXT}>
         {outcome === 'paid'
           ? t('paidText', { amount: moneyText(amount, locale), name })
           : t(`${outcome}Text`)}
       </p>
-      {refunded > 0 ? (
-        <p className="mt-1 text-muted text-small">
-          {t('refunded', { amount: moneyText(refunded, locale) })}
-        </p>
-      ) : null}
+      {amounts.map(([name, cents]) =>
+        cents > 0 ? (
+          <p key={name} className={OUTCOME_TEXT}>
+            {t(name, { amount: moneyText(cents, locale) })}
+          </p>
+        ) : null,
+      )}
     </div>
   )
 }

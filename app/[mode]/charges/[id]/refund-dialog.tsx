@@ -28,8 +28,12 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
     }),
     async send(body, idempotencyKey) {
       const path = `/transactions/${timeline.charge.id}/refunds`
-      await api.send('POST', path, { body, idempotencyKey })
-      refresh()
+      try {
+        await api.send('POST', path, { body, idempotencyKey })
+      } finally {
+        // After a refusal, too: less may be left than the page shows.
+        refresh()
+      }
       onClose()
     },
   })
