@@ -7,7 +7,10 @@ import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import type { WithdrawalOrder, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { connectionIn, gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 
-/** Creates a withdrawal: holds the amount before the bank is called, and wakes the worker. */
+/**
+ * Creates a withdrawal: holds the amount before the bank is called, and wakes the worker. An amount
+ * above the balance is refused by `insertWithdrawal`.
+ */
 export async function createWithdrawal(
   account: AccountRef,
   mode: Mode,

@@ -24,8 +24,8 @@ import { refuseWithdrawal } from '#lib/services/ledger/owed.ts'
 import { hostOf } from '#lib/services/webhooks/target.ts'
 
 /**
- * Inserts the withdrawal and holds its amount in one statement: a crash or an insufficient balance
- * never leaves only one of them. The statement also decides whether it waits for a second member, of
+ * Inserts the withdrawal and holds its amount in one statement; a CHECK refuses more than the
+ * balance (`refuseWithdrawal`). The statement also decides whether it waits for a second member, of
  * those who were read just before. Live mode also enforces the account's limits.
  */
 export async function insertWithdrawal(
