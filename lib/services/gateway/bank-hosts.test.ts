@@ -8,6 +8,7 @@ import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection as insertConnection } from '#lib/testing/connection.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { type Listener, openListener } from '#lib/testing/listeners.ts'
+import { followLog } from '#lib/testing/log-tail.ts'
 
 inOwnDatabase()
 
@@ -59,7 +60,9 @@ describe('the settings of a connection', () => {
     const bank = new StubBank()
     const settings = { api: 'https://10.0.0.5' }
     const id = await insertConnection(bank, { settings })
+    const readLog = followLog()
     await expect(gatewayOfConnection(id)).rejects.toMatchObject({ code: 'service_unavailable' })
+    await expect.poll(readLog).toContain('Its settings lead to 10.0.0.5: BANK_ALLOW_CIDRS')
     run('production', '10.0.0.5/32')
     const again = await insertConnection(bank, { settings })
     expect(await gatewayOfConnection(again)).toBe(bank)

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { db, type Prisma } from '#lib/base/db/client.ts'
-import { refuse } from '#lib/base/errors.ts'
+import { refuse, setupError } from '#lib/base/errors.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -180,7 +180,8 @@ function openGateway(
 ): Gateway | null {
   try {
     const address = findPrivateAddress(connection.settings)
-    if (address !== null) throw new Error(`BANK_ALLOW_CIDRS does not contain ${address}`)
+    if (address !== null)
+      throw setupError(`Its settings lead to ${address}: BANK_ALLOW_CIDRS does not contain it`)
     const credentials = sealed && unseal(sealed, connection.id, 'bank-credentials')
     return (
       choice.adapters.get(connection.kind)?.({ ...connection, credentials }, lookupBank) ?? null
