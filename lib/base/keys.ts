@@ -13,18 +13,20 @@ import { env } from '#lib/base/env.ts'
 import { refuse, setupError } from '#lib/base/errors.ts'
 
 /** Purposes of the keys derived from TROCO_SECRET. Each purpose has its own key. */
-type Purpose =
-  | 'api-tokens'
-  | 'webhook-secrets'
-  | 'next-auth'
-  | 'payment-pages'
-  | 'sign-in'
-  | 'second-factors'
-  | 'recovery-codes'
-  | 'mails'
-  | 'audit-links'
-  | 'known-devices'
-  | 'bank-credentials'
+export const PURPOSES = [
+  'api-tokens',
+  'webhook-secrets',
+  'next-auth',
+  'payment-pages',
+  'sign-in',
+  'second-factors',
+  'recovery-codes',
+  'mails',
+  'audit-links',
+  'known-devices',
+  'bank-credentials',
+] as const
+type Purpose = (typeof PURPOSES)[number]
 type SealPurpose = Extract<
   Purpose,
   'webhook-secrets' | 'second-factors' | 'mails' | 'bank-credentials'

@@ -14,7 +14,7 @@ import { migrate } from '#lib/base/db/migrate.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { deriveKey, hmac, keyId, unseal } from '#lib/base/keys.ts'
+import { deriveKey, hmac, keyId, PURPOSES, unseal } from '#lib/base/keys.ts'
 import { REFUSALS } from '#lib/base/refusals.ts'
 import { describeVariables } from '#lib/base/settings.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
@@ -414,6 +414,10 @@ describe('newly written data', () => {
 })
 
 describe('names', () => {
+  const refusalHeaders = [
+    ...new Set(Object.values(REFUSALS).flatMap(({ headers = {} }) => Object.keys(headers))),
+  ]
+
   test('error codes keep their status, and all are pinned', () => {
     const statuses = Object.entries(REFUSALS).map(([code, { status }]) => [code, status])
     expect(Object.fromEntries(statuses)).toEqual(names.errors)
@@ -425,6 +429,8 @@ describe('names', () => {
     ['event types', names.events, EVENT_TYPES],
     ['delivery statuses', names.deliveryStatuses, DELIVERY_STATUSES],
     ['permissions', names.permissions, PERMISSIONS],
+    ['purposes of keys', Object.keys(keys.purposes), PURPOSES],
+    ['headers of refusals', names.refusalHeaders, refusalHeaders],
   ])('all %s are pinned, and none is removed', (_, pinned, current) => {
     expect(current.toSorted()).toEqual(pinned.toSorted())
   })
