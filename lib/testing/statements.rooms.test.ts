@@ -3,7 +3,8 @@ import { withLease } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { winDispute } from '#lib/rooms/charges/disputes/close.ts'
+import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
+import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
 import { cancelOpening, undoOpening } from '#lib/rooms/charges/end-opening.ts'
@@ -21,6 +22,7 @@ import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
 import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
@@ -30,6 +32,7 @@ import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import {
   CHARGE,
+  fundMerchant,
   inOwnDatabase,
   makeIdempotentRequest,
   makeMerchant,
@@ -122,6 +125,26 @@ async function makeDisputable(): Promise<void> {
   }
 }
 
+/** Loses a dispute that the balance covers in part: the account owes the rest. */
+async function makeClaim(): Promise<void> {
+  await makeDisputable()
+  await openDispute(dispute)
+  await loseDispute(dispute)
+}
+
+let waiting: { id: string; by: string }
+
+async function makeWaitingWithdrawal(): Promise<void> {
+  await fundMerchant(merchant, 1_000)
+  const key = { pixKeyType: 'email', pixKey: 'a@example.com', dictKey: 'a@example.com' } as const
+  const { id } = await insertWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
+  await db().$executeRaw`
+    UPDATE withdrawals SET due_at = NULL, approval_reason = 'new_key', approval_barred = '{}',
+      approval_due_at = now() + interval '1 hour' WHERE id = ${id}::uuid`
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: merchant.id } })
+  waiting = { id, by: userId }
+}
+
 const makeReturn = () => ({ id: newId(), amount: 1, returnedAt: new Date() })
 
 const ALL_FILTERS = {
@@ -134,6 +157,18 @@ const ALL_FILTERS = {
 } as const
 
 const VERBS: Record<string, Calls> = {
+  'accounts/write-off': {
+    'the claim on an account': [
+      makeClaim,
+      () => writeOffClaim(merchant.id, 'live', { reason: 'Agreed' }, ACTOR),
+    ],
+  },
+  'withdrawals/approve': {
+    'a withdrawal that waits for approval': [
+      makeWaitingWithdrawal,
+      () => approveRequest({ ...scope(), ...waiting }),
+    ],
+  },
   'charges/open': {
     'a charge at a bank': () => openAtBank(bank, newCharge()),
     'a charge at a bank, with an Idempotency-Key': () => openAtBank(bank, newCharge(once())),
