@@ -23,9 +23,10 @@ const WRAPPER_FILES = ['layout', 'template', 'loading', 'error', 'not-found', 'g
 /** Share of pages above which a changed file counts as part of all pages. */
 const SHARED_PAGE_RATIO = 0.5
 
-/** Returns the commit that changes are compared with, and the files changed since then. */
+/** Returns the commit at which the branch left main, and the files changed since then. */
 export function listChanges(): { base: string; files: string[] } {
-  const base = git('merge-base', 'HEAD', 'origin/main') ?? git('rev-parse', 'HEAD') ?? 'HEAD'
+  const mergeBase = git('merge-base', 'HEAD', 'origin/main') ?? git('merge-base', 'HEAD', 'main')
+  const base = mergeBase ?? git('rev-parse', 'HEAD') ?? 'HEAD'
   const lists = [
     git('diff', '--name-only', '--no-renames', '-z', base),
     git('ls-files', '--others', '--exclude-standard', '-z'),
