@@ -111,6 +111,15 @@ function floorOf(place: string): number {
   return FLOORS.map(String).indexOf(place.split('/')[0] ?? '')
 }
 
+/** Returns imports of e2e or bench by files below them, tests and their support included. */
+function findUpwardImports(sources: Source[]): string[] {
+  return sources.flatMap(source =>
+    importsOf(source)
+      .filter(target => /^(e2e|bench)\//.test(target))
+      .map(target => `${source.path} may not import ${target}`),
+  )
+}
+
 function isAllowed(from: string, target: string): boolean {
   if (from === 'components' && BROWSER_MODULES.some(shape => shape.test(target))) return true
   const to = placeOf(target)
@@ -272,6 +281,14 @@ test('every file follows the rules for imports, tables, names, lengths and patte
   const sources = readProductSources()
   expect(sources.length).toBeGreaterThan(50)
   expect(findViolations(sources)).toEqual([])
+})
+
+test('nothing under lib imports e2e or bench, tests included', () => {
+  expect(findUpwardImports(readSources(/^lib\//))).toEqual([])
+  const find = (target: string) =>
+    findUpwardImports([{ path: 'lib/testing/x.ts', text: `import { x } from '${target}'` }])
+  const targets = ['#e2e/api/x.ts', '../../bench/x.ts', './x.ts']
+  expect(targets.map(target => find(target).length)).toEqual([1, 1, 0])
 })
 
 test('no imports form a cycle, type imports included', () => {
