@@ -134,6 +134,7 @@ export class FairPool extends Pool {
       }
       share.waiting.delete(caller, open)
       this.#forgetIdle(share)
+      // The error of pg-pool, which `isDatabaseUnavailable` recognizes.
       callback(new Error('timeout exceeded when trying to connect'), undefined, () => {})
     }
     const open = () => {
