@@ -242,6 +242,10 @@ test('a host that accepts connections and never responds delays neither calls no
     expect(passed).toBe(30)
     expect(tookMs).toBeLessThan(RESPONSE_MAX_MS)
   }
+  await vi.waitFor(
+    () => expect(counter.findLogLines(UNAVAILABLE_MESSAGE).join()).toContain('ETIMEDOUT'),
+    POLL_OPTIONS,
+  )
   expect(await counter.disconnect()).toEqual(CLEAN_EXIT)
   silent.close()
 })

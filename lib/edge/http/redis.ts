@@ -108,6 +108,7 @@ function withTimeout<T>(work: Promise<T>): Promise<T> {
   })
 }
 
+/** Has a code, because the log drops the message of an unknown error. */
 function timeoutError(): Error {
-  return new Error('Redis did not respond in time')
+  return Object.assign(new Error('Redis did not respond in time'), { code: 'ETIMEDOUT' })
 }
