@@ -371,4 +371,29 @@ describe('a webhook', () => {
       { full_documents: false },
     ])
   })
+
+  test('to the URL of a developer stays masked after an owner moved the endpoint back', async () => {
+    const other = await makeMerchant()
+    const [owner, developer] = [await actAs(other, 'owner'), await actAs(other, 'developer')]
+    const request = { url: `${shop.url}/moved-back`, event_types: ['transaction.paid'] }
+    const { id } = (await owner('POST', ENDPOINTS, request)).body.data
+    const path = `${ENDPOINTS}/${id}`
+    const stolen = await openReceiver()
+    await developer('PATCH', path, { url: stolen.url })
+    await developer('POST', `${path}/disable`, {})
+    await fundMerchant(other, 1_500)
+    const stopped = await developer('POST', `${path}/enable`, { send_missed: false })
+    expect(stopped.body.missed).toBe(1)
+    const back = { url: request.url, full_documents: true }
+    expect((await owner('PATCH', path, back)).body.data.full_documents).toBe(true)
+    const where = { accountId: other.id }
+    const delivery = await db().delivery.findFirstOrThrow({ where })
+    const resend = `/dashboard/webhooks/deliveries/${delivery.id}/resend`
+    expect((await developer('POST', resend, {})).status).toBe(200)
+    await deliverForMerchant(other)
+    await stolen.close()
+    const sent = [...stolen.calls, ...shop.calls.filter(({ path }) => path === '/moved-back')]
+    expect(sent).toHaveLength(1)
+    expect(stolen.calls.filter(({ text }) => isLeaked(text))).toEqual([])
+  })
 })

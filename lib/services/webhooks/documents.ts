@@ -4,30 +4,36 @@ import { maskTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import type { Attempt } from '#lib/services/webhooks/wire.ts'
 
-type Recipient = Pick<DueDelivery, 'accountId' | 'endpointId' | 'event'>
+type Recipient = Pick<DueDelivery, 'accountId' | 'endpointId' | 'url' | 'event'>
 
 /**
- * Returns which of the deliveries contain payers' documents in full (docs/decisions/023). Call it
- * after the claim: whoever changes a URL clears the flag in the same transaction, so a delivery
- * claimed with the new URL always sees the new flag.
+ * Returns which of the deliveries contain payers' documents in full (docs/decisions/023). The flag of
+ * an endpoint is for its present URL: a delivery to an earlier one, which a member without the
+ * permission may have set, is masked. Call it after the claim: whoever changes a URL clears the flag
+ * in the same transaction.
  */
 export async function readDocumentRule(due: Recipient[]): Promise<(one: Recipient) => boolean> {
   const toEndpoints = due.filter(({ endpointId }) => endpointId !== null)
-  const keys = [...new Set(toEndpoints.map(one => `${one.accountId} ${one.endpointId}`))]
-  const pairs = keys.map(key => key.split(' '))
-  const masked =
-    pairs.length === 0
+  const receivers = [...new Map(toEndpoints.map(one => [keyOf(one), one])).values()]
+  const full =
+    receivers.length === 0
       ? []
-      : await queryRows<{ id: string }>(Prisma.sql`
-          SELECT json_build_object('id', p.id)::text AS json
-          FROM unnest(${pairs.map(([accountId]) => accountId)}::uuid[],
-            ${pairs.map(([, id]) => id)}::uuid[]) k (account_id, id)
-          JOIN webhook_endpoints p USING (account_id, id) WHERE NOT p.full_documents`)
-  const maskedIds = new Set(masked.map(({ id }) => id))
-  return ({ endpointId, event }) => {
-    const { webhook_masked } = event.resource as { webhook_masked?: boolean }
-    return endpointId === null ? webhook_masked !== true : !maskedIds.has(endpointId)
+      : await queryRows<Pick<Recipient, 'accountId' | 'endpointId' | 'url'>>(Prisma.sql`
+          SELECT json_build_object('accountId', p.account_id, 'endpointId', p.id, 'url', p.url)::text
+            AS json
+          FROM unnest(${receivers.map(({ accountId }) => accountId)}::uuid[],
+            ${receivers.map(({ endpointId }) => endpointId)}::uuid[],
+            ${receivers.map(({ url }) => url)}::text[]) k (account_id, id, url)
+          JOIN webhook_endpoints p USING (account_id, id, url) WHERE p.full_documents`)
+  const fullKeys = new Set(full.map(keyOf))
+  return one => {
+    const { webhook_masked } = one.event.resource as { webhook_masked?: boolean }
+    return one.endpointId === null ? webhook_masked !== true : fullKeys.has(keyOf(one))
   }
+}
+
+function keyOf({ accountId, endpointId, url }: Omit<Recipient, 'event'>): string {
+  return `${accountId} ${endpointId} ${url}`
 }
 
 interface Body {
