@@ -12,8 +12,8 @@ import {
 } from '#lib/edge/http/caller.ts'
 import type { Declaration } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
-import { type IdempotencyRule, readIdempotencyKey, runOnce } from '#lib/edge/http/idempotency.ts'
 import { Places } from '#lib/edge/http/in-flight.ts'
+import { documentAccess, runOncePerKey } from '#lib/edge/http/once-per-key.ts'
 import {
   type Allowance,
   allowanceHeaders,
@@ -204,23 +204,7 @@ async function runEndpoint(
     return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
   }
   const caller = await check.read()
-  const key = rule ? readIdempotencyKey(incoming) : null
-  if (!rule || key === null) return resultResponse(await handle())
-  const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
-  const { showsDocuments } = documentAccess(caller)
-  const sender = caller.user?.id ?? readTokenPrefix(incoming)
-  const compared = rule.hasDocument?.(content) && !showsDocuments ? { sender, content } : content
-  const scope = { accountId: caller.account.id, mode: caller.mode, path, key }
-  const response = await runOnce(scope, compared, rule, handle)
-  return showsDocuments ? response : maskStored(response, rule)
-}
-
-function documentAccess({ permissions, user }: Caller) {
-  const readsPayers = permissions.includes('payers:read')
-  return { readsPayers, showsDocuments: readsPayers && user === null }
-}
-
-function maskStored(response: HttpResponse, { mask }: IdempotencyRule): HttpResponse {
-  if (!mask) return response
-  return { ...response, text: JSON.stringify(mask(JSON.parse(response.text) as never)) }
+  return rule
+    ? runOncePerKey({ incoming, caller, rule, content }, handle)
+    : resultResponse(await handle())
 }

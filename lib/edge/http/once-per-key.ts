@@ -1,0 +1,38 @@
+import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
+import { type Caller, readTokenPrefix } from '#lib/edge/http/caller.ts'
+import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { type IdempotencyRule, readIdempotencyKey, runOnce } from '#lib/edge/http/idempotency.ts'
+import { resultResponse } from '#lib/edge/http/response.ts'
+
+interface KeyedRequest {
+  incoming: HttpRequest
+  caller: Caller
+  rule: IdempotencyRule
+  content: Record<string, unknown>
+}
+
+/** Runs `handle` once per Idempotency-Key, if there is one. A replay shows only what the caller may read. */
+export async function runOncePerKey(
+  { incoming, caller, rule, content }: KeyedRequest,
+  handle: (once?: IdempotentRequest) => Promise<unknown>,
+): Promise<HttpResponse> {
+  const key = readIdempotencyKey(incoming)
+  if (key === null) return resultResponse(await handle())
+  const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
+  const { showsDocuments } = documentAccess(caller)
+  const sender = caller.user?.id ?? readTokenPrefix(incoming)
+  const compared = rule.hasDocument?.(content) && !showsDocuments ? { sender, content } : content
+  const scope = { accountId: caller.account.id, mode: caller.mode, path, key }
+  const response = await runOnce(scope, compared, rule, handle)
+  return showsDocuments ? response : maskStored(response, rule)
+}
+
+export function documentAccess({ permissions, user }: Caller) {
+  const readsPayers = permissions.includes('payers:read')
+  return { readsPayers, showsDocuments: readsPayers && user === null }
+}
+
+function maskStored(response: HttpResponse, { mask }: IdempotencyRule): HttpResponse {
+  if (!mask) return response
+  return { ...response, text: JSON.stringify(mask(JSON.parse(response.text) as never)) }
+}
