@@ -5,6 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { lockAccount } from '#lib/services/webhooks/owner.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -152,4 +153,23 @@ test('a demoted owner changes no setting', async () => {
   expect(await sendDuring(lockAndDemote, 'owner', request)).toBe(403)
   const stored = await db().account.findUniqueOrThrow({ where: { id: merchant.id } })
   expect(stored.name).toBe(merchant.name)
+})
+
+test('a member gets no token of a concurrent request of another with the same Idempotency-Key', async () => {
+  const body = { name: 'payouts', permissions: ['withdrawals:write'] }
+  const [owner, developer] = [await addMember('owner'), await addMember('developer')]
+  const key = newId()
+  const issue = ({ headers }: { headers: Record<string, string> }) =>
+    call(api.url, 'POST', '/dashboard/tokens', { headers, body, key })
+  const [issued, refused] = await db().$transaction(async tx => {
+    await lockAccount(tx, merchant.id)
+    const first = issue(owner)
+    await sleep(REACHED_MS)
+    const second = issue(developer)
+    await sleep(REACHED_MS)
+    return [first, second]
+  })
+  expect((await issued)?.body.data.token).toMatch(/^troco_test_/)
+  const { status, text } = (await refused) ?? {}
+  expect([status, text]).toEqual([422, expect.not.stringContaining('troco_test_')])
 })

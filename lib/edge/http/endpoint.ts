@@ -204,7 +204,6 @@ async function runEndpoint(
     return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
   }
   const caller = await check.read()
-  return rule
-    ? runOncePerKey({ incoming, caller, rule, content }, handle)
-    : resultResponse(await handle())
+  if (!rule) return resultResponse(await handle())
+  return runOncePerKey({ incoming, caller, rule, allow: declared.allow, content }, handle)
 }

@@ -3,17 +3,23 @@ import { type Caller, readTokenPrefix } from '#lib/edge/http/caller.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { type IdempotencyRule, readIdempotencyKey, runOnce } from '#lib/edge/http/idempotency.ts'
 import { resultResponse } from '#lib/edge/http/response.ts'
+import { type AnyPermission, isForPagesOnly } from '#lib/services/people/roles.ts'
 
 interface KeyedRequest {
   incoming: HttpRequest
   caller: Caller
   rule: IdempotencyRule
+  /** Required permission, as the endpoint declares it. */
+  allow: AnyPermission | AnyPermission[]
   content: Record<string, unknown>
 }
 
-/** Runs `handle` once per Idempotency-Key, if there is one. A replay shows only what the caller may read. */
+/**
+ * Runs `handle` once per Idempotency-Key, if there is one. A replay shows only what the caller may
+ * read. A key of a page's operation belongs to its member: a response may contain a new token.
+ */
 export async function runOncePerKey(
-  { incoming, caller, rule, content }: KeyedRequest,
+  { incoming, caller, rule, allow, content }: KeyedRequest,
   handle: (once?: IdempotentRequest) => Promise<unknown>,
 ): Promise<HttpResponse> {
   const key = readIdempotencyKey(incoming)
@@ -21,7 +27,9 @@ export async function runOncePerKey(
   const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
   const { showsDocuments } = documentAccess(caller)
   const sender = caller.user?.id ?? readTokenPrefix(incoming)
-  const compared = rule.hasDocument?.(content) && !showsDocuments ? { sender, content } : content
+  const isOfSender =
+    [allow].flat().every(isForPagesOnly) || (rule.hasDocument?.(content) && !showsDocuments)
+  const compared = isOfSender ? { sender, content } : content
   const scope = { accountId: caller.account.id, mode: caller.mode, path, key }
   const response = await runOnce(scope, compared, rule, handle)
   return showsDocuments ? response : maskStored(response, rule)
