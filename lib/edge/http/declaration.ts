@@ -84,6 +84,8 @@ interface Details<Body, Query> {
    * a document: a replay would show it without a record.
    */
   idempotency?: IdempotencyRule
+  /** Whether the response is a file of any size, written while its client reads. */
+  isExport?: true
   /** Allows a remembered caller: `handle`'s first statement about money must use `account.ref`. */
   allowsRememberedCaller?: boolean
   handle: (call: Call<Body, Query>) => Promise<unknown>

@@ -40,6 +40,7 @@ export interface RequestState {
   throughputKey: string | null
   addressLimit?: Promise<void>
   tokenLimit?: Promise<void>
+  exportPlace?: Promise<void>
   content?: Promise<Record<string, unknown>>
 }
 
@@ -204,6 +205,8 @@ async function runEndpoint(
     return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
   }
   const caller = await check.read()
+  if (declared.isExport) state.exportPlace ??= state.places.take('export', caller.account.id)
+  await state.exportPlace
   if (!rule) return resultResponse(await handle())
   return runOncePerKey({ incoming, caller, rule, allow: declared.allow, content }, handle)
 }

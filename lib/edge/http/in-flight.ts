@@ -3,7 +3,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { networkOf } from '#lib/base/network.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 
-type Policy = 'ip' | 'token'
+type Policy = 'ip' | 'token' | 'export'
 
 interface Gate {
   inFlight: number
@@ -11,6 +11,11 @@ interface Gate {
   waiting: Set<() => void>
 }
 
+/**
+ * Exports of an account at the same time, each with up to 2 MiB of rows and text that its client has
+ * yet to read. One that moves is never cut, so the places of an address alone would allow 600.
+ */
+const EXPORTS_MAX = 8
 /** Time that a request waits for a place, all its waits together. */
 export const WAIT_MAX_MS = 2_000
 const RETRY_AFTER_S = 1
@@ -24,8 +29,8 @@ export class Places {
 
   /** Takes a place, or waits for one in the order of arrival; refuses after WAIT_MAX_MS. */
   async take(policy: Policy, key: string): Promise<void> {
-    const { RATE_IP_IN_FLIGHT, RATE_TOKEN_IN_FLIGHT } = env()
-    const max = policy === 'ip' ? RATE_IP_IN_FLIGHT : RATE_TOKEN_IN_FLIGHT
+    const { RATE_IP_IN_FLIGHT: ip, RATE_TOKEN_IN_FLIGHT: token } = env()
+    const max = { ip, token, export: EXPORTS_MAX }[policy]
     if (max === 0) return
     const wanted = { name: `${policy} ${policy === 'ip' ? networkOf(key) : key}`, max }
     if (tryEnter(wanted.name, max)) {

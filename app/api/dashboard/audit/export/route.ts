@@ -10,6 +10,7 @@ export const GET = endpoint({
   proof: 'required',
   query: auditExportQuery,
   response: z.string(),
+  isExport: true,
   handle: ({ account, userId, query }) =>
     exportAudit({ staff: false, accountId: account.id }, requireActor(userId).id, query),
 })

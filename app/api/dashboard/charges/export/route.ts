@@ -10,6 +10,7 @@ export const GET = endpoint({
   proof: 'required',
   query: chargesExportQuery,
   response: z.string(),
+  isExport: true,
   async handle({ account, mode, userId, query, readsPayers }) {
     await recordExport('charges.exported', userId, account.id, { ...query, mode })
     return exportCharges(account.id, mode, { ...query, matchesDocuments: readsPayers })

@@ -9,6 +9,7 @@ export const GET = endpoint({
   allow: 'dashboard:read',
   query: exportQuery,
   response: z.string(),
+  isExport: true,
   async handle({ account, mode, userId, query }) {
     await recordExport('statement.exported', userId, account.id, { ...query, mode })
     return exportStatement(account, mode, query)
