@@ -4,6 +4,7 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
 import { createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
+import { LISTS } from '#lib/testing/lists.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 import { findHits, HitList } from '#lib/views/dashboard/find.ts'
@@ -78,6 +79,18 @@ test('a payer is found by document in any notation, e-mail and part of the name'
     ).toContain(id)
     expect(hits.length, text).toBeLessThanOrEqual(8)
   }
+})
+
+test('whether the document in a name is that of the payer shows only to who may read it', async () => {
+  const merchant = await makeMerchant()
+  await LISTS[0]?.insert(merchant.id, { clientName: 'Ana 52998224725', clientDoc: '52998224725' })
+  await LISTS[0]?.insert(merchant.id, { clientName: 'Bia 52998224725', clientDoc: '11144477735' })
+  const exactOf = async (readsPayers: boolean) =>
+    (await findHits(merchant.id, 'test', '52998224725', readsPayers))
+      .filter(hit => hit.isExact)
+      .map(({ label }) => label)
+  expect(await exactOf(true)).toEqual(['Ana 52998224725'])
+  expect(await exactOf(false)).toEqual([])
 })
 
 test('nothing of another account or mode is found', async () => {

@@ -54,7 +54,7 @@ export async function findHits(
         listCharges(accountId, mode, query),
         findOtherHits(accountId, mode, term),
       ])
-      return [...rows.map(row => chargeHit(row, term)), ...others]
+      return [...rows.map(row => chargeHit(row, term, matchesDocuments)), ...others]
     }),
   )
   const hits = [...new Map(found.flat().map(hit => [hit.id, hit])).values()]
@@ -78,10 +78,11 @@ function toUuid(text: string): string | null {
   return parts.length > 0 ? parts.join('-').toLowerCase() : null
 }
 
-function chargeHit(row: ChargeRow, text: string): Hit {
+function chargeHit(row: ChargeRow, text: string, matchesDocuments: boolean): Hit {
   const { id, mode, client_name, client_email, client_doc, external_id, end_to_end_id } = row
   const names = [id, external_id, end_to_end_id, client_email.toLowerCase()]
-  const isPayer = taxIdKind(text) !== null && normalizeTaxId(client_doc) === normalizeTaxId(text)
+  const isDocument = matchesDocuments && taxIdKind(text) !== null
+  const isPayer = isDocument && normalizeTaxId(client_doc) === normalizeTaxId(text)
   return {
     kind: 'charge',
     id,
