@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Prisma } from '#lib/base/db/client.ts'
-import { PAGE_BYTES_MAX, readPage } from '#lib/base/db/page.ts'
+import { readPage } from '#lib/base/db/page.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { newId } from '#lib/base/ids.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
@@ -10,6 +10,7 @@ import { type Api, expectBalancedLedger, startApiWithMerchant } from '#lib/testi
 import { LISTS } from '#lib/testing/lists.ts'
 
 const ROWS = 100
+const PAGE_BYTES_MAX = 1_048_576
 /** The largest rows that the API stores: about 58 KB as JSON, with two bytes per character. */
 const LARGE_CHARGE_FIELDS = {
   metadata: { note: 'é'.repeat(8_000) },

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { disconnect } from '#lib/base/db/client.ts'
 import { createFront } from '#lib/edge/server/front.ts'
+import { UNREAD_TIMEOUT_MS } from '#lib/edge/server/unread.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 
@@ -61,6 +62,10 @@ async function expectCut(ages: number[], count: number): Promise<void> {
   await vi.waitFor(() => expect(ages).toHaveLength(count), 60 * TIMEOUT_MS)
   for (const ageMs of ages) expect(ageMs).toBeGreaterThan(0.9 * TIMEOUT_MS)
 }
+
+test('without a setting, the time is 20 s', () => {
+  expect(UNREAD_TIMEOUT_MS).toBe(20_000)
+})
 
 test.each([
   ['a large response', '/large', 1],

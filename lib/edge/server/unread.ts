@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { log } from '#lib/base/log.ts'
 
 /** A client that stops reading holds its response, up to 1 MiB of a list, in memory. */
-const UNREAD_TIMEOUT_MS = 20_000
+export const UNREAD_TIMEOUT_MS = 20_000
 /** Checks per timeout. Counting checks, not time, ignores a suspended or busy process. */
 const CHECKS = 20
 
