@@ -2,6 +2,7 @@ import type { Client } from 'pg'
 import { STATEMENT_TIMEOUT_MS } from '#lib/base/db/client.ts'
 import { quoteName } from '#lib/base/db/grants.ts'
 import { transactionOf } from '#lib/base/db/transaction.ts'
+import { parseDatabaseError } from '#lib/base/errors.ts'
 
 /**
  * Stored with the roles, so that they hold behind every pooler. Longer work of the application sets
@@ -68,9 +69,21 @@ export async function storeOwnerSettings(client: Client): Promise<void> {
   }
 }
 
+/** SQLSTATE of a statement that exceeded its limit. */
+const CANCELED = '57014'
+/** On a busy machine even this statement can exceed 1 ms, a few times in a row. */
+const LIFTS_MAX = 50
+
 /** Frees the session from limits of its role under which it could not correct them. */
 export async function liftLimits(client: Client): Promise<void> {
-  await client.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0')
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await client.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0')
+      return
+    } catch (error) {
+      if (parseDatabaseError(error).code !== CANCELED || attempt === LIFTS_MAX) throw error
+    }
+  }
 }
 
 async function readStored(client: Client): Promise<string[]> {
