@@ -175,12 +175,16 @@ describe('four concurrent claims', () => {
     const url = `'https://' || ${host} || '/' || (n % 30)`
     await seedDueDeliveries({ accountId: merchant.id, count: 900, host, url })
     await seedDueDeliveries({ accountId: other.id, count: 100, host: `'h.test'` })
+    const { id: third } = await makeMerchant()
+    const ofOneHost = { host: `'one.test'`, url: `'https://one.test/' || (n % 30)` }
+    await seedDueDeliveries({ accountId: third, count: 300, ...ofOneHost })
     const claims = await Promise.all(Array.from({ length: 4 }, () => claimAll()))
     const rest = await claimAll()
-    const of = ({ id }: Account) =>
+    const of = ({ id }: Pick<Account, 'id'>) =>
       [...claims.flat(), ...rest].filter(({ accountId }) => accountId === id)
     expect(of(merchant)).toHaveLength(64)
     expect(of(other)).toHaveLength(4)
+    expect(of({ id: third })).toHaveLength(16)
     expect(await claimAll()).toEqual([])
   })
 })
