@@ -7,7 +7,7 @@ import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { healLanes } from '#lib/services/webhooks/heal-lanes.ts'
 import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
-import { seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
+import { measureClaim, seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
 import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
@@ -71,11 +71,11 @@ const LANE_COUNT = Number(process.env.LANES || 20_000)
 describe('an account with many due receivers', () => {
   test('does not delay the delivery of another account, and a claim costs as much as with 100', async () => {
     await seedDueDeliveries({ accountId: merchant.id, count: 100, host: `'h' || n || '.test'` })
-    const few = await measureClaim()
+    const few = await measureAfterVacuum()
     await db().$executeRaw`DELETE FROM deliveries`
     await db().$executeRaw`DELETE FROM delivery_lanes`
     await seedDueDeliveries({ accountId: merchant.id, count: LANE_COUNT })
-    const many = await measureClaim()
+    const many = await measureAfterVacuum()
     expect(few.rows).toBe(many.rows)
     expect(many.buffers / few.buffers, `${many.buffers} and ${few.buffers}`).toBeLessThan(1.5)
 
@@ -85,20 +85,13 @@ describe('an account with many due receivers', () => {
     expect(claimed.map(({ accountId }) => accountId)).toContain(other.id)
   })
 
-  /** Buffers of a claim with cached plans; it is rolled back. */
-  function measureClaim(): Promise<{ buffers: number; rows: number }> {
-    return withClient(async client => {
-      for (const table of ['deliveries', 'events', 'delivery_lanes', 'delivery_accounts'])
-        await client.query(`VACUUM ANALYZE ${table}`)
-      const claim = `SELECT * FROM troco_claim_deliveries_v2(
-        gen_random_uuid(), 30000, ${PLACES}, ${RESERVED}, 64, 16, 4)`
-      await client.query(`BEGIN; ${claim}; ROLLBACK; BEGIN`)
-      const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${claim}`)
-      await client.query('ROLLBACK')
-      const { Plan: plan } = rows[0]['QUERY PLAN'][0]
-      const buffers = plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
-      return { buffers, rows: plan['Actual Rows'] }
-    })
+  /** As the owner: for another role, PostgreSQL skips the table with a warning. */
+  async function measureAfterVacuum(): Promise<{ buffers: number; rows: number }> {
+    for (const table of ['deliveries', 'events', 'delivery_lanes', 'delivery_accounts'])
+      await runAsOwner(`VACUUM ANALYZE ${table}`)
+    const claim = `SELECT * FROM troco_claim_deliveries_v2(
+      gen_random_uuid(), 30000, ${PLACES}, ${RESERVED}, 64, 16, 4)`
+    return withClient(client => measureClaim(client, claim))
   }
 })
 
