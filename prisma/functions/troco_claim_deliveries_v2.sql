@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- Claims due deliveries for lib/services/webhooks/claim-deliveries.ts within the limits of concurrent calls per
 -- account, host and URL; per subject and receiver only the oldest event. Takes accounts in turn, of
 -- each its due lanes in turn, of each lane its first deliveries: the cost depends on `places`, not on
@@ -12,7 +12,12 @@ CREATE OR REPLACE FUNCTION troco_claim_deliveries_v2(
 -- A plan that was made while the tables were empty would read all of them when they are full, and one
 -- for each call costs more than the call, and so does compiling it. Rows found in the same statement, or
 -- locked, are addressed by ctid: it saves a descent of the primary key for each.
+-- No statistics may choose an index: those of a table that has just grown hide that one account has most
+-- of its rows. Without sorts, the ORDER BY of a subquery admits only the index with that order. A column
+-- that has one value needs no order, so the last one that is compared has two bounds instead: >= and <=.
+-- OFFSET 0 keeps a condition outside that would admit another index with the same order.
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_sort = off SET enable_bitmapscan = off SET enable_material = off
 SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 DECLARE
   -- A full lane or account is looked at again after this at the latest, in case no call ends.
@@ -53,8 +58,9 @@ BEGIN
     SELECT array_agg(a.account_id) INTO quiet FROM (
       SELECT d.account_id FROM delivery_accounts d
       WHERE d.due_at <= now() AND d.account_id <> ALL (accounts) AND NOT EXISTS (
-        SELECT FROM deliveries f
-        WHERE f.account_id = d.account_id AND f.lease IS NOT NULL AND f.due_at > now())
+        SELECT FROM (SELECT f.due_at FROM deliveries f
+          WHERE f.account_id = d.account_id AND f.lease IS NOT NULL ORDER BY f.host OFFSET 0) f
+        WHERE f.due_at > now())
       ORDER BY d.due_at LIMIT places - open_places FOR NO KEY UPDATE SKIP LOCKED) a;
     accounts := accounts || COALESCE(quiet, '{}');
     quotas := quotas || array_fill(1, ARRAY[COALESCE(cardinality(quiet), 0)]);
@@ -70,8 +76,9 @@ BEGIN
       ceil(q.quota::float8 / count(*) OVER (PARTITION BY q.account_id))::integer AS share
     FROM (
       SELECT t.account_id, greatest(0, least(t.quota, of_account - (
-        SELECT count(*) FROM deliveries f
-        WHERE f.account_id = t.account_id AND f.lease IS NOT NULL AND f.due_at > moment)))::integer AS quota
+        SELECT count(*) FROM (SELECT f.due_at FROM deliveries f
+          WHERE f.account_id = t.account_id AND f.lease IS NOT NULL ORDER BY f.host OFFSET 0) f
+        WHERE f.due_at > moment)))::integer AS quota
       FROM unnest(accounts, quotas) AS t (account_id, quota) OFFSET 0) q
     CROSS JOIN LATERAL (
       SELECT l.host FROM delivery_lanes l WHERE l.account_id = q.account_id AND l.due_at <= moment
@@ -81,8 +88,10 @@ BEGIN
     SELECT t.account_id, t.host, t.quota, greatest(0, least(t.share, of_host - cardinality(c.urls))) AS room, c.urls
     FROM unnest(lane_accounts, lane_hosts, lane_shares, lane_quotas) AS t (account_id, host, share, quota)
     CROSS JOIN LATERAL (
-      SELECT ARRAY(SELECT f.url FROM deliveries f WHERE f.account_id = t.account_id
-        AND f.host = t.host AND f.lease IS NOT NULL AND f.due_at > moment) AS urls OFFSET 0) c
+      SELECT ARRAY(SELECT f.url FROM (SELECT f.url, f.due_at FROM deliveries f
+        WHERE f.account_id = t.account_id AND f.host >= t.host AND f.host <= t.host
+          AND f.lease IS NOT NULL ORDER BY f.host OFFSET 0) f
+        WHERE f.due_at > moment) AS urls OFFSET 0) c
   ), window_rows AS MATERIALIZED (
     SELECT l.quota, l.room, l.urls, d.*, b.* FROM lanes l CROSS JOIN LATERAL (
       SELECT d.ctid AS row, d.account_id, d.host, d.url, d.due_at, d.sequence, d.subject_id,
@@ -91,10 +100,11 @@ BEGIN
       WHERE d.account_id = l.account_id AND d.host = l.host AND d.due_at <= moment
       ORDER BY d.due_at, d.sequence LIMIT l.room * 4) d
     CROSS JOIN LATERAL (
-      SELECT count(*) > 0 AS waits, max(e.due_at) AS until FROM deliveries e
-      WHERE e.account_id = d.account_id AND e.subject_id = d.subject_id
-        AND e.endpoint_id IS NOT DISTINCT FROM d.endpoint_id
-        AND e.status = 'pending' AND e.sequence < d.sequence) b
+      SELECT count(*) > 0 AS waits, max(e.due_at) AS until FROM (
+        SELECT e.due_at FROM deliveries e WHERE e.account_id = d.account_id
+          AND e.subject_id >= d.subject_id AND e.subject_id <= d.subject_id
+          AND e.endpoint_id IS NOT DISTINCT FROM d.endpoint_id
+          AND e.status = 'pending' AND e.sequence < d.sequence ORDER BY e.subject_id) e) b
   ), window_picks AS (
     SELECT w.account_id, w.host, w.quota, w.room, w.urls, NOT w.waits AND of_url >=
         row_number() OVER (PARTITION BY w.account_id, w.url, w.waits ORDER BY w.due_at, w.sequence)
@@ -123,20 +133,22 @@ BEGIN
       SELECT d.ctid AS row, d.account_id, d.host, d.url, d.due_at, d.sequence, d.subject_id,
         d.endpoint_id
       FROM deliveries d
-      WHERE d.account_id = b.account_id AND d.host = b.host
-        AND hashtextextended(d.url, 0) = v.url_hash AND d.due_at <= moment
-      ORDER BY d.due_at LIMIT of_url) d
+      WHERE d.account_id = b.account_id AND d.host = b.host AND hashtextextended(d.url, 0) >= v.url_hash
+        AND hashtextextended(d.url, 0) <= v.url_hash AND d.due_at <= moment
+      ORDER BY hashtextextended(d.url, 0), d.due_at LIMIT of_url) d
     CROSS JOIN LATERAL (
-      SELECT count(*) > 0 AS waits, max(e.due_at) AS until FROM deliveries e
-      WHERE e.account_id = d.account_id AND e.subject_id = d.subject_id
-        AND e.endpoint_id IS NOT DISTINCT FROM d.endpoint_id
-        AND e.status = 'pending' AND e.sequence < d.sequence) w
+      SELECT count(*) > 0 AS waits, max(e.due_at) AS until FROM (
+        SELECT e.due_at FROM deliveries e WHERE e.account_id = d.account_id
+          AND e.subject_id >= d.subject_id AND e.subject_id <= d.subject_id
+          AND e.endpoint_id IS NOT DISTINCT FROM d.endpoint_id
+          AND e.status = 'pending' AND e.sequence < d.sequence ORDER BY e.subject_id) e) w
   ), candidates AS MATERIALIZED (
     SELECT * FROM window_rows UNION SELECT * FROM url_rows
   ), waiting AS (
-    SELECT d.ctid AS row, c.until FROM candidates c JOIN deliveries d ON d.ctid = c.row
-    WHERE c.waits AND d.due_at <= moment
-    FOR UPDATE OF d SKIP LOCKED
+    SELECT d.row, c.until FROM candidates c CROSS JOIN LATERAL (
+      SELECT d.ctid AS row FROM deliveries d WHERE d.ctid = c.row AND d.due_at <= moment
+      FOR UPDATE SKIP LOCKED) d
+    WHERE c.waits
   ), put_back AS (
     -- What waits for an earlier event comes back with it, and fills no window until then. finish.ts
     -- makes it due when the earlier one has ended.
@@ -157,9 +169,11 @@ BEGIN
       row_number() OVER (PARTITION BY h.account_id ORDER BY h.nth_of_host, h.due_at, h.sequence) AS nth
     FROM of_hosts h WHERE h.nth_of_host <= h.room
   ), chosen AS (
-    SELECT d.ctid AS row FROM of_accounts a JOIN deliveries d ON d.ctid = a.row
-    WHERE a.nth <= a.quota AND d.due_at <= moment AND d.status = 'pending'
-    FOR UPDATE OF d SKIP LOCKED
+    SELECT d.row FROM of_accounts a CROSS JOIN LATERAL (
+      SELECT d.ctid AS row FROM deliveries d
+      WHERE d.ctid = a.row AND d.due_at <= moment AND d.status = 'pending'
+      FOR UPDATE SKIP LOCKED) d
+    WHERE a.nth <= a.quota
   ), claimed AS (
     UPDATE deliveries d SET lease = with_lease,
       due_at = moment + make_interval(secs => lasts_ms / 1000)
@@ -187,12 +201,14 @@ BEGIN
   SELECT array_agg(k.account_id), array_agg(k.host), array_agg(k.row), array_agg(k.calls),
     array_agg(k.has_more)
   INTO held_accounts, held_hosts, held_rows, held_calls, have_more FROM (
-    SELECT l.account_id, l.host, l.ctid AS row, t.calls, t.has_more
+    SELECT t.account_id, t.host, l.row, t.calls, t.has_more
     FROM unnest(lane_accounts, lane_hosts, lane_calls, have_more, have_rest)
       AS t (account_id, host, calls, has_more, has_rest)
-    JOIN delivery_lanes l ON l.account_id = t.account_id AND l.host = t.host
-    WHERE NOT t.has_rest OR t.calls >= of_host
-    FOR UPDATE OF l SKIP LOCKED) k;
+    CROSS JOIN LATERAL (
+      SELECT l.ctid AS row FROM delivery_lanes l
+      WHERE l.account_id = t.account_id AND l.host >= t.host AND l.host <= t.host
+      ORDER BY l.host FOR UPDATE SKIP LOCKED) l
+    WHERE NOT t.has_rest OR t.calls >= of_host) k;
   WITH state AS MATERIALIZED (
     SELECT t.row, n.due_at,
       n.due_at <= moment AND (c.calls >= of_host
@@ -206,8 +222,10 @@ BEGIN
       ORDER BY d.due_at, d.sequence LIMIT 1) n ON true
     CROSS JOIN LATERAL (
       SELECT count(*) AS calls, COALESCE(min(f.due_at), moment + interval '1 second') AS until
-      FROM deliveries f WHERE f.account_id = t.account_id AND f.host = t.host
-        AND f.lease IS NOT NULL AND f.due_at > moment) c
+      FROM (SELECT f.due_at FROM deliveries f
+        WHERE f.account_id = t.account_id AND f.host >= t.host AND f.host <= t.host
+          AND f.lease IS NOT NULL ORDER BY f.host OFFSET 0) f
+      WHERE f.due_at > moment) c
   ), removed AS (
     DELETE FROM delivery_lanes l USING state s WHERE l.ctid = s.row AND s.due_at IS NULL
   )
@@ -217,20 +235,22 @@ BEGIN
     ELSE clock_timestamp() END
   FROM state s WHERE l.ctid = s.row AND s.due_at IS NOT NULL;
   IF cardinality(lane_accounts) > COALESCE(cardinality(held_accounts), 0) THEN
-    UPDATE delivery_lanes l SET due_at = clock_timestamp() FROM (
-      SELECT p.account_id, p.host FROM unnest(lane_accounts, lane_hosts) AS t (account_id, host)
-      JOIN delivery_lanes p ON p.account_id = t.account_id AND p.host = t.host
-      WHERE (t.account_id, t.host) NOT IN (SELECT * FROM unnest(held_accounts, held_hosts))
-      FOR NO KEY UPDATE OF p SKIP LOCKED) k
-    WHERE l.account_id = k.account_id AND l.host = k.host;
+    SELECT array_agg(l.row) INTO held_rows
+    FROM unnest(lane_accounts, lane_hosts) AS t (account_id, host) CROSS JOIN LATERAL (
+      SELECT l.ctid AS row FROM delivery_lanes l
+      WHERE l.account_id = t.account_id AND l.host >= t.host AND l.host <= t.host
+      ORDER BY l.host FOR NO KEY UPDATE SKIP LOCKED) l
+    WHERE (t.account_id, t.host) NOT IN (SELECT * FROM unnest(held_accounts, held_hosts));
+    UPDATE delivery_lanes l SET due_at = clock_timestamp() WHERE l.ctid = ANY (held_rows);
   END IF;
 
   SELECT array_agg(k.account_id) INTO held_accounts FROM (
     SELECT a.account_id FROM delivery_accounts a WHERE a.account_id = ANY (accounts)
-      AND (NOT EXISTS (SELECT FROM delivery_lanes l
-          WHERE l.account_id = a.account_id AND l.due_at <= clock_timestamp())
-        OR of_account <= (SELECT count(*) FROM deliveries f
-          WHERE f.account_id = a.account_id AND f.lease IS NOT NULL AND f.due_at > moment))
+      AND (COALESCE((SELECT l.due_at FROM delivery_lanes l WHERE l.account_id = a.account_id
+          ORDER BY l.due_at LIMIT 1) > clock_timestamp(), true)
+        OR of_account <= (SELECT count(*) FROM (SELECT f.due_at FROM deliveries f
+            WHERE f.account_id = a.account_id AND f.lease IS NOT NULL ORDER BY f.host OFFSET 0) f
+          WHERE f.due_at > moment))
     FOR UPDATE SKIP LOCKED) k;
   WITH state AS MATERIALIZED (
     SELECT t.account_id, n.due_at, n.due_at <= moment AND c.calls >= of_account AS is_full, c.until
@@ -239,8 +259,10 @@ BEGIN
       SELECT l.due_at FROM delivery_lanes l WHERE l.account_id = t.account_id
       ORDER BY l.due_at LIMIT 1) n ON true
     CROSS JOIN LATERAL (
-      SELECT count(*) AS calls, min(f.due_at) AS until FROM deliveries f
-      WHERE f.account_id = t.account_id AND f.lease IS NOT NULL AND f.due_at > moment) c
+      SELECT count(*) AS calls, min(f.due_at) AS until FROM (
+        SELECT f.due_at FROM deliveries f
+        WHERE f.account_id = t.account_id AND f.lease IS NOT NULL ORDER BY f.host OFFSET 0) f
+      WHERE f.due_at > moment) c
   ), removed AS (
     DELETE FROM delivery_accounts a USING state s
     WHERE a.account_id = s.account_id AND s.due_at IS NULL
@@ -276,7 +298,10 @@ BEGIN
       FROM webhook_secrets s WHERE s.account_id = d.account_id AND s.mode = d.mode
         AND s.endpoint_id IS NOT DISTINCT FROM d.endpoint_id
         AND (s.retires_at IS NULL OR s.retires_at > moment)))::text
-  FROM deliveries d JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
-  WHERE d.lease = with_lease ORDER BY d.sequence;
+  FROM (SELECT d.* FROM deliveries d
+    WHERE d.lease >= with_lease AND d.lease <= with_lease ORDER BY d.lease) d
+  CROSS JOIN LATERAL (SELECT e.* FROM events e WHERE e.account_id = d.account_id
+    AND e.id >= d.event_id AND e.id <= d.event_id ORDER BY e.id) e
+  ORDER BY d.sequence;
   IF has_due THEN RETURN NEXT NULL; END IF;
 END $$;

@@ -1,10 +1,12 @@
--- version 1
+-- version 2
 -- Trigger of deliveries, after each INSERT and UPDATE: makes lanes and accounts due that got work or a
 -- free place. Rows that are due already are only locked, FOR KEY SHARE: a claim postpones or deletes a
 -- row only under FOR UPDATE, so it waits for this commit or this statement sees its result. Rows are
--- locked by account and host, lanes before accounts, so that two statements cannot deadlock.
+-- locked by account and host, lanes before accounts, so that two statements cannot deadlock. Without
+-- sorts, no statistics can choose another index of lanes than that by host, see troco_claim_deliveries_v2.
 CREATE OR REPLACE FUNCTION troco_touch_lanes() RETURNS trigger LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off
+SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   accounts uuid[]; hosts text[]; dues timestamptz[]; frees boolean[];
   ready integer; ready_accounts uuid[];
@@ -40,11 +42,16 @@ BEGIN
   IF accounts IS NULL THEN RETURN NULL; END IF;
 
   SELECT count(*) INTO ready FROM (
-    SELECT t.due_at, t.frees, greatest(l.due_at, a.due_at) AS next_at, l.is_full OR a.is_full AS is_full
-    FROM unnest(accounts, hosts, dues, frees) AS t (account_id, host, due_at, frees)
-    JOIN delivery_lanes l ON l.account_id = t.account_id AND l.host = t.host
+    SELECT t.due_at, t.frees, greatest(t.next_at, a.due_at) AS next_at, t.is_full OR a.is_full AS is_full
+    FROM (
+      SELECT t.*, l.* FROM unnest(accounts, hosts, dues, frees) AS t (account_id, host, due_at, frees)
+      CROSS JOIN LATERAL (
+        SELECT l.due_at AS next_at, l.is_full FROM delivery_lanes l
+        WHERE l.account_id = t.account_id AND l.host >= t.host AND l.host <= t.host
+        ORDER BY l.host FOR KEY SHARE) l
+      ORDER BY t.account_id, t.host) t
     JOIN delivery_accounts a ON a.account_id = t.account_id
-    ORDER BY t.account_id, t.host FOR KEY SHARE OF l, a) k
+    ORDER BY t.account_id, t.host FOR KEY SHARE OF a) k
   WHERE (k.due_at IS NULL OR k.next_at <= greatest(k.due_at, clock_timestamp()))
     AND NOT (k.frees AND k.is_full);
   IF ready = cardinality(accounts) THEN RETURN NULL; END IF;
@@ -53,7 +60,10 @@ BEGIN
   SELECT t.account_id, t.host, CASE WHEN t.frees AND p.is_full THEN clock_timestamp()
     ELSE greatest(t.due_at, clock_timestamp()) END
   FROM unnest(accounts, hosts, dues, frees) AS t (account_id, host, due_at, frees)
-  LEFT JOIN delivery_lanes p ON p.account_id = t.account_id AND p.host = t.host
+  LEFT JOIN LATERAL (
+    SELECT p.is_full FROM delivery_lanes p
+    WHERE p.account_id = t.account_id AND p.host >= t.host AND p.host <= t.host
+    ORDER BY p.host) p ON true
   WHERE t.due_at IS NOT NULL OR t.frees AND p.is_full
   ORDER BY t.account_id, t.host
   ON CONFLICT (account_id, host) DO UPDATE SET due_at = EXCLUDED.due_at, is_full = false

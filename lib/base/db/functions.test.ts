@@ -15,6 +15,7 @@ import { makeDatabase } from '#lib/testing/fixtures.ts'
 const RELEASED = [
   'troco_claim_deliveries 1 c84430c7248b',
   'troco_claim_deliveries_v2 1 1a2c72080032',
+  'troco_claim_deliveries_v2 2 dca070a38de1',
   'troco_disputed 1 9c15f17806dc',
   'troco_fold 1 0c29b28cd23c',
   'troco_forget_check 1 a124190b8c3a',
@@ -28,6 +29,7 @@ const RELEASED = [
   'troco_refuse_change 1 121f20daf9c8',
   'troco_refuse_other_charge 1 bf7b5bd85ae9',
   'troco_touch_lanes 1 955c08831796',
+  'troco_touch_lanes 2 a9d2475285b6',
 ]
 
 let url: string

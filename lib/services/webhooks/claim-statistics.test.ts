@@ -1,0 +1,70 @@
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { disconnect } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { measureClaim, seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
+import { makeDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
+
+const TABLES = ['deliveries', 'events', 'delivery_lanes', 'delivery_accounts']
+const LANE_COUNT = 5_000
+
+// Statistics of a table outlive its rows, so each test has a database without any.
+const sharedUrl = env().DATABASE_URL ?? ''
+beforeEach(async () => {
+  await disconnect()
+  supplyEnv({ DATABASE_URL: await makeDatabase() })
+  await runOnTables('ALTER TABLE % SET (autovacuum_enabled = false)')
+})
+afterAll(async () => {
+  await disconnect()
+  supplyEnv({ DATABASE_URL: sharedUrl })
+})
+
+async function runOnTables(statement: string): Promise<void> {
+  for (const table of TABLES) await runAsOwner(statement.replace('%', table))
+}
+
+const CLAIM = `SELECT * FROM troco_claim_deliveries_v2(
+  gen_random_uuid(), 30000, 256, 32, 64, 16, 4)`
+const measure = () => withClient(client => measureClaim(client, CLAIM))
+
+test.each([
+  ['one delivery', 1, 'SELECT FROM %'],
+  ['deleted deliveries', 100, 'DELETE FROM %'],
+])(
+  'a claim and a new due time cost as much with plans from statistics of %s',
+  async (_what, count, change) => {
+    const { id } = await makeMerchant()
+    await seedDueDeliveries({ accountId: id, count })
+    await runOnTables(change)
+    await runOnTables('ANALYZE %')
+    await withClient(async early => {
+      await measureClaim(early, CLAIM)
+      await seedDueDeliveries({ accountId: id, count: LANE_COUNT })
+      const costs = [await measureClaim(early, CLAIM), await measure()]
+      const lanesRead = await countLanesRead(id)
+      await runOnTables('VACUUM ANALYZE %')
+      const { buffers } = await measure()
+      for (const cost of costs)
+        expect(cost.buffers / buffers, `${cost.buffers} and ${buffers}`).toBeLessThan(1.5)
+      expect(lanesRead).toBeLessThan(10)
+    })
+  },
+)
+
+/** Lanes that the trigger reads when one delivery becomes due earlier. */
+function countLanesRead(accountId: string): Promise<number> {
+  return withClient(async client => {
+    await client.query('BEGIN')
+    await client.query(
+      `UPDATE deliveries SET due_at = due_at - interval '1 s'
+       WHERE account_id = $1 AND sequence = (SELECT max(sequence) FROM deliveries)`,
+      [accountId],
+    )
+    const { rows } = await client.query(
+      `SELECT idx_tup_fetch::int AS count FROM pg_stat_xact_user_tables
+       WHERE relname = 'delivery_lanes'`,
+    )
+    await client.query('ROLLBACK')
+    return rows[0].count
+  })
+}
