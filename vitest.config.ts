@@ -6,6 +6,12 @@ export const TESTS = [
   '{lib,bin,prisma,app,components}/**/*.test.ts',
   'e2e/{api,client,fuzz,runner,torture}/*.test.ts',
 ]
+/**
+ * They repeat at length what other files check: kills (`kills`, `deliveries`) and races for a balance
+ * (`transfer.parallel`). `npm test` leaves them to `npm run torture`.
+ */
+const REPEATS = ['process-kills', 'postgres', 'overdraw'].map(name => `e2e/torture/${name}.test.ts`)
+const left = process.env.WITHOUT_REPEATS ? REPEATS : []
 /** Matches code that changes state of the whole process, or that needs a process of its own. */
 const PROCESS_CHANGE_PATTERN =
   /supplyEnv|inOwnDatabase|openOwnStage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.|--expose-gc|memoryUsage|process\.(on|emit)\(/
@@ -28,7 +34,10 @@ export default defineConfig({
     hookTimeout: 180_000,
     projects: [
       { extends: true, test: { name: 'shared', include: sharedFiles, isolate: false } },
-      { extends: true, test: { name: 'alone', include: TESTS, exclude: sharedFiles } },
+      {
+        extends: true,
+        test: { name: 'alone', include: TESTS, exclude: [...sharedFiles, ...left] },
+      },
     ],
   },
 })

@@ -25,8 +25,6 @@ const PLAYWRIGHT_REPORT = '.cache/playwright.json'
 const SERVER_LOG = '.cache/e2e-server.log'
 const TEST_LOG = '.cache/test.log'
 const DATABASE_CLIENT = 'lib/base/db/client.ts'
-/** They repeat the kills of other files in that folder for longer; `npm run torture` runs them. */
-const ONLY_IN_TORTURE = ['process-kills', 'postgres'].map(name => `e2e/torture/${name}.test.ts`)
 /** Tests that import this file start the whole product, so they need its built pages. */
 const PRODUCT_STARTER = 'lib/testing/process.ts'
 
@@ -73,7 +71,7 @@ async function runEverything(): Promise<Tally[]> {
   building.catch(() => {})
   const checks = await verify()
   await building
-  const vitest = await runTests(ONLY_IN_TORTURE.map(file => `--exclude=${file}`))
+  const vitest = await runTests([], { WITHOUT_REPEATS: '1' })
   const nextLane = await runAndCount(
     'the API once more, by way of Next',
     LANE_REPORT,
@@ -134,9 +132,9 @@ function select({ words, changed }: RunOptions, graph: ImportGraph): Selection {
   return { tests, specs }
 }
 
-function runTests(filters: string[]): Promise<Tally> {
+function runTests(filters: string[], settings: Record<string, string> = {}): Promise<Tally> {
   return runAndCount('tests', VITEST_REPORT, countVitest, () =>
-    runProgram('vitest', ['run', ...reporterFlags(VITEST_REPORT), ...filters]),
+    runProgram('vitest', ['run', ...reporterFlags(VITEST_REPORT), ...filters], settings),
   )
 }
 
