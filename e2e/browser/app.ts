@@ -126,7 +126,9 @@ export async function expectAccessible(
   for (const colorScheme of themes) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const options = colorScheme === themes[0] ? AXE_OPTIONS : AXE_CONTRAST_OPTIONS
-    expect(await findViolations(page, options), `${page.url()}, ${colorScheme}`).toEqual([])
+    // Again for a while, because a page may take a moment to change its theme.
+    const message = `${page.url()}, ${colorScheme}`
+    await expect.poll(() => findViolations(page, options), { message }).toEqual([])
   }
 }
 
