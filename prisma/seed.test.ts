@@ -64,3 +64,18 @@ test('the demo account received R$ 25.000,00 in 90 days and has payments in ever
   expect(await readBalances(accountId, 'test')).toEqual({ available: 1_710_000, outbound: 150_000 })
   await expectBalancedLedger(accountId)
 })
+
+test('no statement settles more than 8 charges, and the balance grows in the order of time', async () => {
+  const { id: accountId } = await createDemoData('second-password')
+  const statements = await db().$queryRaw<{ charges: number }[]>`
+    SELECT count(*)::int AS charges FROM booked_payments
+    WHERE account_id = ${accountId}::uuid GROUP BY xmin::text`
+  expect(Math.max(...statements.map(({ charges }) => charges))).toBe(8)
+  const entries = await db().ledgerEntry.findMany({
+    where: { accountId, ledger: 'available', kind: 'charge_paid' },
+    orderBy: { version: 'asc' },
+  })
+  const times = entries.map(({ createdAt }) => createdAt.getTime())
+  expect(times).toHaveLength(72)
+  expect(times).toEqual(times.toSorted((one, other) => one - other))
+})
