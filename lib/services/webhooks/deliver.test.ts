@@ -9,6 +9,7 @@ import { createCharge } from '#lib/rooms/charges/create.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { claimDueDeliveries } from '#lib/services/webhooks/claim-deliveries.ts'
+import { createDeliverer } from '#lib/services/webhooks/deliver.ts'
 import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
@@ -20,6 +21,7 @@ import {
   makeDeliverer,
   makeRetriesDue,
 } from '#lib/testing/deliveries.ts'
+import { seedDueDeliveries } from '#lib/testing/due-deliveries.ts'
 import {
   CHARGE,
   expectBalancedLedger,
@@ -41,6 +43,8 @@ let receiver: Receiver
 beforeEach(async () => {
   await db().$executeRaw`UPDATE deliveries SET status = 'stopped', due_at = NULL, lease = NULL
     WHERE status = 'pending'`
+  await db().deliveryLane.deleteMany()
+  await db().deliveryAccount.deleteMany()
   merchant = await makeMerchant()
   receiver = await openReceiver()
 })
@@ -372,6 +376,21 @@ describe('a receiver that hangs', () => {
     expect(hangingReceiver.calls).toHaveLength(24)
     await hangingReceiver.close()
   })
+
+  test('leaves 32 of the 256 places of a worker to accounts without a call in progress', async () => {
+    receiver.respondWith(() => {})
+    const busy = [merchant, ...(await Promise.all([1, 2, 3, 4].map(() => makeMerchant())))]
+    const url = `'${receiver.url}/' || n`
+    for (const { id } of busy) await seedDueDeliveries({ accountId: id, count: 100, url })
+    const deliverer = createDeliverer({ transaction: () => ({}), withdrawal: () => ({}) })
+    expect(await deliverer.run()).toBe(224)
+    const other = await makeMerchant()
+    await seedDueDeliveries({ accountId: other.id, count: 1, url: `'${receiver.url}/other'` })
+    await deliverer.run()
+    await expect.poll(() => receiver.calls.some(({ path }) => path === '/other')).toBe(true)
+    deliverer.abort()
+    await deliverer.idle()
+  })
 })
 
 describe('a worker that', () => {
@@ -384,7 +403,8 @@ describe('a worker that', () => {
     const problem = { code: 'status', params: { status: 500 } } as const
     const failed = { status: 500, headers: null, body: null, problem }
     const outcome = { ...failed, address: null, durationMs: 1, retryAfterMs: null }
-    if (stalled) await finishDelivery({ due: stalled, sent, outcome })
+    if (!stalled) throw new Error('nothing was claimed')
+    await finishDelivery({ due: stalled, sent, outcome })
     const [delivery] = await deliveriesOf(merchant)
     expect(delivery).toMatchObject({ status: 'delivered', attempts: 1, dueAt: null })
     expect(delivery?.attemptLog.map(({ responseStatus }) => responseStatus)).toEqual([200, 500])
