@@ -22,8 +22,8 @@ import { readMails } from '#lib/testing/mailbox.ts'
 import { sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
-import { examineEnded } from '#lib/views/admin/ended.ts'
 import { readEnding } from '#lib/views/admin/ending.ts'
+import { examineEnded } from '#lib/views/admin/health.ts'
 
 // A database of its own: who else is an admin decides what the command line may do.
 inOwnDatabase()

@@ -27,8 +27,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { expectShape, personHeaders, refusal, signInAdmin } from '#lib/testing/member.ts'
 import { listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
-import { findMaskedCharge } from '#lib/views/admin/charge.ts'
-import { findBankOrder } from '#lib/views/admin/order.ts'
+import { findBankOrder, findMaskedCharge } from '#lib/views/admin/payment-lookup.ts'
 import { listTokenLines } from '#lib/views/admin/tokens.ts'
 import { AccountStatusChange } from '#lib/views/admin/wire.ts'
 

@@ -1,4 +1,4 @@
-import { Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
@@ -15,7 +15,6 @@ import {
   examineRole,
   examineSessions,
 } from '#lib/views/admin/database.ts'
-import { examineEnded } from '#lib/views/admin/ended.ts'
 import { examineQueue } from '#lib/views/admin/queues.ts'
 import { examineEndpoints } from '#lib/views/admin/refused-endpoints.ts'
 import {
@@ -39,6 +38,11 @@ const UNCHECKED_AFTER_S = 2 * 3_600
 const STUCK_MAX = 25
 /** Time limit for all checks: if the database is too slow, the remaining checks are skipped. */
 const CHECKS_TIMEOUT_MS = 6_000
+
+/** Contradicted withdrawals that are named. */
+const CONTRADICTED_NAMED_MAX = 5
+/** Afterwards somebody has looked, or nobody will; the audit log keeps the record. */
+const CONTRADICTED_SHOWN_DAYS = 30
 
 /** Runs the checks one after the other to use few connections; a failed check is a finding. */
 export async function readHealth(): Promise<Health> {
@@ -142,6 +146,18 @@ function assessLedgers({ accounts, wrong, names, latest_s, waits_s }: LedgerFigu
   return (waits_s ?? 0) > UNCHECKED_AFTER_S
     ? { level: 'warning', state: 'books_unchecked', figures }
     : { level: 'ok', state: 'books_right', figures }
+}
+
+/** Looks for withdrawals that people ended one way and the bank, later, another. */
+export async function examineEnded(): Promise<Finding> {
+  const contradicted = await db().$queryRaw<{ id: string }[]>`
+    SELECT id FROM withdrawals
+    WHERE contradicted_at > now() - ${CONTRADICTED_SHOWN_DAYS} * interval '1 day'
+    ORDER BY contradicted_at DESC`
+  if (contradicted.length === 0) return { level: 'ok', state: 'ends_agree', figures: {} }
+  const names = contradicted.slice(0, CONTRADICTED_NAMED_MAX).map(({ id }) => id)
+  const figures = { count: contradicted.length, names: names.join(', ') }
+  return { level: 'problem', state: 'ends_contradicted', figures }
 }
 
 function examineAddress(): Finding {
