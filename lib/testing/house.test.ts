@@ -200,12 +200,13 @@ function findImportCycles(sources: Source[]): string[] {
   return [...targets.keys()].flatMap(path => visit(path, []))
 }
 
-/** Returns short files with a single importer; tests count as importers. */
+/** Returns short files with a single importer; tests count as importers of lib/testing only. */
 function findFragments(sources: Source[]): string[] {
   const importers = new Map<string, Source[]>()
   for (const source of sources)
     for (const target of new Set(importsOf(source)))
-      importers.set(target, [...(importers.get(target) ?? []), source])
+      if (!isTest(source.path) || target.startsWith('lib/testing/'))
+        importers.set(target, [...(importers.get(target) ?? []), source])
   return sources
     .filter(({ path }) => /^(app|components|lib)\//.test(path) && !mayStandAlone(path))
     .filter(({ text }) => linesOf(text) < FRAGMENT_LINES_MIN)
@@ -417,6 +418,7 @@ test('a fragment is found, unless it has two users or is split from a server pag
   const [one, two] = [using('app/a.tsx'), using('app/b.tsx')]
   expect(findFragments([part, one])).toHaveLength(1)
   expect(findFragments([part, one, two])).toEqual([])
+  expect(findFragments([part, one, using('app/a.test.ts')])).toHaveLength(1)
   expect(findFragments([{ ...part, text: part.text.repeat(25) }, one])).toEqual([])
   expect(findFragments([{ ...part, text: `'use client'\n\n${part.text}` }, one])).toEqual([])
   const lazy = { path: 'app/a.tsx', text: "const x = () => import('#components/part.ts')\n" }
