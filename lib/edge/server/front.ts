@@ -43,14 +43,49 @@ export async function createFront(
   isDevelopment = false,
   unreadTimeoutMs?: number,
 ): Promise<Server> {
+  const handleRequest = await createHandler(nextHandler, isDevelopment)
+  const { TRUST_PROXY } = env()
+  const server = createServer(
+    {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // A request without Host is refused in the front, with a JSON body.
+      requireHostHeader: false,
+      // Next would respond to WebSocket upgrades; only its reload in development needs them.
+      shouldUpgradeCallback: () => isDevelopment,
+    },
+    (request, response) => {
+      handleRequest(request, response).catch(error => {
+        log().error({ err: error }, 'HTTP front failed to handle a request')
+        if (response.headersSent) response.destroy()
+        else sendResponse(response, json(INTERNAL_ERROR.status, { error: INTERNAL_ERROR.message }))
+      })
+    },
+  )
+  cutUnreadResponses(server, unreadTimeoutMs)
+  server.on('clientError', refuseInvalidHttp)
+  server.on('connect', (_request, socket) =>
+    refuseAndClose(socket, '400 Bad Request', 'Malformed request'),
+  )
+  server.on('checkExpectation', (request, response) => {
+    const sender = identifySender(request, TRUST_PROXY)
+    sendResponse(response, json(417, { error: 'Expectation failed' }), sender)
+  })
+  return server
+}
+
+async function createHandler(nextHandler: NextHandler, isDevelopment: boolean) {
   const routes = await loadRoutes()
   const payerRoutes = await loadPayerRoutes()
   const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
-  const publicUrl = new URL(PUBLIC_URL)
   const reference = serveReference(routes, PUBLIC_URL)
   const isFastLane = API_LANE === 'fast' && !isDevelopment
+  const passToNext = createPassage(nextHandler, isDevelopment)
 
-  async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const sender = identifySender(request, TRUST_PROXY)
     const target = targetOf(request)
     if (target === null) return sendResponse(response, MALFORMED, sender)
@@ -95,14 +130,17 @@ export async function createFront(
     setCommonHeaders(response, sender)
     return serveFile(request, response)
   }
+}
 
-  /** Passes a request to Next: a page, or with API_LANE=next the API and the payer's page. */
-  function passToNext(
+/** Returns a function that passes a request to Next: a page, or what API_LANE=next serves there. */
+function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
+  const publicUrl = new URL(env().PUBLIC_URL)
+  return (
     request: IncomingMessage,
     response: ServerResponse,
     sender: Sender,
     kind: 'page' | 'api' | 'payer',
-  ): Promise<void> {
+  ): Promise<void> => {
     setCommonHeaders(response, sender)
     setTrustedHeaders(request, sender, publicUrl, kind !== 'page')
     // Next keeps a header that is already set, but the payer's page has a stricter policy.
@@ -112,37 +150,6 @@ export async function createFront(
     }
     return nextHandler(request, response)
   }
-
-  const server = createServer(
-    {
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      headersTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: HEADER_BYTES_MAX,
-      // A request without Host is refused in the front, with a JSON body.
-      requireHostHeader: false,
-      // Next would respond to WebSocket upgrades; only its reload in development needs them.
-      shouldUpgradeCallback: () => isDevelopment,
-    },
-    (request, response) => {
-      handleRequest(request, response).catch(error => {
-        log().error({ err: error }, 'HTTP front failed to handle a request')
-        if (response.headersSent) response.destroy()
-        else sendResponse(response, json(INTERNAL_ERROR.status, { error: INTERNAL_ERROR.message }))
-      })
-    },
-  )
-  cutUnreadResponses(server, unreadTimeoutMs)
-  server.on('clientError', refuseInvalidHttp)
-  server.on('connect', (_request, socket) =>
-    refuseAndClose(socket, '400 Bad Request', 'Malformed request'),
-  )
-  server.on('checkExpectation', (request, response) => {
-    const sender = identifySender(request, TRUST_PROXY)
-    sendResponse(response, json(417, { error: 'Expectation failed' }), sender)
-  })
-  return server
 }
 
 /** A path that matches no charge. */

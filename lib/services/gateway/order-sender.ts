@@ -42,6 +42,7 @@ export interface PlacedOrders {
  * hangs delays only its own orders. Accounts are served in turn. `onCapacity` is called when orders
  * have freed places. `placed`: for orders whose bank limits how many are in flight.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: all parts share the lanes of one sender
 export function createOrderSender(
   kind: OrderKind,
   send: Work,

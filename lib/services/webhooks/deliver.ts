@@ -33,6 +33,7 @@ export interface Deliverer {
 }
 
 /** Creates a webhook deliverer. `onCapacity` is called when calls have freed capacity. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: all parts share the calls in progress
 export function createDeliverer(
   serializers: ResourceSerializers,
   onCapacity: () => void = () => {},
