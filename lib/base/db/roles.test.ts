@@ -2,6 +2,7 @@ import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { disconnect } from '#lib/base/db/client.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
+import { liftLimits } from '#lib/base/db/role-settings.ts'
 import { createApplicationRole, prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -201,6 +202,23 @@ describe('the limits of the application', () => {
     expect(await readStored(url)).toEqual(before)
     expect(await query(url, SETTINGS)).toEqual([LIMITS])
     await query(url, 'DELETE FROM charges')
+  })
+
+  test('are lifted although the statement that lifts them exceeds 1 ms three times', async () => {
+    const options = '-c statement_timeout=1'
+    const limited = new Client({ connectionString: env().DATABASE_URL, options })
+    await limited.connect()
+    const send = limited.query.bind(limited)
+    const codes: (string | undefined)[] = []
+    const sendSlowly = (sql: string) =>
+      send(codes.length < 3 ? `SELECT pg_sleep(1); ${sql}` : sql).catch((error: DatabaseError) => {
+        codes.push(error.code)
+        throw error
+      })
+    await liftLimits(Object.assign(limited, { query: sendSlowly }))
+    expect(codes.slice(0, 3)).toEqual(['57014', '57014', '57014'])
+    expect((await send('SHOW statement_timeout')).rows).toEqual([{ statement_timeout: '0' }])
+    await limited.end()
   })
 
   test('return also at a start without the URL of the owner', async () => {
