@@ -17,6 +17,7 @@ import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { memberLock } from '#lib/services/people/membership.ts'
 import {
   type AnyPermission,
+  isActiveStatus,
   isForPagesOnly,
   isWriteAllowedInactive,
   listPermissions,
@@ -115,7 +116,7 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   const sessionAccount = user?.accounts.find(({ id }) => id === accountId)
   if (!user || !sessionAccount) return null
   const { name, city, expiresIn, status, role } = sessionAccount
-  const isActive = status === 'active'
+  const isActive = isActiveStatus(status)
   const permissions = listPermissions(role)
   const lockMember = memberLock({ accountId, userId: user.id }, role)
   const ref = isWriteMethod(incoming.method) ? { id: accountId, lockMember } : accountId

@@ -2,6 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { payingConnectionSql, receivingConnectionSql } from '#lib/services/gateway/assigned.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
+import { isActiveStatus } from '#lib/services/people/roles.ts'
 
 export interface TokenCaller {
   /** Member who answers for the token; null: the operator issued it. */
@@ -71,13 +72,12 @@ export function unchangedCallerCondition(row: CallerRow): Prisma.Sql {
 
 export function toCaller(caller: CallerRow): TokenCaller {
   const { mode, permissions, accountId, status, issuedBy, ...row } = caller
-  const isActive = status === 'active'
   return {
     issuedBy,
     mode,
     permissions,
     account: {
-      ...{ ...row, id: accountId, isActive },
+      ...{ ...row, id: accountId, isActive: isActiveStatus(status) },
       receivingConnectionId: connectionIn(mode, row.receivingConnectionId),
       payingConnectionId: connectionIn(mode, row.payingConnectionId),
     },

@@ -70,6 +70,11 @@ export function hasPermission(role: Role, permission: AnyPermission): boolean {
   return ROLES_BY_PERMISSION[permission].includes(role)
 }
 
+/** Returns whether tokens and members of the account may do all that their permissions allow. */
+export function isActiveStatus(accountStatus: string): boolean {
+  return accountStatus === 'active'
+}
+
 export function isAllowedInactive(permission: AnyPermission): boolean {
   return permission.endsWith(':read') || isWriteAllowedInactive(permission)
 }
@@ -101,7 +106,7 @@ export function hasPermissionNow(
 ): boolean {
   return (
     hasPermission(member.role, permission) &&
-    (member.status === 'active' || isAllowedInactive(permission)) &&
+    (isActiveStatus(member.status) || isAllowedInactive(permission)) &&
     (member.receives !== false || permission !== 'transactions:write') &&
     (member.paysOut !== false || permission !== 'withdrawals:write')
   )
