@@ -23,6 +23,9 @@ export const ALLOWED_IMPORTS: Record<string, string[]> = {
   prisma: ['prisma', 'rooms', 'services', 'base'],
 }
 
+/** Folders that judge the product: they import packages and their own files only (docs/decisions/040). */
+export const INDEPENDENT_FOLDERS = ['e2e/psp/']
+
 /** Modules that browsers may load: shapes, states and pure rules; never a verb or the database. */
 export const BROWSER_MODULES = [
   /^lib\/(services|rooms|views)\/.+\/(schema|states|roles)\.ts$/,

@@ -11,6 +11,7 @@ import {
   FLOORS,
   FOREIGN_WRITES,
   FRAGMENT_LINES_MIN,
+  INDEPENDENT_FOLDERS,
   LINES_MAX,
   NEIGHBORS,
   PAGE_PARTS,
@@ -28,6 +29,9 @@ const VAGUE_NAME = /^(index|utils?|helpers?|types|service|manager|constants|misc
 const PAGE_FILE = /^(page|layout|loading|error|global-error|not-found)\.tsx$/
 /** Beginning of the comment in which a file over its line budget states the reason. */
 const EXCEPTION_PREFIX = 'Over the line limit:'
+
+/** Beginning of the linter's message about an import between floors. */
+const DOWNWARDS = 'imports point downwards'
 
 const ALL_SOURCES = /^(app|bench|bin|components|e2e|lib|prisma)\//
 
@@ -118,6 +122,18 @@ function findUpwardImports(sources: Source[]): string[] {
       .filter(target => /^(e2e|bench)\//.test(target))
       .map(target => `${source.path} may not import ${target}`),
   )
+}
+
+/** Returns imports of the repository's own code by folders that are independent of it. */
+function findDependentImports(sources: Source[]): string[] {
+  const isOwnCode = /^(\.\.|app|bench|bin|components|e2e|examples|lib|messages|prisma)\//
+  return sources.flatMap(source => {
+    const folder = INDEPENDENT_FOLDERS.find(name => source.path.startsWith(name))
+    if (!folder) return []
+    return importsOf(source)
+      .filter(target => isOwnCode.test(target) && !target.startsWith(folder))
+      .map(target => `${source.path} may not import ${target}`)
+  })
 }
 
 function isAllowed(from: string, target: string): boolean {
@@ -292,6 +308,16 @@ test('nothing under lib imports e2e or bench, tests included', () => {
   expect(targets.map(target => find(target).length)).toEqual([1, 1, 0])
 })
 
+test('the test bank imports nothing that it judges, tests included', () => {
+  expect(findDependentImports(readSources(ALL_SOURCES))).toEqual([])
+  const find = (target: string) =>
+    findDependentImports([{ path: 'e2e/psp/x.ts', text: `import type { X } from '${target}'` }])
+  for (const target of ['#lib/base/money.ts', '../../lib/base/money.ts', '#e2e/api/x.ts'])
+    expect(find(target), target).toHaveLength(1)
+  for (const target of ['node:tls', 'zod', './x.ts', '#e2e/psp/x.ts'])
+    expect(find(target), target).toEqual([])
+})
+
 test('no imports form a cycle, type imports included', () => {
   expect(findImportCycles(readSources(ALL_SOURCES))).toEqual([])
 })
@@ -426,12 +452,13 @@ test('a fragment is found, unless it has two users or is split from a server pag
 })
 
 test.each([
-  ['lib/services/ledger/x.ts', '#lib/rooms/charges/create.ts'],
-  ['lib/base/db/x.ts', '#lib/services/ledger/transfer.ts'],
-  ['lib/views/admin/x.ts', '#lib/edge/http/response.ts'],
-  ['lib/edge/jobs/x.ts', 'next/headers'],
-  ['components/x.tsx', '#lib/base/db/client.ts'],
-])('the linter refuses %s importing %s', (path, target) => {
+  ['lib/services/ledger/x.ts', '#lib/rooms/charges/create.ts', DOWNWARDS],
+  ['lib/base/db/x.ts', '#lib/services/ledger/transfer.ts', DOWNWARDS],
+  ['lib/views/admin/x.ts', '#lib/edge/http/response.ts', DOWNWARDS],
+  ['lib/edge/jobs/x.ts', 'next/headers', DOWNWARDS],
+  ['components/x.tsx', '#lib/base/db/client.ts', DOWNWARDS],
+  ['e2e/psp/x.ts', '#lib/base/money.ts', 'the test bank is independent'],
+])('the linter refuses %s importing %s', (path, target, message) => {
   const scratch = mkdtempSync(join(tmpdir(), 'troco-lint-'))
   const settings = JSON.parse(readFileSync('biome.json', 'utf8'))
   writeFileSync(
@@ -443,7 +470,7 @@ test.each([
   const biome = resolve('node_modules/.bin/biome')
   const { status, stderr } = spawnSync(biome, ['lint', path], { cwd: scratch, encoding: 'utf8' })
   rmSync(scratch, { recursive: true, force: true })
-  expect(stderr.replace(/\s+/g, ' ')).toContain('imports point downwards')
+  expect(stderr.replace(/\s+/g, ' ')).toContain(message)
   expect(status).toBe(1)
 })
 
