@@ -1,0 +1,61 @@
+import { join } from 'node:path'
+import { Book } from './book.ts'
+import { type Certificates, makeCertificates } from './certificates.ts'
+import { Faults } from './faults.ts'
+import { Notices } from './notices.ts'
+import type { Charge, Location, Receipt, Webhook } from './records.ts'
+import { completeSettings, type Settings } from './settings.ts'
+import { Tokens } from './tokens.ts'
+import { Traffic } from './traffic.ts'
+
+/** Settings of an account at Efí, as its API reads and writes them. */
+export interface AccountConfig {
+  pix: { receberSemChave: boolean; chaves?: Record<string, KeyConfig> }
+}
+
+export interface KeyConfig {
+  recebimento: {
+    txidObrigatorio: boolean
+    qrCodeEstatico: { recusarTodos: boolean }
+    webhook?: {
+      notificacao?: { tarifa: boolean; pagador: boolean }
+      notificar?: { pixSemTxid: boolean }
+    }
+  }
+  envio?: { webhook: { notificacao: { tarifa: boolean; favorecido: boolean } } }
+}
+
+/** Everything that one bank knows: it has one client with one account. */
+export class Bank {
+  readonly settings: Settings
+  readonly certificates: Certificates
+  readonly book = new Book()
+  readonly tokens: Tokens
+  readonly faults = new Faults()
+  readonly traffic: Traffic
+  readonly notices: Notices
+  readonly charges = new Map<string, Charge>()
+  readonly receipts = new Map<string, Receipt>()
+  readonly webhooks = new Map<string, Webhook>()
+  readonly locations = new Map<number, Location>()
+  config: AccountConfig = { pix: { receberSemChave: true } }
+
+  /** Writes certificates and the record of all traffic into the folder. */
+  constructor(folder: string, chosen: Partial<Settings> = {}) {
+    this.settings = completeSettings(chosen)
+    this.certificates = makeCertificates(join(folder, 'certificates'))
+    this.tokens = new Tokens(this.settings)
+    this.traffic = new Traffic(join(folder, 'traffic.jsonl'))
+    this.notices = new Notices(this.settings.notices, this.certificates, this.traffic)
+    this.book.add(this.now(), 'opening', this.settings.openingBalance, 'opening')
+  }
+
+  now(): Date {
+    return new Date(Date.now() + this.settings.clockOffsetMs)
+  }
+
+  /** Runs an action after the time in which payouts and refunds become final. */
+  settleLater(action: () => void): void {
+    if (this.settings.settleMs !== null) setTimeout(action, this.settings.settleMs)
+  }
+}

@@ -1,0 +1,136 @@
+import type { Bank } from './bank.ts'
+import { termsOf } from './charges.ts'
+import type { Fault } from './faults.ts'
+import { toCents } from './formats.ts'
+import { type Payment, receive } from './receipts.ts'
+import type { Charge } from './records.ts'
+import { settleRefund, takeBack } from './refunds.ts'
+import type { BankServer, Identity } from './server.ts'
+import { changeSettings, type SettingsChange } from './settings.ts'
+
+/** A payment by a payer's bank. Without key and amount, those of the charge. */
+export interface PaymentOrder extends Partial<Payment> {
+  /** The payer's bank drops the txid. */
+  dropsTxid?: boolean
+  /** Pays what a payer's bank would refuse: a charge that is paid, expired, removed or unknown. */
+  isForced?: boolean
+  /** Number of payments; more than one needs `isForced`. */
+  copies?: number
+}
+
+export interface Stage {
+  bank: Bank
+  server: BankServer
+}
+
+/** What a test can make the bank do. Arguments and results are JSON. */
+export const COMMANDS = {
+  async pay({ bank }: Stage, order: PaymentOrder) {
+    const receipts = []
+    for (let copy = 0; copy < (order.copies ?? 1); copy += 1) receipts.push(await pay(bank, order))
+    return receipts
+  },
+
+  /** Ends every refund that is in process. */
+  settle({ bank }: Stage) {
+    for (const receipt of bank.receipts.values())
+      for (const refund of receipt.refunds) settleRefund(bank, receipt, refund)
+  },
+
+  takeBack({ bank }: Stage, { e2eid, amount }: { e2eid: string; amount: number }) {
+    const receipt = bank.receipts.get(e2eid) ?? fail('There is no such Pix')
+    return takeBack(bank, receipt, amount).id
+  },
+
+  change({ bank }: Stage, changes: SettingsChange) {
+    changeSettings(bank.settings, changes)
+  },
+
+  addFault({ bank }: Stage, fault: Fault) {
+    bank.faults.add(fault)
+  },
+
+  /** Number of faults that have requests left to meet. */
+  countFaults({ bank }: Stage) {
+    return bank.faults.pendingCount
+  },
+
+  clearFaults({ bank }: Stage) {
+    bank.faults.clear()
+  },
+
+  revokeTokens({ bank }: Stage) {
+    bank.tokens.revokeAll()
+  },
+
+  present({ server }: Stage, { shows = 'server', trusts = 'authority' }: Partial<Identity>) {
+    server.present({ shows, trusts })
+  },
+
+  /** Sends any body to the webhook of a key. */
+  sendNotice({ bank }: Stage, { key, body }: { key: string; body: string }) {
+    bank.notices.send(bank.webhooks.get(key)?.url ?? fail('The key has no webhook'), body)
+  },
+
+  flushNotices({ bank }: Stage) {
+    bank.notices.flush()
+  },
+
+  /** Waits until the first attempt of each notice has ended. */
+  async waitForNotices({ bank }: Stage) {
+    await bank.notices.idle()
+  },
+
+  readBook({ bank }: Stage) {
+    return { balance: bank.book.balance, entries: bank.book.entries }
+  },
+
+  /** Everything that the bank stored, with amounts in cents. */
+  readRecords({ bank }: Stage) {
+    return {
+      charges: [...bank.charges.values()].map(({ txid, status, receipts }) => ({
+        ...{ txid, status, e2eids: receipts.map(({ e2eid }) => e2eid) },
+      })),
+      receipts: [...bank.receipts.values()],
+      webhooks: [...bank.webhooks.values()],
+    }
+  },
+
+  /** Exchanges since the given number of them. */
+  readTraffic({ bank }: Stage, { after = 0 }: { after?: number }) {
+    return bank.traffic.exchanges.slice(after)
+  },
+}
+
+async function pay(bank: Bank, order: PaymentOrder) {
+  const charge = order.txid === undefined ? undefined : bank.charges.get(order.txid)
+  if (!order.isForced) checkPayable(bank, order, charge)
+  const terms = charge && termsOf(charge)
+  const { payer, payerText, secondsAgo } = order
+  const payment: Payment = {
+    key: order.key ?? terms?.chave ?? fail('The payment needs a key'),
+    amount: order.amount ?? toCents(terms?.valor.original ?? fail('The payment needs an amount')),
+    txid: order.dropsTxid ? undefined : order.txid,
+    ...{ payer, payerText, secondsAgo },
+  }
+  return receive(bank, payment, order.dropsTxid ? undefined : charge)
+}
+
+/** Refuses what the payer's bank or the account's settings would refuse. */
+function checkPayable(bank: Bank, { txid, key, copies = 1 }: PaymentOrder, charge?: Charge): void {
+  if (txid === undefined) {
+    const wishes = bank.config.pix.chaves?.[key ?? '']?.recebimento
+    if (wishes?.txidObrigatorio || wishes?.qrCodeEstatico.recusarTodos)
+      fail('The account refuses payments without txid')
+    return
+  }
+  if (!charge) fail('There is no charge with this txid')
+  if (charge.status !== 'ATIVA' || copies > 1) fail(`The charge is ${charge.status}`)
+  const { expiracao } = termsOf(charge).calendario
+  if (bank.now().getTime() > charge.createdAt.getTime() + expiracao * 1000)
+    fail('The charge has expired')
+}
+
+function fail(reason: string): never {
+  throw new Error(reason)
+}

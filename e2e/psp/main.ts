@@ -1,0 +1,22 @@
+/**
+ * A test bank in a process of its own: `node e2e/psp/main.ts '<settings as JSON>' [folder]`.
+ * Prints one line of JSON when it is ready. Ends with its standard input.
+ */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Bank } from './bank.ts'
+import { openControl } from './control.ts'
+import { BankServer } from './server.ts'
+
+const [settings = '{}', folder = mkdtempSync(join(tmpdir(), 'bank-'))] = process.argv.slice(2)
+
+const bank = new Bank(folder, JSON.parse(settings))
+const server = new BankServer(bank)
+const port = await server.listen()
+const controlPort = await openControl({ bank, server })
+const { certificates } = bank
+const { keys, clientId, clientSecret } = bank.settings
+const ready = { folder, port, controlPort, certificates, keys, clientId, clientSecret }
+process.stdout.write(`${JSON.stringify(ready)}\n`)
+process.stdin.resume().on('end', () => process.exit())

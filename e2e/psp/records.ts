@@ -1,0 +1,74 @@
+/** What the bank stores. Amounts are in cents. */
+export interface Location {
+  id: number
+  /** Host and path without a scheme, as in a BR Code. */
+  location: string
+  tipoCob: 'cob' | 'cobv'
+  createdAt: Date
+  txid?: string
+}
+
+/** The part of a charge that the client sets. */
+export interface ChargeTerms {
+  calendario: { expiracao: number }
+  devedor?: { cpf?: string; cnpj?: string; nome: string }
+  valor: { original: string; modalidadeAlteracao?: number }
+  chave: string
+  solicitacaoPagador?: string
+  infoAdicionais?: { nome: string; valor: string }[]
+}
+
+export type ChargeStatus =
+  | 'ATIVA'
+  | 'CONCLUIDA'
+  | 'REMOVIDA_PELO_USUARIO_RECEBEDOR'
+  | 'REMOVIDA_PELO_PSP'
+
+export interface Charge {
+  txid: string
+  createdAt: Date
+  status: ChargeStatus
+  /** The terms of each revision; the last ones apply. */
+  revisions: ChargeTerms[]
+  location: Location
+  receipts: Receipt[]
+}
+
+export interface Payer {
+  nome: string
+  cpf?: string
+  cnpj?: string
+  codigoBanco: string
+}
+
+/** A received Pix. */
+export interface Receipt {
+  e2eid: string
+  txid?: string
+  amount: number
+  key: string
+  at: Date
+  payer: Payer
+  payerText?: string
+  fee: number
+  refunds: Refund[]
+}
+
+export interface Refund {
+  id: string
+  rtrId: string
+  amount: number
+  nature: 'ORIGINAL' | 'RETIRADA' | 'MED_OPERACIONAL' | 'MED_FRAUDE'
+  description?: string
+  requestedAt: Date
+  settledAt?: Date
+  status: 'EM_PROCESSAMENTO' | 'DEVOLVIDO' | 'NAO_REALIZADO'
+  /** Why it failed. */
+  reason?: string
+}
+
+export interface Webhook {
+  key: string
+  url: string
+  createdAt: Date
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import type { Bank } from './bank.ts'
+import { CLIENT_ID_PATTERN, MONEY_PATTERN, makePixId, toCents } from './formats.ts'
+import { announceReceipt, findReceipt, renderRefund } from './receipts.ts'
+import type { Receipt, Refund } from './records.ts'
+import { Refusal } from './refusal.ts'
+import { type Call, type Reply, type Route, readBody, refuseValue } from './route.ts'
+
+export const REFUND_ROUTES: Route[] = [
+  { method: 'PUT', path: '/v2/pix/:e2eid/devolucao/:id', scope: 'pix.write', handle: putRefund },
+  { method: 'GET', path: '/v2/pix/:e2eid/devolucao/:id', scope: 'pix.read', handle: readRefund },
+]
+
+const WINDOW_MS = 90 * 86_400_000
+const AMOUNT = z
+  .string()
+  .regex(MONEY_PATTERN)
+  .refine(text => Number(text) > 0, 'more than zero')
+const EFI_BODY = z.strictObject({ valor: AMOUNT })
+const STANDARD_BODY = EFI_BODY.extend({
+  natureza: z.enum(['ORIGINAL', 'RETIRADA']).optional(),
+  descricao: z.string().max(140).optional(),
+})
+
+function putRefund(bank: Bank, call: Call): Reply {
+  const receipt = findReceipt(bank, call)
+  const { id = '' } = call.params
+  if (!CLIENT_ID_PATTERN.test(id)) refuseValue('refundInvalid', 'id', '1 to 35 letters and digits')
+  if (receipt.refunds.some(refund => refund.id === id))
+    throw new Refusal('refundIdTaken', 'The id has a refund', [
+      { reason: 'The id was used by another refund', property: 'id', value: id },
+    ])
+  const isEfi = bank.settings.kind === 'efi'
+  const body: z.infer<typeof STANDARD_BODY> = isEfi
+    ? readBody(EFI_BODY, call.body, 'refundInvalid')
+    : readBody(STANDARD_BODY, call.body, 'refundInvalid')
+  const amount = toCents(body.valor)
+  if (amount > refundable(receipt))
+    refuseValue('refundInvalid', 'valor', 'The refunds would exceed the Pix')
+  if (bank.now().getTime() - receipt.at.getTime() > WINDOW_MS)
+    refuseValue('refundInvalid', 'e2eid', 'The Pix is older than 90 days')
+  const refund = addRefund(bank, receipt, { ...body, id, amount })
+  return { status: 201, body: renderResponse(bank, refund) }
+}
+
+function refundable({ amount, refunds }: Receipt): number {
+  const returned = refunds.filter(({ status }) => status !== 'NAO_REALIZADO')
+  return amount - returned.reduce((sum, refund) => sum + refund.amount, 0)
+}
+
+interface Wish {
+  id: string
+  amount: number
+  natureza?: Refund['nature']
+  descricao?: string
+}
+
+/** Takes the amount from the account at once; a refund that fails gives it back. */
+function addRefund(bank: Bank, receipt: Receipt, wish: Wish): Refund {
+  const requestedAt = bank.now()
+  const refund: Refund = {
+    ...{ id: wish.id, rtrId: makePixId('D', requestedAt), amount: wish.amount, requestedAt },
+    ...{ nature: wish.natureza ?? 'ORIGINAL', description: wish.descricao },
+    status: 'EM_PROCESSAMENTO',
+  }
+  receipt.refunds.push(refund)
+  if (bank.book.balance >= wish.amount)
+    bank.book.add(requestedAt, 'refund', -wish.amount, refund.rtrId)
+  bank.settleLater(() => settleRefund(bank, receipt, refund))
+  return refund
+}
+
+export function settleRefund(bank: Bank, receipt: Receipt, refund: Refund): void {
+  if (refund.status !== 'EM_PROCESSAMENTO') return
+  const isCovered = bank.book.has('refund', refund.rtrId)
+  const failure = isCovered ? bank.settings.refundFailure : 'Saldo insuficiente'
+  refund.settledAt = bank.now()
+  refund.status = failure === null ? 'DEVOLVIDO' : 'NAO_REALIZADO'
+  if (failure !== null) {
+    refund.reason = failure
+    if (isCovered) bank.book.add(bank.now(), 'refund_reversal', refund.amount, refund.rtrId)
+  }
+  announceReceipt(bank, receipt)
+}
+
+/** Returns a payment without a request, as the special return mechanism does. */
+export function takeBack(bank: Bank, receipt: Receipt, amount: number): Refund {
+  const at = bank.now()
+  const rtrId = makePixId('D', at)
+  bank.book.add(at, 'med', -amount, rtrId)
+  const refund: Refund = {
+    ...{ id: rtrId, rtrId, amount, nature: 'MED_FRAUDE', requestedAt: at, settledAt: at },
+    status: 'DEVOLVIDO',
+  }
+  receipt.refunds.push(refund)
+  announceReceipt(bank, receipt)
+  return refund
+}
+
+function readRefund(bank: Bank, call: Call): Reply {
+  const refund = findReceipt(bank, call).refunds.find(({ id }) => id === call.params.id)
+  if (!refund) throw new Refusal('refundNotFound', 'There is no refund with this id')
+  return { status: 200, body: renderResponse(bank, refund) }
+}
+
+function renderResponse(bank: Bank, refund: Refund) {
+  const { natureza, descricao, ...plain } = renderRefund(refund)
+  return bank.settings.kind === 'efi' ? plain : { ...plain, natureza, descricao }
+}

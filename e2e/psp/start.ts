@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Certificates } from './certificates.ts'
+import type { COMMANDS } from './commands.ts'
+import type { Settings } from './settings.ts'
+
+type Commands = typeof COMMANDS
+type Input<Name extends keyof Commands> = Parameters<Commands[Name]>[1]
+/** What JSON makes of a result: times become text. */
+type Json<T> = T extends Date ? string : T extends object ? { [Name in keyof T]: Json<T[Name]> } : T
+
+interface Ready {
+  folder: string
+  port: number
+  controlPort: number
+  certificates: Certificates
+  keys: string[]
+  clientId: string
+  clientSecret: string
+}
+
+export interface RunningBank extends Ready {
+  /** Beginning of every address, such as `https://127.0.0.1:41234`. */
+  url: string
+  run<Name extends keyof Commands>(
+    command: Name,
+    ...input: undefined extends Input<Name> ? [] : [Input<Name>]
+  ): Promise<Json<Awaited<ReturnType<Commands[Name]>>>>
+  stop(): Promise<void>
+}
+
+/** Starts the bank as a process, which ends with this one. */
+export async function startBank(settings: Partial<Settings> = {}): Promise<RunningBank> {
+  const folder = mkdtempSync(join(tmpdir(), 'bank-'))
+  const program = fileURLToPath(new URL('main.ts', import.meta.url))
+  const args = ['--disable-warning=ExperimentalWarning', program, JSON.stringify(settings), folder]
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit').finally(() => rmSync(folder, { recursive: true, force: true }))
+  const line = await Promise.race([
+    once(createInterface(child.stdout), 'line'),
+    ended.then(([code]) => Promise.reject(new Error(`The bank ended with ${code}`))),
+  ])
+  const ready: Ready = JSON.parse(line[0])
+  return {
+    ...ready,
+    url: `https://127.0.0.1:${ready.port}`,
+    async run(command, ...input) {
+      const response = await fetch(`http://127.0.0.1:${ready.controlPort}/${command}`, {
+        method: 'POST',
+        body: JSON.stringify(input[0] ?? {}),
+      })
+      const body = await response.json()
+      if (!response.ok) throw new Error(body.error)
+      return body
+    },
+    async stop() {
+      child.stdin.end()
+      await ended
+    },
+  }
+}
