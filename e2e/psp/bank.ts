@@ -3,7 +3,7 @@ import { Book } from './book.ts'
 import { type Certificates, makeCertificates } from './certificates.ts'
 import { Faults } from './faults.ts'
 import { Notices } from './notices.ts'
-import type { Charge, Location, Receipt, Webhook } from './records.ts'
+import type { Charge, Dispute, Location, Payout, Receipt, Webhook } from './records.ts'
 import { completeSettings, type Settings } from './settings.ts'
 import { Tokens } from './tokens.ts'
 import { Traffic } from './traffic.ts'
@@ -36,8 +36,10 @@ export class Bank {
   readonly notices: Notices
   readonly charges = new Map<string, Charge>()
   readonly receipts = new Map<string, Receipt>()
+  readonly payouts = new Map<string, Payout>()
   readonly webhooks = new Map<string, Webhook>()
   readonly locations = new Map<number, Location>()
+  readonly disputes = new Map<string, Dispute>()
   config: AccountConfig = { pix: { receberSemChave: true } }
 
   /** Writes certificates and the record of all traffic into the folder. */
@@ -52,6 +54,19 @@ export class Bank {
 
   now(): Date {
     return new Date(Date.now() + this.settings.clockOffsetMs)
+  }
+
+  /** Cents that open disputes block. */
+  get blocked(): number {
+    const open = [...this.disputes.values()].filter(({ status }) =>
+      /^(ABERTA|EM_DEFESA)$/.test(status),
+    )
+    return open.reduce((sum, { receipt }) => sum + receipt.amount, 0)
+  }
+
+  /** Cents that payouts and refunds may take. */
+  get available(): number {
+    return this.book.balance - this.blocked
   }
 
   /** Runs an action after the time in which payouts and refunds become final. */

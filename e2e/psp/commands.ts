@@ -1,7 +1,9 @@
 import type { Bank } from './bank.ts'
 import { termsOf } from './charges.ts'
+import { closeDispute, openDispute } from './disputes.ts'
 import type { Fault } from './faults.ts'
 import { toCents } from './formats.ts'
+import { returnPayout, settlePayout } from './payouts.ts'
 import { type Payment, receive } from './receipts.ts'
 import type { Charge } from './records.ts'
 import { settleRefund, takeBack } from './refunds.ts'
@@ -31,8 +33,9 @@ export const COMMANDS = {
     return receipts
   },
 
-  /** Ends every refund that is in process. */
+  /** Ends every payout and refund that is in process. */
   settle({ bank }: Stage) {
+    for (const payout of bank.payouts.values()) settlePayout(bank, payout)
     for (const receipt of bank.receipts.values())
       for (const refund of receipt.refunds) settleRefund(bank, receipt, refund)
   },
@@ -40,6 +43,19 @@ export const COMMANDS = {
   takeBack({ bank }: Stage, { e2eid, amount }: { e2eid: string; amount: number }) {
     const receipt = bank.receipts.get(e2eid) ?? fail('There is no such Pix')
     return takeBack(bank, receipt, amount).id
+  },
+
+  returnPayout({ bank }: Stage, { idEnvio, amount }: { idEnvio: string; amount: number }) {
+    returnPayout(bank, bank.payouts.get(idEnvio) ?? fail('There is no such payout'), amount)
+  },
+
+  /** Contests a payment; returns the id of the dispute. */
+  openDispute({ bank }: Stage, { e2eid }: { e2eid: string }) {
+    return openDispute(bank, bank.receipts.get(e2eid) ?? fail('There is no such Pix')).id
+  },
+
+  closeDispute({ bank }: Stage, { id, isAccepted }: { id: string; isAccepted: boolean }) {
+    closeDispute(bank, bank.disputes.get(id) ?? fail('There is no such dispute'), isAccepted)
   },
 
   change({ bank }: Stage, changes: SettingsChange) {
@@ -92,6 +108,7 @@ export const COMMANDS = {
         ...{ txid, status, e2eids: receipts.map(({ e2eid }) => e2eid) },
       })),
       receipts: [...bank.receipts.values()],
+      payouts: [...bank.payouts.values()],
       webhooks: [...bank.webhooks.values()],
     }
   },

@@ -67,6 +67,34 @@ export interface Refund {
   reason?: string
 }
 
+/** A sent Pix. */
+export interface Payout {
+  idEnvio: string
+  e2eid: string
+  amount: number
+  payerKey: string
+  payeeKey: string
+  text?: string
+  requestedAt: Date
+  settledAt?: Date
+  status: 'EM_PROCESSAMENTO' | 'REALIZADO' | 'NAO_REALIZADO'
+  failure?: { codigo: string; motivo: string }
+  returns: { rtrId: string; amount: number; at: Date }[]
+}
+
+/** A payment that its payer contests (MED). */
+export interface Dispute {
+  id: string
+  protocol: number
+  receipt: Receipt
+  status: 'ABERTA' | 'EM_DEFESA' | 'ACEITA' | 'REJEITADA'
+  openedAt: Date
+  changedAt: Date
+  /** End of the time for a defense. */
+  dueAt: Date
+  defense?: string
+}
+
 export interface Webhook {
   key: string
   url: string

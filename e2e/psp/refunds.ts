@@ -64,7 +64,7 @@ function addRefund(bank: Bank, receipt: Receipt, wish: Wish): Refund {
     status: 'EM_PROCESSAMENTO',
   }
   receipt.refunds.push(refund)
-  if (bank.book.balance >= wish.amount)
+  if (bank.available >= wish.amount)
     bank.book.add(requestedAt, 'refund', -wish.amount, refund.rtrId)
   bank.settleLater(() => settleRefund(bank, receipt, refund))
   return refund

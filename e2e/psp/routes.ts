@@ -1,5 +1,8 @@
+import { ACCOUNT_ROUTES } from './account.ts'
 import { CHARGE_ROUTES } from './charges.ts'
+import { DISPUTE_ROUTES } from './disputes.ts'
 import { LOCATION_ROUTES } from './locations.ts'
+import { PAYOUT_ROUTES } from './payouts.ts'
 import { RECEIPT_ROUTES } from './receipts.ts'
 import { REFUND_ROUTES } from './refunds.ts'
 import type { Route } from './route.ts'
@@ -12,6 +15,9 @@ const ROUTES: Route[] = [
   ...REFUND_ROUTES,
   ...WEBHOOK_ROUTES,
   ...LOCATION_ROUTES,
+  ...PAYOUT_ROUTES,
+  ...ACCOUNT_ROUTES,
+  ...DISPUTE_ROUTES,
 ]
 
 /** Finds the route of a request and the parameters of its path. */

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { Bank } from './bank.ts'
 import { selectPage } from './lists.ts'
+import { announcePayout } from './payouts.ts'
+import { announceReceipt } from './receipts.ts'
 import type { Webhook } from './records.ts'
 import { Refusal } from './refusal.ts'
 import { type Call, type Reply, type Route, readBody, refuseValue } from './route.ts'
@@ -10,9 +12,18 @@ export const WEBHOOK_ROUTES: Route[] = [
   { method: 'GET', path: '/v2/webhook/:chave', scope: 'webhook.read', handle: readWebhook },
   { method: 'DELETE', path: '/v2/webhook/:chave', scope: 'webhook.write', handle: deleteWebhook },
   { method: 'GET', path: '/v2/webhook', scope: 'webhook.read', handle: listWebhooks },
+  {
+    ...{ method: 'POST', path: '/v2/gn/webhook/reenviar', scope: 'webhook.write' },
+    ...{ kind: 'efi', handle: resendNotices },
+  },
 ]
 
 const WEBHOOK_BODY = z.strictObject({ webhookUrl: z.url({ protocol: /^https$/ }) })
+const RESEND_BODY = z.strictObject({
+  tipo: z.enum(['PIX_RECEBIDO', 'PIX_ENVIADO', 'DEVOLUCAO_RECEBIDA', 'DEVOLUCAO_ENVIADA']),
+  e2eids: z.array(z.string()).min(1).max(1000),
+})
+
 async function putWebhook(bank: Bank, { params, headers, body }: Call): Promise<Reply> {
   const { chave = '' } = params
   const { webhookUrl } = readBody(WEBHOOK_BODY, body, 'webhookInvalid')
@@ -74,4 +85,15 @@ function listWebhooks(bank: Bank, call: Call): Reply {
 
 function renderWebhook({ key, url, createdAt }: Webhook) {
   return { webhookUrl: url, chave: key, criacao: createdAt.toISOString() }
+}
+
+function resendNotices(bank: Bank, { body }: Call): Reply {
+  const { tipo, e2eids } = readBody(RESEND_BODY, body, 'invalidRequest')
+  if (tipo === 'PIX_RECEBIDO' || tipo === 'DEVOLUCAO_ENVIADA')
+    for (const receipt of e2eids.flatMap(id => bank.receipts.get(id) ?? []))
+      announceReceipt(bank, receipt)
+  else
+    for (const payout of bank.payouts.values())
+      if (e2eids.includes(payout.e2eid)) announcePayout(bank, payout)
+  return { status: 202 }
 }
