@@ -1,6 +1,6 @@
 /**
  * A test bank in a process of its own: `node e2e/psp/main.ts '<settings as JSON>' [folder]`.
- * Prints one line of JSON when it is ready. Ends with its standard input.
+ * Prints one line of JSON when it is ready. Ends with its standard input. The folder must be empty.
  */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
