@@ -1,0 +1,158 @@
+import * as sdk from 'sdk-node-apis-efi'
+import type { Exchange } from './traffic.ts'
+
+interface Schema {
+  safeParse(value: unknown): { error?: { message: string } }
+}
+
+interface Schemas {
+  params?: Schema
+  body?: Schema
+  response?: Schema
+}
+
+/** Schemas of Efí's SDK for the calls that Troco uses, by method and route. */
+const SCHEMAS: Record<string, Schemas> = {
+  'PUT /v2/cob/:txid': {
+    params: sdk.PixCreateChargeParamsSchema,
+    body: sdk.PixCreateChargeBodySchema,
+    response: sdk.PixCreateChargeResponseSchema,
+  },
+  'PATCH /v2/cob/:txid': {
+    params: sdk.PixUpdateChargeParamsSchema,
+    body: sdk.PixUpdateChargeBodySchema,
+    response: sdk.PixUpdateChargeResponseSchema,
+  },
+  'GET /v2/cob/:txid': {
+    params: sdk.PixDetailChargeParamsSchema,
+    response: sdk.PixDetailChargeResponseSchema,
+  },
+  'GET /v2/cob': {
+    params: sdk.PixListChargesParamsSchema,
+    response: sdk.PixListChargesResponseSchema,
+  },
+  'GET /v2/pix/:e2eid': {
+    params: sdk.PixDetailReceivedParamsSchema,
+    response: sdk.PixDetailReceivedResponseSchema,
+  },
+  'GET /v2/pix': {
+    params: sdk.PixListReceivedParamsSchema,
+    response: sdk.PixListReceivedResponseSchema,
+  },
+  'PUT /v2/pix/:e2eid/devolucao/:id': {
+    params: sdk.PixDevolutionParamsSchema,
+    body: sdk.PixDevolutionBodySchema,
+    response: sdk.PixDevolutionResponseSchema,
+  },
+  'GET /v2/pix/:e2eid/devolucao/:id': {
+    params: sdk.PixDetailDevolutionParamsSchema,
+    response: sdk.PixDetailDevolutionResponseSchema,
+  },
+  'PUT /v2/webhook/:chave': {
+    params: sdk.PixConfigWebhookParamsSchema,
+    body: sdk.PixConfigWebhookBodySchema,
+    response: sdk.PixConfigWebhookResponseSchema,
+  },
+  'GET /v2/webhook/:chave': {
+    params: sdk.PixDetailWebhookParamsSchema,
+    response: sdk.PixDetailWebhookResponseSchema,
+  },
+  'DELETE /v2/webhook/:chave': { params: sdk.PixDeleteWebhookParamsSchema },
+  'GET /v2/webhook': {
+    params: sdk.PixListWebhookParamsSchema,
+    response: sdk.PixListWebhookResponseSchema,
+  },
+  'POST /v2/loc': {
+    body: sdk.PixCreateLocationBodySchema,
+    response: sdk.PixCreateLocationResponseSchema,
+  },
+  'GET /v2/loc': {
+    params: sdk.PixLocationListParamsSchema,
+    response: sdk.PixLocationListResponseSchema,
+  },
+  'GET /v2/loc/:id': {
+    params: sdk.PixDetailLocationParamsSchema,
+    response: sdk.PixDetailLocationResponseSchema,
+  },
+  'DELETE /v2/loc/:id/txid': {
+    params: sdk.PixUnlinkTxidLocationParamsSchema,
+    response: sdk.PixUnlinkTxidLocationResponseSchema,
+  },
+  'PUT /v3/gn/pix/:idEnvio': {
+    params: sdk.PixSendParamsSchema,
+    body: sdk.PixSendBodySchema,
+    response: sdk.PixSendResponseSchema,
+  },
+  'GET /v2/gn/pix/enviados/id-envio/:idEnvio': {
+    params: sdk.PixSendDetailIdParamsSchema,
+    response: sdk.PixSendDetailIdResponseSchema,
+  },
+  'GET /v2/gn/pix/enviados/:e2eid': {
+    params: sdk.PixSendDetailParamsSchema,
+    response: sdk.PixSendDetailResponseSchema,
+  },
+  'GET /v2/gn/pix/enviados': {
+    params: sdk.PixSendListParamsSchema,
+    response: sdk.PixSendListResponseSchema,
+  },
+  'GET /v2/gn/saldo': {
+    params: sdk.GetAccountBalanceParamsSchema,
+    response: sdk.GetAccountBalanceResponseSchema,
+  },
+  'PUT /v2/gn/config': { body: sdk.UpdateAccountConfigBodySchema },
+  'GET /v2/gn/config': { response: sdk.ListAccountConfigResponseSchema },
+  'GET /v2/gn/infracoes': { params: sdk.MedListParamsSchema, response: sdk.MedListResponseSchema },
+  'POST /v2/gn/infracoes/:idInfracao/defesa': {
+    params: sdk.MedSubmitDefenseParamsSchema,
+    body: sdk.MedSubmitDefenseBodySchema,
+  },
+  'POST /v2/gn/webhook/reenviar': { body: sdk.PixResendWebhookBodySchema },
+}
+
+export const JUDGED_ROUTES = Object.keys(SCHEMAS)
+
+/**
+ * Holds one exchange with the bank against the SDK's schemas; returns the objections. A refused
+ * request is not judged: tests send wrong ones on purpose, and the SDK has no schema of errors.
+ */
+export function judgeExchange(exchange: Exchange): string[] {
+  const { method, route, status, requestBody, responseBody } = exchange
+  const schemas = SCHEMAS[`${method} ${route}`]
+  if (!schemas || status === null || status >= 300) return []
+  const objections = [
+    ['parameters', check(schemas.params, readParams(exchange))],
+    ['request', check(schemas.body, parse(requestBody))],
+    ['response', responseBody === '' ? null : check(schemas.response, parse(responseBody))],
+  ].filter(([, objection]) => objection !== null)
+  return objections.map(([part, objection]) => `${method} ${route}, ${part}: ${objection}`)
+}
+
+function check(schema: Schema | undefined, value: unknown): string | null {
+  return schema?.safeParse(value).error?.message ?? null
+}
+
+function parse(text: string): unknown {
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+/** Names that the SDK gives to parameters of paths, where the bank has another. */
+const SDK_NAMES: Record<string, string> = { e2eid: 'e2eId' }
+
+/** Reads the parameters of path and query with the types that the SDK expects. */
+function readParams({ target, route }: Exchange): Record<string, unknown> {
+  const { pathname, searchParams } = new URL(target, 'https://bank')
+  const values = pathname.split('/')
+  const inPath = (route ?? '').split('/').flatMap((name, index) => {
+    if (!name.startsWith(':')) return []
+    const plain = name.slice(1)
+    return [[SDK_NAMES[plain] ?? plain, decodeURIComponent(values[index] ?? '')] as const]
+  })
+  const typed = [...inPath, ...searchParams].map(([name, text]) => [name, readValue(name, text)])
+  return Object.fromEntries(typed)
+}
+
+function readValue(name: string, text: string): unknown {
+  if (text === 'true' || text === 'false') return text === 'true'
+  const isNumber = name.startsWith('paginacao.') || name === 'revisao' || /^\d{1,9}$/.test(text)
+  return isNumber ? Number(text) : text
+}
