@@ -48,8 +48,17 @@ test('large reads of one account follow one another, and another account waits f
 test('small reads run at the same time, once the first has shown their size', async () => {
   read('small', 60)
   await expectBegun('small')
-  endFirst(BUDGET / 32)
-  await expectBegun(...Array(32).fill('small'))
+  endFirst(BUDGET / 16)
+  await expectBegun(...Array(16).fill('small'))
+})
+
+test('reads after empty ones begin 16 at a time: the next may be large', async () => {
+  read('empty')
+  await expectBegun('empty')
+  endFirst(0)
+  await Promise.all(pending)
+  read('empty', 40)
+  await expectBegun(...Array(16).fill('empty'))
 })
 
 test('a small read among large ones does not make them run at the same time', async () => {

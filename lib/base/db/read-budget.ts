@@ -14,6 +14,8 @@ const LARGE_BYTES = 256 * 1_024
 const REST_INTERVAL_MS = 5
 const REST_MAX_MS = 50
 const BUSY_SHARE_MAX = 0.5
+/** Expected of each read at least, also after empty ones: more than 16 large ones never begin at once. */
+const EXPECTED_MIN = 64 * 1_024
 /** What is left of the known size after a smaller read: a few small ones do not hide a large one. */
 const SIZE_DECAY = 0.9
 /** Number of accounts above which those that read nothing now are forgotten. */
@@ -47,7 +49,7 @@ export async function readWithinBudget<Result extends { bytes: number }>(
   try {
     const result = await read()
     bytes = result.bytes
-    lane.expected = Math.max(bytes, Math.floor((lane.expected ?? 0) * SIZE_DECAY))
+    lane.expected = Math.max(bytes, EXPECTED_MIN, (lane.expected ?? 0) * SIZE_DECAY)
     return result
   } finally {
     if (bytes < LARGE_BYTES) leave(lane, taken)
