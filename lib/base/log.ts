@@ -68,6 +68,19 @@ export function withLogContext<T>(context: LogContext, work: (context: LogContex
   return contexts.run(context, work, context)
 }
 
+/** Computes the values in the present context; a generator alone runs in that of its reader. */
+export function keepLogContext<T>(values: AsyncIterable<T>): AsyncIterable<T> {
+  const inContext = AsyncLocalStorage.snapshot()
+  const source = values[Symbol.asyncIterator]()
+  const end = async () => (await source.return?.()) ?? { done: true as const, value: undefined }
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => inContext(() => source.next()),
+      return: () => inContext(end),
+    }),
+  }
+}
+
 export function currentLogContext(): LogContext {
   return contexts.getStore() ?? {}
 }

@@ -1,5 +1,5 @@
 import { isDatabaseUnavailable, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
-import { log } from '#lib/base/log.ts'
+import { keepLogContext, log } from '#lib/base/log.ts'
 import { INTERNAL_ERROR, REFUSALS } from '#lib/base/refusals.ts'
 import type { HttpResponse } from '#lib/edge/http/exchange.ts'
 
@@ -44,7 +44,9 @@ export function resultResponse(result: unknown): HttpResponse {
   return json(200, result)
 }
 
-function stream({ headers, chunks }: StreamedResult): HttpResponse {
+/** The chunks are computed after the handler has ended, and still count for its account. */
+function stream({ headers, chunks: source }: StreamedResult): HttpResponse {
+  const chunks = keepLogContext(source)
   return { status: 200, text: '', chunks, headers: { ...JSON_HEADERS, ...headers } }
 }
 
