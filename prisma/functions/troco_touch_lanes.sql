@@ -1,9 +1,9 @@
--- version 2
+-- version 3
 -- Trigger of deliveries, after each INSERT and UPDATE: makes lanes and accounts due that got work or a
 -- free place. Rows that are due already are only locked, FOR KEY SHARE: a claim postpones or deletes a
 -- row only under FOR UPDATE, so it waits for this commit or this statement sees its result. Rows are
--- locked by account and host, lanes before accounts, so that two statements cannot deadlock. Without
--- sorts, no statistics can choose another index of lanes than that by host, see troco_claim_deliveries_v2.
+-- locked by account and host, lanes before accounts, so that two statements cannot deadlock. No
+-- statistics can choose to read more lanes or accounts than these, see troco_claim_deliveries_v2.
 CREATE OR REPLACE FUNCTION troco_touch_lanes() RETURNS trigger LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off
 SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -42,7 +42,7 @@ BEGIN
   IF accounts IS NULL THEN RETURN NULL; END IF;
 
   SELECT count(*) INTO ready FROM (
-    SELECT t.due_at, t.frees, greatest(t.next_at, a.due_at) AS next_at, t.is_full OR a.is_full AS is_full
+    SELECT t.due_at, t.frees, greatest(t.next_at, a.next_at) AS next_at, t.is_full OR a.is_full AS is_full
     FROM (
       SELECT t.*, l.* FROM unnest(accounts, hosts, dues, frees) AS t (account_id, host, due_at, frees)
       CROSS JOIN LATERAL (
@@ -50,8 +50,10 @@ BEGIN
         WHERE l.account_id = t.account_id AND l.host >= t.host AND l.host <= t.host
         ORDER BY l.host FOR KEY SHARE) l
       ORDER BY t.account_id, t.host) t
-    JOIN delivery_accounts a ON a.account_id = t.account_id
-    ORDER BY t.account_id, t.host FOR KEY SHARE OF a) k
+    CROSS JOIN LATERAL (
+      SELECT a.due_at AS next_at, a.is_full FROM delivery_accounts a
+      WHERE a.account_id >= t.account_id AND a.account_id <= t.account_id
+      ORDER BY a.account_id FOR KEY SHARE) a) k
   WHERE (k.due_at IS NULL OR k.next_at <= greatest(k.due_at, clock_timestamp()))
     AND NOT (k.frees AND k.is_full);
   IF ready = cardinality(accounts) THEN RETURN NULL; END IF;

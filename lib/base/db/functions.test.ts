@@ -30,6 +30,7 @@ const RELEASED = [
   'troco_refuse_other_charge 1 bf7b5bd85ae9',
   'troco_touch_lanes 1 955c08831796',
   'troco_touch_lanes 2 a9d2475285b6',
+  'troco_touch_lanes 3 6f0d1a464015',
 ]
 
 let url: string
