@@ -7,10 +7,11 @@ import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
  * What a person must decide. payment_amount: paid to a charge of another amount. payment_repeated:
  * paid to a charge that another payment has paid. payment_unmatched: no or unknown txid.
  * return_above_payout: more came back of a withdrawal than was sent. return_unmatched: of none of ours.
- * dispute_unmatched: of no charge, or of more than its amount. dispute_contradicted: reported otherwise
- * before. refund_unknown: a refund of a payment that Troco did not request. removal_unconfirmed: an
- * expired charge that the bank did not remove within a week. withdrawal_contradicted: people ended a
- * withdrawal, and the bank reports the opposite.
+ * dispute_unmatched: of no charge, of more than its amount, or of one of which nothing is left.
+ * dispute_contradicted: reported otherwise before, or of more than is left of the charge.
+ * refund_unknown: a refund of a payment that Troco did not request. removal_unconfirmed: an expired
+ * charge that the bank did not remove within a week. withdrawal_contradicted: people ended a withdrawal,
+ * and the bank reports the opposite.
  */
 export const INBOX_KINDS = [
   ...(['payment_amount', 'payment_repeated', 'payment_unmatched'] as const),

@@ -56,7 +56,7 @@ async function closeDispute(report: DisputeReport, outcome: Outcome): Promise<Di
 
 /** A dispute that the bank reports only when it is over, and that moved no money. */
 async function insertWon(tx: Tx, report: DisputeReport, charge: DisputedCharge): Promise<void> {
-  const data = { ...newDispute(report, charge), status: 'won', closedAt: new Date() }
+  const data = { ...newDispute(report, charge, report.amount), status: 'won', closedAt: new Date() }
   await tx.dispute.createMany({ data, skipDuplicates: true })
 }
 

@@ -282,11 +282,10 @@ class World {
     const reported = amountOf(step)
     const known = this.disputes.get(this.bankIdOf(step))
     const left = this.unrefunded(step.which, 'completed') - this.taken(step.which)
-    const isTooMuch = reported > left
-    if (!known && (step.do === 'win' || isTooMuch)) return
-    if (!known) model.open(reported)
+    if (!known && (step.do === 'win' || left <= 0)) return
+    const disputed = known?.amount ?? Math.min(reported, left)
+    if (!known) model.open(disputed)
     if (step.do === 'open' || (known && known.status !== 'open')) return
-    const disputed = known?.amount ?? reported
     model.disputed -= disputed
     model.credit(step.do === 'win' ? disputed : disputed - Math.min(reported, disputed))
   }

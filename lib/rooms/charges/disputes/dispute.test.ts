@@ -159,9 +159,27 @@ describe('the disputes and refunds of a charge take no more than was paid', () =
     })
     const { id: refundId } = await createRefund(merchant.id, 'test', chargeId, { amount: 3_000 })
     await completeRefund({ accountId: merchant.id, refundId, chargeColumns, returnId: newId() })
-    for (const verb of [openDispute, loseDispute]) expect(await verb(report)).toBeNull()
-    expect(await loseDispute({ ...report, amount: 7_000 })).toMatchObject({ status: 'lost' })
+    for (let time = 0; time < 2; time++)
+      expect(await openDispute(report)).toMatchObject({ status: 'open', amount: 7_000n })
+    expect(await readBooks()).toMatchObject({ available: 5_000, disputed: 7_000, held: 7_000 })
+    for (let time = 0; time < 2; time++)
+      expect(await loseDispute(report)).toMatchObject({ status: 'lost', lostAmount: 7_000n })
     expect(await readBooks()).toMatchObject({ available: 5_000, disputed: 0, claim: 0 })
+    const items = await itemsAbout(report)
+    expect(items.map(({ kind, facts }) => [kind, facts.status, facts.stored_amount])).toEqual(
+      ['open', 'lost'].map(status => ['dispute_contradicted', status, 7_000]),
+    )
+  })
+
+  test('when all of it was refunded', async () => {
+    const report = await pay()
+    const { id: chargeId } = await db().charge.findFirstOrThrow({
+      where: { endToEndId: report.endToEndId },
+    })
+    const { id: refundId } = await createRefund(merchant.id, 'test', chargeId, {})
+    await completeRefund({ accountId: merchant.id, refundId, chargeColumns, returnId: newId() })
+    for (const verb of [openDispute, loseDispute]) expect(await verb(report)).toBeNull()
+    expect(await readBooks()).toMatchObject({ available: 0, disputed: 0, claim: 0 })
     expect((await itemsAbout(report)).map(({ kind, facts }) => [kind, facts.status])).toEqual(
       ['open', 'lost'].map(status => ['dispute_unmatched', status]),
     )
@@ -172,14 +190,15 @@ describe('the disputes and refunds of a charge take no more than was paid', () =
     await pay(5_000)
     const reports = [1, 2, 3].map(() => ({ ...report, bankId: newId(), amount: 4_000 }))
     const disputes = await Promise.all(reports.map(openDispute))
-    expect(disputes.filter(dispute => dispute)).toHaveLength(2)
-    expect(await readBooks()).toMatchObject({ available: 7_000, disputed: 8_000 })
-    const [open] = reports.filter((_, index) => disputes[index])
+    const amounts = disputes.map(dispute => Number(dispute?.amount))
+    expect(amounts.toSorted((one, other) => one - other)).toEqual([2_000, 4_000, 4_000])
+    expect(await readBooks()).toMatchObject({ available: 5_000, disputed: AMOUNT })
+    const open = reports[amounts.indexOf(4_000)]
     await winDispute(open as DisputeReport)
     expect((await Promise.all(reports.map(loseDispute))).map(row => row?.status).sort()).toEqual([
       ...['lost', 'lost', 'won'],
     ])
-    expect(await readBooks()).toMatchObject({ available: 7_000, disputed: 0 })
+    expect(await readBooks()).toMatchObject({ available: 9_000, disputed: 0 })
   })
 })
 

@@ -15,10 +15,10 @@ FOR UPDATE;
 
 -- by the ORM: SELECT FROM disputes
 
-SELECT c.refunded_amount + d.disputed + d.lost + $1::bigint <= c.amount AS "isWithin"
+SELECT c.amount - c.refunded_amount - d.disputed - d.lost AS disputable
 FROM charges c
 CROSS JOIN LATERAL troco_disputed(c.account_id, c.id) d
-WHERE c.account_id = $2::uuid AND c.id = $3::uuid;
+WHERE c.account_id = $1::uuid AND c.id = $2::uuid;
 
 -- by the ORM: INSERT INTO disputes
 

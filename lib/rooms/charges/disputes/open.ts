@@ -4,10 +4,10 @@ import { moveDisputed } from '#lib/rooms/charges/disputes/move.ts'
 import {
   type DisputedCharge,
   findDisputedCharge,
-  isWithinCharge,
   lockDisputed,
   newDispute,
   noteDispute,
+  readDisputable,
 } from '#lib/rooms/charges/disputes/queries.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
 import { openDisputeLedgers, readDisputes } from '#lib/services/ledger/owed.ts'
@@ -15,7 +15,8 @@ import { openDisputeLedgers, readDisputes } from '#lib/services/ledger/owed.ts'
 /**
  * Holds the disputed amount: from the available balance as far as it reaches; the account owes the rest,
  * which is held next of what comes in. Called twice, or after the end was reported, it does nothing. A
- * dispute of no charge, or of more than is left of it, goes to the inbox. Returns null for it.
+ * dispute of more than is left of the charge holds what is left, and goes to the inbox. So does one of no
+ * charge, or of one of which nothing is left: returns null for it.
  */
 export async function openDispute(report: DisputeReport): Promise<DisputeRow | null> {
   const charge = await findDisputedCharge(report, 'open')
@@ -32,20 +33,21 @@ export async function openDispute(report: DisputeReport): Promise<DisputeRow | n
 }
 
 /**
- * Returns the dispute, which is held by this call or was reported before; null if with it more would be
- * refunded and disputed than was paid. The caller has called lockDisputed.
+ * Returns the dispute, which is held by this call or was reported before; null if nothing is left of the
+ * charge. A refund of one cent must not keep the rest from being held. The caller has called lockDisputed.
  */
 export async function holdDispute(
   tx: Tx,
   report: DisputeReport,
   charge: DisputedCharge,
 ): Promise<DisputeRow | null> {
-  const { connectionId, bankId, amount } = report
+  const { connectionId, bankId } = report
   const where = { connectionId_bankId: { connectionId, bankId } }
   const known = await tx.dispute.findUnique({ where })
   if (known) return known
-  if (!(await isWithinCharge(tx, charge, amount))) return null
-  const data = { ...newDispute(report, charge), status: 'open' }
+  const amount = Math.min(report.amount, await readDisputable(tx, charge))
+  if (amount <= 0) return null
+  const data = { ...newDispute(report, charge, amount), status: 'open' }
   const dispute = await tx.dispute.create({ data })
   const { available } = await readDisputes(tx, charge.accountId, charge.mode)
   const held = BigInt(Math.min(available, amount))

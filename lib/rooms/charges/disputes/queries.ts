@@ -1,6 +1,7 @@
 import { db, type Tx } from '#lib/base/db/client.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { cents } from '#lib/base/money.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
 import { noteItem } from '#lib/services/house/inbox.ts'
 import { lockAvailable } from '#lib/services/ledger/owed.ts'
@@ -40,27 +41,24 @@ export async function lockDisputed(tx: Tx, { accountId, id, mode }: DisputedChar
 
 /** Returns the columns of a dispute of the charge, without its status. */
 export function newDispute(
-  { connectionId, bankId, amount, respondBy }: DisputeReport,
+  { connectionId, bankId, respondBy }: DisputeReport,
   { accountId, id: chargeId, mode }: DisputedCharge,
+  amount: number,
 ) {
   const id = newRoutableId(accountId)
   return { accountId, id, mode, connectionId, bankId, chargeId, amount, respondBy }
 }
 
 /**
- * Whether what was refunded, lost and is disputed of the charge leaves this amount. A held refund does not
- * count: the bank may still reject it. Reads prisma/functions/troco_disputed.sql.
+ * Returns what of the charge is not refunded, lost or disputed; not above zero if nothing is left. A held
+ * refund does not count: the bank may still reject it. Reads prisma/functions/troco_disputed.sql.
  */
-export async function isWithinCharge(
-  tx: Tx,
-  { accountId, id }: DisputedCharge,
-  amount: number,
-): Promise<boolean> {
-  const [charge] = await tx.$queryRaw<{ isWithin: boolean }[]>`
-    SELECT c.refunded_amount + d.disputed + d.lost + ${amount}::bigint <= c.amount AS "isWithin"
+export async function readDisputable(tx: Tx, { accountId, id }: DisputedCharge): Promise<number> {
+  const [charge] = await tx.$queryRaw<{ disputable: bigint }[]>`
+    SELECT c.amount - c.refunded_amount - d.disputed - d.lost AS disputable
     FROM charges c CROSS JOIN LATERAL troco_disputed(c.account_id, c.id) d
     WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid`
-  return charge?.isWithin ?? false
+  return cents(charge?.disputable ?? 0)
 }
 
 /** Notes each report that differs, in its end or its amount, once. */
