@@ -235,6 +235,8 @@ test.describe('on a phone, in English', () => {
       await openDispute({ ...report, bankId: newId(), amount: 500 })
       await dialog.getByLabel('Amount').fill('5')
       await dialog.getByRole('button', { name: 'Refund R$ 5.00' }).click()
+      await expect(dialog.getByText('Nothing is left to refund.')).toBeVisible()
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
       await expect(dialog).toBeHidden()
       await expect(button).toHaveCount(0)
       const sentence = 'The payer disputes R$ 15.00. It can’t be refunded until the dispute ends.'

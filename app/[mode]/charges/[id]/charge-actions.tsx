@@ -38,24 +38,25 @@ export function ChargeActions() {
           </a>
         </div>
       ) : null}
-      {timeline.refundable > 0 ? (
-        <IfAllowed permission="refunds:write">
-          <RefundButton />
-        </IfAllowed>
-      ) : null}
+      <IfAllowed permission="refunds:write">
+        <Refund isOffered={timeline.refundable > 0} />
+      </IfAllowed>
     </>
   )
 }
 
-function RefundButton() {
+/** An open dialog stays when nothing is left to refund any more: it says so. */
+function Refund({ isOffered }: { isOffered: boolean }) {
   const t = useTranslations('refund')
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <Button variant="quiet" onClick={() => setOpen(true)}>
-        <Undo2 size={16} aria-hidden />
-        {t('action')}
-      </Button>
+      {isOffered ? (
+        <Button variant="quiet" onClick={() => setOpen(true)}>
+          <Undo2 size={16} aria-hidden />
+          {t('action')}
+        </Button>
+      ) : null}
       {isOpen ? <RefundDialog onClose={() => setOpen(false)} /> : null}
     </>
   )

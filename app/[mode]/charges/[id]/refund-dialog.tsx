@@ -38,6 +38,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
     },
   })
   const left = moneyText(refundable, locale)
+  const isAnyLeft = refundable > 0
   const remains = amount === null || amount > refundable ? null : refundable - amount
   return (
     <Dialog isOpen onClose={onClose} title={t('refund.title')} description={t('refund.text')}>
@@ -47,11 +48,17 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
           name="amount"
           defaultValue={formatReais(refundable, locale)}
           onInput={event => setAmount(parseReais(event.currentTarget.value))}
-          problem={form.problems.amount ? t('refund.amountWrong', { left }) : null}
+          problem={
+            form.problems.amount
+              ? t(isAnyLeft ? 'refund.amountWrong' : 'refund.none', { left })
+              : null
+          }
           hint={
-            !remains || remains === refundable
-              ? t('refund.left', { left })
-              : t('refund.remains', { left: moneyText(remains, locale) })
+            !isAnyLeft
+              ? t('refund.none')
+              : !remains || remains === refundable
+                ? t('refund.left', { left })
+                : t('refund.remains', { left: moneyText(remains, locale) })
           }
         />
         <Field
