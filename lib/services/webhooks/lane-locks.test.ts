@@ -12,7 +12,7 @@ const HOSTS = ['a.test', 'b.test', 'c.test']
 const WRITERS = 4
 const CLAIMERS = 3
 /** Payments of each writer. */
-const ROUNDS = 30
+const ROUNDS = 100
 
 test('payments, claims, ends of calls and changes of a host never deadlock', async () => {
   const merchants = [await makeMerchant(), await makeMerchant()]
