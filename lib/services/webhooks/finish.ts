@@ -46,81 +46,39 @@ const finishBatched = createBatcher({
   batchMax: BATCH_MAX,
 })
 
-/** Stores attempts. Returns for each attempt whether to disable its endpoint. */
+/**
+ * Stores attempts. Returns for each attempt whether to disable its endpoint. See
+ * prisma/functions/troco_finish_deliveries.sql.
+ */
 async function finishAll(attempts: FinishedAttempt[]): Promise<boolean[]> {
+  const results = JSON.stringify(attempts.map(resultOf))
   const givenUp = await retryOnConflict(() =>
-    queryRows<{ id: string }>(Prisma.sql`
-      WITH tried AS (${attemptRows(attempts)}), finished AS (
-        UPDATE deliveries d SET status = t.status, lease = NULL, attempts = d.attempts + 1,
-          delivered_at = CASE WHEN t.status = 'delivered' THEN now() END, updated_at = now(),
-          due_at = CASE WHEN t.status = 'pending' AND p.disabled_at IS NULL
-            THEN now() + make_interval(secs => t.due_in_ms / 1000) END
-        FROM tried t LEFT JOIN webhook_endpoints p
-          ON p.account_id = t.account_id AND p.id = t.endpoint_id
-        WHERE d.account_id = t.account_id AND d.id = t.id AND d.lease = t.lease
-        RETURNING d.*
-      ), kept AS (
-        INSERT INTO delivery_attempts (account_id, delivery_id, number, request_headers,
-          request_body, address, response_status, response_headers, response_body, problem,
-          problem_code, problem_params, duration_ms)
-        SELECT t.account_id, t.id, 1 + COALESCE((SELECT max(a.number) FROM delivery_attempts a
-            WHERE a.account_id = t.account_id AND a.delivery_id = t.id), 0),
-          t.request_headers, t.request_body, t.address, t.response_status,
-          t.response_headers, t.response_body, t.problem, t.problem_code, t.problem_params,
-          t.duration_ms
-        FROM tried t
-      ), freed AS (
-        UPDATE deliveries n SET due_at = now() FROM finished f
-        WHERE f.status <> 'pending' AND n.account_id = f.account_id
-          AND n.subject_id = f.subject_id AND n.endpoint_id IS NOT DISTINCT FROM f.endpoint_id
-          AND n.sequence > f.sequence AND n.status = 'pending' AND n.lease IS NULL
-          AND n.due_at > now()
-      ), of_endpoints AS (
-        SELECT f.account_id, f.endpoint_id, bool_or(f.status = 'delivered') AS told,
-          count(*) FILTER (WHERE f.status = 'exhausted')::integer AS exhausted
-        FROM finished f WHERE f.endpoint_id IS NOT NULL GROUP BY f.account_id, f.endpoint_id
-      ), counted AS (
-        UPDATE webhook_endpoints p SET
-          failing_since = CASE WHEN NOT e.told THEN COALESCE(p.failing_since, now()) END,
-          exhausted = CASE WHEN e.told THEN 0 ELSE p.exhausted + e.exhausted END
-        FROM of_endpoints e WHERE p.account_id = e.account_id AND p.id = e.endpoint_id
-          AND (e.exhausted > 0 OR e.told = (p.failing_since IS NOT NULL))
-        RETURNING p.id, p.disabled_at IS NULL AND p.exhausted >= ${GIVEN_UP_EXHAUSTED_MIN}
-          AND p.failing_since < now() - ${GIVEN_UP_AFTER} AS is_given_up
-      )
-      SELECT json_build_object('id', id)::text AS json FROM counted WHERE is_given_up`),
+    queryRows<string>(Prisma.sql`
+      SELECT to_json(id)::text AS json FROM troco_finish_deliveries(
+        ${results}::json, ${GIVEN_UP_EXHAUSTED_MIN}::integer, ${GIVEN_UP_AFTER}) AS id`),
   )
-  return attempts.map(({ due }) => givenUp.some(({ id }) => id === due.endpointId))
+  return attempts.map(({ due }) => due.endpointId !== null && givenUp.includes(due.endpointId))
 }
 
-/** One JSON parameter: with arrays, PostgreSQL would plan the statement again for each length. */
-function attemptRows(attempts: FinishedAttempt[]): Prisma.Sql {
-  const rows = attempts.map(attempt => {
-    const { due, sent, outcome } = attempt
-    return {
-      account_id: due.accountId,
-      id: due.id,
-      lease: due.lease,
-      endpoint_id: due.endpointId,
-      ...decideStatus(attempt),
-      request_headers: sent.headers,
-      request_body: due.body === sent.body ? null : sent.body,
-      address: outcome.address,
-      response_status: outcome.status,
-      response_headers: outcome.headers,
-      response_body: outcome.body,
-      problem: problemText(outcome.problem),
-      problem_code: outcome.problem?.code ?? null,
-      problem_params: outcome.problem?.params ?? null,
-      duration_ms: Math.round(outcome.durationMs),
-    }
-  })
-  return Prisma.sql`
-    SELECT * FROM json_to_recordset(${JSON.stringify(rows)}::json) AS t (account_id uuid, id uuid,
-      lease uuid, endpoint_id uuid, status text, due_in_ms float8, request_headers json,
-      request_body text, address text, response_status integer, response_headers json,
-      response_body text, problem text, problem_code text, problem_params json,
-      duration_ms integer)`
+function resultOf(attempt: FinishedAttempt) {
+  const { due, sent, outcome } = attempt
+  return {
+    account_id: due.accountId,
+    id: due.id,
+    lease: due.lease,
+    endpoint_id: due.endpointId,
+    ...decideStatus(attempt),
+    request_headers: sent.headers,
+    request_body: due.body === sent.body ? null : sent.body,
+    address: outcome.address,
+    response_status: outcome.status,
+    response_headers: outcome.headers,
+    response_body: outcome.body,
+    problem: problemText(outcome.problem),
+    problem_code: outcome.problem?.code ?? null,
+    problem_params: outcome.problem?.params ?? null,
+    duration_ms: Math.round(outcome.durationMs),
+  }
 }
 
 function decideStatus({ due, outcome }: FinishedAttempt): {
