@@ -129,6 +129,24 @@ describe('a bank that must be called for a BR Code', () => {
     expect(row).toMatchObject({ id: charge.id, status: 'pending', br_code: opened.br_code })
   })
 
+  test('decides how long the charge can be paid, if it says so', async () => {
+    const open = async (payableForMs?: number) => {
+      const bank = new StubBank()
+      const value = { brCode: 'code', ...(payableForMs !== undefined && { payableForMs }) }
+      bank.createCharge = async () => ({ outcome: 'ok', value })
+      const charge = makeNewCharge()
+      await openAtBank(bank, charge)
+      const [row] = await db().$queryRaw<{ lifetimeS: number; dueS: number }[]>`
+        SELECT extract(epoch FROM expires_at - updated_at)::float8 AS "lifetimeS",
+          extract(epoch FROM due_at - updated_at)::float8 AS "dueS"
+        FROM charges WHERE id = ${charge.id}::uuid`
+      return { row, ordered: charge.order.expiresInSeconds }
+    }
+    expect((await open(90_500)).row).toEqual({ lifetimeS: 90.5, dueS: 90.5 })
+    const { row, ordered } = await open()
+    expect(row).toEqual({ lifetimeS: ordered, dueS: ordered })
+  })
+
   test('is called again with the same id if the response is lost', async () => {
     const { gateway, orders } = scriptedBank(LOST, LOST)
     const charge = makeNewCharge()

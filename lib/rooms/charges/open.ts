@@ -139,10 +139,10 @@ export function unavailableFor(pauseMs: number): TrocoError {
 /** Makes the charge payable. Returns null if the worker has claimed the charge to cancel it. */
 async function publishCharge(
   { accountId, id, request, order, once }: NewCharge,
-  { brCode, newsInMs: nextStateInMs }: OpenedCharge,
+  { brCode, newsInMs: nextStateInMs, payableForMs }: OpenedCharge,
   queryAgesMs: readonly number[] | undefined,
 ): Promise<CreatedCharge | null> {
-  const lifetimeS = order.expiresInSeconds
+  const lifetimeS = payableForMs === undefined ? order.expiresInSeconds : payableForMs / 1_000
   const dueInS =
     nextStateInMs === undefined ? lifetimeS : Math.min(lifetimeS, nextStateInMs / 1_000)
   const nextQuery = nextQueryAt(queryAgesMs)

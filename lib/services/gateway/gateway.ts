@@ -112,6 +112,8 @@ export interface OpenedCharge {
   brCode: string
   /** Time until the bank expects a new state; absent if the bank gives none. */
   newsInMs?: number
+  /** Time that is left to pay by the bank's clock; absent: that of the order, from now on. */
+  payableForMs?: number
 }
 
 export interface ChargeOrder {
