@@ -16,8 +16,7 @@ const settleSimulated = async () => {
 
 testConformity('the simulator', async () => ({
   gateway: simulator,
-  dictKey: OWNER,
-  ownerDoc: OWNER,
+  payee: { dictKey: OWNER, ownerDoc: OWNER },
   world: {
     pay: async (txid, amount) => void (await decideCharge(txid, amount, 'paid')),
     settle: settleSimulated,
@@ -33,8 +32,7 @@ testConformity('the stub bank', async () => {
   const bank = Object.assign(new StubBank(), { isIdKnownEarly: true, ownerDoc: OWNER })
   return {
     gateway: bank,
-    dictKey: 'ana@example.com',
-    ownerDoc: OWNER,
+    payee: { dictKey: 'ana@example.com', ownerDoc: OWNER },
     world: {
       async pay(txid, amount) {
         bank.charges.set(txid, paidState(amount, { txid }))
