@@ -77,7 +77,7 @@ export function buildStaticCode(input: StaticCodeInput): string {
   return assembleCode('', account + rest, input, txid ?? NO_TXID)
 }
 
-/** Builds a dynamic code, for the simulator only: a bank must serve the charge of a real code. */
+/** Builds a dynamic code. Payers can pay it only if a bank serves the charge at the location. */
 export function buildDynamicCode(input: DynamicCodeInput): string {
   const { location } = input
   if (!isLocation(location) || !location.includes('/'))

@@ -1,7 +1,6 @@
-import { buildDynamicCode, foldText } from '#lib/base/pix/br-code.ts'
+import { buildChargeCode } from '#lib/services/gateway/charge-code.ts'
 import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
 
-const DEFAULT_MERCHANT_NAME = 'RECEBEDOR'
 /** Start of the location in a simulated code; the txid follows. The host does not exist. */
 export const SIMULATED_CODE_LOCATION = 'pix.example.test/qr/v2/'
 
@@ -9,10 +8,5 @@ export const SIMULATED_CODE_LOCATION = 'pix.example.test/qr/v2/'
 export function buildSimulatedCode(
   order: Pick<ChargeOrder, 'txid' | 'amount' | 'merchantName' | 'merchantCity'>,
 ): string {
-  return buildDynamicCode({
-    location: SIMULATED_CODE_LOCATION + order.txid,
-    amount: order.amount,
-    merchantName: foldText(order.merchantName, 25) || DEFAULT_MERCHANT_NAME,
-    merchantCity: foldText(order.merchantCity, 15) || 'BRASILIA',
-  })
+  return buildChargeCode(SIMULATED_CODE_LOCATION + order.txid, order)
 }
