@@ -1,0 +1,86 @@
+import { createSecureContext } from 'node:tls'
+import * as z from 'zod'
+import { invalidInput } from '#lib/base/errors.ts'
+
+/** What a socket presents to the bank. */
+export type Identity =
+  | { cert: string; key: string; passphrase?: string }
+  | { pfx: Buffer; passphrase: string }
+
+export interface Credentials {
+  clientId: string
+  /** Absent at banks that authenticate by the certificate alone. */
+  clientSecret?: string
+  /** Key of the application, which some banks want with every call. */
+  appKey?: string
+  identity: Identity
+}
+
+const text = z.string().min(1)
+const Shape = z.strictObject({
+  client_id: text,
+  client_secret: text.optional(),
+  app_key: text.optional(),
+  certificate: text.optional(),
+  private_key: text.optional(),
+  p12: text.optional(),
+  passphrase: z.string().optional(),
+})
+
+const CONVERSION = [
+  'openssl pkcs12 -legacy -in old.p12 -nodes -passin env:PASSPHRASE -out key.pem',
+  'openssl pkcs12 -export -in key.pem -passout env:PASSPHRASE -out new.p12',
+  'rm key.pem',
+].join(' && ')
+
+/**
+ * Parses the credentials of a connection: a JSON object with `client_id`, and either `certificate`
+ * and `private_key` (PEM) or `p12` (base64). Throws a refusal that quotes nothing of them.
+ */
+export function parseCredentials(credentials: string): Credentials {
+  const shape = Shape.safeParse(parseJson(credentials))
+  if (!shape.success) {
+    const [issue] = shape.error.issues
+    throw refuseCredentials(
+      `must be a JSON object with client_id (${issue?.path.join('.') || issue?.code})`,
+    )
+  }
+  const { client_id: clientId, client_secret: clientSecret, app_key: appKey } = shape.data
+  const identity = readIdentity(shape.data)
+  try {
+    createSecureContext(identity)
+  } catch (error) {
+    throw refuseIdentity(error as NodeJS.ErrnoException, identity)
+  }
+  return { clientId, clientSecret, appKey, identity }
+}
+
+function readIdentity(fields: z.infer<typeof Shape>): Identity {
+  const { certificate: cert, private_key: key, p12, passphrase } = fields
+  if (p12 !== undefined && cert === undefined && key === undefined)
+    return { pfx: Buffer.from(p12, 'base64'), passphrase: passphrase ?? '' }
+  if (p12 === undefined && cert !== undefined && key !== undefined)
+    return { cert, key, ...(passphrase !== undefined && { passphrase }) }
+  throw refuseCredentials('must have either p12, or certificate and private_key')
+}
+
+/** The texts of OpenSSL name no part of a key. */
+function refuseIdentity(error: NodeJS.ErrnoException, identity: Identity) {
+  if (error.code === 'ERR_CRYPTO_UNSUPPORTED_OPERATION')
+    return refuseCredentials(`must have a p12 without RC2 or 3DES. Convert it with: ${CONVERSION}`)
+  if ('pfx' in identity && error.message === 'mac verify failure')
+    return refuseCredentials('must have the passphrase of the p12')
+  return refuseCredentials(`must have a readable certificate and its key (${error.message})`)
+}
+
+function refuseCredentials(rule: string) {
+  return invalidInput('credentials', rule)
+}
+
+function parseJson(credentials: string): unknown {
+  try {
+    return JSON.parse(credentials)
+  } catch {
+    return null
+  }
+}
