@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto'
+import { Agent } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Credentials } from '#lib/services/gateway/api-pix/credentials.ts'
+import { exchange, type HttpsRequest } from '#lib/services/gateway/api-pix/exchange.ts'
+import type { BankProfile, Filling } from '#lib/services/gateway/api-pix/profiles.ts'
+import { PACED, parseRetryAfter, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
+import { TokenCache } from '#lib/services/gateway/api-pix/token.ts'
+
+export interface ClientOptions {
+  profile: BankProfile
+  apiUrl: string
+  tokenUrl: string
+  credentials: Credentials
+  lookup: LookupFunction
+  /** Authorities (PEM) that alone may issue the bank's certificate; absent: those of Node.js. */
+  trusted?: string
+}
+
+export interface BankCall {
+  method: HttpsRequest['method']
+  /** Below the base path, encoded. */
+  path: string
+  query?: Record<string, string>
+  body?: object
+}
+
+/** Banks and proxies between close connections that were idle for longer. */
+const IDLE_MS = 15_000
+/** Longest pause before a call to keep the bank's limit of the rate. */
+const PACE_MAX_MS = 2_000
+/** A shorter text would be replaced where it means something else. */
+const SECRET_LENGTH_MIN = 6
+
+const NEVER_ABORTED = new AbortController().signal
+
+/** Limits the rate of calls of this process: a second's calls at once, then one by one. */
+export class Pace {
+  private readonly gapMs: number
+  private readonly burstMs: number
+  /** Time at which the calls so far are paid for. */
+  private paidAt = Number.NEGATIVE_INFINITY
+
+  constructor(perSecond: number) {
+    this.gapMs = 1_000 / perSecond
+    this.burstMs = 1_000 - this.gapMs
+  }
+
+  /** Returns the pause before the call. One above `maxMs` takes no turn: the call is not made. */
+  take(maxMs: number, now = performance.now()): number {
+    const paidAt = Math.max(this.paidAt, now - this.burstMs - this.gapMs) + this.gapMs
+    const waitMs = Math.max(0, paidAt - now)
+    if (waitMs <= maxMs) this.paidAt = paidAt
+    return waitMs
+  }
+}
+
+/** Calls a bank: one agent and one token per connection and process. Never throws. */
+export class BankClient {
+  private readonly agent: Agent
+  private readonly pace: Pace
+  private readonly tokens = new TokenCache(() => this.requestToken())
+  private readonly options: ClientOptions
+
+  constructor(options: ClientOptions) {
+    const { credentials, lookup, trusted, profile } = options
+    const trust = trusted === undefined ? {} : { ca: trusted }
+    this.options = options
+    this.pace = new Pace(profile.requestsPerSecond)
+    this.agent = new Agent({
+      ...{ keepAlive: true, timeout: IDLE_MS, lookup, minVersion: 'TLSv1.2' },
+      ...credentials.identity,
+      ...trust,
+    })
+  }
+
+  /** After a 401, calls once more with a new token. */
+  async call(call: BankCall, signal: AbortSignal): Promise<Reply> {
+    const first = await this.callWithToken(call, signal)
+    const isRefused = first.reply.kind === 'response' && first.reply.status === 401
+    if (!isRefused || first.token === undefined) return first.reply
+    return (await this.callWithToken(call, signal, first.token)).reply
+  }
+
+  private async callWithToken(
+    call: BankCall,
+    signal: AbortSignal,
+    refused?: string,
+  ): Promise<{ reply: Reply; token?: string }> {
+    const waitMs = this.pace.take(PACE_MAX_MS)
+    if (waitMs > PACE_MAX_MS)
+      return { reply: { kind: 'failure', isSent: false, code: PACED, retryAfterMs: waitMs } }
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
+    const answer = await endWith(signal, this.tokens.get(refused))
+    if (answer === null) return { reply: { kind: 'failure', isSent: false, code: 'ABORTED' } }
+    if (answer.token === null) return { reply: { ...answer.reply, isAboutToken: true } }
+    const { token } = answer
+    return { reply: await this.send(this.buildRequest(call, token), signal, token), token }
+  }
+
+  private buildRequest({ method, path, query, body }: BankCall, token: string): HttpsRequest {
+    const { profile, apiUrl } = this.options
+    const url = new URL(apiUrl.replace(/\/$/, '') + path)
+    const parameters = { ...this.fill(profile.query), ...query }
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+    const headers = {
+      ...{ accept: 'application/json', authorization: `Bearer ${token}` },
+      ...(body && { 'content-type': 'application/json' }),
+      ...this.fill(profile.headers),
+    }
+    return { method, url, headers, ...(body && { body: JSON.stringify(body) }) }
+  }
+
+  private requestToken(): Promise<Reply> {
+    const { tokenUrl, profile, credentials } = this.options
+    const { clientId, clientSecret = '' } = credentials
+    const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
+    const isBasic = profile.tokenAuth === 'basic'
+    const fields = {
+      grant_type: 'client_credentials',
+      ...(profile.scopes.length > 0 && { scope: profile.scopes.join(' ') }),
+      ...(!isBasic && { client_id: clientId }),
+      ...(!isBasic && clientSecret && { client_secret: clientSecret }),
+    }
+    const isJson = profile.tokenBody === 'json'
+    const type = isJson ? 'application/json' : 'application/x-www-form-urlencoded'
+    const request: HttpsRequest = {
+      ...{ method: 'POST', url: new URL(tokenUrl) },
+      headers: {
+        ...{ accept: 'application/json', 'content-type': type },
+        ...(isBasic && { authorization: `Basic ${basic}` }),
+      },
+      body: isJson ? JSON.stringify(fields) : String(new URLSearchParams(fields)),
+    }
+    return this.send(request, NEVER_ABORTED, basic)
+  }
+
+  /** `secret`: text of the request that the bank may repeat in an error. */
+  private async send(request: HttpsRequest, signal: AbortSignal, secret: string): Promise<Reply> {
+    const result = await exchange(this.agent, request, signal)
+    if (result.kind === 'failure') return result
+    const { status, headers, text } = result
+    const { clientSecret = '', appKey = '' } = this.options.credentials
+    const body = parseJson(status < 300 ? text : hide(text, [secret, clientSecret, appKey]))
+    const retryAfterMs = status < 300 ? undefined : parseRetryAfter(headers['retry-after'])
+    return { kind: 'response', status, body, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  }
+
+  private fill(fillings: Readonly<Record<string, Filling>>): Record<string, string> {
+    const { clientId: client_id, appKey: app_key = '' } = this.options.credentials
+    const values = { client_id, app_key, random_uuid: randomUUID() }
+    return Object.fromEntries(
+      Object.entries(fillings).map(([name, filling]) => [name, values[filling]]),
+    )
+  }
+}
+
+/** Returns null if the signal is aborted first. */
+function endWith<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value | null> {
+  if (signal.aborted) return Promise.resolve(null)
+  return new Promise((resolve, reject) => {
+    const abort = () => resolve(null)
+    signal.addEventListener('abort', abort)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+function hide(text: string, secrets: string[]): string {
+  return secrets
+    .filter(({ length }) => length >= SECRET_LENGTH_MIN)
+    .reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

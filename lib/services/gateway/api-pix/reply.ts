@@ -1,0 +1,27 @@
+/** What came of a call of the bank, before it is judged. */
+export type Reply = {
+  /** The call failed for lack of a token, so it was not made. */
+  isAboutToken?: boolean
+  retryAfterMs?: number
+} & (
+  | {
+      kind: 'response'
+      status: number
+      /** Undefined if the body is not JSON. */
+      body: unknown
+    }
+  /** `isSent`: the bank may have received the call. */
+  | { kind: 'failure'; isSent: boolean; code: string }
+)
+
+/** Code of a call that this process postponed to keep the bank's limit of the rate. */
+export const PACED = 'PACED'
+
+const RETRY_AFTER_MAX_MS = 60 * 60_000
+
+/** Parses Retry-After: seconds or a date. */
+export function parseRetryAfter(header: string | undefined): number | undefined {
+  const value = header?.trim() ?? ''
+  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now()
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), RETRY_AFTER_MAX_MS)
+}
