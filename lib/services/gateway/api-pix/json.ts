@@ -15,3 +15,29 @@ export function textOf(value: unknown): string | null {
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value !== '' ? value : null
 }
+
+/** A whole number, also as text. */
+export function countOf(value: unknown): number | null {
+  const text = textOf(value)
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null
+}
+
+/** Cents of an amount in reais, as text or number. */
+export function centsOf(value: unknown): number | null {
+  const [, whole, decimals = ''] = /^(\d{1,10})(?:\.(\d{1,2}))?$/.exec(textOf(value) ?? '') ?? []
+  return whole === undefined ? null : Number(whole) * 100 + Number(decimals.padEnd(2, '0'))
+}
+
+/** A time without a zone is taken as UTC. */
+export function timeOf(value: unknown): Date | null {
+  const text = textOf(value)
+  if (text === null || !/^\d{4}-\d{2}-\d{2}T/.test(text)) return null
+  const time = new Date(/(Z|[+-]\d{2}:?\d{2})$/i.test(text) ? text : `${text}Z`)
+  return Number.isNaN(time.getTime()) ? null : time
+}
+
+/** Writes cents as reais. */
+export function formatCents(amount: number): string {
+  const cents = amount % 100
+  return `${(amount - cents) / 100}.${String(cents).padStart(2, '0')}`
+}

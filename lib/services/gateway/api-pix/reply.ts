@@ -17,6 +17,19 @@ export type Reply = {
 /** Code of a call that this process postponed to keep the bank's limit of the rate. */
 export const PACED = 'PACED'
 
+/** Any 2xx: banks answer 200 for 201 and the reverse. Without JSON it says nothing. */
+export function isSuccess(reply: Reply): boolean {
+  return reply.kind === 'response' && isStatusOk(reply.status) && reply.body !== undefined
+}
+
+export function isStatusOk(status: number): boolean {
+  return status >= 200 && status <= 299
+}
+
+export function bodyOf(reply: Reply): unknown {
+  return reply.kind === 'response' ? reply.body : undefined
+}
+
 const RETRY_AFTER_MAX_MS = 60 * 60_000
 
 /** Parses Retry-After: seconds or a date. */

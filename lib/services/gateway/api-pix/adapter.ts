@@ -1,0 +1,90 @@
+import type { LookupFunction } from 'node:net'
+import * as z from 'zod'
+import { invalidInput } from '#lib/base/errors.ts'
+import {
+  type QueryBank,
+  queryCharges,
+  removeCharge,
+} from '#lib/services/gateway/api-pix/charge-states.ts'
+import { openCharge } from '#lib/services/gateway/api-pix/charges.ts'
+import { BankClient } from '#lib/services/gateway/api-pix/client.ts'
+import { parseCredentials } from '#lib/services/gateway/api-pix/credentials.ts'
+import { parseNotice, registerNotices } from '#lib/services/gateway/api-pix/notices.ts'
+import { PROFILES } from '#lib/services/gateway/api-pix/profiles.ts'
+import { listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
+import { queryRefund, sendRefund } from '#lib/services/gateway/api-pix/refunds.ts'
+import type { Connection } from '#lib/services/gateway/choose.ts'
+import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { Environment } from '#lib/services/gateway/schema.ts'
+
+/** Ages at which an open charge is queried, until notices of the bank end it sooner. */
+const QUERY_AGES_MS = [15_000, 60_000, 180_000]
+
+const url = z.url({ protocol: /^https$/ }).optional()
+/** `trusted_certificates`: PEM of the only authorities that may issue the bank's certificate. */
+const Settings = z.looseObject({
+  api_url: url,
+  token_url: url,
+  trusted_certificates: z.string().optional(),
+})
+
+/** Opens a bank that speaks Banco Central's API Pix. It receives and refunds, and has no payouts. */
+export function openApiPix(connection: Connection, lookup: LookupFunction): Gateway | null {
+  const { credentials, receivingKeys, environment } = connection
+  const [receivingKey] = receivingKeys
+  if (credentials === null || receivingKey === undefined || environment === null) return null
+  const { profile, ...addresses } = readProfile(connection, environment)
+  const client = new BankClient({
+    ...{ profile, lookup, ...addresses, credentials: parseCredentials(credentials) },
+  })
+  return gatewayOf({ client, profile, receivingKey, receivingKeys })
+}
+
+function gatewayOf(bank: QueryBank & { receivingKeys: string[] }): Gateway {
+  const { client, profile, receivingKeys } = bank
+  return {
+    name: 'api-pix',
+    queryAgesMs: QUERY_AGES_MS,
+    payoutsInFlight: profile.payoutsInFlight,
+    createCharge: (order, signal) => openCharge(bank, order, signal),
+    getCharges: (txids, signal) => queryCharges(bank, txids, signal),
+    cancelCharge: (txid, signal) => removeCharge(bank, txid, signal),
+    checkPayout: async () => NO_PAYOUTS,
+    sendPayout: async () => NO_PAYOUTS,
+    getPayout: async () => NO_PAYOUTS,
+    refundCharge: (order, signal) => sendRefund(client, order, signal),
+    getRefund: (refund, signal) => queryRefund(client, refund, signal),
+    listReceipts: (since, cursor, signal) => listReceipts(bank, since, cursor, signal),
+    getBalance: async () => ({ outcome: 'ok', value: null }),
+    async checkHealth(signal) {
+      const list = await listReceipts(bank, new Date(Date.now() - 60_000), null, signal)
+      return list.outcome === 'ok' ? { outcome: 'ok', value: null } : list
+    },
+    registerWebhook: (address, signal) => registerNotices(client, receivingKeys, address, signal),
+    parseWebhook: parseNotice,
+  }
+}
+
+const NO_PAYOUTS: GatewayResult<never> = {
+  ...({ outcome: 'blocked', code: 'other', reason: 'API Pix has no payouts' } as const),
+}
+
+function readProfile({ profile: name, settings }: Connection, environment: Environment) {
+  const profile = Object.hasOwn(PROFILES, name ?? 'standard') && PROFILES[name ?? 'standard']
+  if (!profile) {
+    throw invalidInput('profile', `must be one of ${Object.keys(PROFILES).join(', ')}`)
+  }
+  const parsed = Settings.safeParse(settings)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw invalidInput('settings', `must have ${issue?.path.join('.')} as an https address or PEM`)
+  }
+  const { api_url, token_url, trusted_certificates: trusted } = parsed.data
+  const [apiUrl, tokenUrl] = [
+    api_url ?? profile.apiUrl[environment],
+    token_url ?? profile.tokenUrl[environment],
+  ]
+  if (!apiUrl || !tokenUrl)
+    throw invalidInput('settings', 'must have api_url and token_url: the profile has none')
+  return { profile, apiUrl, tokenUrl, ...(trusted !== undefined && { trusted }) }
+}

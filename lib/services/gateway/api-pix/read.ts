@@ -1,0 +1,94 @@
+import {
+  centsOf,
+  countOf,
+  type Fields,
+  fieldsOf,
+  listOf,
+  textOf,
+  timeOf,
+} from '#lib/services/gateway/api-pix/json.ts'
+import type { Receipt } from '#lib/services/gateway/gateway.ts'
+
+/** A charge (cob) as a bank reports it; null is what it does not report. */
+export interface BankCharge {
+  status: string | null
+  amount: number | null
+  key: string | null
+  createdAt: Date | null
+  lifetimeS: number | null
+  brCode: string | null
+  /** Without a scheme. */
+  location: string | null
+  payments: Receipt[]
+  /** Payments without a readable id, amount or time. */
+  unreadable: number
+}
+
+export function readCharge(body: unknown, txid: string): BankCharge {
+  const fields = fieldsOf(body)
+  const calendar = fieldsOf(fields.calendario)
+  const { items, unreadable } = readReceipts(fields.pix)
+  const location = textOf(fields.location) ?? textOf(fieldsOf(fields.loc).location)
+  return {
+    status: textOf(fields.status),
+    amount: centsOf(fieldsOf(fields.valor).original),
+    key: textOf(fields.chave),
+    createdAt: timeOf(calendar.criacao),
+    lifetimeS: countOf(calendar.expiracao),
+    brCode: textOf(fields.pixCopiaECola) ?? textOf(fields.brcode) ?? textOf(fields.brCode),
+    location: location?.replace(/^https?:\/\//i, '') ?? null,
+    // Some banks omit the txid below the charge.
+    payments: items.map(payment => ({ ...payment, txid })),
+    unreadable,
+  }
+}
+
+export function readReceipts(list: unknown): { items: Receipt[]; unreadable: number } {
+  const all = listOf(list).map(fieldsOf)
+  const items = all.map(readReceipt).filter(receipt => receipt !== null)
+  return { items, unreadable: all.length - items.length }
+}
+
+function readReceipt(fields: Fields): Receipt | null {
+  const endToEndId = textOf(fields.endToEndId)
+  const amount = centsOf(fields.valor)
+  const paidAt = timeOf(fields.horario) ?? timeOfId(endToEndId)
+  if (!endToEndId || !amount || !paidAt) return null
+  return { endToEndId, amount, paidAt, txid: textOf(fields.txid) }
+}
+
+/** An end-to-end id has the minute of the payment, in UTC. */
+function timeOfId(endToEndId: string | null): Date | null {
+  const [, date, hour, minute] = /^E.{8}(\d{8})(\d{2})(\d{2})/.exec(endToEndId ?? '') ?? []
+  return timeOf(date?.replace(/(....)(..)(..)/, `$1-$2-$3T${hour}:${minute}:00Z`))
+}
+
+/** Page of a list, by the standard's `parametros.paginacao`. */
+export interface PageInfo {
+  pages: number | null
+  total: number | null
+}
+
+export function readPageInfo(body: unknown): PageInfo {
+  const { paginacao } = fieldsOf(fieldsOf(body).parametros)
+  const { quantidadeDePaginas, quantidadeTotalDeItens } = fieldsOf(paginacao)
+  return { pages: countOf(quantidadeDePaginas), total: countOf(quantidadeTotalDeItens) }
+}
+
+/** A refund (devolução) as a bank reports it. */
+export interface BankRefund {
+  status: string | null
+  amount: number | null
+  returnId: string | null
+  reason: string | null
+}
+
+export function readRefund(body: unknown): BankRefund {
+  const fields = fieldsOf(body)
+  return {
+    status: textOf(fields.status),
+    amount: centsOf(fields.valor),
+    returnId: textOf(fields.rtrId),
+    reason: textOf(fields.motivo),
+  }
+}

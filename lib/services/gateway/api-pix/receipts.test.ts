@@ -1,0 +1,103 @@
+import { lookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { BankClient } from '#lib/services/gateway/api-pix/client.ts'
+import { listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
+import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import { followLog } from '#lib/testing/log-tail.ts'
+import { StandardBank } from '#lib/testing/standard-bank.ts'
+
+const SINCE = new Date('2026-11-20T12:00:00.400Z')
+const after = (minutes: number) => new Date(SINCE.getTime() + minutes * 60_000)
+let bank: StandardBank
+beforeEach(async () => {
+  bank = await new StandardBank().open()
+})
+afterEach(() => bank.close())
+
+const signal = () => AbortSignal.timeout(10_000)
+const reader = ({ hasMilliseconds = true, pageSize = 100 } = {}) => {
+  const client = new BankClient({ ...bank.clientOptions(), lookup: lookup as LookupFunction })
+  const profile = { hasMilliseconds, pageSize }
+  return (cursor: string | null) => listReceipts({ client, profile }, SINCE, cursor, signal())
+}
+async function readAll(read = reader(), between = (_page: number) => {}) {
+  const found: Receipt[] = []
+  for (let [cursor, page] = [null as string | null, 0]; ; page++) {
+    const result = await read(cursor)
+    if (result.outcome !== 'ok') return result
+    found.push(...result.value.items)
+    if (result.value.nextCursor === null) return found
+    between(page)
+    cursor = result.value.nextCursor
+  }
+}
+const idsOf = (found: unknown) => (found as Receipt[]).map(({ endToEndId }) => endToEndId)
+
+test('a receipt has its amount, its time and its txid, if any', async () => {
+  const [one, other] = [bank.receive('0.01', after(1)), bank.receive('15.00', after(2), 'abc')]
+  expect(await readAll()).toEqual([
+    { endToEndId: one.endToEndId, amount: 1, paidAt: after(1), txid: null },
+    { endToEndId: other.endToEndId, amount: 1_500, paidAt: after(2), txid: 'abc' },
+  ])
+})
+
+test('a receipt without a time has that of its end-to-end id', async () => {
+  const payment = bank.receive('1.00', after(1))
+  bank.deform = body => ({ ...body, pix: [{ ...payment, horario: null }] })
+  expect(await readAll()).toMatchObject([{ paidAt: new Date('2026-11-20T12:01:00Z') }])
+})
+
+test('an unreadable payment is logged, and keeps no other from being read', async () => {
+  const readLog = followLog()
+  const { endToEndId } = bank.receive('1.00', after(1))
+  bank.receive('um real', after(1))
+  expect(idsOf(await readAll())).toEqual([endToEndId])
+  expect(readLog()).toContain('unreadable payments in a list')
+})
+
+test('all pages of a list end at one time', async () => {
+  const ids = Array.from({ length: 7 }, (_, minute) => bank.receive('1.00', after(minute + 1)))
+  expect(idsOf(await readAll())).toEqual(ids.map(({ endToEndId }) => endToEndId))
+  const lists = bank.requests.filter(({ path }) => path === '/v2/pix')
+  expect(lists.map(({ query }) => query.get('paginacao.paginaAtual'))).toEqual(['0', '1', '2'])
+  expect(new Set(lists.map(({ query }) => query.get('fim'))).size).toBe(1)
+})
+
+test('a list that is longer than its first page said is read again', async () => {
+  for (let minute = 1; minute <= 6; minute++) bank.receive('1.00', after(minute))
+  let late = ''
+  const found = await readAll(reader(), page => {
+    if (page !== 0) return
+    late = bank.receive('2.00', after(0)).endToEndId
+    // The bank sorts by time: the late one moves the others by one place.
+    bank.payments.unshift(...bank.payments.splice(-1))
+  })
+  const ids = bank.payments.map(({ endToEndId }) => endToEndId)
+  expect(ids).toContain(late)
+  expect(new Set(idsOf(found))).toEqual(new Set(ids))
+})
+
+test('a list that never stops changing is read later', async () => {
+  for (let minute = 1; minute <= 6; minute++) bank.receive('1.00', after(minute))
+  const found = await readAll(reader(), () => void bank.receive('1.00', after(7)))
+  expect(found).toMatchObject({ outcome: 'retryable', isRateLimit: true })
+})
+
+test('without information about its pages, a list ends with a page that is not full', async () => {
+  for (let minute = 1; minute <= 5; minute++) bank.receive('1.00', after(minute))
+  bank.deform = ({ pix }) => ({ pix })
+  expect(idsOf(await readAll(reader({ pageSize: 3 })))).toHaveLength(5)
+})
+
+test('a bank that refuses milliseconds gets none, and the start is not later for it', async () => {
+  await readAll(reader({ hasMilliseconds: false }))
+  await readAll(reader({ hasMilliseconds: true }))
+  const starts = bank.requests.flatMap(({ query }) => query.get('inicio') ?? [])
+  expect(starts).toEqual(['2026-11-20T12:00:00Z', '2026-11-20T12:00:00.400Z'])
+})
+
+test('a list without payments is empty', async () => {
+  bank.deform = () => ({ pix: null })
+  expect(await readAll()).toEqual([])
+})
