@@ -3,13 +3,13 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { seal } from '#lib/base/keys.ts'
 import {
-  type Connection,
   gatewayOfConnection,
   listBanks,
   listServed,
   registerAdapter,
   SIMULATOR_CONNECTION_ID,
 } from '#lib/services/gateway/choose.ts'
+import type { Connection } from '#lib/services/gateway/connection.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'

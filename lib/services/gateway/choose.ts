@@ -1,4 +1,3 @@
-import type { LookupFunction } from 'node:net'
 import { db, type Prisma } from '#lib/base/db/client.ts'
 import { refuse, setupError } from '#lib/base/errors.ts'
 import { unseal } from '#lib/base/keys.ts'
@@ -6,38 +5,15 @@ import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 import { findPrivateAddress, lookupBank } from '#lib/services/gateway/bank-hosts.ts'
+import type { Adapter, Connection } from '#lib/services/gateway/connection.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import {
-  type ConnectionKind,
-  ConnectionSettings,
-  type Environment,
-} from '#lib/services/gateway/schema.ts'
+import { type ConnectionKind, ConnectionSettings } from '#lib/services/gateway/schema.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 
 /** Id of the simulator's row, which a migration inserts. Columns that name a connection default to it. */
 export const SIMULATOR_CONNECTION_ID = '00000000-0000-7000-8000-000000000001'
 /** Age at which the table is read again: a change reaches every process within it. */
 const READ_AGAIN_MS = 5_000
-
-/** What an adapter knows of its connection. */
-export interface Connection {
-  id: string
-  name: string
-  kind: ConnectionKind
-  environment: Environment | null
-  profile: string | null
-  settings: Prisma.JsonValue
-  /** Text of the credentials as they were added; null if there are none. */
-  credentials: string | null
-  receivingKeys: string[]
-  payingKey: string | null
-}
-
-/**
- * Opens the gateway of a connection; null if it lacks what the adapter needs. The adapter's sockets resolve
- * names by `lookup`, which finds no private addresses in production.
- */
-export type Adapter = (connection: Connection, lookup: LookupFunction) => Gateway | null
 
 /** A connection whose charges and orders this process can serve. */
 export interface ServedConnection {

@@ -13,7 +13,7 @@ import { parseNotice, registerNotices } from '#lib/services/gateway/api-pix/noti
 import { PROFILES } from '#lib/services/gateway/api-pix/profiles.ts'
 import { listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
 import { queryRefund, sendRefund } from '#lib/services/gateway/api-pix/refunds.ts'
-import type { Connection } from '#lib/services/gateway/choose.ts'
+import type { Connection } from '#lib/services/gateway/connection.ts'
 import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { Environment } from '#lib/services/gateway/schema.ts'
 

@@ -1,0 +1,24 @@
+import type { LookupFunction } from 'node:net'
+import type { Prisma } from '#lib/base/db/client.ts'
+import type { Gateway } from '#lib/services/gateway/gateway.ts'
+import type { ConnectionKind, Environment } from '#lib/services/gateway/schema.ts'
+
+/** What an adapter knows of its connection. */
+export interface Connection {
+  id: string
+  name: string
+  kind: ConnectionKind
+  environment: Environment | null
+  profile: string | null
+  settings: Prisma.JsonValue
+  /** Text of the credentials as they were added; null if there are none. */
+  credentials: string | null
+  receivingKeys: string[]
+  payingKey: string | null
+}
+
+/**
+ * Opens the gateway of a connection; null if it lacks what the adapter needs. The adapter's sockets resolve
+ * names by `lookup`, which finds no private addresses in production.
+ */
+export type Adapter = (connection: Connection, lookup: LookupFunction) => Gateway | null
