@@ -6,9 +6,13 @@ import { newId } from '#lib/base/ids.ts'
 import { seal } from '#lib/base/keys.ts'
 import { inferPixKeyType, maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
 import { findPrivateAddress } from '#lib/services/gateway/bank-hosts.ts'
+import { tryToOpen } from '#lib/services/gateway/choose.ts'
 import { NewConnection } from '#lib/services/gateway/schema.ts'
 
-/** Adds a connection to a bank. It serves nobody before its check has passed. Returns its id. */
+/**
+ * Adds a connection to a bank that its adapter can open. It serves nobody before its check has passed.
+ * Returns its id.
+ */
 export async function addConnection(request: NewConnection, actor: Actor): Promise<string> {
   const connection = parse(request)
   const { name, kind, environment, profile = null, settings, credentials } = connection
@@ -25,6 +29,11 @@ export async function addConnection(request: NewConnection, actor: Actor): Promi
       `must not lead to ${address}, unless BANK_ALLOW_CIDRS contains it`,
     )
   const id = newId()
+  const receivingKeys = receiving.map(({ key }) => key)
+  const payingKey = paying ? paying.key : null
+  const keys = { receivingKeys, payingKey }
+  const details = { settings: settings as Prisma.JsonObject, credentials: credentials ?? null }
+  tryToOpen({ id, name, kind, environment, profile, ...details, ...keys })
   const sealedCredentials = credentials ? seal(credentials, id, 'bank-credentials') : null
   await transaction(async tx => {
     const row = {
@@ -33,8 +42,7 @@ export async function addConnection(request: NewConnection, actor: Actor): Promi
         settings: settings as Prisma.InputJsonObject,
         isAssignable: environment === 'production',
       },
-      receivingKeys: receiving.map(({ key }) => key),
-      payingKey: paying ? paying.key : null,
+      ...keys,
     }
     const { count } = await tx.connection.createMany({ data: row, skipDuplicates: true })
     if (count === 0) throw invalidInput('name', 'already belongs to another connection')

@@ -4,6 +4,7 @@ import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { processWide } from '#lib/base/process-wide.ts'
+import { openApiPix } from '#lib/services/gateway/api-pix/adapter.ts'
 import { findPrivateAddress, lookupBank } from '#lib/services/gateway/bank-hosts.ts'
 import type { Adapter, Connection } from '#lib/services/gateway/connection.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
@@ -45,7 +46,10 @@ interface Bank {
 }
 
 const choice = processWide('connections', () => ({
-  adapters: new Map<string, Adapter>([['simulator', () => simulator]]),
+  adapters: new Map<string, Adapter>([
+    ['simulator', () => simulator],
+    ['api_pix', openApiPix],
+  ]),
   /** Connections to banks by id, as last read. */
   banks: new Map<string, Bank>(),
   readAt: Number.NEGATIVE_INFINITY,
@@ -57,6 +61,11 @@ export function registerAdapter(kind: ConnectionKind, adapter: Adapter): void {
   choice.adapters.set(kind, adapter)
   choice.banks.clear()
   choice.readAt = Number.NEGATIVE_INFINITY
+}
+
+/** Throws what keeps the adapter of its kind, if there is one, from opening a connection. */
+export function tryToOpen(connection: Connection): void {
+  choice.adapters.get(connection.kind)?.(connection, lookupBank)
 }
 
 /** Returns the connection that a new charge or withdrawal begins with; null if live mode has none. */

@@ -1,6 +1,6 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
@@ -9,8 +9,14 @@ import { findConnection, listConnections } from '#lib/services/gateway/connectio
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
 import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
-import { replaceBank, restConnection } from '#lib/testing/connection.ts'
-import { inOwnDatabase } from '#lib/testing/fixtures.ts'
+import {
+  assignConnection,
+  openLiveCharge,
+  replaceBank,
+  restConnection,
+} from '#lib/testing/connection.ts'
+import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { CLIENT, StandardBank } from '#lib/testing/standard-bank.ts'
 
 inOwnDatabase()
 
@@ -86,6 +92,48 @@ describe('adding a connection', () => {
     await expect(addConnection(request({ name }), ACTOR)).rejects.toMatchObject({
       message: 'name already belongs to another connection',
     })
+  })
+})
+
+describe('a connection of the kind api_pix', () => {
+  let azul: StandardBank
+  beforeEach(async () => {
+    azul = await new StandardBank().open()
+  })
+  afterEach(() => azul.close())
+  const requestTo = (changes: object = {}): NewConnection => {
+    const { kind, environment, profile, settings, credentials } = azul.connection()
+    const bankParts = { kind, environment, profile, settings, credentials, paying_key: undefined }
+    return request({ ...bankParts, ...changes })
+  }
+
+  test('is added with its credentials, passes its check and receives', async () => {
+    const id = await addConnection(requestTo(), ACTOR)
+    expect(await checkConnection(id, ACTOR)).toEqual({ code: 'ok', reason: null })
+    const merchant = await makeMerchant()
+    await assignConnection(id, merchant)
+    const { id: chargeId, br_code } = await openLiveCharge(merchant)
+    expect(br_code).toContain(`pix.example.test/qr/v2/${removeHyphens(chargeId)}`)
+    const secrets = [CLIENT.client_secret, ...azul.tokens]
+    const calls = JSON.stringify(await db().gatewayCall.findMany({ where: { connectionId: id } }))
+    for (const secret of secrets) expect(calls).not.toContain(secret)
+  })
+
+  test('whose client the bank refuses is stored as blocked', async () => {
+    const id = await addConnection(requestTo(), ACTOR)
+    azul.tokenScript.push({ status: 401, body: { error: 'invalid_client' } })
+    expect(await checkConnection(id, ACTOR)).toEqual({ code: 'blocked', reason: 'invalid_client' })
+  })
+
+  test.each<[string, object]>([
+    ['credentials', { credentials: '{"client_secret":"canary"}' }],
+    ['profile', { profile: 'banco-azul' }],
+    ['settings', { settings: {} }],
+  ])('is not added where its %s cannot be used', async (field, changes) => {
+    const error = await addConnection(requestTo(changes), ACTOR).catch(reason => reason)
+    expect(error).toMatchObject({ code: 'invalid_input' })
+    expect(error.message).toMatch(new RegExp(`^${field} must `))
+    expect(error.message).not.toContain('canary')
   })
 })
 
