@@ -24,6 +24,7 @@ import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.
 import { VERIFIED } from '#lib/testing/verified.ts'
 import { readEnding } from '#lib/views/admin/ending.ts'
 import { examineEnded } from '#lib/views/admin/health.ts'
+import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
 
 // A database of its own: who else is an admin decides what the command line may do.
 inOwnDatabase()
@@ -68,6 +69,11 @@ async function endAs(outcome: EndOutcome): Promise<string> {
   await confirm(id)
   return id
 }
+/** The last step about money that the merchant sees. */
+async function lastStepOf(id: string): Promise<object | undefined> {
+  const { steps } = await readWithdrawalTimeline(merchant.id, 'live', id, first)
+  return steps.findLast(({ what }) => !['told', 'returned'].includes(what))
+}
 const movementsOf = async (subjectId: string) =>
   (await db().ledgerTransfer.findMany({ where: { subjectId } })).map(({ kind }) => kind).sort()
 
@@ -87,6 +93,7 @@ describe('two admins end a withdrawal', () => {
       type: 'withdrawal.approved',
       resource: { status: 'approved', end_to_end_id: null },
     })
+    expect(await lastStepOf(id)).toMatchObject({ what: 'ended_sent' })
     await expectBalancedLedger(merchant.id)
   })
 
@@ -96,6 +103,7 @@ describe('two admins end a withdrawal', () => {
     expect(await stateOf(id)).toMatchObject({ status: 'rejected', rejectionCode: 'ended_unsent' })
     expect(await movementsOf(id)).toEqual(['withdrawal_held', 'withdrawal_returned'])
     expect(await readBalances(merchant.id, 'live')).toEqual(before)
+    expect(await lastStepOf(id)).toMatchObject({ what: 'rejected', rejection_code: 'ended_unsent' })
     await expectBalancedLedger(merchant.id)
   })
 

@@ -28,6 +28,8 @@ type Entry = Extract<WithdrawalStep, { what: 'held' | 'returned' }>
 interface WithdrawalHistory extends RejectionFields {
   dict_key: string
   attempts: number
+  /** Whether the operator ended it, because the bank never answered. */
+  is_ended: boolean
   entries: (Omit<Entry, 'what'> & { kind: string; amount: number })[]
   calls: Omit<Call, 'what' | 'times' | 'last_at'>[]
   told: Omit<AttemptStep, 'what'>[]
@@ -75,7 +77,14 @@ function buildSteps(row: WithdrawalRow, history: WithdrawalHistory): WithdrawalS
     ...mergeRepeatedCalls(history.calls),
     ...(history.taken_at ? [{ what: 'sent' as const, at: history.taken_at }] : []),
     ...(retries > 0 ? [{ what: 'asked_again' as const, at: null, times: retries }] : []),
-    ...(row.approved_at ? [{ what: 'approved' as const, at: row.approved_at }] : []),
+    ...(row.approved_at
+      ? [
+          {
+            what: history.is_ended ? ('ended_sent' as const) : ('approved' as const),
+            at: row.approved_at,
+          },
+        ]
+      : []),
     ...(row.rejected_at
       ? [buildRejectedStep(row.rejected_at, row.rejection_reason ?? '', history)]
       : []),
@@ -128,7 +137,7 @@ async function readHistory(
   const jsonListSql = (from: Prisma.Sql) =>
     Prisma.sql`(SELECT COALESCE(json_agg(r), '[]') FROM (${from}) r)`
   const columns = Prisma.sql`
-    w.dict_key, w.attempts, CASE WHEN w.payee_name IS NOT NULL THEN json_build_object(
+    w.dict_key, w.attempts, w.ended_at IS NOT NULL AS is_ended, CASE WHEN w.payee_name IS NOT NULL THEN json_build_object(
       'name', w.payee_name, 'masked_doc', w.payee_doc, 'bank', w.payee_bank) END AS payee, ${reasonColumns('w', 'rejection', 'rejection_reason')},
     ${jsonListSql(Prisma.sql`
       SELECT e.kind, e.amount, e.balance_after, ${utc('e.created_at', 'at')}
@@ -174,7 +183,7 @@ const balanceStep = z.object({
   balance_after: z.int(),
 })
 const step: z.ZodType<WithdrawalStep> = z.union([
-  z.object({ what: z.enum(['requested', 'sent', 'approved']), at: instant }),
+  z.object({ what: z.enum(['requested', 'sent', 'approved', 'ended_sent']), at: instant }),
   z.object({ what: z.literal('approval_needed'), at: instant, reason: z.enum(APPROVAL_REASONS) }),
   z.object({ what: z.literal('approval_given'), at: instant, by: z.string() }),
   balanceStep,

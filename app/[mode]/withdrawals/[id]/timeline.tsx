@@ -55,6 +55,7 @@ const STEP_STYLES: Record<Exclude<WithdrawalStep['what'], 'call' | 'told'>, [Ton
   sent: ['off', ArrowUpRight],
   asked_again: ['off', RefreshCw],
   approved: ['ok', Check],
+  ended_sent: ['ok', Check],
   rejected: ['bad', X],
   returned: ['ok', Undo2],
   sent_back: ['ok', Undo2],
@@ -68,8 +69,7 @@ function WithdrawalTimelineStep({ step, amount }: { step: WithdrawalStep; amount
   const [tone, icon] = STEP_STYLES[step.what]
   const aside = step.at ? <ExactTime at={step.at} format="dated" /> : null
   const times = step.what === 'asked_again' ? step.times : 0
-  const isByMember = step.what === 'rejected' && step.rejection_code?.startsWith('approval_')
-  const title = isByMember ? t('step.not_approved') : t(`step.${step.what}`, { times })
+  const title = t(`step.${titleOf(step)}`, { times })
   return (
     <TimelineStep tone={tone} icon={icon} title={title} aside={aside}>
       {step.what === 'held' || step.what === 'returned' || step.what === 'sent_back'
@@ -81,13 +81,22 @@ function WithdrawalTimelineStep({ step, amount }: { step: WithdrawalStep; amount
           ? rejectionText(step)
           : step.what === 'sent'
             ? t('sentText')
-            : step.what === 'approval_needed'
-              ? t(`neededFor.${step.reason}`)
-              : step.what === 'approval_given'
-                ? step.by
-                : null}
+            : step.what === 'ended_sent'
+              ? t('endedSentText')
+              : step.what === 'approval_needed'
+                ? t(`neededFor.${step.reason}`)
+                : step.what === 'approval_given'
+                  ? step.by
+                  : null}
     </TimelineStep>
   )
+}
+
+/** A rejection is not always the bank's. */
+function titleOf(step: Exclude<WithdrawalStep, { what: 'call' | 'told' }>) {
+  if (step.what !== 'rejected') return step.what
+  if (step.rejection_code?.startsWith('approval_')) return 'not_approved'
+  return step.rejection_code === 'ended_unsent' ? 'ended_unsent' : 'rejected'
 }
 
 type BankCall = Extract<WithdrawalStep, { what: 'call' }>
