@@ -11,6 +11,12 @@ const BUSY_SHARE_MAX = 0.5
 const REST_MS = 5
 const REST_MAX_MS = 50
 
+/** Begins to measure; the returned function tells the share of the time since in which the process was busy. */
+function measureProcess(): () => number {
+  const before = performance.eventLoopUtilization()
+  return () => performance.eventLoopUtilization(before).utilization
+}
+
 /**
  * Begins one render after the other. Rendering needs the processor: several at once end no sooner, and
  * an API request waits for a part of each. While renders only wait for the database, more begin.
@@ -19,8 +25,13 @@ export class RenderQueue {
   #active = 0
   readonly #waiting = new Turns()
   #timer: NodeJS.Timeout | null = null
-  #usage = performance.eventLoopUtilization()
+  #readBusyShare = () => 0
   #endedAt = 0
+  readonly #measure: () => () => number
+
+  constructor(measure = measureProcess) {
+    this.#measure = measure
+  }
 
   /** Returns true when a render may begin, or false at the deadline. Addresses take turns. */
   enter(address: string, deadline: number): Promise<boolean> {
@@ -51,14 +62,13 @@ export class RenderQueue {
 
   #checkAfter(delayMs: number): void {
     if (this.#timer) clearTimeout(this.#timer)
-    this.#usage = performance.eventLoopUtilization()
+    this.#readBusyShare = this.#measure()
     this.#timer = setTimeout(() => this.#check(), delayMs)
   }
 
   #check(): void {
     this.#timer = null
-    const { utilization } = performance.eventLoopUtilization(this.#usage)
-    const isBusy = utilization > BUSY_SHARE_MAX
+    const isBusy = this.#readBusyShare() > BUSY_SHARE_MAX
     const isRested = performance.now() - this.#endedAt >= REST_MAX_MS
     if (this.#active === 0 && isBusy && !isRested) {
       this.#checkAfter(REST_MS)
