@@ -6,7 +6,7 @@ import type { Credentials } from '#lib/services/gateway/api-pix/credentials.ts'
 import { exchange, type HttpsRequest } from '#lib/services/gateway/api-pix/exchange.ts'
 import type { BankProfile, Filling } from '#lib/services/gateway/api-pix/profiles.ts'
 import { PACED, parseRetryAfter, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
-import { TokenCache } from '#lib/services/gateway/api-pix/token.ts'
+import { type Token, TokenCache } from '#lib/services/gateway/api-pix/token.ts'
 
 export interface ClientOptions {
   profile: BankProfile
@@ -79,15 +79,15 @@ export class BankClient {
   async call(call: BankCall, signal: AbortSignal): Promise<Reply> {
     const first = await this.callWithToken(call, signal)
     const isRefused = first.reply.kind === 'response' && first.reply.status === 401
-    if (!isRefused || first.token === undefined) return first.reply
-    return (await this.callWithToken(call, signal, first.token)).reply
+    if (!isRefused || !first.used) return first.reply
+    return (await this.callWithToken(call, signal, first.used)).reply
   }
 
   private async callWithToken(
     call: BankCall,
     signal: AbortSignal,
-    refused?: string,
-  ): Promise<{ reply: Reply; token?: string }> {
+    refused?: Token,
+  ): Promise<{ reply: Reply; used?: Token }> {
     const waitMs = this.pace.take(PACE_MAX_MS)
     if (waitMs > PACE_MAX_MS)
       return { reply: { kind: 'failure', isSent: false, code: PACED, retryAfterMs: waitMs } }
@@ -96,7 +96,7 @@ export class BankClient {
     if (answer === null) return { reply: { kind: 'failure', isSent: false, code: 'ABORTED' } }
     if (answer.token === null) return { reply: { ...answer.reply, isAboutToken: true } }
     const { token } = answer
-    return { reply: await this.send(this.buildRequest(call, token), signal, token), token }
+    return { reply: await this.send(this.buildRequest(call, token), signal, token), used: answer }
   }
 
   private buildRequest({ method, path, query, body }: BankCall, token: string): HttpsRequest {

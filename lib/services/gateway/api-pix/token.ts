@@ -6,8 +6,12 @@ const RENEWED_BEFORE_MS = 60_000
 /** Life of a token whose response names none. */
 const DEFAULT_LIFE_S = 300
 
+export interface Token {
+  token: string
+  renewAt: number
+}
 /** A token, or the reply of the bank that contains none. */
-export type TokenReply = { token: string } | { token: null; reply: Reply }
+export type TokenReply = Token | { token: null; reply: Reply }
 
 /**
  * Caches the token of a connection. All callers share one request for a token, which no caller's
@@ -16,7 +20,7 @@ export type TokenReply = { token: string } | { token: null; reply: Reply }
 export class TokenCache {
   private readonly request: () => Promise<Reply>
   private readonly now: () => number
-  private current: { token: string; renewAt: number } | null = null
+  private current: Token | null = null
   private pending: Promise<TokenReply> | null = null
 
   constructor(request: () => Promise<Reply>, now = () => performance.now()) {
@@ -25,8 +29,8 @@ export class TokenCache {
   }
 
   /** `refused`: token that the bank refused; another caller may have renewed it since. */
-  async get(refused?: string): Promise<TokenReply> {
-    if (refused !== undefined && this.current?.token === refused) this.current = null
+  async get(refused?: Token): Promise<TokenReply> {
+    if (refused && this.current === refused) this.current = null
     if (this.current && this.now() < this.current.renewAt) return this.current
     this.pending ??= this.renew().finally(() => {
       this.pending = null
