@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
 const ALPHANUMERIC = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** Eight digits that no bank in Brazil has. */
@@ -33,7 +33,7 @@ export function toCents(reais: string): number {
 /** Makes an end-to-end id (`E`) or a return id (`D`). */
 export function makePixId(letter: 'E' | 'D', at: Date): string {
   const minute = at.toISOString().replace(/\D/g, '').slice(0, 12)
-  const ending = Array.from({ length: 11 }, () => ALPHANUMERIC[randomInt(ALPHANUMERIC.length)])
+  const ending = [...randomBytes(11)].map(byte => ALPHANUMERIC[byte % ALPHANUMERIC.length])
   return `${letter}${ISPB}${minute}${ending.join('')}`
 }
 
