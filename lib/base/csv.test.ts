@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CSV_BOM, csvLine, formatDecimalAmount } from '#lib/base/csv.ts'
+import { CSV_BOM, csvLine } from '#lib/base/csv.ts'
 import fc from '#lib/testing/property.ts'
 
 /** Reads one line as RFC 4180 defines it, independently of the code under test. */
@@ -53,18 +53,6 @@ test('any line is parsed back to the same texts', () => {
       },
     ),
   )
-})
-
-test('an amount has exactly two decimals, up to the largest safe integer', () => {
-  expect([0, 5, -5, 10, 100, -123_456].map(formatDecimalAmount)).toEqual([
-    '0.00',
-    '0.05',
-    '-0.05',
-    '0.10',
-    '1.00',
-    '-1234.56',
-  ])
-  expect(formatDecimalAmount(Number.MAX_SAFE_INTEGER)).toBe('90071992547409.91')
 })
 
 test('the byte order mark for Excel is one character, EF BB BF in UTF-8', () => {

@@ -1,3 +1,5 @@
+import { formatDecimalAmount } from '#lib/base/money.ts'
+
 /** Byte order mark: without it, Excel reads UTF-8 as Windows-1252. */
 export const CSV_BOM = '\uFEFF'
 
@@ -29,12 +31,6 @@ export function csvTimeFormatter(locale: string, timeZone: string): (at: string)
     timeZone,
   })
   return at => format.format(new Date(at)).replace(', ', ' ')
-}
-
-/** Formats cents as reais for other programs: a decimal point and two decimals, `-1234.05`. */
-export function formatDecimalAmount(amount: number): string {
-  const digits = String(Math.abs(amount)).padStart(3, '0')
-  return `${amount < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
 }
 
 function quoteCell(text: string): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { AMOUNT_MAX, formatReais, parseReais } from '#lib/base/money.ts'
+import { AMOUNT_MAX, formatDecimalAmount, formatReais, parseReais } from '#lib/base/money.ts'
 import fc from '#lib/testing/property.ts'
 
 test.each([
@@ -54,3 +54,15 @@ test.each(['pt-BR', 'en'])(
     )
   },
 )
+
+test('an amount has exactly two decimals, up to the largest safe integer', () => {
+  expect([0, 5, -5, 10, 100, -123_456].map(formatDecimalAmount)).toEqual([
+    '0.00',
+    '0.05',
+    '-0.05',
+    '0.10',
+    '1.00',
+    '-1234.56',
+  ])
+  expect(formatDecimalAmount(Number.MAX_SAFE_INTEGER)).toBe('90071992547409.91')
+})

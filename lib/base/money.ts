@@ -29,3 +29,9 @@ export function parseReais(text: string): number | null {
 export function formatReais(amount: number, locale: string): string {
   return numberFormat(locale, { minimumFractionDigits: 2 }).format(amount / 100)
 }
+
+/** Formats cents as reais for other programs: a decimal point and two decimals, `-1234.05`. */
+export function formatDecimalAmount(amount: number): string {
+  const digits = String(Math.abs(amount)).padStart(3, '0')
+  return `${amount < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
+}

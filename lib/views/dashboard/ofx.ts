@@ -1,6 +1,6 @@
-import { formatDecimalAmount } from '#lib/base/csv.ts'
 import { dateFormat } from '#lib/base/formatters.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { formatDecimalAmount } from '#lib/base/money.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 
