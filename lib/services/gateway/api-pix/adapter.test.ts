@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { formatDecimalAmount } from '#lib/base/money.ts'
 import { openApiPix } from '#lib/services/gateway/api-pix/adapter.ts'
-import { formatCents } from '#lib/services/gateway/api-pix/json.ts'
 import { PROFILES } from '#lib/services/gateway/api-pix/profiles.ts'
 import { testConformity } from '#lib/testing/gateway-conformity.ts'
 import { StandardBank } from '#lib/testing/standard-bank.ts'
@@ -35,13 +35,14 @@ testConformity(
       gateway: open(bank.connection()) ?? expect.unreachable(),
       payee: null,
       world: {
-        pay: async (txid, amount) => void bank.pay(txid, formatCents(amount)),
+        pay: async (txid, amount) => void bank.pay(txid, formatDecimalAmount(amount)),
         settle: async () => bank.settleRefunds(),
         refusePayout: async () => {},
         hang: () => {
           bank.isHanging = true
         },
-        receive: async (amount, paidAt) => bank.receive(formatCents(amount), paidAt).endToEndId,
+        receive: async (amount, paidAt) =>
+          bank.receive(formatDecimalAmount(amount), paidAt).endToEndId,
       },
     }
   },

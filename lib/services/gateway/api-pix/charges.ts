@@ -1,6 +1,6 @@
+import { formatDecimalAmount } from '#lib/base/money.ts'
 import { normalizeTaxId, taxIdKind } from '#lib/base/pix/tax-id.ts'
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
-import { formatCents } from '#lib/services/gateway/api-pix/json.ts'
 import { judge, unknown, type Verdict } from '#lib/services/gateway/api-pix/outcomes.ts'
 import { type BankCharge, readCharge } from '#lib/services/gateway/api-pix/read.ts'
 import { bodyOf, isSuccess, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
@@ -159,7 +159,7 @@ function buildBody({ receivingKey }: ChargeBank, order: ChargeOrder, hasPayer: b
   return {
     calendario: { expiracao: expiresInSeconds },
     ...(payer && hasPayer && { devedor: payer }),
-    valor: { original: formatCents(amount) },
+    valor: { original: formatDecimalAmount(amount) },
     chave: receivingKey,
   }
 }

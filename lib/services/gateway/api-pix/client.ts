@@ -4,6 +4,7 @@ import type { LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Credentials } from '#lib/services/gateway/api-pix/credentials.ts'
 import { exchange, type HttpsRequest } from '#lib/services/gateway/api-pix/exchange.ts'
+import { parseJson } from '#lib/services/gateway/api-pix/json.ts'
 import type { BankProfile, Filling } from '#lib/services/gateway/api-pix/profiles.ts'
 import { PACED, parseRetryAfter, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
 import { type Token, TokenCache } from '#lib/services/gateway/api-pix/token.ts'
@@ -170,12 +171,4 @@ function hide(text: string, secrets: string[]): string {
   return secrets
     .filter(({ length }) => length >= SECRET_LENGTH_MIN)
     .reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

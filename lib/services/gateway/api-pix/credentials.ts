@@ -1,6 +1,7 @@
 import { createSecureContext } from 'node:tls'
 import * as z from 'zod'
 import { invalidInput } from '#lib/base/errors.ts'
+import { parseJson } from '#lib/services/gateway/api-pix/json.ts'
 
 /** What a socket presents to the bank. */
 export type Identity =
@@ -75,12 +76,4 @@ function refuseIdentity(error: NodeJS.ErrnoException, identity: Identity) {
 
 function refuseCredentials(rule: string) {
   return invalidInput('credentials', rule)
-}
-
-function parseJson(credentials: string): unknown {
-  try {
-    return JSON.parse(credentials)
-  } catch {
-    return null
-  }
 }

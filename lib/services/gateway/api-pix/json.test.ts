@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
+import { formatDecimalAmount } from '#lib/base/money.ts'
 import {
   centsOf,
   countOf,
   fieldsOf,
-  formatCents,
   listOf,
   textOf,
   timeOf,
@@ -23,7 +23,7 @@ test.each([
   [null, null],
 ])('the amount %j is %j cents', (value, cents) => {
   expect(centsOf(value)).toBe(cents)
-  if (typeof value === 'string' && cents !== null) expect(formatCents(cents)).toBe(value)
+  if (typeof value === 'string' && cents !== null) expect(formatDecimalAmount(cents)).toBe(value)
 })
 
 test.each([

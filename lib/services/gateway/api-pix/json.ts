@@ -2,6 +2,15 @@
 
 export type Fields = Record<string, unknown>
 
+/** Undefined if the text is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 export function fieldsOf(value: unknown): Fields {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   return isObject ? (value as Fields) : {}
@@ -34,10 +43,4 @@ export function timeOf(value: unknown): Date | null {
   if (text === null || !/^\d{4}-\d{2}-\d{2}T/.test(text)) return null
   const time = new Date(/(Z|[+-]\d{2}:?\d{2})$/i.test(text) ? text : `${text}Z`)
   return Number.isNaN(time.getTime()) ? null : time
-}
-
-/** Writes cents as reais. */
-export function formatCents(amount: number): string {
-  const cents = amount % 100
-  return `${(amount - cents) / 100}.${String(cents).padStart(2, '0')}`
 }

@@ -1,5 +1,5 @@
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
-import { fieldsOf, listOf, textOf } from '#lib/services/gateway/api-pix/json.ts'
+import { fieldsOf, listOf, parseJson, textOf } from '#lib/services/gateway/api-pix/json.ts'
 import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import { isStatusOk } from '#lib/services/gateway/api-pix/reply.ts'
 import type { GatewayNotification, GatewayResult } from '#lib/services/gateway/gateway.ts'
@@ -35,12 +35,4 @@ export function parseNotice(body: string): GatewayNotification[] {
       ...refunds.filter(id => id !== null).map(id => ({ kind: 'refund', id }) as const),
     ]
   })
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return null
-  }
 }

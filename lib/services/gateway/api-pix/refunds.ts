@@ -1,5 +1,5 @@
+import { formatDecimalAmount } from '#lib/base/money.ts'
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
-import { formatCents } from '#lib/services/gateway/api-pix/json.ts'
 import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import { type BankRefund, readRefund } from '#lib/services/gateway/api-pix/read.ts'
 import { bodyOf, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
@@ -14,7 +14,7 @@ export async function sendRefund(
   order: RefundOrder,
   signal: AbortSignal,
 ): Promise<GatewayResult<OrderState>> {
-  const body = { valor: formatCents(order.amount) }
+  const body = { valor: formatDecimalAmount(order.amount) }
   const reply = await client.call({ method: 'PUT', path: pathOf(order), body }, signal)
   if (isSuccess(reply)) return toState(readRefund(bodyOf(reply)), order)
   const verdict = judge(reply, 'refund', { id: order.id })
