@@ -1,12 +1,13 @@
 import { hostnameOf } from '#lib/base/addresses.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { parseRetryAfter } from '#lib/base/retry-after.ts'
 import { orderAddresses } from '#lib/services/webhooks/connection.ts'
 import { type Call, type Exchange, exchange } from '#lib/services/webhooks/exchange.ts'
 import { ExchangeError, errorToProblem, exchangeError } from '#lib/services/webhooks/failure.ts'
 import type { Problem } from '#lib/services/webhooks/problem.ts'
 import type { ResolveName } from '#lib/services/webhooks/resolve-name.ts'
-import { parseRetryAfter, responseToProblem } from '#lib/services/webhooks/response.ts'
+import { isSuccess, responseToProblem } from '#lib/services/webhooks/response.ts'
 import { findTarget } from '#lib/services/webhooks/target.ts'
 
 export interface WebhookRequest {
@@ -92,12 +93,10 @@ async function attemptPost(
   )
   if (!response)
     return { ...NO_RESPONSE, problem: errorToProblem(error, hostnameOf(target.url)), address }
-  return {
-    ...response,
-    problem: responseToProblem(response),
-    address,
-    retryAfterMs: parseRetryAfter(response),
-  }
+  const retryAfterMs = isSuccess(response.status)
+    ? null
+    : parseRetryAfter(response.headers['retry-after'])
+  return { ...response, problem: responseToProblem(response), address, retryAfterMs }
 }
 
 /** Tries the next address only if the receiver cannot have received anything. */

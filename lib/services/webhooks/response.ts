@@ -11,7 +11,6 @@ const BODY_BYTES_MAX = 8 * 1024
 const HEADERS_LENGTH_MAX = 8 * 1024
 /** Time limit for the body, which is only displayed: the status decides the outcome. */
 const BODY_TIMEOUT_MS = 2_000
-const RETRY_AFTER_MS_MAX = 60 * 60_000
 /** Control characters: PostgreSQL rejects NUL, and terminals interpret others. */
 const CONTROL_CHARACTERS = /\p{Cc}/gu
 
@@ -70,15 +69,6 @@ function collectHeaders(raw: string[]): Record<string, string> {
     else if (name !== 'set-cookie') headers.set(name, `${before}, ${value}`)
   }
   return Object.fromEntries(headers)
-}
-
-/** Returns Retry-After (seconds or a date) in ms, at most 1 h; null after a success. */
-export function parseRetryAfter({ status, headers }: WebhookResponse): number | null {
-  const value = headers['retry-after']?.trim() ?? ''
-  if (isSuccess(status) || value === '') return null
-  if (/^\d+$/.test(value)) return Math.min(Number(value) * 1_000, RETRY_AFTER_MS_MAX)
-  const at = /^[A-Z][a-z]+,? /.test(value) ? Date.parse(value) : Number.NaN
-  return Number.isNaN(at) ? null : Math.min(Math.max(at - Date.now(), 0), RETRY_AFTER_MS_MAX)
 }
 
 export function isSuccess(status: number): boolean {

@@ -152,6 +152,7 @@ describe('a call', () => {
     ['more than an hour', '86400', 3_600_000],
     ['a date', 'Mon, 01 Jan 2001 00:00:00 GMT', 0],
     ['nonsense', 'soon', undefined],
+    ['a number that is neither', '1.5', undefined],
   ])('knows the pause that the bank wants: %s', async (_, header, pause) => {
     bank.script.push({ status: 429, text: '<html>', headers: { 'retry-after': header } })
     const { retryAfterMs } = await ask(openClient())

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { Agent } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseRetryAfter } from '#lib/base/retry-after.ts'
 import type { Credentials } from '#lib/services/gateway/api-pix/credentials.ts'
 import { exchange, type HttpsRequest } from '#lib/services/gateway/api-pix/exchange.ts'
 import { parseJson } from '#lib/services/gateway/api-pix/json.ts'
 import type { BankProfile, Filling } from '#lib/services/gateway/api-pix/profiles.ts'
-import { PACED, parseRetryAfter, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
+import { isStatusOk, PACED, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
 import { type Token, TokenCache } from '#lib/services/gateway/api-pix/token.ts'
 
 export interface ClientOptions {
@@ -143,9 +144,10 @@ export class BankClient {
     if (result.kind === 'failure') return result
     const { status, headers, text } = result
     const { clientSecret = '', appKey = '' } = this.options.credentials
-    const body = parseJson(status < 300 ? text : hide(text, [secret, clientSecret, appKey]))
-    const retryAfterMs = status < 300 ? undefined : parseRetryAfter(headers['retry-after'])
-    return { kind: 'response', status, body, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+    if (isStatusOk(status)) return { kind: 'response', status, body: parseJson(text) }
+    const body = parseJson(hide(text, [secret, clientSecret, appKey]))
+    const retryAfterMs = parseRetryAfter(headers['retry-after'])
+    return { kind: 'response', status, body, ...(retryAfterMs !== null && { retryAfterMs }) }
   }
 
   private fill(fillings: Readonly<Record<string, Filling>>): Record<string, string> {

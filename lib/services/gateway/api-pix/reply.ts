@@ -29,12 +29,3 @@ export function isStatusOk(status: number): boolean {
 export function bodyOf(reply: Reply): unknown {
   return reply.kind === 'response' ? reply.body : undefined
 }
-
-const RETRY_AFTER_MAX_MS = 60 * 60_000
-
-/** Parses Retry-After: seconds or a date. */
-export function parseRetryAfter(header: string | undefined): number | undefined {
-  const value = header?.trim() ?? ''
-  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now()
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), RETRY_AFTER_MAX_MS)
-}
