@@ -1,6 +1,5 @@
-import { performance } from 'node:perf_hooks'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { refuse } from '#lib/base/errors.ts'
+import { Gate } from '#lib/base/gate.ts'
+import { rest } from '#lib/base/load.ts'
 import { currentLogContext } from '#lib/base/log.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 
@@ -8,27 +7,19 @@ import { processWide } from '#lib/base/process-wide.ts'
 const BUDGET = 1_024 * 1_024
 /** As long as a request waits for a connection at most. */
 const WAIT_MAX_MS = 30_000
-const RETRY_AFTER_S = 1
-/** After a read of this size its account rests, until the process is idle for half of an interval. */
+/** After a read of this size its account rests. */
 const LARGE_BYTES = 256 * 1_024
-const REST_INTERVAL_MS = 5
-const REST_MAX_MS = 50
-const BUSY_SHARE_MAX = 0.5
 /** Expected of each read at least, also after empty ones: more than 16 large ones never begin at once. */
 const EXPECTED_MIN = 64 * 1_024
-/** What is left of the known size after a smaller read: a few small ones do not hide a large one. */
+/** Factor of the expected size after a smaller read: after a few small ones, a large one is still expected. */
 const SIZE_DECAY = 0.9
-/** Number of accounts above which those that read nothing now are forgotten. */
+/** Above it, accounts without a read in progress are forgotten. */
 const LANES_MAX = 10_000
 
 interface Lane {
   /** Bytes that the next read is expected to have. Before the first has ended, the whole budget. */
   expected: number | null
-  /** Expected bytes of the reads in progress. */
-  taken: number
-  running: number
-  /** Begins the read if it fits; a Set keeps the order and deletes in constant time. */
-  waiting: Set<() => boolean>
+  gate: Gate
 }
 
 const lanes = processWide('read-lanes', () => new Map<string, Lane>())
@@ -44,7 +35,8 @@ export async function readWithinBudget<Result extends { bytes: number }>(
   const { accountId } = currentLogContext()
   if (accountId === undefined) return read()
   const lane = laneOf(accountId)
-  const taken = await enter(lane)
+  const deadline = performance.now() + WAIT_MAX_MS
+  const taken = await lane.gate.enter(BUDGET, deadline, () => lane.expected ?? BUDGET)
   let bytes = 0
   try {
     const result = await read()
@@ -52,8 +44,8 @@ export async function readWithinBudget<Result extends { bytes: number }>(
     lane.expected = Math.max(bytes, EXPECTED_MIN, (lane.expected ?? 0) * SIZE_DECAY)
     return result
   } finally {
-    if (bytes < LARGE_BYTES) leave(lane, taken)
-    else rest().then(() => leave(lane, taken))
+    if (bytes < LARGE_BYTES) lane.gate.leave(taken)
+    else rest().then(() => lane.gate.leave(taken))
   }
 }
 
@@ -61,49 +53,8 @@ function laneOf(accountId: string): Lane {
   const known = lanes.get(accountId)
   if (known) return known
   if (lanes.size >= LANES_MAX)
-    for (const [id, { running }] of lanes) if (running === 0) lanes.delete(id)
-  const lane = { expected: null, taken: 0, running: 0, waiting: new Set<() => boolean>() }
+    for (const [id, { gate }] of lanes) if (gate.isEmpty) lanes.delete(id)
+  const lane = { expected: null, gate: new Gate() }
   lanes.set(accountId, lane)
   return lane
-}
-
-/** Returns the bytes that the read takes until it leaves. */
-function enter(lane: Lane): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const tryStart = () => {
-      const expected = lane.expected ?? BUDGET
-      if (lane.running > 0 && lane.taken + expected > BUDGET) return false
-      clearTimeout(timer)
-      lane.taken += expected
-      lane.running++
-      resolve(expected)
-      return true
-    }
-    let timer: NodeJS.Timeout | undefined
-    if (lane.waiting.size === 0 && tryStart()) return
-    const giveUp = () => {
-      lane.waiting.delete(tryStart)
-      reject(refuse('too_many_requests', { retryAfterS: RETRY_AFTER_S }))
-    }
-    timer = setTimeout(giveUp, WAIT_MAX_MS)
-    lane.waiting.add(tryStart)
-  })
-}
-
-function leave(lane: Lane, taken: number): void {
-  lane.taken -= taken
-  lane.running--
-  for (const tryStart of lane.waiting) {
-    if (!tryStart()) return
-    lane.waiting.delete(tryStart)
-  }
-}
-
-async function rest(): Promise<void> {
-  const began = performance.now()
-  for (let isBusy = true; isBusy && performance.now() - began < REST_MAX_MS; ) {
-    const before = performance.eventLoopUtilization()
-    await sleep(REST_INTERVAL_MS)
-    isBusy = performance.eventLoopUtilization(before).utilization > BUSY_SHARE_MAX
-  }
 }

@@ -1,15 +1,9 @@
 import { env } from '#lib/base/env.ts'
-import { refuse } from '#lib/base/errors.ts'
+import { Gate } from '#lib/base/gate.ts'
 import { networkOf } from '#lib/base/network.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 
 type Policy = 'ip' | 'token' | 'export'
-
-interface Gate {
-  inFlight: number
-  /** Admits a waiting request each; a Set keeps the order and deletes in constant time. */
-  waiting: Set<() => void>
-}
 
 /**
  * Exports of an account at the same time, each with up to 2 MiB of rows and text that its client has
@@ -18,7 +12,6 @@ interface Gate {
 const EXPORTS_MAX = 8
 /** Time that a request waits for a place, all its waits together. */
 export const WAIT_MAX_MS = 2_000
-const RETRY_AFTER_S = 1
 
 const gates = processWide('in-flight', () => new Map<string, Gate>())
 
@@ -33,7 +26,7 @@ export class Places {
     const max = { ip, token, export: EXPORTS_MAX }[policy]
     if (max === 0) return
     const wanted = { name: `${policy} ${policy === 'ip' ? networkOf(key) : key}`, max }
-    if (tryEnter(wanted.name, max)) {
+    if (gateOf(wanted.name).tryEnter(max)) {
       this.#held.push(wanted)
       return
     }
@@ -57,41 +50,19 @@ export class Places {
 function gateOf(name: string): Gate {
   const known = gates.get(name)
   if (known) return known
-  const gate = { inFlight: 0, waiting: new Set<() => void>() }
+  const gate = new Gate()
   gates.set(name, gate)
   return gate
 }
 
-function tryEnter(name: string, max: number): boolean {
-  const gate = gateOf(name)
-  if (gate.inFlight >= max) return false
-  gate.inFlight++
-  return true
-}
-
 /** Takes a place in a gate, or waits for one; rejects with `too_many_requests` at the deadline. */
-export function enterGate(name: string, max: number, deadline: number): Promise<void> {
-  if (tryEnter(name, max)) return Promise.resolve()
-  const { waiting } = gateOf(name)
-  return new Promise((resolve, reject) => {
-    const admit = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-    const timer = setTimeout(() => {
-      waiting.delete(admit)
-      reject(refuse('too_many_requests', { retryAfterS: RETRY_AFTER_S }))
-    }, deadline - performance.now())
-    waiting.add(admit)
-  })
+export async function enterGate(name: string, max: number, deadline: number): Promise<void> {
+  await gateOf(name).enter(max, deadline)
 }
 
 /** Passes the place to the request that has waited longest. */
 export function leaveGate(name: string): void {
   const gate = gateOf(name)
-  const [admit] = gate.waiting
-  if (admit) {
-    gate.waiting.delete(admit)
-    admit()
-  } else if (--gate.inFlight === 0) gates.delete(name)
+  gate.leave()
+  if (gate.isEmpty) gates.delete(name)
 }

@@ -1,22 +1,10 @@
-import { performance } from 'node:perf_hooks'
+import { BUSY_SHARE_MAX, measureLoad, REST_MAX_MS, REST_MS } from '#lib/base/load.ts'
 import { Turns } from '#lib/base/turns.ts'
 
 /** Maximum renders in progress, while all of them wait for the database. */
 const RENDERS_MAX = 40
 /** Interval at which more renders may begin beside those in progress. */
 const CHECK_INTERVAL_MS = 50
-/** Share of an interval in which a process that is ready for more renders is busy at most. */
-const BUSY_SHARE_MAX = 0.5
-/** Rest after a render, repeated while the process is busy with the API. */
-const REST_MS = 5
-const REST_MAX_MS = 50
-
-/** Begins to measure; the returned function tells the share of the time since in which the process was busy. */
-function measureProcess(): () => number {
-  const before = performance.eventLoopUtilization()
-  return () => performance.eventLoopUtilization(before).utilization
-}
-
 /**
  * Begins one render after the other. Rendering needs the processor: several at once end no sooner, and
  * an API request waits for a part of each. While renders only wait for the database, more begin.
@@ -29,7 +17,7 @@ export class RenderQueue {
   #endedAt = 0
   readonly #measure: () => () => number
 
-  constructor(measure = measureProcess) {
+  constructor(measure = measureLoad) {
     this.#measure = measure
   }
 

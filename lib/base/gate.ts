@@ -1,0 +1,55 @@
+import { refuse } from '#lib/base/errors.ts'
+
+const RETRY_AFTER_S = 1
+
+/** Lets work in while it fits, and always one; the rest waits in the order of arrival. */
+export class Gate {
+  #taken = 0
+  #running = 0
+  /** Lets the work in if it fits; a Set keeps the order and deletes in constant time. */
+  readonly #waiting = new Set<() => boolean>()
+
+  /** Nothing is inside, so nothing waits. */
+  get isEmpty(): boolean {
+    return this.#running === 0
+  }
+
+  tryEnter(max: number, weight = 1): boolean {
+    if (this.#running > 0 && this.#taken + weight > max) return false
+    this.#taken += weight
+    this.#running++
+    return true
+  }
+
+  /**
+   * Returns the weight with which the work is let in, to leave with; `weigh` is called each time that it
+   * may fit. Rejects with `too_many_requests` at the deadline.
+   */
+  enter(max: number, deadline: number, weigh = () => 1): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const tryNow = () => {
+        const weight = weigh()
+        if (!this.tryEnter(max, weight)) return false
+        clearTimeout(timer)
+        resolve(weight)
+        return true
+      }
+      let timer: NodeJS.Timeout | undefined
+      if (this.#waiting.size === 0 && tryNow()) return
+      timer = setTimeout(() => {
+        this.#waiting.delete(tryNow)
+        reject(refuse('too_many_requests', { retryAfterS: RETRY_AFTER_S }))
+      }, deadline - performance.now())
+      this.#waiting.add(tryNow)
+    })
+  }
+
+  leave(weight = 1): void {
+    this.#taken -= weight
+    this.#running--
+    for (const tryNow of this.#waiting) {
+      if (!tryNow()) return
+      this.#waiting.delete(tryNow)
+    }
+  }
+}
