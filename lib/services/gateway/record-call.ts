@@ -45,17 +45,8 @@ const RESTS_REASON = 'the connection rests after failed calls'
 /** Journaled fields. None has payer data; the PIX key is masked before. */
 const JOURNALED_FIELDS = [
   ...['id', 'txid', 'amount', 'dictKey', 'endToEndId', 'expiresInSeconds'],
-  ...[
-    'state',
-    'payments',
-    'paidAt',
-    'brCode',
-    'newsInMs',
-    'payableForMs',
-    'reason',
-    'code',
-    'bankText',
-  ],
+  ...['state', 'payments', 'paidAt', 'brCode', 'newsInMs', 'payableForMs'],
+  ...['reason', 'code', 'bankText'],
   ...['returns', 'returnedAt', 'available', 'host', 'since', 'count', 'isLastPage'],
 ]
 

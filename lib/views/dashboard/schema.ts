@@ -37,9 +37,8 @@ export interface StatementRow {
 
 /** Steps of a withdrawal, oldest first; `at` is null where no time was recorded. */
 export type WithdrawalStep =
-  | { what: 'requested' | 'sent' | 'approved'; at: string }
-  /** The bank never answered, and the operator found that the payment was sent. */
-  | { what: 'ended_sent'; at: string }
+  /** `ended_sent`: the bank never answered, and the operator found that the payment was sent. */
+  | { what: 'requested' | 'sent' | 'approved' | 'ended_sent'; at: string }
   | { what: 'approval_needed'; at: string; reason: ApprovalReason }
   | { what: 'approval_given'; at: string; by: string }
   | { what: 'held' | 'returned'; at: string; balance_after: number }

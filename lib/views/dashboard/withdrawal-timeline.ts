@@ -70,6 +70,7 @@ function buildSteps(row: WithdrawalRow, history: WithdrawalHistory): WithdrawalS
   const entry = (kind: string) => history.entries.find(one => one.kind === kind)
   const [held, returned] = [entry('withdrawal_held'), entry('withdrawal_returned')]
   const retries = history.calls.length > 0 ? 0 : history.attempts - 1
+  const end: 'ended_sent' | 'approved' = history.is_ended ? 'ended_sent' : 'approved'
   return [
     { what: 'requested', at: row.created_at },
     ...(held ? [{ what: 'held' as const, at: held.at, balance_after: held.balance_after }] : []),
@@ -77,14 +78,7 @@ function buildSteps(row: WithdrawalRow, history: WithdrawalHistory): WithdrawalS
     ...mergeRepeatedCalls(history.calls),
     ...(history.taken_at ? [{ what: 'sent' as const, at: history.taken_at }] : []),
     ...(retries > 0 ? [{ what: 'asked_again' as const, at: null, times: retries }] : []),
-    ...(row.approved_at
-      ? [
-          {
-            what: history.is_ended ? ('ended_sent' as const) : ('approved' as const),
-            at: row.approved_at,
-          },
-        ]
-      : []),
+    ...(row.approved_at ? [{ what: end, at: row.approved_at }] : []),
     ...(row.rejected_at
       ? [buildRejectedStep(row.rejected_at, row.rejection_reason ?? '', history)]
       : []),

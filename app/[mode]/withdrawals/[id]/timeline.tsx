@@ -63,7 +63,6 @@ const STEP_STYLES: Record<Exclude<WithdrawalStep['what'], 'call' | 'told'>, [Ton
 
 function WithdrawalTimelineStep({ step, amount }: { step: WithdrawalStep; amount: number }) {
   const t = useTranslations('withdrawal')
-  const rejectionText = useRejectionText()
   if (step.what === 'call') return <CallStep step={step} />
   if (step.what === 'told') return <DeliveryStep step={step} />
   const [tone, icon] = STEP_STYLES[step.what]
@@ -72,28 +71,41 @@ function WithdrawalTimelineStep({ step, amount }: { step: WithdrawalStep; amount
   const title = t(`step.${titleOf(step)}`, { times })
   return (
     <TimelineStep tone={tone} icon={icon} title={title} aside={aside}>
-      {step.what === 'held' || step.what === 'returned' || step.what === 'sent_back'
-        ? t.rich(`balance.${step.what}`, {
-            amount: () => <Money cents={step.what === 'sent_back' ? step.amount : amount} />,
-            balance: () => <Money cents={step.balance_after} />,
-          })
-        : step.what === 'rejected'
-          ? rejectionText(step)
-          : step.what === 'sent'
-            ? t('sentText')
-            : step.what === 'ended_sent'
-              ? t('endedSentText')
-              : step.what === 'approval_needed'
-                ? t(`neededFor.${step.reason}`)
-                : step.what === 'approval_given'
-                  ? step.by
-                  : null}
+      <StepText step={step} amount={amount} />
     </TimelineStep>
   )
 }
 
+type PlainStep = Exclude<WithdrawalStep, { what: 'call' | 'told' }>
+
+function StepText({ step, amount }: { step: PlainStep; amount: number }) {
+  const t = useTranslations('withdrawal')
+  const rejectionText = useRejectionText()
+  switch (step.what) {
+    case 'held':
+    case 'returned':
+    case 'sent_back':
+      return t.rich(`balance.${step.what}`, {
+        amount: () => <Money cents={step.what === 'sent_back' ? step.amount : amount} />,
+        balance: () => <Money cents={step.balance_after} />,
+      })
+    case 'rejected':
+      return rejectionText(step)
+    case 'sent':
+      return t('sentText')
+    case 'ended_sent':
+      return t('endedSentText')
+    case 'approval_needed':
+      return t(`neededFor.${step.reason}`)
+    case 'approval_given':
+      return step.by
+    default:
+      return null
+  }
+}
+
 /** A rejection is not always the bank's. */
-function titleOf(step: Exclude<WithdrawalStep, { what: 'call' | 'told' }>) {
+function titleOf(step: PlainStep) {
   if (step.what !== 'rejected') return step.what
   if (step.rejection_code?.startsWith('approval_')) return 'not_approved'
   return step.rejection_code === 'ended_unsent' ? 'ended_unsent' : 'rejected'
