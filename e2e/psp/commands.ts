@@ -25,7 +25,7 @@ export interface Stage {
   server: BankServer
 }
 
-/** What a test can make the bank do. Arguments and results are JSON. */
+/** Commands of a test to the bank. Arguments and results are JSON. */
 export const COMMANDS = {
   async pay({ bank }: Stage, order: PaymentOrder) {
     const receipts = []

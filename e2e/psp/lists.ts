@@ -76,7 +76,7 @@ export function readFlag({ query }: Call, name: string, refusal: RefusalName) {
   return text === 'true'
 }
 
-/** Reads the filters by document, of which a request has one at most. */
+/** Reads the filter `cpf` or `cnpj`. A request has at most one of them. */
 export function readDocument({ query }: Call, refusal: RefusalName) {
   const cpf = query.get('cpf') ?? undefined
   const cnpj = query.get('cnpj') ?? undefined

@@ -1,4 +1,4 @@
-/** What the bank stores. Amounts are in cents. */
+/** Records of the bank. Amounts are in cents. */
 export interface Location {
   id: number
   /** Host and path without a scheme, as in a BR Code. */

@@ -11,7 +11,7 @@ import type { Settings } from './settings.ts'
 
 type Commands = typeof COMMANDS
 type Input<Name extends keyof Commands> = Parameters<Commands[Name]>[1]
-/** What JSON makes of a result: times become text. */
+/** Type of a result after JSON: times are text. */
 type Json<T> = T extends Date ? string : T extends object ? { [Name in keyof T]: Json<T[Name]> } : T
 
 interface Ready {

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 
 /** One request with its response, as judges read it. */
 export interface Exchange {
-  /** Who was called: the bank, or the receiver of a notice. */
+  /** Called party. `receiver`: the one that gets a notice. */
   to: 'bank' | 'receiver'
   at: string
   method: string

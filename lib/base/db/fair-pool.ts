@@ -16,7 +16,7 @@ const JOBS = 'jobs'
 /** The time for which one account has used connections, and its requests that wait for one. */
 class Share {
   readonly account: string
-  /** By caller: an account is one, and takes all turns. */
+  /** Keys are callers. An account has one key; unknown callers have one for each token or address. */
   readonly waiting = new Turns()
   #usedMs = 0
   #running = 0

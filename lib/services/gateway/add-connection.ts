@@ -10,8 +10,8 @@ import { tryToOpen } from '#lib/services/gateway/choose.ts'
 import { NewConnection } from '#lib/services/gateway/schema.ts'
 
 /**
- * Adds a connection to a bank that its adapter can open. It serves nobody before its check has passed.
- * Returns its id.
+ * Adds a connection to a bank; refuses one that its adapter cannot open. It serves no account before its
+ * check has passed. Returns its id.
  */
 export async function addConnection(request: NewConnection, actor: Actor): Promise<string> {
   const connection = parse(request)

@@ -164,7 +164,7 @@ interface Order {
 class World {
   readonly withdrawals: Order[] = []
   readonly refunds: (Order & { which: number })[] = []
-  /** By the bank's id. */
+  /** Keys are the bank's ids. */
   readonly disputes = new Map<string, { amount: number; lost: number; status: string }>()
   private readonly merchant: Account
   private readonly charges: Charge[]

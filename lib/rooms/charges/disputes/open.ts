@@ -15,8 +15,8 @@ import { openDisputeLedgers, readDisputes } from '#lib/services/ledger/owed.ts'
 /**
  * Holds the disputed amount: from the available balance as far as it reaches; the account owes the rest,
  * which is held next of what comes in. Called twice, or after the end was reported, it does nothing. A
- * dispute of more than is left of the charge holds what is left, and goes to the inbox. So does one of no
- * charge, or of one of which nothing is left: returns null for it.
+ * dispute of more than is left of the charge holds what is left, and goes to the inbox. A dispute of no
+ * charge, or of one of which nothing is left, only goes to the inbox: returns null.
  */
 export async function openDispute(report: DisputeReport): Promise<DisputeRow | null> {
   const charge = await findDisputedCharge(report, 'open')
