@@ -17,7 +17,7 @@ export class Notices {
   readonly #agent: Agent
   readonly #agentWithoutCertificate: Agent
   #held: { url: string; pix: NoticePix }[] = []
-  readonly #sending = new Set<Promise<void>>()
+  #sending = Promise.resolve()
 
   constructor(settings: NoticeSettings, certificates: Certificates, traffic: Traffic) {
     this.#settings = settings
@@ -52,14 +52,18 @@ export class Notices {
     this.#track(() => this.#attempt(url, body, [...this.#settings.retriesMs]))
   }
 
+  /** First attempts leave in order, each after the one before has ended. */
   #track(act: () => Promise<void>): void {
-    const sending = act().finally(() => this.#sending.delete(sending))
-    this.#sending.add(sending)
+    this.#sending = this.#sending.then(act)
   }
 
   /** Resolves when the first attempt of each notice has ended. */
   async idle(): Promise<void> {
-    while (this.#sending.size > 0) await Promise.all(this.#sending)
+    let last: Promise<void>
+    do {
+      last = this.#sending
+      await last
+    } while (last !== this.#sending)
   }
 
   /** Posts once; returns the status, or null if there was no response. */
