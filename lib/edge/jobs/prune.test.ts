@@ -15,6 +15,7 @@ import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { readEventRange } from '#lib/services/webhooks/queries.ts'
 import { addEndpoint, createPaidCharge, deliverDue, deliveriesOf } from '#lib/testing/deliveries.ts'
+import { seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
 import {
   expectBalancedLedger,
   fundMerchant,
@@ -67,6 +68,33 @@ test('after 90 days events are deleted with their deliveries, oldest first and w
     3, 4,
   ])
   await expectBalancedLedger(otherMerchant.id)
+})
+
+test('deleting events does not read the deliveries of the other events of their account', async () => {
+  const otherMerchant = await makeMerchant()
+  const values = [otherMerchant.id]
+  await seedDueDeliveries({ accountId: otherMerchant.id, count: 2_000 })
+  await runAsOwner(
+    `UPDATE events SET created_at = '${daysAgo(91).toISOString()}'
+     WHERE account_id = '${otherMerchant.id}' AND sequence <= 20;
+     DELETE FROM deliveries WHERE account_id = '${otherMerchant.id}' AND sequence <= 20;
+     ANALYZE events, deliveries`,
+  )
+  await withClient(async client => {
+    await client.query('BEGIN')
+    await client.query(
+      `SELECT troco_prune_events(array_agg(account_id), array_agg(id)) FROM events
+       WHERE account_id = $1 AND sequence <= 20`,
+      values,
+    )
+    const { rows } = await client.query(
+      `SELECT seq_tup_read + idx_tup_fetch AS count FROM pg_stat_xact_user_tables
+       WHERE relname = 'deliveries'`,
+    )
+    await client.query('COMMIT')
+    expect(rows).toEqual([{ count: '0' }])
+  })
+  expect((await readEventRange(otherMerchant.id, 'test')).oldest).toBe(21)
 })
 
 test('idempotency keys are deleted when they expire, gateway calls after 90 days', async () => {
