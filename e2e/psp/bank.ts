@@ -47,7 +47,7 @@ export class Bank {
     this.settings = completeSettings(chosen)
     this.certificates = makeCertificates(join(folder, 'certificates'))
     this.tokens = new Tokens(this.settings)
-    this.traffic = new Traffic(join(folder, 'traffic.jsonl'))
+    this.traffic = new Traffic(folder, this.settings.kind)
     this.notices = new Notices(this.settings.notices, this.certificates, this.traffic)
     this.book.add(this.now(), 'opening', this.settings.openingBalance, 'opening')
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent, type AgentOptions, request } from 'node:https'
 import type { RunningBank } from './start.ts'
+import { TEST_CLIENT } from './traffic.ts'
 
 export interface Answer {
   status: number
@@ -50,8 +51,11 @@ export class Client {
     signal?: AbortSignal,
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const type = body === undefined ? {} : { 'content-type': 'application/json' }
-      const options = { method, agent: this.#agent, headers: { ...type, ...headers }, signal }
+      const own = {
+        'user-agent': TEST_CLIENT,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      }
+      const options = { method, agent: this.#agent, headers: { ...own, ...headers }, signal }
       const sent = request(`${this.#bank.url}${path}`, options, async response => {
         try {
           const text = Buffer.concat(await response.toArray()).toString()

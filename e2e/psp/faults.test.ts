@@ -189,12 +189,16 @@ test('every exchange is recorded without credentials', async () => {
   const txid = makeHexId()
   await expect(put(txid)).rejects.toThrow()
   await exists(txid)
+  await bank.run('change', { quirks: { hasNulls: true } })
+  await exists(txid)
+  await bank.run('change', { quirks: { hasNulls: false } })
   const exchanges = await bank.run('readTraffic', { after: length })
   expect(exchanges).toMatchObject([
-    { method: 'PUT', route: null, status: null, fault: 'reset' },
+    { method: 'PUT', route: '/v2/cob/:txid', status: null, fault: 'reset' },
     { method: 'GET', route: '/v2/cob/:txid', status: 200, fault: null },
+    { method: 'GET', route: '/v2/cob/:txid', status: 200, fault: 'quirk' },
   ])
   const text = readFileSync(`${bank.folder}/traffic.jsonl`, 'utf8')
-  expect(text.trim().split('\n')).toHaveLength(length + 2)
+  expect(text.trim().split('\n')).toHaveLength(length + 3)
   expect(text).not.toContain('Bearer ')
 })

@@ -46,6 +46,12 @@ async function readNotices() {
   return receiver.notices
 }
 
+/** Faults of the last two notices, as recorded. */
+async function readFaults() {
+  const exchanges = await bank.run('readTraffic', {})
+  return exchanges.flatMap(({ to, fault }) => (to === 'receiver' ? [fault] : [])).slice(-2)
+}
+
 async function readIds(): Promise<string[]> {
   return (await readNotices()).map(({ body }) => body.pix[0].endToEndId)
 }
@@ -87,6 +93,7 @@ test('a lying notice has an amount that the bank does not know', async () => {
   expect((await client.call('GET', `/v2/pix/${e2eid}`)).body.valor).toBe('5.00')
   await bank.run('sendNotice', { key, body: JSON.stringify({ pix: [{ endToEndId: 'E0' }] }) })
   expect(await readNotices()).toHaveLength(2)
+  expect(await readFaults()).toEqual([null, 'command'])
 })
 
 test('an early notice arrives before the bank shows the payment', async () => {
@@ -110,6 +117,7 @@ test('a body can be a bare array, and a failed notice is repeated', async () => 
   await expect.poll(() => receiver.notices.length).toBe(2)
   receiver.status = 200
   expect(receiver.notices.map(({ body }) => body[0].endToEndId)).toEqual([e2eid, e2eid])
+  await expect.poll(readFaults).toEqual(['array', 'array'])
 })
 
 test('money taken back by the special return mechanism is announced', async () => {

@@ -41,15 +41,16 @@ export class Notices {
       return Array.from({ length: this.#settings.copies }, () => ({ url, body }))
     })
     this.#held = []
+    const fault = this.#settings.body === 'array' ? 'array' : null
     this.#track(async () => {
       for (const { url, body } of bodies)
-        await this.#attempt(url, body, [...this.#settings.retriesMs])
+        await this.#attempt(url, body, [...this.#settings.retriesMs], fault)
     })
   }
 
   /** Sends any body. */
   send(url: string, body: string): void {
-    this.#track(() => this.#attempt(url, body, [...this.#settings.retriesMs]))
+    this.#track(() => this.#attempt(url, body, [...this.#settings.retriesMs], 'command'))
   }
 
   /** First attempts leave in order, each after the one before has ended. */
@@ -67,7 +68,12 @@ export class Notices {
   }
 
   /** Posts once; returns the status, or null if there was no response. */
-  async post(url: string, body: string, hasCertificate = true): Promise<number | null> {
+  async post(
+    url: string,
+    body: string,
+    hasCertificate = true,
+    fault: string | null = null,
+  ): Promise<number | null> {
     const target = withPixPath(url)
     const agent = hasCertificate ? this.#agent : this.#agentWithoutCertificate
     const requestHeaders = {
@@ -78,18 +84,23 @@ export class Notices {
     const { status, headers, text } = await call(target, agent, requestHeaders, body)
     this.#traffic.record({
       ...{ to: 'receiver', at, method: 'POST', target, route: null, requestHeaders },
-      ...{ requestBody: body, status, responseHeaders: headers, responseBody: text, fault: null },
+      ...{ requestBody: body, status, responseHeaders: headers, responseBody: text, fault },
     })
     return status
   }
 
   /** Sends once; a response that is not 2xx leads to further attempts later. */
-  async #attempt(url: string, body: string, pausesMs: number[]): Promise<void> {
-    const status = await this.post(url, body)
+  async #attempt(
+    url: string,
+    body: string,
+    pausesMs: number[],
+    fault: string | null,
+  ): Promise<void> {
+    const status = await this.post(url, body, true, fault)
     const isTaken = status !== null && status >= 200 && status < 300
     const pauseMs = pausesMs.shift()
     if (isTaken || pauseMs === undefined) return
-    wait(pauseMs, undefined, { ref: false }).then(() => this.#attempt(url, body, pausesMs))
+    wait(pauseMs, undefined, { ref: false }).then(() => this.#attempt(url, body, pausesMs, fault))
   }
 
   #render(pix: NoticePix): string {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Bank } from './bank.ts'
 import { readPair } from './certificates.ts'
 import { type Fault, responseOf } from './faults.ts'
@@ -27,10 +28,11 @@ interface Inbound {
 }
 
 interface Outbound {
-  route: string | null
   status: number
   headers: Record<string, string>
   text: string
+  /** The response deviates from the standard. */
+  hasQuirk?: boolean
 }
 
 /** The bank's HTTPS server. A connection without a certificate that it trusts fails in TLS. */
@@ -78,14 +80,23 @@ export class BankServer {
     const at = new Date().toISOString()
     const { pathname: path, searchParams: query } = new URL(request.url ?? '/', 'https://bank')
     const text = Buffer.concat(await request.toArray()).toString()
-    const fault = this.#bank.faults.take(request.method ?? '', path)
+    const method = request.method ?? ''
+    const fault = this.#bank.faults.take(method, path)
     const sent = await this.#respond({ request, text, path, query }, response, fault)
     this.#bank.traffic.record({
-      ...{ to: 'bank', at, method: request.method ?? '', target: request.url ?? '' },
-      ...{ route: sent?.route ?? null, requestHeaders: flattenHeaders(request.headers) },
+      ...{ to: 'bank', at, method, target: request.url ?? '', route: this.#routeOf(method, path) },
+      requestHeaders: flattenHeaders(request.headers),
       ...{ requestBody: text, status: sent?.status ?? null, responseHeaders: sent?.headers ?? {} },
-      ...{ responseBody: sent?.text ?? '', fault: fault?.kind ?? null },
+      ...{
+        responseBody: sent?.text ?? '',
+        fault: sent?.hasQuirk ? 'quirk' : (fault?.kind ?? null),
+      },
     })
+  }
+
+  #routeOf(method: string, path: string): string | null {
+    if (path === TOKEN_PATH) return TOKEN_PATH
+    return matchRoute(this.#bank.settings.kind, method, path)?.route.path ?? null
   }
 
   /** Returns what the client got; null if not a whole response. */
@@ -94,15 +105,13 @@ export class BankServer {
     const hasActed = fault?.hasActed || fault?.kind === 'half-body'
     if (fault && !hasActed) {
       await wait(fault.delayMs ?? 0)
-      if (fault.kind === 'respond')
-        return this.#send(response, { route: null, ...responseOf(fault) })
+      if (fault.kind === 'respond') return this.#send(response, responseOf(fault))
       if (this.#breakOff(fault, response)) return null
     }
     const outbound = await this.#act(inbound, hasShiftedPages)
     if (fault && hasActed) {
       await wait(fault.delayMs ?? 0)
-      if (fault.kind === 'respond')
-        return this.#send(response, { ...outbound, ...responseOf(fault) })
+      if (fault.kind === 'respond') return this.#send(response, responseOf(fault))
       if (this.#breakOff(fault, response, outbound)) return null
     }
     return this.#send(response, outbound)
@@ -130,21 +139,22 @@ export class BankServer {
     const { request, text, path } = inbound
     const { authorization, 'content-type': type } = request.headers
     if (path === TOKEN_PATH && request.method === 'POST')
-      return toOutbound(TOKEN_PATH, this.#bank.tokens.issue(authorization, type, text))
+      return toOutbound(this.#bank.tokens.issue(authorization, type, text))
     const match = matchRoute(this.#bank.settings.kind, request.method ?? '', path)
-    const template = match?.route.path ?? null
     try {
       if (!match) throw new Refusal('notFound', 'There is no such route')
       const { route, params } = match
       const refused = this.#authorize(route, authorization)
-      if (refused) return toOutbound(template, refused)
+      if (refused) return toOutbound(refused)
       const { query } = inbound
       const call = { params, query, headers: request.headers, body: parse(text), hasShiftedPages }
       const reply = await route.handle(this.#bank, call)
-      return toOutbound(template, applyQuirks(this.#bank.settings.quirks, reply))
+      const sent = toOutbound(applyQuirks(this.#bank.settings.quirks, reply))
+      const standard = toOutbound(reply)
+      return { ...sent, hasQuirk: !isDeepStrictEqual(sent, standard) }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      return toOutbound(template, renderRefusal(this.#bank.settings.kind, error))
+      return toOutbound(renderRefusal(this.#bank.settings.kind, error))
     }
   }
 
@@ -166,11 +176,12 @@ function parse(text: string): unknown {
   }
 }
 
-function toOutbound(
-  route: string | null,
-  { status, body, headers }: Reply & { headers?: Record<string, string> },
-): Outbound {
-  if (body === undefined) return { route, status, headers: {}, text: '' }
+function toOutbound({
+  status,
+  body,
+  headers,
+}: Reply & { headers?: Record<string, string> }): Outbound {
+  if (body === undefined) return { status, headers: {}, text: '' }
   const all = { 'content-type': 'application/json', ...headers }
-  return { route, status, headers: all, text: JSON.stringify(body) }
+  return { status, headers: all, text: JSON.stringify(body) }
 }

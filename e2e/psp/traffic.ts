@@ -1,7 +1,14 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { Kind } from './settings.ts'
+
+/** Name in the header `user-agent` of the tests' own client, which sends wrong requests on purpose. */
+export const TEST_CLIENT = 'bank-test-client'
 
 /** One request with its response, as judges read it. */
 export interface Exchange {
+  /** Kind of the bank. */
+  kind: Kind
   /** Called party. `receiver`: the one that gets a notice. */
   to: 'bank' | 'receiver'
   at: string
@@ -16,22 +23,35 @@ export interface Exchange {
   status: number | null
   responseHeaders: Record<string, string>
   responseBody: string
-  /** Kind of the fault that changed the response. */
+  /**
+   * Kind of the fault that the request met; `quirk`: the response deviates from the standard. Of a
+   * notice: `command` if a test wrote the body, `array` if it has no object around its list.
+   */
   fault: string | null
 }
 
-/** Keeps every exchange in memory and in a file with one JSON document per line. */
+/**
+ * Keeps every exchange in memory and in the bank's folder, one JSON document per line; also in the
+ * folder `BANK_TRAFFIC`, if set, where judges read the traffic of all banks of a run.
+ */
 export class Traffic {
   readonly exchanges: Exchange[] = []
-  readonly #file: string
+  readonly #kind: Kind
+  readonly #files: string[]
 
-  constructor(file: string) {
-    this.#file = file
+  constructor(folder: string, kind: Kind) {
+    this.#kind = kind
+    this.#files = [join(folder, 'traffic.jsonl')]
+    const shared = process.env.BANK_TRAFFIC
+    if (!shared) return
+    mkdirSync(shared, { recursive: true })
+    this.#files.push(join(shared, `${basename(folder)}.jsonl`))
   }
 
-  record(exchange: Exchange): void {
-    this.exchanges.push(exchange)
-    appendFileSync(this.#file, `${JSON.stringify(exchange)}\n`)
+  record(exchange: Omit<Exchange, 'kind'>): void {
+    const recorded = { kind: this.#kind, ...exchange }
+    this.exchanges.push(recorded)
+    for (const file of this.#files) appendFileSync(file, `${JSON.stringify(recorded)}\n`)
   }
 }
 
