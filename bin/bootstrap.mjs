@@ -12,7 +12,7 @@ const [command = 'start', ...rest] = process.argv.slice(2)
 const commandArgs = command === 'troco' ? rest : [command, ...rest]
 /** Poll interval: if the parent process has exited, the child receives SIGTERM. */
 const ORPHAN_CHECK_MS = 100
-const isTestCommand = ['test', 'verify', 'torture'].includes(command)
+const isTestCommand = ['test', 'verify', 'torture', 'judge'].includes(command)
 /**
  * Without these, memory grows by half under load: V8 gives the young generation 134 MB, and the
  * allocator keeps freed blocks of up to 32 MB, such as those of password hashes and large lists.
@@ -24,6 +24,7 @@ const PROGRAMS = {
   test: 'e2e/runner/test.ts',
   verify: 'e2e/runner/test.ts',
   torture: 'e2e/runner/torture.ts',
+  judge: 'e2e/psp/judge.ts',
   bench: 'bench/run.ts',
 }
 

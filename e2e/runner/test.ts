@@ -24,12 +24,16 @@ const LANE_REPORT = '.cache/vitest-lane.json'
 const PLAYWRIGHT_REPORT = '.cache/playwright.json'
 const SERVER_LOG = '.cache/e2e-server.log'
 const TEST_LOG = '.cache/test.log'
+const BANK_TRAFFIC = resolve('.cache/bank-traffic')
 const DATABASE_CLIENT = 'lib/base/db/client.ts'
+const JUDGES = ['--disable-warning=ExperimentalWarning', 'e2e/psp/judge.ts', 'judge']
 /** Tests that import this file start the whole product, so they need its built pages. */
 const PRODUCT_STARTER = 'lib/testing/process.ts'
 
 // Halves the time in which the many processes of the tests load their modules.
 process.env.NODE_COMPILE_CACHE ??= resolve('.cache/compile')
+// Every test bank of the run records its exchanges there, for the judges.
+process.env.BANK_TRAFFIC = BANK_TRAFFIC
 
 const [command = 'test', ...args] = process.argv.slice(2)
 const tallies: Tally[] = await runCommand().catch(error => {
@@ -85,15 +89,11 @@ async function runEverything(): Promise<Tally[]> {
       ]),
   )
   const browser = await runSpecs([])
-  const logs = searchLogs([TEST_LOG, SERVER_LOG])
-  if (logs.problem) process.stdout.write(`logs: ${logs.problem}\n`)
-  return [
-    ...checks,
-    vitest,
-    nextLane,
-    browser,
-    { passed: logs.problem ? 0 : 1, failed: logs.problem ? 1 : 0 },
-  ]
+  const judges = await check('judges of the bank traffic', 'node', JUDGES)
+  const { problem } = searchLogs([TEST_LOG, SERVER_LOG])
+  if (problem) process.stdout.write(`logs: ${problem}\n`)
+  const logs = { passed: problem ? 0 : 1, failed: problem ? 1 : 0 }
+  return [...checks, vitest, nextLane, browser, judges, logs]
 }
 
 /** Runs the selected tests and prepares only what they need. */
@@ -162,8 +162,8 @@ function filterByTitle(specs: string[], title: string): string[] {
 }
 
 function clearReports(): void {
-  for (const file of [VITEST_REPORT, LANE_REPORT, PLAYWRIGHT_REPORT, SERVER_LOG, TEST_LOG])
-    rmSync(file, { force: true })
+  const files = [VITEST_REPORT, LANE_REPORT, PLAYWRIGHT_REPORT, SERVER_LOG, TEST_LOG, BANK_TRAFFIC]
+  for (const file of files) rmSync(file, { force: true, recursive: true })
 }
 
 function printSeed(): void {
