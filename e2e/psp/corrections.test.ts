@@ -58,7 +58,7 @@ async function makeTraffic(kind: Kind): Promise<void> {
   await bank.run('pay', { txid })
   const [receipt] = await bank.run('pay', { key: chave, amount: 1, txid: 'A1', isForced: true })
   await client.call('GET', `/v2/pix/${receipt?.e2eid}`)
-  await client.call('GET', `/v2/pix?${DAYS}`)
+  await client.call('GET', `/v2/pix?${DAYS}&gw-dev-app-key=a1`)
   await client.call('GET', '/v2/pix?inicio=2020-01-02T00:00:00Z&fim=2020-01-01T00:00:00Z')
   await bank.run('waitForNotices')
   await bank.run('revokeTokens')
@@ -73,13 +73,13 @@ function wishesFor(key: string) {
   return { pix: { receberSemChave: false, chaves: { [key]: { recebimento } } } }
 }
 
-type Part = 'requestBody' | 'responseBody'
+type Part = 'target' | 'requestBody' | 'responseBody'
 
 interface Proof {
   /** A call as `method route status`, which is wrong without the correction. */
   call: string
   part: Part
-  /** Text in its body, and what makes it wrong with the correction as well. */
+  /** Text in this part, and what makes it wrong with the correction as well. */
   replace: [text: string | RegExp, wrong: string]
   /** The document describes too little: without the correction, it accepts the wrong body. */
   isTooLax?: true
@@ -138,6 +138,10 @@ const PROOFS: Record<string, Proof> = {
   'refused tokens': {
     ...{ call: 'GET /v2/cob/:txid 401', part: 'responseBody' },
     replace: ['"error"', '"erro"'],
+  },
+  'key of an application': {
+    ...{ call: 'GET /v2/pix 200', part: 'target' },
+    replace: ['gw-dev-app-key=a1', 'gw-dev-app-key='],
   },
   'errors of Efí': {
     ...{ call: 'GET /v2/cob/:txid 400', part: 'responseBody' },

@@ -124,6 +124,20 @@ export const CORRECTIONS: Correction[] = [
     apply: document =>
       addResponses(document, [401], { 'application/json': { schema: OAUTH_ERROR } }),
   },
+  {
+    name: 'key of an application',
+    reason: 'Banco do Brasil demands it in the query of every call',
+    apply: document => {
+      const schema = { ...TEXT, minLength: 1 }
+      for (const path of Object.values(document.paths))
+        for (const operation of Object.values(path))
+          if (operation.responses)
+            operation.parameters = [
+              ...(operation.parameters ?? []),
+              { name: 'gw-dev-app-key', in: 'query', schema },
+            ]
+    },
+  },
   ...EFI_DEVIATIONS,
 ]
 

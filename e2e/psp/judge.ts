@@ -63,7 +63,7 @@ function judgeBySdk(exchanges: Exchange[]): boolean {
 function judgeByDocument(exchanges: Exchange[]): boolean {
   if (givenFile === undefined && !process.env.PIX_OPENAPI && !existsSync(DOCUMENT_FILE)) {
     print(`Banco Central's document: this judge did not run, because there is no ${DOCUMENT_FILE}`)
-    print('  CONTRIBUTING.md tells where to get it')
+    print('  See CONTRIBUTING.md for where to get it')
     return true
   }
   const document = readOpenApi(givenFile ?? DOCUMENT_FILE)
