@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 /** Every test file except the browser tests. */
 export const TESTS = [
   '{lib,bin,prisma,app,components}/**/*.test.ts',
-  'e2e/{api,client,fuzz,psp,runner,torture}/*.test.ts',
+  'e2e/{api,banks,client,fuzz,psp,runner,torture}/*.test.ts',
 ]
 /**
  * They repeat at length what other files check: kills (`kills`, `deliveries`) and races for a balance
