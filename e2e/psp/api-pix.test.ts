@@ -146,6 +146,26 @@ test('lists have pages, both limits and filters', async () => {
   await bank.run('change', { quirks: { refusesMilliseconds: false } })
 })
 
+test('on command, lists are limited in their period and pages', async () => {
+  await openCharge()
+  await openCharge()
+  const read = async (fim: string, page: number) => {
+    const paging = { 'paginacao.paginaAtual': `${page}`, 'paginacao.itensPorPagina': '1' }
+    const query = new URLSearchParams({ inicio: '2020-01-01T00:00:00Z', fim, ...paging })
+    const { status, body } = await client.call('GET', `/v2/cob?${query}`)
+    return status === 200 ? body.parametros.paginacao.quantidadeDePaginas : status
+  }
+  await bank.run('change', { listMs: 86_400_000, listPages: 1 })
+  expect(await read('2020-01-02T00:00:00Z', 0)).toBe(1)
+  expect(await read('2020-01-02T00:00:01Z', 0)).toBe(400)
+  expect(await read('2020-01-02T00:00:00Z', 1)).toBe(400)
+  await bank.run('change', { listMs: null })
+  expect(await read('2090-01-01T00:00:00Z', 0)).toBeGreaterThan(1)
+  await bank.run('change', { quirks: { hidesPages: true } })
+  expect(await read('2090-01-01T00:00:00Z', 0)).toBe(1)
+  await bank.run('change', { listPages: null, quirks: { hidesPages: false } })
+})
+
 test('this kind has no payouts and reports a violation by its property', async () => {
   expect((await client.call('PUT', '/v3/gn/pix/a1', {})).status).toBe(404)
   const { body } = await client.call('PUT', `/v2/cob/${makeHexId()}`, terms('0.00'))

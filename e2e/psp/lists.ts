@@ -17,10 +17,14 @@ interface Listing<T> {
 /** Selects one page of the records between `inicio` and `fim`, both included, the newest first. */
 export function selectPage<T>(bank: Bank, call: Call, listing: Listing<T>) {
   const { refusal, timeOf } = listing
+  const { listMs, listPages, quirks } = bank.settings
   const inicio = readTime(bank, call, 'inicio', refusal)
   const fim = readTime(bank, call, 'fim', refusal)
   if (fim < inicio) refuseValue(refusal, 'fim', 'The end is before the beginning')
-  const page = readNumber(call, 'paginacao.paginaAtual', 0, [0, 1e9], refusal)
+  if (listMs !== null && fim - inicio > listMs)
+    refuseValue(refusal, 'fim', `At most ${listMs} ms after the beginning`)
+  const pageMax = listPages === null ? 1e9 : listPages - 1
+  const page = readNumber(call, 'paginacao.paginaAtual', 0, [0, pageMax], refusal)
   const size = readNumber(call, 'paginacao.itensPorPagina', 100, [1, 1000], refusal)
   const visibleUntil = bank.now().getTime() - bank.settings.listsBehindMs
   const found = listing.records
@@ -31,10 +35,11 @@ export function selectPage<T>(bank: Bank, call: Call, listing: Listing<T>) {
     .sort((a, b) => timeOf(b).getTime() - timeOf(a).getTime())
   // A record that vanishes after the first page moves the others: one is on no page.
   if (call.hasShiftedPages && page > 0) found.shift()
+  const pages = Math.max(1, Math.ceil(found.length / size))
   const paginacao = {
     paginaAtual: page,
     itensPorPagina: size,
-    quantidadeDePaginas: Math.max(1, Math.ceil(found.length / size)),
+    quantidadeDePaginas: quirks.hidesPages ? Math.min(pages, pageMax + 1) : pages,
     quantidadeTotalDeItens: found.length,
   }
   const { query } = call

@@ -37,6 +37,9 @@ export interface Settings {
   clockOffsetMs: number
   /** Age from which lists contain a record. */
   listsBehindMs: number
+  /** Longest period that a list accepts, and how many of its pages can be read; null: any. */
+  listMs: number | null
+  listPages: number | null
   notices: NoticeSettings
   payees: Record<string, Payee>
   quirks: Quirks
@@ -65,6 +68,8 @@ export interface Quirks {
   hasNulls: boolean
   hasNumbersAsText: boolean
   refusesMilliseconds: boolean
+  /** Whether lists report only the pages that can be read. */
+  hidesPages: boolean
   /** Efí's documentation and its SDK disagree about this name in the response to a payout. */
   payoutIdName: 'e2eId' | 'endToEndId'
   /** Adds the payee's name and masked document, which the strict schema of Efí's SDK refuses. */
@@ -110,7 +115,7 @@ export function completeSettings(chosen: Partial<Settings>): Settings {
     refundFailure: null,
     isAccountBlocked: false,
     clockOffsetMs: 0,
-    listsBehindMs: 0,
+    ...{ listsBehindMs: 0, listMs: null, listPages: null },
     notices: {
       isAbsent: false,
       copies: 1,
@@ -127,6 +132,7 @@ export function completeSettings(chosen: Partial<Settings>): Settings {
       hasNulls: false,
       hasNumbersAsText: false,
       refusesMilliseconds: false,
+      hidesPages: false,
       payoutIdName: 'e2eId',
       hasPayeeIdentity: false,
     },

@@ -11,7 +11,7 @@ import { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { parseCredentials } from '#lib/services/gateway/api-pix/credentials.ts'
 import { parseNotice, registerNotices } from '#lib/services/gateway/api-pix/notices.ts'
 import { PROFILES } from '#lib/services/gateway/api-pix/profiles.ts'
-import { listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
+import { checkList, listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
 import { queryRefund, sendRefund } from '#lib/services/gateway/api-pix/refunds.ts'
 import type { Connection } from '#lib/services/gateway/connection.ts'
 import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
@@ -56,10 +56,7 @@ function gatewayOf(bank: QueryBank & { receivingKeys: string[] }): Gateway {
     getRefund: (refund, signal) => queryRefund(client, refund, signal),
     listReceipts: (since, cursor, signal) => listReceipts(bank, since, cursor, signal),
     getBalance: async () => ({ outcome: 'ok', value: null }),
-    async checkHealth(signal) {
-      const list = await listReceipts(bank, new Date(Date.now() - 60_000), null, signal)
-      return list.outcome === 'ok' ? { outcome: 'ok', value: null } : list
-    },
+    checkHealth: signal => checkList(bank, signal),
     registerWebhook: (address, signal) => registerNotices(client, receivingKeys, address, signal),
     parseWebhook: parseNotice,
   }

@@ -6,7 +6,7 @@ import {
 import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
 import { type BankCharge, readCharge } from '#lib/services/gateway/api-pix/read.ts'
-import { listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
+import { findReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
 import { bodyOf, isStatusOk } from '#lib/services/gateway/api-pix/reply.ts'
 import type { ChargeAnswers, ChargeState, GatewayResult } from '#lib/services/gateway/gateway.ts'
 
@@ -90,9 +90,9 @@ async function completeState(
   const value = stateOfCharge(charge)
   if (value) return { outcome: 'ok', value }
   if (charge.createdAt === null) return unknown('a paid charge without readable payments')
-  const list = await listReceipts(bank, charge.createdAt, null, signal, { txid })
+  const list = await findReceipts(bank, charge.createdAt, txid, signal)
   if (list.outcome !== 'ok') return list
-  const payments = list.value.items.filter(payment => payment.txid === txid)
+  const payments = list.value
   if (payments.length === 0) return unknown('a paid charge without readable payments')
   return { outcome: 'ok', value: { state: 'paid', payments } }
 }

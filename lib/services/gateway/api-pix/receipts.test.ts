@@ -2,12 +2,12 @@ import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { BankClient } from '#lib/services/gateway/api-pix/client.ts'
-import { listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
+import { checkList, findReceipts, listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
 import { followLog } from '#lib/testing/log-tail.ts'
-import { StandardBank } from '#lib/testing/standard-bank.ts'
+import { problem, StandardBank } from '#lib/testing/standard-bank.ts'
 
-const SINCE = new Date('2026-11-20T12:00:00.400Z')
+const SINCE = new Date(new Date(Date.now() - 3_600_000).setSeconds(0, 400))
 const after = (minutes: number) => new Date(SINCE.getTime() + minutes * 60_000)
 let bank: StandardBank
 beforeEach(async () => {
@@ -16,10 +16,10 @@ beforeEach(async () => {
 afterEach(() => bank.close())
 
 const signal = () => AbortSignal.timeout(10_000)
-const reader = ({ hasMilliseconds = true, pageSize = 100 } = {}) => {
+const reader = ({ hasMilliseconds = true, pageSize = 100, since = SINCE } = {}) => {
   const client = new BankClient({ ...bank.clientOptions(), lookup: lookup as LookupFunction })
   const profile = { hasMilliseconds, pageSize }
-  return (cursor: string | null) => listReceipts({ client, profile }, SINCE, cursor, signal())
+  return (cursor: string | null) => listReceipts({ client, profile }, since, cursor, signal())
 }
 async function readAll(read = reader(), between = (_page: number) => {}) {
   const found: Receipt[] = []
@@ -45,7 +45,7 @@ test('a receipt has its amount, its time and its txid, if any', async () => {
 test('a receipt without a time has that of its end-to-end id', async () => {
   const payment = bank.receive('1.00', after(1))
   bank.deform = body => ({ ...body, pix: [{ ...payment, horario: null }] })
-  expect(await readAll()).toMatchObject([{ paidAt: new Date('2026-11-20T12:01:00Z') }])
+  expect(await readAll()).toMatchObject([{ paidAt: new Date(after(1).setMilliseconds(0)) }])
 })
 
 test('an unreadable payment is logged, and keeps no other from being read', async () => {
@@ -94,7 +94,42 @@ test('a bank that refuses milliseconds gets none, and the start is not later for
   await readAll(reader({ hasMilliseconds: false }))
   await readAll(reader({ hasMilliseconds: true }))
   const starts = bank.requests.flatMap(({ query }) => query.get('inicio') ?? [])
-  expect(starts).toEqual(['2026-11-20T12:00:00Z', '2026-11-20T12:00:00.400Z'])
+  const start = SINCE.toISOString()
+  expect(starts).toEqual([start.replace('.400', ''), start])
+})
+
+test('a long list is read in periods of a day', async () => {
+  const days = [0, 1, 2.5].map(count => new Date(Date.now() - count * 86_400_000))
+  const ids = days.map(at => bank.receive('1.00', at).endToEndId)
+  const since = new Date(Date.now() - 4 * 86_400_000)
+  expect(new Set(idsOf(await readAll(reader({ since }))))).toEqual(new Set(ids))
+  const periods = bank.requests
+    .filter(({ path }) => path === '/v2/pix')
+    .map(({ query }) => ['inicio', 'fim'].map(name => Date.parse(query.get(name) ?? '')))
+  for (const [from = 0, to = 0] of periods) expect(to - from).toBeLessThanOrEqual(86_400_000)
+  expect(periods.slice(1).map(([from]) => from)).toEqual(periods.slice(0, -1).map(([, to]) => to))
+})
+
+test('the payments of a charge are found in a list of any length', async () => {
+  const client = new BankClient({ ...bank.clientOptions(), lookup: lookup as LookupFunction })
+  const profile = { hasMilliseconds: true, pageSize: 1 }
+  const since = new Date(Date.now() - 3 * 86_400_000)
+  const ids = [0, 1, 2].map(days => {
+    const paidAt = new Date(since.getTime() + days * 86_400_000 + 1_000)
+    bank.receive('1.00', paidAt, 'other')
+    return bank.receive('1.00', paidAt, 'wanted').endToEndId
+  })
+  bank.pageMax = 1
+  const found = await findReceipts({ client, profile }, since, 'wanted', signal())
+  expect(found.outcome === 'ok' && idsOf(found.value)).toEqual(ids)
+})
+
+test('a check reports that the bank refuses lists', async () => {
+  const client = new BankClient({ ...bank.clientOptions(), lookup: lookup as LookupFunction })
+  const profile = { hasMilliseconds: true, pageSize: 100 }
+  bank.script.push(problem(400, 'PixConsultaInvalida'))
+  expect(await checkList({ client, profile }, signal())).toMatchObject({ outcome: 'rejected' })
+  expect(await checkList({ client, profile }, signal())).toEqual({ outcome: 'ok', value: null })
 })
 
 test('a list without payments is empty', async () => {

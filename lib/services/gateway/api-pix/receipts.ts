@@ -1,6 +1,13 @@
 import { log } from '#lib/base/log.ts'
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { fieldsOf } from '#lib/services/gateway/api-pix/json.ts'
+import {
+  beginList,
+  findNextPlace,
+  narrowRefused,
+  type Page,
+  type Place,
+} from '#lib/services/gateway/api-pix/list-place.ts'
 import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
 import { readPageInfo, readReceipts } from '#lib/services/gateway/api-pix/read.ts'
@@ -9,37 +16,76 @@ import type { GatewayResult, Listing, Receipt } from '#lib/services/gateway/gate
 
 /** A list that changes while it is read begins anew; this often, then at a later time. */
 const RESTARTS_MAX = 5
-
-/** Place in a list: it ends at a fixed time, and pages have numbers. */
-interface Cursor {
-  until: string
-  page: number
-  /** Items of the list when its first page was read. */
-  total: number | null
-  restarts: number
-}
+/** Period of the list by which a connection is checked. */
+const CHECKED_MS = 60_000
 
 export interface ReceiptBank {
   client: BankClient
   profile: Pick<BankProfile, 'hasMilliseconds' | 'pageSize'>
 }
 
-/**
- * Lists payments by their time. A payment that arrives late in the bank's list moves others to the
- * page before: then the list is read again from its first page.
- */
+type Filter = Record<string, string>
+
+/** Lists payments by their time. A page may be empty although others follow. */
 export async function listReceipts(
-  { client, profile }: ReceiptBank,
+  bank: ReceiptBank,
   since: Date,
   cursor: string | null,
   signal: AbortSignal,
-  filter: Record<string, string> = {},
+  filter: Filter = {},
 ): Promise<GatewayResult<Listing<Receipt>>> {
-  const time = (at: Date) => formatTime(at, profile.hasMilliseconds)
-  const place = readCursor(cursor) ?? { until: time(new Date()), page: 0, total: null, restarts: 0 }
+  const place = readCursor(cursor) ?? beginList(since, new Date())
+  const page = await readPage(bank, place, filter, signal)
+  const refused = page.outcome === 'rejected' ? narrowRefused(place) : null
+  if (refused) return { outcome: 'ok', value: { items: [], nextCursor: JSON.stringify(refused) } }
+  if (page.outcome !== 'ok') return page
+  const { items } = page.value
+  const next = findNextPlace(place, page.value, bank.profile.pageSize)
+  if (next && next.restarts > RESTARTS_MAX)
+    return { outcome: 'retryable', reason: 'the list changes while it is read', isRateLimit: true }
+  return { outcome: 'ok', value: { items, nextCursor: next && JSON.stringify(next) } }
+}
+
+/** Lists all payments of a txid. */
+export async function findReceipts(
+  bank: ReceiptBank,
+  since: Date,
+  txid: string,
+  signal: AbortSignal,
+): Promise<GatewayResult<Receipt[]>> {
+  const found = new Map<string, Receipt>()
+  for (let cursor: string | null = null; ; ) {
+    const page: GatewayResult<Listing<Receipt>> = await listReceipts(bank, since, cursor, signal, {
+      txid,
+    })
+    if (page.outcome !== 'ok') return page
+    const { items, nextCursor } = page.value
+    for (const item of items) if (item.txid === txid) found.set(item.endToEndId, item)
+    if (nextCursor === null) return { outcome: 'ok', value: [...found.values()] }
+    cursor = nextCursor
+  }
+}
+
+/** Asks for one page, so that a refusal of the bank is its answer. */
+export async function checkList(
+  bank: ReceiptBank,
+  signal: AbortSignal,
+): Promise<GatewayResult<null>> {
+  const place = beginList(new Date(Date.now() - CHECKED_MS), new Date())
+  const page = await readPage(bank, place, {}, signal)
+  return page.outcome === 'ok' ? { outcome: 'ok', value: null } : page
+}
+
+async function readPage(
+  { client, profile }: ReceiptBank,
+  { from, to, page }: Place,
+  filter: Filter,
+  signal: AbortSignal,
+): Promise<GatewayResult<Page & { items: Receipt[] }>> {
+  const time = (at: number) => formatTime(new Date(at), profile.hasMilliseconds)
   const query = {
-    ...{ inicio: time(since), fim: place.until, ...filter },
-    'paginacao.paginaAtual': String(place.page),
+    ...{ inicio: time(from), fim: time(to), ...filter },
+    'paginacao.paginaAtual': String(page),
     'paginacao.itensPorPagina': String(profile.pageSize),
   }
   const reply = await client.call({ method: 'GET', path: '/pix', query }, signal)
@@ -48,23 +94,9 @@ export async function listReceipts(
     return verdict.outcome === 'ask' || verdict.outcome === 'none' ? unknown('no list') : verdict
   }
   const { items, unreadable } = readReceipts(fieldsOf(bodyOf(reply)).pix)
-  if (unreadable > 0) log().error({ unreadable, page: place.page }, 'unreadable payments in a list')
+  if (unreadable > 0) log().error({ unreadable, page }, 'unreadable payments in a list')
   const count = items.length + unreadable
-  const next = findNext(place, count, profile.pageSize, readPageInfo(bodyOf(reply)))
-  if (next && next.restarts > RESTARTS_MAX)
-    return { outcome: 'retryable', reason: 'the list changes while it is read', isRateLimit: true }
-  return { outcome: 'ok', value: { items, nextCursor: next && JSON.stringify(next) } }
-}
-
-function findNext(
-  { until, page, total: firstTotal, restarts }: Cursor,
-  count: number,
-  pageSize: number,
-  { pages, total }: { pages: number | null; total: number | null },
-): Cursor | null {
-  if (page > 0 && total !== firstTotal) return { until, page: 0, total, restarts: restarts + 1 }
-  const isLast = pages === null ? count < pageSize : page + 1 >= pages
-  return isLast ? null : { until, page: page + 1, total, restarts }
+  return { outcome: 'ok', value: { items, count, ...readPageInfo(bodyOf(reply)) } }
 }
 
 /** Without milliseconds, rounds down. */
@@ -73,6 +105,6 @@ function formatTime(at: Date, hasMilliseconds: boolean): string {
   return hasMilliseconds ? text : text.replace(/\.\d+Z$/, 'Z')
 }
 
-function readCursor(cursor: string | null): Cursor | null {
-  return cursor === null ? null : (JSON.parse(cursor) as Cursor)
+function readCursor(cursor: string | null): Place | null {
+  return cursor === null ? null : (JSON.parse(cursor) as Place)
 }

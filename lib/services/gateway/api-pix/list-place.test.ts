@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import {
+  beginList,
+  findNextPlace,
+  narrowRefused,
+  type Place,
+} from '#lib/services/gateway/api-pix/list-place.ts'
+
+const DAY_MS = 86_400_000
+const SINCE = new Date('2026-11-20T12:00:00Z')
+const at = (seconds: number) => SINCE.getTime() + seconds * 1_000
+const days = (count: number) => new Date(SINCE.getTime() + count * DAY_MS)
+
+interface Bank {
+  /** Times of the payments. */
+  payments: number[]
+  pageSize: number
+  windowMsMax?: number
+  pagesMax?: number
+  /** Reports no more pages than it shows, instead of refusing the others. */
+  hidesPages?: boolean
+  /** Reports no total. */
+  isTerse?: boolean
+}
+
+/** Reads a list to its end as the adapter does. */
+function readList(bank: Bank, until: Date) {
+  const { payments, pageSize, windowMsMax = Infinity, pagesMax = Infinity } = bank
+  const [found, places]: [number[], Place[]] = [[], []]
+  for (let place: Place | null = beginList(SINCE, until); place; ) {
+    places.push(place)
+    const { from, to, page }: Place = place
+    if (to - from > windowMsMax || page >= pagesMax) {
+      const refused = narrowRefused(place)
+      if (!refused) return { found, places, isRefused: true }
+      place = refused
+      continue
+    }
+    const listed = payments.filter(time => time >= from && time <= to)
+    const shown = listed.slice(page * pageSize, (page + 1) * pageSize)
+    found.push(...shown)
+    const pages = Math.max(1, Math.ceil(listed.length / pageSize))
+    const reported = {
+      pages: bank.hidesPages ? Math.min(pages, pagesMax) : pages,
+      total: listed.length,
+    }
+    const { pages: count, total } = bank.isTerse ? { pages: null, total: null } : reported
+    place = findNextPlace(place, { count: shown.length, pages: count, total }, pageSize)
+  }
+  return { found, places, isRefused: false }
+}
+
+const PAYMENTS = Array.from({ length: 300 }, (_, index) => at(index ** 2))
+const all = (found: number[]) => expect([...new Set(found)].sort()).toEqual(PAYMENTS)
+
+describe('a list is read to its end', () => {
+  test.each<[string, Partial<Bank>]>([
+    ['of a bank without limits', {}],
+    ['of a bank that reports no totals', { isTerse: true }],
+    ['of a bank that refuses more than 3 hours', { windowMsMax: 3 * 3_600_000 }],
+    ['of a bank that refuses more than a minute', { windowMsMax: 60_000 }],
+    ['of a bank that refuses all but the first page', { pagesMax: 1 }],
+    ['of a bank that reports and shows only two pages', { pagesMax: 2, hidesPages: true }],
+    ['of a bank that limits both', { pagesMax: 2, windowMsMax: 7_200_000 }],
+  ])('%s', (_, limits) => {
+    const { found, isRefused } = readList(
+      { payments: PAYMENTS, pageSize: 10, ...limits },
+      days(1.5),
+    )
+    expect(isRefused).toBe(false)
+    all(found)
+  })
+})
+
+test('windows are a day at most, follow each other, and end with the list', () => {
+  const { places } = readList({ payments: [], pageSize: 10 }, days(3.5))
+  expect(places.map(({ from, to }) => [from, to].map(time => (time - at(0)) / DAY_MS))).toEqual([
+    ...[
+      [0, 1],
+      [1, 2],
+      [2, 3],
+    ],
+    [3, 3.5],
+  ])
+})
+
+test('a refused period is not tried again; a narrow window is followed by wider ones', () => {
+  const { places: afterPeriod } = readList(
+    { payments: [], pageSize: 10, windowMsMax: DAY_MS / 3 },
+    days(2),
+  )
+  const lengths = (places: Place[]) => places.map(({ from, to }) => (to - from) / DAY_MS)
+  expect(lengths(afterPeriod)).toEqual([1, 0.5, ...Array(8).fill(0.25)])
+  const crowd = Array.from({ length: 30 }, (_, index) => at(index))
+  const { places: afterPage } = readList({ payments: crowd, pageSize: 10, pagesMax: 1 }, days(2))
+  expect(Math.min(...lengths(afterPage))).toBeLessThan((1 / 86_400) * 15)
+  expect(lengths(afterPage).filter(length => length > 0.1)).not.toEqual([])
+  expect(afterPage.length).toBeLessThan(80)
+})
+
+test('a bank that refuses every list is asked a limited number of times', () => {
+  const { places, isRefused } = readList({ payments: [], pageSize: 10, windowMsMax: -1 }, days(2))
+  expect(isRefused).toBe(true)
+  expect(places.length).toBeLessThan(20)
+})
+
+test('a bank that reports more than it ever shows is read to the end', () => {
+  const payments = Array.from({ length: 30 }, () => at(5))
+  const limits = { pageSize: 10, pagesMax: 1, hidesPages: true }
+  const { found, isRefused } = readList({ payments, ...limits }, days(1))
+  expect(isRefused).toBe(false)
+  expect(new Set(found)).toEqual(new Set([at(5)]))
+})
+
+test('a window whose total changes is read again from its first page', () => {
+  const first = beginList(SINCE, days(0.5))
+  const second = findNextPlace(first, { count: 10, pages: 2, total: 15 }, 10) as Place
+  expect(second).toMatchObject({ page: 1, total: 15, seen: 10 })
+  const again = findNextPlace(second, { count: 6, pages: 2, total: 16 }, 10)
+  expect(again).toMatchObject({ from: first.from, to: first.to, page: 0, seen: 0, restarts: 1 })
+})
+
+test('a list that would begin after its end is empty', () => {
+  const { places } = readList({ payments: [], pageSize: 10 }, days(-1))
+  expect(places).toMatchObject([{ from: days(-1).getTime(), to: days(-1).getTime() }])
+})

@@ -1,0 +1,80 @@
+/** Longest period of one list: banks refuse longer ones, each from a limit of its own on. */
+const WINDOW_MAX_MS = 86_400_000
+/** Shortest period that is tried: times of queries may have whole seconds only. */
+const WINDOW_MIN_MS = 1_000
+
+/**
+ * Place in a list of payments, which ends at a fixed time. It is read in windows, from its beginning
+ * on; a time at which one ends is in the next one, too.
+ */
+export interface Place {
+  until: number
+  from: number
+  to: number
+  /** Longest window that the bank has not refused yet. */
+  windowMs: number
+  page: number
+  /** Items of the window when its first page was read. */
+  total: number | null
+  /** Items of the pages before. */
+  seen: number
+  /** How often the window was begun anew. */
+  restarts: number
+}
+
+/** A page as the bank describes it; null is what it does not report. */
+export interface Page {
+  count: number
+  pages: number | null
+  total: number | null
+}
+
+export function beginList(since: Date, until: Date): Place {
+  const from = Math.min(since.getTime(), until.getTime())
+  return openWindow({ until: until.getTime(), windowMs: WINDOW_MAX_MS }, from, WINDOW_MAX_MS)
+}
+
+/**
+ * Returns the place after a page; null after the last one. A payment that arrives late in the list moves
+ * others to the page before: then the window is read again. One with more payments than the bank shows
+ * on its pages is read in halves.
+ */
+export function findNextPlace(place: Place, page: Page, pageSize: number): Place | null {
+  const { page: number, total, restarts } = place
+  if (number > 0 && page.total !== total)
+    return { ...place, page: 0, total: null, seen: 0, restarts: restarts + 1 }
+  const seen = place.seen + page.count
+  const isLast = page.pages === null ? page.count < pageSize : number + 1 >= page.pages
+  if (!isLast) return { ...place, page: number + 1, total: page.total, seen }
+  const half = page.total !== null && seen < page.total ? narrow(place) : null
+  return half ?? findNextWindow(place)
+}
+
+/**
+ * Returns the place from which a list is read on that the bank refused: a shorter window. Null if the
+ * window is short enough. A bank that refuses a first page refuses its period, another the page's number.
+ */
+export function narrowRefused(place: Place): Place | null {
+  const half = narrow(place)
+  return half && place.page === 0 ? { ...half, windowMs: half.to - half.from } : half
+}
+
+function narrow({ from, to, ...place }: Place): Place | null {
+  const halfMs = Math.ceil((to - from) / 2)
+  return halfMs < WINDOW_MIN_MS ? null : openWindow(place, from, halfMs)
+}
+
+/** A window after a narrow one is twice as long: what filled that one is over, or fills this one too. */
+function findNextWindow(place: Place): Place | null {
+  const { from, to, until } = place
+  return to >= until ? null : openWindow(place, to, 2 * (to - from))
+}
+
+function openWindow(
+  { until, windowMs }: Pick<Place, 'until' | 'windowMs'>,
+  from: number,
+  lengthMs: number,
+): Place {
+  const to = Math.min(from + Math.min(lengthMs, windowMs), until)
+  return { until, from, to, windowMs, page: 0, total: null, seen: 0, restarts: 0 }
+}
