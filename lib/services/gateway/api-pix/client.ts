@@ -35,6 +35,9 @@ const PACE_MAX_MS = 2_000
 /** A shorter text would be replaced where it means something else. */
 const SECRET_LENGTH_MIN = 6
 
+/** nginx's page about a client certificate that it refuses: the bank behind it gets no request. */
+const REFUSAL_PAGE = /<title>400 [^<]*SSL certificate/i
+
 const NEVER_ABORTED = new AbortController().signal
 
 /** Limits the rate of calls of this process: a second's calls at once, then one by one. */
@@ -145,6 +148,8 @@ export class BankClient {
     const { status, headers, text } = result
     const { clientSecret = '', appKey = '' } = this.options.credentials
     if (isStatusOk(status)) return { kind: 'response', status, body: parseJson(text) }
+    if (status === 400 && REFUSAL_PAGE.test(text))
+      return { kind: 'failure', isSent: true, code: 'CLIENT_CERTIFICATE_REFUSED' }
     const body = parseJson(hide(text, [secret, clientSecret, appKey]))
     const retryAfterMs = parseRetryAfter(headers['retry-after'])
     return { kind: 'response', status, body, ...(retryAfterMs !== null && { retryAfterMs }) }

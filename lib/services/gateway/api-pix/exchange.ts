@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { type Agent, request } from 'node:https'
+import type { TLSSocket } from 'node:tls'
 
 export interface HttpsRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH'
@@ -59,6 +60,7 @@ function send(
   return new Promise(resolve => {
     let isSent = false
     let hasResponse = false
+    let isCertificateExpired = false
     const length = method === 'GET' ? {} : { 'content-length': String(Buffer.byteLength(body)) }
     const outgoing = request(url, { agent, method, headers: { ...headers, ...length } })
     const end = (code: string) => {
@@ -74,8 +76,11 @@ function send(
     }
     const fail = (error: Error) => {
       const code = codeOf(error)
-      const isReset = code === 'ECONNRESET' || code === 'EPIPE'
-      finish({ kind: 'failure', isSent, code }, isReset && outgoing.reusedSocket && !hasResponse)
+      const isReset = (code === 'ECONNRESET' || code === 'EPIPE') && !hasResponse
+      // Not every bank tells by an alert why it ends a connection.
+      if (isReset && isCertificateExpired)
+        finish({ kind: 'failure', isSent, code: 'CLIENT_CERTIFICATE_EXPIRED' })
+      else finish({ kind: 'failure', isSent, code }, isReset && outgoing.reusedSocket)
     }
     const begin = () => {
       isSent = true
@@ -83,8 +88,11 @@ function send(
       timer = setTimeout(end, responseMs, 'RESPONSE_TIMEOUT')
     }
     outgoing.on('socket', socket => {
-      if (outgoing.reusedSocket) begin()
-      else socket.once('secureConnect', begin)
+      if (outgoing.reusedSocket) return begin()
+      socket.once('secureConnect', () => {
+        isCertificateExpired = hasExpired(socket as TLSSocket)
+        begin()
+      })
     })
     outgoing.on('error', fail)
     outgoing.on('response', response => {
@@ -122,7 +130,15 @@ function readBody(
   response.on('end', () => done(Buffer.concat(chunks).toString()))
 }
 
+function hasExpired(socket: TLSSocket): boolean {
+  const certificate = socket.getX509Certificate()
+  return certificate !== undefined && Date.parse(certificate.validTo) < Date.now()
+}
+
+/** In TLS 1.2, only the text of an error names the alert that ended the handshake. */
 function codeOf(error: Error): string {
-  const { code } = error as NodeJS.ErrnoException
+  const { code, message } = error as NodeJS.ErrnoException
+  const [, alert] = (code === 'EPROTO' && /alert ([a-z ]+):/.exec(message)) || []
+  if (alert) return `EPROTO_ALERT_${alert.toUpperCase().replaceAll(' ', '_')}`
   return typeof code === 'string' ? code : error.name
 }

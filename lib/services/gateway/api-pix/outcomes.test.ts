@@ -39,6 +39,8 @@ const EXPECTED: Record<keyof typeof ROWS, { ends: string; replies: Reply[] }> = 
       failure('ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED', true),
       aboutToken(failure('ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', true)),
       failure('ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', false),
+      failure('CLIENT_CERTIFICATE_EXPIRED', true),
+      aboutToken(failure('CLIENT_CERTIFICATE_REFUSED', true)),
     ],
   },
   'bank not trusted': {
@@ -52,6 +54,14 @@ const EXPECTED: Record<keyof typeof ROWS, { ends: string; replies: Reply[] }> = 
     ends: 'blocked | blocked | blocked | blocked | blocked',
     replies: [failure('PRIVATE_ADDRESS', false)],
   },
+  'access denied': {
+    ends: 'blocked | blocked | blocked | blocked | blocked',
+    replies: [
+      standard(403, 'AcessoNegado'),
+      response(403, { error: 'insufficient_scope' }),
+      aboutToken(response(400, { error: 'invalid_scope' })),
+    ],
+  },
   'credentials refused': {
     ends: 'blocked | blocked | blocked | blocked | blocked',
     replies: [
@@ -61,6 +71,10 @@ const EXPECTED: Record<keyof typeof ROWS, { ends: string; replies: Reply[] }> = 
       aboutToken(response(401)),
       aboutToken(response(403)),
     ],
+  },
+  'no token, reset': {
+    ends: 'retryable | retryable | retryable | retryable | retryable',
+    replies: ['ECONNRESET', 'EPIPE'].map(code => aboutToken(failure(code, true))),
   },
   'no token': {
     ends: 'retryable | retryable | retryable | retryable | retryable',
@@ -76,10 +90,6 @@ const EXPECTED: Record<keyof typeof ROWS, { ends: string; replies: Reply[] }> = 
     replies: ['ECONNREFUSED', 'ENOTFOUND', 'CONNECT_TIMEOUT', 'ECONNRESET'].map(code =>
       failure(code, false),
     ),
-  },
-  'access denied': {
-    ends: 'blocked | blocked | blocked | blocked | blocked',
-    replies: [standard(403, 'AcessoNegado'), response(403, { error: 'insufficient_scope' })],
   },
   'no response': {
     ends: 'unknown | unknown | unknown | unknown | unknown',

@@ -23,6 +23,8 @@ interface Row {
   ends: Record<Subject, End>
   block?: BlockCode
   refusal?: Exclude<BankRefusal['code'], 'other'>
+  /** What the code of a failure means, for staff. */
+  explanation?: string
 }
 
 export interface Order {
@@ -32,11 +34,14 @@ export interface Order {
   ownKey?: string
 }
 
-const ALERT = /_ALERT_.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)/
+const ALERT =
+  /^CLIENT_CERTIFICATE_|_ALERT_.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)/
 const UNTRUSTED = /CERT|SIGNATURE|INVALID_CA|HOSTNAME_MISMATCH/
 const NOT_FOUND = /n[aã]o_?\s?(foi\s)?encontrad/i
 
 const always = (end: End) => of([end, end, end, end, end])
+/** The refund is not about a payee. */
+const PAYEE_ENDS = of(['rejected', 'unknown', 'rejected', 'rejected', 'rejected'])
 const statusOf = (reply: Reply) => (reply.kind === 'response' ? reply.status : 0)
 const isFailure = (reply: Reply, code: RegExp) => reply.kind === 'failure' && code.test(reply.code)
 const named =
@@ -57,14 +62,22 @@ export const ROWS = {
   'certificate refused': {
     matches: reply => isFailure(reply, ALERT),
     ...{ ends: always('blocked'), block: 'certificate' },
+    explanation: 'the bank refuses the client certificate',
   },
   'bank not trusted': {
     matches: reply => reply.kind === 'failure' && !reply.isSent && UNTRUSTED.test(reply.code),
     ...{ ends: always('blocked'), block: 'certificate' },
+    explanation: 'the certificate of the bank is not trusted',
   },
   'private address': {
     matches: reply => isFailure(reply, /^PRIVATE_ADDRESS$/),
     ...{ ends: always('blocked'), block: 'other' },
+  },
+  'access denied': {
+    matches: (reply, { name }) =>
+      ['insufficient_scope', 'invalid_scope'].includes(name) ||
+      (statusOf(reply) === 403 && !reply.isAboutToken),
+    ...{ ends: always('blocked'), block: 'scope' },
   },
   'credentials refused': {
     matches: reply =>
@@ -72,14 +85,14 @@ export const ROWS = {
       (reply.isAboutToken === true && [400, 403].includes(statusOf(reply))),
     ...{ ends: always('blocked'), block: 'credentials' },
   },
+  'no token, reset': {
+    matches: reply => reply.isAboutToken === true && isFailure(reply, /^(ECONNRESET|EPIPE)$/),
+    ...{ ends: always('retryable'), explanation: 'the bank may refuse the client certificate' },
+  },
   'no token': { matches: reply => reply.isAboutToken === true, ends: always('retryable') },
   'no connection': {
     matches: reply => reply.kind === 'failure' && !reply.isSent,
     ends: always('retryable'),
-  },
-  'access denied': {
-    matches: (reply, { name }) => statusOf(reply) === 403 || name === 'insufficient_scope',
-    ...{ ends: always('blocked'), block: 'scope' },
   },
   'no response': {
     matches: reply =>
@@ -91,8 +104,7 @@ export const ROWS = {
   },
   'document blocked': {
     matches: named('documento_bloqueado'),
-    ends: of(['blocked', 'unknown', 'blocked', 'rejected', 'rejected']),
-    block: 'document',
+    ...{ ends: of(['blocked', 'unknown', 'blocked', 'rejected', 'rejected']), block: 'document' },
   },
   'duplicate id': {
     matches: (reply, fault, { id }) =>
@@ -103,28 +115,23 @@ export const ROWS = {
     matches: (_, fault, { ownKey }) =>
       (fault.name === 'chave_invalida' && (ownKey === undefined || namesKey(fault, ownKey))) ||
       fault.places.some(place => /(^|\.)chave$/.test(place) && !place.includes('favorecido')),
-    ends: of(['blocked', 'unknown', 'blocked', 'rejected', 'rejected']),
-    block: 'key',
+    ...{ ends: of(['blocked', 'unknown', 'blocked', 'rejected', 'rejected']), block: 'key' },
   },
   'payee refused': {
     matches: named('chave_invalida'),
-    ends: of(['rejected', 'unknown', 'rejected', 'rejected', 'rejected']),
-    refusal: 'key_refused',
+    ...{ ends: PAYEE_ENDS, refusal: 'key_refused' },
   },
   'owner differs': {
     matches: named('chave_nao_pertence_ao_documento'),
-    ends: of(['rejected', 'unknown', 'rejected', 'rejected', 'rejected']),
-    refusal: 'owner_differs',
+    ...{ ends: PAYEE_ENDS, refusal: 'owner_differs' },
   },
   'payment denied': {
     matches: named('pagamento_negado'),
-    ends: of(['rejected', 'unknown', 'rejected', 'rejected', 'rejected']),
-    refusal: 'denied',
+    ...{ ends: PAYEE_ENDS, refusal: 'denied' },
   },
   'wrong value': {
     matches: named('valor_invalido'),
-    ends: of(['rejected', 'rejected', 'rejected', 'rejected', 'rejected']),
-    refusal: 'amount_refused',
+    ...{ ends: always('rejected'), refusal: 'amount_refused' },
   },
   'wrong operation': {
     matches: named('CobOperacaoInvalida', 'status_cobranca_invalido', 'PixDevolucaoInvalida'),
@@ -153,9 +160,10 @@ export function judge(reply: Reply, subject: Subject, order: Order = {}): Verdic
   return row ? resultOf(row, row.ends[subject], reply, fault) : unknown('no row')
 }
 
-function resultOf({ block, refusal }: Row, end: End, reply: Reply, fault: Fault): Verdict {
-  const reason =
-    describeFault(fault) ?? (reply.kind === 'failure' ? reply.code : `status ${reply.status}`)
+function resultOf(row: Row, end: End, reply: Reply, fault: Fault): Verdict {
+  const { block, refusal, explanation } = row
+  const source = reply.kind === 'failure' ? reply.code : `status ${reply.status}`
+  const reason = describeFault(fault) ?? (explanation ? `${explanation}: ${source}` : source)
   const pause = reply.retryAfterMs === undefined ? {} : { retryAfterMs: reply.retryAfterMs }
   const isRateLimit = ROWS['rate limited'].matches(reply, fault)
   const field = findChargeField(fault)
