@@ -65,6 +65,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   charge_search_marks: 'rooms/charges',
   refunds: 'rooms/charges',
   disputes: 'rooms/charges',
+  receipt_readings: 'rooms/charges',
   withdrawals: 'rooms/withdrawals',
   payout_queues: 'rooms/withdrawals',
   payout_returns: 'rooms/withdrawals',

@@ -21,6 +21,7 @@ import {
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import { chargeColumns, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
+import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
 import { createRefundSender } from '#lib/rooms/charges/refunds/send.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
 import { askAboutEnded } from '#lib/rooms/withdrawals/ask-ended.ts'
@@ -74,19 +75,21 @@ export function startWorker(): Worker {
   const verifier = createVerifier(() => wakeLocal('charges'))
   const withdrawals = createWithdrawalSender(() => wakeLocal('withdrawals'))
   const refunds = createRefundSender(chargeColumns, () => wakeLocal('refunds'))
+  const receipts = createReceiptReader()
   // 0 makes a job sleep until the next wake-up or poll: one run claims everything that may start.
   const jobs = listJobs({
     expire: rest => expireDueCharges(verifier, rest),
     deliver: () => deliverer.run(signal).then(() => 0),
     withdraw: () => withdrawals.run().then(() => 0),
     refund: () => refunds.run().then(() => 0),
+    receive: () => receipts.run(signal).then(() => 0),
   })
   const running = jobs.map(job => runJob(job, signal))
   const background = Promise.all([sendHeartbeats(id, signal), listenForWakeUps(signal)])
   return {
     async stop() {
       stopping.abort()
-      const callers = [deliverer, verifier, withdrawals, refunds]
+      const callers = [deliverer, verifier, withdrawals, refunds, receipts]
       const finished = Promise.all(running).then(() =>
         Promise.all(callers.map(({ idle }) => idle())),
       )
@@ -102,9 +105,9 @@ export function startWorker(): Worker {
 }
 
 /** Jobs that call other servers, and do not await the responses. */
-type Callers = Record<'expire' | 'deliver' | 'withdraw' | 'refund', Job['run']>
+type Callers = Record<'expire' | 'deliver' | 'withdraw' | 'refund' | 'receive', Job['run']>
 
-function listJobs({ expire, deliver, withdraw, refund }: Callers): Job[] {
+function listJobs({ expire, deliver, withdraw, refund, receive }: Callers): Job[] {
   const polled = { idleMs: POLL_MS }
   // 0 makes the job sleep, so that a burst of withdrawals causes one mail per interval.
   const mail = () => mailApprovers().then(() => 0)
@@ -116,6 +119,7 @@ function listJobs({ expire, deliver, withdraw, refund }: Callers): Job[] {
   const runAuditChecks = () => checkAuditLog().then(() => 0)
   return [
     { name: 'expire charges', run: expire, wakesOn: 'charges', shouldYield: true, ...polled },
+    { name: 'read receipts', run: receive, ...polled },
     { name: 'send withdrawals', run: withdraw, wakesOn: 'withdrawals', ...polled },
     { name: 'expire waiting withdrawals', run: expireWaitingWithdrawals, idleMs: MINUTE_MS },
     { name: 'ask about ended withdrawals', run: askAboutEnded, idleMs: MINUTE_MS },

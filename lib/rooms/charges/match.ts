@@ -20,8 +20,11 @@ const OTHERS_FIRST_MS = 3_600_000
  */
 export async function matchPayments(
   connection: { id: string; mode: Mode },
-  payments: Receipt[],
+  listed: Receipt[],
 ): Promise<Receipt[]> {
+  // Lists overlap: most of what they contain is booked, and must lock no charge.
+  const payments = await listUnbooked(connection.id, listed)
+  if (payments.length === 0) return []
   const txids = payments.flatMap(({ txid }) => txid ?? [])
   const charges = await db().charge.findMany({
     where: { txid: { in: txids } },

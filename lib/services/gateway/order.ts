@@ -24,7 +24,7 @@ export function doublingPauseMs(attempts: number, firstMs: number, maxMs: number
 }
 
 /** Pause while a bank blocks calls: the operator must act first. */
-const BLOCKED_PAUSE_MS = 5 * 60_000
+export const BLOCKED_PAUSE_MS = 5 * 60_000
 /** A bank that wants a longer pause is asked sooner: its operator may have ended the problem. */
 const RETRY_AFTER_MAX_MS = 60 * 60_000
 

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { leaseMs } from '#lib/base/db/claim.ts'
+import { db } from '#lib/base/db/client.ts'
+import { retryOnConflict } from '#lib/base/db/transaction.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/**
+ * How often receipts are listed, and how far before the end of the last reading: banks list payments
+ * late, and their clocks differ. `recent`: only while the bank has charges that may be paid.
+ */
+export const PACES = {
+  recent: { everyMs: 15_000, overlapMs: 90_000 },
+  late: { everyMs: 5 * MINUTE_MS, overlapMs: 10 * MINUTE_MS },
+  daily: { everyMs: DAY_MS, overlapMs: 48 * HOUR_MS },
+} as const
+type Pace = keyof typeof PACES
+
+/** Time before a connection was added of which nothing is listed: for a bank whose clock is behind. */
+const BEFORE_CREATION_MS = PACES.late.overlapMs
+/** Time for which a disabled connection is read: payers may still pay what they were shown. */
+const AFTER_DISABLING_MS = 7 * DAY_MS
+
+/** A claimed reading of the receipts of a connection. */
+export interface Reading {
+  connectionId: string
+  pace: Pace
+  since: Date
+  /** The bank's cursor of a reading that did not end; null: it begins. */
+  place: string | null
+  /** Fencing token: an update of the row must match it. */
+  lease: string
+}
+
+export type Clock = () => Date
+
+/**
+ * Claims due readings of the connections; another process cannot claim them before the lease ends. All
+ * times are of the clock by which lists end. One that did not end goes on where it was.
+ */
+export async function claimReadings(connectionIds: string[], now: Clock): Promise<Reading[]> {
+  const at = now()
+  const paces = Object.keys(PACES)
+  const overlaps = Object.values(PACES).map(({ overlapMs }) => overlapMs)
+  const lease = randomUUID()
+  return retryOnConflict(async () => {
+    await db().$executeRaw`
+      INSERT INTO receipt_readings (connection_id, pace, read_until, due_at)
+      SELECT n.id, p.pace, n.created_at, ${at}::timestamptz
+      FROM connections n, unnest(${paces}::text[]) AS p (pace)
+      WHERE n.id = ANY (${connectionIds}::uuid[])
+      ON CONFLICT DO NOTHING`
+    return db().$queryRaw<Reading[]>`
+      UPDATE receipt_readings r SET lease = ${lease}::uuid,
+        due_at = ${at}::timestamptz + make_interval(secs => ${leaseMs()}::float8 / 1000),
+        until = CASE WHEN r.place IS NULL THEN ${at}::timestamptz ELSE r.until END,
+        since = CASE WHEN r.place IS NULL THEN d.since ELSE r.since END
+      FROM (
+        SELECT r.connection_id, r.pace, GREATEST(
+          n.created_at - make_interval(secs => ${BEFORE_CREATION_MS}::float8 / 1000),
+          (SELECT max(o.read_until) FROM receipt_readings o WHERE o.connection_id = n.id)
+            - make_interval(secs => p.overlap_ms / 1000)) AS since
+        FROM receipt_readings r JOIN connections n ON n.id = r.connection_id
+        JOIN unnest(${paces}::text[], ${overlaps}::float8[]) AS p (pace, overlap_ms) ON p.pace = r.pace
+        WHERE r.connection_id = ANY (${connectionIds}::uuid[]) AND r.due_at <= ${at}::timestamptz
+          AND (r.pace <> 'recent' OR EXISTS (
+            SELECT FROM charges c WHERE c.connection_id = n.id AND c.due_at IS NOT NULL))
+          AND (n.disabled_at IS NULL OR n.disabled_at > ${at}::timestamptz
+            - make_interval(secs => ${AFTER_DISABLING_MS}::float8 / 1000))
+        ORDER BY r.connection_id, r.pace FOR UPDATE OF r SKIP LOCKED) d
+      WHERE r.connection_id = d.connection_id AND r.pace = d.pace
+      RETURNING r.connection_id AS "connectionId", r.pace, r.since, r.place, r.lease`
+  })
+}

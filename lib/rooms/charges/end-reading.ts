@@ -1,0 +1,38 @@
+import { leaseMs } from '#lib/base/db/claim.ts'
+import { db } from '#lib/base/db/client.ts'
+import { type Clock, PACES, type Reading } from '#lib/rooms/charges/claim-readings.ts'
+
+/** Stores how far a reading has come and renews its lease. Returns false if the lease was lost. */
+export async function keepPlace(reading: Reading, place: string, now: Clock): Promise<boolean> {
+  const data = { place, dueAt: new Date(now().getTime() + leaseMs()) }
+  return updateReading(reading, data)
+}
+
+/** Ends a reading that has read the whole list. The next one is due by the time at which it began. */
+export async function endReading({ connectionId, pace, lease }: Reading): Promise<boolean> {
+  const ended = await db().$executeRaw`
+    UPDATE receipt_readings SET read_until = GREATEST(read_until, until), place = NULL, lease = NULL,
+      due_at = until + make_interval(secs => ${PACES[pace].everyMs}::float8 / 1000)
+    WHERE connection_id = ${connectionId}::uuid AND pace = ${pace} AND lease = ${lease}::uuid`
+  return ended === 1
+}
+
+/** Releases a reading that goes on later: at `place`, or from the beginning. */
+export async function postponeReading(
+  reading: Reading,
+  place: string | null,
+  dueAt: Date,
+): Promise<boolean> {
+  return updateReading(reading, { place, dueAt, lease: null })
+}
+
+async function updateReading(
+  { connectionId, pace, lease }: Reading,
+  data: { place: string | null; dueAt: Date; lease?: null },
+): Promise<boolean> {
+  const { count } = await db().receiptReading.updateMany({
+    where: { connectionId, pace, lease },
+    data,
+  })
+  return count === 1
+}
