@@ -5,15 +5,14 @@ import type {
   Gateway,
   GatewayResult,
   KeyBucket,
-  Listing,
   OpenedCharge,
   OrderState,
   Payee,
   PayoutOrder,
   Receipt,
   RefundOrder,
-  SentPayout,
 } from '#lib/services/gateway/gateway.ts'
+import type { Listing, SentPayout } from '#lib/services/gateway/lists.ts'
 import { type BankRefusal, spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'

@@ -5,11 +5,11 @@ import type {
   ChargeState,
   Gateway,
   GatewayResult,
-  Listing,
   OrderState,
   PayoutOrder,
   Receipt,
 } from '#lib/services/gateway/gateway.ts'
+import type { Listing } from '#lib/services/gateway/lists.ts'
 import { REJECTIONS } from '#lib/services/gateway/rejection.ts'
 
 /** What a test makes happen at the bank behind an adapter. */

@@ -9,7 +9,7 @@ import { withdrawalAsJson, withdrawalEventColumns } from '#lib/rooms/withdrawals
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
-import type { PayoutReturn } from '#lib/services/gateway/gateway.ts'
+import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
 import { claimPaymentsSql } from '#lib/services/house/receipts.ts'
 
 /**

@@ -3,7 +3,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import type { PayoutReturn } from '#lib/services/gateway/gateway.ts'
+import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
 import { suspendPaymentsSql } from '#lib/services/house/receipts.ts'
 
 /** A withdrawal, or the connection of a payout that is none of ours. */

@@ -1,5 +1,6 @@
 import type { ServedConnection } from '#lib/services/gateway/choose.ts'
-import type { GatewayResult, Listing } from '#lib/services/gateway/gateway.ts'
+import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { Listing } from '#lib/services/gateway/lists.ts'
 import {
   type Call,
   type CallOptions,

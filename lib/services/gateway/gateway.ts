@@ -1,5 +1,6 @@
 import type { Prisma } from '#lib/base/db/client.ts'
 import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
+import type { Listing, PayoutReturn, SentPayout } from '#lib/services/gateway/lists.ts'
 import type { BankRefusal } from '#lib/services/gateway/rejection.ts'
 
 /**
@@ -169,34 +170,10 @@ export interface Payee {
   bank: string | null
 }
 
-/** A page of a list. Pages have no order, and an item may be on two of them. */
-export interface Listing<Item> {
-  items: Item[]
-  /** Null on the last page. */
-  nextCursor: string | null
-}
-
 /** A payment that the bank received. */
 export interface Receipt {
   endToEndId: string
   amount: number
   paidAt: Date
   txid: string | null
-}
-
-export interface SentPayout {
-  /** Id of the order; null if the payout was not ordered by Troco. */
-  id: string | null
-  endToEndId: string
-  amount: number
-  sentAt: Date
-  returns: PayoutReturn[]
-}
-
-/** Money of a payout that came back after it was done, all of it or a part. */
-export interface PayoutReturn {
-  /** The bank's id of the return. */
-  id: string
-  amount: number
-  returnedAt: Date
 }

@@ -12,7 +12,8 @@ import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
 import { readPageInfo, readReceipts } from '#lib/services/gateway/api-pix/read.ts'
 import { bodyOf, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
-import type { GatewayResult, Listing, Receipt } from '#lib/services/gateway/gateway.ts'
+import type { GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
+import type { Listing } from '#lib/services/gateway/lists.ts'
 
 /** A list that changes while it is read begins anew; this often, then at a later time. */
 const RESTARTS_MAX = 5

@@ -1,0 +1,23 @@
+/** A page of a list. Pages have no order, and an item may be on two of them. */
+export interface Listing<Item> {
+  items: Item[]
+  /** Null on the last page. */
+  nextCursor: string | null
+}
+
+export interface SentPayout {
+  /** Id of the order; null if the payout was not ordered by Troco. */
+  id: string | null
+  endToEndId: string
+  amount: number
+  sentAt: Date
+  returns: PayoutReturn[]
+}
+
+/** Money of a payout that came back after it was done, all of it or a part. */
+export interface PayoutReturn {
+  /** The bank's id of the return. */
+  id: string
+  amount: number
+  returnedAt: Date
+}
