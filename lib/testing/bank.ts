@@ -163,7 +163,10 @@ export class StubBank implements Gateway {
     return this.sendOrder(order)
   }
 
-  async getPayout(id: string, signal?: AbortSignal): Promise<GatewayResult<OrderState | null>> {
+  async getPayout(
+    { id }: Pick<PayoutOrder, 'id'>,
+    signal?: AbortSignal,
+  ): Promise<GatewayResult<OrderState | null>> {
     await this.reach(signal)
     return this.queryOrder(id)
   }

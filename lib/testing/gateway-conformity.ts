@@ -134,7 +134,7 @@ function testNoPayouts(bank: () => Bank): void {
     const calls = [
       gateway.checkPayout(payout.dictKey),
       gateway.sendPayout(payout, signal()),
-      gateway.getPayout(payout.id, signal()),
+      gateway.getPayout(payout, signal()),
     ]
     for (const call of calls) expect(await call).toMatchObject({ outcome: 'blocked' })
   })
@@ -143,10 +143,11 @@ function testNoPayouts(bank: () => Bank): void {
 function testPayouts(bank: () => Bank): void {
   const newPayout = (ownerDoc: string | null = null) => newPayoutAt(bank(), ownerDoc)
   const ownerDocOf = () => bank().payee?.ownerDoc ?? expect.unreachable('the bank has no payouts')
-  const stateOf = async (id: string) => expectOk(await bank().gateway.getPayout(id, signal()))
+  const stateOf = async (payout: PayoutOrder) =>
+    expectOk(await bank().gateway.getPayout(payout, signal()))
 
   test('a payout that was never sent is unknown', async () => {
-    expect(await stateOf(removeHyphens(newId()))).toBeNull()
+    expect(await stateOf(newPayout())).toBeNull()
   })
 
   test('a payout sent twice under its id is one payout', async () => {
@@ -155,24 +156,24 @@ function testPayouts(bank: () => Bank): void {
     const again = await bank().gateway.sendPayout(payout, signal())
     expect(['ok', 'rejected']).toContain(again.outcome)
     await bank().world.settle()
-    const first = await stateOf(payout.id)
+    const first = await stateOf(payout)
     expect(first).toMatchObject({ state: 'done', endToEndId: expect.stringMatching(END_TO_END_ID) })
     await bank().gateway.sendPayout(payout, signal())
-    expect(await stateOf(payout.id)).toEqual(first)
+    expect(await stateOf(payout)).toEqual(first)
   })
 
   test('a payout that names the owner of the key is paid', async () => {
     const payout = newPayout(ownerDocOf())
     expectOk(await bank().gateway.sendPayout(payout, signal()))
     await bank().world.settle()
-    expect(await stateOf(payout.id)).toMatchObject({ state: 'done' })
+    expect(await stateOf(payout)).toMatchObject({ state: 'done' })
   })
 
   test('a payout that names another owner is refused for this reason', async () => {
     const payout = newPayout('11144477735')
     const sent = await bank().gateway.sendPayout(payout, signal())
     await bank().world.settle()
-    const refusal = sent.outcome === 'rejected' ? sent : await stateOf(payout.id)
+    const refusal = sent.outcome === 'rejected' ? sent : await stateOf(payout)
     expect(refusal).toMatchObject({ code: 'owner_differs', params: {} })
     const { bankText } = refusal as Extract<OrderState, { state: 'refused' }>
     expect(bankText ?? '').not.toContain(ownerDocOf())
@@ -182,7 +183,7 @@ function testPayouts(bank: () => Bank): void {
     const payout = newPayout()
     const taken = expectOk(await bank().gateway.sendPayout(payout, signal()))
     await bank().world.settle()
-    const done = await stateOf(payout.id)
+    const done = await stateOf(payout)
     if (taken.state !== 'taken' || taken.endToEndId === undefined) return
     expect(done).toMatchObject({ endToEndId: taken.endToEndId })
   })
@@ -192,7 +193,7 @@ function testPayouts(bank: () => Bank): void {
     await bank().world.refusePayout(payout.id)
     const sent = await bank().gateway.sendPayout(payout, signal())
     await bank().world.settle()
-    const refusal = sent.outcome === 'rejected' ? sent : await stateOf(payout.id)
+    const refusal = sent.outcome === 'rejected' ? sent : await stateOf(payout)
     expect(refusal).toMatchObject({ code: expect.any(String), params: {} })
     const { code, bankText } = refusal as Extract<OrderState, { state: 'refused' }>
     expect(Object.keys(REJECTIONS).filter(known => known !== 'other')).toContain(code)
@@ -273,7 +274,7 @@ function testSignals(bank: () => Bank): void {
       gateway.getCharges([id], signal),
       gateway.cancelCharge(id, signal),
       bank().payee ? gateway.sendPayout(newPayoutAt(bank()), signal) : undefined,
-      bank().payee ? gateway.getPayout(id, signal) : undefined,
+      bank().payee ? gateway.getPayout(newPayoutAt(bank()), signal) : undefined,
       gateway.refundCharge(refund, signal),
       gateway.getRefund(refund, signal),
       gateway.checkHealth(signal),

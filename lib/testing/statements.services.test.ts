@@ -81,7 +81,9 @@ const VERBS: Record<string, Calls> = {
     'a call to a bank': () => {
       const scope = { accountId: merchant.id, mode: 'test' } as const
       const subject = { ...scope, id: newId(), connectionId: SIMULATOR_CONNECTION_ID }
-      return withJournal(new StubBank(), [subject]).getPayout(removeHyphens(subject.id))
+      return withJournal(new StubBank(), [subject]).getPayout({
+        ...{ id: removeHyphens(subject.id), amount: 1_000, dictKey: 'a@b.co' },
+      })
     },
   },
   'ledger/accounts': {

@@ -1,8 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
-import { findHidden } from '#lib/rooms/withdrawals/queries.ts'
+import { findHidden, findSentOrder } from '#lib/rooms/withdrawals/queries.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
 import { nextAskAt } from '#lib/services/gateway/ask-again.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
@@ -47,7 +46,7 @@ async function askAbout(withdrawal: EndedWithdrawal): Promise<void> {
   const gateway = await gatewayOfConnection(connectionId)
   const hidden = await findHidden(withdrawal)
   const bank = withJournal(gateway, [withdrawal], { hidden })
-  const result = await bank.getPayout(removeHyphens(id))
+  const result = await bank.getPayout(await findSentOrder(withdrawal))
   if (result.outcome !== 'ok' || !result.value || result.value.state === 'taken') return
   // Settles nothing, because it has ended, but books what came back of it.
   await settleAsReported(accountId, id, result.value)

@@ -12,7 +12,7 @@ import { cents } from '#lib/base/money.ts'
 import { maskTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { type WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
-import type { PayoutOrder } from '#lib/services/gateway/gateway.ts'
+import type { PayoutOrder, SentOrder } from '#lib/services/gateway/gateway.ts'
 import { maskDictKey } from '#lib/services/gateway/journal.ts'
 
 /** Columns of a WithdrawalRow, from a table or CTE named `w`. */
@@ -83,6 +83,18 @@ export async function findPayoutOrder({
     ownerDoc: ownerDoc === null ? null : normalizeTaxId(ownerDoc),
   }
   return { order, isActive, isEndProposed: row.isEndProposed }
+}
+
+/** Returns what the bank is asked about a withdrawal, whatever its status. */
+export async function findSentOrder({
+  accountId,
+  id,
+}: Pick<Claim, 'accountId' | 'id'>): Promise<SentOrder> {
+  const [row] = await db().$queryRaw<Pick<PayoutRow, 'amount' | 'dictKey'>[]>`
+    SELECT amount, dict_key AS "dictKey" FROM withdrawals
+    WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid`
+  if (!row) throw new Invariant(`withdrawal ${id} was claimed but is missing`)
+  return { id: removeHyphens(id), amount: cents(row.amount), dictKey: row.dictKey }
 }
 
 type Hidden = Pick<PayoutRow, 'dictKey' | 'ownerDoc'> & { payeeName: string | null }

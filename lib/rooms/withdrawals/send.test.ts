@@ -605,6 +605,20 @@ test('the journal contains the bank calls, with the PIX key masked', async () =>
   ])
 })
 
+test('a bank is asked about a payout by its id, amount and key, so that it can tell another one', async () => {
+  const id = await withdrawLive()
+  const bank = new StubBank()
+  const asked: unknown[] = []
+  const { getPayout } = bank
+  bank.getPayout = (payout, signal) => {
+    asked.push(payout)
+    return getPayout.call(bank, payout, signal)
+  }
+  await makeDueAndSend(id, bank)
+  await makeDueAndSend(id, bank)
+  expect(asked).toEqual([{ id: removeHyphens(id), amount: 4_000, dictKey: expect.any(String) }])
+})
+
 test("the bank's text about a payout is stored without PIX key, receiver and CPF", async () => {
   const key = 'ana.souza@example.com'
   const id = await withdrawLive(key)

@@ -1,5 +1,4 @@
 import { type Claim, postpone } from '#lib/base/db/claim.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
 import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
 import {
   askLater,
@@ -11,7 +10,12 @@ import {
   releasePlace,
   slowDown,
 } from '#lib/rooms/withdrawals/places.ts'
-import { findHidden, findPayoutOrder, hasPayment } from '#lib/rooms/withdrawals/queries.ts'
+import {
+  findHidden,
+  findPayoutOrder,
+  findSentOrder,
+  hasPayment,
+} from '#lib/rooms/withdrawals/queries.ts'
 import { recordTaken } from '#lib/rooms/withdrawals/record-taken.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
@@ -56,7 +60,7 @@ async function sendOrAsk(claim: Claim, gateway: Gateway, isSending: boolean): Pr
 
 function callBank(claim: Claim, gateway: Gateway, isSending: boolean): Promise<Placement> {
   return placeOrder('withdrawal', claim, gateway, {
-    query: bank => bank.getPayout(removeHyphens(claim.id)),
+    query: async bank => bank.getPayout(await findSentOrder(claim)),
     mayCall: gateway.local ? undefined : () => holdPlace(claim),
     async send(bank) {
       // Sent again in the same place, a payout that the bank never has would keep it from all others.

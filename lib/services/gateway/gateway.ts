@@ -32,8 +32,11 @@ export interface Gateway {
   /** Asked before the amount is held; refuses a payout that cannot be sent now. Calls no bank. */
   checkPayout(dictKey: string): Promise<GatewayResult<null>>
   sendPayout(order: PayoutOrder, signal: AbortSignal): Promise<GatewayResult<OrderState>>
-  /** Returns null if the bank does not have the payout. It is sent again unless it was ever taken. */
-  getPayout(id: string, signal: AbortSignal): Promise<GatewayResult<OrderState | null>>
+  /**
+   * Returns null if the bank does not have the payout. It is sent again unless it was ever taken. One
+   * with another amount or key has not the state of this payout: the outcome is unknown.
+   */
+  getPayout(payout: SentOrder, signal: AbortSignal): Promise<GatewayResult<OrderState | null>>
 
   refundCharge(order: RefundOrder, signal: AbortSignal): Promise<GatewayResult<OrderState>>
   getRefund(
@@ -149,6 +152,9 @@ export interface PayoutOrder {
   /** Document of the receiver, bare: the bank must refuse a key of another owner. Null: any owner. */
   ownerDoc: string | null
 }
+
+/** What a payout at a bank must agree with to be that of a withdrawal. */
+export type SentOrder = Pick<PayoutOrder, 'id' | 'amount' | 'dictKey'>
 
 export interface RefundOrder {
   id: string

@@ -83,7 +83,7 @@ test('a call that times out is unknown, even if the response arrives later', asy
   expect(await callsOf(order.id)).toMatchObject([
     { outcome: 'unknown', response: { reason: 'no response in time', code: 'timeout' } },
   ])
-  expect(await withJournal(bank, [order]).getPayout(removeHyphens(order.id))).toEqual({
+  expect(await withJournal(bank, [order]).getPayout(payout(order.id))).toEqual({
     outcome: 'ok',
     value: { state: 'taken' },
   })
@@ -99,7 +99,7 @@ test("a refusal is stored with its code and the bank's text", async () => {
   const value = { state: 'refused', ...spiRefusal('AC07', 'Conta encerrada') } as const
   const refusePayout = async () => ({ outcome: 'ok', value }) as const
   const bank = Object.assign(new StubBank(), { getPayout: refusePayout })
-  await withJournal(bank, [order]).getPayout(removeHyphens(order.id))
+  await withJournal(bank, [order]).getPayout(payout(order.id))
   expect((await callsOf(order.id))[0]?.response).toEqual({
     state: 'refused',
     code: 'account_closed',
@@ -251,8 +251,8 @@ test('a probe that could not be journaled leaves its turn to the next call', asy
   await restConnection(order.connectionId)
   await endRest(order.connectionId)
   const unknown = { ...order, accountId: 'no uuid' }
-  await expect(withJournal(bank, [unknown]).getPayout(removeHyphens(order.id))).rejects.toThrow()
-  expect(await withJournal(bank, [order]).getPayout(removeHyphens(order.id))).toMatchObject({
+  await expect(withJournal(bank, [unknown]).getPayout(payout(order.id))).rejects.toThrow()
+  expect(await withJournal(bank, [order]).getPayout(payout(order.id))).toMatchObject({
     outcome: 'ok',
   })
 })

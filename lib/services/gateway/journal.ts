@@ -78,7 +78,10 @@ export function withJournal(
         hidden: { [order.dictKey]: dictKey, ...hiddenDoc },
       })
     },
-    getPayout: id => journalOne('getPayout', { id }, signal => gateway.getPayout(id, signal)),
+    getPayout(payout) {
+      const make = (signal: AbortSignal) => gateway.getPayout(payout, signal)
+      return journalOne('getPayout', { id: payout.id }, make)
+    },
     refundCharge: order =>
       journalOne('refundCharge', order, signal => gateway.refundCharge(order, signal)),
     getRefund({ id, endToEndId }) {

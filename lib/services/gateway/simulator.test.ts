@@ -24,10 +24,10 @@ describe('a payout', () => {
   test('is accepted at once and settled after about a second', async () => {
     const order = orderTo('ana@example.com')
     expect(await simulator.sendPayout(order)).toEqual(TAKEN)
-    expect(await simulator.getPayout(order.id)).toEqual(TAKEN)
+    expect(await simulator.getPayout(order)).toEqual(TAKEN)
     await vi.waitFor(
       async () =>
-        expect(await simulator.getPayout(order.id)).toEqual({
+        expect(await simulator.getPayout(order)).toEqual({
           outcome: 'ok',
           value: { state: 'done', endToEndId: expect.stringMatching(END_TO_END_ID) },
         }),
@@ -50,7 +50,7 @@ describe('a payout', () => {
     expect(await simulator.sendPayout({ ...order, amount: 9, dictKey: 'reject@b.co' })).toEqual(
       done,
     )
-    expect(await simulator.getPayout(order.id)).toEqual(done)
+    expect(await simulator.getPayout(order)).toEqual(done)
     expect(first.amount).toBe(5_000n)
   })
 
@@ -59,7 +59,7 @@ describe('a payout', () => {
     expect(await simulator.sendPayout(order)).toEqual(TAKEN)
     await settleNow(order.id)
     const refused = { state: 'refused', code: 'key_refused', params: {}, bankText: null }
-    expect(await simulator.getPayout(order.id)).toEqual({ outcome: 'ok', value: refused })
+    expect(await simulator.getPayout(order)).toEqual({ outcome: 'ok', value: refused })
   })
 
   test.each([
@@ -73,29 +73,35 @@ describe('a payout', () => {
       await settleNow(order.id)
     }
     const refused = { state: 'refused', code: 'owner_differs', params: {}, bankText: null }
-    expect(await simulator.getPayout(named.id)).toEqual({ outcome: 'ok', value: refused })
-    expect(await simulator.getPayout(unnamed.id)).toMatchObject({ value: { state: 'done' } })
+    expect(await simulator.getPayout(named)).toEqual({ outcome: 'ok', value: refused })
+    expect(await simulator.getPayout(unnamed)).toMatchObject({ value: { state: 'done' } })
   })
 
   test('to hold@ never settles', async () => {
     const order = orderTo('hold@example.com')
     expect(await simulator.sendPayout(order)).toEqual(TAKEN)
     await settleNow(order.id)
-    expect(await simulator.getPayout(order.id)).toEqual(TAKEN)
+    expect(await simulator.getPayout(order)).toEqual(TAKEN)
   })
 
   test('to unavailable@ is refused and not stored', async () => {
     const order = orderTo('unavailable@example.com')
     expect(await simulator.sendPayout(order)).toMatchObject({ outcome: 'retryable' })
-    expect(await simulator.getPayout(order.id)).toEqual({ outcome: 'ok', value: null })
+    expect(await simulator.getPayout(order)).toEqual({ outcome: 'ok', value: null })
     expect(await db().simulatorOrder.count({ where: { id: order.id } })).toBe(0)
   })
 
   test('that was never sent is null, as is a refund queried as a payout', async () => {
-    expect(await simulator.getPayout(newId())).toEqual({ outcome: 'ok', value: null })
+    expect(await simulator.getPayout(orderTo('ana@example.com'))).toEqual({
+      outcome: 'ok',
+      value: null,
+    })
     const refund = { id: newId(), endToEndId: 'E1', amount: 100 }
     expect(await simulator.refundCharge(refund)).toEqual(TAKEN)
-    expect(await simulator.getPayout(refund.id)).toEqual({ outcome: 'ok', value: null })
+    expect(await simulator.getPayout({ ...orderTo('ana@example.com'), id: refund.id })).toEqual({
+      outcome: 'ok',
+      value: null,
+    })
     await settleNow(refund.id)
     expect(await simulator.getRefund(refund)).toMatchObject({ value: { state: 'done' } })
   })

@@ -55,7 +55,7 @@ export const simulator = {
   cancelCharge,
   checkPayout: async dictKey => (isUnavailable(dictKey) ? bankUnavailable() : ok(null)),
   sendPayout,
-  getPayout: id => getOrder(id, 'payout'),
+  getPayout: ({ id }) => getOrder(id, 'payout'),
   refundCharge: order => acceptOrder('refund', order.id, order.amount, 'done', null),
   getRefund: ({ id }) => getOrder(id, 'refund'),
   getBalance: async () => ok(null),

@@ -158,7 +158,7 @@ test('calls to a real bank come from the journal, and repeated results are one e
   const calls = withJournal(bank, [{ ...subject, connectionId: SIMULATOR_CONNECTION_ID }])
   const order = { id: removeHyphens(id), amount: 3_000, dictKey: KEY.dictKey, ownerDoc: null }
   await calls.sendPayout(order)
-  for (let times = 0; times < 3; times++) await calls.getPayout(order.id)
+  for (let times = 0; times < 3; times++) await calls.getPayout(order)
   const { body } = await requestTimeline(id)
   expectShape(WithdrawalTimelineRead, body)
   expect(body.data.steps.slice(2)).toMatchObject([
