@@ -17,7 +17,7 @@ interface Listing<T> {
 /** Selects one page of the records between `inicio` and `fim`, both included, the newest first. */
 export function selectPage<T>(bank: Bank, call: Call, listing: Listing<T>) {
   const { refusal, timeOf } = listing
-  const { listMs, listPages, quirks } = bank.settings
+  const { listMs, listPages, listSize, quirks } = bank.settings
   const inicio = readTime(bank, call, 'inicio', refusal)
   const fim = readTime(bank, call, 'fim', refusal)
   if (fim < inicio) refuseValue(refusal, 'fim', 'The end is before the beginning')
@@ -25,7 +25,8 @@ export function selectPage<T>(bank: Bank, call: Call, listing: Listing<T>) {
     refuseValue(refusal, 'fim', `At most ${listMs} ms after the beginning`)
   const pageMax = listPages === null ? 1e9 : listPages - 1
   const page = readNumber(call, 'paginacao.paginaAtual', 0, [0, pageMax], refusal)
-  const size = readNumber(call, 'paginacao.itensPorPagina', 100, [1, 1000], refusal)
+  const wanted = readNumber(call, 'paginacao.itensPorPagina', 100, [1, 1000], refusal)
+  const size = Math.min(wanted, listSize)
   const visibleUntil = bank.now().getTime() - bank.settings.listsBehindMs
   const found = listing.records
     .filter(record => {

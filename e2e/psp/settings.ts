@@ -40,6 +40,8 @@ export interface Settings {
   /** Longest period that a list accepts, and how many of its pages can be read; null: any. */
   listMs: number | null
   listPages: number | null
+  /** Most records on a page, also if a request wants more. */
+  listSize: number
   notices: NoticeSettings
   payees: Record<string, Payee>
   quirks: Quirks
@@ -115,7 +117,7 @@ export function completeSettings(chosen: Partial<Settings>): Settings {
     refundFailure: null,
     isAccountBlocked: false,
     clockOffsetMs: 0,
-    ...{ listsBehindMs: 0, listMs: null, listPages: null },
+    ...{ listsBehindMs: 0, listMs: null, listPages: null, listSize: 1_000 },
     notices: {
       isAbsent: false,
       copies: 1,
