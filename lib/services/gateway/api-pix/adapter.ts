@@ -30,17 +30,24 @@ const Settings = z.looseObject({
 
 /** Opens a bank that speaks Banco Central's API Pix. It receives and refunds, and has no payouts. */
 export function openApiPix(connection: Connection, lookup: LookupFunction): Gateway | null {
-  const { credentials, receivingKeys, environment } = connection
-  const [receivingKey] = receivingKeys
-  if (credentials === null || receivingKey === undefined || environment === null) return null
+  const client = openClient(connection, lookup)
+  const [receivingKey] = connection.receivingKeys
+  if (!client || receivingKey === undefined) return null
+  return buildGateway({ ...client, receivingKey, receivingKeys: connection.receivingKeys })
+}
+
+/** Returns null if the connection lacks credentials or an environment. */
+export function openClient(connection: Connection, lookup: LookupFunction) {
+  const { credentials, environment } = connection
+  if (credentials === null || environment === null) return null
   const { profile, ...addresses } = readProfile(connection, environment)
   const client = new BankClient({
     ...{ profile, lookup, ...addresses, credentials: parseCredentials(credentials) },
   })
-  return gatewayOf({ client, profile, receivingKey, receivingKeys })
+  return { client, profile, apiUrl: addresses.apiUrl }
 }
 
-function gatewayOf(bank: QueryBank & { receivingKeys: string[] }): Gateway {
+export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
   const { client, profile, receivingKeys } = bank
   return {
     name: 'api-pix',
@@ -59,7 +66,7 @@ function gatewayOf(bank: QueryBank & { receivingKeys: string[] }): Gateway {
     checkHealth: signal => checkList(bank, signal),
     registerWebhook: (address, signal) => registerNotices(client, receivingKeys, address, signal),
     parseWebhook: parseNotice,
-  }
+  } satisfies Gateway
 }
 
 const NO_PAYOUTS: GatewayResult<never> = {

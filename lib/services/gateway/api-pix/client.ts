@@ -24,6 +24,9 @@ export interface BankCall {
   method: HttpsRequest['method']
   /** Below the base path, encoded. */
   path: string
+  /** Replaces the version at the end of the base path. */
+  version?: 'v3'
+  headers?: Record<string, string>
   query?: Record<string, string>
   body?: object
 }
@@ -104,15 +107,17 @@ export class BankClient {
     return { reply: await this.send(this.buildRequest(call, token), signal, token), used: answer }
   }
 
-  private buildRequest({ method, path, query, body }: BankCall, token: string): HttpsRequest {
+  private buildRequest(call: BankCall, token: string): HttpsRequest {
     const { profile, apiUrl } = this.options
-    const url = new URL(apiUrl.replace(/\/$/, '') + path)
+    const { method, path, version, query, body } = call
+    const base = apiUrl.replace(/\/$/, '')
+    const url = new URL((version ? base.replace(/[^/]+$/, version) : base) + path)
     const parameters = { ...this.fill(profile.query), ...query }
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
     const headers = {
       ...{ accept: 'application/json', authorization: `Bearer ${token}` },
       ...(body && { 'content-type': 'application/json' }),
-      ...this.fill(profile.headers),
+      ...{ ...this.fill(profile.headers), ...call.headers },
     }
     return { method, url, headers, ...(body && { body: JSON.stringify(body) }) }
   }

@@ -29,9 +29,9 @@ export interface Page {
   total: number | null
 }
 
-export function beginList(since: Date, until: Date): Place {
+export function beginList(since: Date, until: Date, windowMs = WINDOW_MAX_MS): Place {
   const from = Math.min(since.getTime(), until.getTime())
-  return openWindow({ until: until.getTime(), windowMs: WINDOW_MAX_MS }, from, WINDOW_MAX_MS)
+  return openWindow({ until: until.getTime(), windowMs }, from, windowMs)
 }
 
 /**

@@ -10,11 +10,12 @@ export async function registerNotices(
   keys: string[],
   address: string,
   signal: AbortSignal,
+  headers: Record<string, string> = {},
 ): Promise<GatewayResult<null>> {
   for (const key of keys) {
     const path = `/webhook/${encodeURIComponent(key)}`
     const body = { webhookUrl: address }
-    const reply = await client.call({ method: 'PUT', path, body }, signal)
+    const reply = await client.call({ method: 'PUT', path, body, headers }, signal)
     // Successes have no body at some banks.
     if (reply.kind === 'response' && isStatusOk(reply.status)) continue
     const verdict = judge(reply, 'question')

@@ -53,7 +53,7 @@ test('an unreadable payment is logged, and keeps no other from being read', asyn
   const { endToEndId } = bank.receive('1.00', after(1))
   bank.receive('um real', after(1))
   expect(idsOf(await readAll())).toEqual([endToEndId])
-  expect(readLog()).toContain('unreadable payments in a list')
+  expect(readLog()).toContain('unreadable entries in a list')
 })
 
 test('all pages of a list end at one time', async () => {

@@ -20,23 +20,49 @@ const RESTARTS_MAX = 5
 /** Period of the list by which a connection is checked. */
 const CHECKED_MS = 60_000
 
-export interface ReceiptBank {
+export interface ListBank {
   client: BankClient
   profile: Pick<BankProfile, 'hasMilliseconds' | 'pageSize'>
 }
 
-type Filter = Record<string, string>
+/** A list of a bank whose periods and pages are those of the standard. */
+export interface BankList<Item> {
+  path: string
+  filter?: Record<string, string>
+  /** Longest period that is tried; default: a day. */
+  windowMs?: number
+  /** `count`: entries of the page, with those that are left out or unreadable. */
+  read: (body: unknown) => { items: Item[]; count: number; unreadable: number }
+}
+
+const RECEIPTS: BankList<Receipt> = {
+  path: '/pix',
+  read(body) {
+    const { items, unreadable } = readReceipts(fieldsOf(body).pix)
+    return { items, unreadable, count: items.length + unreadable }
+  },
+}
 
 /** Lists payments by their time. A page may be empty although others follow. */
-export async function listReceipts(
-  bank: ReceiptBank,
+export function listReceipts(
+  bank: ListBank,
   since: Date,
   cursor: string | null,
   signal: AbortSignal,
-  filter: Filter = {},
+  filter: Record<string, string> = {},
 ): Promise<GatewayResult<Listing<Receipt>>> {
-  const place = readCursor(cursor) ?? beginList(since, new Date())
-  const page = await readPage(bank, place, filter, signal)
+  return listEntries(bank, { ...RECEIPTS, filter }, since, cursor, signal)
+}
+
+export async function listEntries<Item>(
+  bank: ListBank,
+  list: BankList<Item>,
+  since: Date,
+  cursor: string | null,
+  signal: AbortSignal,
+): Promise<GatewayResult<Listing<Item>>> {
+  const place = readCursor(cursor) ?? beginList(since, new Date(), list.windowMs)
+  const page = await readPage(bank, list, place, signal)
   const refused = page.outcome === 'rejected' ? narrowRefused(place) : null
   if (refused) return { outcome: 'ok', value: { items: [], nextCursor: JSON.stringify(refused) } }
   if (page.outcome !== 'ok') return page
@@ -49,7 +75,7 @@ export async function listReceipts(
 
 /** Lists all payments of a txid. */
 export async function findReceipts(
-  bank: ReceiptBank,
+  bank: ListBank,
   since: Date,
   txid: string,
   signal: AbortSignal,
@@ -69,34 +95,34 @@ export async function findReceipts(
 
 /** Asks for one page, so that a refusal of the bank is its answer. */
 export async function checkList(
-  bank: ReceiptBank,
+  bank: ListBank,
   signal: AbortSignal,
+  list: BankList<unknown> = RECEIPTS,
 ): Promise<GatewayResult<null>> {
   const place = beginList(new Date(Date.now() - CHECKED_MS), new Date())
-  const page = await readPage(bank, place, {}, signal)
+  const page = await readPage(bank, list, place, signal)
   return page.outcome === 'ok' ? { outcome: 'ok', value: null } : page
 }
 
-async function readPage(
-  { client, profile }: ReceiptBank,
+async function readPage<Item>(
+  { client, profile }: ListBank,
+  { path, filter, read }: BankList<Item>,
   { from, to, page }: Place,
-  filter: Filter,
   signal: AbortSignal,
-): Promise<GatewayResult<Page & { items: Receipt[] }>> {
+): Promise<GatewayResult<Page & { items: Item[] }>> {
   const time = (at: number) => formatTime(new Date(at), profile.hasMilliseconds)
   const query = {
     ...{ inicio: time(from), fim: time(to), ...filter },
     'paginacao.paginaAtual': String(page),
     'paginacao.itensPorPagina': String(profile.pageSize),
   }
-  const reply = await client.call({ method: 'GET', path: '/pix', query }, signal)
+  const reply = await client.call({ method: 'GET', path, query }, signal)
   if (!isSuccess(reply)) {
     const verdict = judge(reply, 'question')
     return verdict.outcome === 'ask' || verdict.outcome === 'none' ? unknown('no list') : verdict
   }
-  const { items, unreadable } = readReceipts(fieldsOf(bodyOf(reply)).pix)
-  if (unreadable > 0) log().error({ unreadable, page }, 'unreadable payments in a list')
-  const count = items.length + unreadable
+  const { items, count, unreadable } = read(bodyOf(reply))
+  if (unreadable > 0) log().error({ path, unreadable, page }, 'unreadable entries in a list')
   return { outcome: 'ok', value: { items, count, ...readPageInfo(bodyOf(reply)) } }
 }
 
