@@ -7,6 +7,7 @@ import { processWide } from '#lib/base/process-wide.ts'
 import { openApiPix } from '#lib/services/gateway/api-pix/adapter.ts'
 import { findPrivateAddress, lookupBank } from '#lib/services/gateway/bank-hosts.ts'
 import type { Adapter, Connection } from '#lib/services/gateway/connection.ts'
+import { openEfi } from '#lib/services/gateway/efi/adapter.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { type ConnectionKind, ConnectionSettings } from '#lib/services/gateway/schema.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
@@ -49,6 +50,7 @@ const choice = processWide('connections', () => ({
   adapters: new Map<string, Adapter>([
     ['simulator', () => simulator],
     ['api_pix', openApiPix],
+    ['efi', openEfi],
   ]),
   /** Connections to banks by id, as last read. */
   banks: new Map<string, Bank>(),

@@ -40,7 +40,7 @@ export function withConnectionJournal(
       call(operation, signal => list.call(gateway, since, cursor, signal), {
         ...{ request: { since }, part: summarizePage },
       }))
-  const { registerWebhook } = gateway
+  const { registerWebhook, checkSettings } = gateway
   return {
     getBalance: () => call('getBalance', signal => gateway.getBalance(signal)),
     checkHealth: () =>
@@ -53,8 +53,15 @@ export function withConnectionJournal(
         const make = (signal: AbortSignal) => registerWebhook.call(gateway, address, signal)
         return call('registerWebhook', make, { request: { host }, hidden: { [address]: host } })
       }),
+    checkSettings:
+      checkSettings &&
+      ((corrects: boolean) => {
+        const make = (signal: AbortSignal) => checkSettings.call(gateway, corrects, signal)
+        return call('checkSettings', make, { part: ({ length: count }) => ({ count }) })
+      }),
     listReceipts: listCall('listReceipts', gateway.listReceipts),
     listSentPayouts: listCall('listSentPayouts', gateway.listSentPayouts),
+    listDisputes: listCall('listDisputes', gateway.listDisputes),
   }
 }
 

@@ -1,6 +1,11 @@
 import type { Prisma } from '#lib/base/db/client.ts'
 import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
-import type { Listing, PayoutReturn, SentPayout } from '#lib/services/gateway/lists.ts'
+import type {
+  Listing,
+  PayoutReturn,
+  ReportedDispute,
+  SentPayout,
+} from '#lib/services/gateway/lists.ts'
 import type { BankRefusal } from '#lib/services/gateway/rejection.ts'
 
 /**
@@ -57,9 +62,18 @@ export interface Gateway {
     signal: AbortSignal,
   ): Promise<GatewayResult<Listing<SentPayout>>>
 
+  /** Lists disputes that began at or after `since`, with their states of now. */
+  listDisputes?(
+    since: Date,
+    cursor: string | null,
+    signal: AbortSignal,
+  ): Promise<GatewayResult<Listing<ReportedDispute>>>
+
   /** Returns null if this gateway does not report a balance. */
   getBalance(signal: AbortSignal): Promise<GatewayResult<{ available: number } | null>>
   checkHealth(signal: AbortSignal): Promise<GatewayResult<null>>
+  /** Lists settings of the account that let in money of no charge; `corrects`: and changes them. */
+  checkSettings?(corrects: boolean, signal: AbortSignal): Promise<GatewayResult<string[]>>
 
   /** Registers the address for notifications, at a bank that sends them. */
   registerWebhook?(address: string, signal: AbortSignal): Promise<GatewayResult<null>>

@@ -14,6 +14,18 @@ export interface SentPayout {
   returns: PayoutReturn[]
 }
 
+/** A payment that its payer contests. `lost`: the amount has left; `won`: it stays. */
+export interface ReportedDispute {
+  /** The bank's id of the dispute. */
+  id: string
+  /** The payment that is disputed. */
+  endToEndId: string
+  amount: number
+  state: 'open' | 'won' | 'lost'
+  /** Until when the merchant's defence can be sent; null: the bank names no time. */
+  respondBy: Date | null
+}
+
 /** Money of a payout that came back after it was done, all of it or a part. */
 export interface PayoutReturn {
   /** The bank's id of the return. */

@@ -54,6 +54,7 @@ describe('adding a connection', () => {
   })
 
   test('encrypts its credentials, and puts them in no record', async () => {
+    registerAdapter('efi', () => null)
     const credentials = JSON.stringify({ client_secret: 'canary-of-the-bank' })
     const id = await addConnection(request({ credentials }), ACTOR)
     const { sealedCredentials } = await rowOf(id)

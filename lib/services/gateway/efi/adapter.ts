@@ -1,0 +1,109 @@
+import type { LookupFunction } from 'node:net'
+import { invalidInput } from '#lib/base/errors.ts'
+import { buildGateway, openClient } from '#lib/services/gateway/api-pix/adapter.ts'
+import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
+import { fieldsOf, listOf, parseJson, textOf } from '#lib/services/gateway/api-pix/json.ts'
+import {
+  parseNotice as parseStandardNotice,
+  registerNotices,
+} from '#lib/services/gateway/api-pix/notices.ts'
+import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
+import { checkList, listEntries } from '#lib/services/gateway/api-pix/receipts.ts'
+import type { Connection } from '#lib/services/gateway/connection.ts'
+import { Buckets } from '#lib/services/gateway/efi/buckets.ts'
+import { DISPUTES } from '#lib/services/gateway/efi/disputes.ts'
+import { Funds } from '#lib/services/gateway/efi/funds.ts'
+import { queryPayout, SENT_PAYOUTS, sendPayout } from '#lib/services/gateway/efi/payouts.ts'
+import { checkSettings } from '#lib/services/gateway/efi/settings.ts'
+import type { Gateway, GatewayNotification, GatewayResult } from '#lib/services/gateway/gateway.ts'
+
+const PROFILE = 'efi'
+/** Has Efí register an address that also responds to callers without Efí's certificate. */
+const WITHOUT_MTLS = { 'x-skip-mtls-checking': 'true' }
+
+/**
+ * Opens an account at Efí: API Pix to receive and refund, and payouts from a key of the account. It may
+ * have keys to receive with, a key to pay from, or both.
+ */
+export function openEfi(connection: Connection, lookup: LookupFunction): Gateway | null {
+  const { profile, receivingKeys, payingKey } = connection
+  const opened = openClient({ ...connection, profile: PROFILE }, lookup)
+  if (!opened || (receivingKeys.length === 0 && payingKey === null)) return null
+  if (profile !== null && profile !== PROFILE)
+    throw invalidInput('profile', `must be absent or ${PROFILE}`)
+  // Payouts are below the same address with another version.
+  if (!/\/v2\/?$/.test(opened.apiUrl))
+    throw invalidInput('settings', 'must have an api_url that ends in /v2')
+  const account = { ...opened, receivingKeys, payingKey }
+  return payingKey === null ? buildReceiver(account) : buildPayer({ ...account, payingKey })
+}
+
+interface Account {
+  client: BankClient
+  profile: BankProfile
+  receivingKeys: string[]
+  payingKey: string | null
+}
+
+function buildReceiver({ client, profile, receivingKeys, payingKey }: Account) {
+  const [receivingKey = ''] = receivingKeys
+  // A key that pays needs a webhook, too.
+  const keys = new Set([...receivingKeys, ...(payingKey === null ? [] : [payingKey])])
+  return {
+    ...buildGateway({ client, profile, receivingKey, receivingKeys }),
+    ...(receivingKey === '' && { createCharge: async () => NOTHING_RECEIVED }),
+    name: 'efi',
+    registerWebhook: (address, signal) =>
+      registerNotices(client, [...keys], address, signal, WITHOUT_MTLS),
+    parseWebhook: parseNotice,
+    checkSettings: (corrects, signal) => checkSettings(client, receivingKeys, corrects, signal),
+    listDisputes: (since, cursor, signal) =>
+      listEntries({ client, profile }, DISPUTES, since, cursor, signal),
+  } satisfies Gateway
+}
+
+function buildPayer(account: Account & { payingKey: string }): Gateway {
+  const { client, receivingKeys, payingKey } = account
+  const receiver = buildReceiver(account)
+  const funds = new Funds(client)
+  const buckets = new Buckets(client)
+  const payer = { client, payingKey, ownKeys: [...receivingKeys, payingKey], funds, buckets }
+  return {
+    ...receiver,
+    get keyBuckets() {
+      return buckets.current
+    },
+    checkPayout: async () => ({ outcome: 'ok', value: null }),
+    sendPayout: (order, signal) => sendPayout(payer, order, signal),
+    getPayout: (order, signal) => queryPayout(client, order, signal),
+    listSentPayouts: (since, cursor, signal) =>
+      listEntries(account, SENT_PAYOUTS, since, cursor, signal),
+    getBalance: signal => funds.read(signal),
+    async checkHealth(signal) {
+      const checks = [
+        ...(receivingKeys.length > 0 ? [() => receiver.checkHealth(signal)] : []),
+        () => funds.read(signal),
+        () => checkList(account, signal, SENT_PAYOUTS),
+      ]
+      for (const check of checks) {
+        const result = await check()
+        if (result.outcome !== 'ok') return result
+      }
+      return { outcome: 'ok', value: null }
+    },
+  }
+}
+
+/** An entry with `idEnvio` is about a payout, any other as in the standard. */
+function parseNotice(body: string): GatewayNotification[] {
+  const parsed = parseJson(body)
+  const list = Array.isArray(parsed) ? parsed : listOf(fieldsOf(parsed).pix)
+  return list.flatMap(entry => {
+    const id = textOf(fieldsOf(fieldsOf(entry).gnExtras).idEnvio)
+    return id === null ? parseStandardNotice(JSON.stringify([entry])) : [{ kind: 'payout', id }]
+  })
+}
+
+const NOTHING_RECEIVED: GatewayResult<never> = {
+  ...({ outcome: 'blocked', code: 'key', reason: 'the connection has no receiving key' } as const),
+}

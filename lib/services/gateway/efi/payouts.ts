@@ -1,0 +1,182 @@
+import { Invariant } from '#lib/base/invariant.ts'
+import { log } from '#lib/base/log.ts'
+import { formatDecimalAmount } from '#lib/base/money.ts'
+import { taxIdKind } from '#lib/base/pix/tax-id.ts'
+import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
+import { fieldsOf, listOf } from '#lib/services/gateway/api-pix/json.ts'
+import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
+import type { BankList } from '#lib/services/gateway/api-pix/receipts.ts'
+import { bodyOf, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
+import type { Buckets } from '#lib/services/gateway/efi/buckets.ts'
+import type { Funds } from '#lib/services/gateway/efi/funds.ts'
+import { type BankPayout, readPayout } from '#lib/services/gateway/efi/read.ts'
+import type {
+  GatewayResult,
+  OrderState,
+  PayoutOrder,
+  SentOrder,
+} from '#lib/services/gateway/gateway.ts'
+import type { SentPayout } from '#lib/services/gateway/lists.ts'
+import { spiRefusal } from '#lib/services/gateway/rejection.ts'
+
+/** What Efí accepts as the id of a payout (`idEnvio`). */
+const ID_PATTERN = /^[a-zA-Z0-9]{1,35}$/
+/** Ids of payouts that Troco has ordered. */
+const OWN_ID_PATTERN = /^[0-9a-f]{32}$/
+
+export interface PayoutBank {
+  client: BankClient
+  payingKey: string
+  /** Keys of the account itself. */
+  ownKeys: readonly string[]
+  funds: Funds
+  buckets: Buckets
+}
+
+/**
+ * Sends a payout. If the bank has the id already, it is asked by it: what it has counts only with the
+ * amount and key of the order. Nothing is sent while the balance does not cover the amount.
+ */
+export async function sendPayout(
+  bank: PayoutBank,
+  order: PayoutOrder,
+  signal: AbortSignal,
+): Promise<GatewayResult<OrderState>> {
+  if (bank.ownKeys.includes(order.dictKey)) return PAYS_ITSELF
+  const obstacle = await bank.funds.cover(order.amount, signal)
+  if (obstacle) return obstacle
+  const call = { method: 'PUT', version: 'v3', path: `/gn/pix/${idOf(order)}` } as const
+  const body = buildBody(bank, order)
+  const reply = await bank.client.call({ ...call, body }, signal)
+  bank.buckets.refresh(reply)
+  if (isSuccess(reply)) return toState(readPayout(bodyOf(reply)), order, 'accepted')
+  const verdict = judge(reply, 'payout', { id: order.id, ownKey: bank.payingKey })
+  if (verdict.outcome === 'ask') return findSent(bank, order, verdict.ifAbsent, signal)
+  if (verdict.outcome === 'none') return unknown('no payout')
+  const isAboutKey = verdict.outcome === 'rejected' && verdict.code === 'key_refused'
+  return isAboutKey ? blameKey(bank, verdict, signal) : verdict
+}
+
+/** Returns the state of a payout, or null if the bank does not have it. */
+export async function queryPayout(
+  client: BankClient,
+  order: SentOrder,
+  signal: AbortSignal,
+): Promise<GatewayResult<OrderState | null>> {
+  const path = `/gn/pix/enviados/id-envio/${idOf(order)}`
+  const reply = await client.call({ method: 'GET', path }, signal)
+  if (isSuccess(reply)) return toState(readPayout(bodyOf(reply)), order, 'found')
+  const verdict = judge(reply, 'question', { id: order.id })
+  if (verdict.outcome === 'none') return { outcome: 'ok', value: null }
+  return verdict.outcome === 'ask' ? verdict.ifAbsent : verdict
+}
+
+async function findSent(
+  { client }: PayoutBank,
+  order: PayoutOrder,
+  ifAbsent: GatewayResult<never>,
+  signal: AbortSignal,
+): Promise<GatewayResult<OrderState>> {
+  const found = await queryPayout(client, order, signal)
+  if (found.outcome === 'unknown') return found
+  // The bank has a payout of this id: whatever keeps it from answering does not undo that.
+  if (found.outcome !== 'ok') return unknown('the bank does not say what it has under the id')
+  return found.value === null ? ifAbsent : { outcome: 'ok', value: found.value }
+}
+
+/**
+ * Finds out whose key was refused: Efí has one name for both. The operator's key needs a webhook, so
+ * the payout is rejected only if it has one.
+ */
+async function blameKey(
+  { client, payingKey }: PayoutBank,
+  rejection: Extract<GatewayResult<never>, { outcome: 'rejected' }>,
+  signal: AbortSignal,
+): Promise<GatewayResult<never>> {
+  const path = `/webhook/${encodeURIComponent(payingKey)}`
+  const reply = await client.call({ method: 'GET', path }, signal)
+  if (isSuccess(reply)) return rejection
+  const reason = `a key was refused, and that of the account may be the one: ${rejection.bankText}`
+  const verdict = judge(reply, 'question')
+  if (verdict.outcome === 'blocked') return verdict
+  return verdict.outcome === 'none' || verdict.outcome === 'rejected'
+    ? { outcome: 'blocked', code: 'key', reason }
+    : { outcome: 'retryable', reason }
+}
+
+const PAYS_ITSELF: GatewayResult<never> = {
+  ...({ outcome: 'rejected', code: 'key_refused', params: {} } as const),
+  bankText: 'The key belongs to the account that pays',
+}
+
+function buildBody({ payingKey }: PayoutBank, { amount, dictKey, ownerDoc }: PayoutOrder): object {
+  const kind = ownerDoc === null ? null : taxIdKind(ownerDoc)
+  // Without its kind, the bank could not refuse another owner.
+  if (ownerDoc !== null && !kind) throw new Invariant('a payout names an owner without a document')
+  return {
+    valor: formatDecimalAmount(amount),
+    pagador: { chave: payingKey },
+    favorecido: { chave: dictKey, ...(kind && { [kind]: ownerDoc }) },
+  }
+}
+
+/** Orders have the id of their withdrawal without hyphens, which Efí takes as it is. */
+function idOf({ id }: SentOrder): string {
+  if (!ID_PATTERN.test(id)) throw new Invariant(`${id} cannot be the id of a payout`)
+  return id
+}
+
+/** A new status is not final. */
+function toState(payout: BankPayout, order: SentOrder, origin: Origin): GatewayResult<OrderState> {
+  const contradiction = findContradiction(payout, order, origin)
+  if (contradiction !== null) return unknown(contradiction)
+  const { status, endToEndId, failure, returns, unreadable } = payout
+  const payee = payout.payee ? { payee: payout.payee } : {}
+  if (status === null) return unknown('a payout without a status')
+  if (status === 'NAO_REALIZADO') {
+    const refusal = spiRefusal(failure.spiCode, failure.text ?? status)
+    return { outcome: 'ok', value: { state: 'refused', ...refusal } }
+  }
+  if (status !== 'REALIZADO')
+    return { outcome: 'ok', value: { state: 'taken', ...(endToEndId && { endToEndId }), ...payee } }
+  if (endToEndId === null) return unknown('a payment without an end-to-end id')
+  if (unreadable > 0) log().error({ id: order.id, unreadable }, 'unreadable returns of a payout')
+  const returned = returns.length > 0 ? { returns } : {}
+  return { outcome: 'ok', value: { state: 'done', endToEndId, ...payee, ...returned } }
+}
+
+/** `accepted`: the response to the order itself, which does not repeat all of it. */
+type Origin = 'accepted' | 'found'
+
+function findContradiction(
+  { id, amount, dictKey }: BankPayout,
+  order: SentOrder,
+  origin: Origin,
+): string | null {
+  if (id !== null && id !== order.id) return 'a payout of another id'
+  if (amount !== null && amount !== order.amount) return 'a payout of another amount'
+  if (dictKey !== null && dictKey.toLowerCase() !== order.dictKey.toLowerCase())
+    return 'a payout to another key'
+  const isWhole = amount !== null && dictKey !== null
+  return isWhole || origin === 'accepted' ? null : 'a payout without amount or key'
+}
+
+/** Payouts whose money has moved, by the time at which they were ordered. */
+export const SENT_PAYOUTS: BankList<SentPayout> = {
+  path: '/gn/pix/enviados',
+  read: readSent,
+}
+
+function readSent(body: unknown) {
+  const all = listOf(fieldsOf(body).pix).map(readPayout)
+  const sent = all.filter(({ status }) => status === 'REALIZADO')
+  const items = sent.map(toSentPayout).filter(item => item !== null)
+  return { items, count: all.length, unreadable: sent.length - items.length }
+}
+
+function toSentPayout(payout: BankPayout): SentPayout | null {
+  const { id, endToEndId, amount, requestedAt: sentAt, returns, unreadable } = payout
+  if (endToEndId === null || amount === null || sentAt === null || unreadable > 0) return null
+  const ownId = id !== null && OWN_ID_PATTERN.test(id) ? id : null
+  return { id: ownId, endToEndId, amount, sentAt, returns }
+}

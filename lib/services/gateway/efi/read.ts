@@ -1,0 +1,97 @@
+import { maskTaxId, taxIdKind } from '#lib/base/pix/tax-id.ts'
+import {
+  centsOf,
+  countOf,
+  type Fields,
+  fieldsOf,
+  listOf,
+  textOf,
+  timeOf,
+} from '#lib/services/gateway/api-pix/json.ts'
+import type { Payee } from '#lib/services/gateway/gateway.ts'
+import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
+
+/** A payout (Pix enviado) as Efí reports it; null is what it does not report. */
+export interface BankPayout {
+  id: string | null
+  endToEndId: string | null
+  amount: number | null
+  /** Key of the receiver. */
+  dictKey: string | null
+  status: string | null
+  requestedAt: Date | null
+  payee: Payee | null
+  returns: PayoutReturn[]
+  /** Returns without a readable id, amount or time. */
+  unreadable: number
+  failure: { spiCode: string; text: string | null }
+}
+
+export function readPayout(body: unknown): BankPayout {
+  const fields = fieldsOf(body)
+  const receiver = fieldsOf(fields.favorecido)
+  const returns = listOf(fields.devolucoes).map(readReturn)
+  const failure = fieldsOf(fieldsOf(fields.gnExtras).erro ?? fields.erro)
+  return {
+    id: textOf(fields.idEnvio),
+    // Efí's documentation and its SDK disagree about the name.
+    endToEndId: textOf(fields.endToEndId) ?? textOf(fields.e2eId),
+    amount: centsOf(fields.valor),
+    dictKey: textOf(receiver.chave),
+    status: textOf(fields.status),
+    requestedAt: timeOf(fieldsOf(fields.horario).solicitacao),
+    payee: readPayee(fields, receiver),
+    returns: returns.filter(each => each !== null),
+    unreadable: returns.filter(each => each === null).length,
+    failure: {
+      spiCode: textOf(failure.codigo) ?? '',
+      text: textOf(failure.motivo) ?? textOf(fields.motivo),
+    },
+  }
+}
+
+/** Responses have the identity below `favorecido`, or beside its key; notices below `gnExtras`. */
+function readPayee(fields: Fields, receiver: Fields): Payee | null {
+  const places = [receiver.identificacao, receiver.contaBanco, receiver]
+  const all = [...places, fieldsOf(fields.gnExtras).favorecido].map(fieldsOf)
+  const identity = all.find(({ nome }) => textOf(nome) !== null)
+  const name = textOf(identity?.nome)
+  if (!identity || name === null) return null
+  const doc = textOf(identity.cpf) ?? textOf(identity.cnpj)
+  return {
+    name,
+    maskedDoc: doc !== null && taxIdKind(doc) ? maskTaxId(doc) : doc,
+    bank: textOf(identity.codigoBanco),
+  }
+}
+
+function readReturn(value: unknown): PayoutReturn | null {
+  const fields = fieldsOf(value)
+  const id = textOf(fields.rtrId)
+  const amount = centsOf(fields.valor)
+  const { liquidacao, solicitacao } = fieldsOf(fields.horario)
+  const returnedAt = timeOf(fields.horario) ?? timeOf(liquidacao) ?? timeOf(solicitacao)
+  return id && amount && returnedAt ? { id, amount, returnedAt } : null
+}
+
+/** A token bucket of key look-ups: Efí names its types of keys in Portuguese. */
+export interface BankBucket {
+  capacity: number
+  refillMs: number
+}
+
+export function readBucket(value: unknown): BankBucket | null {
+  const fields = fieldsOf(value)
+  const capacity = countOf(fields.capacidade)
+  const tokens = countOf(fields.taxaDeReposicaoFichas)
+  const seconds = countOf(fields.periodoReposicaoEmSegundos)
+  return capacity && tokens && seconds ? { capacity, refillMs: (seconds * 1_000) / tokens } : null
+}
+
+/** Cents of a balance, which may be negative. */
+export function readBalance(body: unknown): number | null {
+  const { saldo } = fieldsOf(body)
+  const [, sign, amount] = /^(-?)(.+)$/.exec(textOf(saldo) ?? '') ?? []
+  const cents = centsOf(amount)
+  return cents === null ? null : sign === '-' ? 0 - cents : cents
+}
