@@ -18,6 +18,7 @@ import {
   pruneSessions,
   pruneSignInAttempts,
 } from '#lib/edge/jobs/prune.ts'
+import { readDisputeLists } from '#lib/rooms/charges/disputes/read-list.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import { chargeColumns, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
@@ -124,6 +125,7 @@ function listJobs({ expire, deliver, withdraw, refund, receive }: Callers): Job[
     { name: 'expire waiting withdrawals', run: expireWaitingWithdrawals, idleMs: MINUTE_MS },
     { name: 'ask about ended withdrawals', run: askAboutEnded, idleMs: MINUTE_MS },
     { name: 'mail approvers', run: mail, idleMs: MAIL_APPROVERS_MS },
+    { name: 'read disputes', run: () => readDisputeLists().then(() => 0), idleMs: 5 * MINUTE_MS },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
     { name: 'send mails', run: sendDueMails, ...polled },
