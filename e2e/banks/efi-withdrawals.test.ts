@@ -1,0 +1,133 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { EfiAccount, PAYEE } from '#e2e/banks/efi-account.ts'
+import type { Fault } from '#e2e/psp/faults.ts'
+import type { Payee } from '#e2e/psp/settings.ts'
+import { db } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { checkConnection } from '#lib/services/gateway/check-connection.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { assignConnection, endPause, endPlaces, fundLive } from '#lib/testing/connection.ts'
+import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { sendDueWithdrawals } from '#lib/testing/orders.ts'
+
+inOwnDatabase()
+
+const BALANCE = 10_000
+const AMOUNT = 4_000
+let account: EfiAccount
+let merchant: Account
+let paidBefore: number
+beforeAll(async () => {
+  account = await EfiAccount.open()
+  await checkConnection(account.id, { type: 'system' })
+})
+afterAll(() => account.close())
+beforeEach(async () => {
+  merchant = await makeMerchant()
+  await assignConnection(account.id, merchant)
+  await fundLive(merchant, BALANCE)
+  paidBefore = await account.readPaidOut()
+})
+afterEach(async () => {
+  await account.bank.run('clearFaults')
+  await account.setPayee({})
+  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
+  await expectBalancedLedger(merchant.id)
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+
+async function withdraw({ ownerDoc = '', at = account } = {}): Promise<string> {
+  const { dictKey } = PAYEE
+  const key = { pixKeyType: 'email', pixKey: dictKey, dictKey } as const
+  const order = { amount: AMOUNT, ...key, ...(ownerDoc && { ownerDoc }) }
+  return (await createWithdrawal(merchant.id, 'live', { ...order, connectionId: at.id })).id
+}
+
+const find = (id: string) => db().withdrawal.findFirstOrThrow({ where: { id } })
+
+/** Sends or asks once, whatever pause there is, after the bank has ended what it has taken. */
+async function work(id: string, at = account): Promise<string> {
+  await at.settle()
+  await endPause(at.id)
+  await endPlaces(at.id)
+  await db().$executeRaw`
+    UPDATE withdrawals SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
+  await sendDueWithdrawals()
+  return (await find(id)).status
+}
+
+const readPaid = async () => (await account.readPaidOut()) - paidBefore
+
+describe('a withdrawal is paid once and approved, also after', () => {
+  test.each<[string, Fault | null]>([
+    ['no fault', null],
+    ['a response that was lost', { kind: 'reset', hasActed: true }],
+    ['a connection that was reset', { kind: 'reset' }],
+    ['half a body', { kind: 'half-body' }],
+    ['a 503 in HTML', { kind: 'respond' }],
+    ['two rate limits', { kind: 'respond', status: 429, body: '{}', times: 2 }],
+    ['a missing scope', { kind: 'respond', status: 403, body: '{}' }],
+  ])('%s', async (_, fault) => {
+    const id = await withdraw(PAYEE)
+    if (fault) await account.fail(fault)
+    await sendDueWithdrawals()
+    await expect.poll(() => work(id), { timeout: 60_000 }).toBe('approved')
+    expect(await readPaid()).toBe(AMOUNT)
+    const { endToEndId } = await find(id)
+    expect(endToEndId).toMatch(/^E\w{31}$/)
+    expect(await readBalances(merchant.id, 'live')).toEqual({
+      ...{ available: BALANCE - AMOUNT, outbound: 0 },
+    })
+  })
+})
+
+test.each<[string, Payee, string]>([
+  ['the key belongs to another', { document: '11144477735' }, 'owner_differs'],
+  ['the key is refused', { refusal: 'payeeKeyInvalid' }, 'key_refused'],
+  ['the payment is denied', { refusal: 'payoutDenied' }, 'denied'],
+  ['the payee rejects it', { failure: { codigo: 'AC07', motivo: 'x' } }, 'unspecified'],
+])('a withdrawal is rejected and the money is back: %s', async (_, payee, rejectionCode) => {
+  await account.setPayee(payee)
+  const id = await withdraw(PAYEE)
+  await sendDueWithdrawals()
+  await expect.poll(() => work(id), { timeout: 60_000 }).toBe('rejected')
+  expect(await find(id)).toMatchObject({ rejectionCode })
+  expect(await readPaid()).toBe(0)
+  expect(await readBalances(merchant.id, 'live')).toEqual({ available: BALANCE, outbound: 0 })
+})
+
+test('what was returned before the bank was asked is credited with the approval', async () => {
+  await account.setPayee({ returns: [1_500] })
+  const id = await withdraw()
+  await sendDueWithdrawals()
+  await expect.poll(() => work(id), { timeout: 60_000 }).toBe('approved')
+  expect(await find(id)).toMatchObject({ returnedAmount: 1_500n })
+  expect(await readPaid()).toBe(AMOUNT - 1_500)
+  expect(await readBalances(merchant.id, 'live')).toEqual({
+    ...{ available: BALANCE - AMOUNT + 1_500, outbound: 0 },
+  })
+})
+
+test('a payout of another amount under its id never ends a withdrawal', async () => {
+  const id = await withdraw()
+  await account.payAlone(removeHyphens(id), AMOUNT - 1)
+  await sendDueWithdrawals()
+  for (let times = 0; times < 3; times++) expect(await work(id)).toBe('pending')
+  expect(await readPaid()).toBe(AMOUNT - 1)
+  expect(await readBalances(merchant.id, 'live')).toMatchObject({ outbound: AMOUNT })
+})
+
+test('while the balance at the bank is short, a withdrawal waits; then it is paid', async () => {
+  const poor = await EfiAccount.open({ openingBalance: AMOUNT - 1 })
+  await checkConnection(poor.id, { type: 'system' })
+  await assignConnection(poor.id, merchant)
+  const id = await withdraw({ at: poor })
+  for (let times = 0; times < 3; times++) expect(await work(id, poor)).toBe('pending')
+  expect(await poor.countSends()).toBe(0)
+  await poor.bank.run('pay', { key: poor.bank.keys[0], amount: 100 })
+  await expect.poll(() => work(id, poor), { timeout: 60_000 }).toBe('approved')
+  expect(await poor.readPaidOut()).toBe(AMOUNT)
+  await poor.close()
+})
