@@ -6,6 +6,7 @@ import { db } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { readReturns } from '#lib/rooms/withdrawals/read-returns.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { assignConnection, endPause, endPlaces, fundLive } from '#lib/testing/connection.ts'
@@ -107,6 +108,39 @@ test('what was returned before the bank was asked is credited with the approval'
   expect(await readPaid()).toBe(AMOUNT - 1_500)
   expect(await readBalances(merchant.id, 'live')).toEqual({
     ...{ available: BALANCE - AMOUNT + 1_500, outbound: 0 },
+  })
+})
+
+test('what is returned later is credited once, however often the list is read', async () => {
+  const [id, untouched] = [await withdraw(), await withdraw()]
+  for (const each of [id, untouched])
+    await expect.poll(() => work(each), { timeout: 60_000 }).toBe('approved')
+  for (const amount of [1_500, 500]) {
+    await account.bank.run('returnPayout', { idEnvio: removeHyphens(id), amount })
+    await readReturns()
+    await readReturns()
+  }
+  expect(await find(id)).toMatchObject({ status: 'approved', returnedAmount: 2_000n })
+  expect(await find(untouched)).toMatchObject({ returnedAmount: 0n })
+  expect(await readBalances(merchant.id, 'live')).toEqual({
+    ...{ available: BALANCE - 2 * AMOUNT + 2_000, outbound: 0 },
+  })
+})
+
+test('a return of a payout that Troco did not order, or of a list that breaks off, moves nothing', async () => {
+  const id = await withdraw()
+  await expect.poll(() => work(id), { timeout: 60_000 }).toBe('approved')
+  await account.payAlone('Folha2', 700)
+  await account.settle()
+  await account.bank.run('returnPayout', { idEnvio: 'Folha2', amount: 700 })
+  await account.bank.run('returnPayout', { idEnvio: removeHyphens(id), amount: 100 })
+  await account.fail({ kind: 'half-body', path: '/v2/gn/pix/enviados' })
+  await readReturns()
+  expect(await find(id)).toMatchObject({ returnedAmount: 0n })
+  await readReturns()
+  expect(await find(id)).toMatchObject({ returnedAmount: 100n })
+  expect(await readBalances(merchant.id, 'live')).toMatchObject({
+    available: BALANCE - AMOUNT + 100,
   })
 })
 

@@ -29,6 +29,7 @@ import { askAboutEnded } from '#lib/rooms/withdrawals/ask-ended.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
+import { readReturns } from '#lib/rooms/withdrawals/read-returns.ts'
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
@@ -126,6 +127,7 @@ function listJobs({ expire, deliver, withdraw, refund, receive }: Callers): Job[
     { name: 'ask about ended withdrawals', run: askAboutEnded, idleMs: MINUTE_MS },
     { name: 'mail approvers', run: mail, idleMs: MAIL_APPROVERS_MS },
     { name: 'read disputes', run: () => readDisputeLists().then(() => 0), idleMs: 5 * MINUTE_MS },
+    { name: 'read returns', run: () => readReturns().then(() => 0), idleMs: 24 * HOUR_MS },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
     { name: 'send mails', run: sendDueMails, ...polled },

@@ -161,9 +161,13 @@ function findContradiction(
   return isWhole || origin === 'accepted' ? null : 'a payout without amount or key'
 }
 
+/** Payouts are read over months for what came back: a bank that wants shorter periods refuses this one. */
+const WINDOW_MS = 30 * 86_400_000
+
 /** Payouts whose money has moved, by the time at which they were ordered. */
 export const SENT_PAYOUTS: BankList<SentPayout> = {
   path: '/gn/pix/enviados',
+  windowMs: WINDOW_MS,
   read: readSent,
 }
 
