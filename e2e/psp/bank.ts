@@ -1,6 +1,5 @@
-import { join } from 'node:path'
 import { Book } from './book.ts'
-import { type Certificates, makeCertificates } from './certificates.ts'
+import type { Certificates } from './certificates.ts'
 import { Faults } from './faults.ts'
 import { Notices } from './notices.ts'
 import type { Charge, Dispute, Location, Payout, Receipt, Webhook } from './records.ts'
@@ -42,10 +41,10 @@ export class Bank {
   readonly disputes = new Map<string, Dispute>()
   config: AccountConfig = { pix: { receberSemChave: true } }
 
-  /** Writes certificates and the record of all traffic into the folder. */
-  constructor(folder: string, chosen: Partial<Settings> = {}) {
+  /** Writes the record of all traffic into the folder. */
+  constructor(folder: string, certificates: Certificates, chosen: Partial<Settings> = {}) {
     this.settings = completeSettings(chosen)
-    this.certificates = makeCertificates(join(folder, 'certificates'))
+    this.certificates = certificates
     this.tokens = new Tokens(this.settings)
     this.traffic = new Traffic(folder, this.settings.kind)
     this.notices = new Notices(this.settings.notices, this.certificates, this.traffic)

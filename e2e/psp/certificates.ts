@@ -1,6 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 
 /** Paths of PEM files. */
 export interface KeyPair {
@@ -30,67 +38,101 @@ export interface Certificates {
 
 export const P12_PASSPHRASE = 'segredo'
 
-const RC2 = [
-  '-legacy',
-  '-certpbe',
-  'PBE-SHA1-RC2-40',
-  '-keypbe',
-  'PBE-SHA1-RC2-40',
-  '-macalg',
-  'sha1',
-]
+const RC2_CIPHER = 'PBE-SHA1-RC2-40'
+const RC2 = ['-legacy', '-certpbe', RC2_CIPHER, '-keypbe', RC2_CIPHER, '-macalg', 'sha1']
 const NAMES = 'subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:pix.example.test'
 const DAY_MS = 86_400_000
+/** Half of the time for which a certificate is valid. */
+const SHARED_MS = DAY_MS / 2
+const SHARED_FOLDER = resolve('.cache/bank-certificates')
+const [OWN, FOREIGN] = ['authority', 'foreign-authority']
+
+/** Returns certificates that all banks of a run share: making them takes longer than starting a bank. */
+export function shareCertificates(): Certificates {
+  const period = Math.floor(Date.now() / SHARED_MS)
+  const nameOf = (number: number) => join(SHARED_FOLDER, String(number))
+  const folder = nameOf(period)
+  mkdirSync(SHARED_FOLDER, { recursive: true })
+  if (!existsSync(folder)) {
+    const draft = mkdtempSync(`${folder}-`)
+    makeCertificates(draft)
+    try {
+      renameSync(draft, folder)
+    } catch {
+      // Another process was faster.
+      rmSync(draft, { recursive: true })
+    }
+    rmSync(nameOf(period - 2), { recursive: true, force: true })
+  }
+  return certificatesIn(folder)
+}
 
 /** Makes two authorities and their certificates with the program `openssl`: Node has no X.509 writer. */
 export function makeCertificates(folder: string): Certificates {
   mkdirSync(folder, { recursive: true })
-  const own = new Authority(folder, 'authority')
-  const foreign = new Authority(folder, 'foreign-authority')
-  const client = own.issue('client', 'clientAuth')
+  const own = new Authority(join(folder, OWN))
+  const foreign = new Authority(join(folder, FOREIGN))
+  own.issue('server', 'serverAuth')
+  own.issue('expired-server', 'serverAuth', -DAY_MS)
+  foreign.issue('server', 'serverAuth')
+  own.issue('client', 'clientAuth')
+  own.issue('expired-client', 'clientAuth', -DAY_MS)
+  foreign.issue('client', 'clientAuth')
+  own.issue('notices', 'clientAuth')
+  own.issue('receiver', 'serverAuth')
+  const certificates = certificatesIn(folder)
+  const { client, p12 } = certificates
+  exportP12(client, p12.plain, '')
+  exportP12(client, p12.protected, P12_PASSPHRASE)
+  exportP12(client, p12.legacy, '', ...RC2)
+  return certificates
+}
+
+function certificatesIn(folder: string): Certificates {
+  const pair = (authority: string, name: string) => pairIn(join(folder, authority), name)
   return {
-    authority: own.pair,
-    foreignAuthority: foreign.pair,
-    server: own.issue('server', 'serverAuth'),
-    expiredServer: own.issue('expired-server', 'serverAuth', -DAY_MS),
-    foreignServer: foreign.issue('foreign-server', 'serverAuth'),
-    client,
-    expiredClient: own.issue('expired-client', 'clientAuth', -DAY_MS),
-    foreignClient: foreign.issue('foreign-client', 'clientAuth'),
-    notices: own.issue('notices', 'clientAuth'),
-    receiver: own.issue('receiver', 'serverAuth'),
+    authority: pair(OWN, 'ca'),
+    foreignAuthority: pair(FOREIGN, 'ca'),
+    server: pair(OWN, 'server'),
+    expiredServer: pair(OWN, 'expired-server'),
+    foreignServer: pair(FOREIGN, 'server'),
+    client: pair(OWN, 'client'),
+    expiredClient: pair(OWN, 'expired-client'),
+    foreignClient: pair(FOREIGN, 'client'),
+    notices: pair(OWN, 'notices'),
+    receiver: pair(OWN, 'receiver'),
     p12: {
-      plain: exportP12(folder, client, { name: 'client.p12', passphrase: '' }),
-      protected: exportP12(folder, client, {
-        name: 'client-protected.p12',
-        passphrase: P12_PASSPHRASE,
-      }),
-      legacy: exportP12(folder, client, { name: 'client-legacy.p12', passphrase: '' }, ...RC2),
+      plain: join(folder, 'client.p12'),
+      protected: join(folder, 'client-protected.p12'),
+      legacy: join(folder, 'client-legacy.p12'),
     },
   }
 }
 
+function pairIn(folder: string, name: string): KeyPair {
+  return { cert: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) }
+}
+
 class Authority {
-  readonly pair: KeyPair
   readonly #folder: string
   readonly #config: string
 
-  constructor(folder: string, name: string) {
-    this.#folder = join(folder, name)
+  constructor(folder: string) {
+    this.#folder = folder
     mkdirSync(this.#folder)
     writeFileSync(join(this.#folder, 'index.txt'), '')
     writeFileSync(join(this.#folder, 'serial'), '01')
     this.#config = join(this.#folder, 'openssl.cnf')
     writeFileSync(this.#config, describeAuthority(this.#folder))
-    this.pair = { cert: join(this.#folder, 'ca.pem'), key: join(this.#folder, 'ca.key') }
+    const { cert, key } = pairIn(folder, 'ca')
     runOpenssl(
-      ...['req', '-x509', ...this.#newKey(this.pair.key), '-subj', `/CN=${name}`],
-      ...['-days', '2', '-extensions', 'authority', '-out', this.pair.cert],
+      ...['req', '-x509', ...this.#newKey(key), '-subj', `/CN=${basename(folder)}`],
+      ...['-days', '2', '-extensions', 'authority', '-out', cert],
     )
   }
 
   /** Issues a certificate that is valid from two days before its end. */
-  issue(name: string, usage: string, validForMs = DAY_MS): KeyPair {
+  issue(name: string, usage: string, validForMs = DAY_MS): void {
     const path = (ending: string) => join(this.#folder, `${name}.${ending}`)
     const end = Date.now() + validForMs
     writeFileSync(path('ext'), `basicConstraints=CA:FALSE\nextendedKeyUsage=${usage}\n${NAMES}\n`)
@@ -103,7 +145,6 @@ class Authority {
       ...['-startdate', certificateTime(end - 2 * DAY_MS), '-enddate', certificateTime(end)],
       ...['-extfile', path('ext'), '-in', path('csr'), '-out', path('pem')],
     )
-    return { cert: path('pem'), key: path('key') }
   }
 
   #newKey(file: string): string[] {
@@ -141,18 +182,11 @@ function certificateTime(at: number): string {
   return `${new Date(at).toISOString().replace(/\D/g, '').slice(0, 14)}Z`
 }
 
-function exportP12(
-  folder: string,
-  pair: KeyPair,
-  { name, passphrase }: { name: string; passphrase: string },
-  ...ciphers: string[]
-): string {
-  const file = join(folder, name)
+function exportP12(pair: KeyPair, file: string, passphrase: string, ...ciphers: string[]): void {
   runOpenssl(
     ...['pkcs12', '-export', '-in', pair.cert, '-inkey', pair.key, ...ciphers],
     ...['-passout', `pass:${passphrase}`, '-out', file],
   )
-  return file
 }
 
 function runOpenssl(...args: string[]): void {

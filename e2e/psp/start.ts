@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Certificates } from './certificates.ts'
+import { type Certificates, shareCertificates } from './certificates.ts'
 import type { COMMANDS } from './commands.ts'
 import type { Settings } from './settings.ts'
 
@@ -38,7 +38,8 @@ export interface RunningBank extends Ready {
 export async function startBank(settings: Partial<Settings> = {}): Promise<RunningBank> {
   const folder = mkdtempSync(join(tmpdir(), 'bank-'))
   const program = fileURLToPath(new URL('main.ts', import.meta.url))
-  const args = ['--disable-warning=ExperimentalWarning', program, JSON.stringify(settings), folder]
+  const input = [JSON.stringify(settings), folder, JSON.stringify(shareCertificates())]
+  const args = ['--disable-warning=ExperimentalWarning', program, ...input]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit').finally(() => rmSync(folder, { recursive: true, force: true }))
   const line = await Promise.race([
