@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client, type QueryResult } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openEmbedded } from '#lib/base/db/embedded.ts'
+import { type Embedded, openEmbedded } from '#lib/base/db/embedded.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { makeDatabase } from '#lib/testing/database.ts'
@@ -14,11 +14,15 @@ import {
 } from '#lib/testing/process.ts'
 
 let installation: Installation
+let embedded: Embedded | null = null
 
 beforeAll(async () => {
   installation = await makeInstallation()
 })
-afterAll(() => installation.remove())
+afterAll(async () => {
+  await embedded?.release()
+  installation.remove()
+})
 
 async function troco(...args: string[]): Promise<{ code: number | null; output: string }> {
   return runCommand(['troco', ...args], installation.settings)
@@ -29,15 +33,20 @@ function lastLine(output: string): string {
   return output.trimEnd().split('\n').at(-1) ?? ''
 }
 
-async function queryAsOwner(text: string, values: unknown[]): Promise<QueryResult> {
+/** Keeps PostgreSQL running until the end of the file: else each command starts and stops it. */
+async function openDatabase(): Promise<Embedded> {
   const dataFolder = join(installation.folder, 'data')
   const secrets = JSON.parse(readFileSync(join(dataFolder, 'secrets.json'), 'utf8'))
-  const embedded = await openEmbedded({ dataFolder, password: secrets.database })
-  const client = new Client({ connectionString: embedded.ownerUrl })
+  embedded ??= await openEmbedded({ dataFolder, password: secrets.database })
+  return embedded
+}
+
+async function queryAsOwner(text: string, values: unknown[]): Promise<QueryResult> {
+  const { ownerUrl } = await openDatabase()
+  const client = new Client({ connectionString: ownerUrl })
   await client.connect()
   const result = await client.query(text, values)
   await client.end()
-  await embedded.release()
   return result
 }
 
@@ -83,6 +92,7 @@ test('the command line creates, uses, suspends and activates an account without 
   expect(output).toContain('ledger verified, 1 transfers')
   expect(output).toContain('audit log unchanged')
   expect(processesOf(installation)).toEqual([])
+  await openDatabase()
 })
 
 test.each([
@@ -222,11 +232,9 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   expect(local).toContain('ok    sign-ups open, new accounts active')
   expect(local).toContain('ok    no mail server: mails are written to the log')
   expect(local).toContain('ok    1 admins, 1 of them without a second factor')
-  const secrets = readFileSync(join(installation.folder, 'data', 'secrets.json'), 'utf8')
-  const { database: password } = JSON.parse(secrets)
-  const embedded = await openEmbedded({ dataFolder: join(installation.folder, 'data'), password })
+  const { url } = await openDatabase()
   const production = {
-    ...{ TROCO_ENV: 'production', DATABASE_URL: embedded.url, PUBLIC_URL: 'https://x.example' },
+    ...{ TROCO_ENV: 'production', DATABASE_URL: url, PUBLIC_URL: 'https://x.example' },
     TROCO_SECRET: 'a-server-key-that-only-this-test-knows-0123456789',
   }
   const doctor = (overrides: object = {}) =>
@@ -239,7 +247,6 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   const withMailServer = await doctor({ SMTP_URL: 'smtps://user:hidden@mail.example:465' })
   expect(withMailServer.output).toContain('ok    mails are sent through mail.example:465')
   expect(withMailServer.output).not.toContain('hidden')
-  await embedded.release()
 })
 
 test('`troco database roles` may be repeated, and names what one role alone still needs', async () => {
