@@ -9,10 +9,11 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { listProcessesIn } from '#lib/base/db/process.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 import {
+  copyData,
   type Installation,
   killProcesses,
   makeInstallation,
@@ -22,7 +23,17 @@ import {
   waitUntilStopped,
 } from '#lib/testing/process.ts'
 
+/** An installation with a migrated database, which tests copy instead of creating their own. */
+let prepared: Installation
 let installation: Installation
+
+beforeAll(async () => {
+  prepared = await makeInstallation()
+  expect(await runCommand(['troco', 'account', 'list'], prepared.settings)).toMatchObject({
+    code: 0,
+  })
+})
+afterAll(() => prepared.remove())
 
 beforeEach(async () => {
   installation = await makeInstallation()
@@ -89,6 +100,7 @@ test('a start prints URL, credentials and token; the printed curl command create
 })
 
 test('SIGINT to the whole process group stops web, worker and PostgreSQL', async () => {
+  copyData(prepared, installation)
   const started = await startServer(installation)
   const ownProcesses = processesOf(installation).filter(({ command }) => !/postgres/.test(command))
   for (const { pid } of ownProcesses) process.kill(pid, 'SIGINT')
@@ -97,6 +109,7 @@ test('SIGINT to the whole process group stops web, worker and PostgreSQL', async
 })
 
 test('killing the bootstrap process stops its server and PostgreSQL', async () => {
+  copyData(prepared, installation)
   const started = await startServer(installation)
   started.child.kill('SIGKILL')
   await started.ended
@@ -104,6 +117,7 @@ test('killing the bootstrap process stops its server and PostgreSQL', async () =
 })
 
 test('a PostgreSQL that outlives its parent is adopted, then stopped, by the command line', async () => {
+  copyData(prepared, installation)
   const started = await startServer(installation)
   const [survivor] = listPostgresProcesses(installation)
   for (const { pid, command } of processesOf(installation))
@@ -148,7 +162,7 @@ test.each([
 })
 
 test('data of another PostgreSQL major version stops the start with one line of output', async () => {
-  await runCommand(['troco', 'account', 'list'], installation.settings)
+  copyData(prepared, installation)
   writeData('postgres/PG_VERSION', '17\n')
   const { code, output } = await runCommand(['start'], installation.settings)
   expect(code).toBe(1)
@@ -157,7 +171,7 @@ test('data of another PostgreSQL major version stops the start with one line of 
 })
 
 test('a start fails if secrets.json is missing beside existing data, and creates no new one', async () => {
-  await runCommand(['troco', 'account', 'list'], installation.settings)
+  copyData(prepared, installation)
   rmSync(join(installation.folder, 'data', 'secrets.json'))
   const { code, output } = await runCommand(['start'], installation.settings)
   expect(code).toBe(1)
@@ -166,6 +180,7 @@ test('a start fails if secrets.json is missing beside existing data, and creates
 })
 
 test('a PostgreSQL killed under the server is restarted, and requests succeed again', async () => {
+  copyData(prepared, installation)
   const started = await startServer(installation)
   const demo = readDemo()
   const file = join(installation.folder, 'data', 'postgres', 'postmaster.pid')
@@ -185,6 +200,7 @@ test('a PostgreSQL killed under the server is restarted, and requests succeed ag
 })
 
 test('signing in while the database hangs returns 503 without internal details', async () => {
+  copyData(prepared, installation)
   await startServer(installation)
   const origin = `http://localhost:${installation.port}`
   const csrf = await fetch(`${origin}/api/auth/csrf`)

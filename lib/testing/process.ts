@@ -39,6 +39,11 @@ export async function makeInstallation(): Promise<Installation> {
   return { folder, port, settings, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
+/** Copies the data of an installation whose processes have ended. `cp -a` keeps the files' owners. */
+export function copyData(from: Installation, to: Installation): void {
+  execFileSync('cp', ['-a', join(from.folder, 'data'), to.folder])
+}
+
 /** Runs `npm run …` without npm, through bin/bootstrap.mjs, which every npm script calls. */
 function startCommand(args: string[], settings: Record<string, string>): StartedProcess {
   const child = spawn('node', ['bin/bootstrap.mjs', ...args], {
