@@ -25,6 +25,7 @@ export const PURPOSES = [
   'audit-links',
   'known-devices',
   'bank-credentials',
+  'bank-notices',
 ] as const
 type Purpose = (typeof PURPOSES)[number]
 type SealPurpose = Extract<

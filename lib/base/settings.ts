@@ -175,6 +175,13 @@ const schema = z.object({
     .describe(
       'private address ranges in which banks may be reached, separated by commas; default all locally, none in production',
     ),
+  CLIENT_CERTIFICATE_HEADER: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]{2,60}$/, 'must be the name of a header such as X-Client-Verify')
+    .optional()
+    .describe(
+      'header in which the reverse proxy says SUCCESS if it has verified a client certificate; set it only if the proxy overwrites the header in every request to /api/banks',
+    ),
   OWN_ADDRESSES: z
     .string()
     .refine(isAddressList, 'must be addresses or ranges such as 203.0.113.7,2001:db8::/48')
@@ -301,7 +308,7 @@ function isAddressList(text: string): boolean {
   return text.split(',').every(range => isIP(range.trim()) !== 0 || isCidrList(range))
 }
 
-function isCidrList(text: string): boolean {
+export function isCidrList(text: string): boolean {
   return text.split(',').every(range => {
     const [address = '', bits = '', ...rest] = range.trim().split('/')
     const widest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1

@@ -89,6 +89,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   delivery_lanes: 'services/webhooks',
   connections: 'services/gateway',
   connection_states: 'services/gateway',
+  bank_notices: 'services/gateway',
   gateway_calls: 'services/gateway',
   simulator_orders: 'services/gateway',
   idempotency_keys: 'base/db',

@@ -18,6 +18,8 @@ export const ACTIONS = [
   'connection.checked',
   'connection.disabled',
   'connection.limited',
+  'connection.notices_restricted',
+  'connection.notices_rotated',
   'demo.made',
   'invitation.revoked',
   'job.requeued',

@@ -8,6 +8,7 @@ import { listenForWakeUps } from '#lib/base/db/listen.ts'
 import { onWake, type Topic, wakeLocal } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
+import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
 import {
   pruneAttemptBodies,
   pruneChallenges,
@@ -129,6 +130,7 @@ function listJobs({ expire, deliver, withdraw, refund, receive }: Callers): Job[
     { name: 'read disputes', run: () => readDisputeLists().then(() => 0), idleMs: 5 * MINUTE_MS },
     { name: 'read returns', run: () => readReturns().then(() => 0), idleMs: 24 * HOUR_MS },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
+    { name: 'ask about notices', run: askAboutNotices, wakesOn: 'notices', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
     { name: 'send mails', run: sendDueMails, ...polled },
     {

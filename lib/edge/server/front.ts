@@ -6,6 +6,7 @@ import { INTERNAL_ERROR } from '#lib/base/refusals.ts'
 import { buildPageRefusal } from '#lib/edge/http/refusal-page.ts'
 import { json } from '#lib/edge/http/response.ts'
 import { sendResponse, serveApi } from '#lib/edge/server/api.ts'
+import { isBankNotice, serveBankNotice } from '#lib/edge/server/bank-notices.ts'
 import {
   hasDotSegments,
   isFilePath,
@@ -92,6 +93,7 @@ async function createHandler(nextHandler: NextHandler, isDevelopment: boolean) {
     request.url = target
     const path = pathOf(request)
     const serveFile = reference.get(path)
+    if (isBankNotice(path)) return serveBankNotice(request, response, path, sender)
     if (isApiPath(path) && !serveFile) {
       const match = matchRoute(routes, path.slice('/api'.length))
       const hasMethod = match?.handlers.has(request.method ?? '') ?? false

@@ -6,7 +6,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 import { openApiPix } from '#lib/services/gateway/api-pix/adapter.ts'
 import { findPrivateAddress, lookupBank } from '#lib/services/gateway/bank-hosts.ts'
-import type { Adapter, Connection } from '#lib/services/gateway/connection.ts'
+import type { Adapter, Connection, NoticeRules } from '#lib/services/gateway/connection.ts'
 import { openEfi } from '#lib/services/gateway/efi/adapter.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { type ConnectionKind, ConnectionSettings } from '#lib/services/gateway/schema.ts'
@@ -16,6 +16,8 @@ import { simulator } from '#lib/services/gateway/simulator.ts'
 export const SIMULATOR_CONNECTION_ID = '00000000-0000-7000-8000-000000000001'
 /** Age at which the table is read again: a change reaches every process within it. */
 const READ_AGAIN_MS = 5_000
+/** Notices name unknown ids at any rate, so the table is read for them once per second only. */
+const READ_FOR_NOTICE_MS = 1_000
 
 /** A connection whose charges and orders this process can serve. */
 export interface ServedConnection {
@@ -41,6 +43,7 @@ const SIMULATOR: Connection = {
 interface Bank {
   connection: Omit<Connection, 'credentials'>
   isAssignable: boolean
+  notices: NoticeRules
   version: string
   /** Null without an adapter that can serve it. */
   gateway: Gateway | null
@@ -122,6 +125,15 @@ async function findBank(id: string): Promise<Gateway | null> {
   return choice.banks.get(id)?.gateway ?? null
 }
 
+/** Finds a connection to a bank, disabled or not, with its rules for notices; null if there is none. */
+export async function findBankOfNotice(
+  id: string,
+): Promise<Pick<Bank, 'gateway' | 'notices'> | null> {
+  const maxAgeMs = choice.banks.has(id) ? READ_AGAIN_MS : READ_FOR_NOTICE_MS
+  if (performance.now() - choice.readAt > maxAgeMs) await readBanks()
+  return choice.banks.get(id) ?? null
+}
+
 /** Lists the connections to banks, with or without a gateway. */
 export async function listBanks(): Promise<Bank[]> {
   if (performance.now() - choice.readAt > READ_AGAIN_MS) await readBanks()
@@ -143,17 +155,26 @@ async function readAgain(): Promise<void> {
   const began = performance.now()
   const columns = { id: true, name: true, kind: true, environment: true, profile: true } as const
   const details = { settings: true, receivingKeys: true, payingKey: true } as const
+  const rules = {
+    ...({ noticeSecretNumber: true, noticeRotatedAt: true } as const),
+    ...({ noticeCidrs: true, noticeCertificate: true } as const),
+  }
   const rows = await db().connection.findMany({
     where: { kind: { not: 'simulator' } },
-    select: { ...columns, ...details, isAssignable: true, sealedCredentials: true },
+    select: { ...columns, ...details, ...rules, isAssignable: true, sealedCredentials: true },
   })
-  const banks = rows.map(({ sealedCredentials: sealed, isAssignable, ...row }) => {
+  const banks = rows.map(({ sealedCredentials: sealed, isAssignable, ...columns }) => {
+    const { noticeSecretNumber, noticeRotatedAt, noticeCidrs, noticeCertificate, ...row } = columns
+    const notices = {
+      ...{ secretNumber: noticeSecretNumber, rotatedAt: noticeRotatedAt, cidrs: noticeCidrs },
+      isCertificateRequired: noticeCertificate,
+    }
     const connection = row as Bank['connection']
     const version = JSON.stringify([row, sealed && Buffer.from(sealed).toString('base64')])
     const known = choice.banks.get(row.id)
     const isKnown = known?.version === version
     const gateway = (isKnown && known.gateway) || openGateway(connection, sealed, !isKnown)
-    return { connection, isAssignable, version, gateway }
+    return { connection, isAssignable, notices, version, gateway }
   })
   choice.banks = new Map(banks.map(bank => [bank.connection.id, bank]))
   choice.readAt = began

@@ -1,6 +1,7 @@
 import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
+import type { KeyWebhook } from '#lib/services/gateway/notice.ts'
 import {
   type Call,
   type CallOptions,
@@ -40,18 +41,18 @@ export function withConnectionJournal(
       call(operation, signal => list.call(gateway, since, cursor, signal), {
         ...{ request: { since }, part: summarizePage },
       }))
-  const { registerWebhook, checkSettings } = gateway
+  const { registerWebhook, listWebhooks, checkSettings } = gateway
   return {
     getBalance: () => call('getBalance', signal => gateway.getBalance(signal)),
     checkHealth: () =>
       call('checkHealth', signal => gateway.checkHealth(signal), { isCheck: true }),
     registerWebhook:
       registerWebhook &&
-      ((address: string) => {
-        // The rest of the address contains a secret.
+      ((address: string, keys?: string[]) => {
         const { host } = new URL(address)
-        const make = (signal: AbortSignal) => registerWebhook.call(gateway, address, signal)
-        return call('registerWebhook', make, { request: { host }, hidden: { [address]: host } })
+        const make = (signal: AbortSignal) => registerWebhook.call(gateway, address, signal, keys)
+        const hidden = hideAddress(address)
+        return call('registerWebhook', make, { request: { host }, hidden })
       }),
     checkSettings:
       checkSettings &&
@@ -59,10 +60,22 @@ export function withConnectionJournal(
         const make = (signal: AbortSignal) => checkSettings.call(gateway, corrects, signal)
         return call('checkSettings', make, { part: ({ length: count }) => ({ count }) })
       }),
+    listWebhooks:
+      listWebhooks &&
+      (() =>
+        call('listWebhooks', signal => listWebhooks.call(gateway, signal), {
+          part: (found: KeyWebhook[]) => ({ count: found.length }),
+        })),
     listReceipts: listCall('listReceipts', gateway.listReceipts),
     listSentPayouts: listCall('listSentPayouts', gateway.listSentPayouts),
     listDisputes: listCall('listDisputes', gateway.listDisputes),
   }
+}
+
+/** Returns replacements for an address for notices: all but its host is secret. */
+export function hideAddress(address: string): Record<string, string> {
+  const { host, pathname, search } = new URL(address)
+  return { [address]: host, [pathname + search]: '/***' }
 }
 
 /** A page can have a thousand items, and each of them leads to a row of its own. */

@@ -17,6 +17,17 @@ export interface Connection {
   payingKey: string | null
 }
 
+/** Who may send notices of a connection. */
+export interface NoticeRules {
+  /** The secret in the address is derived from this number. */
+  secretNumber: number
+  rotatedAt: Date | null
+  /** Ranges of addresses; empty: all. */
+  cidrs: string[]
+  /** Whether the proxy must have verified the client certificate. */
+  isCertificateRequired: boolean
+}
+
 /**
  * Opens the gateway of a connection; null if it lacks what the adapter needs. The adapter's sockets resolve
  * names by `lookup`, which finds no private addresses in production.

@@ -6,6 +6,7 @@ import type {
   ReportedDispute,
   SentPayout,
 } from '#lib/services/gateway/lists.ts'
+import type { GatewayNotification, KeyWebhook } from '#lib/services/gateway/notice.ts'
 import type { BankRefusal } from '#lib/services/gateway/rejection.ts'
 
 /**
@@ -75,9 +76,14 @@ export interface Gateway {
   /** Lists settings of the account that let in money of no charge; `corrects`: and changes them. */
   checkSettings?(corrects: boolean, signal: AbortSignal): Promise<GatewayResult<string[]>>
 
-  /** Registers the address for notifications, at a bank that sends them. */
-  registerWebhook?(address: string, signal: AbortSignal): Promise<GatewayResult<null>>
-  /** Parses a notification. It is only a hint: the state is then queried. */
+  /** Registers the address for notices, for the given keys only. Default: for all. */
+  registerWebhook?(
+    address: string,
+    signal: AbortSignal,
+    keys?: string[],
+  ): Promise<GatewayResult<null>>
+  listWebhooks?(signal: AbortSignal): Promise<GatewayResult<KeyWebhook[]>>
+  /** Parses a notice, which may be any text. It is only a hint: the state is then queried. */
   parseWebhook?(body: string): GatewayNotification[]
 }
 
@@ -97,11 +103,6 @@ export interface KeyBucket {
   capacity: number
   /** Time in which one token is added. */
   refillMs: number
-}
-
-export interface GatewayNotification {
-  kind: 'charge' | 'payout' | 'refund'
-  id: string
 }
 
 /**

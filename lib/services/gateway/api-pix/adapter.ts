@@ -9,7 +9,11 @@ import {
 import { openCharge } from '#lib/services/gateway/api-pix/charges.ts'
 import { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { parseCredentials } from '#lib/services/gateway/api-pix/credentials.ts'
-import { parseNotice, registerNotices } from '#lib/services/gateway/api-pix/notices.ts'
+import {
+  listNoticeAddresses,
+  parseNotice,
+  registerNotices,
+} from '#lib/services/gateway/api-pix/notices.ts'
 import { PROFILES } from '#lib/services/gateway/api-pix/profiles.ts'
 import { checkList, listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
 import { queryRefund, sendRefund } from '#lib/services/gateway/api-pix/refunds.ts'
@@ -64,7 +68,9 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
     listReceipts: (since, cursor, signal) => listReceipts(bank, since, cursor, signal),
     getBalance: async () => ({ outcome: 'ok', value: null }),
     checkHealth: signal => checkList(bank, signal),
-    registerWebhook: (address, signal) => registerNotices(client, receivingKeys, address, signal),
+    registerWebhook: (address, signal, keys = receivingKeys) =>
+      registerNotices(client, keys, address, signal),
+    listWebhooks: signal => listNoticeAddresses(client, receivingKeys, signal),
     parseWebhook: parseNotice,
   } satisfies Gateway
 }

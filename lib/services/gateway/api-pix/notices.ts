@@ -1,8 +1,9 @@
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { fieldsOf, listOf, parseJson, textOf } from '#lib/services/gateway/api-pix/json.ts'
 import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
-import { isStatusOk } from '#lib/services/gateway/api-pix/reply.ts'
-import type { GatewayNotification, GatewayResult } from '#lib/services/gateway/gateway.ts'
+import { bodyOf, isStatusOk, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
+import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { GatewayNotification, KeyWebhook } from '#lib/services/gateway/notice.ts'
 
 /** Registers the address for each key: a bank sends notices only about keys that have one. */
 export async function registerNotices(
@@ -24,16 +25,41 @@ export async function registerNotices(
   return { outcome: 'ok', value: null }
 }
 
-/** Parses a notice: `{"pix": […]}`, or the bare array that some banks send. Never throws. */
+export async function listNoticeAddresses(
+  client: BankClient,
+  keys: string[],
+  signal: AbortSignal,
+): Promise<GatewayResult<KeyWebhook[]>> {
+  const found: KeyWebhook[] = []
+  for (const key of keys) {
+    const path = `/webhook/${encodeURIComponent(key)}`
+    const reply = await client.call({ method: 'GET', path }, signal)
+    const verdict = isSuccess(reply) ? null : judge(reply, 'question')
+    if (verdict && verdict.outcome !== 'none')
+      return verdict.outcome === 'ask' ? unknown('no key') : verdict
+    const address = verdict ? null : textOf(fieldsOf(bodyOf(reply)).webhookUrl)
+    found.push({ key, address })
+  }
+  return { outcome: 'ok', value: found }
+}
+
+/**
+ * Parses a notice: `{"pix": […]}`, or the bare array that some banks send. Each payment names itself,
+ * its charge and its refunds. Never throws.
+ */
 export function parseNotice(body: string): GatewayNotification[] {
   const parsed = parseJson(body)
   const list = Array.isArray(parsed) ? parsed : listOf(fieldsOf(parsed).pix)
-  return list.map(fieldsOf).flatMap(({ txid, devolucoes }) => {
-    const charge = textOf(txid)
-    const refunds = listOf(devolucoes).map(each => textOf(fieldsOf(each).id))
-    return [
-      ...(charge === null ? [] : [{ kind: 'charge', id: charge } as const]),
-      ...refunds.filter(id => id !== null).map(id => ({ kind: 'refund', id }) as const),
-    ]
-  })
+  return list
+    .map(fieldsOf)
+    .flatMap(({ txid, endToEndId, devolucoes }) => [
+      ...named('charge', txid),
+      ...named('receipt', endToEndId),
+      ...listOf(devolucoes).flatMap(each => named('refund', fieldsOf(each).id)),
+    ])
+}
+
+function named(kind: GatewayNotification['kind'], value: unknown): GatewayNotification[] {
+  const id = textOf(value)
+  return id === null ? [] : [{ kind, id }]
 }

@@ -53,9 +53,18 @@ test('each key that receives or pays is registered for notices, without demandin
   for (const { headers } of registered) expect(headers['x-skip-mtls-checking']).toBe('true')
 })
 
-test('notices name payouts, charges and refunds; anything else is no notice', () => {
+test('only the given keys are registered, so that an address of another program stays', async () => {
+  await openPayer().registerWebhook?.('https://troco.example/notices', signal(), [PAYING_KEY])
+  const registered = bank.requests.filter(({ method }) => method === 'PUT')
+  expect(registered.map(({ path }) => decodeURIComponent(path))).toEqual([
+    `/v2/webhook/${PAYING_KEY}`,
+  ])
+})
+
+test('notices name payouts, charges, payments and refunds; anything else is no notice', () => {
   const { parseWebhook } = openPayer()
   const id = removeHyphens(newId())
+  const receipt = (endToEndId: string) => ({ kind: 'receipt', id: endToEndId })
   const pix = [
     { endToEndId: 'E1', tipo: 'SOLICITACAO', gnExtras: { idEnvio: id }, devolucoes: [{}] },
     { endToEndId: 'E2', txid: 'abc', gnExtras: { pagador: { nome: 'Ana' } } },
@@ -65,8 +74,9 @@ test('notices name payouts, charges and refunds; anything else is no notice', ()
   ]
   const notices = [
     { kind: 'payout', id },
-    ...['abc', 'def'].map(txid => ({ kind: 'charge', id: txid })),
-    { kind: 'refund', id: 'r1' },
+    ...[{ kind: 'charge', id: 'abc' }, receipt('E2')],
+    ...[{ kind: 'charge', id: 'def' }, receipt('E3'), { kind: 'refund', id: 'r1' }],
+    receipt('E4'),
   ]
   expect(parseWebhook?.(JSON.stringify({ pix }))).toEqual(notices)
   expect(parseWebhook?.(JSON.stringify(pix))).toEqual(notices)

@@ -4,6 +4,7 @@ import { buildGateway, openClient } from '#lib/services/gateway/api-pix/adapter.
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { fieldsOf, listOf, parseJson, textOf } from '#lib/services/gateway/api-pix/json.ts'
 import {
+  listNoticeAddresses,
   parseNotice as parseStandardNotice,
   registerNotices,
 } from '#lib/services/gateway/api-pix/notices.ts'
@@ -15,7 +16,8 @@ import { DISPUTES } from '#lib/services/gateway/efi/disputes.ts'
 import { Funds } from '#lib/services/gateway/efi/funds.ts'
 import { queryPayout, SENT_PAYOUTS, sendPayout } from '#lib/services/gateway/efi/payouts.ts'
 import { checkSettings } from '#lib/services/gateway/efi/settings.ts'
-import type { Gateway, GatewayNotification, GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { GatewayNotification } from '#lib/services/gateway/notice.ts'
 
 const PROFILE = 'efi'
 /** Has Efí register an address that also responds to callers without Efí's certificate. */
@@ -53,8 +55,9 @@ function buildReceiver({ client, profile, receivingKeys, payingKey }: Account) {
     ...buildGateway({ client, profile, receivingKey, receivingKeys }),
     ...(receivingKey === '' && { createCharge: async () => NOTHING_RECEIVED }),
     name: 'efi',
-    registerWebhook: (address, signal) =>
-      registerNotices(client, [...keys], address, signal, WITHOUT_MTLS),
+    registerWebhook: (address, signal, only = [...keys]) =>
+      registerNotices(client, only, address, signal, WITHOUT_MTLS),
+    listWebhooks: signal => listNoticeAddresses(client, [...keys], signal),
     parseWebhook: parseNotice,
     checkSettings: (corrects, signal) => checkSettings(client, receivingKeys, corrects, signal),
     listDisputes: (since, cursor, signal) =>

@@ -1,0 +1,50 @@
+import { bringForward } from '#lib/base/db/bring-forward.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { hastenReading } from '#lib/rooms/charges/hasten-reading.ts'
+import {
+  claimNotices,
+  endNotices,
+  type Notice,
+  QUESTIONS_MAX,
+} from '#lib/services/gateway/notices.ts'
+import { findClaimed } from '#lib/services/house/receipts.ts'
+
+const TABLES = { charge: 'charges', payout: 'withdrawals', refund: 'refunds' } as const
+
+/**
+ * Turns notices into questions: the charge or order of ours becomes due, and the jobs that ask about it
+ * do the rest. A payment that no question books is looked for in the bank's list. Nothing in a notice
+ * but its ids is used. Returns how many notices were due.
+ */
+export async function askAboutNotices(): Promise<number> {
+  const due = await claimNotices()
+  for (const [connectionId, ofConnection] of Map.groupBy(due, notice => notice.connectionId)) {
+    for (const [kind, notices] of Map.groupBy(ofConnection, notice => notice.kind)) {
+      const open = await askAbout(
+        connectionId,
+        kind,
+        notices.map(({ id }) => id),
+      )
+      const isOver = ({ id, attempts }: Notice) => !open.has(id) || attempts >= QUESTIONS_MAX
+      await endNotices(notices.filter(isOver))
+    }
+  }
+  return due.length
+}
+
+/** Returns the ids about which the bank must be asked again if this question finds nothing. */
+async function askAbout(
+  connectionId: string,
+  kind: Notice['kind'],
+  ids: string[],
+): Promise<Set<string>> {
+  if (kind !== 'receipt') {
+    const open = await bringForward(TABLES[kind], connectionId, ids)
+    if (open.size > 0) wake(TABLES[kind])
+    return open
+  }
+  const booked = await findClaimed(connectionId, ids)
+  const unbooked = new Set(ids.filter(id => !booked.has(id)))
+  if (unbooked.size > 0) await hastenReading(connectionId)
+  return unbooked
+}

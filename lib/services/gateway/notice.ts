@@ -1,0 +1,12 @@
+/** What a notice is about: a charge by its txid, an order by its id, a payment by its end-to-end id. */
+export interface GatewayNotification {
+  kind: 'charge' | 'payout' | 'refund' | 'receipt'
+  id: string
+}
+
+/** Where a bank sends the notices about a key. */
+export interface KeyWebhook {
+  key: string
+  /** Null if it sends none. */
+  address: string | null
+}

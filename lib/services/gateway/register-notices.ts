@@ -1,0 +1,73 @@
+import { env } from '#lib/base/env.ts'
+import { setupError } from '#lib/base/errors.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
+import { hideAddress, withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
+import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import { noticeAddressPrefix, readNoticeAddress } from '#lib/services/gateway/notice-address.ts'
+import { redactText } from '#lib/services/gateway/record-call.ts'
+
+/**
+ * current: the bank sends notices to this connection's address. registered: from now on. foreign: the
+ * bank sends them elsewhere, and still does.
+ */
+export interface KeyNotices {
+  key: string
+  state: 'current' | 'registered' | 'foreign'
+  /** Host of the address that was found; null if there was none. */
+  host: string | null
+}
+
+interface Options {
+  /** Replaces addresses that are not of this connection, too. */
+  replacesForeign?: boolean
+}
+
+/**
+ * Gives the bank the address for notices of each key that has none or an older one of this connection.
+ * Null: the bank has no notices. Called twice, the second call only reads.
+ */
+export async function registerNoticeAddress(
+  connectionId: string,
+  { replacesForeign = false }: Options = {},
+): Promise<GatewayResult<KeyNotices[]> | null> {
+  if (!env().PUBLIC_URL.startsWith('https:'))
+    throw setupError('Banks send notices to https addresses only: PUBLIC_URL has none')
+  const gateway = await gatewayOfConnection(connectionId)
+  const { listWebhooks, registerWebhook } = withConnectionJournal({ id: connectionId, gateway })
+  if (!listWebhooks || !registerWebhook) return null
+  const listed = await listWebhooks()
+  if (listed.outcome !== 'ok') return listed
+  const address = await readNoticeAddress(connectionId)
+  const isOurs = (found: string) => found.startsWith(noticeAddressPrefix(connectionId))
+  const keys = listed.value.map(({ key, address: found }) => ({
+    ...{ key, host: found === null ? null : (URL.parse(found)?.host ?? found) },
+    isCurrent: found === address,
+    isForeign: found !== null && !isOurs(found) && !replacesForeign,
+  }))
+  const missing = keys.filter(({ isCurrent, isForeign }) => !isCurrent && !isForeign)
+  if (missing.length > 0) {
+    const registered = await registerWebhook(
+      address,
+      missing.map(({ key }) => key),
+    )
+    if (registered.outcome !== 'ok') return redact(registered, address)
+  }
+  return {
+    outcome: 'ok',
+    value: keys.map(({ key, host, isCurrent, isForeign }) => ({
+      ...{ key, host },
+      state: isCurrent ? 'current' : isForeign ? 'foreign' : 'registered',
+    })),
+  }
+}
+
+/** The bank's text may repeat the address. */
+function redact(
+  result: Exclude<GatewayResult<null>, { outcome: 'ok' }>,
+  address: string,
+): Exclude<GatewayResult<null>, { outcome: 'ok' }> {
+  const hidden = hideAddress(address)
+  if (result.outcome !== 'rejected') return { ...result, reason: redactText(result.reason, hidden) }
+  const { bankText } = result
+  return { ...result, bankText: bankText === null ? null : redactText(bankText, hidden) }
+}
