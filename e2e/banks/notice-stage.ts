@@ -59,17 +59,18 @@ export async function openNoticeStage(): Promise<NoticeStage> {
   }
   supplyEnv(settings)
   const workerLog = join(folder, 'worker.log')
-  const [bank, web, worker] = await Promise.all([
-    startBank({ ownerName: 'Padaria do Teste' }),
+  const bank = await startBank({ ownerName: 'Padaria do Teste' })
+  // Before the worker starts, which reads of later connections only after 5 s.
+  const { id: connectionId } = await openAt(bank)
+  await stopLists(connectionId)
+  const [web, worker, merchant] = await Promise.all([
     startApiProcess({ ...settings, ...LIMITS }),
     startWorkerProcess({ ...settings, LOG_FILE: workerLog }),
+    makeMerchant(),
   ])
   const { receiver, authority } = bank.certificates
   const places = { port, trocoPort: web.port, server: receiver, authorities: authority.cert }
   const nginx = await startNginx(places)
-  const { id: connectionId } = await openAt(bank)
-  await stopLists(connectionId)
-  const merchant = await makeMerchant()
   await assignConnection(connectionId, merchant)
   await registerNoticeAddress(connectionId)
   const agents = new Map<string, Agent>()
@@ -94,9 +95,7 @@ export async function openNoticeStage(): Promise<NoticeStage> {
 async function stopLists(connectionId: string): Promise<void> {
   const row = { connectionId, readUntil: new Date(), dueAt: new Date('2100-01-01') }
   const data = Object.keys(PACES).map(pace => ({ ...row, pace }))
-  await db().receiptReading.createMany({ data, skipDuplicates: true })
-  const where = { connectionId }
-  await db().receiptReading.updateMany({ where, data: { dueAt: row.dueAt, lease: null } })
+  await db().receiptReading.createMany({ data })
 }
 
 async function closeAll(bank: RunningBank, nginx: Nginx, web: ApiProcess, worker: WorkerProcess) {
