@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,11 +43,12 @@ export interface NoticeStage {
   /** Sends a notice by way of nginx. */
   post: (path: string, body: string | Buffer, options?: PostOptions) => Promise<Posted>
   readLogs: () => string
+  readWorkerLog: () => string
   close: () => Promise<void>
 }
 
 /** Addresses without a secret are limited as in production, only sooner. */
-const LIMITS = { RATE_IP_PER_SECOND: '20', RATE_IP_BURST: '20' }
+const LIMITS = { RATE_IP_PER_SECOND: '40', RATE_IP_BURST: '40' }
 
 export async function openNoticeStage(): Promise<NoticeStage> {
   const folder = mkdtempSync(join(tmpdir(), 'notices-'))
@@ -59,6 +60,7 @@ export async function openNoticeStage(): Promise<NoticeStage> {
   }
   supplyEnv(settings)
   const workerLog = join(folder, 'worker.log')
+  const readWorkerLog = () => (existsSync(workerLog) ? readFileSync(workerLog, 'utf8') : '')
   const bank = await startBank({ ownerName: 'Padaria do Teste' })
   // Before the worker starts, which reads of later connections only after 5 s.
   const { id: connectionId } = await openAt(bank)
@@ -79,8 +81,8 @@ export async function openNoticeStage(): Promise<NoticeStage> {
     address: new URL(await readNoticeAddress(connectionId)),
     post: (path, body, options) =>
       post(bank, agents, new URL(path, settings.PUBLIC_URL), body, options),
-    readLogs: () =>
-      [nginx.output(), web.readLog(), web.output(), readFileSync(workerLog, 'utf8')].join('\n'),
+    readLogs: () => [nginx.output(), web.readLog(), web.output(), readWorkerLog()].join('\n'),
+    readWorkerLog,
     async close() {
       for (const agent of agents.values()) agent.destroy()
       await closeAll(bank, nginx, web, worker)

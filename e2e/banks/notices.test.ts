@@ -14,7 +14,7 @@ import {
 import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
 import { call } from '#lib/testing/call.ts'
 import { openLiveCharge } from '#lib/testing/connection.ts'
-import { expectBalancedLedger, makeToken } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'
 
 const ACTOR = { type: 'system' } as const
 
@@ -283,8 +283,10 @@ describe('the endpoint', () => {
   }
 
   test('limits wrong secrets by address, and right ones by no address', async () => {
-    const flood = (target: string) =>
-      Promise.all(Array.from({ length: 60 }, () => stage.post(target, '{}')))
+    const headers = { 'x-forwarded-for': '198.51.100.7' }
+    const send = (target: string) =>
+      fetch(stage.web.url + target, { method: 'POST', body: '{}', headers })
+    const flood = (target: string) => Promise.all(Array.from({ length: 100 }, () => send(target)))
     const wrong = await flood(`/api/banks/${stage.connectionId}/notices/wrong`)
     expect(new Set(wrong.map(({ status }) => status))).toEqual(new Set([404, 429]))
     const right = await flood(path())
@@ -300,7 +302,8 @@ describe('the endpoint', () => {
       ended += 1
       return status
     })
-    const { status } = await call(stage.web.url, 'GET', '/account', { token })
+    const headers = { 'x-forwarded-for': '198.51.100.8' }
+    const { status } = await call(stage.web.url, 'GET', '/account', { token, headers })
     expect([status, ended < 30]).toEqual([200, true])
     expect([...new Set(await Promise.all(flood))].filter(one => ![200, 429].includes(one))).toEqual(
       [],
@@ -319,6 +322,10 @@ test('the secret is in no output of nginx, of the web process and of the worker'
   expect((await stage.post(pathname, large).catch(() => ({ status: 413 }))).status).toBe(413)
   const headers = { 'x-large': 'x'.repeat(40_000) }
   expect((await stage.post(pathname, '', { headers })).status).toBe(400)
+  await runAsOwner('ALTER TABLE bank_notices RENAME TO notices_away')
+  expect((await stage.post(pathname, '{"pix":[{"txid":"a"}]}')).status).toBe(500)
+  await expect.poll(stage.readWorkerLog).toContain('job failed')
+  await runAsOwner('ALTER TABLE notices_away RENAME TO bank_notices')
   const before = stage.readLogs()
   await stage.web.close()
   expect((await stage.post(pathname, '{}')).status).toBe(502)
