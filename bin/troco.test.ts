@@ -116,17 +116,17 @@ test.each([
     '--amount must be a number of cents',
   ],
   [['token', 'create', '--wrong'], "Unknown option '--wrong'"],
-  [['connection', 'add', '--name', 'x', '--kind', 'efi'], '--environment is missing'],
+  [['bank', 'add', '--name', 'x', '--kind', 'efi'], '--environment is missing'],
   [
-    ['connection', 'add', '--name', 'x', '--kind', 'itau', '--environment', 'production'],
+    ['bank', 'add', '--name', 'x', '--kind', 'itau', '--environment', 'production'],
     'kind must be api_pix or efi',
   ],
   [
-    ['connection', 'add', '--name=x', '--kind=efi', '--environment=production', '--settings=nil'],
+    ['bank', 'add', '--name=x', '--kind=efi', '--environment=production', '--settings=nil'],
     'nil cannot be read (ENOENT)',
   ],
-  [['connection', 'assign', 'p@x.example'], '--receiving or --paying is missing'],
-  [['connection', 'check', 'nobody'], 'No connection found for nobody'],
+  [['bank', 'assign', 'p@x.example'], '--receiving or --paying is missing'],
+  [['bank', 'check', 'nobody'], 'No connection found for nobody'],
   [['ledger'], 'Unknown command: ledger'],
 ])('%j is refused with a message that names the mistake', async (args, message) => {
   const { code, output } = await troco(...args)
@@ -175,25 +175,25 @@ test('`troco ledger verify` names a wrong balance and exits with 1', async () =>
   expect((await troco('ledger', 'verify')).code).toBe(0)
 })
 
-test('`troco connection` adds a connection, assigns it once it passed its check, and disables it', async () => {
+test('`troco bank` adds a connection, assigns it once it passed its check, and closes it', async () => {
   const made = await troco('account', 'create', '--name', 'Feira', '--email', 'feira@x.example')
   const accountId = lastLine(made.output)
   const file = join(installation.folder, 'credentials.json')
   writeFileSync(file, '{"client_secret":"canary-of-the-bank"}')
   const added = await troco(
-    ...['connection', 'add', '--name', 'Banco Azul', '--kind', 'efi'],
+    ...['bank', 'add', '--name', 'Banco Azul', '--kind', 'efi'],
     ...['--environment', 'production', '--credentials', file],
     ...['--receiving-key', 'pix@x.example', '--paying-key', '+5511987654321'],
   )
   const id = lastLine(added.output)
-  const list = () => troco('connection', 'list')
+  const list = () => troco('bank', 'list')
   expect((await list()).output).toBe(`${id}\tefi\tproduction\tunserved\t0\tBanco Azul\n`)
-  expect(await troco('connection', 'check', 'Banco Azul')).toEqual({
+  expect(await troco('bank', 'check', 'Banco Azul')).toEqual({
     code: 1,
     output: expect.stringContaining('Banco Azul was not checked: this version has no adapter'),
   })
   const assign = () =>
-    troco('connection', 'assign', 'feira@x.example', '--receiving', 'Banco Azul', '--paying', id)
+    troco('bank', 'assign', 'feira@x.example', '--receiving', 'Banco Azul', '--paying', id)
   expect(await assign()).toEqual({
     code: 1,
     output: 'receiving_id must be a connection that has passed its check\n',
@@ -202,8 +202,8 @@ test('`troco connection` adds a connection, assigns it once it passed its check,
   await queryAsOwner(text, [id])
   expect(await assign()).toEqual({ code: 0, output: `${accountId}\n` })
   expect((await list()).output).toContain('\t1\tBanco Azul\n')
-  expect((await troco('connection', 'unassign', accountId, '--paying')).code).toBe(0)
-  expect(await troco('connection', 'disable', 'Banco Azul')).toEqual({
+  expect((await troco('bank', 'unassign', accountId, '--paying')).code).toBe(0)
+  expect(await troco('bank', 'close', 'Banco Azul')).toEqual({
     code: 0,
     output: `Accounts that it was taken from: 1\n${id}\n`,
   })
@@ -215,8 +215,8 @@ test('`troco connection` adds a connection, assigns it once it passed its check,
     ...['connection.added', 'account.connections_assigned', 'account.connections_assigned'],
     ...['account.connections_assigned', 'connection.disabled'],
   ])
-  expect((await list()).output).toBe(`${id}\tefi\tproduction\tdisabled\t0\tBanco Azul\n`)
-  expect((await troco('connection', 'disable', id)).output).toBe('Banco Azul is already disabled\n')
+  expect((await list()).output).toBe(`${id}\tefi\tproduction\tclosed\t0\tBanco Azul\n`)
+  expect((await troco('bank', 'close', id)).output).toBe('Banco Azul is already closed\n')
 })
 
 test('`troco user create --admin` prints the password once and refuses an e-mail in use', async () => {

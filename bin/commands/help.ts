@@ -17,20 +17,20 @@ const HELP = `Usage: npm run -s troco -- <command>
                                        suspend an account
   account write-off <e-mail|id> --reason <text> [--mode test|live] [--amount <cents>]
                                        give up what an account owes for lost disputes; print the amount
-  connection list                      print id, kind, environment, state, number of accounts and name of
+  bank list                            print id, kind, environment, state, number of accounts and name of
                                        each connection to a bank, separated by tabs
-  connection add --name <name> --kind api_pix|efi --environment homologation|production
-                 [--receiving-key <key>]… [--paying-key <key>] [--profile <name>]
-                 [--settings <file>] [--credentials <file|->]
+  bank add --name <name> --kind api_pix|efi --environment homologation|production
+           [--receiving-key <key>]… [--paying-key <key>] [--profile <name>]
+           [--settings <file>] [--credentials <file|->]
                                        add a connection to a bank and print its id
-  connection check <name|id>           ask the bank whether the connection works
-  connection assign <e-mail|id> [--receiving <name|id>] [--paying <name|id>]
+  bank check <name|id>                 ask the bank whether the connection works
+  bank assign <e-mail|id> [--receiving <name|id>] [--paying <name|id>]
                                        open live mode for an account
-  connection unassign <e-mail|id> [--receiving] [--paying]
+  bank unassign <e-mail|id> [--receiving] [--paying]
                                        close live mode for an account
-  connection limit <name|id> [--per-payout <cents|none>] [--per-day <cents|none>]
+  bank limit <name|id> [--per-payout <cents|none>] [--per-day <cents|none>]
                                        set limits of what is paid out through a connection, and print them
-  connection disable <name|id>         take a connection from all accounts
+  bank close <name|id>                 take a connection from all accounts
   user create --email <e-mail> [--name <name>] [--admin]
                                        create a user and print the id
   user reset --email <e-mail>          print a link for a new password, valid for one hour

@@ -154,7 +154,7 @@ test('an admin sees how to add a connection to a bank, and takes one from an acc
   const admin = await openAdmin(page)
   await admin.goto(`/admin/accounts/${shop.id}`)
   await expect(admin.getByText('No connection to a bank has passed its check yet.')).toBeVisible()
-  await expect(admin.getByText('connection add')).toBeVisible()
+  await expect(admin.getByText('bank add')).toBeVisible()
   await page.goto('/live/home')
   await expect(page.getByText('Live mode isn’t available yet')).toBeVisible()
 

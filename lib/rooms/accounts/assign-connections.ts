@@ -54,7 +54,7 @@ interface Candidate {
   keys: { [Name in keyof AssignedConnections]: boolean }
 }
 
-/** Locks the connection, so that it is not disabled before the commit. */
+/** Locks the connection, so that it is not closed before the commit. */
 async function requireUsable(
   tx: Tx,
   name: keyof AssignedConnections,
@@ -66,7 +66,7 @@ async function requireUsable(
       'receiving_id', cardinality(receiving_keys) > 0, 'paying_id', paying_key IS NOT NULL) AS keys
     FROM connections WHERE id = ${id}::uuid FOR SHARE`
   if (!found?.isAssignable)
-    throw invalidInput(name, 'must be a connection for production that is not disabled')
+    throw invalidInput(name, 'must be a connection for production that is not closed')
   if (found.checkCode !== CHECK_PASSED)
     throw invalidInput(name, 'must be a connection that has passed its check')
   if (!found.keys[name])

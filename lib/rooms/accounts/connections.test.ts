@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
-import { disableConnection } from '#lib/rooms/accounts/disable-connection.ts'
+import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -63,11 +63,11 @@ describe('assigning', () => {
     expect(await assignConnections('x', NONE, ACTOR)).toBeNull()
   })
 
-  const CANNOT_SERVE = 'must be a connection for production that is not disabled'
+  const CANNOT_SERVE = 'must be a connection for production that is not closed'
   const UNCHECKED = 'must be a connection that has passed its check'
   test.each<[string, object, string]>([
     ['for homologation', { environment: 'homologation', isAssignable: false }, CANNOT_SERVE],
-    ['that is disabled', { disabledAt: new Date(), isAssignable: false }, CANNOT_SERVE],
+    ['that is closed', { disabledAt: new Date(), isAssignable: false }, CANNOT_SERVE],
     ['that was never checked', { checkedAt: null, checkCode: null }, UNCHECKED],
     ['that failed its check', { checkCode: 'rejected' }, UNCHECKED],
   ])('refuses a connection %s, in both directions', async (_, changes, rule) => {
@@ -113,13 +113,13 @@ describe('assigning', () => {
   })
 })
 
-describe('disabling', () => {
+describe('closing', () => {
   test('takes the connection from all accounts, and leaves them their other one', async () => {
     const id = await addConnection(new StubBank())
     const other = await makeMerchant()
     await assignConnections(merchant.id, { receiving_id: id, paying_id: id }, ACTOR)
     await assignConnections(other.id, { receiving_id: blue, paying_id: id }, ACTOR)
-    expect(await disableConnection(id, ACTOR)).toBe(2)
+    expect(await closeConnection(id, ACTOR)).toBe(2)
     expect(await readAssigned()).toEqual(NONE)
     expect(await readAssigned(other.id)).toEqual({ receiving_id: blue, paying_id: null })
     expect((await recordsOf(merchant.id)).at(-1)).toEqual([
@@ -135,13 +135,13 @@ describe('disabling', () => {
     ])
   })
 
-  test('is refused for a connection that is disabled already', async () => {
+  test('is refused for a connection that is closed already', async () => {
     const id = await addConnection(new StubBank())
-    await disableConnection(id, ACTOR)
-    await expect(disableConnection(id, ACTOR)).rejects.toMatchObject({ code: 'already_final' })
+    await closeConnection(id, ACTOR)
+    await expect(closeConnection(id, ACTOR)).rejects.toMatchObject({ code: 'already_final' })
   })
 
-  test('and assigning at the same time never leave a disabled connection assigned', async () => {
+  test('and assigning at the same time never leave a closed connection assigned', async () => {
     for (let round = 0; round < 10; round++) {
       const id = await addConnection(new StubBank())
       const accounts = await Promise.all([makeMerchant(), makeMerchant(), makeMerchant()])
@@ -149,11 +149,11 @@ describe('disabling', () => {
       const assign = accounts.map(account =>
         assignConnections(account.id, { ...NONE, paying_id: id }, ACTOR),
       )
-      const [disabled, ...assigned] = await Promise.allSettled([
-        disableConnection(id, ACTOR),
+      const [closed, ...assigned] = await Promise.allSettled([
+        closeConnection(id, ACTOR),
         ...assign,
       ])
-      expect(disabled.status).toBe('fulfilled')
+      expect(closed.status).toBe('fulfilled')
       for (const outcome of assigned)
         if (outcome.status === 'rejected') expect(outcome.reason.code).toBe('invalid_input')
       const where = { OR: [{ receivingConnectionId: id }, { payingConnectionId: id }] }

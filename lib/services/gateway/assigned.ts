@@ -1,6 +1,6 @@
 /**
  * SQL for the connections that an account `a` may use in live mode: assigned, and the last check
- * passed. The foreign keys allow only connections for production that are not disabled.
+ * passed. The foreign keys allow only connections for production that are not closed.
  */
 export const receivingConnectionSql = `(SELECT n.id FROM connections n
   WHERE n.id = a.receiving_connection_id AND n.check_code = 'ok')`

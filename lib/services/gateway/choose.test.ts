@@ -90,7 +90,7 @@ test('a connection for homologation can be called, and has no charges or orders 
   expect(await isServed(id)).toBe(false)
 })
 
-test('a disabled connection goes on serving the charges and orders that it has', async () => {
+test('a closed connection goes on serving the charges and orders that it has', async () => {
   const bank = new StubBank()
   const id = await addConnection(bank, { disabledAt: new Date(), isAssignable: false })
   expect(await gatewayOfConnection(id)).toBe(bank)

@@ -91,7 +91,7 @@ export async function hasGateway(id: string): Promise<boolean> {
 }
 
 /**
- * Lists the connections of accounts: the simulator and, of banks, those for production. A disabled
+ * Lists the connections of accounts: the simulator and, of banks, those for production. A closed
  * one begins nothing new, and ends the charges and orders that it has.
  */
 export async function listServed(): Promise<ServedConnection[]> {

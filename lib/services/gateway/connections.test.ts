@@ -55,7 +55,7 @@ test('an account can be assigned to a connection for production', async () => {
 
 test.each<[string, Row]>([
   ['a connection for homologation', { environment: 'homologation' }],
-  ['a disabled connection', { disabledAt: new Date() }],
+  ['a closed connection', { disabledAt: new Date() }],
 ])('the database refuses to assign an account to %s', async (_, row) => {
   await expect(assign(await insertConnection(row))).rejects.toThrow(
     'accounts_receiving_connection_id_fkey',

@@ -7,7 +7,7 @@ import type { ConnectionLine, ConnectionState } from '#lib/services/gateway/sche
 /** Result of a check that passed; any other is what the bank refused. */
 export const CHECK_PASSED = 'ok'
 
-type Row = Omit<ConnectionLine, 'state'> & { isDisabled: boolean }
+type Row = Omit<ConnectionLine, 'state'> & { isClosed: boolean }
 
 /** Lists the connections to banks by name. */
 export async function listConnections(): Promise<ConnectionLine[]> {
@@ -15,19 +15,19 @@ export async function listConnections(): Promise<ConnectionLine[]> {
     SELECT n.id, n.name, n.kind, n.environment, n.check_code AS "checkCode",
       cardinality(n.receiving_keys) > 0 AS receives, n.paying_key IS NOT NULL AS pays,
       json_build_object('payout_max', n.payout_max, 'payout_day_max', n.payout_day_max) AS limits,
-      n.disabled_at IS NOT NULL AS "isDisabled", (SELECT count(*)::int FROM accounts a
+      n.disabled_at IS NOT NULL AS "isClosed", (SELECT count(*)::int FROM accounts a
         WHERE n.id IN (a.receiving_connection_id, a.paying_connection_id)) AS accounts
     FROM connections n WHERE n.kind <> 'simulator' ORDER BY n.name`
   return Promise.all(
-    rows.map(async ({ isDisabled, ...row }) => ({ ...row, state: await stateOf(row, isDisabled) })),
+    rows.map(async ({ isClosed, ...row }) => ({ ...row, state: await stateOf(row, isClosed) })),
   )
 }
 
 async function stateOf(
   { id, checkCode }: Pick<Row, 'id' | 'checkCode'>,
-  isDisabled: boolean,
+  isClosed: boolean,
 ): Promise<ConnectionState> {
-  if (isDisabled) return 'disabled'
+  if (isClosed) return 'closed'
   if (!(await hasGateway(id))) return 'unserved'
   if (checkCode === null) return 'unchecked'
   return checkCode === CHECK_PASSED ? 'passed' : 'failed'
@@ -39,21 +39,21 @@ export async function findConnection(idOrName: string): Promise<{ id: string; na
   const where = { ...key, kind: { not: 'simulator' } }
   const found = await db().connection.findFirst({ where, select: { id: true, name: true } })
   if (found) return found
-  throw refuse('not_found', `No connection found for ${idOrName}: see \`connection list\``)
+  throw refuse('not_found', `No connection found for ${idOrName}: see \`bank list\``)
 }
 
 /** Keeps accounts from being assigned to it until the commit. Returns its name. */
 export async function lockActiveConnection(tx: Tx, id: string): Promise<string> {
-  const [row] = await tx.$queryRaw<{ name: string; isDisabled: boolean }[]>`
-    SELECT name, disabled_at IS NOT NULL AS "isDisabled" FROM connections
+  const [row] = await tx.$queryRaw<{ name: string; isClosed: boolean }[]>`
+    SELECT name, disabled_at IS NOT NULL AS "isClosed" FROM connections
     WHERE id = ${id}::uuid FOR UPDATE`
   if (!row) throw refuse('not_found')
-  if (row.isDisabled) throw refuse('already_final', { subject: row.name, status: 'disabled' })
+  if (row.isClosed) throw refuse('already_final', { subject: row.name, status: 'closed' })
   return row.name
 }
 
 /** No account may be assigned to it any more. */
-export async function markDisabled(tx: Tx, id: string): Promise<void> {
+export async function markClosed(tx: Tx, id: string): Promise<void> {
   const data = { disabledAt: new Date(), isAssignable: false }
   await tx.connection.update({ where: { id }, data })
 }

@@ -206,24 +206,24 @@ test('connections are listed by name, each with its state', async () => {
     passed: await add('a'),
     failed: await add('b', { paying_key: undefined }),
     unchecked: await add('c'),
-    disabled: await add('d'),
+    closed: await add('d'),
     unserved: await add('e', { kind: 'api_pix', paying_key: undefined }),
   }
   const bank = new StubBank()
-  for (const name of ['passed', 'failed', 'unchecked', 'disabled'] as const)
+  for (const name of ['passed', 'failed', 'unchecked', 'closed'] as const)
     replaceBank(ids[name], bank)
   await checkConnection(ids.passed, ACTOR)
-  await checkConnection(ids.disabled, ACTOR)
+  await checkConnection(ids.closed, ACTOR)
   bank.checkHealth = async () => ({ outcome: 'rejected', ...REFUSAL })
   await checkConnection(ids.failed, ACTOR)
-  const disabled = { disabledAt: new Date(), isAssignable: false }
-  await db().connection.update({ where: { id: ids.disabled }, data: disabled })
+  const closed = { disabledAt: new Date(), isAssignable: false }
+  await db().connection.update({ where: { id: ids.closed }, data: closed })
   const listed = (await listConnections()).filter(({ name }) => name.startsWith(prefix))
   expect(listed.map(({ id, state, receives, pays }) => [id, state, receives, pays])).toEqual([
     [ids.passed, 'passed', true, true],
     [ids.failed, 'failed', true, false],
     [ids.unchecked, 'unchecked', true, true],
-    [ids.disabled, 'disabled', true, true],
+    [ids.closed, 'closed', true, true],
     [ids.unserved, 'unserved', true, false],
   ])
 })

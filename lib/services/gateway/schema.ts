@@ -61,7 +61,7 @@ function assignedId(description: string) {
 }
 
 /** `unserved`: this version has no adapter for it, its credentials cannot be read, or its address is private. */
-export type ConnectionState = 'passed' | 'failed' | 'unchecked' | 'unserved' | 'disabled'
+export type ConnectionState = 'passed' | 'failed' | 'unchecked' | 'unserved' | 'closed'
 
 export interface ConnectionLine {
   id: string

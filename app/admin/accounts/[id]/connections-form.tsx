@@ -111,7 +111,7 @@ function NoConnection() {
     <div className="grid gap-3 text-small">
       <p>{t('connections.missing')}</p>
       <pre className="overflow-x-auto rounded-control bg-sunk px-3 py-2.5 font-mono text-[13px]">
-        {'npm run -s troco -- connection add …\nnpm run -s troco -- connection check …'}
+        {'npm run -s troco -- bank add …\nnpm run -s troco -- bank check …'}
       </pre>
       <p className="text-muted">
         {t.rich('connections.help', { code: parts => <Code>{parts}</Code> })}

@@ -151,7 +151,7 @@ async function findSubject(accountId: string, id: string, adminId: string) {
 }
 
 function isForAccounts({ environment, state }: ConnectionLine): boolean {
-  return environment === 'production' && state !== 'disabled'
+  return environment === 'production' && state !== 'closed'
 }
 
 async function AccountStatusNotice({ account }: { account: AccountDetail }) {

@@ -36,7 +36,7 @@ const STANDARD: BankProfile = {
   ...{ requestsPerSecond: 10, payoutsInFlight: 1 },
 }
 
-/** Profiles by the name that `connection add --profile` takes. */
+/** Profiles by the name that `bank add --profile` takes. */
 export const PROFILES: Readonly<Record<string, BankProfile>> = {
   standard: STANDARD,
   efi: {

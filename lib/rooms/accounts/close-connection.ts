@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { lockActiveConnection, markDisabled } from '#lib/services/gateway/connections.ts'
+import { lockActiveConnection, markClosed } from '#lib/services/gateway/connections.ts'
 
 interface Assigned {
   id: string
@@ -9,10 +9,10 @@ interface Assigned {
 }
 
 /**
- * Takes a connection from all accounts and disables it, in one transaction: nothing new begins there,
+ * Takes a connection from all accounts and closes it, in one transaction: nothing new begins there,
  * and what began is served to its end. Returns the number of accounts.
  */
-export function disableConnection(connectionId: string, actor: Actor): Promise<number> {
+export function closeConnection(connectionId: string, actor: Actor): Promise<number> {
   return transaction(async tx => {
     const name = await lockActiveConnection(tx, connectionId)
     const accounts = await tx.$queryRaw<Assigned[]>`
@@ -26,7 +26,7 @@ export function disableConnection(connectionId: string, actor: Actor): Promise<n
         receiving_connection_id = NULLIF(receiving_connection_id, ${connectionId}::uuid),
         paying_connection_id = NULLIF(paying_connection_id, ${connectionId}::uuid)
       WHERE id = ANY(${accounts.map(({ id }) => id)}::uuid[])`
-    await markDisabled(tx, connectionId)
+    await markClosed(tx, connectionId)
     for (const { id: accountId, receives, pays } of accounts) {
       const describe = (value: string | null) => ({
         ...(receives && { receives_through: value }),

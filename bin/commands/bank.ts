@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
-import { disableConnection } from '#lib/rooms/accounts/disable-connection.ts'
+import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { findAccount, readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
@@ -133,11 +133,11 @@ function readCents(text: string): number | null {
   return /^\d+$/.test(text) ? Number(text) : Number.NaN
 }
 
-export async function disable(args: string[]): Promise<void> {
+export async function close(args: string[]): Promise<void> {
   const connectionRef = readReference(args)
   await withRuntime(async () => {
     const { id } = await findConnection(connectionRef)
-    const accounts = await disableConnection(id, ACTOR)
+    const accounts = await closeConnection(id, ACTOR)
     process.stderr.write(`Accounts that it was taken from: ${accounts}\n`)
     process.stdout.write(`${id}\n`)
   })
