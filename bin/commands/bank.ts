@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { formatFinding } from '#bin/commands/bank-findings.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { findAccount, readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
-import { hasGateway } from '#lib/services/gateway/choose.ts'
-import { findConnection, listConnections } from '#lib/services/gateway/connections.ts'
+import { findFlaw } from '#lib/services/gateway/choose.ts'
+import { CHECK_PASSED, findConnection, listConnections } from '#lib/services/gateway/connections.ts'
 import { limitConnection } from '#lib/services/gateway/limit-connection.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
 
@@ -56,23 +57,23 @@ export async function add(args: string[]): Promise<void> {
   })
 }
 
-/** Fails unless the bank accepts the connection. */
+/** Prints what was found, and what to do about it. Exit code 0 only if all that live mode needs works. */
 export async function check(args: string[]): Promise<void> {
   const connectionRef = readReference(args)
   await withRuntime(async () => {
     const { id, name } = await findConnection(connectionRef)
-    if (!(await hasGateway(id))) {
-      const advice =
-        'this version has no adapter for it, its credentials cannot be read, or its address is private'
-      throw refuse('not_found', `${name} was not checked: ${advice}`)
-    }
-    const { code, reason } = await checkConnection(id, ACTOR)
-    if (code === null) throw refuse('not_found', `${name} was not checked, no response: ${reason}`)
-    process.stdout.write(`${code}\n`)
-    if (reason === null) return
-    process.stderr.write(`${name} was refused: ${reason}\n`)
-    process.exitCode = 1
+    const flaw = await findFlaw(id)
+    if (flaw !== null) throw refuse('not_found', `${name} was not checked: ${flaw}`)
+    const { code, findings } = await checkConnection(id, ACTOR)
+    for (const finding of findings) process.stdout.write(formatFinding(finding))
+    process.stdout.write(`${name} ${describeCheck(code)}\n`)
+    if (code !== CHECK_PASSED) process.exitCode = 1
   })
+}
+
+function describeCheck(code: string | null): string {
+  if (code === null) return 'gave no answer: the result of the check before stays'
+  return code === CHECK_PASSED ? 'passed its check' : 'failed its check: it serves no account'
 }
 
 export function assign(args: string[]): Promise<void> {

@@ -35,7 +35,7 @@ export function settingsAt({ url, certificates }: RunningBank) {
   }
 }
 
-/** A connection to the bank as `connection add` takes it. */
+/** A connection to the bank as `bank add` takes it. */
 export function connectionTo(
   bank: RunningBank,
   changes: Partial<NewConnection> = {},

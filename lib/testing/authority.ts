@@ -23,10 +23,10 @@ export class Authority {
   }
 
   /** Issues a certificate for localhost and 127.0.0.1, for servers and clients. */
-  issue(name = 'localhost'): Certificate {
+  issue(name = 'localhost', days = 2): Certificate {
     const issuer = ['-CA', this.path('ca.pem'), '-CAkey', this.path('ca.key')]
     const names = ['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
-    const end = ['-days', '2', '-subj', `/CN=${name}`, ...names]
+    const end = ['-days', String(days), '-subj', `/CN=${name}`, ...names]
     this.run('req', '-x509', ...issuer, ...NEW_KEY, ...this.files('issued'), ...end)
     return { cert: this.read('issued.pem').toString(), key: this.read('issued.key').toString() }
   }

@@ -1,14 +1,21 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
+import { env } from '#lib/base/env.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
+import { type BankFinding, FINDINGS, find, levelOf } from '#lib/services/gateway/findings.ts'
+import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 
-export interface CheckResult {
-  /** `ok`, or what the bank refused; null if it gave no answer. */
+/** Time for all calls of a check: an operator waits. */
+const CHECK_MAX_MS = 30_000
+/** Time after which the calls that are left end without a response, so that the findings are complete. */
+const CALLS_MAX_MS = 25_000
+
+interface CheckResult {
+  /** `ok`, or how the bank refused; null if it gave no answer. */
   code: string | null
-  /** What the bank said, or why there is no answer; null if the check passed. */
-  reason: string | null
+  findings: BankFinding[]
 }
 
 /**
@@ -18,15 +25,59 @@ export interface CheckResult {
  */
 export async function checkConnection(id: string, actor: Actor): Promise<CheckResult> {
   const gateway = await gatewayOfConnection(id)
-  const result = await withConnectionJournal({ id, gateway }).checkHealth()
+  const { result, findings } = await examine(id, gateway)
   const { outcome } = result
-  const reason = 'reason' in result ? result.reason : 'bankText' in result ? result.bankText : null
-  if (outcome === 'retryable' || outcome === 'unknown') return { code: null, reason }
+  if (outcome === 'retryable' || outcome === 'unknown') return { code: null, findings }
   const code = outcome === 'ok' ? CHECK_PASSED : outcome
   await transaction(async tx => {
     const data = { checkedAt: new Date(), checkCode: code }
     await tx.connection.update({ where: { id }, data })
     await recordAudit(tx, { actor, action: 'connection.checked', target: id, after: { code } })
   })
-  return { code, reason }
+  return { code, findings }
+}
+
+/** An adapter without a diagnosis is asked for its health only. */
+async function examine(
+  id: string,
+  gateway: Gateway,
+): Promise<{ result: GatewayResult<null>; findings: BankFinding[] }> {
+  const { checkHealth } = withConnectionJournal({ id, gateway }, { timeoutMs: CHECK_MAX_MS })
+  const { diagnose } = gateway
+  if (!diagnose) {
+    const result = await checkHealth()
+    return { result, findings: [describeHealth(result)] }
+  }
+  const noticesAt = new URL(`/api/banks/${id}/notices/`, env().PUBLIC_URL).href
+  let findings: BankFinding[] = []
+  const result = await checkHealth(async signal => {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(CALLS_MAX_MS)])
+    findings = await diagnose.call(gateway, noticesAt, limited)
+    return judgeFindings(findings)
+  })
+  return { result, findings: findings.length > 0 ? findings : [describeHealth(result)] }
+}
+
+/** Judges a whole check: by its first problem, else by the first question without an answer. */
+function judgeFindings(findings: BankFinding[]): GatewayResult<null> {
+  for (const finding of findings) {
+    const found = FINDINGS[finding.code]
+    if (found.level !== 'problem') continue
+    return { outcome: 'blocked', code: found.block, reason: reasonOf(finding) }
+  }
+  const silent = findings.find(finding => levelOf(finding) === 'unanswered')
+  if (silent) return { outcome: 'retryable', reason: reasonOf(silent) }
+  return { outcome: 'ok', value: null }
+}
+
+function reasonOf({ code, params }: BankFinding): string {
+  return String(params.reason || code)
+}
+
+/** Describes the health of a bank whose adapter has no diagnosis. */
+function describeHealth(result: GatewayResult<null>): BankFinding {
+  if (result.outcome === 'ok') return find('bank_answers')
+  const reason = ('reason' in result ? result.reason : result.bankText) ?? ''
+  const isFinal = result.outcome === 'blocked' || result.outcome === 'rejected'
+  return find(isFinal ? 'bank_refuses' : 'bank_silent', { reason })
 }

@@ -3,6 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { seal } from '#lib/base/keys.ts'
 import {
+  findFlaw,
   gatewayOfConnection,
   listBanks,
   listServed,
@@ -66,6 +67,8 @@ test('an adapter that fails or lacks something keeps no other connection from se
   await expect(gatewayOfConnection(lacking)).rejects.toMatchObject(REFUSED)
   expect([await isServed(broken), await isServed(lacking)]).toEqual([false, false])
   expect(await isServed(good)).toBe(true)
+  const flaw = 'its keys or credentials are not those that its adapter needs'
+  expect(await Promise.all([broken, lacking, good].map(findFlaw))).toEqual([flaw, flaw, null])
 })
 
 test('a gateway that could not be opened is opened at a later reading, although its row is the same', async () => {
@@ -133,4 +136,5 @@ test('credentials of another row cannot be read', async () => {
   openWith(() => new StubBank())
   await expect(gatewayOfConnection(id)).rejects.toMatchObject(REFUSED)
   expect(opened.filter(connection => connection.id === id)).toEqual([])
+  expect(await findFlaw(id)).toContain('another TROCO_SECRET: set TROCO_SECRET_BEFORE')
 })

@@ -1,5 +1,5 @@
 import { db, type Prisma } from '#lib/base/db/client.ts'
-import { refuse, setupError } from '#lib/base/errors.ts'
+import { isTrocoError, refuse, setupError } from '#lib/base/errors.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -28,6 +28,9 @@ export interface ServedConnection {
   payoutsInFlight: number
 }
 
+const NO_ADAPTER = 'this version has no adapter for it'
+const INCOMPLETE = 'its keys or credentials are not those that its adapter needs'
+
 const SIMULATOR: Connection = {
   id: SIMULATOR_CONNECTION_ID,
   name: 'simulator',
@@ -47,6 +50,8 @@ interface Bank {
   version: string
   /** Null without an adapter that can serve it. */
   gateway: Gateway | null
+  /** Why there is no gateway, for the operator; null if there is one. */
+  flaw: string | null
 }
 
 const choice = processWide('connections', () => ({
@@ -85,9 +90,10 @@ export async function gatewayOfConnection(id: string): Promise<Gateway> {
   return gateway
 }
 
-/** Returns whether this process can call the bank. */
-export async function hasGateway(id: string): Promise<boolean> {
-  return (await findBank(id)) !== null
+/** Returns why this process cannot call the bank; null if it can. */
+export async function findFlaw(id: string): Promise<string | null> {
+  const gateway = await findBank(id)
+  return gateway ? null : (choice.banks.get(id)?.flaw ?? NO_ADAPTER)
 }
 
 /**
@@ -173,8 +179,10 @@ async function readAgain(): Promise<void> {
     const version = JSON.stringify([row, sealed && Buffer.from(sealed).toString('base64')])
     const known = choice.banks.get(row.id)
     const isKnown = known?.version === version
-    const gateway = (isKnown && known.gateway) || openGateway(connection, sealed, !isKnown)
-    return { connection, isAssignable, notices, version, gateway }
+    const isOpen = isKnown && known.gateway !== null
+    const opened = isOpen ? known : openGateway(connection, sealed, !isKnown)
+    const { gateway, flaw } = opened
+    return { connection, isAssignable, notices, version, gateway, flaw }
   })
   choice.banks = new Map(banks.map(bank => [bank.connection.id, bank]))
   choice.readAt = began
@@ -185,18 +193,19 @@ function openGateway(
   connection: Bank['connection'],
   sealed: Uint8Array | null,
   isFirstTime: boolean,
-): Gateway | null {
+): Pick<Bank, 'gateway' | 'flaw'> {
   try {
     const address = findPrivateAddress(connection.settings)
     if (address !== null)
       throw setupError(`Its settings lead to ${address}: BANK_ALLOW_CIDRS does not contain it`)
     const credentials = sealed && unseal(sealed, connection.id, 'bank-credentials')
-    return (
-      choice.adapters.get(connection.kind)?.({ ...connection, credentials }, lookupBank) ?? null
-    )
+    const adapter = choice.adapters.get(connection.kind)
+    const gateway = adapter?.({ ...connection, credentials }, lookupBank) ?? null
+    return { gateway, flaw: gateway ? null : adapter ? INCOMPLETE : NO_ADAPTER }
   } catch (error) {
     const fields = { err: error, connectionId: connection.id }
     if (isFirstTime) log().error(fields, 'connection cannot be used')
-    return null
+    // The text of another error may contain a part of the credentials.
+    return { gateway: null, flaw: isTrocoError(error) ? error.message : INCOMPLETE }
   }
 }

@@ -44,8 +44,9 @@ export function withConnectionJournal(
   const { registerWebhook, listWebhooks, checkSettings } = gateway
   return {
     getBalance: () => call('getBalance', signal => gateway.getBalance(signal)),
-    checkHealth: () =>
-      call('checkHealth', signal => gateway.checkHealth(signal), { isCheck: true }),
+    /** `make` replaces the check by a longer one. */
+    checkHealth: (make = (signal: AbortSignal) => gateway.checkHealth(signal)) =>
+      call('checkHealth', make, { isCheck: true }),
     registerWebhook:
       registerWebhook &&
       ((address: string, keys?: string[]) => {

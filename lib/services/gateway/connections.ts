@@ -1,7 +1,7 @@
 import { db, type Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { hasGateway } from '#lib/services/gateway/choose.ts'
+import { findFlaw } from '#lib/services/gateway/choose.ts'
 import type { ConnectionLine, ConnectionState } from '#lib/services/gateway/schema.ts'
 
 /** Result of a check that passed; any other is what the bank refused. */
@@ -28,7 +28,7 @@ async function stateOf(
   isClosed: boolean,
 ): Promise<ConnectionState> {
   if (isClosed) return 'closed'
-  if (!(await hasGateway(id))) return 'unserved'
+  if ((await findFlaw(id)) !== null) return 'unserved'
   if (checkCode === null) return 'unchecked'
   return checkCode === CHECK_PASSED ? 'passed' : 'failed'
 }

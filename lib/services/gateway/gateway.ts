@@ -1,5 +1,6 @@
 import type { Prisma } from '#lib/base/db/client.ts'
 import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
+import type { BankFinding } from '#lib/services/gateway/findings.ts'
 import type {
   Listing,
   PayoutReturn,
@@ -75,6 +76,8 @@ export interface Gateway {
   checkHealth(signal: AbortSignal): Promise<GatewayResult<null>>
   /** Lists settings of the account that let in money of no charge; `corrects`: and changes them. */
   checkSettings?(corrects: boolean, signal: AbortSignal): Promise<GatewayResult<string[]>>
+  /** Examines all that live mode needs. `noticesAt` begins the address for the bank's notices. */
+  diagnose?(noticesAt: string, signal: AbortSignal): Promise<BankFinding[]>
 
   /** Registers the address for notices, for the given keys only. Default: for all. */
   registerWebhook?(

@@ -110,7 +110,7 @@ describe('a connection of the kind api_pix', () => {
 
   test('is added with its credentials, passes its check and receives', async () => {
     const id = await addConnection(requestTo(), ACTOR)
-    expect(await checkConnection(id, ACTOR)).toEqual({ code: 'ok', reason: null })
+    expect(await checkConnection(id, ACTOR)).toMatchObject({ code: 'ok' })
     const merchant = await makeMerchant()
     await assignConnection(id, merchant)
     const { id: chargeId, br_code } = await openLiveCharge(merchant)
@@ -123,7 +123,11 @@ describe('a connection of the kind api_pix', () => {
   test('whose client the bank refuses is stored as blocked', async () => {
     const id = await addConnection(requestTo(), ACTOR)
     azul.tokenScript.push({ status: 401, body: { error: 'invalid_client' } })
-    expect(await checkConnection(id, ACTOR)).toEqual({ code: 'blocked', reason: 'invalid_client' })
+    const { code, findings } = await checkConnection(id, ACTOR)
+    expect([code, findings.at(-1)]).toEqual([
+      'blocked',
+      { code: 'token_refused', params: { reason: 'invalid_client' } },
+    ])
   })
 
   test.each<[string, object]>([
@@ -150,8 +154,10 @@ describe('checking a connection', () => {
     bank.checkHealth = async () => result
   }
 
+  const PASSED = { code: 'ok', findings: [{ code: 'bank_answers', params: {} }] }
+
   test('stores that it passed, with a record', async () => {
-    expect(await checkConnection(id, ACTOR)).toEqual({ code: 'ok', reason: null })
+    expect(await checkConnection(id, ACTOR)).toEqual(PASSED)
     expect(await rowOf(id)).toMatchObject({ checkCode: 'ok', checkedAt: expect.any(Date) })
     expect((await recordsOf(id)).slice(1)).toMatchObject([
       { action: 'connection.checked', after: { code: 'ok' } },
@@ -163,7 +169,8 @@ describe('checking a connection', () => {
     { outcome: 'retryable', reason: 'down' },
   ])('keeps the result of before if the bank gives no answer: %j', async result => {
     answer(result)
-    const noAnswer = { code: null, reason: 'reason' in result ? result.reason : '' }
+    const params = { reason: 'reason' in result ? result.reason : '' }
+    const noAnswer = { code: null, findings: [{ code: 'bank_silent', params }] }
     expect(await checkConnection(id, ACTOR)).toEqual(noAnswer)
     expect((await rowOf(id)).checkCode).toBeNull()
     answer({ outcome: 'ok', value: null })
@@ -175,7 +182,8 @@ describe('checking a connection', () => {
 
   test('stores that the bank refused it', async () => {
     answer({ outcome: 'rejected', ...REFUSAL, bankText: 'The certificate was revoked' })
-    const refused = { code: 'rejected', reason: 'The certificate was revoked' }
+    const params = { reason: 'The certificate was revoked' }
+    const refused = { code: 'rejected', findings: [{ code: 'bank_refuses', params }] }
     expect(await checkConnection(id, ACTOR)).toEqual(refused)
     expect((await rowOf(id)).checkCode).toBe('rejected')
   })
@@ -186,7 +194,7 @@ describe('checking a connection', () => {
     answer({ outcome: 'unknown', reason: 'no response' })
     expect(await checkConnection(id, ACTOR)).toMatchObject({ code: null })
     answer({ outcome: 'ok', value: null })
-    expect(await checkConnection(id, ACTOR)).toEqual({ code: 'ok', reason: null })
+    expect(await checkConnection(id, ACTOR)).toEqual(PASSED)
     const state = await db().connectionState.findUnique({ where: { connectionId: id } })
     expect(state).toEqual(before)
   })

@@ -9,6 +9,7 @@ import {
 import { openCharge } from '#lib/services/gateway/api-pix/charges.ts'
 import { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { parseCredentials } from '#lib/services/gateway/api-pix/credentials.ts'
+import { diagnose } from '#lib/services/gateway/api-pix/diagnose.ts'
 import {
   listNoticeAddresses,
   parseNotice,
@@ -68,6 +69,7 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
     listReceipts: (since, cursor, signal) => listReceipts(bank, since, cursor, signal),
     getBalance: async () => ({ outcome: 'ok', value: null }),
     checkHealth: signal => checkList(bank, signal),
+    diagnose: (noticesAt, signal) => diagnose({ client, keys: receivingKeys, noticesAt }, signal),
     registerWebhook: (address, signal, keys = receivingKeys) =>
       registerNotices(client, keys, address, signal),
     listWebhooks: signal => listNoticeAddresses(client, receivingKeys, signal),

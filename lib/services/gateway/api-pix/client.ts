@@ -69,7 +69,9 @@ export class BankClient {
   private readonly agent: Agent
   private readonly pace: Pace
   private readonly tokens = new TokenCache(() => this.requestToken())
-  private readonly options: ClientOptions
+  readonly options: ClientOptions
+  /** How far the bank's clock is ahead of this machine's, by its latest response; null: unknown. */
+  clockAheadMs: number | null = null
 
   constructor(options: ClientOptions) {
     const { credentials, lookup, trusted, profile } = options
@@ -122,14 +124,22 @@ export class BankClient {
     return { method, url, headers, ...(body && { body: JSON.stringify(body) }) }
   }
 
-  private requestToken(): Promise<Reply> {
+  /** Requests a token that no call will use. */
+  async tryToken(scopes: readonly string[], signal: AbortSignal): Promise<Reply> {
+    return { ...(await this.requestToken(scopes, signal)), isAboutToken: true }
+  }
+
+  private requestToken(
+    scopes = this.options.profile.scopes,
+    signal = NEVER_ABORTED,
+  ): Promise<Reply> {
     const { tokenUrl, profile, credentials } = this.options
     const { clientId, clientSecret = '' } = credentials
     const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
     const isBasic = profile.tokenAuth === 'basic'
     const fields = {
       grant_type: 'client_credentials',
-      ...(profile.scopes.length > 0 && { scope: profile.scopes.join(' ') }),
+      ...(scopes.length > 0 && { scope: scopes.join(' ') }),
       ...(!isBasic && { client_id: clientId }),
       ...(!isBasic && clientSecret && { client_secret: clientSecret }),
     }
@@ -143,7 +153,7 @@ export class BankClient {
       },
       body: isJson ? JSON.stringify(fields) : String(new URLSearchParams(fields)),
     }
-    return this.send(request, NEVER_ABORTED, basic)
+    return this.send(request, signal, basic)
   }
 
   /** `secret`: text of the request that the bank may repeat in an error. */
@@ -151,6 +161,8 @@ export class BankClient {
     const result = await exchange(this.agent, request, signal)
     if (result.kind === 'failure') return result
     const { status, headers, text } = result
+    const bankTime = Date.parse(headers.date ?? '')
+    if (!Number.isNaN(bankTime)) this.clockAheadMs = bankTime - Date.now()
     const { clientSecret = '', appKey = '' } = this.options.credentials
     if (isStatusOk(status)) return { kind: 'response', status, body: parseJson(text) }
     if (status === 400 && REFUSAL_PAGE.test(text))

@@ -3,7 +3,7 @@ import { type Agent, request } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 
 export interface HttpsRequest {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   url: URL
   headers: Record<string, string>
   body?: string
@@ -135,8 +135,11 @@ function hasExpired(socket: TLSSocket): boolean {
   return certificate !== undefined && Date.parse(certificate.validTo) < Date.now()
 }
 
-/** In TLS 1.2, only the text of an error names the alert that ended the handshake. */
-function codeOf(error: Error): string {
+/**
+ * Names the kind of an error: its text may contain the request. In TLS 1.2, only the text names the alert
+ * that ended the handshake.
+ */
+export function codeOf(error: Error): string {
   const { code, message } = error as NodeJS.ErrnoException
   const [, alert] = (code === 'EPROTO' && /alert ([a-z ]+):/.exec(message)) || []
   if (alert) return `EPROTO_ALERT_${alert.toUpperCase().replaceAll(' ', '_')}`

@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { connectionTo, credentialsAt, openAt, settingsAt } from '#e2e/banks/open.ts'
+import type { KeyPair } from '#e2e/psp/certificates.ts'
+import { type RunningBank, startBank } from '#e2e/psp/start.ts'
+import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { addConnection } from '#lib/services/gateway/add-connection.ts'
+import { checkConnection } from '#lib/services/gateway/check-connection.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
+import { type BankFinding, levelOf } from '#lib/services/gateway/findings.ts'
+import type { NewConnection } from '#lib/services/gateway/schema.ts'
+
+const ACTOR = { type: 'command_line' } as const
+const SCOPES = [
+  ...['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write'],
+]
+/** A profile that leaves the scopes of the token to the bank. */
+const BANK_GRANTS = { profile: 'bradesco' }
+
+let bank: RunningBank
+beforeAll(async () => {
+  bank = await startBank()
+})
+afterAll(() => bank.stop())
+beforeEach(async () => {
+  await bank.run('present', {})
+  await bank.run('change', { scopes: SCOPES, clockOffsetMs: 0 })
+})
+
+async function check(changes: Partial<NewConnection> = {}) {
+  const { id } = await openAt(bank, changes)
+  return { id, ...(await checkConnection(id, ACTOR)) }
+}
+
+function credentialsOf(pair: KeyPair, changes: object = {}) {
+  return { credentials: JSON.stringify({ ...credentialsAt(bank, 'pem', pair), ...changes }) }
+}
+
+/** Lists what needs an action, except that certificates of this bank end after a day. */
+function notOk(findings: BankFinding[]) {
+  return findings
+    .filter(finding => levelOf(finding) !== 'ok' && finding.code !== 'certificate_expires_soon')
+    .map(({ code, params }) => [code, params.scope ?? params.host ?? params.reason ?? ''])
+}
+
+describe('a check of a good bank', () => {
+  test('uses each scope, and passes', async () => {
+    const { id, code, findings } = await check()
+    expect(notOk(findings)).toEqual([['notices_missing', '']])
+    expect(findings.map(finding => finding.code)).toEqual([
+      ...['certificate_expires_soon', 'server_trusted', 'token_issued', 'clock_agrees'],
+      ...['scope_used', 'scope_used', 'scope_used', 'scope_used', 'receipts_listed'],
+      ...['scope_used', 'notices_missing', 'scope_used'],
+    ])
+    const used = findings
+      .filter(each => each.code === 'scope_used')
+      .map(({ params }) => params.scope)
+    expect(used.toSorted()).toEqual(SCOPES)
+    expect(code).toBe('ok')
+    expect(await db().connection.findUniqueOrThrow({ where: { id } })).toMatchObject({
+      ...{ checkCode: 'ok', checkedAt: expect.any(Date) },
+    })
+  })
+
+  test('changes nothing there', async () => {
+    await check()
+    const { charges, receipts, payouts, webhooks } = await bank.run('readRecords')
+    expect({ charges, receipts, payouts, webhooks }).toEqual({
+      ...{ charges: [], receipts: [], payouts: [], webhooks: [] },
+    })
+  })
+})
+
+describe('the check names', () => {
+  test('an expired certificate, which the bank refuses as well', async () => {
+    const { code, findings } = await check(credentialsOf(bank.certificates.expiredClient))
+    expect(findings.map(finding => finding.code)).toEqual([
+      ...['certificate_expired', 'server_trusted', 'certificate_refused'],
+    ])
+    expect(code).toBe('blocked')
+  })
+
+  test('a certificate that the bank does not know', async () => {
+    const { code, findings } = await check(credentialsOf(bank.certificates.foreignClient))
+    expect(findings.map(finding => finding.code)).toEqual([
+      ...['certificate_expires_soon', 'server_trusted', 'certificate_dropped'],
+    ])
+    expect(code).toBeNull()
+  })
+
+  test.each([
+    ['foreignServer', /SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_VERIFY_LEAF_SIGNATURE/],
+    ['expiredServer', /CERT_HAS_EXPIRED/],
+  ] as const)(
+    'the certificate %s of the server, and sends nothing to it',
+    async (shows, reason) => {
+      const { length: before } = await bank.run('readTraffic', {})
+      await bank.run('present', { shows })
+      const { code, findings } = await check()
+      expect(findings).toEqual([
+        expect.objectContaining({ code: 'certificate_expires_soon' }),
+        {
+          code: 'server_untrusted',
+          params: expect.objectContaining({
+            host: '127.0.0.1',
+            reason: expect.stringMatching(reason),
+          }),
+        },
+      ])
+      expect(code).toBe('blocked')
+      expect(await bank.run('readTraffic', {})).toHaveLength(before)
+    },
+  )
+
+  test('a wrong secret, and repeats none of it', async () => {
+    const client_secret = 'canary-of-a-wrong-secret'
+    const { code, findings } = await check(
+      credentialsOf(bank.certificates.client, { client_secret }),
+    )
+    expect(notOk(findings)).toEqual([['token_refused', expect.stringContaining('invalid_client')]])
+    expect(JSON.stringify(findings)).not.toContain('canary')
+    expect(code).toBe('blocked')
+  })
+
+  test('each scope that the bank grants to no token', async () => {
+    const scopes = SCOPES.filter(scope => scope !== 'pix.write' && scope !== 'webhook.read')
+    await bank.run('change', { scopes })
+    const { code, findings } = await check()
+    expect(notOk(findings)).toEqual([
+      ['scope_missing', 'pix.write'],
+      ['scope_missing', 'webhook.read'],
+    ])
+    const used = findings
+      .filter(each => each.code === 'scope_used')
+      .map(({ params }) => params.scope)
+    expect(used.toSorted()).toEqual(scopes)
+    expect(code).toBe('blocked')
+  })
+
+  test.each([
+    ['cob.read', 'pix.write'],
+    ['cob.write', 'pix.read'],
+  ])('the scopes %s and %s that the token lacks', async (...missing) => {
+    await bank.run('change', { scopes: SCOPES.filter(scope => !missing.includes(scope)) })
+    const { code, findings } = await check(BANK_GRANTS)
+    expect(notOk(findings)).toEqual([
+      ...missing.map(scope => ['scope_missing', scope]),
+      ['notices_missing', ''],
+    ])
+    expect(code).toBe('blocked')
+  })
+
+  test('missing scopes of notices, without which live mode works', async () => {
+    await bank.run('change', { scopes: SCOPES.slice(0, 4) })
+    const { code, findings } = await check(BANK_GRANTS)
+    expect(notOk(findings)).toEqual([
+      ['scope_missing_for_notices', 'webhook.read'],
+      ['scope_missing_for_notices', 'webhook.write'],
+    ])
+    expect(code).toBe('ok')
+  })
+
+  test.each([90_000, -90_000])('a clock of the bank that is %d ms off', async clockOffsetMs => {
+    await bank.run('change', { clockOffsetMs })
+    const { code, findings } = await check()
+    const { params } = findings.find(each => each.code === 'clock_differs') ?? expect.unreachable()
+    expect(Math.abs(Number(params.seconds) - clockOffsetMs / 1_000)).toBeLessThanOrEqual(5)
+    expect(code).toBe('ok')
+  })
+})
+
+test('the address for notices of a key is ours, or foreign, of which only the host is told', async () => {
+  const bank = await startBank()
+  const { id } = await openAt(bank)
+  const { registerWebhook } = await gatewayOfConnection(id)
+  const examine = async (address: string) => {
+    const registered = await registerWebhook?.(address, AbortSignal.timeout(10_000))
+    expect(registered).toEqual({ outcome: 'ok', value: null })
+    const { code, findings } = await checkConnection(id, ACTOR)
+    expect(code).toBe('ok')
+    return findings.filter(finding => finding.code.startsWith('notices_'))
+  }
+  const key = '7d9f0335-****-****-****-************'
+  const { host } = new URL(env().PUBLIC_URL)
+  expect(await examine(`https://${host}/api/banks/${id}/notices/canary`)).toEqual([
+    { code: 'notices_ours', params: { key } },
+  ])
+  for (const path of ['canary', `api/banks/${newId()}/notices/canary`])
+    expect(await examine(`https://other.example:1/${path}`)).toEqual([
+      { code: 'notices_foreign', params: { key, host: 'other.example:1' } },
+    ])
+  await bank.stop()
+})
+
+describe('a check without an answer keeps the result of the one before', () => {
+  test('if the bank, one with the errors of Efí, is down', async () => {
+    const down = await startBank({ kind: 'efi' })
+    const { id } = await openAt(down, { profile: 'efi' })
+    const before = await checkConnection(id, ACTOR)
+    expect(notOk(before.findings)).toEqual([['notices_missing', '']])
+    expect(before.code).toBe('ok')
+    await down.stop()
+    const { code, findings } = await checkConnection(id, ACTOR)
+    expect(notOk(findings)).toEqual([['server_unreachable', '127.0.0.1']])
+    expect(code).toBeNull()
+    expect(await db().connection.findUniqueOrThrow({ where: { id } })).toMatchObject({
+      checkCode: 'ok',
+    })
+  })
+
+  test('if it responds to no request for a token', async () => {
+    await bank.run('addFault', { kind: 'respond', path: '/oauth/token' })
+    const { code, findings } = await check()
+    expect(notOk(findings)).toEqual([['token_unanswered', expect.any(String)]])
+    expect(code).toBeNull()
+  })
+})
+
+test('a failure of the bank while a scope is used leaves that scope open', async () => {
+  await bank.run('addFault', { kind: 'respond', method: 'PATCH', status: 500 })
+  const { code, findings } = await check()
+  expect(notOk(findings)).toEqual([
+    ['scope_unproven', 'cob.write'],
+    ['notices_missing', ''],
+  ])
+  expect(code).toBe('ok')
+})
+
+describe('credentials are refused when a connection is added', () => {
+  const messageOf = (credentials: object) =>
+    addConnection(
+      connectionTo(bank, { credentials: JSON.stringify(credentials), settings: settingsAt(bank) }),
+      ACTOR,
+    ).then(
+      () => 'added',
+      error => error.message,
+    )
+
+  test('with a P12 without its passphrase, or with a wrong one', async () => {
+    const { passphrase: _, ...without } = credentialsAt(bank, 'p12-with-passphrase')
+    for (const credentials of [without, { ...without, passphrase: 'canary' }])
+      expect(await messageOf(credentials)).toBe('credentials must have the passphrase of the p12')
+  })
+
+  test('with a P12 in RC2, and the message has the command that converts it', async () => {
+    expect(await messageOf(credentialsAt(bank, 'p12-legacy'))).toMatch(
+      /^credentials must have a p12 without RC2 or 3DES\. Convert it with: openssl pkcs12 -legacy /,
+    )
+  })
+})
