@@ -175,6 +175,8 @@ test('`troco ledger verify` names a wrong balance and exits with 1', async () =>
   expect((await troco('ledger', 'verify')).code).toBe(0)
 })
 
+const NOTHING_OPEN = 'Still open there: nothing\n'
+
 test('`troco bank` adds a connection, assigns it once it passed its check, and closes it', async () => {
   const made = await troco('account', 'create', '--name', 'Feira', '--email', 'feira@x.example')
   const accountId = lastLine(made.output)
@@ -200,12 +202,13 @@ test('`troco bank` adds a connection, assigns it once it passed its check, and c
   })
   const text = `UPDATE connections SET check_code = 'ok', checked_at = now() WHERE id = $1`
   await queryAsOwner(text, [id])
-  expect(await assign()).toEqual({ code: 0, output: `${accountId}\n` })
+  const assigned = 'Receives through: Banco Azul. Pays out through: Banco Azul\n'
+  expect(await assign()).toEqual({ code: 0, output: `${assigned}${accountId}\n` })
   expect((await list()).output).toContain('\t1\tBanco Azul\n')
   expect((await troco('bank', 'unassign', accountId, '--paying')).code).toBe(0)
   expect(await troco('bank', 'close', 'Banco Azul')).toEqual({
     code: 0,
-    output: `Accounts that it was taken from: 1\n${id}\n`,
+    output: `Accounts that it was taken from: 1\n${NOTHING_OPEN}${id}\n`,
   })
   const { rows } = await queryAsOwner(
     `SELECT action FROM audit_log WHERE target = $1 OR action LIKE 'account.conn%' ORDER BY id`,
@@ -216,7 +219,10 @@ test('`troco bank` adds a connection, assigns it once it passed its check, and c
     ...['account.connections_assigned', 'connection.disabled'],
   ])
   expect((await list()).output).toBe(`${id}\tefi\tproduction\tclosed\t0\tBanco Azul\n`)
-  expect((await troco('bank', 'close', id)).output).toBe('Banco Azul is already closed\n')
+  expect(await troco('bank', 'close', id)).toEqual({
+    code: 0,
+    output: `Banco Azul is already closed\n${NOTHING_OPEN}${id}\n`,
+  })
 })
 
 test('`troco user create --admin` prints the password once and refuses an e-mail in use', async () => {

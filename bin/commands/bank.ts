@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { formatFinding } from '#bin/commands/bank-findings.ts'
-import { refuse } from '#lib/base/errors.ts'
+import { isTrocoError, refuse } from '#lib/base/errors.ts'
 import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { findAccount, readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
@@ -12,6 +12,7 @@ import { findFlaw } from '#lib/services/gateway/choose.ts'
 import { CHECK_PASSED, findConnection, listConnections } from '#lib/services/gateway/connections.ts'
 import { limitConnection } from '#lib/services/gateway/limit-connection.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
+import { countOpenWork, type OpenWork } from '#lib/views/admin/open-work.ts'
 
 const ACTOR = { type: 'command_line' } as const
 const STDIN = 0
@@ -107,8 +108,17 @@ async function change(
     const { id } = await findAccount(accountRef)
     const assigned = { ...(await readAssignedConnections(id)), ...(await readChange()) }
     await assignConnections(id, assigned, ACTOR)
+    const [receiving, paying] = await Promise.all([
+      nameOf(assigned.receiving_id),
+      nameOf(assigned.paying_id),
+    ])
+    process.stderr.write(`Receives through: ${receiving}. Pays out through: ${paying}\n`)
     process.stdout.write(`${id}\n`)
   })
+}
+
+async function nameOf(connectionId: string | null): Promise<string> {
+  return connectionId === null ? 'none' : (await findConnection(connectionId)).name
 }
 
 /** Without an option, only prints the limits: per payout and per day, in cents. */
@@ -134,14 +144,31 @@ function readCents(text: string): number | null {
   return /^\d+$/.test(text) ? Number(text) : Number.NaN
 }
 
+/** Nothing new begins at a closed connection. Closing it again prints what has not ended there yet. */
 export async function close(args: string[]): Promise<void> {
   const connectionRef = readReference(args)
   await withRuntime(async () => {
     const { id } = await findConnection(connectionRef)
-    const accounts = await closeConnection(id, ACTOR)
-    process.stderr.write(`Accounts that it was taken from: ${accounts}\n`)
+    process.stderr.write(`${await closeOnce(id)}\n`)
+    process.stderr.write(`Still open there: ${describeWork(await countOpenWork(id))}\n`)
     process.stdout.write(`${id}\n`)
   })
+}
+
+function describeWork({ charges, withdrawals, unapproved, refunds }: OpenWork): string {
+  if (charges + withdrawals + refunds === 0) return 'nothing'
+  const waiting = unapproved > 0 ? ` (${unapproved} wait for approval)` : ''
+  const counts = `charges ${charges}, withdrawals ${withdrawals}${waiting}, refunds ${refunds}`
+  return `${counts}. They end as usual: leave the contract at the bank active`
+}
+
+async function closeOnce(id: string): Promise<string> {
+  try {
+    return `Accounts that it was taken from: ${await closeConnection(id, ACTOR)}`
+  } catch (error) {
+    if (isTrocoError(error) && error.code === 'already_final') return error.message
+    throw error
+  }
 }
 
 function readReference(args: string[]): string {

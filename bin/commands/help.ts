@@ -23,14 +23,14 @@ const HELP = `Usage: npm run -s troco -- <command>
            [--receiving-key <key>]… [--paying-key <key>] [--profile <name>]
            [--settings <file>] [--credentials <file|->]
                                        add a connection to a bank and print its id
-  bank check <name|id>                 ask the bank whether the connection works
+  bank check <name|id>                 examine all that live mode needs of it, and print what to do
   bank assign <e-mail|id> [--receiving <name|id>] [--paying <name|id>]
                                        open live mode for an account
   bank unassign <e-mail|id> [--receiving] [--paying]
                                        close live mode for an account
   bank limit <name|id> [--per-payout <cents|none>] [--per-day <cents|none>]
                                        set limits of what is paid out through a connection, and print them
-  bank close <name|id>                 take a connection from all accounts
+  bank close <name|id>                 take a connection from all accounts for good, and say what is open
   user create --email <e-mail> [--name <name>] [--admin]
                                        create a user and print the id
   user reset --email <e-mail>          print a link for a new password, valid for one hour

@@ -45,11 +45,16 @@ export function copyData(from: Installation, to: Installation): void {
 }
 
 /** Runs `npm run …` without npm, through bin/bootstrap.mjs, which every npm script calls. */
-function startCommand(args: string[], settings: Record<string, string>): StartedProcess {
+function startCommand(
+  args: string[],
+  settings: Record<string, string>,
+  input?: string,
+): StartedProcess {
   const child = spawn('node', ['bin/bootstrap.mjs', ...args], {
     env: { ...process.env, ...settings },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   })
+  child.stdin?.end(input)
   let text = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', chunk => {
@@ -60,8 +65,9 @@ function startCommand(args: string[], settings: Record<string, string>): Started
   return { child, output: () => text, ended }
 }
 
-export async function runCommand(args: string[], settings: Record<string, string>) {
-  const started = startCommand(args, settings)
+/** `input`: text of its standard input; absent: none. */
+export async function runCommand(args: string[], settings: Record<string, string>, input?: string) {
+  const started = startCommand(args, settings, input)
   const code = await started.ended
   return { code, output: started.output() }
 }
