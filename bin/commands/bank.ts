@@ -3,9 +3,7 @@ import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { formatFinding } from '#bin/commands/bank-findings.ts'
 import { isTrocoError, refuse } from '#lib/base/errors.ts'
-import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
-import { findAccount, readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { findFlaw } from '#lib/services/gateway/choose.ts'
@@ -75,50 +73,6 @@ export async function check(args: string[]): Promise<void> {
 function describeCheck(code: string | null): string {
   if (code === null) return 'gave no answer: the result of the check before stays'
   return code === CHECK_PASSED ? 'passed its check' : 'failed its check: it serves no account'
-}
-
-export function assign(args: string[]): Promise<void> {
-  const options = { receiving: { type: 'string' }, paying: { type: 'string' } } as const
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-  const { receiving, paying } = values
-  if (!receiving && !paying) requireOption(undefined, '--receiving or --paying')
-  return change(positionals[0], async () => ({
-    ...(receiving && { receiving_id: (await findConnection(receiving)).id }),
-    ...(paying && { paying_id: (await findConnection(paying)).id }),
-  }))
-}
-
-/** Without an option, takes both connections from the account, which closes its live mode. */
-export function unassign(args: string[]): Promise<void> {
-  const options = { receiving: { type: 'boolean' }, paying: { type: 'boolean' } } as const
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-  const isBoth = !values.receiving && !values.paying
-  return change(positionals[0], async () => ({
-    ...((isBoth || values.receiving) && { receiving_id: null }),
-    ...((isBoth || values.paying) && { paying_id: null }),
-  }))
-}
-
-async function change(
-  reference: string | undefined,
-  readChange: () => Promise<{ receiving_id?: string | null; paying_id?: string | null }>,
-): Promise<void> {
-  const accountRef = requireOption(reference, '<e-mail|id>')
-  await withRuntime(async () => {
-    const { id } = await findAccount(accountRef)
-    const assigned = { ...(await readAssignedConnections(id)), ...(await readChange()) }
-    await assignConnections(id, assigned, ACTOR)
-    const [receiving, paying] = await Promise.all([
-      nameOf(assigned.receiving_id),
-      nameOf(assigned.paying_id),
-    ])
-    process.stderr.write(`Receives through: ${receiving}. Pays out through: ${paying}\n`)
-    process.stdout.write(`${id}\n`)
-  })
-}
-
-async function nameOf(connectionId: string | null): Promise<string> {
-  return connectionId === null ? 'none' : (await findConnection(connectionId)).name
 }
 
 /** Without an option, only prints the limits: per payout and per day, in cents. */

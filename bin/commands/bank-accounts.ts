@@ -1,0 +1,51 @@
+import { parseArgs } from 'node:util'
+import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
+import { findAccount, readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
+import { findConnection } from '#lib/services/gateway/connections.ts'
+
+const ACTOR = { type: 'command_line' } as const
+
+export function assign(args: string[]): Promise<void> {
+  const options = { receiving: { type: 'string' }, paying: { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const { receiving, paying } = values
+  if (!receiving && !paying) requireOption(undefined, '--receiving or --paying')
+  return change(positionals[0], async () => ({
+    ...(receiving && { receiving_id: (await findConnection(receiving)).id }),
+    ...(paying && { paying_id: (await findConnection(paying)).id }),
+  }))
+}
+
+/** Without an option, takes both connections from the account, which closes its live mode. */
+export function unassign(args: string[]): Promise<void> {
+  const options = { receiving: { type: 'boolean' }, paying: { type: 'boolean' } } as const
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const isBoth = !values.receiving && !values.paying
+  return change(positionals[0], async () => ({
+    ...((isBoth || values.receiving) && { receiving_id: null }),
+    ...((isBoth || values.paying) && { paying_id: null }),
+  }))
+}
+
+async function change(
+  reference: string | undefined,
+  readChange: () => Promise<{ receiving_id?: string | null; paying_id?: string | null }>,
+): Promise<void> {
+  const accountRef = requireOption(reference, '<e-mail|id>')
+  await withRuntime(async () => {
+    const { id } = await findAccount(accountRef)
+    const assigned = { ...(await readAssignedConnections(id)), ...(await readChange()) }
+    await assignConnections(id, assigned, ACTOR)
+    const [receiving, paying] = await Promise.all([
+      nameOf(assigned.receiving_id),
+      nameOf(assigned.paying_id),
+    ])
+    process.stderr.write(`Receives through: ${receiving}. Pays out through: ${paying}\n`)
+    process.stdout.write(`${id}\n`)
+  })
+}
+
+async function nameOf(connectionId: string | null): Promise<string> {
+  return connectionId === null ? 'none' : (await findConnection(connectionId)).name
+}
