@@ -23,6 +23,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'bank list': async () => (await import('#bin/commands/bank.ts')).list,
   'bank add': async () => (await import('#bin/commands/bank.ts')).add,
   'bank check': async () => (await import('#bin/commands/bank.ts')).check,
+  'bank renew': async () => (await import('#bin/commands/bank.ts')).renew,
   'bank assign': async () => (await import('#bin/commands/bank-accounts.ts')).assign,
   'bank unassign': async () => (await import('#bin/commands/bank-accounts.ts')).unassign,
   'bank limit': async () => (await import('#bin/commands/bank.ts')).limit,

@@ -16,10 +16,9 @@ const LABELS: Record<FindingLevel, string> = {
 /** What was found, then what to do. */
 type Sentences = (params: FindingParams) => [string, ...string[]]
 
-const NEW_CERTIFICATE =
-  'Get a certificate from the bank, add a connection with it, and assign that one'
+const NEW_CERTIFICATE = 'Get a certificate from the bank, and replace this one with `bank renew`'
 const OWN_CERTIFICATE =
-  'Use the certificate that the bank issued for this client_id and environment. If it is that one, ask the bank whether it is active'
+  'With `bank renew`, give the certificate that the bank issued for this client_id and environment. If it is that one, ask the bank whether it is active'
 const ASK_AGAIN = 'Repeat the check later. If it goes on, ask the bank'
 const ADD_SCOPE = 'Ask the bank to add it to the application, or add it on the pages of the bank'
 
@@ -62,7 +61,7 @@ const SENTENCES: Record<FindingCode, Sentences> = {
   token_issued: () => ['the bank accepts client_id and client_secret'],
   token_refused: ({ reason }) => [
     `the bank issues no token (${reason})`,
-    'Compare client_id, client_secret and the certificate with those of the bank, for this environment, and add a connection with the right ones',
+    'Compare client_id, client_secret and the certificate with those of the bank for this environment, and give the right ones with `bank renew`',
   ],
   token_unanswered: ({ reason }) => [`no answer to the request for a token (${reason})`, ASK_AGAIN],
   clock_agrees: ({ seconds }) => [`the clock of the bank differs by ${seconds} s`],

@@ -8,7 +8,9 @@ import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { findFlaw } from '#lib/services/gateway/choose.ts'
 import { CHECK_PASSED, findConnection, listConnections } from '#lib/services/gateway/connections.ts'
+import type { BankFinding } from '#lib/services/gateway/findings.ts'
 import { limitConnection } from '#lib/services/gateway/limit-connection.ts'
+import { renewCredentials } from '#lib/services/gateway/renew-credentials.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
 import { countOpenWork, type OpenWork } from '#lib/views/admin/open-work.ts'
 
@@ -64,15 +66,37 @@ export async function check(args: string[]): Promise<void> {
     const flaw = await findFlaw(id)
     if (flaw !== null) throw refuse('not_found', `${name} was not checked: ${flaw}`)
     const { code, findings } = await checkConnection(id, ACTOR)
-    for (const finding of findings) process.stdout.write(formatFinding(finding))
-    process.stdout.write(`${name} ${describeCheck(code)}\n`)
-    if (code !== CHECK_PASSED) process.exitCode = 1
+    printFindings(findings, `${name} ${describeCheck(code)}`, code === CHECK_PASSED)
   })
 }
 
 function describeCheck(code: string | null): string {
   if (code === null) return 'gave no answer: the result of the check before stays'
   return code === CHECK_PASSED ? 'passed its check' : 'failed its check: it serves no account'
+}
+
+/** Checks the new credentials as `check` does, and replaces the old ones only if they pass. */
+export async function renew(args: string[]): Promise<void> {
+  const options = { credentials: { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const connectionRef = requireOption(positionals[0], '<name|id>')
+  const credentials = readText(requireOption(values.credentials, '--credentials'))
+  await withRuntime(async () => {
+    const { id, name } = await findConnection(connectionRef)
+    const { code, findings } = await renewCredentials(id, credentials, ACTOR)
+    const isRenewed = code === CHECK_PASSED
+    printFindings(
+      findings,
+      isRenewed ? `${name} has new credentials` : `${name} keeps its credentials`,
+      isRenewed,
+    )
+  })
+}
+
+function printFindings(findings: BankFinding[], conclusion: string, isGood: boolean): void {
+  for (const finding of findings) process.stdout.write(formatFinding(finding))
+  process.stdout.write(`${conclusion}\n`)
+  if (!isGood) process.exitCode = 1
 }
 
 /** Without an option, only prints the limits: per payout and per day, in cents. */

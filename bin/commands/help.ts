@@ -24,6 +24,8 @@ const HELP = `Usage: npm run -s troco -- <command>
            [--settings <file>] [--credentials <file|->]
                                        add a connection to a bank and print its id
   bank check <name|id>                 examine all that live mode needs of it, and print what to do
+  bank renew <name|id> --credentials <file|->
+                                       check new credentials, and replace the old ones if they pass
   bank assign <e-mail|id> [--receiving <name|id>] [--paying <name|id>]
                                        open live mode for an account
   bank unassign <e-mail|id> [--receiving] [--paying]

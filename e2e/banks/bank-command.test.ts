@@ -97,7 +97,7 @@ test('an account receives through a bank that was added, checked and assigned, u
   expect((await charge()).status).toBe(403)
 })
 
-test('a check prints what is wrong and what to do, and fails', async () => {
+test('a check prints what is wrong and what to do, and fails; a renewal solves it', async () => {
   const credentials = credentialsAt(bank, 'pem', bank.certificates.expiredClient)
   const { id } = await openAt(bank, {
     name: 'Banco Velho',
@@ -109,6 +109,10 @@ test('a check prints what is wrong and what to do, and fails', async () => {
   )
   expect(output).toMatch(/\nBanco Velho failed its check: it serves no account\n$/)
   expect(code).toBe(1)
+  const renewed = await troco(['renew', id, '--credentials', join(bank.folder, 'credentials.json')])
+  expect(renewed.output).toMatch(/^ok {4}scope_used: .+\n/m)
+  expect(renewed.output).toMatch(/\nBanco Velho has new credentials\n$/)
+  expect(renewed.code).toBe(0)
 })
 
 test('a check names a missing scope, and a foreign address without its secret', async () => {

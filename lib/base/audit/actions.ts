@@ -20,6 +20,7 @@ export const ACTIONS = [
   'connection.limited',
   'connection.notices_restricted',
   'connection.notices_rotated',
+  'connection.renewed',
   'demo.made',
   'invitation.revoked',
   'job.requeued',

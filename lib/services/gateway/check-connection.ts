@@ -12,7 +12,7 @@ const CHECK_MAX_MS = 30_000
 /** Time after which the calls that are left end without a response, so that the findings are complete. */
 const CALLS_MAX_MS = 25_000
 
-interface CheckResult {
+export interface CheckResult {
   /** `ok`, or how the bank refused; null if it gave no answer. */
   code: string | null
   findings: BankFinding[]
@@ -25,10 +25,9 @@ interface CheckResult {
  */
 export async function checkConnection(id: string, actor: Actor): Promise<CheckResult> {
   const gateway = await gatewayOfConnection(id)
-  const { result, findings } = await examine(id, gateway)
-  const { outcome } = result
-  if (outcome === 'retryable' || outcome === 'unknown') return { code: null, findings }
-  const code = outcome === 'ok' ? CHECK_PASSED : outcome
+  const { result, findings } = await examineConnection(id, gateway)
+  const code = codeOf(result)
+  if (code === null) return { code, findings }
   await transaction(async tx => {
     const data = { checkedAt: new Date(), checkCode: code }
     await tx.connection.update({ where: { id }, data })
@@ -37,8 +36,14 @@ export async function checkConnection(id: string, actor: Actor): Promise<CheckRe
   return { code, findings }
 }
 
-/** An adapter without a diagnosis is asked for its health only. */
-async function examine(
+/** Returns what is stored of a result; null: nothing, the bank gave no answer. */
+export function codeOf({ outcome }: GatewayResult<null>): string | null {
+  if (outcome === 'retryable' || outcome === 'unknown') return null
+  return outcome === 'ok' ? CHECK_PASSED : outcome
+}
+
+/** Examines a connection and stores nothing. An adapter without a diagnosis is asked for its health only. */
+export async function examineConnection(
   id: string,
   gateway: Gateway,
 ): Promise<{ result: GatewayResult<null>; findings: BankFinding[] }> {

@@ -73,9 +73,9 @@ export function registerAdapter(kind: ConnectionKind, adapter: Adapter): void {
   choice.readAt = Number.NEGATIVE_INFINITY
 }
 
-/** Throws what keeps the adapter of its kind, if there is one, from opening a connection. */
-export function tryToOpen(connection: Connection): void {
-  choice.adapters.get(connection.kind)?.(connection, lookupBank)
+/** Opens a connection beside those of the table. Throws why the adapter of its kind cannot; null: there is none. */
+export function tryToOpen(connection: Connection): Gateway | null {
+  return choice.adapters.get(connection.kind)?.(connection, lookupBank) ?? null
 }
 
 /** Returns the connection that a new charge or withdrawal begins with; null if live mode has none. */

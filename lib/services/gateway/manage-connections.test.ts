@@ -4,9 +4,10 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
-import { registerAdapter } from '#lib/services/gateway/choose.ts'
+import { gatewayOfConnection, registerAdapter } from '#lib/services/gateway/choose.ts'
 import { findConnection, listConnections } from '#lib/services/gateway/connections.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import { renewCredentials } from '#lib/services/gateway/renew-credentials.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
 import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import {
@@ -130,7 +131,44 @@ describe('a connection of the kind api_pix', () => {
     ])
   })
 
+  test('goes on with new credentials, of which no record has a part', async () => {
+    const id = await addConnection(requestTo(), ACTOR)
+    expect(await checkConnection(id, ACTOR)).toMatchObject({ code: 'ok' })
+    const { credentials } = azul.connection()
+    const renewed = JSON.stringify({ ...JSON.parse(credentials), client_id: 'canary' })
+    expect(await renewCredentials(id, renewed, ACTOR)).toMatchObject({ code: 'ok' })
+    const row = await rowOf(id)
+    expect(row.checkCode).toBe('ok')
+    expect(unseal(row.sealedCredentials ?? expect.unreachable(), id, 'bank-credentials')).toBe(
+      renewed,
+    )
+    await gatewayOfConnection(newId()).catch(() => {})
+    azul.requests.length = 0
+    expect(await checkConnection(id, ACTOR)).toMatchObject({ code: 'ok' })
+    const basic = Buffer.from(`canary:${CLIENT.client_secret}`).toString('base64')
+    expect(azul.requests[0]?.headers.authorization).toBe(`Basic ${basic}`)
+    const records = await recordsOf(id)
+    expect(records.map(({ action }) => action)).toContain('connection.renewed')
+    expect(JSON.stringify(records)).not.toContain('canary')
+  })
+
+  test('keeps its credentials if the new ones cannot be used', async () => {
+    const id = await addConnection(requestTo(), ACTOR)
+    const { sealedCredentials } = await rowOf(id)
+    await expect(renewCredentials(id, '{"client_id":"x"}', ACTOR)).rejects.toMatchObject({
+      message: expect.stringMatching(/^credentials must have either p12/),
+    })
+    azul.tokenScript.push({ status: 401, body: { error: 'invalid_client' } })
+    const { credentials } = azul.connection()
+    expect(await renewCredentials(id, credentials, ACTOR)).toMatchObject({ code: 'blocked' })
+    expect(await rowOf(id)).toMatchObject({ sealedCredentials, checkCode: null })
+    await expect(renewCredentials(newId(), '{}', ACTOR)).rejects.toMatchObject({
+      code: 'not_found',
+    })
+  })
+
   test.each<[string, object]>([
+    ['credentials', { credentials: undefined }],
     ['credentials', { credentials: '{"client_secret":"canary"}' }],
     ['profile', { profile: 'banco-azul' }],
     ['settings', { settings: {} }],
@@ -215,7 +253,7 @@ test('connections are listed by name, each with its state', async () => {
     failed: await add('b', { paying_key: undefined }),
     unchecked: await add('c'),
     closed: await add('d'),
-    unserved: await add('e', { kind: 'api_pix', paying_key: undefined }),
+    unserved: await add('e', { paying_key: undefined }),
   }
   const bank = new StubBank()
   for (const name of ['passed', 'failed', 'unchecked', 'closed'] as const)

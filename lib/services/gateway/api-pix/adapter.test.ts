@@ -51,7 +51,6 @@ testConformity(
 
 describe('a connection', () => {
   test.each([
-    ['credentials', { credentials: null }],
     ['a key to receive with', { receivingKeys: [] }],
     ['an environment', { environment: null }],
   ])('without %s is not served', async (_, changes) => {
@@ -71,6 +70,7 @@ describe('a connection', () => {
       'settings must have api_url and',
       { profile: 'itau', environment: 'homologation', settings: {} },
     ],
+    ['credentials must be given', { credentials: null }],
     ['credentials must', { credentials: '{}' }],
   ])('is refused where %s: %j', async (rule, changes) => {
     const bank = await openBank()

@@ -35,6 +35,7 @@ const Settings = z.looseObject({
 
 /** Opens a bank that speaks Banco Central's API Pix. It receives and refunds, and has no payouts. */
 export function openApiPix(connection: Connection, lookup: LookupFunction): Gateway | null {
+  if (connection.credentials === null) throw invalidInput('credentials', 'must be given')
   const client = openClient(connection, lookup)
   const [receivingKey] = connection.receivingKeys
   if (!client || receivingKey === undefined) return null

@@ -1,0 +1,47 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { db } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { seal } from '#lib/base/keys.ts'
+import {
+  type CheckResult,
+  codeOf,
+  examineConnection,
+} from '#lib/services/gateway/check-connection.ts'
+import { tryToOpen } from '#lib/services/gateway/choose.ts'
+import type { Connection } from '#lib/services/gateway/connection.ts'
+import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
+
+/**
+ * Replaces the credentials of a connection, such as a certificate that expires, if a check with the new
+ * ones passes; else nothing changes. Live mode stays open, and what began there goes on with the new
+ * credentials, in each process within seconds.
+ */
+export async function renewCredentials(
+  id: string,
+  credentials: string,
+  actor: Actor,
+): Promise<CheckResult> {
+  const columns = { name: true, kind: true, environment: true, profile: true } as const
+  const details = { settings: true, receivingKeys: true, payingKey: true } as const
+  const row = await db().connection.findFirst({
+    where: { id, kind: { not: 'simulator' } },
+    select: { ...columns, ...details },
+  })
+  if (!row) throw refuse('not_found')
+  const connection = { ...row, id, credentials } as Connection
+  const gateway = tryToOpen(connection)
+  if (!gateway) throw refuse('service_unavailable')
+  const { result, findings } = await examineConnection(id, gateway)
+  const code = codeOf(result)
+  if (code !== CHECK_PASSED) return { code, findings }
+  const sealedCredentials = seal(credentials, id, 'bank-credentials')
+  await transaction(async tx => {
+    await tx.connection.update({ where: { id }, data: { sealedCredentials } })
+    // The database has forgotten the check of the credentials before.
+    const data = { checkedAt: new Date(), checkCode: code }
+    await tx.connection.update({ where: { id }, data })
+    await recordAudit(tx, { actor, action: 'connection.renewed', target: id, after: { code } })
+  })
+  return { code, findings }
+}
