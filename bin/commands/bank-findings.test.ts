@@ -10,6 +10,7 @@ const PARAMS = {
     seconds: -90,
   },
   ...{ host: 'bank.example', issuer: 'CN=AC', reason: 'R1', scope: 'pix.write', key: 'p***' },
+  ...{ amount: '1.00', settings: 'txidObrigatorio' },
 }
 
 test.each(Object.keys(FINDINGS) as FindingCode[])(

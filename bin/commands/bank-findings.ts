@@ -92,6 +92,20 @@ const SENTENCES: Record<FindingCode, Sentences> = {
     'Ask the bank: without the list, payments are not found',
   ],
   receipts_unanswered: ({ reason }) => [`no list of payments (${reason})`, ASK_AGAIN],
+  balance_read: ({ amount }) => [`the bank reports the balance: R$ ${amount}`],
+  balance_refused: ({ reason }) => [
+    `the bank refuses to report the balance (${reason})`,
+    'Ask the bank: without the balance, nothing is paid out',
+  ],
+  balance_unanswered: ({ reason }) => [`no balance (${reason})`, ASK_AGAIN],
+  settings_open: ({ settings }) => [
+    `the account accepts payments that belong to no charge: ${settings}`,
+    'Change these settings at the bank, so that such payments do not wait for you in the inbox',
+  ],
+  payer_notices_missing: ({ key }) => [
+    `no address for notices about the key ${key}, from which the bank therefore pays nothing out`,
+    'Register an address for notices for it at the bank',
+  ],
   notices_ours: ({ key }) => [`notices about the key ${key} come to this installation`],
   notices_missing: ({ key }) => [
     `no address for notices about the key ${key}`,

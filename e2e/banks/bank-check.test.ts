@@ -249,3 +249,52 @@ describe('credentials are refused when a connection is added', () => {
     )
   })
 })
+
+describe('a check of an account at Efí', () => {
+  const keys = [newId(), 'caixa@example.com']
+  const paying_key = keys[1]
+  let efi: RunningBank
+  let connection: Partial<NewConnection>
+  beforeAll(async () => {
+    efi = await startBank({ kind: 'efi', openingBalance: 12_345, keys })
+    connection = { kind: 'efi', receiving_keys: keys.slice(0, 1), paying_key }
+  })
+  afterAll(() => efi.stop())
+  const checkEfi = async (changes: Partial<NewConnection> = {}) => {
+    const { id } = await openAt(efi, { ...connection, ...changes })
+    return checkConnection(id, ACTOR)
+  }
+
+  test('uses the scopes of payouts, reads the balance and pays nothing', async () => {
+    const { code, findings } = await checkEfi()
+    expect(notOk(findings).map(([name]) => name)).toEqual([
+      ...['settings_open', 'notices_missing', 'payer_notices_missing'],
+    ])
+    expect(code).toBe('blocked')
+    const used = findings.filter(each => each.code === 'scope_used').map(each => each.params.scope)
+    expect(used).toEqual(
+      expect.arrayContaining(['pix.send', 'gn.pix.send.read', 'gn.balance.read', 'pix.write']),
+    )
+    expect(findings).toContainEqual({ code: 'balance_read', params: { amount: '123.45' } })
+    const { charges, payouts } = await efi.run('readRecords')
+    expect([charges, payouts]).toEqual([[], []])
+  })
+
+  test('that only pays needs no scope of charges', async () => {
+    const granted = ['webhook.read', 'webhook.write', 'pix.send', 'gn.pix.send.read']
+    await efi.run('change', { scopes: granted })
+    const { code, findings } = await checkEfi({ receiving_keys: [] })
+    expect(notOk(findings)).toEqual([
+      ['scope_missing', 'gn.balance.read'],
+      ['payer_notices_missing', ''],
+    ])
+    expect(code).toBe('blocked')
+  })
+
+  test('that only receives needs no scope of payouts', async () => {
+    await efi.run('change', { scopes: SCOPES })
+    const { code, findings } = await checkEfi({ paying_key: undefined })
+    expect(notOk(findings)).toEqual([['notices_missing', '']])
+    expect(code).toBe('ok')
+  })
+})

@@ -70,7 +70,8 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
     listReceipts: (since, cursor, signal) => listReceipts(bank, since, cursor, signal),
     getBalance: async () => ({ outcome: 'ok', value: null }),
     checkHealth: signal => checkList(bank, signal),
-    diagnose: (noticesAt, signal) => diagnose({ client, keys: receivingKeys, noticesAt }, signal),
+    diagnose: (noticesAt, signal) =>
+      diagnose({ client, keys: receivingKeys, noticesAt, receives: true }, signal),
     registerWebhook: (address, signal, keys = receivingKeys) =>
       registerNotices(client, keys, address, signal),
     listWebhooks: signal => listNoticeAddresses(client, receivingKeys, signal),

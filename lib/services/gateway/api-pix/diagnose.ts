@@ -1,4 +1,3 @@
-import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
 import { examineCertificate, examineServer } from '#lib/services/gateway/api-pix/certificates.ts'
 import { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { fieldsOf, textOf } from '#lib/services/gateway/api-pix/json.ts'
@@ -12,6 +11,7 @@ import {
   WEBHOOK_WRITE,
 } from '#lib/services/gateway/api-pix/scopes.ts'
 import { type BankFinding, find, levelOf } from '#lib/services/gateway/findings.ts'
+import { maskDictKey } from '#lib/services/gateway/journal.ts'
 
 /** The adapter counts a charge's expiry by its own clock if the bank's differs by more. */
 const CLOCK_DIFFERS_MS = 60_000
@@ -22,6 +22,10 @@ export interface Diagnosed {
   keys: readonly string[]
   /** Beginning of the address to which the bank sends notices. */
   noticesAt: string
+  /** Whether the connection receives: else charges and refunds are not examined. */
+  receives: boolean
+  /** Examines what only this bank has, with a client that has a token. */
+  examineMore?: (client: BankClient, signal: AbortSignal) => Promise<BankFinding[]>
 }
 
 /** Examines everything that live mode needs of a bank. Ends early where the rest could only fail. */
@@ -36,9 +40,12 @@ export async function diagnose(bank: Diagnosed, signal: AbortSignal): Promise<Ba
   if (!client) return findings
   findings.push(...examineClock(client))
   const isGranted = (scope: string) => !missing.includes(scope)
-  for (const use of PAYMENT_SCOPES)
-    if (isGranted(use.scope)) findings.push(await examineScope(client, use, signal))
-  if (isGranted('pix.read')) findings.push(...(await examineList(client, signal)))
+  if (bank.receives) {
+    for (const use of PAYMENT_SCOPES)
+      if (isGranted(use.scope)) findings.push(await examineScope(client, use, signal))
+    if (isGranted('pix.read')) findings.push(...(await examineList(client, signal)))
+  }
+  findings.push(...((await bank.examineMore?.(client, signal)) ?? []))
   if (isGranted('webhook.read'))
     findings.push(...(await examineNotices({ ...bank, client }, signal)))
   if (isGranted(WEBHOOK_WRITE.scope)) {
@@ -145,7 +152,7 @@ async function examineNotices(
     const use = forNotices(judgeUse('webhook.read', reply))
     if (findings.length === 0 || use.code !== 'scope_used') findings.push(use)
     if (use.code !== 'scope_used') break
-    findings.push(judgeAddress(reply, maskKey(key), noticesAt))
+    findings.push(judgeAddress(reply, maskDictKey(key), noticesAt))
   }
   return findings
 }
@@ -168,9 +175,4 @@ function judgeAddress(reply: Reply, key: string, noticesAt: string): BankFinding
 /** Some banks omit it. */
 function dropScheme(address: string): string {
   return address.replace(/^https?:\/\//i, '')
-}
-
-function maskKey(key: string): string {
-  const inferred = inferPixKeyType(key, 'dict')
-  return inferred.ok ? maskPixKey(inferred.type, key) : '***'
 }

@@ -12,6 +12,7 @@ import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
 import { checkList, listEntries } from '#lib/services/gateway/api-pix/receipts.ts'
 import type { Connection } from '#lib/services/gateway/connection.ts'
 import { Buckets } from '#lib/services/gateway/efi/buckets.ts'
+import { diagnoseEfi } from '#lib/services/gateway/efi/diagnose.ts'
 import { DISPUTES } from '#lib/services/gateway/efi/disputes.ts'
 import { Funds } from '#lib/services/gateway/efi/funds.ts'
 import { queryPayout, SENT_PAYOUTS, sendPayout } from '#lib/services/gateway/efi/payouts.ts'
@@ -59,6 +60,8 @@ function buildReceiver({ client, profile, receivingKeys, payingKey }: Account) {
       registerNotices(client, only, address, signal, WITHOUT_MTLS),
     listWebhooks: signal => listNoticeAddresses(client, [...keys], signal),
     parseWebhook: parseNotice,
+    diagnose: (noticesAt, signal) =>
+      diagnoseEfi({ client, receivingKeys, payingKey }, noticesAt, signal),
     checkSettings: (corrects, signal) => checkSettings(client, receivingKeys, corrects, signal),
     listDisputes: (since, cursor, signal) =>
       listEntries({ client, profile }, DISPUTES, since, cursor, signal),

@@ -1,0 +1,84 @@
+import { newId, removeHyphens } from '#lib/base/ids.ts'
+import { formatDecimalAmount } from '#lib/base/money.ts'
+import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
+import { diagnose } from '#lib/services/gateway/api-pix/diagnose.ts'
+import { examineScope, type ScopeUse } from '#lib/services/gateway/api-pix/scopes.ts'
+import { Funds } from '#lib/services/gateway/efi/funds.ts'
+import { checkSettings } from '#lib/services/gateway/efi/settings.ts'
+import { type BankFinding, find } from '#lib/services/gateway/findings.ts'
+import { maskDictKey } from '#lib/services/gateway/journal.ts'
+
+/** The payout has neither an amount nor a receiver, so that it cannot be made. */
+const PAYOUT_SCOPES: readonly ScopeUse[] = [
+  {
+    scope: 'pix.send',
+    call: () => ({ method: 'PUT', version: 'v3', path: `/gn/pix/${newPayoutId()}`, body: {} }),
+  },
+  {
+    scope: 'gn.pix.send.read',
+    call: () => ({ method: 'GET', path: `/gn/pix/enviados/id-envio/${newPayoutId()}` }),
+  },
+]
+
+interface Account {
+  client: BankClient
+  receivingKeys: readonly string[]
+  payingKey: string | null
+}
+
+/** Examines an account at Efí: what API Pix needs, then payouts and settings. */
+export async function diagnoseEfi(
+  { client, receivingKeys, payingKey }: Account,
+  noticesAt: string,
+  signal: AbortSignal,
+): Promise<BankFinding[]> {
+  const keys = [...new Set([...receivingKeys, ...(payingKey === null ? [] : [payingKey])])]
+  const receives = receivingKeys.length > 0
+  const examineMore = async (granted: BankClient) => [
+    ...(payingKey === null ? [] : await examinePayouts(granted, signal)),
+    ...(receives ? await examineSettings(granted, receivingKeys, signal) : []),
+  ]
+  const findings = await diagnose({ client, keys, noticesAt, receives, examineMore }, signal)
+  // Efí refuses payouts from a key without an address for notices.
+  const payer = payingKey === null ? null : maskDictKey(payingKey)
+  return findings.map(finding =>
+    finding.code === 'notices_missing' && finding.params.key === payer
+      ? find('payer_notices_missing', finding.params)
+      : finding,
+  )
+}
+
+async function examinePayouts(client: BankClient, signal: AbortSignal): Promise<BankFinding[]> {
+  const findings: BankFinding[] = []
+  for (const use of PAYOUT_SCOPES) findings.push(await examineScope(client, use, signal))
+  return [...findings, ...(await examineBalance(client, signal))]
+}
+
+async function examineBalance(client: BankClient, signal: AbortSignal): Promise<BankFinding[]> {
+  const balance = await new Funds(client).read(signal)
+  const scope = 'gn.balance.read'
+  if (balance.outcome === 'ok') {
+    const amount = formatDecimalAmount(balance.value.available)
+    return [find('scope_used', { scope }), find('balance_read', { amount })]
+  }
+  const reason = ('reason' in balance ? balance.reason : balance.bankText) ?? ''
+  if (balance.outcome === 'blocked' && balance.code === 'scope')
+    return [find('scope_missing', { scope, reason })]
+  const isFinal = balance.outcome === 'blocked' || balance.outcome === 'rejected'
+  return [find(isFinal ? 'balance_refused' : 'balance_unanswered', { reason })]
+}
+
+/** The scope `gn.settings.read` is for this only: without it, nothing is said. */
+async function examineSettings(
+  client: BankClient,
+  receivingKeys: readonly string[],
+  signal: AbortSignal,
+): Promise<BankFinding[]> {
+  const open = await checkSettings(client, receivingKeys, false, signal)
+  if (open.outcome !== 'ok' || open.value.length === 0) return []
+  return [find('settings_open', { settings: open.value.join(', ') })]
+}
+
+function newPayoutId(): string {
+  return removeHyphens(newId())
+}
