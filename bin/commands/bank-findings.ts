@@ -104,16 +104,20 @@ const SENTENCES: Record<FindingCode, Sentences> = {
   ],
   payer_notices_missing: ({ key }) => [
     `no address for notices about the key ${key}, from which the bank therefore pays nothing out`,
-    'Register an address for notices for it at the bank',
+    'Register this installation with `bank register-notices`',
   ],
   notices_ours: ({ key }) => [`notices about the key ${key} come to this installation`],
+  notices_outdated: ({ key }) => [
+    `notices about the key ${key} go to an older address of this connection`,
+    'Register the current one with `bank register-notices`: the older one is refused 24 hours after it was rotated',
+  ],
   notices_missing: ({ key }) => [
     `no address for notices about the key ${key}`,
-    'Nothing must be done: payments are found by asking the bank, a little later',
+    'Register this installation with `bank register-notices`: without notices, payments are found a little later',
   ],
   notices_foreign: ({ key, host }) => [
     `notices about the key ${key} go to ${host}, not to this installation`,
-    'If another system uses this key, give Troco a key of its own. If none does, remove that address at the bank',
+    'If another system uses this key, give Troco a key of its own. If none does, replace the address with `bank register-notices --replace`',
   ],
   bank_answers: () => ['the bank answers'],
   bank_refuses: ({ reason }) => [`the bank refuses (${reason})`, 'Ask the bank'],

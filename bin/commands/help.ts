@@ -26,6 +26,11 @@ const HELP = `Usage: npm run -s troco -- <command>
   bank check <name|id>                 examine all that live mode needs of it, and print what to do
   bank renew <name|id> --credentials <file|->
                                        check new credentials, and replace the old ones if they pass
+  bank register-notices <name|id> [--replace]
+                                       register the address for notices at the bank
+  bank rotate-notices <name|id>        change the address for notices, and register it
+  bank restrict-notices <name|id> [--from <range|all>]… [--certificate required|optional]
+                                       set from where, and with what proof, notices are accepted
   bank assign <e-mail|id> [--receiving <name|id>] [--paying <name|id>]
                                        open live mode for an account
   bank unassign <e-mail|id> [--receiving] [--paying]

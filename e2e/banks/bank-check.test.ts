@@ -3,12 +3,12 @@ import { connectionTo, credentialsAt, openAt, settingsAt } from '#e2e/banks/open
 import type { KeyPair } from '#e2e/psp/certificates.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
-import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { type BankFinding, levelOf } from '#lib/services/gateway/findings.ts'
+import { readNoticeAddress, rotateNoticeSecret } from '#lib/services/gateway/notice-address.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
 
 const ACTOR = { type: 'command_line' } as const
@@ -170,7 +170,7 @@ describe('the check names', () => {
   })
 })
 
-test('the address for notices of a key is ours, or foreign, of which only the host is told', async () => {
+test('the address for notices of a key is ours, an older one, or foreign: then only its host is told', async () => {
   const bank = await startBank()
   const { id } = await openAt(bank)
   const { registerWebhook } = await gatewayOfConnection(id)
@@ -182,10 +182,10 @@ test('the address for notices of a key is ours, or foreign, of which only the ho
     return findings.filter(finding => finding.code.startsWith('notices_'))
   }
   const key = '7d9f0335-****-****-****-************'
-  const { host } = new URL(env().PUBLIC_URL)
-  expect(await examine(`https://${host}/api/banks/${id}/notices/canary`)).toEqual([
-    { code: 'notices_ours', params: { key } },
-  ])
+  const current = (await readNoticeAddress(id)).replace('http:', 'https:')
+  expect(await examine(current)).toEqual([{ code: 'notices_ours', params: { key } }])
+  await rotateNoticeSecret(id, ACTOR)
+  expect(await examine(current)).toEqual([{ code: 'notices_outdated', params: { key } }])
   for (const path of ['canary', `api/banks/${newId()}/notices/canary`])
     expect(await examine(`https://other.example:1/${path}`)).toEqual([
       { code: 'notices_foreign', params: { key, host: 'other.example:1' } },

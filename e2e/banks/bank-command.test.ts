@@ -1,8 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { credentialsAt, openAt } from '#e2e/banks/open.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
+import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
@@ -20,6 +21,10 @@ import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
 inOwnDatabase()
 
+const SCOPES = [
+  ...['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write'],
+]
+
 let bank: RunningBank
 let api: Api
 let folder: string
@@ -34,9 +39,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+beforeEach(() => bank.run('change', { scopes: SCOPES }))
+
 /** Runs a command beside the API of this test, in the same database. */
-function troco(args: string[], input?: string) {
-  const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
+function troco(args: string[], input?: string, PUBLIC_URL = env().PUBLIC_URL) {
+  const { DATABASE_URL = '', TROCO_SECRET = '' } = env()
   const settings = {
     ...{ DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL), TROCO_SECRET, PUBLIC_URL },
     ...{ TROCO_ENV: 'local', NODE_ENV: 'production', TROCO_DATA: join(folder, 'data') },
@@ -119,7 +126,7 @@ test('a check names a missing scope, and a foreign address without its secret', 
   const { gateway } = await openAt(bank, { name: 'Banco Verde' })
   const address = 'https://other.example/hook/canary'
   await gateway.registerWebhook?.(address, AbortSignal.timeout(10_000))
-  await bank.run('change', { scopes: ['cob.read', 'cob.write', 'pix.read', 'webhook.read'] })
+  await bank.run('change', { scopes: SCOPES.filter(scope => scope !== 'pix.write') })
   const { code, output } = await troco(['check', 'Banco Verde'])
   expect(output).toMatch(
     /^WRONG scope_missing: the application lacks the scope pix\.write \(.+\)\n {6}Ask the bank/m,
@@ -135,9 +142,29 @@ test('credentials are read from a file; a P12 in RC2 is refused with the command
   expect((await add('Banco Cinza', join(bank.folder, 'credentials.json'))).code).toBe(0)
   const file = join(folder, 'credentials.json')
   writeFileSync(file, JSON.stringify(credentialsAt(bank, 'p12-legacy')))
-  const { code, output } = await add('Banco Roxo', file)
+  const { code, output } = await add('Banco Rosa', file)
   expect(output).toMatch(
     /^credentials must have a p12 without RC2 or 3DES\. Convert it with: openssl pkcs12 -legacy /,
   )
   expect(code).toBe(1)
+})
+
+test('notices are registered, rotated and restricted, and no address is printed', async () => {
+  const { id } = await openAt(bank, { name: 'Banco Roxo' })
+  const run = (...args: string[]) => troco(args, undefined, 'https://pay.example')
+  const readUrl = async () => (await bank.run('readRecords')).webhooks[0]?.url ?? ''
+  expect(await run('register-notices', id, '--replace')).toEqual({
+    code: 0,
+    output: '7d9f0335-****-****-****-************\tregistered now\n',
+  })
+  const first = await readUrl()
+  expect(first).toMatch(new RegExp(`^https://pay\\.example/api/banks/${id}/notices/.{20}`))
+  expect((await run('rotate-notices', id)).output).toMatch(/\tregistered now\n$/)
+  expect(await readUrl()).not.toBe(first)
+  expect(await run('restrict-notices', id, '--from', '203.0.113.0/24')).toEqual({
+    code: 0,
+    output: `${id}\n`,
+  })
+  const { noticeCidrs } = await db().connection.findUniqueOrThrow({ where: { id } })
+  expect(noticeCidrs).toEqual(['203.0.113.0/24'])
 })

@@ -1,11 +1,11 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { env } from '#lib/base/env.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
 import { type BankFinding, FINDINGS, find, levelOf } from '#lib/services/gateway/findings.ts'
 import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
+import { noticeAddressPrefix, readNoticeAddress } from '#lib/services/gateway/notice-address.ts'
 
 /** Time for all calls of a check: an operator waits. */
 const CHECK_MAX_MS = 30_000
@@ -53,7 +53,7 @@ export async function examineConnection(
     const result = await checkHealth()
     return { result, findings: [describeHealth(result)] }
   }
-  const noticesAt = new URL(`/api/banks/${id}/notices/`, env().PUBLIC_URL).href
+  const noticesAt = { current: await readNoticeAddress(id), prefix: noticeAddressPrefix(id) }
   let findings: BankFinding[] = []
   const result = await checkHealth(async signal => {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(CALLS_MAX_MS)])

@@ -35,6 +35,7 @@ export const FINDINGS = {
   settings_open: { level: 'warning' },
   payer_notices_missing: { level: 'problem', block: 'key' },
   notices_ours: { level: 'ok' },
+  notices_outdated: { level: 'warning' },
   notices_missing: { level: 'warning' },
   notices_foreign: { level: 'warning' },
   bank_answers: { level: 'ok' },

@@ -7,7 +7,11 @@ import type {
   ReportedDispute,
   SentPayout,
 } from '#lib/services/gateway/lists.ts'
-import type { GatewayNotification, KeyWebhook } from '#lib/services/gateway/notice.ts'
+import type {
+  GatewayNotification,
+  KeyWebhook,
+  NoticeAddress,
+} from '#lib/services/gateway/notice.ts'
 import type { BankRefusal } from '#lib/services/gateway/rejection.ts'
 
 /**
@@ -76,8 +80,8 @@ export interface Gateway {
   checkHealth(signal: AbortSignal): Promise<GatewayResult<null>>
   /** Lists settings of the account that let in money of no charge; `corrects`: and changes them. */
   checkSettings?(corrects: boolean, signal: AbortSignal): Promise<GatewayResult<string[]>>
-  /** Examines all that live mode needs. `noticesAt` begins the address for the bank's notices. */
-  diagnose?(noticesAt: string, signal: AbortSignal): Promise<BankFinding[]>
+  /** Examines all that live mode needs. */
+  diagnose?(noticesAt: NoticeAddress, signal: AbortSignal): Promise<BankFinding[]>
 
   /** Registers the address for notices, for the given keys only. Default: for all. */
   registerWebhook?(

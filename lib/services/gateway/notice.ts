@@ -4,6 +4,13 @@ export interface GatewayNotification {
   id: string
 }
 
+/** The address of a connection for notices. It contains a secret. */
+export interface NoticeAddress {
+  current: string
+  /** Its beginning without the secret: addresses from before a rotation begin so, too. */
+  prefix: string
+}
+
 /** Where a bank sends the notices about a key. */
 export interface KeyWebhook {
   key: string

@@ -12,6 +12,7 @@ import {
 } from '#lib/services/gateway/api-pix/scopes.ts'
 import { type BankFinding, find, levelOf } from '#lib/services/gateway/findings.ts'
 import { maskDictKey } from '#lib/services/gateway/journal.ts'
+import type { NoticeAddress } from '#lib/services/gateway/notice.ts'
 
 /** The adapter counts a charge's expiry by its own clock if the bank's differs by more. */
 const CLOCK_DIFFERS_MS = 60_000
@@ -20,8 +21,8 @@ export interface Diagnosed {
   client: BankClient
   /** Keys about whose payments the bank should send notices. */
   keys: readonly string[]
-  /** Beginning of the address to which the bank sends notices. */
-  noticesAt: string
+  /** Where the bank should send notices. */
+  noticesAt: NoticeAddress
   /** Whether the connection receives: else charges and refunds are not examined. */
   receives: boolean
   /** Examines what only this bank has, with a client that has a token. */
@@ -164,10 +165,12 @@ function forNotices(finding: BankFinding): BankFinding {
   return code === 'scope_unanswered' ? find('scope_unproven', params) : finding
 }
 
-function judgeAddress(reply: Reply, key: string, noticesAt: string): BankFinding {
+function judgeAddress(reply: Reply, key: string, noticesAt: NoticeAddress): BankFinding {
   const address = textOf(fieldsOf(bodyOf(reply)).webhookUrl)
   if (!isSuccess(reply) || address === null) return find('notices_missing', { key })
-  if (dropScheme(address).startsWith(dropScheme(noticesAt))) return find('notices_ours', { key })
+  const [found, current, prefix] = [address, noticesAt.current, noticesAt.prefix].map(dropScheme)
+  if (found === current) return find('notices_ours', { key })
+  if (found?.startsWith(prefix ?? '')) return find('notices_outdated', { key })
   // The rest of the address may be a secret of another system.
   return find('notices_foreign', { key, host: URL.parse(address)?.host ?? '' })
 }

@@ -7,6 +7,7 @@ import { Funds } from '#lib/services/gateway/efi/funds.ts'
 import { checkSettings } from '#lib/services/gateway/efi/settings.ts'
 import { type BankFinding, find } from '#lib/services/gateway/findings.ts'
 import { maskDictKey } from '#lib/services/gateway/journal.ts'
+import type { NoticeAddress } from '#lib/services/gateway/notice.ts'
 
 /** The payout has neither an amount nor a receiver, so that it cannot be made. */
 const PAYOUT_SCOPES: readonly ScopeUse[] = [
@@ -29,7 +30,7 @@ interface Account {
 /** Examines an account at Efí: what API Pix needs, then payouts and settings. */
 export async function diagnoseEfi(
   { client, receivingKeys, payingKey }: Account,
-  noticesAt: string,
+  noticesAt: NoticeAddress,
   signal: AbortSignal,
 ): Promise<BankFinding[]> {
   const keys = [...new Set([...receivingKeys, ...(payingKey === null ? [] : [payingKey])])]

@@ -1,0 +1,77 @@
+import { parseArgs } from 'node:util'
+import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { findConnection } from '#lib/services/gateway/connections.ts'
+import { maskDictKey } from '#lib/services/gateway/journal.ts'
+import { restrictNotices, rotateNoticeSecret } from '#lib/services/gateway/notice-address.ts'
+import { type KeyNotices, registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
+
+const ACTOR = { type: 'command_line' } as const
+
+const STATES: Record<KeyNotices['state'], (host: string | null) => string> = {
+  current: () => 'registered before',
+  registered: () => 'registered now',
+  foreign: host => `goes to ${host}; --replace replaces it`,
+}
+
+/** Registers the address for notices at the bank. It contains a secret, and is never printed. */
+export async function register(args: string[]): Promise<void> {
+  const options = { replace: { type: 'boolean' } } as const
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const connectionRef = requireOption(positionals[0], '<name|id>')
+  await withRuntime(async () => {
+    const { id, name } = await findConnection(connectionRef)
+    await registerAt(id, name, values.replace)
+  })
+}
+
+/** The address of before is accepted for 24 hours, or until the next rotation. */
+export async function rotate(args: string[]): Promise<void> {
+  const { positionals } = parseArgs({ args, allowPositionals: true })
+  const connectionRef = requireOption(positionals[0], '<name|id>')
+  await withRuntime(async () => {
+    const { id, name } = await findConnection(connectionRef)
+    await rotateNoticeSecret(id, ACTOR)
+    await registerAt(id, name)
+  })
+}
+
+/** Prints a line for each key. Fails if the notices about one go elsewhere. */
+async function registerAt(id: string, name: string, replacesForeign = false): Promise<void> {
+  const result = await registerNoticeAddress(id, { replacesForeign })
+  if (result === null) throw refuse('not_found', `The bank of ${name} sends no notices`)
+  if (result.outcome !== 'ok') {
+    const reason = 'reason' in result ? result.reason : result.bankText
+    throw refuse('not_found', `${name} was not registered: ${reason}. See \`bank check\``)
+  }
+  for (const { key, state, host } of result.value) {
+    process.stdout.write(`${maskDictKey(key)}\t${STATES[state](host)}\n`)
+    if (state === 'foreign') process.exitCode = 1
+  }
+}
+
+/** Sets from where, and with what proof, notices are accepted; what is not given stays. */
+export async function restrict(args: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      from: { type: 'string', multiple: true },
+      certificate: { type: 'string' },
+    },
+  })
+  const connectionRef = requireOption(positionals[0], '<name|id>')
+  const { from, certificate } = values
+  if (!from && !certificate) requireOption(undefined, '--from or --certificate')
+  if (certificate && !['required', 'optional'].includes(certificate))
+    throw refuse('invalid_input', { message: '--certificate must be required or optional' })
+  await withRuntime(async () => {
+    const { id } = await findConnection(connectionRef)
+    const restrictions = {
+      ...(from && { cidrs: from.filter(range => range !== 'all') }),
+      ...(certificate && { isCertificateRequired: certificate === 'required' }),
+    }
+    await restrictNotices(id, restrictions, ACTOR)
+    process.stdout.write(`${id}\n`)
+  })
+}
