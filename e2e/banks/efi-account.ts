@@ -92,7 +92,7 @@ export class EfiAccount {
   }
 
   /** Number of requests to send a payout since the bank had this many exchanges. */
-  async countSends(after = 0): Promise<number> {
+  async countSends(after: number): Promise<number> {
     const exchanges = await this.bank.run('readTraffic', { after })
     return exchanges.filter(({ target }) => target.startsWith(SEND_PATH)).length
   }

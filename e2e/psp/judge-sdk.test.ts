@@ -148,6 +148,16 @@ test('the judge objects to a wrong parameter, request and response', async () =>
   expect(wrong.map(exchange => judgeExchange(exchange).length)).toEqual([1, 1, 1])
 })
 
+test('a payout of nothing is excused if the bank refused it; any other wrong payout is not', async () => {
+  const exchanges = await bank.run('readTraffic', {})
+  const sound = exchanges.find(({ route }) => route === '/v3/gn/pix/:idEnvio')
+  if (!sound) throw new Error('No payout was sent')
+  const refused = { ...sound, status: 400, responseBody: '{"nome":"json_invalido"}' }
+  expect(judgeExchange({ ...refused, requestBody: '{}' })).toEqual([])
+  expect(judgeExchange({ ...refused, requestBody: '{"valor":"0.01"}' })).toHaveLength(1)
+  expect(judgeExchange({ ...sound, requestBody: '{}' })).toHaveLength(1)
+})
+
 test.each([
   ['PUT /v3/gn/pix/:idEnvio', '"endToEndId":', '"e2eId":'],
   [
