@@ -22,7 +22,6 @@ export async function seedDueDeliveries({
 }: Seed): Promise<void> {
   const salt = newId()
   await withClient(async client => {
-    await client.query('SET statement_timeout = 0')
     await client.query(
       `WITH recorded AS (
          INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
@@ -39,10 +38,12 @@ export async function seedDueDeliveries({
   })
 }
 
+/** Without the statement limit of requests, which a busy machine exceeds. */
 export async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: env().DATABASE_URL })
   await client.connect()
   try {
+    await client.query('SET statement_timeout = 0')
     return await work(client)
   } finally {
     await client.end()
