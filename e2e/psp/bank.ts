@@ -2,7 +2,7 @@ import { Book } from './book.ts'
 import type { Certificates } from './certificates.ts'
 import { Faults } from './faults.ts'
 import { Notices } from './notices.ts'
-import type { Charge, Dispute, Location, Payout, Receipt, Webhook } from './records.ts'
+import type { Charge, Dispute, Location, Payout, Receipt, Report, Webhook } from './records.ts'
 import { completeSettings, type Settings } from './settings.ts'
 import { Tokens } from './tokens.ts'
 import { Traffic } from './traffic.ts'
@@ -39,6 +39,7 @@ export class Bank {
   readonly webhooks = new Map<string, Webhook>()
   readonly locations = new Map<number, Location>()
   readonly disputes = new Map<string, Dispute>()
+  readonly reports = new Map<string, Report>()
   config: AccountConfig = { pix: { receberSemChave: true } }
 
   /** Writes the record of all traffic into the folder. */

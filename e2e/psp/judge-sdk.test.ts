@@ -110,6 +110,10 @@ test('the SDK pays out, reads the balance and changes settings', async () => {
   expect((await sdk.pixSendDetailId({ idEnvio: failing })).status).toBe('NAO_REALIZADO')
   await sdk.pixSendDetail({ e2eId: endToEndId })
   await sdk.pixSendList({ ...DAY, status: 'REALIZADO' })
+  const ordered = { dataMovimento: '2026-11-01', tipoRegistros: { pixRecebido: true } }
+  const { id } = await sdk.createReport(ordered)
+  expect(await sdk.detailReport({ id })).toMatchObject({ status: 'EM_PROCESSAMENTO' })
+  expect(await sdk.detailReport({ id })).toMatch(/^CA;.*\nT;0;/)
   await sdk.pixResendWebhook({ tipo: 'PIX_ENVIADO', e2eids: [endToEndId] })
   expect((await sdk.getAccountBalance({ bloqueios: true })).bloqueios?.total).toBe('90.00')
   const recebimento = { txidObrigatorio: true, qrCodeEstatico: { recusarTodos: true } }

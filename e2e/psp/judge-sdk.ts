@@ -106,6 +106,14 @@ const SCHEMAS: Record<string, Schemas> = {
     params: sdk.MedSubmitDefenseParamsSchema,
     body: sdk.MedSubmitDefenseBodySchema,
   },
+  'POST /v2/gn/relatorios/extrato-conciliacao': {
+    body: sdk.CreateReportBodySchema,
+    response: sdk.CreateReportResponseSchema,
+  },
+  'GET /v2/gn/relatorios/:id': {
+    params: sdk.DetailReportParamsSchema,
+    response: sdk.DetailReportResponseSchema,
+  },
   'POST /v2/gn/webhook/reenviar': { body: sdk.PixResendWebhookBodySchema },
 }
 
@@ -120,13 +128,14 @@ export function isKnownToSdk({ kind, to, method, route }: Exchange): boolean {
 export function judgeExchange(exchange: Exchange): string[] {
   if (!isKnownToSdk(exchange)) return []
   const { method, route, requestBody, responseBody } = exchange
+  const readResponse = () => (isCsv(exchange) ? responseBody : parse(responseBody))
   const schemas = SCHEMAS[`${method} ${route}`] ?? {}
   const isDone = isSuccess(exchange)
   const isJudged = isRequestJudged(exchange)
   const objections = [
     ['parameters', isJudged ? check(schemas.params, readParams(exchange)) : null],
     ['request', isJudged ? check(schemas.body, parse(requestBody)) : null],
-    ['response', isDone && responseBody ? check(schemas.response, parse(responseBody)) : null],
+    ['response', isDone && responseBody ? check(schemas.response, readResponse()) : null],
   ].filter(([, objection]) => objection !== null)
   return objections.map(([part, objection]) => `${method} ${route}, ${part}: ${objection}`)
 }
@@ -153,7 +162,7 @@ export function isSuccess({ status, fault }: Exchange): boolean {
  */
 export function withoutDisagreements(exchange: Exchange): Exchange {
   const isWebhookList = exchange.route === '/v2/webhook' && !exchange.target.includes('?')
-  if (!isKnownToSdk(exchange) || !isSuccess(exchange)) return exchange
+  if (!isKnownToSdk(exchange) || !isSuccess(exchange) || isCsv(exchange)) return exchange
   const responseBody = exchange.responseBody && JSON.stringify(parse(exchange.responseBody), rename)
   const target = isWebhookList ? `${exchange.target}?inicio=&fim=` : exchange.target
   return { ...exchange, target, responseBody }
@@ -170,6 +179,10 @@ function rename(name: string, value: unknown): unknown {
 
 function check(schema: Schema | undefined, value: unknown): string | null {
   return schema?.safeParse(value).error?.message ?? null
+}
+
+function isCsv({ responseHeaders }: Exchange): boolean {
+  return (responseHeaders['content-type'] ?? '').startsWith('text/csv')
 }
 
 function parse(text: string): unknown {

@@ -2,8 +2,9 @@ import type { Reply } from './route.ts'
 import type { Quirks } from './settings.ts'
 
 /** Rewrites a response of the standard as a bank with these deviations would send it. */
-export function applyQuirks(quirks: Quirks, { status, body }: Reply): Reply {
+export function applyQuirks(quirks: Quirks, { status, body, ...others }: Reply): Reply {
   return {
+    ...others,
     status: status === 201 ? quirks.createdStatus : status,
     body: rewrite(quirks, body),
   }

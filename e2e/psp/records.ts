@@ -95,6 +95,17 @@ export interface Dispute {
   defense?: string
 }
 
+/** A report of a day's movements (extrato de conciliação). */
+export interface Report {
+  id: string
+  day: string
+  /** Kinds of records that were ordered. */
+  flags: string[]
+  orderedAt: Date
+  /** Questions until it is made. */
+  questionsLeft: number
+}
+
 export interface Webhook {
   key: string
   url: string

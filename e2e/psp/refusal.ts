@@ -66,6 +66,7 @@ export const REFUSALS = {
   disputeNotFound: { status: 404, type: 'NaoEncontrado' },
   disputeDefended: { status: 409, type: 'RequisicaoInvalida' },
   disputeTooLate: { status: 422, type: 'RequisicaoInvalida' },
+  reportInvalid: { status: 400, type: 'ExtratoConciliacaoConsultaInvalida' },
   payoutDenied: { status: 422, type: 'RequisicaoInvalida', efi: [422, 'pagamento_negado'] },
   bucketEmpty: { status: 429, type: 'RequisicaoInvalida', efi: [429, 'BaldeFichasVazio'] },
 } as const satisfies Record<string, RefusalRow>

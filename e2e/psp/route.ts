@@ -17,6 +17,8 @@ export interface Call {
 export interface Reply {
   status: number
   body?: unknown
+  /** Text of a body that is CSV instead. */
+  csv?: string
 }
 
 export interface Route {

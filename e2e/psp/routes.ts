@@ -5,6 +5,7 @@ import { LOCATION_ROUTES } from './locations.ts'
 import { PAYOUT_ROUTES } from './payouts.ts'
 import { RECEIPT_ROUTES } from './receipts.ts'
 import { REFUND_ROUTES } from './refunds.ts'
+import { REPORT_ROUTES } from './reports.ts'
 import type { Route } from './route.ts'
 import type { Kind } from './settings.ts'
 import { WEBHOOK_ROUTES } from './webhooks.ts'
@@ -18,6 +19,7 @@ const ROUTES: Route[] = [
   ...PAYOUT_ROUTES,
   ...ACCOUNT_ROUTES,
   ...DISPUTE_ROUTES,
+  ...REPORT_ROUTES,
 ]
 
 /** Finds the route of a request and the parameters of its path. */

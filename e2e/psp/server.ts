@@ -179,8 +179,11 @@ function parse(text: string): unknown {
 function toOutbound({
   status,
   body,
+  csv,
   headers,
 }: Reply & { headers?: Record<string, string> }): Outbound {
+  if (csv !== undefined)
+    return { status, headers: { 'content-type': 'text/csv; charset=utf-8' }, text: csv }
   if (body === undefined) return { status, headers: {}, text: '' }
   const all = { 'content-type': 'application/json', ...headers }
   return { status, headers: all, text: JSON.stringify(body) }

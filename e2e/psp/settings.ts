@@ -42,6 +42,8 @@ export interface Settings {
   listPages: number | null
   /** Most records on a page, also if a request wants more. */
   listSize: number
+  /** How many questions about a report are asked until it is made. */
+  reportQuestions: number
   notices: NoticeSettings
   payees: Record<string, Payee>
   quirks: Quirks
@@ -96,6 +98,8 @@ const EFI_SCOPES = [
   'gn.settings.write',
   'gn.infractions.read',
   'gn.infractions.write',
+  'gn.reports.read',
+  'gn.reports.write',
 ]
 const MINUTE_MS = 60_000
 
@@ -118,6 +122,7 @@ export function completeSettings(chosen: Partial<Settings>): Settings {
     isAccountBlocked: false,
     clockOffsetMs: 0,
     ...{ listsBehindMs: 0, listMs: null, listPages: null, listSize: 1_000 },
+    reportQuestions: 1,
     notices: {
       isAbsent: false,
       copies: 1,
