@@ -8,6 +8,7 @@ import {
   callLocally,
   journalCall,
 } from '#lib/services/gateway/record-call.ts'
+import type { StatementRead } from '#lib/services/gateway/statement.ts'
 
 type List<Item> = (
   since: Date,
@@ -41,7 +42,7 @@ export function withConnectionJournal(
       call(operation, signal => list.call(gateway, since, cursor, signal), {
         ...{ request: { since }, part: summarizePage },
       }))
-  const { registerWebhook, listWebhooks, checkSettings } = gateway
+  const { registerWebhook, listWebhooks, checkSettings, readStatement } = gateway
   return {
     getBalance: () => call('getBalance', signal => gateway.getBalance(signal)),
     /** `make` replaces the check by a longer one. */
@@ -67,6 +68,12 @@ export function withConnectionJournal(
         call('listWebhooks', signal => listWebhooks.call(gateway, signal), {
           part: (found: KeyWebhook[]) => ({ count: found.length }),
         })),
+    readStatement:
+      readStatement &&
+      ((day: string, cursor: string | null) => {
+        const make = (signal: AbortSignal) => readStatement.call(gateway, day, cursor, signal)
+        return call('readStatement', make, { request: { day }, part: summarizeStatement })
+      }),
     listReceipts: listCall('listReceipts', gateway.listReceipts),
     listSentPayouts: listCall('listSentPayouts', gateway.listSentPayouts),
     listDisputes: listCall('listDisputes', gateway.listDisputes),
@@ -82,4 +89,11 @@ export function hideAddress(address: string): Record<string, string> {
 /** A page can have a thousand items, and each of them leads to a row of its own. */
 function summarizePage({ items, nextCursor }: Listing<unknown>): object {
   return { count: items.length, isLastPage: nextCursor === null }
+}
+
+/** A statement has a record for each movement of a day, and some name persons. */
+function summarizeStatement(read: StatementRead): object {
+  if (read.state !== 'ready') return read
+  const { entries, unread } = read.statement
+  return { state: read.state, count: entries.length, unreadCount: unread.length }
 }

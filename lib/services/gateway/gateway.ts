@@ -13,6 +13,7 @@ import type {
   NoticeAddress,
 } from '#lib/services/gateway/notice.ts'
 import type { BankRefusal } from '#lib/services/gateway/rejection.ts'
+import type { StatementRead } from '#lib/services/gateway/statement.ts'
 
 /**
  * A bank, or the simulator. Troco sets order ids: a repeated call never moves money twice. A call
@@ -75,6 +76,12 @@ export interface Gateway {
     signal: AbortSignal,
   ): Promise<GatewayResult<Listing<ReportedDispute>>>
 
+  /** Reads all movements of a day (`2026-11-20`) that is over. The bank may take minutes. */
+  readStatement?(
+    day: string,
+    cursor: string | null,
+    signal: AbortSignal,
+  ): Promise<GatewayResult<StatementRead>>
   /** Returns null if this gateway does not report a balance. */
   getBalance(signal: AbortSignal): Promise<GatewayResult<{ available: number } | null>>
   checkHealth(signal: AbortSignal): Promise<GatewayResult<null>>

@@ -48,6 +48,7 @@ const JOURNALED_FIELDS = [
   ...['state', 'payments', 'paidAt', 'brCode', 'newsInMs', 'payableForMs'],
   ...['reason', 'code', 'bankText'],
   ...['returns', 'returnedAt', 'available', 'host', 'since', 'count', 'isLastPage'],
+  ...['day', 'unreadCount', 'flaw'],
 ]
 
 export interface CallOptions {

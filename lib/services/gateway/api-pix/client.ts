@@ -4,7 +4,12 @@ import type { LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseRetryAfter } from '#lib/base/retry-after.ts'
 import type { Credentials } from '#lib/services/gateway/api-pix/credentials.ts'
-import { exchange, type HttpsRequest } from '#lib/services/gateway/api-pix/exchange.ts'
+import {
+  exchange,
+  type HttpsRequest,
+  LIMITS,
+  type Limits,
+} from '#lib/services/gateway/api-pix/exchange.ts'
 import { parseJson } from '#lib/services/gateway/api-pix/json.ts'
 import type { BankProfile, Filling } from '#lib/services/gateway/api-pix/profiles.ts'
 import { isStatusOk, PACED, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
@@ -29,12 +34,16 @@ export interface BankCall {
   headers?: Record<string, string>
   query?: Record<string, string>
   body?: object
+  /** The response may be a long text without JSON. */
+  isText?: boolean
 }
 
 /** Banks and proxies between close connections that were idle for longer. */
 const IDLE_MS = 15_000
 /** Longest pause before a call to keep the bank's limit of the rate. */
 const PACE_MAX_MS = 2_000
+/** A report of a day with 100,000 payments and their fees has about 30 MiB. */
+const TEXT_LIMITS: Limits = { ...LIMITS, responseBytes: 64 * 1024 * 1024 }
 /** A shorter text would be replaced where it means something else. */
 const SECRET_LENGTH_MIN = 6
 
@@ -106,7 +115,8 @@ export class BankClient {
     if (answer === null) return { reply: { kind: 'failure', isSent: false, code: 'ABORTED' } }
     if (answer.token === null) return { reply: { ...answer.reply, isAboutToken: true } }
     const { token } = answer
-    return { reply: await this.send(this.buildRequest(call, token), signal, token), used: answer }
+    const request = this.buildRequest(call, token)
+    return { reply: await this.send(request, signal, token, call.isText), used: answer }
   }
 
   private buildRequest(call: BankCall, token: string): HttpsRequest {
@@ -157,14 +167,22 @@ export class BankClient {
   }
 
   /** `secret`: text of the request that the bank may repeat in an error. */
-  private async send(request: HttpsRequest, signal: AbortSignal, secret: string): Promise<Reply> {
-    const result = await exchange(this.agent, request, signal)
+  private async send(
+    request: HttpsRequest,
+    signal: AbortSignal,
+    secret: string,
+    isText = false,
+  ): Promise<Reply> {
+    const limits = isText ? TEXT_LIMITS : LIMITS
+    const result = await exchange(this.agent, request, signal, limits)
     if (result.kind === 'failure') return result
     const { status, headers, text } = result
     const bankTime = Date.parse(headers.date ?? '')
     if (!Number.isNaN(bankTime)) this.clockAheadMs = bankTime - Date.now()
     const { clientSecret = '', appKey = '' } = this.options.credentials
-    if (isStatusOk(status)) return { kind: 'response', status, body: parseJson(text) }
+    const parsed = parseJson(text)
+    if (isStatusOk(status))
+      return { kind: 'response', status, body: isText ? (parsed ?? text) : parsed }
     if (status === 400 && REFUSAL_PAGE.test(text))
       return { kind: 'failure', isSent: true, code: 'CLIENT_CERTIFICATE_REFUSED' }
     const body = parseJson(hide(text, [secret, clientSecret, appKey]))

@@ -7,7 +7,7 @@ export type Reply = {
   | {
       kind: 'response'
       status: number
-      /** Undefined if the body is not JSON. */
+      /** Undefined if the body is not JSON; its text, if a text was asked for. */
       body: unknown
     }
   /** `isSent`: the bank may have received the call. */

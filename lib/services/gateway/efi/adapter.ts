@@ -17,6 +17,7 @@ import { DISPUTES } from '#lib/services/gateway/efi/disputes.ts'
 import { Funds } from '#lib/services/gateway/efi/funds.ts'
 import { queryPayout, SENT_PAYOUTS, sendPayout } from '#lib/services/gateway/efi/payouts.ts'
 import { checkSettings } from '#lib/services/gateway/efi/settings.ts'
+import { readStatement } from '#lib/services/gateway/efi/statement.ts'
 import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { GatewayNotification } from '#lib/services/gateway/notice.ts'
 
@@ -65,6 +66,7 @@ function buildReceiver({ client, profile, receivingKeys, payingKey }: Account) {
     checkSettings: (corrects, signal) => checkSettings(client, receivingKeys, corrects, signal),
     listDisputes: (since, cursor, signal) =>
       listEntries({ client, profile }, DISPUTES, since, cursor, signal),
+    readStatement: (day, cursor, signal) => readStatement(client, day, cursor, signal),
   } satisfies Gateway
 }
 

@@ -1,0 +1,94 @@
+import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
+import { fieldsOf, textOf } from '#lib/services/gateway/api-pix/json.ts'
+import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
+import { bodyOf, isSuccess, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
+import { readStatementFile } from '#lib/services/gateway/efi/statement-file.ts'
+import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { StatementRead } from '#lib/services/gateway/statement.ts'
+
+const PATH = '/gn/relatorios'
+/** Efí makes a report in 30 s on average. */
+const ORDERED_PAUSE_MS = 30_000
+const MAKING_PAUSE_MS = 5_000
+
+/** All that Efí can report. Names and documents of payees are not ordered. */
+const RECORDS = [
+  ...['pixRecebido', 'pixEnviadoChave', 'pixEnviadoDadosBancarios', 'estornoPixEnviado'],
+  ...['pixDevolucaoEnviada', 'pixDevolucaoRecebida', 'saldoDiaAnterior', 'saldoDia'],
+  ...['tarifaPixRecebido', 'tarifaPixEnviado', 'estornoTarifaPixRecebido'],
+  ...['estornoTarifaPixEnviado', 'transferenciaEnviada', 'transferenciaRecebida'],
+  ...['estornoTransferenciaEnviada', 'tarifaTransferenciaEnviada'],
+  'estornoTarifaTransferenciaEnviada',
+]
+
+const TODAY = new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Sao_Paulo' })
+
+/**
+ * Orders the report of a day, and with a cursor, which is the report's id, asks for it. An order whose
+ * response was lost is repeated: it has no effect but a second report.
+ */
+export async function readStatement(
+  client: BankClient,
+  day: string,
+  cursor: string | null,
+  signal: AbortSignal,
+): Promise<GatewayResult<StatementRead>> {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || day >= TODAY.format()) return TOO_EARLY
+  return cursor === null
+    ? orderReport(client, day, signal)
+    : fetchReport(client, day, cursor, signal)
+}
+
+const TOO_EARLY: GatewayResult<never> = {
+  ...({ outcome: 'rejected', code: 'unspecified', params: {} } as const),
+  bankText: 'the bank reports days before today only',
+}
+
+async function orderReport(
+  client: BankClient,
+  dataMovimento: string,
+  signal: AbortSignal,
+): Promise<GatewayResult<StatementRead>> {
+  const body = { dataMovimento, tipoRegistros: Object.fromEntries(RECORDS.map(it => [it, true])) }
+  const call = { method: 'POST', path: `${PATH}/extrato-conciliacao`, body } as const
+  const reply = await client.call(call, signal)
+  if (!isSuccess(reply)) return toFailure(reply)
+  const { id, status } = fieldsOf(bodyOf(reply))
+  const cursor = textOf(id)
+  if (cursor === null) return unknown('a report without an id')
+  const pauseMs = status === 'CONCLUIDO' ? 0 : ORDERED_PAUSE_MS
+  return { outcome: 'ok', value: { state: 'making', cursor, pauseMs } }
+}
+
+async function fetchReport(
+  client: BankClient,
+  day: string,
+  cursor: string,
+  signal: AbortSignal,
+): Promise<GatewayResult<StatementRead>> {
+  const path = `${PATH}/${encodeURIComponent(cursor)}`
+  const headers = { accept: '*/*' }
+  const reply = await client.call({ method: 'GET', path, headers, isText: true }, signal)
+  if (isGivenUp(reply)) return { outcome: 'ok', value: { state: 'lost' } }
+  if (reply.kind !== 'response' || !isSuccess(reply)) return toFailure(reply, { state: 'lost' })
+  // Before it is made, the response is that of the order; its status is not always 202.
+  const isMaking = reply.status === 202 || textOf(fieldsOf(reply.body).status) !== null
+  if (isMaking)
+    return { outcome: 'ok', value: { state: 'making', cursor, pauseMs: MAKING_PAUSE_MS } }
+  return typeof reply.body === 'string'
+    ? { outcome: 'ok', value: readStatementFile(reply.body, day) }
+    : unknown('no report')
+}
+
+/** Efí says of a report that it failed to make that a new one must be ordered. */
+function isGivenUp(reply: Reply): boolean {
+  const isError = reply.kind === 'response' && reply.status === 500
+  return isError && /novo relat/i.test(textOf(fieldsOf(bodyOf(reply)).detail) ?? '')
+}
+
+/** `ifAbsent`: result if the bank does not have what was asked for. */
+function toFailure(reply: Reply, ifAbsent?: StatementRead): GatewayResult<StatementRead> {
+  const verdict = judge(reply, 'question')
+  if (verdict.outcome === 'none' && ifAbsent) return { outcome: 'ok', value: ifAbsent }
+  return verdict.outcome === 'ask' || verdict.outcome === 'none' ? unknown('no report') : verdict
+}
