@@ -31,6 +31,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'bank unassign': async () => (await import('#bin/commands/bank-accounts.ts')).unassign,
   'bank limit': async () => (await import('#bin/commands/bank.ts')).limit,
   'bank close': async () => (await import('#bin/commands/bank.ts')).close,
+  'bank statement': async () => (await import('#bin/commands/bank-statement.ts')).printStatement,
   'user create': async () => (await import('#bin/commands/user.ts')).create,
   'user reset': async () => (await import('#bin/commands/user.ts')).reset,
   'user disconnect': async () => (await import('#bin/commands/user.ts')).disconnect,

@@ -38,6 +38,9 @@ const HELP = `Usage: npm run -s troco -- <command>
   bank limit <name|id> [--per-payout <cents|none>] [--per-day <cents|none>]
                                        set limits of what is paid out through a connection, and print them
   bank close <name|id>                 take a connection from all accounts for good, and say what is open
+  bank statement <name|id> --day <YYYY-MM-DD> [--report <id>]
+                                       print the movements of a day at the bank, and what its balances
+                                       differ by; only of days before today
   user create --email <e-mail> [--name <name>] [--admin]
                                        create a user and print the id
   user reset --email <e-mail>          print a link for a new password, valid for one hour

@@ -1,0 +1,94 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openAt } from '#e2e/banks/open.ts'
+import { type RunningBank, startBank } from '#e2e/psp/start.ts'
+import { env } from '#lib/base/env.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
+import { inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { runCommand } from '#lib/testing/process.ts'
+import { makeScratchFolder } from '#lib/testing/scratch.ts'
+
+inOwnDatabase()
+
+const CALENDAR = new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Sao_Paulo' })
+const DAY = CALENDAR.format(Date.now() - 86_400_000)
+const PATH = '/v2/gn/relatorios/'
+
+let bank: RunningBank
+let folder: string
+let endToEndId: string
+beforeAll(async () => {
+  folder = makeScratchFolder('troco-statement-')
+  bank = await startBank({ kind: 'efi', openingBalance: 10_000, reportQuestions: 0 })
+  await openAt(bank, { name: 'Efí', kind: 'efi', receiving_keys: bank.keys })
+  const clockOffsetMs = Date.parse(`${DAY}T15:00:00Z`) - Date.now()
+  await bank.run('change', { clockOffsetMs })
+  endToEndId = (await bank.run('pay', { key: bank.keys[0], amount: 5_000 }))[0]?.e2eid ?? ''
+  await bank.run('change', { clockOffsetMs: 0 })
+})
+afterAll(async () => {
+  await bank.stop()
+  rmSync(folder, { recursive: true })
+})
+
+/** Runs the command beside this test, in the same database. */
+function printStatement(...args: string[]) {
+  const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
+  const settings = {
+    ...{ DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL), TROCO_SECRET, PUBLIC_URL },
+    ...{ TROCO_ENV: 'local', NODE_ENV: 'production', TROCO_DATA: join(folder, 'data') },
+  }
+  return runCommand(['troco', 'bank', 'statement', 'Efí', ...args], settings)
+}
+
+test('the statement of a day is printed with its balances', async () => {
+  const { code, output } = await printStatement('--day', DAY)
+  expect(output).toMatch(RegExp(`^${DAY}T15:.*Z\treceipt\t50\\.00\t${endToEndId}\t\t\t$`, 'm'))
+  expect(output).toMatch(RegExp(`^${DAY}T15:.*Z\treceipt_fee\t-0\\.60\t${endToEndId}\t\t\t$`, 'm'))
+  expect(output).toContain('Opening balance 100.00, closing balance 149.40, difference 0.00\n')
+  expect(code).toBe(0)
+})
+
+test('a statement that leaves something open ends with 1 and says what', async () => {
+  const record = `PZ;1;${endToEndId};50.00;${DAY}T15:00:00.000Z`
+  const lines = ['Extrato;1.0', 'SD0;100.00;x', 'SD1;149.40;x', record, 'T;3']
+  const body = `CA;Banco;364;1;5;Loja;${DAY};${DAY};${lines.join('\n')}\n`
+  const headers = { 'content-type': 'text/csv' }
+  await bank.run('addFault', {
+    kind: 'respond',
+    method: 'GET',
+    path: PATH,
+    status: 200,
+    body,
+    headers,
+  })
+  const { code, output } = await printStatement('--day', DAY)
+  expect(output).toContain(`Not read: ${record}\n`)
+  expect(output).toContain('Records that the bank counts and did not send: 2\n')
+  expect(output).toContain('Opening balance 100.00, closing balance 149.40, difference 49.40\n')
+  expect(code).toBe(1)
+})
+
+test('a report that could not be read is named, and read by its id without another order', async () => {
+  await bank.run('addFault', { kind: 'respond', method: 'GET', path: PATH })
+  const failed = await printStatement('--day', DAY)
+  const [, report = ''] = /--report (\S+)`\n$/.exec(failed.output) ?? []
+  expect(failed.code).toBe(1)
+  const after = (await bank.run('readTraffic', {})).length
+  expect((await printStatement('--day', DAY, '--report', report)).code).toBe(0)
+  const methods = (await bank.run('readTraffic', { after })).map(({ method, target }) => [
+    method,
+    target,
+  ])
+  expect(methods.filter(([, target]) => target?.startsWith(PATH))).toEqual([['GET', PATH + report]])
+})
+
+test('a day that is not over, and text that is no day, are refused', async () => {
+  const today = await printStatement('--day', CALENDAR.format())
+  expect(today).toEqual({
+    code: 1,
+    output: 'No statement: the bank reports days before today only\n',
+  })
+  expect((await printStatement('--day', 'ontem')).output).toContain('--day must be a date')
+})
