@@ -227,6 +227,15 @@ describe('a reading that fails', () => {
     expect(await isAllBooked()).toBe(true)
   })
 
+  test('goes on where the failed list wants it to', async () => {
+    bank.script.push({ ...failing, retryCursor: '2' }, { ...failing, retryCursor: '4' })
+    for (let round = 0; round < 3; round++) {
+      await read()
+      pass(15 * SECOND_MS)
+    }
+    expect(cursors()).toEqual([null, '2', '4', '6'])
+  })
+
   test.each<[string, GatewayResult<never>, number]>([
     ['fails', failing, 15],
     ['wants a pause', { outcome: 'retryable', reason: '429', retryAfterMs: 40_000 }, 40],

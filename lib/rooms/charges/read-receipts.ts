@@ -63,8 +63,9 @@ async function readList(
     const page = await listReceipts(reading.since, place)
     if (page.outcome !== 'ok') {
       // A place that leads nowhere twice is given up: the list is read from its beginning.
+      const nextPlace = ('retryCursor' in page && page.retryCursor) || (hasRead ? place : null)
       const dueAt = new Date(now().getTime() + pauseMsAfter(page))
-      await postponeReading(reading, hasRead ? place : null, dueAt)
+      await postponeReading(reading, nextPlace, dueAt)
       return
     }
     const { items, nextCursor } = page.value

@@ -123,13 +123,14 @@ export interface KeyBucket {
  * Outcome of a call. ok: it took effect. rejected: it never will. retryable: no effect, may be
  * repeated. unknown: the bank must be queried by this id, and nothing sent under another id.
  * blocked: no effect until the operator has solved a problem with the bank. `reason` and `bankText`
- * are the bank's own text, for staff. `retryAfterMs`: the bank wants no call before.
+ * are the bank's own text, for staff. `retryAfterMs`: the bank wants no call before. `retryCursor`:
+ * where a list that failed is to be read on.
  */
 export type GatewayResult<Value> =
   | { outcome: 'ok'; value: Value }
   | ({ outcome: 'rejected'; field?: ChargeField } & BankRefusal)
   | { outcome: 'retryable'; reason: string; retryAfterMs?: number; isRateLimit?: boolean }
-  | { outcome: 'unknown'; reason: string }
+  | { outcome: 'unknown'; reason: string; retryCursor?: string }
   | { outcome: 'blocked'; code: BlockCode; reason: string; retryAfterMs?: number }
 
 /** Field of a charge's order that the bank refuses; only the caller can change it. */

@@ -2,6 +2,11 @@
 const WINDOW_MAX_MS = 86_400_000
 /** Shortest period that is tried: times of queries may have whole seconds only. */
 const WINDOW_MIN_MS = 1_000
+/**
+ * Shortest limit of later windows after failures: the cause may be an outage, and a list of 48 hours
+ * in windows of seconds takes days.
+ */
+const FAILED_WINDOW_MIN_MS = 15 * 60_000
 
 /**
  * Place in a list of payments, which ends at a fixed time. It is read in windows, from its beginning
@@ -20,6 +25,8 @@ export interface Place {
   seen: number
   /** How often the window was begun anew. */
   restarts: number
+  /** The last call at this place failed, and no page was read since. */
+  hasFailed?: boolean
 }
 
 /** A page as the bank describes it; null is what it does not report. */
@@ -42,10 +49,10 @@ export function beginList(since: Date, until: Date, windowMs = WINDOW_MAX_MS): P
 export function findNextPlace(place: Place, page: Page, pageSize: number): Place | null {
   const { page: number, total, restarts } = place
   if (number > 0 && page.total !== total)
-    return { ...place, page: 0, total: null, seen: 0, restarts: restarts + 1 }
+    return { ...openWindow(place, place.from, place.to - place.from), restarts: restarts + 1 }
   const seen = place.seen + page.count
   const isLast = page.pages === null ? page.count < pageSize : number + 1 >= page.pages
-  if (!isLast) return { ...place, page: number + 1, total: page.total, seen }
+  if (!isLast) return { ...place, page: number + 1, total: page.total, seen, hasFailed: false }
   const half = page.total !== null && seen < page.total ? narrow(place) : null
   return half ?? findNextWindow(place)
 }
@@ -57,6 +64,24 @@ export function findNextPlace(place: Place, page: Page, pageSize: number): Place
 export function narrowRefused(place: Place): Place | null {
   const half = narrow(place)
   return half && place.page === 0 ? { ...half, windowMs: half.to - half.from } : half
+}
+
+/**
+ * Returns the place at which a list is to be read on that failed: the same one, and from the second
+ * failure in a row a shorter window, because banks time out on long periods. Null if it is short enough.
+ */
+export function findRetryPlace(place: Place): Place | null {
+  const isLong = isLongWindow(place)
+  if (!place.hasFailed && !isLong) return { ...place, hasFailed: true }
+  const half = narrow(place)
+  if (!half) return null
+  const limitMs = Math.max(half.to - half.from, FAILED_WINDOW_MIN_MS)
+  return { ...half, windowMs: Math.min(place.windowMs, limitMs), hasFailed: !isLong }
+}
+
+/** Whether a list is narrowed at its first failure: a few calls lead to a day. */
+export function isLongWindow({ from, to }: Place): boolean {
+  return to - from > WINDOW_MAX_MS
 }
 
 function narrow({ from, to, ...place }: Place): Place | null {

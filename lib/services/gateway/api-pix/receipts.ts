@@ -4,6 +4,8 @@ import { fieldsOf } from '#lib/services/gateway/api-pix/json.ts'
 import {
   beginList,
   findNextPlace,
+  findRetryPlace,
+  isLongWindow,
   narrowRefused,
   type Page,
   type Place,
@@ -17,6 +19,8 @@ import type { Listing } from '#lib/services/gateway/lists.ts'
 
 /** A list that changes while it is read begins anew; this often, then at a later time. */
 const RESTARTS_MAX = 5
+/** Time for a page: below the 10 s after which the journal ends the call without its place. */
+const PAGE_MAX_MS = 9_000
 /** Period of the list by which a connection is checked. */
 const CHECKED_MS = 60_000
 
@@ -62,15 +66,26 @@ export async function listEntries<Item>(
   signal: AbortSignal,
 ): Promise<GatewayResult<Listing<Item>>> {
   const place = readCursor(cursor) ?? beginList(since, new Date(), list.windowMs)
-  const page = await readPage(bank, list, place, signal)
-  const refused = page.outcome === 'rejected' ? narrowRefused(place) : null
-  if (refused) return { outcome: 'ok', value: { items: [], nextCursor: JSON.stringify(refused) } }
-  if (page.outcome !== 'ok') return page
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(PAGE_MAX_MS)])
+  const page = await readPage(bank, list, place, inTime)
+  if (page.outcome !== 'ok') return goOn(page, place)
   const { items } = page.value
   const next = findNextPlace(place, page.value, bank.profile.pageSize)
   if (next && next.restarts > RESTARTS_MAX)
     return { outcome: 'retryable', reason: 'the list changes while it is read', isRateLimit: true }
   return { outcome: 'ok', value: { items, nextCursor: next && JSON.stringify(next) } }
+}
+
+/** Returns a failure with the place after it, or no items and the place at which to go on at once. */
+function goOn(failure: GatewayResult<never>, place: Place): GatewayResult<Listing<never>> {
+  const isRefused = failure.outcome === 'rejected'
+  if (!isRefused && failure.outcome !== 'unknown') return failure
+  const next = isRefused ? narrowRefused(place) : findRetryPlace(place)
+  if (next === null) return failure
+  const cursor = JSON.stringify(next)
+  if (isRefused || isLongWindow(place))
+    return { outcome: 'ok', value: { items: [], nextCursor: cursor } }
+  return { ...failure, retryCursor: cursor }
 }
 
 /** Lists all payments of a txid. */
