@@ -107,7 +107,7 @@ export class Breaker {
       return this.recordAnswer(connectionId, probe, changed ?? undefined)
   }
 
-  /** Records what the bank blocks, by a call that is made also in a rest and neither probes nor fails. */
+  /** Records what the bank blocks, by a call that neither probes nor counts as a failure. */
   async recordCheck(
     connectionId: string,
     operation: string,

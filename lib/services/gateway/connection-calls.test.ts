@@ -4,7 +4,7 @@ import { newId } from '#lib/base/ids.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { endRest, restConnection } from '#lib/testing/connection.ts'
+import { endRest, readRestsAlways, restConnection } from '#lib/testing/connection.ts'
 
 function openBank() {
   const bank = new StubBank()
@@ -98,6 +98,24 @@ describe('a check of the connection', () => {
     await check()
     expect(await stateOf(connection.id)).toMatchObject({ blocks: {} })
   })
+})
+
+test('a list waits in a rest, and is neither a probe nor a failure', async () => {
+  readRestsAlways()
+  const { bank, connection, listCalls } = openBank()
+  const where = { connectionId: connection.id }
+  const stateOf = () => db().connectionState.findUnique({ where })
+  bank.failuresMax = 1
+  await restConnection(connection.id)
+  const list = () => withConnectionJournal(connection).listReceipts?.(new Date(), null)
+  expect(await list()).toMatchObject({ outcome: 'retryable' })
+  expect(await listCalls()).toEqual([])
+  await endRest(connection.id)
+  const before = await stateOf()
+  expect(await list()).toMatchObject({ outcome: 'ok' })
+  Object.assign(bank, { listReceipts: async () => ({ outcome: 'unknown', reason: 'lost' }) })
+  expect(await list()).toMatchObject({ outcome: 'unknown' })
+  expect(await stateOf()).toEqual(before)
 })
 
 test('a gateway declares which lists it has, and calls that stay in the process are not stored', async () => {

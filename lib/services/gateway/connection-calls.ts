@@ -16,7 +16,7 @@ type List<Item> = (
   signal: AbortSignal,
 ) => Promise<GatewayResult<Listing<Item>>>
 
-type CallParts<Value> = Pick<Call<Value>, 'part' | 'hidden' | 'isCheck'>
+type CallParts<Value> = Pick<Call<Value>, 'part' | 'hidden' | 'isCheck' | 'isList'>
 
 /**
  * Journals calls about no account in the same way as those about one. Lists and the registration are
@@ -40,7 +40,7 @@ export function withConnectionJournal(
     list &&
     ((since: Date, cursor: string | null) =>
       call(operation, signal => list.call(gateway, since, cursor, signal), {
-        ...{ request: { since }, part: summarizePage },
+        ...{ request: { since }, part: summarizePage, isList: true },
       }))
   const { registerWebhook, listWebhooks, checkSettings, readStatement } = gateway
   return {

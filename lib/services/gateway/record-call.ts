@@ -3,7 +3,7 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { breaker } from '#lib/services/gateway/breaker.ts'
+import { type Admission, breaker } from '#lib/services/gateway/breaker.ts'
 import { callWithTimeout, TIMED_OUT } from '#lib/services/gateway/call.ts'
 import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 
@@ -37,6 +37,8 @@ export interface Call<Value> {
   hidden?: Record<string, string>
   /** Made also while the connection rests, and judges it by no failure: an operator asks. */
   isCheck?: boolean
+  /** Waits while the connection rests, but neither probes nor judges it: a list may be all that fails. */
+  isList?: boolean
 }
 
 const NOT_CALLED = { outcome: 'retryable', reason: 'not called' } as const
@@ -62,7 +64,7 @@ export interface CallOptions {
   hidden?: Record<string, string>
 }
 
-const CHECK = { isAdmitted: true, probe: null } as const
+const UNCOUNTED = { isAdmitted: true, probe: null } as const
 
 /** Refused without a journal entry while the connection rests: the bank is not called. */
 export async function journalCall<Value>(
@@ -71,10 +73,10 @@ export async function journalCall<Value>(
   call: Call<Value>,
   options: CallOptions,
 ): Promise<GatewayResult<Value>> {
-  const { operation, isCheck = false, hidden = {} } = call
+  const { operation, isCheck = false, isList = false, hidden = {} } = call
   const connectionId = subjects[0]?.connectionId
   if (connectionId === undefined) throw new Invariant(`${operation} has no subject`)
-  const admission = isCheck ? CHECK : await breaker.admit(connectionId)
+  const admission = await admit(connectionId, call)
   if (!admission.isAdmitted) {
     const { retryAfterMs } = admission
     return { outcome: 'retryable', reason: RESTS_REASON, retryAfterMs }
@@ -83,7 +85,7 @@ export async function journalCall<Value>(
   const { probe } = admission
   const admitted = { connectionId, operation, probe, isRepeated, failuresMax: gateway.failuresMax }
   const record = (result: GatewayResult<Value> | null) =>
-    isCheck
+    isCheck || isList
       ? result && breaker.recordCheck(connectionId, operation, result)
       : breaker.record(admitted, result)
   try {
@@ -103,6 +105,15 @@ export async function journalCall<Value>(
     await Promise.resolve(record(null)).catch(() => {})
     throw error
   }
+}
+
+async function admit<Value>(
+  connectionId: string,
+  { isCheck, isList }: Call<Value>,
+): Promise<Admission> {
+  if (!isCheck && !isList) return breaker.admit(connectionId)
+  const retryAfterMs = isCheck ? 0 : await breaker.restMs(connectionId)
+  return retryAfterMs > 0 ? { isAdmitted: false, retryAfterMs } : UNCOUNTED
 }
 
 function redactBlock<Value>(
