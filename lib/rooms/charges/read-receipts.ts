@@ -1,7 +1,7 @@
 import { log } from '#lib/base/log.ts'
+import { bookPage } from '#lib/rooms/charges/book-page.ts'
 import { type Clock, claimReadings, type Reading } from '#lib/rooms/charges/claim-readings.ts'
 import { endReading, keepPlace, postponeReading } from '#lib/rooms/charges/end-reading.ts'
-import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
@@ -69,7 +69,7 @@ async function readList(
       return
     }
     const { items, nextCursor } = page.value
-    if (items.length > 0) await matchPayments({ id: connection.id, mode: 'live' }, items)
+    await bookPage(connection.id, items)
     place = nextCursor
     if (place === null) {
       await endReading(reading)

@@ -40,6 +40,7 @@ test.each([
 test('what is missing, null or of another kind is absent', () => {
   expect([3_600, '3600', '1.5', -1, null].map(countOf)).toEqual([3_600, 3_600, null, null, null])
   expect(['a', 7, '', null, {}].map(textOf)).toEqual(['a', '7', null, null, null])
+  expect(['a\0', '\ud800', '\u{1f600}'].map(textOf)).toEqual([null, null, '\u{1f600}'])
   expect([{ a: 1 }, [1], null, 'a'].map(fieldsOf)).toEqual([{ a: 1 }, {}, {}, {}])
   expect([[1], { 0: 1 }, null].map(listOf)).toEqual([[1], [], []])
 })

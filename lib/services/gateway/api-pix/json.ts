@@ -20,9 +20,11 @@ export function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** Text with NUL or a lone surrogate is absent: PostgreSQL stores neither. */
 export function textOf(value: unknown): string | null {
   if (typeof value === 'number') return String(value)
-  return typeof value === 'string' && value !== '' ? value : null
+  if (typeof value !== 'string' || value === '') return null
+  return value.isWellFormed() && !value.includes('\0') ? value : null
 }
 
 /** A whole number, also as text. */
