@@ -1,6 +1,7 @@
 import {
   type ChargeBank,
   findCharge,
+  OTHER_TXID,
   stateOfCharge,
 } from '#lib/services/gateway/api-pix/charges.ts'
 import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
@@ -58,6 +59,7 @@ export async function removeCharge(
   const reply = await bank.client.call(call, signal)
   if (reply.kind === 'response' && isStatusOk(reply.status)) {
     const charge = readCharge(bodyOf(reply), txid)
+    if (charge === null) return unknown(OTHER_TXID)
     // An empty answer does not say whether the charge was paid meanwhile.
     return charge.status === null
       ? queryCharge(bank, txid, signal)

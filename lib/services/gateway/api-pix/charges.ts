@@ -19,6 +19,7 @@ const FOUND_AGE_MAX_MS = 15 * 60_000
 /** Least time for which a charge is shown, whatever the bank's clock says. */
 const PAYABLE_MIN_MS = 1_000
 const PAYER_NAME_MAX = 200
+export const OTHER_TXID = 'a response about the charge of another txid'
 
 export interface ChargeBank {
   client: BankClient
@@ -59,7 +60,10 @@ export async function findCharge(
   signal: AbortSignal,
 ): Promise<GatewayResult<BankCharge | null>> {
   const reply = await client.call({ method: 'GET', path: `/cob/${txid}` }, signal)
-  if (isSuccess(reply)) return { outcome: 'ok', value: readCharge(bodyOf(reply), txid) }
+  if (isSuccess(reply)) {
+    const value = readCharge(bodyOf(reply), txid)
+    return value === null ? unknown(OTHER_TXID) : { outcome: 'ok', value }
+  }
   const verdict = judge(reply, 'question', { id: txid })
   if (verdict.outcome === 'none') return { outcome: 'ok', value: null }
   return verdict.outcome === 'ask' ? verdict.ifAbsent : verdict
@@ -97,7 +101,8 @@ function readOpened(
   reply: Reply,
   origin: Origin,
 ): GatewayResult<OpenedCharge> {
-  return toOpened(bank, order, readCharge(bodyOf(reply), order.txid), origin)
+  const charge = readCharge(bodyOf(reply), order.txid)
+  return charge === null ? unknown(OTHER_TXID) : toOpened(bank, order, charge, origin)
 }
 
 type Origin = 'new' | 'found'

@@ -20,14 +20,18 @@ export interface BankCharge {
   /** Without a scheme. */
   location: string | null
   payments: Receipt[]
-  /** Payments without a readable id, amount or time. */
+  /** Payments without a readable id, amount or time, or with another txid. */
   unreadable: number
 }
 
-export function readCharge(body: unknown, txid: string): BankCharge {
+/** Null if the bank's response is about the charge of another txid. */
+export function readCharge(body: unknown, txid: string): BankCharge | null {
   const fields = fieldsOf(body)
+  if ((textOf(fields.txid) ?? txid) !== txid) return null
   const calendar = fieldsOf(fields.calendario)
   const { items, unreadable } = readReceipts(fields.pix)
+  // Some banks omit the txid below the charge.
+  const payments = items.filter(payment => (payment.txid ?? txid) === txid)
   const location = textOf(fields.location) ?? textOf(fieldsOf(fields.loc).location)
   return {
     status: textOf(fields.status),
@@ -37,9 +41,8 @@ export function readCharge(body: unknown, txid: string): BankCharge {
     lifetimeS: countOf(calendar.expiracao),
     brCode: textOf(fields.pixCopiaECola) ?? textOf(fields.brcode) ?? textOf(fields.brCode),
     location: location?.replace(/^https?:\/\//i, '') ?? null,
-    // Some banks omit the txid below the charge.
-    payments: items.map(payment => ({ ...payment, txid })),
-    unreadable,
+    payments: payments.map(payment => ({ ...payment, txid })),
+    unreadable: unreadable + items.length - payments.length,
   }
 }
 
