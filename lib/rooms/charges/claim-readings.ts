@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { leaseMs } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
+import { correctFutureReadings } from '#lib/rooms/charges/correct-readings.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -52,6 +53,7 @@ export async function claimReadings(connectionIds: string[], now: Clock): Promis
       FROM connections n, unnest(${paces}::text[]) AS p (pace)
       WHERE n.id = ANY (${connectionIds}::uuid[])
       ON CONFLICT DO NOTHING`
+    await correctFutureReadings(connectionIds, at, PACES.daily.overlapMs)
     return db().$queryRaw<Reading[]>`
       UPDATE receipt_readings r SET lease = ${lease}::uuid,
         due_at = ${at}::timestamptz + make_interval(secs => ${leaseMs()}::float8 / 1000),
@@ -60,7 +62,8 @@ export async function claimReadings(connectionIds: string[], now: Clock): Promis
       FROM (
         SELECT r.connection_id, r.pace, GREATEST(
           n.created_at - make_interval(secs => ${BEFORE_CREATION_MS}::float8 / 1000),
-          (SELECT max(o.read_until) FROM receipt_readings o WHERE o.connection_id = n.id)
+          (SELECT LEAST(max(o.read_until), ${at}::timestamptz) FROM receipt_readings o
+            WHERE o.connection_id = n.id)
             - make_interval(secs => p.overlap_ms / 1000)) AS since
         FROM receipt_readings r JOIN connections n ON n.id = r.connection_id
         JOIN unnest(${paces}::text[], ${overlaps}::float8[]) AS p (pace, overlap_ms) ON p.pace = r.pace
