@@ -132,7 +132,22 @@ test('a check reports that the bank refuses lists', async () => {
   expect(await checkList({ client, profile }, signal())).toEqual({ outcome: 'ok', value: null })
 })
 
-test('a list without payments is empty', async () => {
-  bank.deform = () => ({ pix: null })
+test.each<[string, object]>([
+  ['without payments', { pix: [] }],
+  ['whose payments are null', { parametros: { inicio: SINCE }, pix: null }],
+  ['that omits its payments', { parametros: { inicio: SINCE } }],
+])('a list %s is empty', async (_, body) => {
+  bank.deform = () => body
   expect(await readAll()).toEqual([])
+})
+
+test.each<[string, unknown]>([
+  ['nothing', {}],
+  ['an error', { erro: 'Serviço em manutenção' }],
+  ['errors', { erros: [{ mensagem: 'Serviço em manutenção' }] }],
+  ['no payments and no pages', { pix: null }],
+  ['text', 'ok'],
+])('a 200 that contains %s is no empty list', async (_, body) => {
+  bank.deform = () => body
+  expect(await readAll()).toMatchObject({ outcome: 'unknown' })
 })

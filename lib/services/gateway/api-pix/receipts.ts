@@ -136,9 +136,16 @@ async function readPage<Item>(
     const verdict = judge(reply, 'question')
     return verdict.outcome === 'ask' || verdict.outcome === 'none' ? unknown('no list') : verdict
   }
+  if (!isList(bodyOf(reply))) return unknown('a response without a list')
   const { items, count, unreadable } = read(bodyOf(reply))
   if (unreadable > 0) log().error({ path, unreadable, page }, 'unreadable entries in a list')
   return { outcome: 'ok', value: { items, count, ...readPageInfo(bodyOf(reply)) } }
+}
+
+/** Some banks omit the list, or the description of its pages, if it is empty; none omits both. */
+function isList(body: unknown): boolean {
+  const { parametros, pix, infracoes } = fieldsOf(body)
+  return Object.keys(fieldsOf(parametros)).length > 0 || [pix, infracoes].some(Array.isArray)
 }
 
 /** Without milliseconds, rounds down. */
