@@ -124,3 +124,45 @@ test('a list that would begin after its end is empty', () => {
   const { places } = readList({ payments: [], pageSize: 10 }, days(-1))
   expect(places).toMatchObject([{ from: days(-1).getTime(), to: days(-1).getTime() }])
 })
+
+/** Returns how many pages of a list are read of a bank that answers each with `page`. */
+function countPages(page: { count: number; pages: number | null; total: number | null }) {
+  let calls = 0
+  for (let place: Place | null = beginList(SINCE, new Date(at(2))); place; calls++) {
+    if (calls >= 5_000) return null
+    place = findNextPlace(place, page, 10)
+  }
+  return calls
+}
+
+describe('a list without end ends', () => {
+  const endless = { pages: 999_999_999, total: 999_999_999 }
+  test('at once if its first page is empty', () => {
+    expect(countPages({ count: 0, ...endless })).toBe(1)
+  })
+
+  test.each<[string, { count: number; pages: number | null; total: number | null }]>([
+    ['reported', { count: 10, ...endless }],
+    ['not reported', { count: 10, pages: null, total: null }],
+  ])('after a number of pages for each second: pages %s', (_, page) => {
+    expect(countPages(page)).toBeLessThanOrEqual(2_000)
+  })
+
+  test('a window is halved before its pages are read if they are too many', () => {
+    const first = beginList(SINCE, days(1))
+    const page = { count: 10, pages: 501, total: 5_010 }
+    expect(findNextPlace(first, page, 10)).toMatchObject({
+      from: first.from,
+      to: days(0.5).getTime(),
+    })
+    const [pages, total] = [500, 5_000]
+    expect(findNextPlace(first, { count: 10, pages, total }, 10)).toMatchObject({ page: 1 })
+  })
+
+  test('an empty page before the last one leads to shorter windows', () => {
+    const first = beginList(SINCE, days(1))
+    const second = findNextPlace(first, { count: 10, pages: 9, total: 90 }, 10) as Place
+    const next = findNextPlace(second, { count: 0, pages: 9, total: 90 }, 10)
+    expect(next).toMatchObject({ page: 0, to: days(0.5).getTime() })
+  })
+})

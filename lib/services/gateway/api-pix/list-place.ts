@@ -8,6 +8,9 @@ const WINDOW_MIN_MS = 1_000
  */
 const FAILED_WINDOW_MIN_MS = 15 * 60_000
 
+/** Most pages of a window: a bank may report pages without end, or show the same one for each number. */
+const PAGES_MAX = 500
+
 /**
  * Place in a list of payments, which ends at a fixed time. It is read in windows, from its beginning
  * on; a time at which one ends is in the next one, too.
@@ -44,15 +47,20 @@ export function beginList(since: Date, until: Date, windowMs = WINDOW_MAX_MS): P
 /**
  * Returns the place after a page; null after the last one. A payment that arrives late in the list moves
  * others to the page before: then the window is read again. One with more payments than the bank shows
- * on its pages is read in halves.
+ * on its pages, or with too many pages, is read in halves. An empty page is the last one.
  */
 export function findNextPlace(place: Place, page: Page, pageSize: number): Place | null {
   const { page: number, total, restarts } = place
   if (number > 0 && page.total !== total)
     return { ...openWindow(place, place.from, place.to - place.from), restarts: restarts + 1 }
   const seen = place.seen + page.count
-  const isLast = page.pages === null ? page.count < pageSize : number + 1 >= page.pages
-  if (!isLast) return { ...place, page: number + 1, total: page.total, seen, hasFailed: false }
+  if (seen === 0) return findNextWindow(place)
+  const isFull = page.pages === null ? page.count >= pageSize : number + 1 < page.pages
+  const isEndless = (page.pages ?? 0) > PAGES_MAX || (isFull && number + 1 >= PAGES_MAX)
+  const shorter = isEndless ? narrow(place) : null
+  if (shorter) return shorter
+  if (isFull && page.count > 0 && number + 1 < PAGES_MAX)
+    return { ...place, page: number + 1, total: page.total, seen, hasFailed: false }
   const half = page.total !== null && seen < page.total ? narrow(place) : null
   return half ?? findNextWindow(place)
 }
