@@ -150,6 +150,9 @@ export interface OpenedCharge {
   payableForMs?: number
 }
 
+/** Characters of a payer's name that a bank gets, and may repeat. */
+export const PAYER_NAME_MAX = 200
+
 export interface ChargeOrder {
   txid: string
   amount: number

@@ -5,7 +5,7 @@ import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { type Admission, breaker } from '#lib/services/gateway/breaker.ts'
 import { callWithTimeout, TIMED_OUT } from '#lib/services/gateway/call.ts'
-import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
+import { type Gateway, type GatewayResult, PAYER_NAME_MAX } from '#lib/services/gateway/gateway.ts'
 
 /** Time limit of a call: above any normal response time. After it, the outcome is queried later. */
 const CALL_TIMEOUT_MS = 10_000
@@ -183,12 +183,20 @@ function redact(json: string, hidden: Record<string, string>): string {
   return JSON.stringify(JSON.parse(json), redactField)
 }
 
+/** Longest text that is stored. A payment code has at most 512 characters. */
+const TEXT_MAX = 1_000
+
+/** Replaces secrets, also in the length in which they are sent, and cuts the rest. */
 export function redactText(bankText: string, hidden: Record<string, string>): string {
-  const text = Object.entries(hidden).reduce(
-    (rest, [secret, replacement]) => (secret ? rest.replaceAll(secret, () => replacement) : rest),
-    bankText,
-  )
-  return text.replaceAll(FORMATTED_TAX_ID, '***')
+  const text = Object.entries(hidden)
+    .flatMap(([secret, shown]) =>
+      [secret, secret.slice(0, PAYER_NAME_MAX)].map(part => [part, shown]),
+    )
+    .reduce(
+      (rest, [part, shown]) => (part ? rest.replaceAll(part, () => shown ?? '') : rest),
+      bankText,
+    )
+  return text.replaceAll(FORMATTED_TAX_ID, '***').slice(0, TEXT_MAX).toWellFormed()
 }
 
 /** Adds the code `timeout` to a timeout, so that pages can translate its reason. */

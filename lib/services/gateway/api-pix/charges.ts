@@ -5,11 +5,12 @@ import { judge, unknown, type Verdict } from '#lib/services/gateway/api-pix/outc
 import { type BankCharge, readCharge } from '#lib/services/gateway/api-pix/read.ts'
 import { bodyOf, isSuccess, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
 import { buildChargeCode, findCodeContradiction } from '#lib/services/gateway/charge-code.ts'
-import type {
-  ChargeOrder,
-  ChargeState,
-  GatewayResult,
-  OpenedCharge,
+import {
+  type ChargeOrder,
+  type ChargeState,
+  type GatewayResult,
+  type OpenedCharge,
+  PAYER_NAME_MAX,
 } from '#lib/services/gateway/gateway.ts'
 
 /** Difference from which a bank's clock, or its time zone, is taken as wrong. */
@@ -18,7 +19,6 @@ const CLOCK_DIFFERENCE_MAX_MS = 60_000
 const FOUND_AGE_MAX_MS = 15 * 60_000
 /** Least time for which a charge is shown, whatever the bank's clock says. */
 const PAYABLE_MIN_MS = 1_000
-const PAYER_NAME_MAX = 200
 export const OTHER_TXID = 'a response about the charge of another txid'
 
 export interface ChargeBank {

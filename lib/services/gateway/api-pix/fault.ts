@@ -28,10 +28,13 @@ export function readFault(body: unknown): Fault {
   }
 }
 
+/** Well above what is stored: a text is cut only after its secrets were replaced. */
+const TEXT_MAX = 8_000
+
 /** Returns what staff reads. It omits refused values, which may be a payer's document. */
 export function describeFault({ name, places, texts, correlationId }: Fault): string | null {
   const id = correlationId === null ? [] : [`correlationId ${correlationId}`]
-  return [name, ...places, ...texts, ...id].filter(Boolean).join('; ').slice(0, 500) || null
+  return [name, ...places, ...texts, ...id].filter(Boolean).join('; ').slice(0, TEXT_MAX) || null
 }
 
 const CHARGE_FIELDS: [ChargeField, RegExp][] = [
