@@ -70,8 +70,11 @@ async function serve(incoming: HttpRequest): Promise<HttpResponse> {
       log().warn({ connectionId: id, lack }, 'notice of a bank refused')
       return json(403, { error: 'Forbidden' })
     }
+    const { gateway } = bank
+    // Nothing can be read of the notice. The bank repeats one that is not acknowledged.
+    if (gateway === null) throw refuse('service_unavailable')
     await receive(incoming, id, async body => {
-      await storeNotices(id, bank.gateway?.parseWebhook?.(body) ?? [])
+      await storeNotices(id, gateway.parseWebhook?.(body) ?? [])
     })
     return json(200, { status: 'success' })
   })
