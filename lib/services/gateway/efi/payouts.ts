@@ -49,7 +49,7 @@ export async function sendPayout(
   const body = buildBody(bank, order)
   const reply = await bank.client.call({ ...call, body }, signal)
   bank.buckets.refresh(reply)
-  if (isSuccess(reply)) return toState(readPayout(bodyOf(reply)), order, 'accepted')
+  if (isSuccess(reply)) return toTaken(readPayout(bodyOf(reply)), order)
   const verdict = judge(reply, 'payout', { id: order.id, ownKey: bank.payingKey })
   if (verdict.outcome === 'ask') return findSent(bank, order, verdict.ifAbsent, signal)
   if (verdict.outcome === 'none') return unknown('no payout')
@@ -65,7 +65,7 @@ export async function queryPayout(
 ): Promise<GatewayResult<OrderState | null>> {
   const path = `/gn/pix/enviados/id-envio/${idOf(order)}`
   const reply = await client.call({ method: 'GET', path }, signal)
-  if (isSuccess(reply)) return toState(readPayout(bodyOf(reply)), order, 'found')
+  if (isSuccess(reply)) return toState(readPayout(bodyOf(reply)), order)
   const verdict = judge(reply, 'question', { id: order.id })
   if (verdict.outcome === 'none') return { outcome: 'ok', value: null }
   return verdict.outcome === 'ask' ? verdict.ifAbsent : verdict
@@ -126,39 +126,49 @@ function idOf({ id }: SentOrder): string {
   return id
 }
 
-/** A new status is not final. */
-function toState(payout: BankPayout, order: SentOrder, origin: Origin): GatewayResult<OrderState> {
-  const contradiction = findContradiction(payout, order, origin)
+/**
+ * Returns the state after the response to the order itself, which does not repeat all of it: the payout
+ * is taken at most, and a question, which compares all, learns how it ended.
+ */
+function toTaken(payout: BankPayout, order: SentOrder): GatewayResult<OrderState> {
+  const contradiction = findContradiction(payout, order)
   if (contradiction !== null) return unknown(contradiction)
-  const { status, endToEndId, failure, returns, unreadable } = payout
-  const payee = payout.payee ? { payee: payout.payee } : {}
+  const { status, endToEndId, payee } = payout
   if (status === null) return unknown('a payout without a status')
+  const parts = { ...(endToEndId && { endToEndId }), ...(payee && { payee }) }
+  return { outcome: 'ok', value: { state: 'taken', ...parts } }
+}
+
+/** A new status is not final. */
+function toState(payout: BankPayout, order: SentOrder): GatewayResult<OrderState> {
+  const contradiction = findContradiction(payout, order)
+  if (contradiction !== null) return unknown(contradiction)
+  const { status, endToEndId, failure, returns, unreadable, amount, dictKey } = payout
+  if (amount === null || dictKey === null) return unknown('a payout without amount or key')
   if (status === 'NAO_REALIZADO') {
     const refusal = spiRefusal(failure.spiCode, failure.text ?? status)
     return { outcome: 'ok', value: { state: 'refused', ...refusal } }
   }
-  if (status !== 'REALIZADO')
-    return { outcome: 'ok', value: { state: 'taken', ...(endToEndId && { endToEndId }), ...payee } }
+  if (status !== 'REALIZADO') return toTaken(payout, order)
   if (endToEndId === null) return unknown('a payment without an end-to-end id')
   if (unreadable > 0) log().error({ id: order.id, unreadable }, 'unreadable returns of a payout')
-  const returned = returns.length > 0 ? { returns } : {}
-  return { outcome: 'ok', value: { state: 'done', endToEndId, ...payee, ...returned } }
+  const parts = {
+    ...(payout.payee && { payee: payout.payee }),
+    ...(returns.length > 0 && { returns }),
+  }
+  return { outcome: 'ok', value: { state: 'done', endToEndId, ...parts } }
 }
 
-/** `accepted`: the response to the order itself, which does not repeat all of it. */
-type Origin = 'accepted' | 'found'
-
+/** A value that is reported, but cannot be read, is another than that of the order. */
 function findContradiction(
-  { id, amount, dictKey }: BankPayout,
+  { id, amount, dictKey, isGarbled }: BankPayout,
   order: SentOrder,
-  origin: Origin,
 ): string | null {
+  if (isGarbled) return 'a payout whose id, amount or key cannot be read'
   if (id !== null && id !== order.id) return 'a payout of another id'
   if (amount !== null && amount !== order.amount) return 'a payout of another amount'
-  if (dictKey !== null && dictKey.toLowerCase() !== order.dictKey.toLowerCase())
-    return 'a payout to another key'
-  const isWhole = amount !== null && dictKey !== null
-  return isWhole || origin === 'accepted' ? null : 'a payout without amount or key'
+  const isOtherKey = dictKey !== null && dictKey.toLowerCase() !== order.dictKey.toLowerCase()
+  return isOtherKey ? 'a payout to another key' : null
 }
 
 /** Payouts are read over months for what came back: a bank that wants shorter periods refuses this one. */

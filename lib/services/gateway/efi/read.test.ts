@@ -7,10 +7,17 @@ test('a payout without anything readable has nothing', () => {
   const nothing = {
     ...{ id: null, endToEndId: null, amount: null, dictKey: null, status: null },
     ...{ requestedAt: null, payee: null, returns: [], unreadable: 0 },
+    isGarbled: false,
     failure: { spiCode: '', text: null },
   }
-  for (const body of [null, [], 'text', {}, { valor: {}, favorecido: [], devolucoes: {} }])
+  for (const body of [null, [], 'text', {}, { valor: null, devolucoes: {} }])
     expect(readPayout(body)).toEqual(nothing)
+  for (const body of [
+    { valor: {}, favorecido: [] },
+    { idEnvio: [] },
+    { favorecido: { chave: {} } },
+  ])
+    expect(readPayout(body)).toEqual({ ...nothing, isGarbled: true })
 })
 
 test.each<[string, object, string | null]>([

@@ -24,6 +24,8 @@ export interface BankPayout {
   returns: PayoutReturn[]
   /** Returns without a readable id, amount or time. */
   unreadable: number
+  /** Whether an id, amount or key is reported that cannot be read. */
+  isGarbled: boolean
   failure: { spiCode: string; text: string | null }
 }
 
@@ -32,22 +34,34 @@ export function readPayout(body: unknown): BankPayout {
   const receiver = fieldsOf(fields.favorecido)
   const returns = listOf(fields.devolucoes).map(readReturn)
   const failure = fieldsOf(fieldsOf(fields.gnExtras).erro ?? fields.erro)
+  const id = textOf(fields.idEnvio)
+  const amount = centsOf(fields.valor)
+  const dictKey = textOf(receiver.chave)
   return {
-    id: textOf(fields.idEnvio),
+    id,
     // Efí's documentation and its SDK disagree about the name.
     endToEndId: textOf(fields.endToEndId) ?? textOf(fields.e2eId),
-    amount: centsOf(fields.valor),
-    dictKey: textOf(receiver.chave),
+    amount,
+    dictKey,
     status: textOf(fields.status),
     requestedAt: timeOf(fieldsOf(fields.horario).solicitacao),
     payee: readPayee(fields, receiver),
     returns: returns.filter(each => each !== null),
     unreadable: returns.filter(each => each === null).length,
+    isGarbled:
+      isUnreadable(fields.idEnvio, id) ||
+      isUnreadable(fields.valor, amount) ||
+      isUnreadable(fields.favorecido, fields.favorecido === receiver ? receiver : null) ||
+      isUnreadable(receiver.chave, dictKey),
     failure: {
       spiCode: textOf(failure.codigo) ?? '',
       text: textOf(failure.motivo) ?? textOf(fields.motivo),
     },
   }
+}
+
+function isUnreadable(value: unknown, read: unknown): boolean {
+  return value !== undefined && value !== null && read === null
 }
 
 /** Responses have the identity below `favorecido`, or beside its key; notices below `gnExtras`. */
