@@ -43,18 +43,23 @@ export async function sendPayout(
   signal: AbortSignal,
 ): Promise<GatewayResult<OrderState>> {
   if (bank.ownKeys.includes(order.dictKey)) return PAYS_ITSELF
-  const obstacle = await bank.funds.cover(order.amount, signal)
-  if (obstacle) return obstacle
+  return bank.funds.spend(order.amount, signal, () => sendCovered(bank, order, signal))
+}
+
+async function sendCovered(
+  bank: PayoutBank,
+  order: PayoutOrder,
+  signal: AbortSignal,
+): Promise<GatewayResult<OrderState>> {
   const call = { method: 'PUT', version: 'v3', path: `/gn/pix/${idOf(order)}` } as const
-  const body = buildBody(bank, order)
-  const reply = await bank.client.call({ ...call, body }, signal)
+  const reply = await bank.client.call({ ...call, body: buildBody(bank, order) }, signal)
   bank.buckets.refresh(reply)
   if (isSuccess(reply)) return toTaken(readPayout(bodyOf(reply)), order)
   const verdict = judge(reply, 'payout', { id: order.id, ownKey: bank.payingKey })
   if (verdict.outcome === 'ask') return findSent(bank, order, verdict.ifAbsent, signal)
   if (verdict.outcome === 'none') return unknown('no payout')
-  const isAboutKey = verdict.outcome === 'rejected' && verdict.code === 'key_refused'
-  return isAboutKey ? blameKey(bank, verdict, signal) : verdict
+  if (verdict.outcome !== 'rejected' || verdict.code !== 'key_refused') return verdict
+  return blameKey(bank, verdict, signal)
 }
 
 /** Returns the state of a payout, or null if the bank does not have it. */
@@ -81,7 +86,7 @@ async function findSent(
   if (found.outcome === 'unknown') return found
   // The bank has a payout of this id: whatever keeps it from answering does not undo that.
   if (found.outcome !== 'ok') return unknown('the bank does not say what it has under the id')
-  return found.value === null ? ifAbsent : { outcome: 'ok', value: found.value }
+  return found.value === null ? ifAbsent : { ...found, value: found.value }
 }
 
 /**
@@ -133,8 +138,8 @@ function idOf({ id }: SentOrder): string {
 function toTaken(payout: BankPayout, order: SentOrder): GatewayResult<OrderState> {
   const contradiction = findContradiction(payout, order)
   if (contradiction !== null) return unknown(contradiction)
-  const { status, endToEndId, payee } = payout
-  if (status === null) return unknown('a payout without a status')
+  const { endToEndId, payee } = payout
+  if (payout.status === null) return unknown('a payout without a status')
   const parts = { ...(endToEndId && { endToEndId }), ...(payee && { payee }) }
   return { outcome: 'ok', value: { state: 'taken', ...parts } }
 }
@@ -171,13 +176,11 @@ function findContradiction(
   return isOtherKey ? 'a payout to another key' : null
 }
 
-/** Payouts are read over months for what came back: a bank that wants shorter periods refuses this one. */
-const WINDOW_MS = 30 * 86_400_000
-
 /** Payouts whose money has moved, by the time at which they were ordered. */
 export const SENT_PAYOUTS: BankList<SentPayout> = {
   path: '/gn/pix/enviados',
-  windowMs: WINDOW_MS,
+  /** They are read over months for what came back: a bank that wants shorter periods refuses this one. */
+  windowMs: 30 * 86_400_000,
   read: readSent,
 }
 
