@@ -7,6 +7,8 @@ import type { SentPayout } from '#lib/services/gateway/lists.ts'
 
 /** Age up to which a payment may be returned by its receiver, by the rules of PIX; and a margin. */
 const PERIOD_MS = 91 * 86_400_000
+/** Longest time between the request of a withdrawal and its payout, with approval and pauses. */
+const WAIT_MAX_MS = 91 * 86_400_000
 
 /**
  * Credits what came back of approved withdrawals, as banks list their payouts: a bank is not asked about a
@@ -37,18 +39,36 @@ async function readList(connection: ServedConnection): Promise<void> {
 }
 
 /** A withdrawal that is pending gets its returns with its approval. */
-async function creditReturns(
-  connectionId: string,
-  { endToEndId, returns }: SentPayout,
-): Promise<void> {
+async function creditReturns(connectionId: string, payout: SentPayout): Promise<void> {
+  const { returns } = payout
   if (returns.length === 0) return
-  const withdrawal = await db().withdrawal.findFirst({
-    where: { connectionId, endToEndId, status: 'approved' },
-    select: { accountId: true, id: true, returnedAmount: true },
-  })
+  const withdrawal =
+    (await findPaid(connectionId, payout)) ?? (await findEnded(connectionId, payout))
   if (!withdrawal) return
   const listed = returns.reduce((sum, { amount }) => sum + amount, 0)
   if (BigInt(listed) === withdrawal.returnedAmount) return
   const { accountId, id: withdrawalId } = withdrawal
   for (const payoutReturn of returns) await returnPayout({ accountId, withdrawalId }, payoutReturn)
+}
+
+function findPaid(connectionId: string, { endToEndId }: SentPayout) {
+  return db().withdrawal.findFirst({
+    where: { connectionId, endToEndId, status: 'approved' },
+    select: { accountId: true, id: true, returnedAmount: true },
+  })
+}
+
+/** Finds a withdrawal that people ended as sent: the bank had not named its payment. */
+async function findEnded(connectionId: string, { id, amount, sentAt }: SentPayout) {
+  if (id === null) return null
+  const earliest = new Date(sentAt.getTime() - WAIT_MAX_MS)
+  // The condition on the status is that of the index by connection and time.
+  const [withdrawal] = await db().$queryRaw<
+    { accountId: string; id: string; returnedAmount: bigint }[]
+  >`
+    SELECT account_id AS "accountId", id, returned_amount AS "returnedAmount" FROM withdrawals
+    WHERE connection_id = ${connectionId}::uuid AND created_at >= ${earliest}::timestamptz
+      AND mode = 'live' AND status <> 'rejected' AND status = 'approved'
+      AND id = ${id}::uuid AND end_to_end_id IS NULL AND amount = ${amount}::bigint`
+  return withdrawal ?? null
 }

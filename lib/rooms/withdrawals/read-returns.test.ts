@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { endAlone } from '#lib/rooms/withdrawals/end-alone.ts'
+import { readReturns } from '#lib/rooms/withdrawals/read-returns.ts'
+import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
+
+inOwnDatabase()
+
+const AMOUNT = 4_000
+const find = (id: string) => db().withdrawal.findFirstOrThrow({ where: { id } })
+const newReturn = (amount = 1_000) => ({
+  ...{ id: newEndToEndId().replace('E', 'D'), amount, returnedAt: new Date() },
+})
+const payoutOf = ({ id }: Pick<WithdrawalRow, 'id'>, changes: object = {}) => ({
+  ...{ id: removeHyphens(id), endToEndId: newEndToEndId(), amount: AMOUNT },
+  ...{ sentAt: new Date(), returns: [newReturn()], ...changes },
+})
+
+/** Makes a withdrawal that people ended as sent, without an end-to-end id. */
+async function endAsSent(merchant: Account): Promise<WithdrawalRow> {
+  const row = await withdrawInSilence(merchant, AMOUNT)
+  const decision = { outcome: 'sent', reason: 'the bank, by phone' } as const
+  await endAlone({ accountId: merchant.id, id: row.id, ...decision })
+  return row
+}
+
+test('what comes back of a withdrawal that people ended as sent is credited once', async () => {
+  const bank = new StubBank()
+  const merchant = await makeSilentMerchant(bank)
+  const [row, untouched] = [await endAsSent(merchant), await endAsSent(merchant)]
+  bank.sentPayouts.push(payoutOf(row))
+  for (let times = 0; times < 2; times++) await readReturns()
+  expect(await find(row.id)).toMatchObject({ status: 'approved', returnedAmount: 1_000n })
+  expect(await find(untouched.id)).toMatchObject({ returnedAmount: 0n })
+  await expectBalancedLedger(merchant.id)
+})
+
+test('a payout of another amount, or that is not ours, returns nothing to such a withdrawal', async () => {
+  const bank = new StubBank()
+  const row = await endAsSent(await makeSilentMerchant(bank))
+  bank.sentPayouts.push(payoutOf(row, { amount: AMOUNT - 1 }), payoutOf(row, { id: null }))
+  await readReturns()
+  expect(await find(row.id)).toMatchObject({ returnedAmount: 0n })
+})
