@@ -6,9 +6,9 @@ import { db } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { readReturns } from '#lib/rooms/withdrawals/read-returns.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { readReturns } from '#lib/testing/bank-lists.ts'
 import { assignConnection, endPause, endPlaces, fundLive } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { sendDueWithdrawals } from '#lib/testing/orders.ts'
@@ -134,7 +134,7 @@ test('a return of a payout that Troco did not order, or of a list that breaks of
   await account.settle()
   await account.bank.run('returnPayout', { idEnvio: 'Folha2', amount: 700 })
   await account.bank.run('returnPayout', { idEnvio: removeHyphens(id), amount: 100 })
-  await account.fail({ kind: 'half-body', path: '/v2/gn/pix/enviados' })
+  await account.fail({ kind: 'half-body', path: '/v2/gn/pix/enviados', times: 2 })
   await readReturns()
   expect(await find(id)).toMatchObject({ returnedAmount: 0n })
   await readReturns()

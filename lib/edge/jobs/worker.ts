@@ -19,7 +19,7 @@ import {
   pruneSessions,
   pruneSignInAttempts,
 } from '#lib/edge/jobs/prune.ts'
-import { readDisputeLists } from '#lib/rooms/charges/disputes/read-list.ts'
+import { createDisputeReader } from '#lib/rooms/charges/disputes/read-list.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import { chargeColumns, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
@@ -30,7 +30,7 @@ import { askAboutEnded } from '#lib/rooms/withdrawals/ask-ended.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
-import { readReturns } from '#lib/rooms/withdrawals/read-returns.ts'
+import { createReturnsReader } from '#lib/rooms/withdrawals/read-returns.ts'
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
@@ -79,6 +79,7 @@ export function startWorker(): Worker {
   const withdrawals = createWithdrawalSender(() => wakeLocal('withdrawals'))
   const refunds = createRefundSender(chargeColumns, () => wakeLocal('refunds'))
   const receipts = createReceiptReader()
+  const lists = [createDisputeReader(), createReturnsReader()]
   // 0 makes a job sleep until the next wake-up or poll: one run claims everything that may start.
   const jobs = listJobs({
     expire: rest => expireDueCharges(verifier, rest),
@@ -86,13 +87,14 @@ export function startWorker(): Worker {
     withdraw: () => withdrawals.run().then(() => 0),
     refund: () => refunds.run().then(() => 0),
     receive: () => receipts.run(signal).then(() => 0),
+    list: () => Promise.all(lists.map(reader => reader.run(signal))).then(() => 0),
   })
   const running = jobs.map(job => runJob(job, signal))
   const background = Promise.all([sendHeartbeats(id, signal), listenForWakeUps(signal)])
   return {
     async stop() {
       stopping.abort()
-      const callers = [deliverer, verifier, withdrawals, refunds, receipts]
+      const callers = [deliverer, verifier, withdrawals, refunds, receipts, ...lists]
       const finished = Promise.all(running).then(() =>
         Promise.all(callers.map(({ idle }) => idle())),
       )
@@ -108,9 +110,9 @@ export function startWorker(): Worker {
 }
 
 /** Jobs that call other servers, and do not await the responses. */
-type Callers = Record<'expire' | 'deliver' | 'withdraw' | 'refund' | 'receive', Job['run']>
+type Callers = Record<'expire' | 'deliver' | 'withdraw' | 'refund' | 'receive' | 'list', Job['run']>
 
-function listJobs({ expire, deliver, withdraw, refund, receive }: Callers): Job[] {
+function listJobs({ expire, deliver, withdraw, refund, receive, list }: Callers): Job[] {
   const polled = { idleMs: POLL_MS }
   // 0 makes the job sleep, so that a burst of withdrawals causes one mail per interval.
   const mail = () => mailApprovers().then(() => 0)
@@ -127,8 +129,7 @@ function listJobs({ expire, deliver, withdraw, refund, receive }: Callers): Job[
     { name: 'expire waiting withdrawals', run: expireWaitingWithdrawals, idleMs: MINUTE_MS },
     { name: 'ask about ended withdrawals', run: askAboutEnded, idleMs: MINUTE_MS },
     { name: 'mail approvers', run: mail, idleMs: MAIL_APPROVERS_MS },
-    { name: 'read disputes', run: () => readDisputeLists().then(() => 0), idleMs: 5 * MINUTE_MS },
-    { name: 'read returns', run: () => readReturns().then(() => 0), idleMs: 24 * HOUR_MS },
+    { name: 'read disputes and returns', run: list, idleMs: MINUTE_MS },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'ask about notices', run: askAboutNotices, wakesOn: 'notices', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },

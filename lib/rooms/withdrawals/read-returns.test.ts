@@ -3,10 +3,11 @@ import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { endAlone } from '#lib/rooms/withdrawals/end-alone.ts'
-import { readReturns } from '#lib/rooms/withdrawals/read-returns.ts'
+import { createReturnsReader } from '#lib/rooms/withdrawals/read-returns.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
+import { readReturns } from '#lib/testing/bank-lists.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 
@@ -47,4 +48,33 @@ test('a payout of another amount, or that is not ours, returns nothing to such a
   bank.sentPayouts.push(payoutOf(row, { amount: AMOUNT - 1 }), payoutOf(row, { id: null }))
   await readReturns()
   expect(await find(row.id)).toMatchObject({ returnedAmount: 0n })
+})
+
+test('one payout that cannot be stored keeps no other return from being credited', async () => {
+  const bank = new StubBank()
+  const row = await endAsSent(await makeSilentMerchant(bank))
+  bank.sentPayouts.push(payoutOf(row, { id: null, endToEndId: 'E\0' }), payoutOf(row))
+  await readReturns()
+  expect(await find(row.id)).toMatchObject({ returnedAmount: 1_000n })
+})
+
+test('returns of the last day are read every ten minutes, all others every six hours', async () => {
+  const bank = new StubBank()
+  const merchant = await makeSilentMerchant(bank)
+  const [young, old] = [await endAsSent(merchant), await endAsSent(merchant)]
+  const clock = { at: Date.now() }
+  const reader = createReturnsReader(() => clock.at)
+  const runAfter = async (minutes: number) => {
+    clock.at += minutes * 60_000
+    await reader.run()
+    await reader.idle()
+    const amounts = [await find(young.id), await find(old.id)].map(row => row.returnedAmount)
+    return amounts.map(Number)
+  }
+  expect(await runAfter(0)).toEqual([0, 0])
+  const sentAt = new Date(Date.now() - 2 * 86_400_000)
+  bank.sentPayouts.push(payoutOf(young), payoutOf(old, { sentAt }))
+  expect(await runAfter(9)).toEqual([0, 0])
+  expect(await runAfter(1)).toEqual([1_000, 0])
+  expect(await runAfter(350)).toEqual([1_000, 1_000])
 })

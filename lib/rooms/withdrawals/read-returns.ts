@@ -1,8 +1,7 @@
 import { db } from '#lib/base/db/client.ts'
-import { log } from '#lib/base/log.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
-import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
+import { createListReader, type ListReader } from '#lib/services/gateway/list-reader.ts'
 import type { SentPayout } from '#lib/services/gateway/lists.ts'
 
 /** Age up to which a payment may be returned by its receiver, by the rules of PIX; and a margin. */
@@ -10,31 +9,32 @@ const PERIOD_MS = 91 * 86_400_000
 /** Longest time between the request of a withdrawal and its payout, with approval and pauses. */
 const WAIT_MAX_MS = 91 * 86_400_000
 
-/**
- * Credits what came back of approved withdrawals, as banks list their payouts: a bank is not asked about a
- * withdrawal that has ended. After a crash at any point, or if two processes read the same list, each
- * return is credited once. A list that cannot be read is read by the next run.
- */
-export async function readReturns(): Promise<void> {
-  const served = (await listServed()).filter(({ gateway }) => gateway.listSentPayouts)
-  const readings = served.map(connection =>
-    // A failure must not stop the lists of other banks.
-    readList(connection).catch(error =>
-      log().error({ err: error, connectionId: connection.id }, 'reading returns failed'),
-    ),
-  )
-  await Promise.all(readings)
-}
+const MINUTE_MS = 60_000
 
-async function readList(connection: ServedConnection): Promise<void> {
-  const { listSentPayouts } = withConnectionJournal(connection)
-  const since = new Date(Date.now() - PERIOD_MS)
-  for (let cursor: string | null = null; listSentPayouts; ) {
-    const page: Awaited<ReturnType<typeof listSentPayouts>> = await listSentPayouts(since, cursor)
-    if (page.outcome !== 'ok') return
-    for (const payout of page.value.items) await creditReturns(connection.id, payout)
-    cursor = page.value.nextCursor
-    if (cursor === null) return
+/** Most payments come back within minutes; the others are found by the reading of the whole period. */
+const READINGS = [
+  { name: 'recent returns', everyMs: 10 * MINUTE_MS, periodMs: 86_400_000 },
+  { name: 'returns', everyMs: 360 * MINUTE_MS, periodMs: PERIOD_MS },
+]
+
+/**
+ * Creates a reader that credits what came back of approved withdrawals, as banks list their payouts: a
+ * bank is not asked about a withdrawal that has ended. After a crash at any point, or if two processes
+ * read the same list, each return is credited once.
+ */
+export function createReturnsReader(now = Date.now): ListReader {
+  const readers = READINGS.map(({ periodMs, ...task }) =>
+    createListReader({
+      ...task,
+      findSince: async () => new Date(now() - periodMs),
+      open: connection => withConnectionJournal(connection).listSentPayouts,
+      now,
+      book: creditReturns,
+    }),
+  )
+  return {
+    run: async signal => void (await Promise.all(readers.map(reader => reader.run(signal)))),
+    idle: async () => void (await Promise.all(readers.map(reader => reader.idle()))),
   }
 }
 
