@@ -5,16 +5,18 @@ import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
 import { findClaimed } from '#lib/services/house/receipts.ts'
 
+/** Time in which the connection of a charge books it: two to one bank account list the same payments. */
+const CONNECTION_FIRST_MS = 3_600_000
 /**
- * Time in which others book what a list of payments contains, too: the connection of a charge, because two to
- * one bank account list the same payments, and the withdrawal of a return, whose id begins with D.
+ * Time in which the withdrawal of a return, whose id begins with D, books it: longer than three readings
+ * of payouts, each 6 hours, and less than the 24 in which the daily reading of 48 hours lists it last.
  */
-const OTHERS_FIRST_MS = 3_600_000
+const WITHDRAWAL_FIRST_MS = 20 * 3_600_000
 
 /**
  * Books payments as a bank lists them: those of a charge are credited or suspended as if the bank had
  * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
- * another connection's charge and returns of payouts, unless they are booked within an hour. Returns the
+ * another connection's charge after an hour, and returns of payouts after 20, unless booked before. Returns the
  * payments that are not booked yet, such as of a charge that is being opened: the caller lists them
  * again. Called twice, it does nothing.
  */
@@ -42,8 +44,9 @@ export async function matchPayments(
   const isStray = ({ txid, endToEndId, paidAt }: Receipt) => {
     const own = txid === null ? undefined : connections.get(txid)
     if (own === connection.id) return false
-    const isLeft = own !== undefined || endToEndId.startsWith('D')
-    return !isLeft || Date.now() - paidAt.getTime() > OTHERS_FIRST_MS
+    const ageMs = Date.now() - paidAt.getTime()
+    if (endToEndId.startsWith('D')) return ageMs > WITHDRAWAL_FIRST_MS
+    return own === undefined || ageMs > CONNECTION_FIRST_MS
   }
   const strays = payments
     .filter(isStray)
