@@ -47,16 +47,22 @@ export async function listNoticeAddresses(
  * Parses a notice: `{"pix": […]}`, or the bare array that some banks send. Each payment names itself,
  * its charge and its refunds. Never throws.
  */
-export function parseNotice(body: string): GatewayNotification[] {
+export function parseNotice(
+  body: string,
+  readEntry: (entry: unknown) => GatewayNotification[] = readNoticeEntry,
+): GatewayNotification[] {
   const parsed = parseJson(body)
   const list = Array.isArray(parsed) ? parsed : listOf(fieldsOf(parsed).pix)
-  return list
-    .map(fieldsOf)
-    .flatMap(({ txid, endToEndId, devolucoes }) => [
-      ...named('charge', txid),
-      ...named('receipt', endToEndId),
-      ...listOf(devolucoes).flatMap(each => named('refund', fieldsOf(each).id)),
-    ])
+  return list.flatMap(entry => readEntry(entry))
+}
+
+export function readNoticeEntry(entry: unknown): GatewayNotification[] {
+  const { txid, endToEndId, devolucoes } = fieldsOf(entry)
+  return [
+    ...named('charge', txid),
+    ...named('receipt', endToEndId),
+    ...listOf(devolucoes).flatMap(each => named('refund', fieldsOf(each).id)),
+  ]
 }
 
 function named(kind: GatewayNotification['kind'], value: unknown): GatewayNotification[] {

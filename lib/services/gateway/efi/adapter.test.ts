@@ -80,7 +80,9 @@ test('notices name payouts, charges, payments and refunds; anything else is no n
   ]
   expect(parseWebhook?.(JSON.stringify({ pix }))).toEqual(notices)
   expect(parseWebhook?.(JSON.stringify(pix))).toEqual(notices)
-  for (const body of ['', '{"evento":"teste_webhook"}', 'null', '{"pix":"x"}'])
+  // Nested more deeply than JSON.stringify can follow.
+  const nested = `{"pix":[{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}]}`
+  for (const body of ['', '{"evento":"teste_webhook"}', 'null', '{"pix":"x"}', nested])
     expect(parseWebhook?.(body)).toEqual([])
 })
 

@@ -2,10 +2,11 @@ import type { LookupFunction } from 'node:net'
 import { invalidInput } from '#lib/base/errors.ts'
 import { buildGateway, openClient } from '#lib/services/gateway/api-pix/adapter.ts'
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
-import { fieldsOf, listOf, parseJson, textOf } from '#lib/services/gateway/api-pix/json.ts'
+import { fieldsOf, textOf } from '#lib/services/gateway/api-pix/json.ts'
 import {
   listNoticeAddresses,
-  parseNotice as parseStandardNotice,
+  parseNotice,
+  readNoticeEntry,
   registerNotices,
 } from '#lib/services/gateway/api-pix/notices.ts'
 import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
@@ -60,7 +61,7 @@ function buildReceiver({ client, profile, receivingKeys, payingKey }: Account) {
     registerWebhook: (address, signal, only = [...keys]) =>
       registerNotices(client, only, address, signal, WITHOUT_MTLS),
     listWebhooks: signal => listNoticeAddresses(client, [...keys], signal),
-    parseWebhook: parseNotice,
+    parseWebhook: body => parseNotice(body, readEntry),
     diagnose: (noticesAt, signal) =>
       diagnoseEfi({ client, receivingKeys, payingKey }, noticesAt, signal),
     checkSettings: (corrects, signal) => checkSettings(client, receivingKeys, corrects, signal),
@@ -103,13 +104,9 @@ function buildPayer(account: Account & { payingKey: string }): Gateway {
 }
 
 /** An entry with `idEnvio` is about a payout, any other as in the standard. */
-function parseNotice(body: string): GatewayNotification[] {
-  const parsed = parseJson(body)
-  const list = Array.isArray(parsed) ? parsed : listOf(fieldsOf(parsed).pix)
-  return list.flatMap(entry => {
-    const id = textOf(fieldsOf(fieldsOf(entry).gnExtras).idEnvio)
-    return id === null ? parseStandardNotice(JSON.stringify([entry])) : [{ kind: 'payout', id }]
-  })
+function readEntry(entry: unknown): GatewayNotification[] {
+  const id = textOf(fieldsOf(fieldsOf(entry).gnExtras).idEnvio)
+  return id === null ? readNoticeEntry(entry) : [{ kind: 'payout', id }]
 }
 
 const NOTHING_RECEIVED: GatewayResult<never> = {
