@@ -51,10 +51,8 @@ export interface Gateway {
   getPayout(payout: SentOrder, signal: AbortSignal): Promise<GatewayResult<OrderState | null>>
 
   refundCharge(order: RefundOrder, signal: AbortSignal): Promise<GatewayResult<OrderState>>
-  getRefund(
-    refund: Pick<RefundOrder, 'id' | 'endToEndId'>,
-    signal: AbortSignal,
-  ): Promise<GatewayResult<OrderState | null>>
+  /** As for a payout: a refund of another amount has not the state of this one. */
+  getRefund(refund: RefundOrder, signal: AbortSignal): Promise<GatewayResult<OrderState | null>>
 
   /** Lists what the bank received at or after `since`, by the time of payment. */
   listReceipts?(

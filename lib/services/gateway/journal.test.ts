@@ -224,7 +224,11 @@ describe('the journal contains no payer data', () => {
     const bank = new StubBank()
     const extra = { state: 'taken', holder: 'Ana Beatriz Rocha' } as const
     bank.getRefund = async () => ({ outcome: 'ok', value: extra })
-    await withJournal(bank, [order]).getRefund({ id: removeHyphens(order.id), endToEndId: 'E1' })
+    await withJournal(bank, [order]).getRefund({
+      id: removeHyphens(order.id),
+      endToEndId: 'E1',
+      amount: 1_000,
+    })
     expect(await callsOf(order.id)).toMatchObject([{ response: { state: 'taken' } }])
     expect(JSON.stringify(await callsOf(order.id).then(calls => calls[0]?.response))).toBe(
       '{"state":"taken"}',

@@ -84,8 +84,8 @@ export function withJournal(
     },
     refundCharge: order =>
       journalOne('refundCharge', order, signal => gateway.refundCharge(order, signal)),
-    getRefund({ id, endToEndId }) {
-      const refund = { id, endToEndId }
+    getRefund({ id, endToEndId, amount }) {
+      const refund = { id, endToEndId, amount }
       const make = (signal: AbortSignal) => gateway.getRefund(refund, signal)
       return journalOne('getRefund', { id }, make)
     },

@@ -67,6 +67,7 @@ test.each<[string, object]>([
 ])('a response with %s is unknown', async (_, change) => {
   bank.deform = body => ({ ...body, ...change })
   expect(await refund()).toMatchObject({ outcome: 'unknown' })
+  expect(await query()).toMatchObject({ outcome: 'unknown' })
 })
 
 describe('a refund whose id the bank has already', () => {

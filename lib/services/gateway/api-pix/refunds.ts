@@ -6,8 +6,6 @@ import { bodyOf, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
 import type { GatewayResult, OrderState, RefundOrder } from '#lib/services/gateway/gateway.ts'
 import { spiRefusal } from '#lib/services/gateway/rejection.ts'
 
-type RefundKey = Pick<RefundOrder, 'id' | 'endToEndId'>
-
 /** Sends a refund. If the bank has the id already, or refuses the refund, it is asked by the id. */
 export async function sendRefund(
   client: BankClient,
@@ -28,7 +26,7 @@ export async function sendRefund(
 /** Returns the state of a refund, or null if the bank does not have it. */
 export async function queryRefund(
   client: BankClient,
-  refund: RefundKey,
+  refund: RefundOrder,
   signal: AbortSignal,
 ): Promise<GatewayResult<OrderState | null>> {
   const found = await findRefund(client, refund, signal)
@@ -39,7 +37,7 @@ export async function queryRefund(
 
 async function findRefund(
   client: BankClient,
-  refund: RefundKey,
+  refund: RefundOrder,
   signal: AbortSignal,
 ): Promise<GatewayResult<BankRefund | null>> {
   const reply = await client.call({ method: 'GET', path: pathOf(refund) }, signal)
@@ -56,11 +54,10 @@ function asNull(found: GatewayResult<BankRefund | null>): GatewayResult<null> {
 /** A new status is not final. */
 function toState(
   { status, amount, returnId, reason }: BankRefund,
-  order: RefundKey & { amount?: number },
+  order: RefundOrder,
 ): GatewayResult<OrderState> {
   if (status === null) return unknown('a refund without a status')
-  if (order.amount !== undefined && amount !== null && amount !== order.amount)
-    return unknown('a refund of another amount')
+  if (amount !== null && amount !== order.amount) return unknown('a refund of another amount')
   if (status === 'NAO_REALIZADO') {
     const spiCode = /\b[A-Z]{2}\d{2}\b/.exec(reason ?? '')?.[0] ?? ''
     return { outcome: 'ok', value: { state: 'refused', ...spiRefusal(spiCode, reason) } }
@@ -71,6 +68,6 @@ function toState(
   return { outcome: 'ok', value: { state: 'done', endToEndId: returnId ?? order.id } }
 }
 
-function pathOf({ endToEndId, id }: RefundKey): string {
+function pathOf({ endToEndId, id }: RefundOrder): string {
   return `/pix/${encodeURIComponent(endToEndId)}/devolucao/${encodeURIComponent(id)}`
 }
