@@ -99,9 +99,10 @@ test('a dispute that Efí cancels is won; one of no charge goes to the inbox, an
 
 test('a list that cannot be read changes nothing, and is read again', async () => {
   const { bankId } = await contest()
-  await account.fail({ kind: 'respond', path: '/v2/gn/infracoes' })
+  await account.fail({ kind: 'respond', path: '/v2/gn/infracoes', times: 1_000 })
   await readDisputeLists()
   expect(await readDispute(bankId)).toBeNull()
+  await account.bank.run('clearFaults')
   await readDisputeLists()
   expect(await readDispute(bankId)).toMatchObject({ status: 'open' })
 })

@@ -100,8 +100,9 @@ async function readOn<Item>(
   while (!signal.aborted) {
     const page = await readPage(since, course.cursor)
     if (page.outcome !== 'ok') {
-      course.failures++
-      if (course.failures >= FAILURES_MAX) Object.assign(course, BEGINNING)
+      const { retryCursor = null } = 'retryCursor' in page ? page : {}
+      if (retryCursor !== null) course.cursor = retryCursor
+      else if (++course.failures >= FAILURES_MAX) Object.assign(course, BEGINNING)
       course.dueAt = now() + pauseMsAfter(page)
       return
     }
