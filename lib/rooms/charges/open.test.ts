@@ -447,14 +447,25 @@ describe('a request that is repeated with its key, after one that had no respons
   }
 
   test.each([
-    ['rejects', REJECTED],
-    ['is down', DOWN],
-  ] as const)('keeps the row if the bank now %s', async (_, result) => {
+    ['rejects', REJECTED, 'frees'],
+    ['is down', DOWN, 'keeps'],
+  ] as const)('keeps the row if the bank now %s', async (_, result, key) => {
     const { bank, charge } = await leaveUnknown()
     bank.createCharge = async () => result
     await expectUnavailable(openAtBank(bank, charge))
     expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
-    expect(await keysOf(charge.once)).toHaveLength(1)
+    expect(await keysOf(charge.once)).toHaveLength(key === 'keeps' ? 1 : 0)
+  })
+
+  test('frees the key if the worker has removed the charge, whose txid the bank takes never again', async () => {
+    const { bank, charge } = await leaveUnknown()
+    await makeDue(charge.id)
+    await expireWith(bank)
+    expect(bank.charges.get(charge.order.txid)).toEqual({ state: 'cancelled' })
+    bank.createCharge = async () => REJECTED
+    await expectUnavailable(openAtBank(bank, charge))
+    expect(await rowsOf(charge.id)).toEqual([])
+    expect(await keysOf(charge.once)).toEqual([])
   })
 
   test('is refused before the call while the worker ends the opening', async () => {

@@ -52,7 +52,9 @@ export async function openAtBank(
   // An earlier request, or the one that was not published, may have reached the bank.
   const isKept = mayExist || isResumed || result.outcome === 'ok'
   const refusal = refusalOf(result)
-  await undoOpening(charge, isKept, refusal.code === 'service_unavailable')
+  // The worker may have removed the charge of an earlier request: a bank takes its txid never again.
+  const isSpent = result.outcome === 'rejected' && charge.once?.isResumed
+  await undoOpening(charge, isKept, refusal.code === 'service_unavailable' && !isSpent)
   throw refusal
 }
 
