@@ -71,6 +71,11 @@ export const COMMANDS = {
     return bank.faults.pendingCount
   },
 
+  /** Number of requests that the bank may still act on. */
+  countOpen({ server }: Stage) {
+    return server.openCount
+  },
+
   clearFaults({ bank }: Stage) {
     bank.faults.clear()
   },

@@ -41,16 +41,22 @@ export class BankServer {
   readonly #server: ReturnType<typeof createServer>
   /** TCP sockets below TLS by the client's port: only they can be reset. */
   readonly #sockets = new Map<number, Socket>()
+  #openCount = 0
 
   constructor(bank: Bank) {
     this.#bank = bank
     const context = this.#secureContext({ shows: 'server', trusts: 'authority' })
     const options = { ...context, requestCert: true, rejectUnauthorized: true }
     this.#server = createServer(options, (request, response) => {
-      this.#serve(request, response).catch(error => {
-        process.stderr.write(`${error.stack}\n`)
-        response.destroy()
-      })
+      this.#openCount += 1
+      this.#serve(request, response)
+        .catch(error => {
+          process.stderr.write(`${error.stack}\n`)
+          response.destroy()
+        })
+        .finally(() => {
+          this.#openCount -= 1
+        })
     })
     this.#server.on('connection', (socket: Socket) => {
       const port = socket.remotePort ?? 0
@@ -62,6 +68,11 @@ export class BankServer {
   async listen(port = 0): Promise<number> {
     await new Promise<void>(resolve => this.#server.listen(port, '127.0.0.1', resolve))
     return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Number of requests that the bank may still act on. */
+  get openCount(): number {
+    return this.#openCount
   }
 
   /** Changes certificates; open connections are closed. */
