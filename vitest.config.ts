@@ -4,13 +4,16 @@ import { defineConfig } from 'vitest/config'
 /** Every test file except the browser tests. */
 export const TESTS = [
   '{lib,bin,prisma,app,components}/**/*.test.ts',
-  'e2e/{api,banks,client,fuzz,psp,runner,torture}/*.test.ts',
+  'e2e/{api,banks,client,day,fuzz,psp,runner,torture}/*.test.ts',
 ]
 /**
- * They repeat at length what other files check: kills (`kills`, `deliveries`) and races for a balance
- * (`transfer.parallel`). `npm test` leaves them to `npm run torture`.
+ * They repeat at length what other files check: kills (`kills`, `deliveries`), races for a balance
+ * (`transfer.parallel`) and faults of a bank (`e2e/banks`). `npm test` leaves them to `npm run torture`.
  */
-const REPEATS = ['process-kills', 'postgres', 'overdraw'].map(name => `e2e/torture/${name}.test.ts`)
+const REPEATS = [
+  ...['process-kills', 'postgres', 'overdraw'].map(name => `e2e/torture/${name}.test.ts`),
+  ...['day', 'controls'].map(name => `e2e/day/${name}.test.ts`),
+]
 const left = process.env.WITHOUT_REPEATS ? REPEATS : []
 /** Matches code that changes state of the whole process, or that needs a process of its own. */
 const PROCESS_CHANGE_PATTERN =

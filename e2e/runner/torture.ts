@@ -15,6 +15,7 @@ const REPORT = '.cache/torture.json'
 const FIGURES_FILE = resolve('.cache/torture-figures')
 const PERMISSION_TESTS = 'e2e/api/permissions.test.ts'
 const TEST_FILTERS = [
+  'e2e/day',
   'e2e/fuzz',
   'e2e/torture',
   'model.test.ts',

@@ -1,0 +1,146 @@
+import type { RunningBank } from '#e2e/psp/start.ts'
+import { db } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
+import type { Movement } from '#lib/services/ledger/movements.ts'
+
+/** A payment, payout, refund or return as one side knows it. Amounts are in cents. */
+export interface Item {
+  /** The bank's id, or the one that Troco gave the bank. */
+  id: string
+  amount: number
+  state: 'open' | 'done' | 'failed'
+}
+
+export interface Payout extends Item {
+  key: string
+  returned: number
+}
+
+/** What one side says of all money of a connection. */
+export interface Book {
+  /** Received payments by their end-to-end id; one that is booked twice is there twice. */
+  payments: Item[]
+  payouts: Payout[]
+  refunds: Item[]
+  /** What all movements leave in the account, without its opening balance and the bank's fees. */
+  balance: number
+}
+
+export interface BankBook extends Book {
+  /** Fees that the bank took. Troco does not read them from banks. */
+  fees: number
+}
+
+export interface OwnBook extends Book {
+  /** Charge that each credited payment was booked to, as the bank knows it. */
+  txids: Map<string, string>
+  /** Payments in the inbox. */
+  inbox: Set<string>
+  /** What merchants hold for orders, which is nothing when all have ended. */
+  held: number
+}
+
+const ENDS: Record<string, Item['state']> = {
+  ...{ REALIZADO: 'done', DEVOLVIDO: 'done', NAO_REALIZADO: 'failed' },
+  ...{ approved: 'done', completed: 'done', rejected: 'failed' },
+}
+const stateOf = (status: string) => ENDS[status] ?? 'open'
+
+export async function readBankBook(
+  bank: RunningBank,
+): Promise<BankBook & { txids: Map<string, string> }> {
+  const { receipts, payouts } = await bank.run('readRecords')
+  const { entries, balance } = await bank.run('readBook')
+  const sum = (pattern: RegExp) =>
+    entries
+      .filter(({ kind }) => pattern.test(kind))
+      .reduce((total, { amount }) => total + amount, 0)
+  const fees = 0 - sum(/_fee$/)
+  return {
+    payments: receipts.map(({ e2eid: id, amount }) => ({ id, amount, state: 'done' })),
+    txids: new Map(receipts.flatMap(({ e2eid, txid }) => (txid ? [[e2eid, txid]] : []))),
+    payouts: payouts.map(({ idEnvio: id, amount, status, payeeKey: key, returns }) => ({
+      ...{ id, amount, key, state: stateOf(status) },
+      returned: returns.reduce((total, each) => total + each.amount, 0),
+    })),
+    refunds: receipts.flatMap(({ refunds }) =>
+      refunds.map(({ id, amount, status }) => ({ id, amount, state: stateOf(status) })),
+    ),
+    ...{ fees, balance: balance - sum(/^opening$/) + fees },
+  }
+}
+
+const ACCOUNTED = { mode: 'live' }
+
+export async function readOwnBook(connectionId: string): Promise<OwnBook> {
+  const ofConnection = { where: { connectionId } }
+  const [charges, suspended, items, withdrawals, refunds, transfers, outbound] = await Promise.all([
+    db().charge.findMany(ofConnection),
+    db().receipt.findMany(ofConnection),
+    db().inboxItem.findMany(ofConnection),
+    db().withdrawal.findMany(ofConnection),
+    db().refund.findMany(ofConnection),
+    db().ledgerTransfer.findMany({ where: { ...ACCOUNTED, connectionId } }),
+    db().ledgerAccount.aggregate({
+      where: { ...ACCOUNTED, ledger: 'outbound' },
+      _sum: { balance: true },
+    }),
+  ])
+  const amounts = sumBySubject(transfers)
+  const credited = charges.filter(({ endToEndId }) => endToEndId !== null)
+  return {
+    payments: [
+      ...credited.map(({ id, endToEndId }) =>
+        toPayment(endToEndId, amounts.get(`charge_paid ${id}`)),
+      ),
+      ...suspended.map(({ id, endToEndId }) =>
+        toPayment(endToEndId, amounts.get(`receipt_suspended ${id}`)),
+      ),
+    ],
+    txids: new Map(credited.map(({ endToEndId, txid }) => [endToEndId ?? '', txid])),
+    inbox: new Set(items.map(({ key }) => key)),
+    payouts: withdrawals.map(({ id, amount, status, dictKey: key, returnedAmount }) => ({
+      ...{ id: removeHyphens(id), amount: Number(amount), key, state: stateOf(status) },
+      returned: Number(returnedAmount),
+    })),
+    refunds: refunds.map(({ id, amount, status }) => ({
+      ...{ id: removeHyphens(id), amount: Number(amount), state: stateOf(status) },
+    })),
+    balance: transfers.reduce(
+      (total, { debit, credit, amount }) =>
+        total +
+        (debit === 'external' ? Number(amount) : credit === 'external' ? -Number(amount) : 0),
+      0,
+    ),
+    held: Number(outbound._sum.balance ?? 0),
+  }
+}
+
+/** What the ledger has moved, by kind of movement and subject: 0 if nothing. */
+function sumBySubject(
+  transfers: { kind: string; subjectId: string; amount: bigint; accountId: string }[],
+): Map<string, number> {
+  const amounts = new Map<string, number>()
+  for (const { kind, subjectId, amount } of transfers) {
+    const name = `${kind satisfies string as Movement} ${subjectId}`
+    amounts.set(name, (amounts.get(name) ?? 0) + Number(amount))
+  }
+  return amounts
+}
+
+function toPayment(id: string | null, amount = 0): Item {
+  return { id: id ?? '', amount, state: 'done' }
+}
+
+/** Everything that the house and the merchants have in live mode, by ledger. */
+export async function readBalances(): Promise<{ merchants: number; house: number }> {
+  const rows = await db().ledgerAccount.findMany({ where: ACCOUNTED })
+  const sum = (isHouse: boolean) =>
+    rows
+      .filter(
+        ({ accountId, ledger }) =>
+          (accountId === HOUSE_ACCOUNT_ID) === isHouse && ledger !== 'external',
+      )
+      .reduce((total, { balance }) => total + Number(balance), 0)
+  return { merchants: sum(false), house: sum(true) }
+}

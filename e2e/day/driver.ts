@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Merchants } from '#e2e/day/merchants.ts'
+import type { Hour, Plan, Process } from '#e2e/day/plan.ts'
+import type { Stage } from '#e2e/day/stage.ts'
+import { type Time, waitFor } from '#e2e/day/time.ts'
+import { CALM } from '#e2e/day/weather.ts'
+import { db } from '#lib/base/db/client.ts'
+
+/** Merchants' programs that send requests at the same time. */
+const CLIENTS = 16
+/** With each tick, so much time passes for the database. Requests that a bank delays stay younger than 10 min. */
+const TICK_MS = 500
+const TICK_PASSES_MS = 10_000
+/** A busy machine is slow: no charge expires for it that a later step needs. */
+const TICKS_PASS_MAX_MS = 30 * 60_000
+const QUIET_MAX_MS = 300_000
+const POLL_MS = 150
+
+type Step = () => Promise<void>
+type Restart = (name: Process) => Promise<void>
+
+/** Runs the hours of a plan, one after the other. */
+export class Driver {
+  readonly merchants: Merchants
+  kills = 0
+  readonly #stage: Stage<unknown>
+  readonly #time: Time
+  readonly #restart: Restart | null
+  #restarted: Promise<void> = Promise.resolve()
+
+  constructor(stage: Stage<unknown>, time: Time, restart: Restart | null) {
+    this.merchants = new Merchants(stage)
+    this.#stage = stage
+    this.#time = time
+    this.#restart = restart
+  }
+
+  /** Clients go on to the next hour while others still wait for responses of the one before. */
+  async run({ hours }: Plan): Promise<void> {
+    const stopTime = this.#letTimePass()
+    const left = [...hours]
+    let steps: Step[] = []
+    let turn: Promise<unknown> = Promise.resolve()
+    const take = async () => {
+      for (let hour = left[0]; steps.length === 0 && hour; hour = left[0]) {
+        left.shift()
+        await this.#begin(hour)
+        steps = this.#listSteps(hour)
+      }
+      return steps.shift()
+    }
+    const takeInTurn = () => {
+      const step = turn.then(take)
+      turn = step
+      return step
+    }
+    const work = async () => {
+      for (let step = await takeInTurn(); step; step = await takeInTurn()) await step()
+    }
+    try {
+      await Promise.all(Array.from({ length: CLIENTS }, work))
+    } finally {
+      await stopTime()
+      await this.#restarted
+    }
+  }
+
+  /** From now on the bank does nothing wrong, and time passes until nothing is left to do. */
+  async waitUntilQuiet(): Promise<void> {
+    const { bank, connectionId } = this.#stage
+    await bank.run('clearFaults')
+    await bank.run('change', CALM)
+    await bank.run('flushNotices')
+    await waitFor('the bank to end all requests', async () => (await bank.run('countOpen')) === 0)
+    const began = Date.now()
+    const isQuiet = async () => Object.keys(await this.#time.listOpen()).length === 0
+    const isRead = async () => {
+      const readings = await db().receiptReading.findMany({ where: { connectionId } })
+      return readings.filter(({ readUntil }) => readUntil.getTime() > began).length >= 2
+    }
+    while (!((await isQuiet()) && (await isRead())) && Date.now() - began < QUIET_MAX_MS) {
+      await this.#time.passToNext()
+      await sleep(POLL_MS)
+    }
+  }
+
+  async #begin({ settings, faults, revokesTokens }: Hour): Promise<void> {
+    const { bank } = this.#stage
+    await bank.run('flushNotices')
+    await bank.run('change', settings)
+    for (const fault of faults) await bank.run('addFault', fault)
+    if (revokesTokens) await bank.run('revokeTokens')
+  }
+
+  #listSteps({ charges, payouts, refunds, killed }: Hour): Step[] {
+    const steps = mix([
+      charges.map(step => () => this.merchants.charge(step)),
+      payouts.map(step => () => this.merchants.payOut(step)),
+      refunds.map(step => () => this.merchants.refund(step)),
+    ])
+    const isKilling = killed !== null && this.#restart !== null
+    return isKilling ? steps.toSpliced(steps.length / 3, 0, async () => this.#kill(killed)) : steps
+  }
+
+  /** Other steps go on meanwhile. */
+  #kill(name: Process): void {
+    this.kills += 1
+    this.#restarted = this.#restarted.then(() => this.#restart?.(name))
+  }
+
+  #letTimePass(): () => Promise<void> {
+    let isOver = false
+    const passing = (async () => {
+      while (!isOver) {
+        await sleep(TICK_MS)
+        if (this.#time.passedMs < TICKS_PASS_MAX_MS) await this.#time.pass(TICK_PASSES_MS)
+      }
+    })()
+    return async () => {
+      isOver = true
+      await passing
+    }
+  }
+}
+
+/** Merges lists, so that the steps of each are spread evenly. */
+function mix<T>(lists: T[][]): T[] {
+  return lists
+    .flatMap(list => list.map((step, index) => ({ step, place: (index + 1) / (list.length + 1) })))
+    .sort((one, other) => one.place - other.place)
+    .map(({ step }) => step)
+}

@@ -1,0 +1,88 @@
+import type { ChargeStep, PaymentKind, PayoutStep, RefundStep } from '#e2e/day/plan.ts'
+import type { Merchant, Stage } from '#e2e/day/stage.ts'
+import { waitFor } from '#e2e/day/time.ts'
+import { CLOCK_MS } from '#e2e/day/weather.ts'
+import type { PaymentOrder } from '#e2e/psp/commands.ts'
+import { db } from '#lib/base/db/client.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
+import { CHARGE } from '#lib/testing/charge.ts'
+
+/** What was acknowledged to merchants, by the number of the step. */
+export interface Acknowledged {
+  charges: Map<number, string>
+  payouts: Map<number, string>
+  refunds: Map<number, string>
+}
+
+/** Programs of merchants, and the payers of their charges. */
+export class Merchants {
+  readonly acknowledged: Acknowledged = {
+    ...{ charges: new Map(), payouts: new Map(), refunds: new Map() },
+  }
+  /** Payments that a payer's bank has made or refused. */
+  payments = 0
+  refused = 0
+  readonly #stage: Stage<unknown>
+
+  constructor(stage: Stage<unknown>) {
+    this.#stage = stage
+  }
+
+  async charge(step: ChargeStep): Promise<void> {
+    const { number, amount, expiresInS } = step
+    const body = { ...CHARGE, amount, client_name: `Payer ${number}`, expires_in: expiresInS }
+    const { token } = this.#merchant(step)
+    const { id } = await this.#stage.api.post('/transactions', token, `charge ${number}`, body)
+    this.acknowledged.charges.set(number, id)
+    if (step.payment) await this.#pay(step, step.payment, removeHyphens(id))
+  }
+
+  /** A payer's bank refuses to pay a charge that has expired or was removed. */
+  async #pay({ number, amount }: ChargeStep, kind: PaymentKind, txid: string): Promise<void> {
+    const [key = ''] = this.#stage.bank.keys
+    const unknown = { txid: `${number}`.padStart(32, 'f') }
+    // A bank whose clock is ahead would list them only when the true time is that late.
+    const secondsAgo = CLOCK_MS / 1_000
+    const orders: Record<PaymentKind, PaymentOrder> = {
+      exact: { txid },
+      'wrong amount': { txid, amount: amount + 1 },
+      repeated: { txid, copies: 2, isForced: true },
+      'no txid': { txid, dropsTxid: true, secondsAgo },
+      'unknown txid': { ...unknown, key, amount, isForced: true, secondsAgo },
+    }
+    const paid = await this.#stage.bank.run('pay', orders[kind]).catch(() => null)
+    this.payments += paid?.length ?? 0
+    if (!paid) this.refused += 1
+  }
+
+  async payOut(step: PayoutStep): Promise<void> {
+    const { number, amount, key: pix_key } = step
+    const { id: accountId, token } = this.#merchant(step)
+    await waitFor(`payout ${number} to be covered`, async () => {
+      const where = { accountId_mode_ledger: { accountId, mode: 'live', ledger: 'available' } }
+      const ledger = await db().ledgerAccount.findUnique({ where })
+      return Number(ledger?.balance ?? 0) >= amount
+    })
+    const body = { amount, pix_key, pix_key_type: 'email' }
+    const { id } = await this.#stage.api.post('/withdrawals', token, `payout ${number}`, body)
+    this.acknowledged.payouts.set(number, id)
+  }
+
+  async refund({ number, charge, amount }: RefundStep): Promise<void> {
+    let paid: { id: string; accountId: string } | null = null
+    await waitFor(`refund ${number} of a paid charge`, async () => {
+      const id = this.acknowledged.charges.get(charge)
+      paid = id ? await db().charge.findFirst({ where: { id, status: 'paid' } }) : null
+      return paid !== null
+    })
+    const { id = '', accountId = '' } = paid ?? {}
+    const { token = '' } = this.#stage.merchants.find(each => each.id === accountId) ?? {}
+    const path = `/transactions/${id}/refunds`
+    const refund = await this.#stage.api.post(path, token, `refund ${number}`, { amount })
+    this.acknowledged.refunds.set(number, refund.id)
+  }
+
+  #merchant({ account }: { account: number }): Merchant {
+    return this.#stage.merchants[account] as Merchant
+  }
+}

@@ -1,0 +1,130 @@
+import { openAt, settingsAt } from '#e2e/banks/open.ts'
+import { Api } from '#e2e/day/api.ts'
+import type { Payee } from '#e2e/psp/settings.ts'
+import { type RunningBank, startBank } from '#e2e/psp/start.ts'
+import { disconnect } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
+import { checkConnection } from '#lib/services/gateway/check-connection.ts'
+import { restrictNotices } from '#lib/services/gateway/notice-address.ts'
+import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
+import { makeDatabase, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+import { startNginx } from '#lib/testing/nginx.ts'
+import { findFreePort } from '#lib/testing/server.ts'
+
+const ACTOR = { type: 'command_line' } as const
+const PAYING_KEY = 'caixa@example.com'
+const OPENING_BALANCE = 10_000_000
+/** With one place, as is the default, a payout would take a second or more. */
+const PAYOUTS_IN_FLIGHT = 16
+
+/** The same limits as in production, which `npm test` turns off for others. */
+const LIMITS = [
+  'RATE_TOKEN_PER_SECOND',
+  ...['RATE_IP_PER_SECOND', 'RATE_TOKEN_IN_FLIGHT', 'RATE_IP_IN_FLIGHT'],
+  ...['RATE_TOKEN_BYTES_PER_SECOND', 'RATE_FAILED_BEARERS_PER_MINUTE'],
+]
+
+export interface Merchant {
+  id: string
+  token: string
+}
+
+/** A production-like start beside a test bank, with accounts whose live mode is open. */
+export interface Stage<Server> {
+  bank: RunningBank
+  connectionId: string
+  merchants: Merchant[]
+  /** By way of nginx. */
+  api: Api
+  server: Server
+  close: () => Promise<void>
+}
+
+interface Wish<Server> {
+  accounts: number
+  payees: Record<string, Payee>
+  /** Starts what serves and works behind nginx, with these settings. */
+  serve: (settings: Record<string, string>) => Promise<Server>
+}
+
+export async function openStage<Server extends { stop: () => Promise<void> }>(
+  wish: Wish<Server>,
+): Promise<Stage<Server>> {
+  const opened = new AsyncDisposableStack()
+  try {
+    const stage = await open(wish, opened)
+    return { ...stage, close: () => opened.disposeAsync() }
+  } catch (error) {
+    await opened.disposeAsync()
+    throw error
+  }
+}
+
+async function open<Server extends { stop: () => Promise<void> }>(
+  { accounts, payees, serve }: Wish<Server>,
+  opened: AsyncDisposableStack,
+): Promise<Omit<Stage<Server>, 'close'>> {
+  const [port, trocoPort] = [await findFreePort(), await findFreePort()]
+  const publicUrl = `https://127.0.0.1:${port}`
+  const settings = await enterInstallation(publicUrl, opened)
+  const bank = await startBank({
+    ...{ kind: 'efi', keys: [newId(), PAYING_KEY], openingBalance: OPENING_BALANCE, payees },
+  })
+  opened.defer(() => bank.stop())
+  const server = await serve({
+    ...settings,
+    ...{ TROCO_ENV: 'production', NODE_ENV: 'production', PORT: String(trocoPort) },
+    ...{ DATABASE_OWNER_URL: ownerUrlOf(), BANK_ALLOW_CIDRS: '127.0.0.0/8' },
+    ...Object.fromEntries(LIMITS.map(name => [name, ''])),
+  })
+  opened.defer(() => server.stop())
+  const { receiver, authority } = bank.certificates
+  const places = { port, trocoPort, server: receiver, authorities: authority.cert }
+  const nginx = await startNginx(places)
+  opened.defer(() => nginx.stop())
+  const connectionId = await connect(bank)
+  const merchants: Merchant[] = []
+  for (let number = 0; number < accounts; number++) merchants.push(await addMerchant(connectionId))
+  const api = new Api(publicUrl, authority.cert)
+  opened.defer(() => api.close())
+  return { bank, connectionId, merchants, api, server }
+}
+
+/** Lets this process work as a part of a new installation, until the stack is disposed of. */
+async function enterInstallation(publicUrl: string, opened: AsyncDisposableStack) {
+  const before = { DATABASE_URL: env().DATABASE_URL ?? '', PUBLIC_URL: env().PUBLIC_URL }
+  const settings = {
+    ...{ DATABASE_URL: await makeDatabase(), PUBLIC_URL: publicUrl },
+    ...{ TRUST_PROXY: '1', CLIENT_CERTIFICATE_HEADER: 'X-Client-Verify' },
+  }
+  await disconnect()
+  supplyEnv(settings)
+  opened.defer(async () => {
+    await disconnect()
+    supplyEnv({ ...before, TRUST_PROXY: '', CLIENT_CERTIFICATE_HEADER: '' })
+  })
+  return settings
+}
+
+/** As the operator does: adds and checks the connection, and has its notices arrive with a certificate. */
+async function connect(bank: RunningBank): Promise<string> {
+  const { id } = await openAt(bank, {
+    ...{ kind: 'efi', receiving_keys: bank.keys.slice(0, 1), paying_key: PAYING_KEY },
+    settings: { ...settingsAt(bank), payouts_in_flight: PAYOUTS_IN_FLIGHT },
+  })
+  await restrictNotices(id, { isCertificateRequired: true }, ACTOR)
+  const registered = await registerNoticeAddress(id)
+  if (registered?.outcome !== 'ok') throw new Error(JSON.stringify(registered))
+  const { code, findings } = await checkConnection(id, ACTOR)
+  if (code !== 'ok') throw new Error(`The check is not passed: ${JSON.stringify(findings)}`)
+  return id
+}
+
+async function addMerchant(connectionId: string): Promise<Merchant> {
+  const { id } = await makeMerchant()
+  await assignConnections(id, { receiving_id: connectionId, paying_id: connectionId }, ACTOR)
+  return { id, token: await makeToken(id, { mode: 'live' }) }
+}

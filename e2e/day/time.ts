@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { wake } from '#lib/base/db/wake.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
+
+const SECOND_MS = 1_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 86_400_000
+const WAIT_MAX_MS = 240_000
+const POLL_MS = 150
+
+/**
+ * Lets time pass for the rows of a database without waiting, by moving their times back as the owner.
+ * Rows that a worker holds stay: their leases are renewed by the true time.
+ */
+export class Time {
+  readonly #client: Client
+  /** How much has passed beside the true time. */
+  passedMs = 0
+
+  private constructor(client: Client) {
+    this.#client = client
+  }
+
+  static async open(): Promise<Time> {
+    const client = new Client({ connectionString: ownerUrlOf() })
+    await client.connect()
+    return new Time(client)
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.passedMs += ms
+    for (const statement of PASSING) await this.#client.query(statement, [ms / 1_000])
+    for (const topic of WAKEFUL) wake(topic)
+  }
+
+  /** Lets time pass until the next row is due, or longer, if nothing happens meanwhile: at most a day. */
+  async passToNext(): Promise<void> {
+    const { rows } = await this.#client.query<{ ms: number | null }>(NEXT_DUE)
+    const leastMs = findLeastMs(Object.keys(await this.listOpen()))
+    await this.pass(Math.min(DAY_MS, Math.max(leastMs, rows[0]?.ms ?? 0)))
+  }
+
+  /** Returns what is not done, by its kind; rows of the work that never ends excepted. */
+  async listOpen(): Promise<Record<string, number>> {
+    const { rows } = await this.#client.query<{ kind: string; count: number }>(OPEN)
+    return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]))
+  }
+
+  close(): Promise<void> {
+    return this.#client.end()
+  }
+}
+
+/** Least time that passes at once: little while a row is held or a notice is open, a day for the last questions. */
+function findLeastMs(open: string[]): number {
+  if (open.some(kind => /held|notices|opening/.test(kind))) return 10 * SECOND_MS
+  if (open.some(kind => /^(withdrawals|refunds)/.test(kind))) return 120 * SECOND_MS
+  return open.includes('charges pending') ? HOUR_MS : DAY_MS
+}
+
+/** Skips rows that are being changed: they are a little younger. */
+function moveBack(table: string, key: string, columns: string[], condition: string): string {
+  const moved = columns.map(column => `${column} = t.${column} - make_interval(secs => $1::float8)`)
+  const keys = key.split(', ')
+  return `WITH free AS MATERIALIZED (SELECT ${key} FROM ${table} WHERE ${condition} FOR UPDATE SKIP LOCKED)
+    UPDATE ${table} t SET ${moved.join(', ')} FROM free
+    WHERE ${keys.map(name => `t.${name} = free.${name}`).join(' AND ')}`
+}
+
+const ROW = 'account_id, id'
+const IS_FREE = 'due_at IS NOT NULL AND lease IS NULL'
+const PASSING = [
+  moveBack('charges', ROW, ['due_at', 'created_at', 'updated_at', 'expires_at'], IS_FREE),
+  moveBack('withdrawals', ROW, ['due_at', 'created_at', 'sent_at', 'place_until'], IS_FREE),
+  moveBack('refunds', ROW, ['due_at', 'created_at', 'sent_at'], IS_FREE),
+  moveBack('receipt_readings', 'connection_id, pace', ['due_at'], 'lease IS NULL'),
+  moveBack('bank_notices', 'connection_id, kind, id', ['due_at', 'asked_at', 'created_at'], 'true'),
+  moveBack('connection_states', 'connection_id', ['opened_at', 'retry_at', 'probe_until'], 'true'),
+  moveBack('payout_queues', 'connection_id', ['paused_until'], 'true'),
+  `UPDATE payout_queues SET buckets = (SELECT COALESCE(jsonb_object_agg(key,
+    value::text::float8 - $1::float8 * 1000), '{}') FROM jsonb_each(buckets))`,
+  moveBack(
+    'idempotency_keys',
+    'account_id, mode, path, key',
+    ['locked_until'],
+    'locked_until IS NOT NULL',
+  ),
+  // Later calls of the journal decide nothing.
+  moveBack('gateway_calls', 'id', ['created_at'], `outcome IS NULL OR outcome = 'unknown'`),
+]
+
+/** Jobs that need not wait until they poll. */
+const WAKEFUL = ['charges', 'withdrawals', 'refunds', 'notices'] as const
+const DUE_TABLES = ['charges', 'withdrawals', 'refunds'] as const
+const NEXT_DUE = `SELECT extract(epoch FROM min(due_at) - now())::float8 * 1000 AS ms FROM (
+  ${DUE_TABLES.map(table => `SELECT due_at FROM ${table} WHERE ${IS_FREE}`).join(' UNION ALL ')}
+  UNION ALL SELECT due_at FROM bank_notices) due`
+const OPEN = `SELECT kind, count(*)::int AS count FROM (
+  ${DUE_TABLES.map(table => `SELECT '${table} due' AS kind FROM ${table} WHERE due_at IS NOT NULL`).join(' UNION ALL ')}
+  UNION ALL ${DUE_TABLES.map(table => `SELECT '${table} held' FROM ${table} WHERE lease IS NOT NULL`).join(' UNION ALL ')}
+  UNION ALL SELECT 'charges opening' FROM charges WHERE status = 'opening'
+  UNION ALL SELECT 'charges pending' FROM charges WHERE status = 'pending'
+  UNION ALL SELECT 'withdrawals pending' FROM withdrawals WHERE status = 'pending'
+  UNION ALL SELECT 'refunds pending' FROM refunds WHERE status = 'pending'
+  UNION ALL SELECT 'notices' FROM bank_notices
+  UNION ALL SELECT 'readings held' FROM receipt_readings WHERE lease IS NOT NULL) open
+  GROUP BY kind`
+
+export async function waitFor(what: string, isReached: () => Promise<boolean>): Promise<void> {
+  for (const began = Date.now(); !(await isReached()); await sleep(POLL_MS))
+    if (Date.now() - began > WAIT_MAX_MS) throw new Error(`Waited too long for ${what}`)
+}
