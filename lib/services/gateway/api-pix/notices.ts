@@ -1,6 +1,6 @@
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { fieldsOf, listOf, parseJson, textOf } from '#lib/services/gateway/api-pix/json.ts'
-import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
+import { judge, judgeQuestion } from '#lib/services/gateway/api-pix/outcomes.ts'
 import { bodyOf, isStatusOk, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { GatewayNotification, KeyWebhook } from '#lib/services/gateway/notice.ts'
@@ -19,8 +19,7 @@ export async function registerNotices(
     const reply = await client.call({ method: 'PUT', path, body, headers }, signal)
     // Successes have no body at some banks.
     if (reply.kind === 'response' && isStatusOk(reply.status)) continue
-    const verdict = judge(reply, 'question')
-    return verdict.outcome === 'none' || verdict.outcome === 'ask' ? unknown('no key') : verdict
+    return judgeQuestion(reply, 'no key')
   }
   return { outcome: 'ok', value: null }
 }
@@ -34,10 +33,10 @@ export async function listNoticeAddresses(
   for (const key of keys) {
     const path = `/webhook/${encodeURIComponent(key)}`
     const reply = await client.call({ method: 'GET', path }, signal)
-    const verdict = isSuccess(reply) ? null : judge(reply, 'question')
-    if (verdict && verdict.outcome !== 'none')
-      return verdict.outcome === 'ask' ? unknown('no key') : verdict
-    const address = verdict ? null : textOf(fieldsOf(bodyOf(reply)).webhookUrl)
+    const isFound = isSuccess(reply)
+    if (!isFound && judge(reply, 'question').outcome !== 'none')
+      return judgeQuestion(reply, 'no key')
+    const address = isFound ? textOf(fieldsOf(bodyOf(reply)).webhookUrl) : null
     found.push({ key, address })
   }
   return { outcome: 'ok', value: found }

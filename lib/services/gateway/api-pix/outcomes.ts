@@ -160,6 +160,13 @@ export function judge(reply: Reply, subject: Subject, order: Order = {}): Verdic
   return row ? resultOf(row, row.ends[subject], reply, fault) : unknown('no row')
 }
 
+/** Judges a failed question about something that the bank must have: without it, the outcome is unknown. */
+export function judgeQuestion(reply: Reply, reasonIfAbsent: string): GatewayResult<never> {
+  const verdict = judge(reply, 'question')
+  const isAbsent = verdict.outcome === 'none' || verdict.outcome === 'ask'
+  return isAbsent ? unknown(reasonIfAbsent) : verdict
+}
+
 function resultOf(row: Row, end: End, reply: Reply, fault: Fault): Verdict {
   const { block, refusal, explanation } = row
   const source = reply.kind === 'failure' ? reply.code : `status ${reply.status}`

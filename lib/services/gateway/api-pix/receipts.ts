@@ -10,7 +10,7 @@ import {
   type Page,
   type Place,
 } from '#lib/services/gateway/api-pix/list-place.ts'
-import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
+import { judgeQuestion, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
 import { readPageInfo, readReceipts } from '#lib/services/gateway/api-pix/read.ts'
 import { bodyOf, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
@@ -132,10 +132,7 @@ async function readPage<Item>(
     'paginacao.itensPorPagina': String(profile.pageSize),
   }
   const reply = await client.call({ method: 'GET', path, query }, signal)
-  if (!isSuccess(reply)) {
-    const verdict = judge(reply, 'question')
-    return verdict.outcome === 'ask' || verdict.outcome === 'none' ? unknown('no list') : verdict
-  }
+  if (!isSuccess(reply)) return judgeQuestion(reply, 'no list')
   if (!isList(bodyOf(reply))) return unknown('a response without a list')
   const { items, count, unreadable } = read(bodyOf(reply))
   if (unreadable > 0) log().error({ path, unreadable, page }, 'unreadable entries in a list')

@@ -1,5 +1,5 @@
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
-import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
+import { judgeQuestion, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import { bodyOf, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
 import { readBalance } from '#lib/services/gateway/efi/read.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
@@ -37,12 +37,7 @@ export class Funds {
   async read(signal: AbortSignal): Promise<GatewayResult<{ available: number }>> {
     const readAt = this.now()
     const reply = await this.client.call({ method: 'GET', path: '/gn/saldo' }, signal)
-    if (!isSuccess(reply)) {
-      const verdict = judge(reply, 'question')
-      return verdict.outcome === 'ask' || verdict.outcome === 'none'
-        ? unknown('no balance')
-        : verdict
-    }
+    if (!isSuccess(reply)) return judgeQuestion(reply, 'no balance')
     const available = readBalance(bodyOf(reply))
     if (available === null) return unknown('no readable balance')
     this.remember(available, readAt)

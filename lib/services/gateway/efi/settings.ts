@@ -1,6 +1,6 @@
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { type Fields, fieldsOf } from '#lib/services/gateway/api-pix/json.ts'
-import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
+import { judgeQuestion, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import { bodyOf, isStatusOk, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { maskDictKey } from '#lib/services/gateway/journal.ts'
@@ -19,14 +19,14 @@ export async function checkSettings(
 ): Promise<GatewayResult<string[]>> {
   const reply = await client.call({ method: 'GET', path: PATH }, signal)
   const { pix } = fieldsOf(bodyOf(reply))
-  if (!isAnswered(reply)) return toFailure(reply)
+  if (!isAnswered(reply)) return judgeQuestion(reply, 'no settings')
   // Changed as a whole, settings that were not read would be lost.
   if (typeof pix !== 'object' || pix === null) return unknown('no readable settings')
   const wrong = findWrong(fieldsOf(pix), receivingKeys)
   if (corrects && wrong.length > 0) {
     const body = { pix: correct(fieldsOf(pix), receivingKeys) }
     const changed = await client.call({ method: 'PUT', path: PATH, body }, signal)
-    if (!isAnswered(changed)) return toFailure(changed)
+    if (!isAnswered(changed)) return judgeQuestion(changed, 'no settings')
   }
   return { outcome: 'ok', value: wrong }
 }
@@ -58,9 +58,4 @@ function correct(pix: Fields, keys: readonly string[]): Fields {
 /** The response to a change has no body. */
 function isAnswered(reply: Reply): boolean {
   return reply.kind === 'response' && isStatusOk(reply.status)
-}
-
-function toFailure(reply: Reply): GatewayResult<never> {
-  const verdict = judge(reply, 'question')
-  return verdict.outcome === 'ask' || verdict.outcome === 'none' ? unknown('no settings') : verdict
 }

@@ -1,6 +1,6 @@
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { fieldsOf, textOf } from '#lib/services/gateway/api-pix/json.ts'
-import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
+import { judge, judgeQuestion, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import { bodyOf, isSuccess, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
 import { readStatementFile } from '#lib/services/gateway/efi/statement-file.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
@@ -52,7 +52,7 @@ async function orderReport(
   const body = { dataMovimento, tipoRegistros: Object.fromEntries(RECORDS.map(it => [it, true])) }
   const call = { method: 'POST', path: `${PATH}/extrato-conciliacao`, body } as const
   const reply = await client.call(call, signal)
-  if (!isSuccess(reply)) return toFailure(reply)
+  if (!isSuccess(reply)) return judgeQuestion(reply, 'no report')
   const { id, status } = fieldsOf(bodyOf(reply))
   const cursor = textOf(id)
   if (cursor === null) return unknown('a report without an id')
@@ -70,7 +70,10 @@ async function fetchReport(
   const headers = { accept: '*/*' }
   const reply = await client.call({ method: 'GET', path, headers, isText: true }, signal)
   if (isGivenUp(reply)) return { outcome: 'ok', value: { state: 'lost' } }
-  if (reply.kind !== 'response' || !isSuccess(reply)) return toFailure(reply, { state: 'lost' })
+  if (reply.kind !== 'response' || !isSuccess(reply))
+    return judge(reply, 'question').outcome === 'none'
+      ? { outcome: 'ok', value: { state: 'lost' } }
+      : judgeQuestion(reply, 'no report')
   // Before it is made, the response is that of the order; its status is not always 202.
   const isMaking = reply.status === 202 || textOf(fieldsOf(reply.body).status) !== null
   if (isMaking)
@@ -84,11 +87,4 @@ async function fetchReport(
 function isGivenUp(reply: Reply): boolean {
   const isError = reply.kind === 'response' && reply.status === 500
   return isError && /novo relat/i.test(textOf(fieldsOf(bodyOf(reply)).detail) ?? '')
-}
-
-/** `ifAbsent`: result if the bank does not have what was asked for. */
-function toFailure(reply: Reply, ifAbsent?: StatementRead): GatewayResult<StatementRead> {
-  const verdict = judge(reply, 'question')
-  if (verdict.outcome === 'none' && ifAbsent) return { outcome: 'ok', value: ifAbsent }
-  return verdict.outcome === 'ask' || verdict.outcome === 'none' ? unknown('no report') : verdict
 }
