@@ -5,8 +5,7 @@ import { endReading, keepPlace, postponeReading } from '#lib/rooms/charges/end-r
 import { RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
-import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
-import { BLOCKED_PAUSE_MS, requestedPauseMs } from '#lib/services/gateway/order.ts'
+import { listPauseMs } from '#lib/services/gateway/order.ts'
 
 /** Work on lists of receipts, which is not awaited. */
 export interface ReceiptReader {
@@ -24,7 +23,7 @@ export interface ReceiptReader {
 export function createReceiptReader(now: Clock = () => new Date()): ReceiptReader {
   const inProgress = new Set<Promise<void>>()
   return {
-    async run(signal = NEVER_ABORTED) {
+    async run(signal) {
       const served = (await listServed()).filter(
         ({ gateway }) => gateway.listReceipts && !gateway.local,
       )
@@ -48,14 +47,12 @@ export function createReceiptReader(now: Clock = () => new Date()): ReceiptReade
   }
 }
 
-const NEVER_ABORTED = new AbortController().signal
-
 /** Books each page before the next one is read. Ends when the lease is lost. */
 async function readList(
   connection: ServedConnection,
   reading: Reading,
   now: Clock,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   const { listReceipts } = withConnectionJournal(connection)
   let hasRead = false
@@ -64,7 +61,7 @@ async function readList(
     if (page.outcome !== 'ok') {
       // A place that leads nowhere twice is given up: the list is read from its beginning.
       const nextPlace = ('retryCursor' in page && page.retryCursor) || (hasRead ? place : null)
-      const dueAt = new Date(now().getTime() + pauseMsAfter(page))
+      const dueAt = new Date(now().getTime() + listPauseMs(page, RETRY_PAUSE_MS))
       await postponeReading(reading, nextPlace, dueAt)
       return
     }
@@ -75,16 +72,10 @@ async function readList(
       await endReading(reading)
       return
     }
-    if (signal.aborted) {
+    if (signal?.aborted) {
       await postponeReading(reading, place, now())
       return
     }
     if (!(await keepPlace(reading, place, now))) return
   }
-}
-
-/** A list that the bank refuses needs the operator, as one that it blocks does. */
-function pauseMsAfter(result: GatewayResult<unknown>): number {
-  if (result.outcome === 'rejected') return BLOCKED_PAUSE_MS
-  return Math.max(RETRY_PAUSE_MS, requestedPauseMs(result))
 }

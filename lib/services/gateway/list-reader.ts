@@ -2,7 +2,7 @@ import { log } from '#lib/base/log.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
-import { BLOCKED_PAUSE_MS, requestedPauseMs } from '#lib/services/gateway/order.ts'
+import { listPauseMs } from '#lib/services/gateway/order.ts'
 
 /** Pause before a list that could not be read is read on. */
 const RETRY_PAUSE_MS = 60_000
@@ -47,8 +47,6 @@ interface Course {
   work: Promise<void> | null
 }
 
-const NEVER_ABORTED = new AbortController().signal
-
 /**
  * Creates a reader of the lists of all banks, whose items may be booked twice. A page that cannot be read
  * is read again after a minute, and what came before is not; a new process begins anew. A bank that hangs,
@@ -58,7 +56,7 @@ const NEVER_ABORTED = new AbortController().signal
 export function createListReader<Item>(task: ListTask<Item>): ListReader {
   const courses = new Map<string, Course>()
   const { now = Date.now } = task
-  const start = (connection: ServedConnection, course: Course, signal: AbortSignal) => {
+  const start = (connection: ServedConnection, course: Course, signal?: AbortSignal) => {
     course.work = readOn(task, connection, course, signal)
       .catch(error => {
         course.dueAt = now() + RETRY_PAUSE_MS
@@ -69,9 +67,9 @@ export function createListReader<Item>(task: ListTask<Item>): ListReader {
       })
   }
   return {
-    async run(signal = NEVER_ABORTED) {
+    async run(signal) {
       for (const connection of await listServed()) {
-        if (signal.aborted) return
+        if (signal?.aborted) return
         const course = courses.get(connection.id) ?? { ...BEGINNING, dueAt: 0, work: null }
         courses.set(connection.id, course)
         if (!course.work && course.dueAt <= now()) start(connection, course, signal)
@@ -90,20 +88,20 @@ async function readOn<Item>(
   task: ListTask<Item>,
   connection: ServedConnection,
   course: Course,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   const { now = Date.now } = task
   const readPage = task.open(connection)
   if (!readPage) return
   const since = course.since ?? (await task.findSince(connection.id))
   course.since = since
-  while (!signal.aborted) {
+  while (!signal?.aborted) {
     const page = await readPage(since, course.cursor)
     if (page.outcome !== 'ok') {
       const { retryCursor = null } = 'retryCursor' in page ? page : {}
       if (retryCursor !== null) course.cursor = retryCursor
       else if (++course.failures >= FAILURES_MAX) Object.assign(course, BEGINNING)
-      course.dueAt = now() + pauseMsAfter(page)
+      course.dueAt = now() + listPauseMs(page, RETRY_PAUSE_MS)
       return
     }
     for (const item of page.value.items) await bookAlone(task, connection.id, item)
@@ -127,10 +125,4 @@ async function bookAlone<Item>(
   } catch (error) {
     log().error({ err: error, connectionId, item }, `booking one of the ${name} failed`)
   }
-}
-
-/** A list that the bank refuses needs the operator, as one that it blocks does. */
-function pauseMsAfter(result: GatewayResult<unknown>): number {
-  if (result.outcome === 'rejected') return BLOCKED_PAUSE_MS
-  return Math.max(RETRY_PAUSE_MS, requestedPauseMs(result))
 }

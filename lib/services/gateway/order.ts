@@ -35,6 +35,12 @@ export function requestedPauseMs(result: GatewayResult<unknown>): number {
   return Math.min(RETRY_AFTER_MAX_MS, Math.max(leastMs, result.retryAfterMs ?? 0))
 }
 
+/** Pause after a list that was not read. One that a bank refuses needs the operator, as one that it blocks does. */
+export function listPauseMs(result: GatewayResult<unknown>, leastMs: number): number {
+  if (result.outcome === 'rejected') return BLOCKED_PAUSE_MS
+  return Math.max(leastMs, requestedPauseMs(result))
+}
+
 const SEND_OPERATIONS = { withdrawal: 'sendPayout', refund: 'refundCharge' } as const
 
 interface OrderCalls {
