@@ -6,7 +6,12 @@ import type { Mode } from '#lib/base/mode.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 import { openApiPix } from '#lib/services/gateway/api-pix/adapter.ts'
 import { findPrivateAddress, lookupBank } from '#lib/services/gateway/bank-hosts.ts'
-import type { Adapter, Connection, NoticeRules } from '#lib/services/gateway/connection.ts'
+import {
+  type Adapter,
+  CONNECTION_COLUMNS,
+  type Connection,
+  type NoticeRules,
+} from '#lib/services/gateway/connection.ts'
 import { openEfi } from '#lib/services/gateway/efi/adapter.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { type ConnectionKind, ConnectionSettings } from '#lib/services/gateway/schema.ts'
@@ -131,7 +136,7 @@ async function findBank(id: string): Promise<Gateway | null> {
   return choice.banks.get(id)?.gateway ?? null
 }
 
-/** Finds a connection to a bank, disabled or not, with its rules for notices; null if there is none. */
+/** Finds a connection to a bank, closed or not, with its rules for notices; null if there is none. */
 export async function findBankOfNotice(
   id: string,
 ): Promise<Pick<Bank, 'gateway' | 'notices'> | null> {
@@ -159,15 +164,14 @@ function readBanks(): Promise<void> {
  */
 async function readAgain(): Promise<void> {
   const began = performance.now()
-  const columns = { id: true, name: true, kind: true, environment: true, profile: true } as const
-  const details = { settings: true, receivingKeys: true, payingKey: true } as const
+  const columns = { id: true, ...CONNECTION_COLUMNS } as const
   const rules = {
     ...({ noticeSecretNumber: true, noticeRotatedAt: true } as const),
     ...({ noticeCidrs: true, noticeCertificate: true } as const),
   }
   const rows = await db().connection.findMany({
     where: { kind: { not: 'simulator' } },
-    select: { ...columns, ...details, ...rules, isAssignable: true, sealedCredentials: true },
+    select: { ...columns, ...rules, isAssignable: true, sealedCredentials: true },
   })
   const banks = rows.map(({ sealedCredentials: sealed, isAssignable, ...columns }) => {
     const { noticeSecretNumber, noticeRotatedAt, noticeCidrs, noticeCertificate, ...row } = columns

@@ -17,6 +17,12 @@ export interface Connection {
   payingKey: string | null
 }
 
+/** Columns of a Connection, except for its id and credentials. */
+export const CONNECTION_COLUMNS = {
+  ...{ name: true, kind: true, environment: true, profile: true },
+  ...{ settings: true, receivingKeys: true, payingKey: true },
+} as const
+
 /** Who may send notices of a connection. */
 export interface NoticeRules {
   /** The secret in the address is derived from this number. */

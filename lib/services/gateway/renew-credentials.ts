@@ -9,7 +9,7 @@ import {
   examineConnection,
 } from '#lib/services/gateway/check-connection.ts'
 import { tryToOpen } from '#lib/services/gateway/choose.ts'
-import type { Connection } from '#lib/services/gateway/connection.ts'
+import { CONNECTION_COLUMNS, type Connection } from '#lib/services/gateway/connection.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
 
 /**
@@ -22,11 +22,9 @@ export async function renewCredentials(
   credentials: string,
   actor: Actor,
 ): Promise<CheckResult> {
-  const columns = { name: true, kind: true, environment: true, profile: true } as const
-  const details = { settings: true, receivingKeys: true, payingKey: true } as const
   const row = await db().connection.findFirst({
     where: { id, kind: { not: 'simulator' } },
-    select: { ...columns, ...details },
+    select: CONNECTION_COLUMNS,
   })
   if (!row) throw refuse('not_found')
   const connection = { ...row, id, credentials } as Connection
