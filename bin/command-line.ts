@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import { openRuntime, type Runtime } from '#bin/runtime.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
@@ -25,4 +26,10 @@ export function readMode(value: string | undefined): Mode {
   const mode = MODES.find(known => known === (value ?? 'test'))
   if (mode) return mode
   throw refuse('invalid_input', { message: '--mode must be test or live' })
+}
+
+/** Reads the only argument of a command about a connection. */
+export function readConnectionRef(args: string[]): string {
+  const { positionals } = parseArgs({ args, allowPositionals: true })
+  return requireOption(positionals[0], '<name|id>')
 }

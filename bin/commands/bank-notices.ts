@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { readConnectionRef, requireOption, withRuntime } from '#bin/command-line.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { findConnection } from '#lib/services/gateway/connections.ts'
 import { maskDictKey } from '#lib/services/gateway/journal.ts'
@@ -27,8 +27,7 @@ export async function register(args: string[]): Promise<void> {
 
 /** The address of before is accepted for 24 hours, or until the next rotation. */
 export async function rotate(args: string[]): Promise<void> {
-  const { positionals } = parseArgs({ args, allowPositionals: true })
-  const connectionRef = requireOption(positionals[0], '<name|id>')
+  const connectionRef = readConnectionRef(args)
   await withRuntime(async () => {
     const { id, name } = await findConnection(connectionRef)
     await rotateNoticeSecret(id, ACTOR)

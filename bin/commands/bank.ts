@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { readConnectionRef, requireOption, withRuntime } from '#bin/command-line.ts'
 import { formatFinding } from '#bin/commands/bank-findings.ts'
 import { isTrocoError, refuse } from '#lib/base/errors.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
@@ -60,7 +60,7 @@ export async function add(args: string[]): Promise<void> {
 
 /** Prints what was found, and what to do about it. Exit code 0 only if all that live mode needs works. */
 export async function check(args: string[]): Promise<void> {
-  const connectionRef = readReference(args)
+  const connectionRef = readConnectionRef(args)
   await withRuntime(async () => {
     const { id, name } = await findConnection(connectionRef)
     const flaw = await findFlaw(id)
@@ -124,7 +124,7 @@ function readCents(text: string): number | null {
 
 /** Nothing new begins at a closed connection. Closing it again prints what has not ended there yet. */
 export async function close(args: string[]): Promise<void> {
-  const connectionRef = readReference(args)
+  const connectionRef = readConnectionRef(args)
   await withRuntime(async () => {
     const { id } = await findConnection(connectionRef)
     process.stderr.write(`${await closeOnce(id)}\n`)
@@ -147,11 +147,6 @@ async function closeOnce(id: string): Promise<string> {
     if (isTrocoError(error) && error.code === 'already_final') return error.message
     throw error
   }
-}
-
-function readReference(args: string[]): string {
-  const { positionals } = parseArgs({ args, allowPositionals: true })
-  return requireOption(positionals[0], '<name|id>')
 }
 
 function readText(path: string): string {
