@@ -21,8 +21,8 @@ type Pace = keyof typeof PACES
 
 /** Time before a connection was added of which nothing is listed: for a bank whose clock is behind. */
 const BEFORE_CREATION_MS = PACES.late.overlapMs
-/** Time for which a disabled connection is read: payers may still pay what they were shown. */
-const AFTER_DISABLING_MS = 7 * DAY_MS
+/** Time for which a closed connection is read: payers may still pay what they were shown. */
+const AFTER_CLOSING_MS = 7 * DAY_MS
 
 /** A claimed reading of the receipts of a connection. */
 export interface Reading {
@@ -71,7 +71,7 @@ export async function claimReadings(connectionIds: string[], now: Clock): Promis
           AND (r.pace <> 'recent' OR EXISTS (
             SELECT FROM charges c WHERE c.connection_id = n.id AND c.due_at IS NOT NULL))
           AND (n.disabled_at IS NULL OR n.disabled_at > ${at}::timestamptz
-            - make_interval(secs => ${AFTER_DISABLING_MS}::float8 / 1000))
+            - make_interval(secs => ${AFTER_CLOSING_MS}::float8 / 1000))
         ORDER BY r.connection_id, r.pace FOR UPDATE OF r SKIP LOCKED) d
       WHERE r.connection_id = d.connection_id AND r.pace = d.pace
       RETURNING r.connection_id AS "connectionId", r.pace, r.since, r.place, r.lease`
