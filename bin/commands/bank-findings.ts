@@ -13,7 +13,7 @@ const LABELS: Record<FindingLevel, string> = {
   unanswered: 'DOWN ',
 }
 
-/** What was found, then what to do. */
+/** Builds the sentence about a finding and, if the operator must act, the advice. */
 type Sentences = (params: FindingParams) => [string, ...string[]]
 
 const NEW_CERTIFICATE = 'Get a certificate from the bank, and replace this one with `bank renew`'

@@ -3,7 +3,7 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
 import type { BankWorld } from '#lib/testing/gateway-conformity.ts'
 
-/** What conformity tests make happen at the test bank. */
+/** Builds the actions of the conformity tests at the test bank: payments, refusals, a hang. */
 export function worldOf(bank: RunningBank): BankWorld {
   const receive = async (amount: number, paidAt: Date) => {
     const secondsAgo = (Date.now() - paidAt.getTime()) / 1_000

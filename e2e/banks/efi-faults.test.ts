@@ -5,7 +5,7 @@ import type { PayoutOrder } from '#lib/services/gateway/gateway.ts'
 
 let account: EfiAccount
 let order: PayoutOrder
-/** What had left before the test. */
+/** Cents that had left the account before the test. */
 let paidBefore: number
 beforeAll(async () => {
   account = await EfiAccount.open()
@@ -43,7 +43,7 @@ describe('a payout that is sent again until it is known is paid once, after', ()
   ])('%s', async (_, fault, timeoutMs) => {
     await account.fail(fault)
     expect(await account.send(order, timeoutMs)).toMatchObject({ outcome: 'unknown' })
-    // Of a call that acts late, the second one may be the first to arrive.
+    // After a delay, the repeated request may reach the bank before the first one.
     expect(await account.send(order)).toMatchObject({ outcome: 'ok', value: { state: 'taken' } })
     await expect.poll(() => account.bank.run('countFaults')).toBe(0)
     await account.settle()

@@ -8,7 +8,7 @@ import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 
 const HOUR_S = 3_600
 const HOUR_MS = HOUR_S * 1_000
-/** Of the profile. */
+/** Payments per page that the profile asks for. */
 const PAGE_SIZE = 100
 const NO_LIMITS = { listMs: null, listPages: null, quirks: { hidesPages: false } }
 

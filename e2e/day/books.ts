@@ -16,13 +16,13 @@ export interface Payout extends Item {
   returned: number
 }
 
-/** What one side says of all money of a connection. */
+/** All money of a connection, by the records of the bank or of Troco. */
 export interface Book {
   /** Received payments by their end-to-end id; one that is booked twice is there twice. */
   payments: Item[]
   payouts: Payout[]
   refunds: Item[]
-  /** What all movements leave in the account, without its opening balance and the bank's fees. */
+  /** Sum of all movements in cents, without the opening balance and the bank's fees. */
   balance: number
 }
 
@@ -36,7 +36,7 @@ export interface OwnBook extends Book {
   txids: Map<string, string>
   /** Payments in the inbox. */
   inbox: Set<string>
-  /** What merchants hold for orders, which is nothing when all have ended. */
+  /** Cents held for orders of merchants; 0 when all have ended. */
   held: number
 }
 
@@ -116,7 +116,7 @@ export async function readOwnBook(connectionId: string): Promise<OwnBook> {
   }
 }
 
-/** What the ledger has moved, by kind of movement and subject: 0 if nothing. */
+/** Sums the cents that the ledger moved, by kind of movement and subject. */
 function sumBySubject(
   transfers: { kind: string; subjectId: string; amount: bigint; accountId: string }[],
 ): Map<string, number> {

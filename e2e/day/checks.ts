@@ -126,7 +126,7 @@ async function findStrangers(accountIds: string[]): Promise<string[]> {
   ]
 }
 
-/** What was acknowledged to merchants is there. */
+/** Lists steps that were never acknowledged, and what was acknowledged but is not stored. */
 export async function findLost(
   plan: Plan,
   acknowledged: Acknowledged,

@@ -7,7 +7,7 @@ import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
 
-/** What was acknowledged to merchants, by the number of the step. */
+/** Ids in successful responses to merchants, by the number of the step. */
 export interface Acknowledged {
   charges: Map<number, string>
   payouts: Map<number, string>

@@ -3,7 +3,7 @@ import type { Fault } from '#e2e/psp/faults.ts'
 import type { Payee, SettingsChange } from '#e2e/psp/settings.ts'
 import { Random } from '#lib/testing/random.ts'
 
-/** What a payer does with a charge. A payment that is not exact belongs into the inbox. */
+/** How a payer pays a charge. A payment that is not exact must go to the inbox. */
 export type PaymentKind = 'exact' | 'wrong amount' | 'repeated' | 'no txid' | 'unknown txid'
 
 export interface ChargeStep {

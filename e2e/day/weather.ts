@@ -16,7 +16,7 @@ function pickSettings({ notices, quirks, clockOffsetMs, listsBehindMs, listSize 
 
 export const CLOCK_MS = 90_000
 
-/** What is wrong for an hour, each once, in an order of the seed. */
+/** Lists the deviations of the bank, one for each hour, in an order that the seed chooses. */
 export function listWeathers(random: Random): Weather[] {
   const all: [string, SettingsChange][] = [
     ['notices doubled, as arrays', { notices: { copies: random.between(2, 4), body: 'array' } }],

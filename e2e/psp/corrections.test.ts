@@ -185,7 +185,7 @@ test.skipIf(!hasDocument).each(CORRECTIONS.map(({ name, kind }) => [name, kind] 
         `${method} ${route} ${status}` === call && bodies[part].replace(text, '') !== bodies[part],
     )
     if (!exchange) throw new Error(`No ${call} with ${text}`)
-    // What the bank refused counts as agreed: here, every objection is wanted.
+    // Without the user agent of the tests' client, the judge excuses nothing.
     const sound = { ...exchange, requestHeaders: { 'content-type': 'application/json' } }
     const broken = { ...sound, [part]: sound[part].replace(text, wrong) }
     expect(objectionsTo(sound)).toEqual([])

@@ -41,7 +41,7 @@ interface Course {
   since: Date | null
   cursor: string | null
   pages: number
-  /** Of the place, one after the other. */
+  /** Consecutive failures to read at the cursor. */
   failures: number
   dueAt: number
   work: Promise<void> | null

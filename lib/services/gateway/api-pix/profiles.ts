@@ -20,7 +20,7 @@ export interface BankProfile {
   hasMilliseconds: boolean
   /** Payments on a page of a list. */
   pageSize: number
-  /** Of this process. */
+  /** Limit of each process. */
   requestsPerSecond: number
   payoutsInFlight: number
 }

@@ -86,7 +86,7 @@ export class Funds {
     return result.outcome === 'ok' ? null : withoutEffect(result)
   }
 
-  /** Of payouts in progress, it is not known whether the balance contains them already. */
+  /** The balance may or may not contain payouts in progress. */
   private explainShortage(amount: number): GatewayResult<never> {
     const isUnsure = (this.known?.balance ?? 0) >= amount
     return isUnsure
