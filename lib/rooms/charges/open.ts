@@ -21,7 +21,7 @@ import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
 import { breaker } from '#lib/services/gateway/breaker.ts'
 import { CALLS_MAX_MS, callTimeoutMs } from '#lib/services/gateway/call.ts'
 import type { Gateway, GatewayResult, OpenedCharge } from '#lib/services/gateway/gateway.ts'
-import { withJournal } from '#lib/services/gateway/journal.ts'
+import { hasCall, withJournal } from '#lib/services/gateway/journal.ts'
 import { requestedPauseMs } from '#lib/services/gateway/order.ts'
 
 /** Pauses before calling a bank again whose response was lost. */
@@ -52,8 +52,8 @@ export async function openAtBank(
   // An earlier request, or the one that was not published, may have reached the bank.
   const isKept = mayExist || isResumed || result.outcome === 'ok'
   const refusal = refusalOf(result)
-  // The worker may have removed the charge of an earlier request: a bank takes its txid never again.
-  const isSpent = result.outcome === 'rejected' && charge.once?.isResumed
+  // A bank never accepts a txid again whose charge was removed.
+  const isSpent = result.outcome === 'rejected' && (await hasCall(charge, 'cancelCharge'))
   await undoOpening(charge, isKept, refusal.code === 'service_unavailable' && !isSpent)
   throw refusal
 }

@@ -109,6 +109,18 @@ export async function mayArrive(
   return calls.length > 0
 }
 
+/** Returns whether the bank was ever called about the subject with this operation. */
+export async function hasCall(
+  { accountId, id }: Pick<Subject, 'accountId' | 'id'>,
+  operation: Operation,
+): Promise<boolean> {
+  const calls = await db().$queryRaw<unknown[]>`
+    SELECT FROM gateway_calls
+    WHERE account_id = ${accountId}::uuid AND subject_id = ${id}::uuid AND operation = ${operation}
+    LIMIT 1`
+  return calls.length > 0
+}
+
 /** Returns whether the bank has ever reported the payout or refund as accepted or executed. */
 export async function wasTaken({
   accountId,
