@@ -67,12 +67,17 @@ export async function withServer<T>(
   }
 }
 
+const PORTS = 12_000
+const PORTS_PER_PROCESS = 12
+let found = 0
+
 /**
  * Returns a free port below the ephemeral range, so that the kernel assigns it to no other process.
+ * Each process begins elsewhere, so that a server that is started again finds its port free.
  */
 export async function findFreePort(): Promise<number> {
   for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const port = 20_000 + ((process.pid * PORTS_PER_PROCESS + found++) % PORTS)
     const probe = createServer().listen(port, '127.0.0.1')
     const isFree = await once(probe, 'listening').then(
       () => true,
