@@ -16,7 +16,17 @@ export const ACCOUNT_ROUTES: Route[] = [
     ...{ method: 'PUT', path: '/v2/gn/config', scope: 'gn.settings.write', kind: 'efi' },
     handle: putConfig,
   },
+  {
+    ...{ method: 'GET', path: '/v2/gn/chaves/balde', scope: 'gn.keys.bucket.read', kind: 'efi' },
+    handle: readBuckets,
+  },
 ]
+
+/** Guesses, which limit no test. */
+const BUCKET = {
+  ...{ capacidade: 1_000, fichasDisponiveis: 1_000 },
+  ...{ taxaDeReposicaoFichas: 20, periodoReposicaoEmSegundos: 60 },
+}
 
 const KEY_CONFIG = z.strictObject({
   recebimento: z.strictObject({
@@ -52,6 +62,13 @@ function readBalance({ available, blocked }: Bank, { query }: Call): Reply {
   const bloqueios =
     query.get('bloqueios') === 'true' ? { judicial: toReais(0), med, total: med } : undefined
   return { status: 200, body: { saldo: toReais(available), bloqueios } }
+}
+
+/** Reports buckets of key look-ups that stay full. */
+function readBuckets(): Reply {
+  const baldeA = { tiposChave: ['cpf', 'cnpj', 'evp'], ...BUCKET }
+  const baldeB = { tiposChave: ['telefone', 'email'], ...BUCKET }
+  return { status: 200, body: { baldeA, baldeB } }
 }
 
 function putConfig(bank: Bank, { body }: Call): Reply {

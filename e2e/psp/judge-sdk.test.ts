@@ -121,6 +121,7 @@ test('the SDK pays out, reads the balance and changes settings', async () => {
     pix: { receberSemChave: false, chaves: { [key]: { recebimento } } },
   })
   await sdk.listAccountConfig()
+  expect((await sdk.pixKeysBucket()).baldeA.capacidade).toBeGreaterThan(0)
   await sdk.pixDeleteWebhook({ chave: key })
 })
 

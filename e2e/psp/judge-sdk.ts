@@ -101,6 +101,7 @@ const SCHEMAS: Record<string, Schemas> = {
   },
   'PUT /v2/gn/config': { body: sdk.UpdateAccountConfigBodySchema },
   'GET /v2/gn/config': { response: sdk.ListAccountConfigResponseSchema },
+  'GET /v2/gn/chaves/balde': { response: sdk.PixKeysBucketResponseSchema },
   'GET /v2/gn/infracoes': { params: sdk.MedListParamsSchema, response: sdk.MedListResponseSchema },
   'POST /v2/gn/infracoes/:idInfracao/defesa': {
     params: sdk.MedSubmitDefenseParamsSchema,

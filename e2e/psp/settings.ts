@@ -94,6 +94,7 @@ const EFI_SCOPES = [
   'pix.send',
   'gn.pix.send.read',
   'gn.balance.read',
+  'gn.keys.bucket.read',
   'gn.settings.read',
   'gn.settings.write',
   'gn.infractions.read',
