@@ -6,6 +6,7 @@ import { makeHexId } from './formats.ts'
 import { JUDGED_ROUTES, judgeExchange, withoutDisagreements } from './judge-sdk.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 import { type RunningBank, startBank } from './start.ts'
+import { TEST_CLIENT } from './traffic.ts'
 
 const SDK_HOST = 'https://pix-h.api.efipay.com.br'
 const DAY = { inicio: '2020-01-01T00:00:00Z', fim: '2090-01-01T00:00:00Z' }
@@ -151,6 +152,19 @@ test('the judge objects to a wrong parameter, request and response', async () =>
   ]
   expect(judgeExchange(sound)).toEqual([])
   expect(wrong.map(exchange => judgeExchange(exchange).length)).toEqual([1, 1, 1])
+})
+
+test('a call of a program for which the SDK has no schema is objected to, one of a test is not', async () => {
+  const exchanges = await bank.run('readTraffic', {})
+  const sound = exchanges.find(({ method, route }) => `${method} ${route}` === 'GET /v2/gn/saldo')
+  if (!sound) throw new Error('The balance was not read')
+  const other = { ...sound, target: '/v2/gn/other', route: null, status: 404 }
+  const byTest = { ...other, requestHeaders: { 'user-agent': TEST_CLIENT } }
+  expect(judgeExchange(other)).toEqual([
+    'GET /v2/gn/other: no schema of the SDK is about this call',
+  ])
+  expect(judgeExchange(byTest)).toEqual([])
+  expect(judgeExchange({ ...other, kind: 'api-pix' })).toEqual([])
 })
 
 test('a payout of nothing is excused if the bank refused it; any other wrong payout is not', async () => {

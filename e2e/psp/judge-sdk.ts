@@ -118,6 +118,8 @@ const SCHEMAS: Record<string, Schemas> = {
   'POST /v2/gn/webhook/reenviar': { body: sdk.PixResendWebhookBodySchema },
 }
 
+const TOKEN_ROUTE = '/oauth/token'
+
 export const JUDGED_ROUTES = Object.keys(SCHEMAS)
 
 /** Whether the SDK has schemas for the call. */
@@ -125,10 +127,20 @@ export function isKnownToSdk({ kind, to, method, route }: Exchange): boolean {
   return kind === 'efi' && to === 'bank' && `${method} ${route}` in SCHEMAS
 }
 
+/** Whether a program has called Efí without a schema that could judge the call. Tokens have none. */
+function isUnjudged(exchange: Exchange): boolean {
+  const { kind, to, route, requestHeaders } = exchange
+  const isByProgram = requestHeaders['user-agent'] !== TEST_CLIENT
+  return kind === 'efi' && to === 'bank' && route !== TOKEN_ROUTE && isByProgram
+}
+
 /** Holds one exchange with the bank against the SDK's schemas; returns the objections. */
 export function judgeExchange(exchange: Exchange): string[] {
-  if (!isKnownToSdk(exchange)) return []
-  const { method, route, requestBody, responseBody } = exchange
+  const { method, target, route, requestBody, responseBody } = exchange
+  if (!isKnownToSdk(exchange))
+    return isUnjudged(exchange)
+      ? [`${method} ${target}: no schema of the SDK is about this call`]
+      : []
   const readResponse = () => (isCsv(exchange) ? responseBody : parse(responseBody))
   const schemas = SCHEMAS[`${method} ${route}`] ?? {}
   const isDone = isSuccess(exchange)

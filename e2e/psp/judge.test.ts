@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Client } from './client.ts'
 import { makeHexId } from './formats.ts'
 import { DOCUMENT_FILE } from './openapi.ts'
+import type { Kind } from './settings.ts'
 import { startBank } from './start.ts'
 import type { Exchange } from './traffic.ts'
 
@@ -29,10 +30,10 @@ function judge(...files: string[]) {
 }
 
 /** Lets a bank record a charge and its repetition, which it refuses. */
-async function recordTraffic(): Promise<void> {
+async function recordTraffic(kind: Kind): Promise<void> {
   const shared = process.env.BANK_TRAFFIC
   process.env.BANK_TRAFFIC = folder
-  const bank = await startBank({ kind: 'efi' })
+  const bank = await startBank({ kind })
   process.env.BANK_TRAFFIC = shared ?? ''
   const client = new Client(bank)
   const path = `/v2/cob/${makeHexId()}`
@@ -58,12 +59,15 @@ function spoilRefused(text: string, wrong: string): void {
   }
 }
 
-test('without traffic, a judge has failed', () => {
+test('without traffic, or with none of Efí, a judge has failed', async () => {
   expect(judge()).toMatchObject({ status: 1, output: expect.stringContaining('no traffic') })
+  await recordTraffic('api-pix')
+  expect(judge()).toMatchObject({ status: 1, output: expect.stringContaining('no traffic of Efí') })
+  for (const file of globSync(join(folder, '*.jsonl'))) rmSync(file)
 })
 
 describe('with the recorded traffic', () => {
-  beforeAll(recordTraffic)
+  beforeAll(() => recordTraffic('efi'))
 
   test('with a document that it cannot read, a judge has failed', () => {
     const file = join(folder, 'other.yaml')

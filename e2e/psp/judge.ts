@@ -53,9 +53,10 @@ function readTraffic(): Exchange[] {
 
 function judgeBySdk(exchanges: Exchange[]): boolean {
   const calls = exchanges.filter(isKnownToSdk)
-  const objections = calls.flatMap(call => judgeExchange(withoutDisagreements(call)))
+  const objections = exchanges.flatMap(exchange => judgeExchange(withoutDisagreements(exchange)))
   const requests = calls.filter(isRequestJudged).length
   const responses = calls.filter(isSuccess).length
+  if (responses === 0) throw new Error(`no traffic of Efí in ${FOLDER}: its SDK judged nothing`)
   print(`Efí's SDK: ${requests} requests, ${responses} responses, ${objections.length} objections`)
   return report(objections)
 }
