@@ -86,6 +86,14 @@ describe('a refund whose id the bank has already', () => {
     expect(await refund({ amount: 508 })).toMatchObject({ outcome: 'unknown' })
   })
 
+  test('without an amount is not that of the order either', async () => {
+    await refund()
+    bank.deform = ({ valor: _, ...body }) => body
+    bank.script.push(efi(409, 'devolucao_id_duplicado'))
+    expect(await refund()).toMatchObject({ outcome: 'unknown' })
+    expect(await query()).toMatchObject({ outcome: 'unknown' })
+  })
+
   test('is unknown if the bank then does not know it, or does not say', async () => {
     bank.script.push(problem(400, 'PixDevolucaoInvalida', USED_ID))
     expect(await refund()).toMatchObject({ outcome: 'unknown' })

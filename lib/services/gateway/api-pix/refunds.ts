@@ -20,7 +20,7 @@ export async function sendRefund(
   if (verdict.outcome !== 'ask') return verdict
   const found = await findRefund(client, order, signal)
   if (found.outcome !== 'ok') return unknown('the bank does not say what it has under the id')
-  return found.value === null ? verdict.ifAbsent : toState(found.value, order)
+  return found.value === null ? verdict.ifAbsent : toFoundState(found.value, order)
 }
 
 /** Returns the state of a refund, or null if the bank does not have it. */
@@ -31,7 +31,7 @@ export async function queryRefund(
 ): Promise<GatewayResult<OrderState | null>> {
   const found = await findRefund(client, refund, signal)
   return found.outcome === 'ok' && found.value !== null
-    ? toState(found.value, refund)
+    ? toFoundState(found.value, refund)
     : asNull(found)
 }
 
@@ -49,6 +49,11 @@ async function findRefund(
 
 function asNull(found: GatewayResult<BankRefund | null>): GatewayResult<null> {
   return found.outcome === 'ok' ? { outcome: 'ok', value: null } : found
+}
+
+/** What the bank has under the id counts only with the amount, which the response to an order may omit. */
+function toFoundState(refund: BankRefund, order: RefundOrder): GatewayResult<OrderState> {
+  return refund.amount === null ? unknown('a refund without an amount') : toState(refund, order)
 }
 
 /** A new status is not final. */
