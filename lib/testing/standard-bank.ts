@@ -47,6 +47,8 @@ export class StandardBank {
   deform: (body: Json) => unknown = body => body
   expiresIn: unknown = 3_600
   pageMax = 3
+  /** How far the clock of its responses is ahead of this machine's. */
+  clockMs = 0
   isHanging = false
   private readonly authority = new Authority()
   private readonly client = this.authority.issue('shop')
@@ -61,7 +63,8 @@ export class StandardBank {
         const reply = await this.answer(request)
         if (reply === null || this.isHanging) return
         const { status, body, text = JSON.stringify(body), headers = {} } = reply
-        response.writeHead(status, headers as Record<string, string>).end(text)
+        const date = new Date(Date.now() + this.clockMs).toUTCString()
+        response.writeHead(status, { date, ...headers } as Record<string, string>).end(text)
       },
     )
   }

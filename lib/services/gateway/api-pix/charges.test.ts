@@ -145,7 +145,8 @@ test.each<[string, BankResponse, object]>([
 })
 
 describe('a charge can be paid', () => {
-  const payableFor = async (clockMs: number, origin: 'new' | 'found' = 'new') => {
+  const payableFor = async (clockMs: number, origin: 'new' | 'found' = 'new', dateMs = 0) => {
+    bank.clockMs = dateMs
     const criacao = new Date(Date.now() + clockMs).toISOString()
     bank.deform = body => ({ ...body, calendario: { criacao, expiracao: '1800' } })
     if (origin === 'found') {
@@ -156,15 +157,23 @@ describe('a charge can be paid', () => {
     return (result as { value: { payableForMs?: number } }).value.payableForMs
   }
 
-  test.each<[string, number, 'new' | 'found', number | undefined]>([
+  test.each<[string, number, 'new' | 'found', number | undefined, dateMs?: number]>([
     ['as long as the bank says', -20_000, 'new', 1_780_000],
     ['from the creation that a repeated request finds', -600_000, 'found', 1_200_000],
     ["by Troco's clock if the bank's is 61 s behind", -61_000, 'new', undefined],
     ["by Troco's clock if the bank's is 90 s ahead", 90_000, 'new', undefined],
     ["by Troco's clock if the bank labels local time as UTC", -10_800_000, 'found', undefined],
-  ])('%s', async (_, clockMs, origin, expected) => {
+    [
+      "by Troco's clock if a repeated request finds one of a late clock",
+      -90_000,
+      'found',
+      undefined,
+      -90_000,
+    ],
+    ['from the creation at a bank whose clock is 55 s late', -90_000, 'found', 1_710_000, -55_000],
+  ])('%s', async (_, clockMs, origin, expected, dateMs) => {
     vi.useFakeTimers({ toFake: ['Date'] })
-    expect(await payableFor(clockMs, origin)).toBe(expected)
+    expect(await payableFor(clockMs, origin, dateMs)).toBe(expected)
   })
 })
 

@@ -109,7 +109,7 @@ type Origin = 'new' | 'found'
 
 /** What contradicts the order is unknown, not rejected: it is payable, and so must be removed. */
 function toOpened(
-  { receivingKey }: ChargeBank,
+  { client, receivingKey }: ChargeBank,
   order: ChargeOrder,
   charge: BankCharge,
   origin: Origin,
@@ -121,7 +121,8 @@ function toOpened(
   if (brCode === null) return unknown('a charge without a code and location')
   const contradiction = findCodeContradiction(brCode, order.amount, location)
   if (contradiction !== null) return unknown(contradiction)
-  const payableForMs = findPayableMs(charge, order, origin)
+  const isClockRight = Math.abs(client.clockAheadMs ?? 0) <= CLOCK_DIFFERENCE_MAX_MS
+  const payableForMs = isClockRight ? findPayableMs(charge, order, origin) : null
   const isPaid = charge.payments.length > 0 || charge.status === 'CONCLUIDA'
   return {
     outcome: 'ok',
@@ -141,7 +142,7 @@ function buildCode(location: string | null, order: ChargeOrder): string | null {
   }
 }
 
-/** Null if the bank's time cannot be trusted: then the charge expires by Troco's clock. */
+/** Null if the time of creation cannot be trusted: then the charge expires by Troco's clock. */
 function findPayableMs(
   { createdAt, lifetimeS }: BankCharge,
   { expiresInSeconds }: ChargeOrder,
