@@ -245,7 +245,7 @@ describe('credentials are refused when a connection is added', () => {
 
   test('with a P12 in RC2, and the message has the command that converts it', async () => {
     expect(await messageOf(credentialsAt(bank, 'p12-legacy'))).toMatch(
-      /^credentials must have a p12 without RC2 or 3DES\. Convert it with: openssl pkcs12 -legacy /,
+      /^credentials must have a p12 without RC2\. .+ Convert it with: .+openssl pkcs12 -legacy /,
     )
   })
 })

@@ -61,8 +61,7 @@ describe('the certificate of a connection', () => {
     const [, command = ''] = /Convert it with: (.*)$/.exec(refusal) ?? []
     const folder = mkdtempSync(join(tmpdir(), 'convert-'))
     copyFileSync(bank.certificates.p12.legacy, join(folder, 'old.p12'))
-    const env = { ...process.env, PASSPHRASE: '' }
-    execFileSync('sh', ['-c', command], { cwd: folder, env, stdio: 'pipe' })
+    execFileSync('sh', ['-c', command], { cwd: folder, stdio: 'pipe' })
     const p12 = readFileSync(join(folder, 'new.p12')).toString('base64')
     rmSync(folder, { recursive: true })
     const { client_id, client_secret } = credentialsAt(bank)

@@ -54,20 +54,27 @@ describe('credentials are', () => {
   })
 })
 
-test('a p12 that this OpenSSL refuses is readable after the command that the message names', () => {
-  const message = messageOf(() => parse({ p12: p12('abc', '-legacy'), passphrase: 'abc' }))
-  const command = message.split('Convert it with: ')[1] ?? ''
-  const folder = mkdtempSync(join(tmpdir(), 'troco-p12-'))
-  try {
-    writeFileSync(join(folder, 'old.p12'), authority.pack('abc', '-legacy'))
-    const options = { cwd: folder, env: { ...process.env, PASSPHRASE: 'abc' } }
-    execFileSync('sh', ['-c', command], { ...options, stdio: 'ignore' })
-    const converted = readFileSync(join(folder, 'new.p12')).toString('base64')
-    expect(parse({ p12: converted, passphrase: 'abc' })).toMatchObject({ clientId: 'id' })
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
-})
+test.each<[string, string | undefined]>([
+  ['with a passphrase', 'abc'],
+  ['without one, as those of Efí', undefined],
+])(
+  'a p12 that this OpenSSL refuses, %s, is readable after the command that the message names',
+  (_, passphrase) => {
+    const message = messageOf(() => parse({ p12: p12(passphrase ?? '', '-legacy'), passphrase }))
+    const command = message.split('Convert it with: ')[1] ?? ''
+    const folder = mkdtempSync(join(tmpdir(), 'troco-p12-'))
+    try {
+      writeFileSync(join(folder, 'old.p12'), authority.pack(passphrase ?? '', '-legacy'))
+      const { PASSPHRASE: _, ...inherited } = process.env
+      const env = { ...inherited, ...(passphrase !== undefined && { PASSPHRASE: passphrase }) }
+      execFileSync('sh', ['-c', command], { cwd: folder, env, stdio: 'ignore' })
+      const converted = readFileSync(join(folder, 'new.p12')).toString('base64')
+      expect(parse({ p12: converted, passphrase })).toMatchObject({ clientId: 'id' })
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  },
+)
 
 function mixed(): object {
   return { certificate: cert, private_key: authority.issue('other').key }

@@ -28,7 +28,9 @@ const Shape = z.strictObject({
   passphrase: z.string().optional(),
 })
 
+/** Other users can read arguments. Unset, PASSPHRASE is empty, as that of each P12 of Efí. */
 const CONVERSION = [
+  'export PASSPHRASE="$PASSPHRASE"',
   'openssl pkcs12 -legacy -in old.p12 -nodes -passin env:PASSPHRASE -out key.pem',
   'openssl pkcs12 -export -in key.pem -passout env:PASSPHRASE -out new.p12',
   'rm key.pem',
@@ -68,7 +70,9 @@ function readIdentity(fields: z.infer<typeof Shape>): Identity {
 /** The texts of OpenSSL name no part of a key. */
 function refuseIdentity(error: NodeJS.ErrnoException, identity: Identity) {
   if (error.code === 'ERR_CRYPTO_UNSUPPORTED_OPERATION')
-    return refuseCredentials(`must have a p12 without RC2 or 3DES. Convert it with: ${CONVERSION}`)
+    return refuseCredentials(
+      `must have a p12 without RC2. Set PASSPHRASE, if it has one. Convert it with: ${CONVERSION}`,
+    )
   if ('pfx' in identity && error.message === 'mac verify failure')
     return refuseCredentials('must have the passphrase of the p12')
   return refuseCredentials(`must have a readable certificate and its key (${error.message})`)
