@@ -4,7 +4,7 @@ import { listFindings } from '#e2e/day/checks.ts'
 import { Driver } from '#e2e/day/driver.ts'
 import { type Hour, makePlan, type PaymentKind, type Plan } from '#e2e/day/plan.ts'
 import { openStage } from '#e2e/day/stage.ts'
-import { Time } from '#e2e/day/time.ts'
+import { Time, waitFor } from '#e2e/day/time.ts'
 import { CALM } from '#e2e/day/weather.ts'
 import type { Fault } from '#e2e/psp/faults.ts'
 import type { SettingsChange } from '#e2e/psp/settings.ts'
@@ -74,6 +74,8 @@ async function findIn(plan: Plan, prepare = async () => {}): Promise<string[]> {
     await prepare()
     const driver = new Driver(stage, time, null)
     await driver.run(plan)
+    // The worker may send an order after the last request was acknowledged, and then all faults end.
+    await waitFor('the faults', async () => (await stage.bank.run('countFaults')) === 0)
     await driver.waitUntilQuiet()
     return await listFindings(stage, time)
   } finally {
