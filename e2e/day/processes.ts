@@ -7,11 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { prepare } from '#bin/prepare.mjs'
 import type { Process } from '#e2e/day/plan.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
-import { startWorkerProcess, type WorkerProcess } from '#lib/testing/worker-process.ts'
+import { startWorkerProcess, TROCO, type WorkerProcess } from '#lib/testing/worker-process.ts'
 
 /** A busy machine is slow. */
 const READY_MAX_MS = 180_000
-const TROCO = ['--disable-warning=ExperimentalWarning', 'bin/troco.ts']
 
 /** The processes of one installation: `troco start` without its own worker, and two `troco worker`. */
 export interface Processes {

@@ -9,6 +9,12 @@ import { ownerUrlOf } from '#lib/testing/database.ts'
 /** Short lease, so that a test waits only briefly for the rows of a killed worker. */
 export const LEASE_SECONDS = 2
 
+/** Arguments of Node for a command of `troco` that a test may kill. */
+export const TROCO = [
+  ...['--disable-warning=ExperimentalWarning', '--import', './lib/testing/keep-compiled.ts'],
+  'bin/troco.ts',
+]
+
 export interface WorkerProcess {
   kill: () => Promise<void>
   /** Sends SIGTERM and returns the exit code. */
@@ -20,22 +26,18 @@ export async function startWorkerProcess(
 ): Promise<WorkerProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'troco-worker-'))
   const { DATABASE_URL = '' } = env()
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'worker'],
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: {
-        ...inheritedEnv(),
-        DATABASE_URL,
-        DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
-        TROCO_DATA: folder,
-        WORKER_LEASE_SECONDS: String(LEASE_SECONDS),
-        NODE_ENV: 'production',
-        ...settings,
-      },
+  const child = spawn(process.execPath, [...TROCO, 'worker'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      ...inheritedEnv(),
+      DATABASE_URL,
+      DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
+      TROCO_DATA: folder,
+      WORKER_LEASE_SECONDS: String(LEASE_SECONDS),
+      NODE_ENV: 'production',
+      ...settings,
     },
-  )
+  })
   const ended = once(child, 'exit').finally(() => rmSync(folder, { recursive: true, force: true }))
   let printed = ''
   await new Promise<void>((resolve, reject) => {
