@@ -70,24 +70,31 @@ async function open<Server extends { stop: () => Promise<void> }>(
   const [port, trocoPort] = [await findFreePort(), await findFreePort()]
   const publicUrl = `https://127.0.0.1:${port}`
   const settings = await enterInstallation(publicUrl, opened)
-  const bank = await startBank({
+  const startingBank = startBank({
     ...{ kind: 'efi', keys: [newId(), PAYING_KEY], openingBalance: OPENING_BALANCE, payees },
   })
-  opened.defer(() => bank.stop())
-  const server = await serve({
+  const startingServer = serve({
     ...settings,
     ...{ TROCO_ENV: 'production', NODE_ENV: 'production', PORT: String(trocoPort) },
     ...{ DATABASE_OWNER_URL: ownerUrlOf(), BANK_ALLOW_CIDRS: '127.0.0.0/8' },
     ...Object.fromEntries(LIMITS.map(name => [name, ''])),
   })
-  opened.defer(() => server.stop())
+  for (const starting of [startingBank, startingServer]) {
+    opened.defer(async () => {
+      await (await starting.catch(() => null))?.stop()
+    })
+  }
+  const [bank, server, ...merchants] = await Promise.all([
+    ...([startingBank, startingServer] as const),
+    ...Array.from({ length: accounts }, addMerchant),
+  ])
   const { receiver, authority } = bank.certificates
   const places = { port, trocoPort, server: receiver, authorities: authority.cert }
   const nginx = await startNginx(places)
   opened.defer(() => nginx.stop())
   const connectionId = await connect(bank)
-  const merchants: Merchant[] = []
-  for (let number = 0; number < accounts; number++) merchants.push(await addMerchant(connectionId))
+  const assigned = { receiving_id: connectionId, paying_id: connectionId }
+  await Promise.all(merchants.map(({ id }) => assignConnections(id, assigned, ACTOR)))
   const api = new Api(publicUrl, authority.cert)
   opened.defer(() => api.close())
   return { bank, connectionId, merchants, api, server }
@@ -123,8 +130,7 @@ async function connect(bank: RunningBank): Promise<string> {
   return id
 }
 
-async function addMerchant(connectionId: string): Promise<Merchant> {
+async function addMerchant(): Promise<Merchant> {
   const { id } = await makeMerchant()
-  await assignConnections(id, { receiving_id: connectionId, paying_id: connectionId }, ACTOR)
   return { id, token: await makeToken(id, { mode: 'live' }) }
 }
