@@ -22,7 +22,8 @@ export async function listFindings(
   time: Time,
 ): Promise<string[]> {
   const [theirs, ours] = [await readBankBook(bank), await readOwnBook(connectionId)]
-  const open = Object.entries(await time.listOpen())
+  // Lists are read again and again.
+  const open = Object.entries(await time.listOpen()).filter(([kind]) => kind !== 'readings held')
   const balances = await readBalances()
   const { findings } = await verifyLedger(db())
   return [
