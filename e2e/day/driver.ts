@@ -14,7 +14,6 @@ const TICK_PASSES_MS = 10_000
 /** A busy machine is slow: no charge expires for it that a later step needs. */
 const TICKS_PASS_MAX_MS = 30 * 60_000
 const QUIET_MAX_MS = 300_000
-const POLL_MS = 150
 
 type Step = () => Promise<void>
 type Restart = (name: Process) => Promise<void>
@@ -80,7 +79,7 @@ export class Driver {
     }
     while (!((await isQuiet()) && (await isRead())) && Date.now() - began < QUIET_MAX_MS) {
       await this.#time.passToNext()
-      await sleep(POLL_MS)
+      await this.#time.waitForWork()
     }
   }
 

@@ -71,16 +71,18 @@ const OTHERS = ['wrong amount', 'repeated', 'no txid', 'unknown txid', null] as 
 export function makePlan(seed: number, size: Size): Plan {
   const random = new Random(seed, 0)
   const weathers = listWeathers(random)
-  const faults = listFaults(random)
-  // Faults that take long are the first ones, and the last hours have none of them.
-  const faultsPerHour = Math.ceil(faults.length / weathers.length)
+  const { long, short } = listFaults(random)
   const kills = shuffle(random, ['web', 'first worker', 'second worker'] as const)
   const charges = makeCharges(random, size)
   const [payouts, payees] = makePayouts(random, size)
   const refunds = makeRefunds(random, size, charges, weathers.length)
   const outageHour = random.between(1, weathers.length - 2)
   const hours = weathers.map(({ name, settings }, hour): Hour => {
-    const own = faults.slice(hour * faultsPerHour, (hour + 1) * faultsPerHour)
+    // Few that take long meet at a time, and they have ended when the day ends.
+    const own = [
+      ...partOf(long, hour, weathers.length / 2),
+      ...partOf(short, hour, weathers.length),
+    ]
     return {
       ...{ weather: name, settings, revokesTokens: hour % 3 === 1 },
       faults: hour === outageHour ? [...own, makeOutage(random)] : own,
@@ -98,6 +100,11 @@ export function makePlan(seed: number, size: Size): Plan {
     }
   })
   return { seed, accounts: size.accounts, payees, hours }
+}
+
+/** Returns the hour's share of a list that is spread evenly over the first hours. */
+function partOf<T>(list: T[], hour: number, hours: number): T[] {
+  return list.filter((_, number) => hourOf(number, list.length, hours) === hour)
 }
 
 function hourOf(number: number, count: number, hours: number): number {

@@ -8,6 +8,8 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const WAIT_MAX_MS = 240_000
 const POLL_MS = 150
+const WORK_MAX_MS = 250
+const WORK_POLL_MS = 40
 
 /**
  * Lets time pass for the rows of a database without waiting, by moving their times back as the owner.
@@ -34,6 +36,15 @@ export class Time {
     for (const topic of WAKEFUL) wake(topic)
   }
 
+  /** Waits until workers have done what is due, but not long: a row may belong to one that was killed. */
+  async waitForWork(): Promise<void> {
+    for (const began = Date.now(); Date.now() - began < WORK_MAX_MS; ) {
+      await sleep(WORK_POLL_MS)
+      const { rows } = await this.#client.query<{ is_busy: boolean }>(IS_BUSY)
+      if (!rows[0]?.is_busy) return
+    }
+  }
+
   /** Lets time pass until the next row is due, or longer, if nothing happens meanwhile: at most a day. */
   async passToNext(): Promise<void> {
     const { rows } = await this.#client.query<{ ms: number | null }>(NEXT_DUE)
@@ -52,9 +63,10 @@ export class Time {
   }
 }
 
-/** Least time that passes at once: little while a row is held or a notice is open, a day for the last questions. */
+/** Least time that passes at once: little while a row is held, a day for the last questions. */
 function findLeastMs(open: string[]): number {
-  if (open.some(kind => /held|notices|opening/.test(kind))) return 10 * SECOND_MS
+  if (open.some(kind => /held/.test(kind))) return 10 * SECOND_MS
+  if (open.some(kind => /notices|opening/.test(kind))) return 60 * SECOND_MS
   if (open.some(kind => /^(withdrawals|refunds)/.test(kind))) return 120 * SECOND_MS
   return open.includes('charges pending') ? HOUR_MS : DAY_MS
 }
@@ -76,7 +88,9 @@ const PASSING = [
   moveBack('refunds', ROW, ['due_at', 'created_at', 'sent_at'], IS_FREE),
   moveBack('receipt_readings', 'connection_id, pace', ['due_at'], 'lease IS NULL'),
   moveBack('bank_notices', 'connection_id, kind, id', ['due_at', 'asked_at', 'created_at'], 'true'),
-  moveBack('connection_states', 'connection_id', ['opened_at', 'retry_at', 'probe_until'], 'true'),
+  moveBack('connection_states', 'connection_id', ['opened_at', 'probe_until'], 'true'),
+  // After several failed probes a rest takes a minute, in which merchants would only repeat requests.
+  'UPDATE connection_states SET retry_at = now() - make_interval(secs => $1::float8) WHERE retry_at > now()',
   moveBack('payout_queues', 'connection_id', ['paused_until'], 'true'),
   `UPDATE payout_queues SET buckets = (SELECT COALESCE(jsonb_object_agg(key,
     value::text::float8 - $1::float8 * 1000), '{}') FROM jsonb_each(buckets))`,
@@ -96,6 +110,11 @@ const DUE_TABLES = ['charges', 'withdrawals', 'refunds'] as const
 const NEXT_DUE = `SELECT extract(epoch FROM min(due_at) - now())::float8 * 1000 AS ms FROM (
   ${DUE_TABLES.map(table => `SELECT due_at FROM ${table} WHERE ${IS_FREE}`).join(' UNION ALL ')}
   UNION ALL SELECT due_at FROM bank_notices) due`
+/** A due withdrawal may have to wait for a place at the bank. */
+const IS_BUSY = `SELECT EXISTS (SELECT FROM (
+  ${DUE_TABLES.map(table => `SELECT lease, due_at, '${table}' AS kind FROM ${table} WHERE due_at IS NOT NULL`).join(' UNION ALL ')}
+  UNION ALL SELECT NULL, due_at, 'notices' FROM bank_notices) open
+  WHERE lease IS NOT NULL OR due_at <= now() AND kind <> 'withdrawals') AS is_busy`
 const OPEN = `SELECT kind, count(*)::int AS count FROM (
   ${DUE_TABLES.map(table => `SELECT '${table} due' AS kind FROM ${table} WHERE due_at IS NOT NULL`).join(' UNION ALL ')}
   UNION ALL ${DUE_TABLES.map(table => `SELECT '${table} held' FROM ${table} WHERE lease IS NOT NULL`).join(' UNION ALL ')}

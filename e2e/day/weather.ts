@@ -54,9 +54,9 @@ const TARGETS = [
 
 const LATE_MS = 500
 
-/** Each fault of the bank for each kind of request, in an order of the seed; those that take long first. */
-export function listFaults(random: Random): Fault[] {
-  const waits = TARGETS.flatMap(({ method, path, waitMs }): Fault[] => {
+/** Each fault of the bank for each kind of request, in an order of the seed. */
+export function listFaults(random: Random): { long: Fault[]; short: Fault[] } {
+  const long = TARGETS.flatMap(({ method, path, waitMs }): Fault[] => {
     const target = { method, path }
     // A day has no time for both: a caller waits to the end of its time.
     return [
@@ -73,7 +73,7 @@ export function listFaults(random: Random): Fault[] {
     { ...tokens, kind: 'respond', status: 503 },
     { ...tokens, kind: 'half-body' },
   ]
-  return [...shuffle(random, waits), ...shuffle(random, [...others, ...further])]
+  return { long: shuffle(random, long), short: shuffle(random, [...others, ...further]) }
 }
 
 function listQuickFaults(random: Random, target: Pick<Fault, 'method' | 'path'>): Fault[] {
