@@ -37,9 +37,11 @@ test.each(seeds)(
       const untilLast = formatSecondsSince(began)
       await driver.waitUntilQuiet()
       const { acknowledged, payments, refused } = driver.merchants
+      const verifying = server.run('ledger', 'verify')
       const lost = await findLost(plan, acknowledged, await readOwnBook(connectionId))
-      expect([...lost, ...(await listFindings(stage, time))]).toEqual([])
-      expect(await server.run('ledger', 'verify')).toMatchObject({ code: 0 })
+      const found = [...lost, ...(await listFindings(stage, time))]
+      expect(found).toEqual([])
+      expect(await verifying).toMatchObject({ code: 0 })
       const exchanges = await bank.run('readTraffic', {})
       const { charges, payouts, refunds } = acknowledged
       recordFigures(`day ${seed}`, {
