@@ -8,12 +8,14 @@ export const TESTS = [
 ]
 /**
  * They repeat at length what other files check: kills (`kills`, `deliveries`), races for a balance
- * (`transfer.parallel`) and faults of a bank (`e2e/banks`). `npm test` leaves them to `npm run torture`.
+ * (`transfer.parallel`) and the checks of a day (`e2e/day/day`). `npm test` leaves them to `npm run torture`.
  */
 const REPEATS = [
   ...['process-kills', 'postgres', 'overdraw'].map(name => `e2e/torture/${name}.test.ts`),
-  ...['day', 'controls'].map(name => `e2e/day/${name}.test.ts`),
+  'e2e/day/controls.test.ts',
 ]
+/** Uses all cores, and its bank waits by the true time: it runs after the others. */
+const DAY = 'e2e/day/day.test.ts'
 const left = process.env.WITHOUT_REPEATS ? REPEATS : []
 /** Matches code that changes state of the whole process, or that needs a process of its own. */
 const PROCESS_CHANGE_PATTERN =
@@ -40,8 +42,9 @@ export default defineConfig({
       { extends: true, test: { name: 'shared', include: sharedFiles, isolate: false } },
       {
         extends: true,
-        test: { name: 'alone', include: TESTS, exclude: [...sharedFiles, ...left] },
+        test: { name: 'alone', include: TESTS, exclude: [...sharedFiles, ...left, DAY] },
       },
+      { extends: true, test: { name: 'day', include: [DAY], sequence: { groupOrder: 1 } } },
     ],
   },
 })
