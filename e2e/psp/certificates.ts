@@ -42,6 +42,7 @@ const RC2_CIPHER = 'PBE-SHA1-RC2-40'
 const RC2 = ['-legacy', '-certpbe', RC2_CIPHER, '-keypbe', RC2_CIPHER, '-macalg', 'sha1']
 const NAMES = 'subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:pix.example.test'
 const DAY_MS = 86_400_000
+const YEAR_DAYS = 365
 /** Half of the time for which a certificate is valid. */
 const SHARED_MS = DAY_MS / 2
 const SHARED_FOLDER = resolve('.cache/bank-certificates')
@@ -67,11 +68,16 @@ export function shareCertificates(): Certificates {
   return certificatesIn(folder)
 }
 
+/** Returns the certificates of a folder, valid for a year. Makes them if it has none. */
+export function keepCertificates(folder: string): Certificates {
+  return existsSync(folder) ? certificatesIn(folder) : makeCertificates(folder, YEAR_DAYS)
+}
+
 /** Makes two authorities and their certificates with the program `openssl`: Node has no X.509 writer. */
-export function makeCertificates(folder: string): Certificates {
+function makeCertificates(folder: string, days = 1): Certificates {
   mkdirSync(folder, { recursive: true })
-  const own = new Authority(join(folder, OWN))
-  const foreign = new Authority(join(folder, FOREIGN))
+  const own = new Authority(join(folder, OWN), days)
+  const foreign = new Authority(join(folder, FOREIGN), days)
   own.issue('server', 'serverAuth')
   own.issue('expired-server', 'serverAuth', -DAY_MS)
   foreign.issue('server', 'serverAuth')
@@ -116,9 +122,11 @@ function pairIn(folder: string, name: string): KeyPair {
 class Authority {
   readonly #folder: string
   readonly #config: string
+  readonly #validForMs: number
 
-  constructor(folder: string) {
+  constructor(folder: string, days: number) {
     this.#folder = folder
+    this.#validForMs = days * DAY_MS
     mkdirSync(this.#folder)
     writeFileSync(join(this.#folder, 'index.txt'), '')
     writeFileSync(join(this.#folder, 'serial'), '01')
@@ -127,14 +135,15 @@ class Authority {
     const { cert, key } = pairIn(folder, 'ca')
     runOpenssl(
       ...['req', '-x509', ...this.#newKey(key), '-subj', `/CN=${basename(folder)}`],
-      ...['-days', '2', '-extensions', 'authority', '-out', cert],
+      ...['-days', String(days + 1), '-extensions', 'authority', '-out', cert],
     )
   }
 
-  /** Issues a certificate that is valid from two days before its end. */
-  issue(name: string, usage: string, validForMs = DAY_MS): void {
+  /** Issues a certificate that has been valid for two days, or was until its end. */
+  issue(name: string, usage: string, validForMs = this.#validForMs): void {
     const path = (ending: string) => join(this.#folder, `${name}.${ending}`)
     const end = Date.now() + validForMs
+    const start = Math.min(end, Date.now()) - 2 * DAY_MS
     writeFileSync(path('ext'), `basicConstraints=CA:FALSE\nextendedKeyUsage=${usage}\n${NAMES}\n`)
     runOpenssl(
       ...['req', '-new', ...this.#newKey(path('key')), '-subj', `/CN=${name}`],
@@ -142,7 +151,7 @@ class Authority {
     )
     runOpenssl(
       ...['ca', '-config', this.#config, '-batch', '-notext'],
-      ...['-startdate', certificateTime(end - 2 * DAY_MS), '-enddate', certificateTime(end)],
+      ...['-startdate', certificateTime(start), '-enddate', certificateTime(end)],
       ...['-extfile', path('ext'), '-in', path('csr'), '-out', path('pem')],
     )
   }

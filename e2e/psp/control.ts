@@ -4,14 +4,14 @@ import { COMMANDS, type Stage } from './commands.ts'
 
 type Command = (stage: Stage, input: unknown) => unknown
 
-/** Serves `POST /<command>` with JSON on a port of its own; returns the port. */
-export async function openControl(stage: Stage): Promise<number> {
+/** Serves `POST /<command>` with JSON; returns the port. */
+export async function openControl(stage: Stage, port: number): Promise<number> {
   const server = createServer(async (request, response) => {
     const { status, body } = await run(stage, request)
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(JSON.stringify(body ?? null))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
   return (server.address() as AddressInfo).port
 }
 

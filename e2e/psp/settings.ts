@@ -16,6 +16,10 @@ export interface Payee {
 /** Everything that a test can choose at the start and change while the bank runs. */
 export interface Settings {
   kind: Kind
+  /** Ports of the bank, of its commands and of HTTPS to Troco; 0: any that is free. */
+  ports: [number, number, number]
+  /** Address of Troco for HTTPS requests that the bank receives in its place; null: it receives none. */
+  troco: string | null
   /** PIX keys of the account. */
   keys: string[]
   ownerName: string
@@ -108,6 +112,7 @@ export function completeSettings(chosen: Partial<Settings>): Settings {
   const kind = chosen.kind ?? 'api-pix'
   return {
     kind,
+    ...{ ports: [0, 0, 0], troco: null },
     keys: ['7d9f0335-8dcc-4054-9bf9-0dbd61d36906'],
     ownerName: 'Loja Exemplo',
     ownerCity: 'São Paulo',

@@ -18,6 +18,8 @@ interface Ready {
   folder: string
   port: number
   controlPort: number
+  /** Port of HTTPS to Troco; null without the setting `troco`. */
+  trocoPort: number | null
   certificates: Certificates
   keys: string[]
   clientId: string
@@ -34,14 +36,23 @@ export interface RunningBank extends Ready {
   stop(): Promise<void>
 }
 
-/** Starts the bank as a process, which ends with this one. */
-export async function startBank(settings: Partial<Settings> = {}): Promise<RunningBank> {
-  const folder = mkdtempSync(join(tmpdir(), 'bank-'))
+/**
+ * Starts the bank as a process, which ends with this one. In a given folder, it starts as by hand: with
+ * the certificates of the folder, which stays.
+ */
+export async function startBank(
+  settings: Partial<Settings> = {},
+  { folder: given }: { folder?: string } = {},
+): Promise<RunningBank> {
+  const folder = given ?? mkdtempSync(join(tmpdir(), 'bank-'))
   const program = fileURLToPath(new URL('main.ts', import.meta.url))
-  const input = [JSON.stringify(settings), folder, JSON.stringify(shareCertificates())]
+  const certificates = given ? [] : [JSON.stringify(shareCertificates())]
+  const input = [JSON.stringify(settings), folder, ...certificates]
   const args = ['--disable-warning=ExperimentalWarning', program, ...input]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  const ended = once(child, 'exit').finally(() => rmSync(folder, { recursive: true, force: true }))
+  const ended = once(child, 'exit').finally(
+    () => given ?? rmSync(folder, { recursive: true, force: true }),
+  )
   const line = await Promise.race([
     once(createInterface(child.stdout), 'line'),
     ended.then(([code]) => Promise.reject(new Error(`The bank ended with ${code}`))),
