@@ -175,6 +175,22 @@ test('`troco ledger verify` names a wrong balance and exits with 1', async () =>
   expect((await troco('ledger', 'verify')).code).toBe(0)
 })
 
+test('a command that the database does not answer says so, without a stack', async () => {
+  await troco('account', 'list')
+  const { ownerUrl } = await openDatabase()
+  const client = new Client({ connectionString: ownerUrl })
+  await client.connect()
+  await client.query('BEGIN; LOCK TABLE accounts')
+  try {
+    expect(await troco('account', 'list')).toEqual({
+      code: 1,
+      output: 'The database did not respond: see what the command has done before you repeat it\n',
+    })
+  } finally {
+    await client.end()
+  }
+})
+
 const NOTHING_OPEN = 'Still open there: nothing\n'
 
 test('`troco bank` adds a connection, assigns it once it passed its check, and closes it', async () => {

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { showHelp } from '#bin/commands/help.ts'
-import { isTrocoError } from '#lib/base/errors.ts'
+import { isDatabaseUnavailable, isTrocoError } from '#lib/base/errors.ts'
 import { EnvError } from '#lib/base/settings.ts'
 
 type Command = (args: string[]) => Promise<void>
@@ -66,6 +66,8 @@ function formatError(error: unknown): string {
     const fields = Object.values(error.fields ?? {}).flat()
     return fields.length > 0 ? fields.join('; ') : error.message
   }
+  if (isDatabaseUnavailable(error))
+    return 'The database did not respond: see what the command has done before you repeat it'
   if (error instanceof EnvError) return error.message
   const { code } = error as NodeJS.ErrnoException
   if (code?.startsWith('ERR_PARSE_ARGS'))
