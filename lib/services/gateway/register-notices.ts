@@ -31,7 +31,7 @@ export async function registerNoticeAddress(
   { replacesForeign = false }: Options = {},
 ): Promise<GatewayResult<KeyNotices[]> | null> {
   if (!env().PUBLIC_URL.startsWith('https:'))
-    throw setupError('Banks send notices to https addresses only: PUBLIC_URL has none')
+    throw setupError('Set PUBLIC_URL to an https address: banks send notices to no other one')
   const gateway = await gatewayOfConnection(connectionId)
   const { listWebhooks, registerWebhook } = withConnectionJournal({ id: connectionId, gateway })
   if (!listWebhooks || !registerWebhook) return null
