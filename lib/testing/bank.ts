@@ -4,7 +4,6 @@ import type {
   ChargeState,
   Gateway,
   GatewayResult,
-  KeyBucket,
   OpenedCharge,
   OrderState,
   Payee,
@@ -12,6 +11,7 @@ import type {
   Receipt,
   RefundOrder,
 } from '#lib/services/gateway/gateway.ts'
+import type { KeyBucket } from '#lib/services/gateway/key-bucket.ts'
 import type { Listing, SentPayout } from '#lib/services/gateway/lists.ts'
 import { type BankRefusal, spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'

@@ -1,5 +1,5 @@
 import { PIX_KEY_TYPES, type PixKeyType } from '#lib/base/pix/pix-key.ts'
-import type { KeyBucket } from '#lib/services/gateway/gateway.ts'
+import type { KeyBucket } from '#lib/services/gateway/key-bucket.ts'
 
 /** Time at which each bucket is full, in milliseconds since 1970, by its name. Absent: it is full. */
 export type FullTimes = Record<string, number>

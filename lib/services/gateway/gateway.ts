@@ -1,6 +1,6 @@
 import type { Prisma } from '#lib/base/db/client.ts'
-import type { PixKeyType } from '#lib/base/pix/pix-key.ts'
 import type { BankFinding } from '#lib/services/gateway/findings.ts'
+import type { KeyBucket } from '#lib/services/gateway/key-bucket.ts'
 import type {
   Listing,
   PayoutReturn,
@@ -106,15 +106,6 @@ export interface Gateway {
 export interface LocalAnswers {
   /** SQL condition that a charge has no reported state. */
   noStateReportedSql(chargeId: Prisma.Sql): Prisma.Sql
-}
-
-/** A token bucket, which the bank's key directory refills. */
-export interface KeyBucket {
-  name: string
-  keyTypes: readonly PixKeyType[]
-  capacity: number
-  /** Time in which one token is added. */
-  refillMs: number
 }
 
 /**

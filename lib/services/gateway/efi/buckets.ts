@@ -2,7 +2,7 @@ import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { fieldsOf } from '#lib/services/gateway/api-pix/json.ts'
 import { bodyOf, isSuccess, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
 import { readBucket } from '#lib/services/gateway/efi/read.ts'
-import type { KeyBucket } from '#lib/services/gateway/gateway.ts'
+import type { KeyBucket } from '#lib/services/gateway/key-bucket.ts'
 
 /** The numbers depend on the contract, which seldom changes. */
 const AGE_MAX_MS = 60 * 60_000
