@@ -118,9 +118,12 @@ export interface LocalAnswers {
 export type GatewayResult<Value> =
   | { outcome: 'ok'; value: Value }
   | ({ outcome: 'rejected'; field?: ChargeField } & BankRefusal)
-  | { outcome: 'retryable'; reason: string; retryAfterMs?: number; isRateLimit?: boolean }
+  | ({ outcome: 'retryable'; reason: string; retryAfterMs?: number } & NoFailure)
   | { outcome: 'unknown'; reason: string; retryCursor?: string }
   | { outcome: 'blocked'; code: BlockCode; reason: string; retryAfterMs?: number }
+
+/** isRateLimit: the bank limits all calls. isAnswered: it answered, and only this order must wait. */
+type NoFailure = { isRateLimit?: boolean; isAnswered?: boolean }
 
 /** Field of a charge's order that the bank refuses; only the caller can change it. */
 export type ChargeField = 'amount' | 'document' | 'expiry'

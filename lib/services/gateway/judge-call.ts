@@ -11,7 +11,8 @@ export interface AdmittedCall {
 
 /** A rejection, a limit of the rate and a block are answers: the connection works. */
 export function isFailure(result: GatewayResult<unknown>): boolean {
-  return result.outcome === 'unknown' || (result.outcome === 'retryable' && !result.isRateLimit)
+  if (result.outcome === 'retryable') return !result.isRateLimit && !result.isAnswered
+  return result.outcome === 'unknown'
 }
 
 const REASON_MAX = 300

@@ -81,7 +81,7 @@ test('a list that is longer than its first page said is read again', async () =>
 test('a list that never stops changing is read later', async () => {
   for (let minute = 1; minute <= 6; minute++) bank.receive('1.00', after(minute))
   const found = await readAll(reader(), () => void bank.receive('1.00', after(7)))
-  expect(found).toMatchObject({ outcome: 'retryable', isRateLimit: true })
+  expect(found).toMatchObject({ outcome: 'retryable', isAnswered: true })
 })
 
 test('without information about its pages, a list ends with a page that is not full', async () => {

@@ -72,7 +72,7 @@ export async function listEntries<Item>(
   const { items } = page.value
   const next = findNextPlace(place, page.value, bank.profile.pageSize)
   if (next && next.restarts > RESTARTS_MAX)
-    return { outcome: 'retryable', reason: 'the list changes while it is read', isRateLimit: true }
+    return { outcome: 'retryable', reason: 'the list changes while it is read', isAnswered: true }
   return { outcome: 'ok', value: { items, nextCursor: next && JSON.stringify(next) } }
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { Funds } from '#lib/services/gateway/efi/funds.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import { isFailure } from '#lib/services/gateway/judge-call.ts'
 
 const SENT = { outcome: 'ok', value: 'sent' } as const
 const signal = () => AbortSignal.timeout(10_000)
@@ -100,4 +101,21 @@ test('a payout whose time ends while the balance is read is not sent', async () 
   const payout = desk.funds.spend(1_000, stop.signal, () => expect.unreachable())
   stop.abort()
   expect(await payout).toMatchObject({ outcome: 'retryable' })
+})
+
+test('a payout that waits for others counts as no failure of the bank, and slows none down', async () => {
+  const desk = new Desk()
+  const both = Promise.all([desk.pay(1_000), desk.pay(1_000)])
+  await desk.answer('10.00')
+  const [, waiting] = await both
+  expect(waiting).toMatchObject({ outcome: 'retryable' })
+  expect(isFailure(waiting)).toBe(false)
+  expect(waiting).not.toHaveProperty('isRateLimit')
+})
+
+test('a payout whose balance the bank does not report counts as a failure', async () => {
+  const desk = new Desk()
+  const payout = desk.pay(1_000)
+  await desk.answer('unreadable')
+  expect(isFailure(await payout)).toBe(true)
 })

@@ -86,11 +86,11 @@ export class Funds {
     return result.outcome === 'ok' ? null : withoutEffect(result)
   }
 
-  /** The balance may or may not contain payouts in progress. */
+  /** The balance, which was just read, may or may not contain payouts in progress. */
   private explainShortage(amount: number): GatewayResult<never> {
     const isUnsure = (this.known?.balance ?? 0) >= amount
     return isUnsure
-      ? { outcome: 'retryable', reason: 'other payouts may leave too little balance' }
+      ? { outcome: 'retryable', reason: 'other payouts may leave too little', isAnswered: true }
       : { outcome: 'blocked', code: 'balance', reason: 'the balance does not cover a payout' }
   }
 }
