@@ -9,7 +9,6 @@ import { type KeyNotices, registerNoticeAddress } from '#lib/services/gateway/re
 const ACTOR = { type: 'command_line' } as const
 
 const STATES: Record<KeyNotices['state'], (host: string | null) => string> = {
-  current: () => 'registered before',
   registered: () => 'registered now',
   foreign: host => `goes to ${host}; --replace replaces it`,
 }
@@ -49,6 +48,11 @@ async function registerAt(id: string, name: string, replacesForeign = false): Pr
   }
 }
 
+/** Processes learn of the rule within 5 s, and banks such as Efí verify it while they register. */
+function registerAgain(connectionRef: string): string {
+  return `Some banks verify this rule when they register the address. In 5 seconds, run \`bank register-notices ${connectionRef}\``
+}
+
 /** Sets from where, and with what proof, notices are accepted; what is not given stays. */
 export async function restrict(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -71,6 +75,7 @@ export async function restrict(args: string[]): Promise<void> {
       ...(certificate && { isCertificateRequired: certificate === 'required' }),
     }
     await restrictNotices(id, restrictions, ACTOR)
+    if (certificate) process.stderr.write(`${registerAgain(connectionRef)}\n`)
     process.stdout.write(`${id}\n`)
   })
 }

@@ -3,8 +3,9 @@ import { type NoticeStage, openNoticeStage } from '#e2e/banks/notice-stage.ts'
 import { openAt } from '#e2e/banks/open.ts'
 import { Client } from '#e2e/psp/client.ts'
 import { completeSettings } from '#e2e/psp/settings.ts'
+import { startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import {
   readNoticeAddress,
@@ -74,7 +75,7 @@ describe('the address', () => {
     expect(await read()).toMatchObject([{ key, url: stage.address.href }])
     expect(await registerNoticeAddress(stage.connectionId)).toEqual({
       outcome: 'ok',
-      value: [{ key, host: stage.address.host, state: 'current' }],
+      value: [{ key, host: stage.address.host, state: 'registered' }],
     })
     const foreign = 'https://other.example/hook'
     const client = new Client(stage.bank)
@@ -242,6 +243,27 @@ describe('the endpoint', () => {
     expect(await statusWith({ pair: null })).toBe(403)
     expect(await statusWith({ pair: foreignClient })).toBe(403)
     expect(await statusWith({ pair: null, ...forged })).toBe(403)
+  })
+
+  test('is registered at Efí with the check of mTLS as soon as it requires a certificate', async () => {
+    const efi = await startBank({ kind: 'efi', keys: [newId()] })
+    const { id } = await openAt(efi, { kind: 'efi' })
+    const registered = { outcome: 'ok', value: [{ state: 'registered' }] }
+    const { pathname } = new URL(await readNoticeAddress(id))
+    const statusWithout = async () => (await stage.post(pathname, '{}', { pair: null })).status
+    // Processes learn of a connection, and of its rules, after seconds.
+    const waiting = { interval: 250, timeout: 20_000 }
+    await expect.poll(statusWithout, waiting).toBe(200)
+    expect(await registerNoticeAddress(id)).toMatchObject(registered)
+    await restrictNotices(id, { isCertificateRequired: true }, ACTOR)
+    await expect.poll(statusWithout, waiting).toBe(403)
+    expect(await registerNoticeAddress(id)).toMatchObject(registered)
+    const exchanges = await efi.run('readTraffic', {})
+    const headers = exchanges.filter(({ method, to }) => method === 'PUT' && to === 'bank')
+    expect(headers.map(one => one.requestHeaders['x-skip-mtls-checking'])).toEqual([
+      ...['true', undefined],
+    ])
+    await efi.stop()
   })
 
   test('can require an address, which nobody but the proxy can state', async () => {

@@ -1,7 +1,7 @@
 import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
-import type { KeyWebhook } from '#lib/services/gateway/notice.ts'
+import type { KeyWebhook, Registration } from '#lib/services/gateway/notice.ts'
 import {
   type Call,
   type CallOptions,
@@ -50,9 +50,10 @@ export function withConnectionJournal(
       call('checkHealth', make, { isCheck: true }),
     registerWebhook:
       registerWebhook &&
-      ((address: string, keys?: string[]) => {
+      ((address: string, registration?: Registration) => {
         const { host } = new URL(address)
-        const make = (signal: AbortSignal) => registerWebhook.call(gateway, address, signal, keys)
+        const make = (signal: AbortSignal) =>
+          registerWebhook.call(gateway, address, signal, registration)
         const hidden = hideAddress(address)
         return call('registerWebhook', make, { request: { host }, hidden })
       }),

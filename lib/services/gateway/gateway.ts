@@ -11,6 +11,7 @@ import type {
   GatewayNotification,
   KeyWebhook,
   NoticeAddress,
+  Registration,
 } from '#lib/services/gateway/notice.ts'
 import type { BankRefusal } from '#lib/services/gateway/rejection.ts'
 import type { StatementRead } from '#lib/services/gateway/statement.ts'
@@ -88,11 +89,11 @@ export interface Gateway {
   /** Examines all that live mode needs. */
   diagnose?(noticesAt: NoticeAddress, signal: AbortSignal): Promise<BankFinding[]>
 
-  /** Registers the address for notices, for the given keys only. Default: for all. */
+  /** Registers the address for notices. */
   registerWebhook?(
     address: string,
     signal: AbortSignal,
-    keys?: string[],
+    registration?: Registration,
   ): Promise<GatewayResult<null>>
   listWebhooks?(signal: AbortSignal): Promise<GatewayResult<KeyWebhook[]>>
   /** Parses a notice, which may be any text. It is only a hint: the state is then queried. */

@@ -11,6 +11,13 @@ export interface NoticeAddress {
   prefix: string
 }
 
+export interface Registration {
+  /** The only keys whose notices it is for. Default: all of the connection. */
+  keys?: string[]
+  /** Whether Troco refuses notices without the bank's client certificate. Default: no. */
+  isCertificateRequired?: boolean
+}
+
 /** Where a bank sends the notices about a key. */
 export interface KeyWebhook {
   key: string

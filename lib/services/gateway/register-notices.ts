@@ -1,3 +1,4 @@
+import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
@@ -6,13 +7,10 @@ import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { noticeAddressPrefix, readNoticeAddress } from '#lib/services/gateway/notice-address.ts'
 import { redactText } from '#lib/services/gateway/record-call.ts'
 
-/**
- * current: the bank sends notices to this connection's address. registered: from now on. foreign: the
- * bank sends them elsewhere, and still does.
- */
+/** registered: from now on, the bank sends notices to this connection's address. foreign: elsewhere, as before. */
 export interface KeyNotices {
   key: string
-  state: 'current' | 'registered' | 'foreign'
+  state: 'registered' | 'foreign'
   /** Host of the address that was found; null if there was none. */
   host: string | null
 }
@@ -23,8 +21,9 @@ interface Options {
 }
 
 /**
- * Gives the bank the address for notices of each key that has none or an older one of this connection.
- * Null: the bank has no notices. Called twice, the second call only reads.
+ * Gives the bank the address for notices of each key that has none or one of this connection: also the
+ * same one, because the bank verifies it anew by the rule for certificates of now. Null: the bank has no
+ * notices. Called twice, it does the same.
  */
 export async function registerNoticeAddress(
   connectionId: string,
@@ -41,22 +40,21 @@ export async function registerNoticeAddress(
   const isOurs = (found: string) => found.startsWith(noticeAddressPrefix(connectionId))
   const keys = listed.value.map(({ key, address: found }) => ({
     ...{ key, host: found === null ? null : (URL.parse(found)?.host ?? found) },
-    isCurrent: found === address,
     isForeign: found !== null && !isOurs(found) && !replacesForeign,
   }))
-  const missing = keys.filter(({ isCurrent, isForeign }) => !isCurrent && !isForeign)
-  if (missing.length > 0) {
-    const registered = await registerWebhook(
-      address,
-      missing.map(({ key }) => key),
-    )
+  const ours = keys.filter(({ isForeign }) => !isForeign).map(({ key }) => key)
+  if (ours.length > 0) {
+    const { noticeCertificate: isCertificateRequired } = await db().connection.findUniqueOrThrow({
+      where: { id: connectionId },
+      select: { noticeCertificate: true },
+    })
+    const registered = await registerWebhook(address, { keys: ours, isCertificateRequired })
     if (registered.outcome !== 'ok') return redact(registered, address)
   }
   return {
     outcome: 'ok',
-    value: keys.map(({ key, host, isCurrent, isForeign }) => ({
-      ...{ key, host },
-      state: isCurrent ? 'current' : isForeign ? 'foreign' : 'registered',
+    value: keys.map(({ key, host, isForeign }) => ({
+      ...{ key, host, state: isForeign ? 'foreign' : 'registered' },
     })),
   }
 }

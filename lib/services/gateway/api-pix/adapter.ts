@@ -72,7 +72,7 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
     checkHealth: signal => checkList(bank, signal),
     diagnose: (noticesAt, signal) =>
       diagnose({ client, keys: receivingKeys, noticesAt, receives: true }, signal),
-    registerWebhook: (address, signal, keys = receivingKeys) =>
+    registerWebhook: (address, signal, { keys = receivingKeys } = {}) =>
       registerNotices(client, keys, address, signal),
     listWebhooks: signal => listNoticeAddresses(client, receivingKeys, signal),
     parseWebhook: parseNotice,

@@ -53,8 +53,19 @@ test('each key that receives or pays is registered for notices, without demandin
   for (const { headers } of registered) expect(headers['x-skip-mtls-checking']).toBe('true')
 })
 
+test('an address that requires a certificate is registered with the check of mTLS', async () => {
+  await openPayer().registerWebhook?.('https://troco.example/notices', signal(), {
+    isCertificateRequired: true,
+  })
+  const registered = bank.requests.filter(({ method }) => method === 'PUT')
+  expect(registered).toHaveLength(2)
+  for (const { headers } of registered) expect(headers).not.toHaveProperty('x-skip-mtls-checking')
+})
+
 test('only the given keys are registered, so that an address of another program stays', async () => {
-  await openPayer().registerWebhook?.('https://troco.example/notices', signal(), [PAYING_KEY])
+  await openPayer().registerWebhook?.('https://troco.example/notices', signal(), {
+    keys: [PAYING_KEY],
+  })
   const registered = bank.requests.filter(({ method }) => method === 'PUT')
   expect(registered.map(({ path }) => decodeURIComponent(path))).toEqual([
     `/v2/webhook/${PAYING_KEY}`,

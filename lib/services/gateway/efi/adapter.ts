@@ -23,7 +23,7 @@ import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { GatewayNotification } from '#lib/services/gateway/notice.ts'
 
 const PROFILE = 'efi'
-/** Has Efí register an address that also responds to callers without Efí's certificate. */
+/** Has Efí register an address that also accepts callers without Efí's certificate. */
 const WITHOUT_MTLS = { 'x-skip-mtls-checking': 'true' }
 
 /**
@@ -58,8 +58,8 @@ function buildReceiver({ client, profile, receivingKeys, payingKey }: Account) {
     ...buildGateway({ client, profile, receivingKey, receivingKeys }),
     ...(receivingKey === '' && { createCharge: async () => NOTHING_RECEIVED }),
     name: 'efi',
-    registerWebhook: (address, signal, only = [...keys]) =>
-      registerNotices(client, only, address, signal, WITHOUT_MTLS),
+    registerWebhook: (address, signal, { keys: only = [...keys], isCertificateRequired } = {}) =>
+      registerNotices(client, only, address, signal, isCertificateRequired ? {} : WITHOUT_MTLS),
     listWebhooks: signal => listNoticeAddresses(client, [...keys], signal),
     parseWebhook: body => parseNotice(body, readEntry),
     diagnose: (noticesAt, signal) =>
