@@ -5,7 +5,7 @@ import { credentialsAt, openAt } from '#e2e/banks/open.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import {
@@ -148,6 +148,29 @@ test('credentials are read from a file; a P12 in RC2 is refused with the command
   )
   expect(code).toBe(1)
 })
+
+test.each(['efi', 'api_pix'])(
+  'a bank of the kind %s is not added without credentials',
+  async kind => {
+    const { code, output } = await troco([
+      ...[
+        'add',
+        '--name',
+        `Sem credenciais ${kind}`,
+        '--kind',
+        kind,
+        '--environment',
+        'production',
+      ],
+      ...['--receiving-key', newId(), '--settings', join(bank.folder, 'settings.json')],
+    ])
+    expect(output).toBe(
+      'credentials must be given: client_id, client_secret, and p12 or certificate and private_key\n',
+    )
+    expect(code).toBe(1)
+    expect((await troco(['list'])).output).not.toContain('Sem credenciais')
+  },
+)
 
 test('notices are registered, rotated and restricted, and no address is printed', async () => {
   const { id } = await openAt(bank, { name: 'Banco Roxo' })

@@ -35,17 +35,19 @@ const Settings = z.looseObject({
 
 /** Opens a bank that speaks Banco Central's API Pix. It receives and refunds, and has no payouts. */
 export function openApiPix(connection: Connection, lookup: LookupFunction): Gateway | null {
-  if (connection.credentials === null) throw invalidInput('credentials', 'must be given')
   const client = openClient(connection, lookup)
   const [receivingKey] = connection.receivingKeys
   if (!client || receivingKey === undefined) return null
   return buildGateway({ ...client, receivingKey, receivingKeys: connection.receivingKeys })
 }
 
-/** Returns null if the connection lacks credentials or an environment. */
+const MISSING = 'must be given: client_id, client_secret, and p12 or certificate and private_key'
+
+/** Returns null if the connection lacks an environment. */
 export function openClient(connection: Connection, lookup: LookupFunction) {
   const { credentials, environment } = connection
-  if (credentials === null || environment === null) return null
+  if (environment === null) return null
+  if (credentials === null) throw invalidInput('credentials', MISSING)
   const { profile, ...addresses } = readProfile(connection, environment)
   const client = new BankClient({
     ...{ profile, lookup, ...addresses, credentials: parseCredentials(credentials) },

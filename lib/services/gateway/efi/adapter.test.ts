@@ -27,7 +27,6 @@ const TAKEN: BankResponse = { status: 201, body: { status: 'EM_PROCESSAMENTO', v
 const sends = () => bank.requests.filter(({ path }) => path.startsWith('/v3/gn/pix/'))
 
 test.each<[string, object]>([
-  ['credentials', { credentials: null }],
   ['an environment', { environment: null }],
   ['a key to receive with or to pay from', { receivingKeys: [], payingKey: null }],
 ])('a connection without %s is not served', (_, changes) => {
@@ -35,6 +34,10 @@ test.each<[string, object]>([
 })
 
 test.each<[string, object]>([
+  [
+    'credentials must be given: client_id, client_secret, and p12 or certificate and private_key',
+    { credentials: null },
+  ],
   ['profile must be absent or efi', { profile: 'itau' }],
   [
     'settings must have an api_url that ends in /v2',
