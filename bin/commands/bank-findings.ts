@@ -78,6 +78,14 @@ const SENTENCES: Record<FindingCode, Sentences> = {
     `the application lacks the scope ${scope}, which is for notices`,
     ADD_SCOPE,
   ],
+  scope_missing_for_disputes: ({ scope }) => [
+    `the application lacks the scope ${scope}, without which Troco learns of no dispute and holds no amount for one`,
+    ADD_SCOPE,
+  ],
+  scope_missing_for_statements: ({ scope }) => [
+    `the application lacks the scope ${scope}, which \`bank statement\` needs`,
+    ADD_SCOPE,
+  ],
   scope_unproven: ({ scope, reason }) => [
     `the scope ${scope} could not be tried (${reason})`,
     'Repeat the check later. If it goes on, make a small charge and refund it',

@@ -251,6 +251,13 @@ describe('credentials are refused when a connection is added', () => {
 })
 
 describe('a check of an account at Efí', () => {
+  /** Scopes of disputes and of the statement. */
+  const LISTED_SCOPES = ['gn.infractions.read', 'gn.reports.write', 'gn.reports.read']
+  const MISSING_LISTED = [
+    ['scope_missing_for_disputes', 'gn.infractions.read'],
+    ['scope_missing_for_statements', 'gn.reports.write'],
+    ['scope_missing_for_statements', 'gn.reports.read'],
+  ]
   const keys = [newId(), 'caixa@example.com']
   const paying_key = keys[1]
   let efi: RunningBank
@@ -275,9 +282,28 @@ describe('a check of an account at Efí', () => {
     expect(used).toEqual(
       expect.arrayContaining(['pix.send', 'gn.pix.send.read', 'gn.balance.read', 'pix.write']),
     )
+    expect(used).toEqual(expect.arrayContaining(LISTED_SCOPES))
     expect(findings).toContainEqual({ code: 'balance_read', params: { amount: '123.45' } })
     const { charges, payouts } = await efi.run('readRecords')
     expect([charges, payouts]).toEqual([[], []])
+    const exchanges = await efi.run('readTraffic', {})
+    const orders = exchanges.filter(({ target }) => target.endsWith('/extrato-conciliacao'))
+    expect(orders.map(({ status }) => status)).toEqual([400])
+  })
+
+  test.each([
+    ['scope_missing_for_disputes', 'gn.infractions.read'],
+    ['scope_missing_for_statements', 'gn.reports.read'],
+    ['scope_missing_for_statements', 'gn.reports.write'],
+  ])('names as %s the scope %s, without which live mode works', async (name, missing) => {
+    const scopes = [...SCOPES, ...LISTED_SCOPES].filter(scope => scope !== missing)
+    await efi.run('change', { scopes })
+    const { code, findings } = await checkEfi({ paying_key: undefined })
+    expect(notOk(findings)).toEqual([
+      [name, missing],
+      ['notices_missing', ''],
+    ])
+    expect(code).toBe('ok')
   })
 
   test('that only pays needs no scope of charges', async () => {
@@ -286,6 +312,7 @@ describe('a check of an account at Efí', () => {
     const { code, findings } = await checkEfi({ receiving_keys: [] })
     expect(notOk(findings)).toEqual([
       ['scope_missing', 'gn.balance.read'],
+      ...MISSING_LISTED,
       ['payer_notices_missing', ''],
     ])
     expect(code).toBe('blocked')
@@ -294,7 +321,7 @@ describe('a check of an account at Efí', () => {
   test('that only receives needs no scope of payouts', async () => {
     await efi.run('change', { scopes: SCOPES })
     const { code, findings } = await checkEfi({ paying_key: undefined })
-    expect(notOk(findings)).toEqual([['notices_missing', '']])
+    expect(notOk(findings)).toEqual([...MISSING_LISTED, ['notices_missing', '']])
     expect(code).toBe('ok')
   })
 })

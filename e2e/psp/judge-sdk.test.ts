@@ -167,15 +167,18 @@ test('a call of a program for which the SDK has no schema is objected to, one of
   expect(judgeExchange({ ...other, kind: 'api-pix' })).toEqual([])
 })
 
-test('a payout of nothing is excused if the bank refused it; any other wrong payout is not', async () => {
-  const exchanges = await bank.run('readTraffic', {})
-  const sound = exchanges.find(({ route }) => route === '/v3/gn/pix/:idEnvio')
-  if (!sound) throw new Error('No payout was sent')
-  const refused = { ...sound, status: 400, responseBody: '{"nome":"json_invalido"}' }
-  expect(judgeExchange({ ...refused, requestBody: '{}' })).toEqual([])
-  expect(judgeExchange({ ...refused, requestBody: '{"valor":"0.01"}' })).toHaveLength(1)
-  expect(judgeExchange({ ...sound, requestBody: '{}' })).toHaveLength(1)
-})
+test.each(['/v3/gn/pix/:idEnvio', '/v2/gn/relatorios/extrato-conciliacao'])(
+  'at %s, an order of nothing is excused if the bank refused it; any other wrong one is not',
+  async path => {
+    const exchanges = await bank.run('readTraffic', {})
+    const sound = exchanges.find(({ route }) => route === path)
+    if (!sound) throw new Error('Nothing was ordered')
+    const refused = { ...sound, status: 400, responseBody: '{"nome":"json_invalido"}' }
+    expect(judgeExchange({ ...refused, requestBody: '{}' })).toEqual([])
+    expect(judgeExchange({ ...refused, requestBody: '{"valor":"0.01"}' })).toHaveLength(1)
+    expect(judgeExchange({ ...sound, requestBody: '{}' })).toHaveLength(1)
+  },
+)
 
 test.each([
   ['PUT /v3/gn/pix/:idEnvio', '"endToEndId":', '"e2eId":'],

@@ -153,14 +153,16 @@ export function judgeExchange(exchange: Exchange): string[] {
   return objections.map(([part, objection]) => `${method} ${route}, ${part}: ${objection}`)
 }
 
+const ORDERS = ['/v3/gn/pix/:idEnvio', '/v2/gn/relatorios/extrato-conciliacao']
+
 /**
- * Not judged are wrong requests that the bank refused: those of the tests' own client, and the payout
- * of nothing by which a check of a connection learns whether it may pay out.
+ * Not judged are wrong requests that the bank refused: those of the tests' own client, and the payout and
+ * the report of nothing by which a check of a connection learns whether it may order them.
  */
 export function isRequestJudged(exchange: Exchange): boolean {
   const { route, requestHeaders, requestBody } = exchange
   const isByTest = requestHeaders['user-agent'] === TEST_CLIENT
-  const isOfNothing = route === '/v3/gn/pix/:idEnvio' && requestBody === '{}'
+  const isOfNothing = ORDERS.includes(route ?? '') && requestBody === '{}'
   return isSuccess(exchange) || !(isByTest || isOfNothing)
 }
 

@@ -24,6 +24,8 @@ export const FINDINGS = {
   scope_used: { level: 'ok' },
   scope_missing: { level: 'problem', block: 'scope' },
   scope_missing_for_notices: { level: 'warning' },
+  scope_missing_for_disputes: { level: 'warning' },
+  scope_missing_for_statements: { level: 'warning' },
   scope_unproven: { level: 'warning' },
   scope_unanswered: { level: 'unanswered' },
   receipts_listed: { level: 'ok' },

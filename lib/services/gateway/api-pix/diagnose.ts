@@ -9,6 +9,7 @@ import {
   judgeUse,
   PAYMENT_SCOPES,
   WEBHOOK_WRITE,
+  withoutProblem,
 } from '#lib/services/gateway/api-pix/scopes.ts'
 import { type BankFinding, find, levelOf } from '#lib/services/gateway/findings.ts'
 import { maskDictKey } from '#lib/services/gateway/journal.ts'
@@ -51,7 +52,7 @@ export async function diagnose(bank: Diagnosed, signal: AbortSignal): Promise<Ba
     findings.push(...(await examineNotices({ ...bank, client }, signal)))
   if (isGranted(WEBHOOK_WRITE.scope)) {
     const finding = await examineScope(client, WEBHOOK_WRITE, signal)
-    findings.push(forNotices(finding))
+    findings.push(withoutProblem(finding, 'scope_missing_for_notices'))
   }
   return findings
 }
@@ -141,7 +142,7 @@ async function examineList(client: BankClient, signal: AbortSignal): Promise<Ban
   return [find(isFinal ? 'receipts_refused' : 'receipts_unanswered', { reason })]
 }
 
-/** Reads the address of each key, which uses the scope `webhook.read`. */
+/** Reads the address of each key, which uses `webhook.read`. Troco finds payments without notices, too. */
 async function examineNotices(
   { client, keys, noticesAt }: Diagnosed,
   signal: AbortSignal,
@@ -150,19 +151,12 @@ async function examineNotices(
   for (const key of keys) {
     const path = `/webhook/${encodeURIComponent(key)}`
     const reply = await client.call({ method: 'GET', path }, signal)
-    const use = forNotices(judgeUse('webhook.read', reply))
+    const use = withoutProblem(judgeUse('webhook.read', reply), 'scope_missing_for_notices')
     if (findings.length === 0 || use.code !== 'scope_used') findings.push(use)
     if (use.code !== 'scope_used') break
     findings.push(judgeAddress(reply, maskDictKey(key), noticesAt))
   }
   return findings
-}
-
-/** Troco finds payments without notices, so nothing about them is a problem. */
-function forNotices(finding: BankFinding): BankFinding {
-  const { code, params } = finding
-  if (code === 'scope_missing') return find('scope_missing_for_notices', params)
-  return code === 'scope_unanswered' ? find('scope_unproven', params) : finding
 }
 
 function judgeAddress(reply: Reply, key: string, noticesAt: NoticeAddress): BankFinding {

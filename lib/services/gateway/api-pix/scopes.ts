@@ -2,7 +2,7 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { BankCall, BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { judge } from '#lib/services/gateway/api-pix/outcomes.ts'
 import { isStatusOk, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
-import { type BankFinding, find } from '#lib/services/gateway/findings.ts'
+import { type BankFinding, type FindingCode, find } from '#lib/services/gateway/findings.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 
 /** A scope, and a call that uses it without effect: it is about a charge, payment or key of nobody. */
@@ -47,6 +47,12 @@ export async function examineScope(
   signal: AbortSignal,
 ): Promise<BankFinding> {
   return judgeUse(scope, await client.call(call(), signal))
+}
+
+/** Judges a scope without which live mode works: `code` says what for it is missed. */
+export function withoutProblem(finding: BankFinding, code: FindingCode): BankFinding {
+  if (finding.code === 'scope_missing') return find(code, finding.params)
+  return finding.code === 'scope_unanswered' ? find('scope_unproven', finding.params) : finding
 }
 
 export function judgeUse(scope: string, reply: Reply): BankFinding {

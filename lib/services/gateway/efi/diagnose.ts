@@ -2,10 +2,16 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { formatDecimalAmount } from '#lib/base/money.ts'
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { diagnose } from '#lib/services/gateway/api-pix/diagnose.ts'
-import { examineScope, type ScopeUse } from '#lib/services/gateway/api-pix/scopes.ts'
+import {
+  examineScope,
+  type ScopeUse,
+  withoutProblem,
+} from '#lib/services/gateway/api-pix/scopes.ts'
+import { DISPUTES } from '#lib/services/gateway/efi/disputes.ts'
 import { Funds } from '#lib/services/gateway/efi/funds.ts'
 import { checkSettings } from '#lib/services/gateway/efi/settings.ts'
-import { type BankFinding, find } from '#lib/services/gateway/findings.ts'
+import { REPORTS_PATH } from '#lib/services/gateway/efi/statement.ts'
+import { type BankFinding, type FindingCode, find } from '#lib/services/gateway/findings.ts'
 import { maskDictKey } from '#lib/services/gateway/journal.ts'
 import type { NoticeAddress } from '#lib/services/gateway/notice.ts'
 
@@ -18,6 +24,22 @@ const PAYOUT_SCOPES: readonly ScopeUse[] = [
   {
     scope: 'gn.pix.send.read',
     call: () => ({ method: 'GET', path: `/gn/pix/enviados/id-envio/${newPayoutId()}` }),
+  },
+]
+
+/** A list of the last minute, a report without a day and one that nobody has ordered. */
+const LISTED_SCOPES: readonly (ScopeUse & { lack: FindingCode })[] = [
+  {
+    ...{ scope: 'gn.infractions.read', lack: 'scope_missing_for_disputes' },
+    call: () => ({ method: 'GET', path: DISPUTES.path, query: lastMinute() }),
+  },
+  {
+    ...{ scope: 'gn.reports.write', lack: 'scope_missing_for_statements' },
+    call: () => ({ method: 'POST', path: `${REPORTS_PATH}/extrato-conciliacao`, body: {} }),
+  },
+  {
+    ...{ scope: 'gn.reports.read', lack: 'scope_missing_for_statements' },
+    call: () => ({ method: 'GET', path: `${REPORTS_PATH}/${newId()}` }),
   },
 ]
 
@@ -37,6 +59,7 @@ export async function diagnoseEfi(
   const receives = receivingKeys.length > 0
   const examineMore = async (granted: BankClient) => [
     ...(payingKey === null ? [] : await examinePayouts(granted, signal)),
+    ...(await examineLists(granted, signal)),
     ...(receives ? await examineSettings(granted, receivingKeys, signal) : []),
   ]
   const findings = await diagnose({ client, keys, noticesAt, receives, examineMore }, signal)
@@ -53,6 +76,14 @@ async function examinePayouts(client: BankClient, signal: AbortSignal): Promise<
   const findings: BankFinding[] = []
   for (const use of PAYOUT_SCOPES) findings.push(await examineScope(client, use, signal))
   return [...findings, ...(await examineBalance(client, signal))]
+}
+
+/** Without disputes and statements, live mode works. */
+async function examineLists(client: BankClient, signal: AbortSignal): Promise<BankFinding[]> {
+  const findings: BankFinding[] = []
+  for (const { lack, ...use } of LISTED_SCOPES)
+    findings.push(withoutProblem(await examineScope(client, use, signal), lack))
+  return findings
 }
 
 async function examineBalance(client: BankClient, signal: AbortSignal): Promise<BankFinding[]> {
@@ -78,6 +109,12 @@ async function examineSettings(
   const open = await checkSettings(client, receivingKeys, false, signal)
   if (open.outcome !== 'ok' || open.value.length === 0) return []
   return [find('settings_open', { settings: open.value.join(', ') })]
+}
+
+function lastMinute() {
+  const toText = (at: number) => new Date(at).toISOString()
+  const now = Date.now()
+  return { inicio: toText(now - 60_000), fim: toText(now) }
 }
 
 function newPayoutId(): string {

@@ -6,7 +6,7 @@ import { readStatementFile } from '#lib/services/gateway/efi/statement-file.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { StatementRead } from '#lib/services/gateway/statement.ts'
 
-const PATH = '/gn/relatorios'
+export const REPORTS_PATH = '/gn/relatorios'
 /** Efí makes a report in 30 s on average. */
 const ORDERED_PAUSE_MS = 30_000
 const MAKING_PAUSE_MS = 5_000
@@ -50,7 +50,7 @@ async function orderReport(
   signal: AbortSignal,
 ): Promise<GatewayResult<StatementRead>> {
   const body = { dataMovimento, tipoRegistros: Object.fromEntries(RECORDS.map(it => [it, true])) }
-  const call = { method: 'POST', path: `${PATH}/extrato-conciliacao`, body } as const
+  const call = { method: 'POST', path: `${REPORTS_PATH}/extrato-conciliacao`, body } as const
   const reply = await client.call(call, signal)
   if (!isSuccess(reply)) return judgeQuestion(reply, 'no report')
   const { id, status } = fieldsOf(bodyOf(reply))
@@ -66,7 +66,7 @@ async function fetchReport(
   cursor: string,
   signal: AbortSignal,
 ): Promise<GatewayResult<StatementRead>> {
-  const path = `${PATH}/${encodeURIComponent(cursor)}`
+  const path = `${REPORTS_PATH}/${encodeURIComponent(cursor)}`
   const headers = { accept: '*/*' }
   const reply = await client.call({ method: 'GET', path, headers, isText: true }, signal)
   if (isGivenUp(reply)) return { outcome: 'ok', value: { state: 'lost' } }
