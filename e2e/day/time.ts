@@ -86,7 +86,7 @@ const PASSING = [
   moveBack('charges', ROW, ['due_at', 'created_at', 'updated_at', 'expires_at'], IS_FREE),
   moveBack('withdrawals', ROW, ['due_at', 'created_at', 'sent_at', 'place_until'], IS_FREE),
   moveBack('refunds', ROW, ['due_at', 'created_at', 'sent_at'], IS_FREE),
-  moveBack('receipt_readings', 'connection_id, pace', ['due_at'], 'lease IS NULL'),
+  moveBack('receipt_readings', 'connection_id, pace', ['due_at', 'paused_until'], 'lease IS NULL'),
   moveBack('bank_notices', 'connection_id, kind, id', ['due_at', 'asked_at', 'created_at'], 'true'),
   moveBack('connection_states', 'connection_id', ['opened_at', 'probe_until'], 'true'),
   // After several failed probes a rest takes a minute, in which merchants would only repeat requests.

@@ -39,7 +39,8 @@ export type Clock = () => Date
 
 /**
  * Claims due readings of the connections; another process cannot claim them before the lease ends. All
- * times are of the clock by which lists end. One that did not end goes on where it was.
+ * times are of the clock by which lists end. One that did not end goes on where it was. None is due while
+ * the bank wants a pause of one of them.
  */
 export async function claimReadings(connectionIds: string[], now: Clock): Promise<Reading[]> {
   const at = now()
@@ -58,7 +59,8 @@ export async function claimReadings(connectionIds: string[], now: Clock): Promis
       UPDATE receipt_readings r SET lease = ${lease}::uuid,
         due_at = ${at}::timestamptz + make_interval(secs => ${leaseMs()}::float8 / 1000),
         until = CASE WHEN r.place IS NULL THEN ${at}::timestamptz ELSE r.until END,
-        since = CASE WHEN r.place IS NULL THEN d.since ELSE r.since END
+        since = CASE WHEN r.place IS NULL THEN d.since ELSE r.since END,
+        is_wanted = r.is_wanted AND r.place IS NOT NULL
       FROM (
         SELECT r.connection_id, r.pace, GREATEST(
           n.created_at - make_interval(secs => ${BEFORE_CREATION_MS}::float8 / 1000),
@@ -67,7 +69,11 @@ export async function claimReadings(connectionIds: string[], now: Clock): Promis
             - make_interval(secs => p.overlap_ms / 1000)) AS since
         FROM receipt_readings r JOIN connections n ON n.id = r.connection_id
         JOIN unnest(${paces}::text[], ${overlaps}::float8[]) AS p (pace, overlap_ms) ON p.pace = r.pace
-        WHERE r.connection_id = ANY (${connectionIds}::uuid[]) AND r.due_at <= ${at}::timestamptz
+        WHERE r.connection_id = ANY (${connectionIds}::uuid[])
+          AND (r.due_at <= ${at}::timestamptz
+            OR (r.is_wanted AND r.lease IS NULL AND r.place IS NULL))
+          AND NOT EXISTS (SELECT FROM receipt_readings o
+            WHERE o.connection_id = n.id AND o.paused_until > ${at}::timestamptz)
           AND (r.pace <> 'recent' OR EXISTS (
             SELECT FROM charges c WHERE c.connection_id = n.id AND c.due_at IS NOT NULL))
           AND (n.disabled_at IS NULL OR n.disabled_at > ${at}::timestamptz

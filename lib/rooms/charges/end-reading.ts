@@ -17,18 +17,22 @@ export async function endReading({ connectionId, pace, lease }: Reading): Promis
   return ended === 1
 }
 
-/** Releases a reading that goes on later: at `place`, or from the beginning. */
+/**
+ * Releases a reading that goes on later: at `place`, or from the beginning. Until `pausedUntil`, no list
+ * of the connection is read.
+ */
 export async function postponeReading(
   reading: Reading,
   place: string | null,
   dueAt: Date,
+  pausedUntil: Date | null = null,
 ): Promise<boolean> {
-  return updateReading(reading, { place, dueAt, lease: null })
+  return updateReading(reading, { place, dueAt, pausedUntil, lease: null })
 }
 
 async function updateReading(
   { connectionId, pace, lease }: Reading,
-  data: { place: string | null; dueAt: Date; lease?: null },
+  data: { place: string | null; dueAt: Date; pausedUntil?: Date | null; lease?: null },
 ): Promise<boolean> {
   const { count } = await db().receiptReading.updateMany({
     where: { connectionId, pace, lease },

@@ -1,13 +1,12 @@
 import { db } from '#lib/base/db/client.ts'
 
 /**
- * Makes a reading of the connection's list of receipts due, unless it is in progress: a payment was
- * announced that is not booked.
+ * Has the connection's list of receipts read as soon as no reading is in progress and the bank wants no
+ * pause: a payment was announced that is not booked.
  */
 export async function hastenReading(connectionId: string): Promise<void> {
-  const now = new Date()
   await db().receiptReading.updateMany({
-    where: { connectionId, pace: 'late', lease: null, dueAt: { gt: now } },
-    data: { dueAt: now },
+    where: { connectionId, pace: 'late', isWanted: false },
+    data: { isWanted: true },
   })
 }

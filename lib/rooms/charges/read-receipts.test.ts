@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { hastenReading } from '#lib/rooms/charges/hasten-reading.ts'
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -190,6 +191,38 @@ describe('a payment that no notice announced', () => {
   })
 })
 
+describe('a notice', () => {
+  const dueInHours = (data: object) =>
+    db().receiptReading.updateMany({
+      where: { connectionId },
+      data: { dueAt: new Date(clock + DAY_MS), ...data },
+    })
+
+  test('makes one reading due, also if none has been made yet', async () => {
+    for (const period of [{}, { since: null, until: null }]) {
+      await begin()
+      await dueInHours(period)
+      expect(await read()).toEqual([])
+      await hastenReading(connectionId)
+      expect(await read()).toHaveLength(1)
+      expect(await read()).toEqual([])
+    }
+  })
+
+  test('that comes while the list is read leads to another reading', async () => {
+    await begin()
+    await hastenReading(connectionId)
+    bank.meanwhile = async () => {
+      bank.meanwhile = async () => {}
+      await hastenReading(connectionId)
+      expect(await read()).toEqual([])
+    }
+    await read()
+    expect(await read()).toHaveLength(1)
+    expect(await read()).toEqual([])
+  })
+})
+
 describe('a reading that fails', () => {
   const failing = { outcome: 'unknown', reason: '503' } as const
 
@@ -248,6 +281,51 @@ describe('a reading that fails', () => {
     expect(await read()).toEqual([])
     pass(SECOND_MS)
     expect(await read()).toHaveLength(1)
+  })
+
+  describe('because the bank wants a pause', () => {
+    const limited = (retryAfterMs: number) =>
+      ({ outcome: 'retryable', reason: '429', isRateLimit: true, retryAfterMs }) as const
+
+    test('waits, and is followed by none for a notice before the pause ends', async () => {
+      bank.script.push(limited(40_000))
+      await read()
+      await hastenReading(connectionId)
+      pass(39 * SECOND_MS)
+      expect(await read()).toEqual([])
+      pass(SECOND_MS)
+      expect(await read()).toHaveLength(1)
+      expect(await read()).toEqual([])
+    })
+
+    test('keeps those of other paces waiting, too', async () => {
+      bank.script.push(limited(40_000))
+      await read()
+      await openLiveCharge(merchant, AMOUNT)
+      expect(await read()).toEqual([])
+      pass(40 * SECOND_MS)
+      expect(await read()).toHaveLength(2)
+    })
+
+    test('goes on after it, and then begins anew for a notice that came meanwhile', async () => {
+      bank.script.push(undefined, limited(40_000))
+      await read()
+      await hastenReading(connectionId)
+      expect(await read()).toEqual([])
+      pass(40 * SECOND_MS)
+      await read()
+      await read()
+      await read()
+      expect(cursors()).toEqual([null, '2', '2', '4', '6', null, '2', '4', '6'])
+    })
+
+    test('is not kept waiting by a worker whose clock was ahead', async () => {
+      bank.script.push(limited(40_000))
+      pass(DAY_MS)
+      await read()
+      pass(-DAY_MS)
+      expect((await read()).length).toBeGreaterThan(0)
+    })
   })
 
   test('ends when the worker stops, and goes on elsewhere at once', async () => {

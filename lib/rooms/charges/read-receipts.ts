@@ -5,7 +5,7 @@ import { endReading, keepPlace, postponeReading } from '#lib/rooms/charges/end-r
 import { RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
-import { listPauseMs } from '#lib/services/gateway/order.ts'
+import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/order.ts'
 
 /** Work on lists of receipts, which is not awaited. */
 export interface ReceiptReader {
@@ -61,8 +61,10 @@ async function readList(
     if (page.outcome !== 'ok') {
       // A place that leads nowhere twice is given up: the list is read from its beginning.
       const nextPlace = ('retryCursor' in page && page.retryCursor) || (hasRead ? place : null)
-      const dueAt = new Date(now().getTime() + listPauseMs(page, RETRY_PAUSE_MS))
-      await postponeReading(reading, nextPlace, dueAt)
+      const after = (ms: number) => new Date(now().getTime() + ms)
+      const askedMs = requestedPauseMs(page)
+      const dueAt = after(listPauseMs(page, RETRY_PAUSE_MS))
+      await postponeReading(reading, nextPlace, dueAt, askedMs > 0 ? after(askedMs) : null)
       return
     }
     const { items, nextCursor } = page.value
