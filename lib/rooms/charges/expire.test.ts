@@ -647,6 +647,29 @@ describe('an expired charge at a bank', () => {
     expect(items).toMatchObject(thenS === null ? [{ facts }] : [])
   })
 
+  test.each([
+    ['while there is time to pay', 0, null],
+    ['within a week', 86_401, 2 * 86_400],
+    ['after a week', 7 * 86_400 + 1, null],
+  ])('ends if its payment cannot be read: %s', async (when, ageS, thenS) => {
+    const merchant = await openBankMerchant()
+    const bank = new StubBank()
+    const isPending = when.startsWith('while')
+    const id = isPending ? await openDueAtBank(merchant) : await expireAtBank(merchant, bank)
+    bank.charges.set(removeHyphens(id), { state: 'paid', payments: [] })
+    if (!isPending)
+      await db().$executeRaw`
+        UPDATE charges SET updated_at = now() - make_interval(secs => ${ageS}::float8)
+        WHERE id = ${id}::uuid`
+    bank.cancelBehaviors.push('turned down')
+    await expireWith(bank)
+    expect(await statusOf(merchant, id)).toBe('expired')
+    if (!isPending) expect(await readDue(id)).toBe(thenS)
+    const where = { kind: 'removal_unconfirmed', key: removeHyphens(id) }
+    const isOver = when === 'after a week'
+    expect(await db().inboxItem.count({ where })).toBe(isOver ? 1 : 0)
+  })
+
   test('is asked about again a day later if the bank blocked the last question', async () => {
     const merchant = await openBankMerchant()
     const bank = new StubBank()

@@ -5,6 +5,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hastenReading } from '#lib/rooms/charges/hasten-reading.ts'
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { UnreadPayment } from '#lib/services/gateway/lists.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
@@ -23,13 +24,17 @@ class ListBank extends StubBank {
   /** Results of the next calls in turn; undefined: the list. */
   readonly script: (GatewayResult<never> | undefined)[] = []
   readonly calls: { since: Date; cursor: string | null }[] = []
+  readonly unread: UnreadPayment[] = []
   /** Runs before each call. */
   meanwhile = async () => {}
 
   override async listReceipts(since: Date, cursor: string | null, signal?: AbortSignal) {
     this.calls.push({ since, cursor })
     await this.meanwhile()
-    return this.script.shift() ?? super.listReceipts(since, cursor, signal)
+    const scripted = this.script.shift()
+    if (scripted) return scripted
+    const page = await super.listReceipts(since, cursor, signal)
+    return page.outcome === 'ok' ? { ...page, value: { ...page.value, unread: this.unread } } : page
   }
 }
 
@@ -189,6 +194,27 @@ describe('a payment that no notice announced', () => {
       ...['payment_amount', 'payment_repeated', 'payment_unmatched'],
     ])
   })
+})
+
+test('a payment that cannot be read is in the inbox once, with the charge that it names', async () => {
+  const { id } = await openLiveCharge(merchant, AMOUNT)
+  const sent = '{"valor":"mil"}'
+  bank.unread.push(
+    { key: 'E1', txid: removeHyphens(id), sent },
+    { key: 'E2', txid: 'unknown', sent },
+  )
+  payFor((await openLiveCharge(merchant, AMOUNT)).id)
+  for (let round = 0; round < 2; round++) {
+    expect((await read()).length).toBeGreaterThan(0)
+    pass(DAY_MS)
+  }
+  expect(await db().receipt.count({ where: { connectionId } })).toBe(0)
+  const items = await db().inboxItem.findMany({ where: { connectionId }, orderBy: { key: 'asc' } })
+  const of = { account_id: merchant.id, transaction_id: id, expected_amount: AMOUNT }
+  expect(items).toMatchObject([
+    { kind: 'payment_unreadable', key: 'E1', facts: { ...of, sent } },
+    { kind: 'payment_unreadable', key: 'E2', facts: { sent } },
+  ])
 })
 
 describe('a notice', () => {

@@ -2,6 +2,7 @@ import { log } from '#lib/base/log.ts'
 import { bookPage } from '#lib/rooms/charges/book-page.ts'
 import { type Clock, claimReadings, type Reading } from '#lib/rooms/charges/claim-readings.ts'
 import { endReading, keepPlace, postponeReading } from '#lib/rooms/charges/end-reading.ts'
+import { noteUnread } from '#lib/rooms/charges/note-unread.ts'
 import { RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
@@ -67,8 +68,9 @@ async function readList(
       await postponeReading(reading, nextPlace, dueAt, askedMs > 0 ? after(askedMs) : null)
       return
     }
-    const { items, nextCursor } = page.value
+    const { items, unread = [], nextCursor } = page.value
     await bookPage(connection.id, items)
+    await noteUnread(connection.id, unread)
     place = nextCursor
     if (place === null) {
       await endReading(reading)

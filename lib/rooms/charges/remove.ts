@@ -71,7 +71,9 @@ export async function removeAtBank(
 
 function readRemoval(chargeState: ChargeState | null): Removal {
   if (chargeState === null) return { state: 'absent' }
-  if (chargeState.state === 'open') return { state: 'unconfirmed', pauseMs: 0, isAsked: true }
+  const isUnread = chargeState.state === 'paid' && chargeState.payments.length === 0
+  if (chargeState.state === 'open' || isUnread)
+    return { state: 'unconfirmed', pauseMs: 0, isAsked: true }
   return chargeState.state === 'paid' ? chargeState : { state: 'gone' }
 }
 

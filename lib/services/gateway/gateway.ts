@@ -157,6 +157,7 @@ export interface ChargeOrder {
   payerDoc: string
 }
 
+/** `paid` without payments: the bank names none that can be read. */
 export type ChargeState =
   | { state: 'open' }
   | { state: 'paid'; payments: Receipt[]; brCode?: string }

@@ -1,8 +1,17 @@
 /** A page of a list. Pages have no order, and an item may be on two of them. */
 export interface Listing<Item> {
   items: Item[]
+  /** Payments of the page that cannot be read. */
+  unread?: UnreadPayment[]
   /** Null on the last page. */
   nextCursor: string | null
+}
+
+/** `key`: the payment's id, or what stands for it. `sent`: what the bank sent, without personal data. */
+export interface UnreadPayment {
+  key: string
+  txid: string | null
+  sent: string
 }
 
 export interface SentPayout {

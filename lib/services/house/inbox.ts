@@ -6,6 +6,7 @@ import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
 /**
  * What a person must decide. payment_amount: paid to a charge of another amount. payment_repeated:
  * paid to a charge that another payment has paid. payment_unmatched: no or unknown txid.
+ * payment_unreadable: without an id, amount or time that can be read, and so not booked.
  * return_above_payout: more came back of a withdrawal than was sent. return_unmatched: of none of ours.
  * dispute_unmatched: of no charge, of more than its amount, or of one of which nothing is left.
  * dispute_contradicted: reported otherwise before, or of more than is left of the charge.
@@ -14,7 +15,8 @@ import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
  * and the bank reports the opposite.
  */
 export const INBOX_KINDS = [
-  ...(['payment_amount', 'payment_repeated', 'payment_unmatched'] as const),
+  ...(['payment_amount', 'payment_repeated'] as const),
+  ...(['payment_unmatched', 'payment_unreadable'] as const),
   ...(['return_above_payout', 'return_unmatched'] as const),
   ...(['dispute_unmatched', 'dispute_contradicted', 'refund_unknown'] as const),
   ...(['removal_unconfirmed', 'withdrawal_contradicted'] as const),

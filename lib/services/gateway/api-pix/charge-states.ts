@@ -82,7 +82,10 @@ async function queryCharge(
     : completeState(bank, found.value, txid, signal)
 }
 
-/** Finds the payments of a charge that is paid without naming them in the list of receipts. */
+/**
+ * Finds the payments of a charge that is paid without naming them in the list of receipts. If the bank
+ * names one that cannot be read, that is its answer: asking again would never bring another.
+ */
 async function completeState(
   bank: QueryBank,
   charge: BankCharge,
@@ -94,7 +97,8 @@ async function completeState(
   if (charge.createdAt === null) return unknown('a paid charge without readable payments')
   const list = await findReceipts(bank, charge.createdAt, txid, signal)
   if (list.outcome !== 'ok') return list
-  const payments = list.value
-  if (payments.length === 0) return unknown('a paid charge without readable payments')
+  const { payments, isUnread } = list.value
+  const hasUnread = isUnread || charge.unreadable > 0
+  if (payments.length === 0 && !hasUnread) return unknown('a paid charge without readable payments')
   return { outcome: 'ok', value: { state: 'paid', payments } }
 }

@@ -202,6 +202,13 @@ describe('the state of a charge', () => {
     expect(await stateOf()).toEqual({ state: 'paid', payments: [payment] })
   })
 
+  test('is paid without payments if one is named that nobody can read', async () => {
+    const calendario = { criacao: new Date(Date.now() - 60_000), expiracao: 3_600 }
+    const pix = [{ endToEndId: 'E1', valor: 'quinze' }]
+    Object.assign(bank.charges.get(order.txid) ?? {}, { calendario, pix })
+    expect(await stateOf()).toEqual({ state: 'paid', payments: [] })
+  })
+
   test('is unknown if it is paid and no payment is found', async () => {
     Object.assign(bank.charges.get(order.txid) ?? {}, { status: 'CONCLUIDA' })
     expect(await stateOf()).toMatchObject({ outcome: 'unknown' })

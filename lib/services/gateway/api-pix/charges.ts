@@ -70,8 +70,9 @@ export async function findCharge(
 }
 
 /** An expired charge is open at the bank, whose record knows no expiry; so is one of a new status. */
-export function stateOfCharge({ status, payments, unreadable }: BankCharge): ChargeState | null {
-  if (unreadable > 0) return null
+export function stateOfCharge(charge: BankCharge): ChargeState | null {
+  const { status, payments, unreadable, foreign } = charge
+  if (unreadable + foreign > 0) return null
   if (payments.length > 0) return { state: 'paid', payments }
   if (status === 'CONCLUIDA') return null
   return { state: status?.startsWith('REMOVIDA') ? 'cancelled' : 'open' }

@@ -7,7 +7,9 @@ import {
   textOf,
   timeOf,
 } from '#lib/services/gateway/api-pix/json.ts'
+import { describeUnread } from '#lib/services/gateway/api-pix/unread.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { UnreadPayment } from '#lib/services/gateway/lists.ts'
 
 /** A charge (cob) as a bank reports it; null is what it does not report. */
 export interface BankCharge {
@@ -20,8 +22,10 @@ export interface BankCharge {
   /** Without a scheme. */
   location: string | null
   payments: Receipt[]
-  /** Payments without a readable id, amount or time, or with another txid. */
+  /** Payments without a readable id, amount or time. */
   unreadable: number
+  /** Payments of another txid. */
+  foreign: number
 }
 
 /** Null if the bank's response is about the charge of another txid. */
@@ -29,7 +33,7 @@ export function readCharge(body: unknown, txid: string): BankCharge | null {
   const fields = fieldsOf(body)
   if ((textOf(fields.txid) ?? txid) !== txid) return null
   const calendar = fieldsOf(fields.calendario)
-  const { items, unreadable } = readReceipts(fields.pix)
+  const { items, unread } = readReceipts(fields.pix)
   // Some banks omit the txid below the charge.
   const payments = items.filter(payment => (payment.txid ?? txid) === txid)
   const location = textOf(fields.location) ?? textOf(fieldsOf(fields.loc).location)
@@ -42,14 +46,20 @@ export function readCharge(body: unknown, txid: string): BankCharge | null {
     brCode: textOf(fields.pixCopiaECola) ?? textOf(fields.brcode) ?? textOf(fields.brCode),
     location: location?.replace(/^https?:\/\//i, '') ?? null,
     payments: payments.map(payment => ({ ...payment, txid })),
-    unreadable: unreadable + items.length - payments.length,
+    unreadable: unread.length,
+    foreign: items.length - payments.length,
   }
 }
 
-export function readReceipts(list: unknown): { items: Receipt[]; unreadable: number } {
-  const all = listOf(list).map(fieldsOf)
-  const items = all.map(readReceipt).filter(receipt => receipt !== null)
-  return { items, unreadable: all.length - items.length }
+export function readReceipts(list: unknown): { items: Receipt[]; unread: UnreadPayment[] } {
+  const items: Receipt[] = []
+  const unread: UnreadPayment[] = []
+  for (const entry of listOf(list)) {
+    const receipt = readReceipt(fieldsOf(entry))
+    if (receipt) items.push(receipt)
+    else unread.push(describeUnread(entry))
+  }
+  return { items, unread }
 }
 
 function readReceipt(fields: Fields): Receipt | null {

@@ -51,8 +51,9 @@ test('a receipt without a time has that of its end-to-end id', async () => {
 test('an unreadable payment is logged, and keeps no other from being read', async () => {
   const readLog = followLog()
   const { endToEndId } = bank.receive('1.00', after(1))
-  bank.receive('um real', after(1))
+  const unread = bank.receive('um real', after(1))
   expect(idsOf(await readAll())).toEqual([endToEndId])
+  expect(await reader()(null)).toMatchObject({ value: { unread: [{ key: unread.endToEndId }] } })
   expect(readLog()).toContain('unreadable entries in a list')
 })
 
@@ -121,7 +122,7 @@ test('the payments of a charge are found in a list of any length', async () => {
   })
   bank.pageMax = 1
   const found = await findReceipts({ client, profile }, since, 'wanted', signal())
-  expect(found.outcome === 'ok' && idsOf(found.value)).toEqual(ids)
+  expect(found.outcome === 'ok' && idsOf(found.value.payments)).toEqual(ids)
 })
 
 test('a check reports that the bank refuses lists', async () => {

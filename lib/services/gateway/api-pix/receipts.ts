@@ -15,7 +15,7 @@ import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
 import { readPageInfo, readReceipts } from '#lib/services/gateway/api-pix/read.ts'
 import { bodyOf, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
 import type { GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
-import type { Listing } from '#lib/services/gateway/lists.ts'
+import type { Listing, UnreadPayment } from '#lib/services/gateway/lists.ts'
 
 /** A list that changes while it is read begins anew; this often, then at a later time. */
 const RESTARTS_MAX = 5
@@ -36,14 +36,21 @@ export interface BankList<Item> {
   /** Longest period that is tried; default: a day. */
   windowMs?: number
   /** `count`: entries of the page, with those that are left out or unreadable. */
-  read: (body: unknown) => { items: Item[]; count: number; unreadable: number }
+  read: (body: unknown) => Entries<Item>
+}
+
+interface Entries<Item> {
+  items: Item[]
+  count: number
+  unreadable: number
+  unread?: UnreadPayment[]
 }
 
 const RECEIPTS: BankList<Receipt> = {
   path: '/pix',
   read(body) {
-    const { items, unreadable } = readReceipts(fieldsOf(body).pix)
-    return { items, unreadable, count: items.length + unreadable }
+    const { items, unread } = readReceipts(fieldsOf(body).pix)
+    return { items, unread, unreadable: unread.length, count: items.length + unread.length }
   },
 }
 
@@ -69,11 +76,12 @@ export async function listEntries<Item>(
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(PAGE_MAX_MS)])
   const page = await readPage(bank, list, place, inTime)
   if (page.outcome !== 'ok') return goOn(page, place)
-  const { items } = page.value
+  const { items, unread } = page.value
   const next = findNextPlace(place, page.value, bank.profile.pageSize)
   if (next && next.restarts > RESTARTS_MAX)
     return { outcome: 'retryable', reason: 'the list changes while it is read', isAnswered: true }
-  return { outcome: 'ok', value: { items, nextCursor: next && JSON.stringify(next) } }
+  const nextCursor = next && JSON.stringify(next)
+  return { outcome: 'ok', value: { items, nextCursor, ...(unread?.length && { unread }) } }
 }
 
 /** Returns a failure with the place after it, or no items and the place at which to go on at once. */
@@ -88,22 +96,25 @@ function goOn(failure: GatewayResult<never>, place: Place): GatewayResult<Listin
   return { ...failure, retryCursor: cursor }
 }
 
-/** Lists all payments of a txid. */
+/** Lists all payments of a txid. `isUnread`: there are some that cannot be read. */
 export async function findReceipts(
   bank: ListBank,
   since: Date,
   txid: string,
   signal: AbortSignal,
-): Promise<GatewayResult<Receipt[]>> {
+): Promise<GatewayResult<{ payments: Receipt[]; isUnread: boolean }>> {
   const found = new Map<string, Receipt>()
+  let isUnread = false
   for (let cursor: string | null = null; ; ) {
     const page: GatewayResult<Listing<Receipt>> = await listReceipts(bank, since, cursor, signal, {
       txid,
     })
     if (page.outcome !== 'ok') return page
-    const { items, nextCursor } = page.value
+    const { items, unread = [], nextCursor } = page.value
+    isUnread ||= unread.some(each => each.txid === txid)
     for (const item of items) if (item.txid === txid) found.set(item.endToEndId, item)
-    if (nextCursor === null) return { outcome: 'ok', value: [...found.values()] }
+    if (nextCursor === null)
+      return { outcome: 'ok', value: { payments: [...found.values()], isUnread } }
     cursor = nextCursor
   }
 }
@@ -124,7 +135,7 @@ async function readPage<Item>(
   { path, filter, read }: BankList<Item>,
   { from, to, page }: Place,
   signal: AbortSignal,
-): Promise<GatewayResult<Page & { items: Item[] }>> {
+): Promise<GatewayResult<Page & Entries<Item>>> {
   const time = (at: number) => formatTime(new Date(at), profile.hasMilliseconds)
   const query = {
     ...{ inicio: time(from), fim: time(to), ...filter },
@@ -134,9 +145,10 @@ async function readPage<Item>(
   const reply = await client.call({ method: 'GET', path, query }, signal)
   if (!isSuccess(reply)) return judgeQuestion(reply, 'no list')
   if (!isList(bodyOf(reply))) return unknown('a response without a list')
-  const { items, count, unreadable } = read(bodyOf(reply))
+  const entries = read(bodyOf(reply))
+  const { unreadable } = entries
   if (unreadable > 0) log().error({ path, unreadable, page }, 'unreadable entries in a list')
-  return { outcome: 'ok', value: { items, count, ...readPageInfo(bodyOf(reply)) } }
+  return { outcome: 'ok', value: { ...entries, ...readPageInfo(bodyOf(reply)) } }
 }
 
 /** Some banks omit the list, or the description of its pages, if it is empty; none omits both. */
