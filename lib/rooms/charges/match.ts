@@ -16,7 +16,8 @@ const WITHDRAWAL_FIRST_MS = 20 * 3_600_000
 /**
  * Books payments as a bank lists them: those of a charge are credited or suspended as if the bank had
  * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
- * another connection's charge after an hour, and returns of payouts after 20, unless booked before. Returns the
+ * another connection's charge after an hour, and returns of payouts after 20, unless booked before. A
+ * connection with the same receiving key is one to the same bank account, and no other. Returns the
  * payments that are not booked yet, such as of a charge that is being opened: the caller lists them
  * again. Called twice, it does nothing.
  */
@@ -32,9 +33,10 @@ export async function matchPayments(
     where: { txid: { in: txids } },
     select: { accountId: true, id: true, txid: true, connectionId: true },
   })
+  const ofAccount = await findSameAccount(connection.id)
   const connections = new Map(charges.map(({ txid, connectionId }) => [txid, connectionId]))
   const reports = charges
-    .filter(({ connectionId }) => connectionId === connection.id)
+    .filter(({ connectionId }) => ofAccount.has(connectionId))
     .map(({ accountId, id, txid }) => ({
       accountId,
       chargeId: id,
@@ -43,7 +45,7 @@ export async function matchPayments(
   if (reports.length > 0) await receivePayments(reports)
   const isStray = ({ txid, endToEndId, paidAt }: Receipt) => {
     const own = txid === null ? undefined : connections.get(txid)
-    if (own === connection.id) return false
+    if (own !== undefined && ofAccount.has(own)) return false
     const ageMs = Date.now() - paidAt.getTime()
     if (endToEndId.startsWith('D')) return ageMs > WITHDRAWAL_FIRST_MS
     return own === undefined || ageMs > CONNECTION_FIRST_MS
@@ -53,6 +55,15 @@ export async function matchPayments(
     .map(payment => ({ payment, connectionId: connection.id, mode: connection.mode }))
   if (strays.length > 0) await suspendPayments(strays)
   return listUnbooked(connection.id, payments)
+}
+
+/** Returns the connections to the bank account of this one: a PIX key belongs to a single account. */
+async function findSameAccount(connectionId: string): Promise<Set<string>> {
+  const rows = await db().$queryRaw<{ id: string }[]>`
+    SELECT o.id FROM connections n
+    JOIN connections o ON o.environment = n.environment AND o.receiving_keys && n.receiving_keys
+    WHERE n.id = ${connectionId}::uuid`
+  return new Set([connectionId, ...rows.map(({ id }) => id)])
 }
 
 async function listUnbooked(connectionId: string, payments: Receipt[]): Promise<Receipt[]> {

@@ -7,7 +7,7 @@ import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { UnreadPayment } from '#lib/services/gateway/lists.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
+import { addConnection, connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 
@@ -216,6 +216,29 @@ test('a payment that cannot be read is in the inbox once, with the charge that i
     { kind: 'payment_unreadable', key: 'E2', facts: { sent } },
   ])
 })
+
+test.each([
+  ['same', 'pix@example.com', 'paid', 0],
+  ['other', 'other@example.com', 'pending', 1],
+])(
+  'a payment that a connection with the %s key lists while its own fails: %s is %s',
+  async (...row) => {
+    const [, key, status, suspended] = row
+    const { id } = await openLiveCharge(merchant, AMOUNT)
+    const other = new ListBank()
+    const otherId = await addConnection(other, { receivingKeys: [key] })
+    const createdAt = new Date(clock - DAY_MS)
+    await db().connection.update({ where: { id: otherId }, data: { createdAt } })
+    const paidAt = new Date(clock - 2 * 60 * MINUTE_MS)
+    other.receipts.push(makeReceipt(AMOUNT, { txid: removeHyphens(id), paidAt }))
+    bank.script.push(
+      ...Array(3).fill({ outcome: 'blocked', code: 'certificate', reason: 'revoked' }),
+    )
+    await read()
+    expect(await statusOf(id)).toBe(status)
+    expect(await db().receipt.count({ where: { connectionId: otherId } })).toBe(suspended)
+  },
+)
 
 describe('a notice', () => {
   const dueInHours = (data: object) =>
