@@ -8,6 +8,7 @@ import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { type BankFinding, levelOf } from '#lib/services/gateway/findings.ts'
+import { maskDictKey } from '#lib/services/gateway/journal.ts'
 import { readNoticeAddress, rotateNoticeSecret } from '#lib/services/gateway/notice-address.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
 
@@ -181,7 +182,7 @@ test('the address for notices of a key is ours, an older one, or foreign: then o
     expect(code).toBe('ok')
     return findings.filter(finding => finding.code.startsWith('notices_'))
   }
-  const key = '7d9f0335-****-****-****-************'
+  const key = maskDictKey(bank.keys[0] ?? '')
   const current = (await readNoticeAddress(id)).replace('http:', 'https:')
   expect(await examine(current)).toEqual([{ code: 'notices_ours', params: { key } }])
   await rotateNoticeSecret(id, ACTOR)

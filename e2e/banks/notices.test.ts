@@ -295,7 +295,7 @@ describe('the endpoint', () => {
 
   /** Returns the path for notices of a new connection, about which the API has not read yet. */
   async function openConnection(prepare = async (_id: string) => {}): Promise<string> {
-    const { id } = await openAt(stage.bank)
+    const { id } = await openAt(stage.bank, { receiving_keys: [newId()] })
     await prepare(id)
     // The API reads of connections that it does not know at most once per second.
     const { pathname } = new URL(await readNoticeAddress(id))

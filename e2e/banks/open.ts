@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { type KeyPair, P12_PASSPHRASE } from '#e2e/psp/certificates.ts'
 import type { RunningBank } from '#e2e/psp/start.ts'
+import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
+
+const ACTOR = { type: 'system' } as const
 
 /** How a connection proves who it is: PEM, or the P12 without a passphrase, with one, or in RC2. */
 export type IdentityForm = 'pem' | 'p12' | 'p12-with-passphrase' | 'p12-legacy'
@@ -48,12 +52,16 @@ export function connectionTo(
   }
 }
 
-/** Adds a connection as the operator does. Returns its id and the gateway that its adapter opened. */
+/** Adds a connection as the operator does, who closes that of before to the same account. Returns its id and the gateway that its adapter opened. */
 export async function openAt(
   bank: RunningBank,
   changes: Partial<NewConnection> = {},
 ): Promise<{ id: string; gateway: Gateway }> {
-  const id = await addConnection(connectionTo(bank, changes), { type: 'system' })
+  const request = connectionTo(bank, changes)
+  const receivingKeys = { hasSome: [...(request.receiving_keys ?? [])] }
+  const before = await db().connection.findMany({ where: { receivingKeys, disabledAt: null } })
+  for (const { id } of before) await closeConnection(id, ACTOR)
+  const id = await addConnection(request, ACTOR)
   return { id, gateway: await gatewayOfConnection(id) }
 }
 

@@ -122,7 +122,7 @@ const PROOFS: Record<string, Proof> = {
   },
   webhook: {
     ...{ call: 'GET /v2/webhook/:chave 200', part: 'responseBody' },
-    replace: ['"chave":"7d9f0335-8dcc-4054-9bf9-0dbd61d36906"', '"cnpj":"12345678000195"'],
+    replace: [/"chave":"[0-9a-f-]{36}"/, '"cnpj":"12345678000195"'],
   },
   'additional texts': {
     ...{ call: 'PUT /v2/cob/:txid 201', part: 'requestBody', isTooLax: true },

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -46,8 +47,10 @@ export async function startBank(
 ): Promise<RunningBank> {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'bank-'))
   const program = fileURLToPath(new URL('main.ts', import.meta.url))
+  // A key belongs to one bank account.
+  const own = given ? settings : { keys: [randomUUID()], ...settings }
   const certificates = given ? [] : [JSON.stringify(shareCertificates())]
-  const input = [JSON.stringify(settings), folder, ...certificates]
+  const input = [JSON.stringify(own), folder, ...certificates]
   const args = ['--disable-warning=ExperimentalWarning', program, ...input]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit').finally(

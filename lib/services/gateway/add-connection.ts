@@ -1,5 +1,5 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
-import type { Prisma } from '#lib/base/db/client.ts'
+import type { Prisma, Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -46,6 +46,7 @@ export async function addConnection(request: NewConnection, actor: Actor): Promi
     }
     const { count } = await tx.connection.createMany({ data: row, skipDuplicates: true })
     if (count === 0) throw invalidInput('name', 'already belongs to another connection')
+    await requireFreeKeys(tx, id)
     const after = {
       ...{ name, kind, environment, profile },
       receiving_keys: receiving.map(({ masked }) => masked),
@@ -54,6 +55,18 @@ export async function addConnection(request: NewConnection, actor: Actor): Promi
     await recordAudit(tx, { actor, action: 'connection.added', target: id, after })
   })
   return id
+}
+
+/** A PIX key belongs to one bank account, and two connections to it would read the same payments. */
+async function requireFreeKeys(tx: Tx, id: string): Promise<void> {
+  const [other] = await tx.$queryRaw<{ name: string }[]>`
+    SELECT o.name FROM connections n
+    JOIN connections o ON o.environment = n.environment AND o.receiving_keys && n.receiving_keys
+    WHERE n.id = ${id}::uuid AND o.id <> n.id AND o.disabled_at IS NULL LIMIT 1`
+  if (!other) return
+  const rule = `must not have a key of the connection ${other.name}, which is open`
+  const advice = 'use another key, `bank renew` for new credentials, or `bank close` before'
+  throw invalidInput('receiving_keys', `${rule}: ${advice}`)
 }
 
 function parse(request: NewConnection) {

@@ -22,11 +22,14 @@ beforeEach(() => run('production'))
 afterAll(() => run(originalEnvironment))
 
 describe('the settings of a connection', () => {
+  // These connections have no credentials.
+  beforeAll(() => registerAdapter('efi', () => null))
+
   const add = (host: unknown) =>
     addConnection(
       {
         ...{ name: newId(), kind: 'efi', environment: 'homologation' },
-        ...{ receiving_keys: ['pix@example.com'], settings: { hosts: [{ api: host as string }] } },
+        ...{ receiving_keys: [newId()], settings: { hosts: [{ api: host as string }] } },
       },
       ACTOR,
     )

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { unseal } from '#lib/base/keys.ts'
+import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { gatewayOfConnection, registerAdapter } from '#lib/services/gateway/choose.ts'
@@ -31,6 +32,18 @@ const request = (changes: Partial<NewConnection> = {}): NewConnection => ({
 const rowOf = (id: string) => db().connection.findUniqueOrThrow({ where: { id } })
 const recordsOf = (target: string) =>
   db().auditRecord.findMany({ where: { target }, orderBy: { id: 'asc' } })
+
+// These connections have no credentials.
+beforeAll(() => registerAdapter('efi', () => null))
+beforeEach(async () => {
+  await db().account.updateMany({
+    data: { receivingConnectionId: null, payingConnectionId: null },
+  })
+  await db().connection.updateMany({
+    where: { kind: { not: 'simulator' } },
+    data: { disabledAt: new Date(), isAssignable: false },
+  })
+})
 
 describe('adding a connection', () => {
   test('stores its keys in the form of the directory, and serves nobody yet', async () => {
@@ -87,6 +100,22 @@ describe('adding a connection', () => {
     const error = await addConnection(request(changes), ACTOR).catch(reason => reason)
     expect(error).toMatchObject({ code: 'invalid_input', fields: { [field]: [expect.anything()] } })
     expect(error.message).toMatch(new RegExp(`^${field} must `))
+  })
+
+  test('is refused with a receiving key of another one, until that one is closed', async () => {
+    const id = await addConnection(request({ name: `Banco ${newId()}` }), ACTOR)
+    const { name } = await rowOf(id)
+    const add = (changes: object) => addConnection(request(changes), ACTOR)
+    const same = { receiving_keys: ['outra@example.com', 'PIX@example.com'] }
+    await expect(add(same)).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: `receiving_keys must not have a key of the connection ${name}, which is open: use another key, \`bank renew\` for new credentials, or \`bank close\` before`,
+    })
+    await add({ receiving_keys: ['outra@example.com'] })
+    await add({ receiving_keys: [] })
+    await add({ environment: 'homologation' })
+    await closeConnection(id, ACTOR)
+    await add({})
   })
 
   test('is refused under a name that is taken', async () => {
@@ -247,7 +276,10 @@ describe('checking a connection', () => {
 test('connections are listed by name, each with its state', async () => {
   const prefix = newId()
   const add = (name: string, changes: Partial<NewConnection> = {}) =>
-    addConnection(request({ name: `${prefix} ${name}`, ...changes }), ACTOR)
+    addConnection(
+      request({ name: `${prefix} ${name}`, receiving_keys: [newId()], ...changes }),
+      ACTOR,
+    )
   const ids = {
     passed: await add('a'),
     failed: await add('b', { paying_key: undefined }),
