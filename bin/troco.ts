@@ -23,6 +23,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'bank list': async () => (await import('#bin/commands/bank.ts')).list,
   'bank add': async () => (await import('#bin/commands/bank.ts')).add,
   'bank check': async () => (await import('#bin/commands/bank.ts')).check,
+  'bank correct-settings': async () => (await import('#bin/commands/bank.ts')).correct,
   'bank renew': async () => (await import('#bin/commands/bank.ts')).renew,
   'bank register-notices': async () => (await import('#bin/commands/bank-notices.ts')).register,
   'bank rotate-notices': async () => (await import('#bin/commands/bank-notices.ts')).rotate,

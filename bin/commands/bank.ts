@@ -5,7 +5,7 @@ import { formatFinding } from '#bin/commands/bank-findings.ts'
 import { isTrocoError, refuse } from '#lib/base/errors.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
-import { checkConnection } from '#lib/services/gateway/check-connection.ts'
+import { checkConnection, correctSettings } from '#lib/services/gateway/check-connection.ts'
 import { findFlaw } from '#lib/services/gateway/choose.ts'
 import { CHECK_PASSED, findConnection, listConnections } from '#lib/services/gateway/connections.ts'
 import type { BankFinding } from '#lib/services/gateway/findings.ts'
@@ -73,6 +73,21 @@ export async function check(args: string[]): Promise<void> {
 function describeCheck(code: string | null): string {
   if (code === null) return 'gave no answer: the result of the check before stays'
   return code === CHECK_PASSED ? 'passed its check' : 'failed its check: it serves no account'
+}
+
+/** Prints a line for each setting of the account at the bank that was changed. */
+export async function correct(args: string[]): Promise<void> {
+  const connectionRef = readConnectionRef(args)
+  await withRuntime(async () => {
+    const { id, name } = await findConnection(connectionRef)
+    const result = await correctSettings(id, ACTOR)
+    if (result === null) throw refuse('not_found', `The bank of ${name} has no such settings`)
+    if (result.outcome !== 'ok') {
+      const reason = 'reason' in result ? result.reason : result.bankText
+      throw refuse('not_found', `${name} keeps its settings: ${reason}. See \`bank check\``)
+    }
+    for (const setting of result.value) process.stdout.write(`${setting}\n`)
+  })
 }
 
 /** Checks the new credentials as `check` does, and replaces the old ones only if they pass. */

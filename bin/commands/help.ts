@@ -24,6 +24,8 @@ const HELP = `Usage: npm run -s troco -- <command>
            [--settings <file>] [--credentials <file|->]
                                        add a connection to a bank and print its id
   bank check <name|id>                 examine all that live mode needs of it, and print what to do
+  bank correct-settings <name|id>      have the bank refuse payments of no charge, where it can, and print
+                                       the settings that were changed
   bank renew <name|id> --credentials <file|->
                                        check new credentials, and replace the old ones if they pass
   bank register-notices <name|id> [--replace]

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openAt } from '#e2e/banks/open.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
+import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
@@ -32,14 +33,18 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Runs the command beside this test, in the same database. */
 function printStatement(...args: string[]) {
+  return runBank('statement', 'Efí', ...args)
+}
+
+/** Runs a command beside this test, in the same database. */
+function runBank(...args: string[]) {
   const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
   const settings = {
     ...{ DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL), TROCO_SECRET, PUBLIC_URL },
     ...{ TROCO_ENV: 'local', NODE_ENV: 'production', TROCO_DATA: join(folder, 'data') },
   }
-  return runCommand(['troco', 'bank', 'statement', 'Efí', ...args], settings)
+  return runCommand(['troco', 'bank', ...args], settings)
 }
 
 test('the statement of a day is printed with its balances', async () => {
@@ -91,4 +96,24 @@ test('a day that is not over, and text that is no day, are refused', async () =>
     output: 'No statement: the bank reports days before today only\n',
   })
   expect((await printStatement('--day', 'ontem')).output).toContain('--day must be a date')
+})
+
+test('settings that let in payments of no charge are corrected once, unless the bank refuses', async () => {
+  const fault = { kind: 'respond', method: 'PUT', path: '/v2/gn/config', status: 403 } as const
+  await bank.run('addFault', { ...fault, body: '{"nome":"insufficient_scope"}' })
+  const refused = await runBank('correct-settings', 'Efí')
+  expect(refused.output).toMatch(
+    /^Efí keeps its settings: .*insufficient_scope.* See `bank check`$/m,
+  )
+  expect(refused.code).toBe(1)
+  const corrected = await runBank('correct-settings', 'Efí')
+  expect(corrected.output).toMatch(
+    /^receberSemChave\ntxidObrigatorio \(.+\)\nqrCodeEstatico\.recusarTodos \(.+\)\n$/,
+  )
+  expect(corrected.code).toBe(0)
+  expect(await runBank('correct-settings', 'Efí')).toEqual({ code: 0, output: '' })
+  const where = { action: 'connection.corrected' }
+  expect(await db().auditRecord.findMany({ where })).toMatchObject([
+    { after: { settings: corrected.output.trimEnd().split('\n') } },
+  ])
 })

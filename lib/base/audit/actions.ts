@@ -16,6 +16,7 @@ export const ACTIONS = [
   'charges.exported',
   'connection.added',
   'connection.checked',
+  'connection.corrected',
   'connection.disabled',
   'connection.limited',
   'connection.notices_restricted',

@@ -98,7 +98,7 @@ export function startWorker(): Worker {
       const finished = Promise.all(running).then(() =>
         Promise.all(callers.map(({ idle }) => idle())),
       )
-      await Promise.race([finished, sleep(SHUTDOWN_TIMEOUT_MS)])
+      await Promise.race([finished, sleep(SHUTDOWN_TIMEOUT_MS, undefined, { ref: false })])
       deliverer.abort()
       await releaseLeases().catch(() => {})
       await background

@@ -1,4 +1,5 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
@@ -85,4 +86,22 @@ function describeHealth(result: GatewayResult<null>): BankFinding {
   const reason = ('reason' in result ? result.reason : result.bankText) ?? ''
   const isFinal = result.outcome === 'blocked' || result.outcome === 'rejected'
   return find(isFinal ? 'bank_refuses' : 'bank_silent', { reason })
+}
+
+/**
+ * Changes those settings at the bank that let in payments of no charge, and returns them. Null: the
+ * bank has none that Troco knows. Called twice, the second call changes nothing.
+ */
+export async function correctSettings(
+  id: string,
+  actor: Actor,
+): Promise<GatewayResult<string[]> | null> {
+  const gateway = await gatewayOfConnection(id)
+  const { checkSettings } = withConnectionJournal({ id, gateway })
+  if (!checkSettings) return null
+  const result = await checkSettings(true)
+  if (result.outcome !== 'ok' || result.value.length === 0) return result
+  const after = { settings: result.value }
+  await recordAudit(db(), { actor, action: 'connection.corrected', target: id, after })
+  return result
 }
