@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client, type QueryResult } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Embedded, openEmbedded } from '#lib/base/db/embedded.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { Authority } from '#lib/testing/authority.ts'
 import { makeDatabase } from '#lib/testing/database.ts'
 import {
   type Installation,
@@ -196,17 +197,28 @@ const NOTHING_OPEN = 'Still open there: nothing\n'
 test('`troco bank` adds a connection, assigns it once it passed its check, and closes it', async () => {
   const made = await troco('account', 'create', '--name', 'Feira', '--email', 'feira@x.example')
   const accountId = lastLine(made.output)
-  const added = await troco(
-    ...['bank', 'add', '--name', 'Banco Azul', '--kind', 'efi'],
-    ...['--environment', 'production'],
+  const request = [
+    ...['bank', 'add', '--name', 'Banco Azul', '--kind', 'efi', '--environment', 'production'],
     ...['--receiving-key', 'pix@x.example', '--paying-key', '+5511987654321'],
-  )
-  const id = lastLine(added.output)
+  ]
+  expect(await troco(...request)).toEqual({
+    code: 1,
+    output: expect.stringMatching(/^credentials must be given: client_id, .*\n$/),
+  })
+  const credentials = join(installation.folder, 'credentials.json')
+  const authority = new Authority()
+  const { cert: certificate, key: private_key } = authority.issue()
+  authority.close()
+  const given = { client_id: 'shop', client_secret: 'never-shown', certificate, private_key }
+  writeFileSync(credentials, JSON.stringify(given))
+  const id = lastLine((await troco(...request, '--credentials', credentials)).output)
+  // The bank is not called.
+  await queryAsOwner('UPDATE connections SET sealed_credentials = NULL WHERE id = $1', [id])
   const list = () => troco('bank', 'list')
   expect((await list()).output).toBe(`${id}\tefi\tproduction\tunserved\t0\tBanco Azul\n`)
   expect(await troco('bank', 'check', 'Banco Azul')).toEqual({
     code: 1,
-    output: expect.stringContaining('Banco Azul was not checked: its keys or credentials are not'),
+    output: expect.stringContaining('Banco Azul was not checked: credentials must be given: '),
   })
   const assign = () =>
     troco('bank', 'assign', 'feira@x.example', '--receiving', 'Banco Azul', '--paying', id)

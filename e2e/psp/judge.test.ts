@@ -33,7 +33,7 @@ function judge(...files: string[]) {
 async function recordTraffic(kind: Kind): Promise<void> {
   const shared = process.env.BANK_TRAFFIC
   process.env.BANK_TRAFFIC = folder
-  const bank = await startBank({ kind })
+  const bank = await startBank({ kind, keys: [CHARGE.chave] })
   process.env.BANK_TRAFFIC = shared ?? ''
   const client = new Client(bank)
   const path = `/v2/cob/${makeHexId()}`
