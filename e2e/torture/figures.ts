@@ -1,12 +1,9 @@
 import { appendFileSync } from 'node:fs'
 
+export { pickSize } from '#lib/testing/size.ts'
+
 /** File in which `npm run torture` collects measured figures; unset in `npm test`. */
 const { TORTURE_FIGURES } = process.env
-
-/** Returns `small` in `npm test`, `full` in `npm run torture`. */
-export function pickSize(small: number, full: number): number {
-  return TORTURE_FIGURES ? full : small
-}
 
 /** Prints the figures that a test measured and stores them for the final table. */
 export function recordFigures(title: string, figures: Record<string, string | number>): void {

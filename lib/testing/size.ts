@@ -1,0 +1,7 @@
+/** Set by `npm run torture`, which has time for long proofs. */
+const { TORTURE_FIGURES } = process.env
+
+/** Returns `small` in `npm test`, `full` in `npm run torture`. */
+export function pickSize(small: number, full: number): number {
+  return TORTURE_FIGURES ? full : small
+}
