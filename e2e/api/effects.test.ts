@@ -115,9 +115,10 @@ function tokenOf(caller: Caller & { kind: 'token' }): Promise<string> {
 
 const sessions = new Map<string, Promise<string>>()
 
-/** Opens a session. Reads share one; a write may end its session or change its user. */
-function sessionOf(caller: Caller, { name, method }: Operation): Promise<string> {
-  const key = method === 'GET' ? nameOf(caller) : `${nameOf(caller)} ${name} ${newId()}`
+/** Opens a session. Only a write that is let in may end its session or change its user. */
+function sessionOf(caller: Caller, operation: Operation): Promise<string> {
+  const isShared = operation.method === 'GET' || !mayCall(operation, caller)
+  const key = isShared ? nameOf(caller) : `${nameOf(caller)} ${operation.name} ${newId()}`
   const secret =
     sessions.get(key) ??
     (caller.kind === 'member'
