@@ -4,12 +4,14 @@ import { env, supplyEnv } from '#lib/base/env.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
+import { pickSize } from '#lib/testing/size.ts'
 
 /** So small that the requests wait longer than the 2 s after which a stalled database is given up. */
 const POOL_MAX = 2
 const LARGE_CHARGE_FIELDS = { items: [{ name: 'é'.repeat(28_000) }] }
 /** Requests of each account. */
-const COUNTS = [130, 120, 10]
+const COUNTS = [pickSize(60, 130), pickSize(50, 120), 10]
+const TOTAL = COUNTS.reduce((sum, count) => sum + count)
 
 const poolMax = `${env().DATABASE_POOL_MAX}`
 let api: Api
@@ -31,7 +33,7 @@ afterAll(async () => {
   supplyEnv({ DATABASE_POOL_MAX: poolMax })
 })
 
-test('260 parallel reads of three tokens wait for two connections, and none is refused', async () => {
+test(`${TOTAL} parallel reads of three tokens wait for two connections, and none is refused`, async () => {
   const reads = tokens.flatMap((token, account) =>
     Array.from({ length: COUNTS[account] ?? 0 }, async () => {
       const { status } = await call(api.url, 'GET', '/transactions?limit=100', { token })

@@ -23,6 +23,7 @@ import {
 import { findMailedLink } from '#lib/testing/mailbox.ts'
 import { pageHeaders, personHeaders, refusal, signIn, signInAdmin } from '#lib/testing/member.ts'
 import { sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { pickSize } from '#lib/testing/size.ts'
 import { readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
 
 inOwnDatabase()
@@ -639,7 +640,7 @@ describe('a thief with the session of one owner', () => {
     expect(await readRule(owner)).toMatchObject({ new_keys: true })
   }
 
-  test.each([1, 12, 23, 23.5])(
+  test.each([12, 23.5, 1, 23].slice(0, pickSize(2, 4)))(
     'finds no hour without the rule after restoring a demoted member %d hours later',
     async hours => {
       expect((await changeRole(owner, finance, 'viewer')).status).toBe(200)

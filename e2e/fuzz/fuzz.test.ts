@@ -6,7 +6,7 @@ import { disconnect } from '#lib/base/db/client.ts'
 import { expectBalancedLedger } from '#lib/testing/fixtures.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
 
-const { FUZZ_SEED = '1', FUZZ_REQUESTS = '2000', FUZZ_ONLY } = process.env
+const { FUZZ_SEED = '1', FUZZ_REQUESTS = '1000', FUZZ_ONLY } = process.env
 /** Routes that need a secret, a certain user or a second owner: no random request succeeds. */
 const UNREACHABLE_ROUTES =
   /\/(visitor|person|admin)\/|\/members\/leave$|\/approval\/confirm$|\/withdrawals\/\[id\]\/(approve|decline)$/

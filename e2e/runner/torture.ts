@@ -21,9 +21,12 @@ const TEST_FILTERS = [
   'model.test.ts',
   'parallel.test.ts',
   'lanes.test.ts',
+  'claim-statistics.test.ts',
+  'withdrawals-approval.test.ts',
+  'pool-wait.test.ts',
   PERMISSION_TESTS,
 ]
-const SPEC_PATTERN = '@torture|(tour|extremes|attacks)\\.spec'
+const SPEC_PATTERN = '@torture|(tour|extremes|attacks|gates)\\.spec'
 const SERVER_LOG = '.cache/torture-server.log'
 const FUZZ_SEED_COUNT = 5
 

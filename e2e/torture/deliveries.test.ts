@@ -24,7 +24,7 @@ const random = new Random(chooseSeed(), 0)
 
 inOwnDatabase()
 
-const KILL_COUNT = pickSize(2, 20)
+const KILL_COUNT = pickSize(1, 20)
 const CONCURRENT_CALLS_MAX = 4
 const DELIVERY_MAX_MS = (LEASE_SECONDS + 30) * 1_000
 

@@ -17,7 +17,7 @@ import { chooseSeed } from '#lib/testing/seed.ts'
 
 const random = new Random(chooseSeed(), 0)
 
-const KILL_COUNT = pickSize(2, 20)
+const KILL_COUNT = pickSize(1, 20)
 const CLIENT_COUNT = 16
 /** Acknowledged charges before each kill; the kill follows after a random delay. */
 const CHARGES_BETWEEN_KILLS = pickSize(60, 1_500)

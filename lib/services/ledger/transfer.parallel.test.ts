@@ -6,6 +6,7 @@ import { newId } from '#lib/base/ids.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
+import { pickSize } from '#lib/testing/size.ts'
 
 const CONNECTION_COUNT = 64
 /** Number of withdrawals; `npm run torture` runs 10,000. */
@@ -120,7 +121,10 @@ function randomFrom(seed: number): () => number {
   }
 }
 
-test.each([1, 20_261_121, 4_294_967_295])(
+/** `npm run torture` repeats it with the others. */
+const SEEDS = [20_261_121, 1, 4_294_967_295].slice(0, pickSize(1, 3))
+
+test.each(SEEDS)(
   `${WITHDRAWAL_COUNT} withdrawals on 64 connections never overdraw or lose a cent (seed %i)`,
   async seed => {
     const accountIds = await Promise.all(Array.from({ length: ACCOUNT_COUNT }, createLedger))

@@ -3,9 +3,10 @@ import { disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { measureClaim, seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
 import { makeDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
+import { pickSize } from '#lib/testing/size.ts'
 
 const TABLES = ['deliveries', 'events', 'delivery_lanes', 'delivery_accounts']
-const LANE_COUNT = 5_000
+const LANE_COUNT = pickSize(2_000, 5_000)
 
 // Statistics of a table outlive its rows, so each test has a database without any.
 const sharedUrl = env().DATABASE_URL ?? ''
