@@ -24,6 +24,7 @@ const TEST_FILTERS = [
   'claim-statistics.test.ts',
   'withdrawals-approval.test.ts',
   'pool-wait.test.ts',
+  'bin/troco.test.ts',
   PERMISSION_TESTS,
 ]
 const SPEC_PATTERN = '@torture|(tour|extremes|attacks|gates)\\.spec'
