@@ -122,15 +122,31 @@ export async function readBalanceCents(page: Page): Promise<number> {
   return Number(text?.replaceAll(/\D/g, ''))
 }
 
-/** Expects no violation in the first theme, and in the others, which differ in colors, none of contrast. */
+type Theme = 'light' | 'dark'
+const THEMES: readonly Theme[] = ['light', 'dark']
+const checkCounts = new WeakMap<Page, number>()
+
+/** Chooses one theme, at each check of a page the other one; `npm run torture` checks both. */
+function chooseThemes(page: Page): readonly Theme[] {
+  if (process.env.ALL_STORIES) return THEMES
+  const count = checkCounts.get(page) ?? test.info().title.length
+  checkCounts.set(page, count + 1)
+  return count % 2 === 0 ? ['light'] : ['dark']
+}
+
+/**
+ * Expects no violation in the first theme, and in the others, which differ in colors, none of
+ * contrast. `isContrastOnly`: checks only the contrast in the first theme, too.
+ */
 export async function expectAccessible(
   page: Page,
-  themes: readonly ('light' | 'dark')[] = ['light', 'dark'],
+  themes: readonly Theme[] = chooseThemes(page),
+  { isContrastOnly = false } = {},
 ): Promise<void> {
   await expect(page).toHaveTitle(/\S/)
-  for (const colorScheme of themes) {
+  for (const [index, colorScheme] of themes.entries()) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    const options = colorScheme === themes[0] ? AXE_OPTIONS : AXE_CONTRAST_OPTIONS
+    const options = index === 0 && !isContrastOnly ? AXE_OPTIONS : AXE_CONTRAST_OPTIONS
     // Again for a while, because a page may take a moment to change its theme.
     const message = `${page.url()}, ${colorScheme}`
     await expect.poll(() => findViolations(page, options), { message }).toEqual([])

@@ -27,7 +27,6 @@ const TEST_FILTERS = [
   'bin/troco.test.ts',
   PERMISSION_TESTS,
 ]
-const SPEC_PATTERN = '@torture|(tour|extremes|attacks|gates)\\.spec'
 const SERVER_LOG = '.cache/torture-server.log'
 const FUZZ_SEED_COUNT = 5
 
@@ -76,11 +75,11 @@ function repeatBehindNext(): Promise<number> {
   })
 }
 
-/** Runs browser tests that repeat others at another size, and takes screenshots of every page. */
+/** Runs all browser tests, also at another size and in the other theme, and takes screenshots. */
 async function repeatInBrowser(): Promise<number> {
   const executable = await findBrowser()
   return withServer(SERVER_LOG, settings =>
-    runProgram('playwright', ['test', '--grep', SPEC_PATTERN], {
+    runProgram('playwright', ['test'], {
       ...settings,
       E2E_BROWSER: executable,
       ALL_STORIES: '1',
