@@ -1,4 +1,4 @@
-import { db, type Tx } from '#lib/base/db/client.ts'
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
@@ -95,41 +95,40 @@ export function withJournal(
 /** Age after which a call without a response is taken as never having reached the bank. */
 const ARRIVAL_MAX = '10 minutes'
 
+type CallSubject = Pick<Subject, 'accountId' | 'id'>
+
 /** Returns whether a call about the subject had no response and may still reach the bank. */
-export async function mayArrive(
-  { accountId, id }: Pick<Subject, 'accountId' | 'id'>,
+export function mayArrive(
+  subject: CallSubject,
   operation: Operation,
+  client?: Tx,
+): Promise<boolean> {
+  const condition = Prisma.sql`operation = ${operation}
+    AND COALESCE(outcome, 'unknown') = 'unknown'
+    AND created_at > now() - ${ARRIVAL_MAX}::interval`
+  return isJournaled(subject, condition, client)
+}
+
+/** Returns whether the bank was ever called about the subject with this operation. */
+export function hasCall(subject: CallSubject, operation: Operation): Promise<boolean> {
+  return isJournaled(subject, Prisma.sql`operation = ${operation}`)
+}
+
+/** Returns whether the bank has ever reported the payout or refund as accepted or executed. */
+export function wasTaken(subject: CallSubject): Promise<boolean> {
+  const condition = Prisma.sql`outcome = 'ok' AND response->>'state' IN ('taken', 'done')`
+  return isJournaled(subject, condition)
+}
+
+/** Returns whether the journal has a call about the subject that meets the condition. */
+async function isJournaled(
+  { accountId, id }: CallSubject,
+  condition: Prisma.Sql,
   client: Tx = db(),
 ): Promise<boolean> {
   const calls = await client.$queryRaw<unknown[]>`
     SELECT FROM gateway_calls
-    WHERE account_id = ${accountId}::uuid AND subject_id = ${id}::uuid AND operation = ${operation}
-      AND COALESCE(outcome, 'unknown') = 'unknown'
-      AND created_at > now() - ${ARRIVAL_MAX}::interval LIMIT 1`
-  return calls.length > 0
-}
-
-/** Returns whether the bank was ever called about the subject with this operation. */
-export async function hasCall(
-  { accountId, id }: Pick<Subject, 'accountId' | 'id'>,
-  operation: Operation,
-): Promise<boolean> {
-  const calls = await db().$queryRaw<unknown[]>`
-    SELECT FROM gateway_calls
-    WHERE account_id = ${accountId}::uuid AND subject_id = ${id}::uuid AND operation = ${operation}
-    LIMIT 1`
-  return calls.length > 0
-}
-
-/** Returns whether the bank has ever reported the payout or refund as accepted or executed. */
-export async function wasTaken({
-  accountId,
-  id,
-}: Pick<Subject, 'accountId' | 'id'>): Promise<boolean> {
-  const calls = await db().$queryRaw<unknown[]>`
-    SELECT FROM gateway_calls
-    WHERE account_id = ${accountId}::uuid AND subject_id = ${id}::uuid AND outcome = 'ok'
-      AND response->>'state' IN ('taken', 'done') LIMIT 1`
+    WHERE account_id = ${accountId}::uuid AND subject_id = ${id}::uuid AND ${condition} LIMIT 1`
   return calls.length > 0
 }
 
