@@ -292,7 +292,7 @@ const DEVIATIONS: Record<string, Partial<Quirks>> = {
   sicredi: { createdStatus: 200 },
   bradesco: { createdStatus: 200 },
 }
-/** What only some banks want in each call. */
+/** Headers and query parameters that only some banks require. */
 const SHOWS: Record<string, RegExp> = {
   'banco-do-brasil': /gw-dev-app-key=key-of-the-app/,
   itau: /"x-correlationid":"[\da-f-]{36}"/,

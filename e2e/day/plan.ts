@@ -11,7 +11,7 @@ export interface ChargeStep {
   account: number
   amount: number
   expiresInS: number
-  /** Null: nobody pays it. */
+  /** Null if the charge is not paid. */
   payment: PaymentKind | null
 }
 

@@ -37,7 +37,7 @@ export interface Stage<Server> {
   bank: RunningBank
   connectionId: string
   merchants: Merchant[]
-  /** By way of nginx. */
+  /** Sends its requests to nginx. */
   api: Api
   server: Server
   close: () => Promise<void>

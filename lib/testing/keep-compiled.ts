@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 
-/** By then a process has started: the cache contains all that a start compiles. */
+/** After this time a process has started and compiled its code. */
 const STARTED_MS = 3_000
 
 // A process writes it when it exits; one that is killed would leave nothing to the next one.

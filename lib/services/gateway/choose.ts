@@ -136,7 +136,7 @@ async function findBank(id: string): Promise<Gateway | null> {
   return choice.banks.get(id)?.gateway ?? null
 }
 
-/** Finds a connection to a bank, closed or not, with its rules for notices; null if there is none. */
+/** Finds a connection to a bank, open or closed, with its rules for notices. Returns null if there is none. */
 export async function findBankOfNotice(
   id: string,
 ): Promise<Pick<Bank, 'gateway' | 'notices'> | null> {

@@ -14,7 +14,7 @@ const FAILURES_MAX = 5
 type List<Item> = (since: Date, cursor: string | null) => Promise<GatewayResult<Listing<Item>>>
 
 export interface ListTask<Item> {
-  /** What is read, for the log. */
+  /** Name of the list in the log. */
   name: string
   /** Time from the end of a reading to the beginning of the next one. */
   everyMs: number

@@ -51,7 +51,7 @@ function asNull(found: GatewayResult<BankRefund | null>): GatewayResult<null> {
   return found.outcome === 'ok' ? { outcome: 'ok', value: null } : found
 }
 
-/** What the bank has under the id counts only with the amount, which the response to an order may omit. */
+/** A refund that was queried must have an amount. The response to an order may omit it. */
 function toFoundState(refund: BankRefund, order: RefundOrder): GatewayResult<OrderState> {
   return refund.amount === null ? unknown('a refund without an amount') : toState(refund, order)
 }

@@ -27,7 +27,7 @@ const PAYOUT_SCOPES: readonly ScopeUse[] = [
   },
 ]
 
-/** A list of the last minute, a report without a day and one that nobody has ordered. */
+/** Calls without effect: a list of the last minute, an order without a day, and an unknown report. */
 const LISTED_SCOPES: readonly (ScopeUse & { lack: FindingCode })[] = [
   {
     ...{ scope: 'gn.infractions.read', lack: 'scope_missing_for_disputes' },
