@@ -88,7 +88,11 @@ export async function readHealth(): Promise<Health> {
 const UNREADABLE: Finding = { level: 'problem', state: 'unreadable', figures: {} }
 
 function logUnreadable(error: unknown, name: CheckName): Finding {
-  log().error({ err: error, check: name }, 'health check failed')
+  const isDatabaseDown = isDatabaseUnavailable(error)
+  log().error(
+    { err: error, check: name },
+    isDatabaseDown ? 'database unavailable' : 'health check failed',
+  )
   return UNREADABLE
 }
 
