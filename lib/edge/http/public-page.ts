@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { isDatabaseUnavailable, isTrocoError } from '#lib/base/errors.ts'
+import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
+import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { Places } from '#lib/edge/http/in-flight.ts'
+import {
+  allowanceHeaders,
+  busyAddressHeaders,
+  consumeAllowance,
+} from '#lib/edge/http/rate-limit.ts'
+import { type PageContent, renderDocument, renderErrorPage } from '#lib/views/payer/document.ts'
+import { createPayerTexts, type PayerTexts } from '#lib/views/payer/texts.ts'
+
+/** Seconds that a browser waits before it retries after a server error. */
+const RETRY_AFTER_S = 5
+
+interface PublicRequest {
+  query: URLSearchParams
+  texts: PayerTexts
+  logContext: LogContext
+}
+
+/** Serves a page for anyone with its URL, within the limits of the client's address. */
+export function servePublicPage(
+  incoming: HttpRequest,
+  respond: (request: PublicRequest) => Promise<HttpResponse>,
+): Promise<HttpResponse> {
+  const { url, requestId } = incoming
+  const query = new URLSearchParams(url.split('?')[1])
+  const texts = createPayerTexts(query.get('lang'), incoming.header('accept-language'))
+  const places = new Places()
+  return withLogContext({ requestId }, async logContext => {
+    try {
+      const allowance = await consumeAllowance('ip', incoming.ip)
+      await places.take('ip', incoming.ip)
+      const response = await respond({ query, texts, logContext })
+      Object.assign(response.headers, allowanceHeaders([allowance]))
+      return response
+    } catch (error) {
+      return errorPage(error, texts)
+    } finally {
+      incoming.onEnd(() => places.release())
+    }
+  })
+}
+
+function errorPage(error: unknown, texts: PayerTexts): HttpResponse {
+  if (isTrocoError(error) && error.code === 'too_many_requests') {
+    const retryAfterS = error.retryAfterS ?? 1
+    const headers = busyAddressHeaders(retryAfterS)
+    return pageResponse(429, renderErrorPage('busy', texts, retryAfterS), texts, headers)
+  }
+  const isDatabaseDown = isDatabaseUnavailable(error)
+  log().error({ err: error }, isDatabaseDown ? 'database unavailable' : 'public page failed')
+  const content = renderErrorPage('down', texts, RETRY_AFTER_S)
+  return pageResponse(isDatabaseDown ? 503 : 500, content, texts, {
+    'retry-after': String(RETRY_AFTER_S),
+  })
+}
+
+export const PRIVATE_HEADERS = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-robots-tag': 'noindex, nofollow',
+}
+
+export function pageResponse(
+  status: number,
+  content: PageContent,
+  texts: PayerTexts,
+  extraHeaders = {},
+): HttpResponse {
+  const nonce = randomBytes(16).toString('base64')
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    'img-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ]
+  return {
+    status,
+    text: renderDocument(content, texts, nonce),
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': policy.join('; '),
+      ...PRIVATE_HEADERS,
+      ...extraHeaders,
+    },
+  }
+}
