@@ -39,6 +39,9 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'token create': async () => (await import('#bin/commands/token.ts')).create,
   'token revoke': async () => (await import('#bin/commands/token.ts')).revoke,
   'withdrawal end': async () => (await import('#bin/commands/withdrawal.ts')).end,
+  'receipt-key list': async () => (await import('#bin/commands/receipt-key.ts')).list,
+  'receipt-key rotate': async () => (await import('#bin/commands/receipt-key.ts')).rotate,
+  'receipt-key withdraw': async () => (await import('#bin/commands/receipt-key.ts')).withdraw,
   'webhook secret': async () => (await import('#bin/commands/webhook.ts')).showSecret,
 }
 

@@ -54,6 +54,10 @@ const HELP = `Usage: npm run -s troco -- <command>
   withdrawal end <id> --account <e-mail|id> --as sent|not-sent --reason <text>
                                        end a withdrawal that the bank never answers, if there is only
                                        one admin
+  receipt-key list                     print id, state and time of each key of receipts, separated by tabs
+  receipt-key rotate                   sign receipts with a new key, and print its id
+  receipt-key withdraw <id> --reason <text>
+                                       make all receipts of a key invalid
   webhook secret --account <e-mail|id> [--mode test|live]
                                        print the secret that signs webhooks of charges and withdrawals
 `

@@ -23,7 +23,7 @@ export const CLEARED_FILTERS = Object.fromEntries(
 )
 
 /** Groups of actions that only the operator's log contains. */
-const STAFF_GROUPS = ['connection', 'demo', 'merchant', 'user']
+const STAFF_GROUPS = ['connection', 'demo', 'merchant', 'receipt_key', 'user']
 
 interface FiltersProps extends Pick<ReturnType<typeof useFilters>, 'get' | 'set'> {
   isStaff: boolean

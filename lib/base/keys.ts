@@ -26,6 +26,7 @@ export const PURPOSES = [
   'known-devices',
   'bank-credentials',
   'bank-notices',
+  'payment-receipts',
 ] as const
 type Purpose = (typeof PURPOSES)[number]
 type SealPurpose = Extract<

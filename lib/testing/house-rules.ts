@@ -91,6 +91,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   connection_states: 'services/gateway',
   bank_notices: 'services/gateway',
   gateway_calls: 'services/gateway',
+  payment_receipt_keys: 'services/payment-receipts',
   simulator_orders: 'services/gateway',
   idempotency_keys: 'base/db',
   audit_log: 'base/audit',

@@ -18,6 +18,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   inbox_items: ['INSERT', 'SELECT', 'UPDATE'],
   ledger_entries: ['INSERT', 'SELECT'],
   ledger_transfers: ['INSERT', 'SELECT'],
+  payment_receipt_keys: ['INSERT', 'SELECT', 'UPDATE'],
   payout_returns: ['INSERT', 'SELECT'],
   receipts: ['INSERT', 'SELECT'],
   write_offs: ['INSERT', 'SELECT'],

@@ -1,0 +1,44 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { refuse } from '#lib/base/errors.ts'
+import {
+  deriveSigningKey,
+  forgetCurrentKey,
+  listReceiptKeys,
+} from '#lib/services/payment-receipts/keys.ts'
+
+/**
+ * Signs with a new key from now on, other processes within half a minute. Receipts of the former key
+ * stay valid. Two calls at the same time make one key.
+ */
+export async function rotateReceiptKey(actor: Actor): Promise<string> {
+  const numbers = (await listReceiptKeys()).map(({ number }) => number)
+  const { id, publicKey, number } = deriveSigningKey(Math.max(1, ...numbers) + 1)
+  await transaction(async tx => {
+    const data = [{ id, publicKey, number }]
+    const { count } = await tx.paymentReceiptKey.createMany({ data, skipDuplicates: true })
+    if (count > 0) await recordAudit(tx, { actor, action: 'receipt_key.rotated', target: id })
+  })
+  forgetCurrentKey()
+  return id
+}
+
+/**
+ * Makes all receipts of a key invalid. If it is the one that signs, the next one takes its place.
+ * Does nothing if it was withdrawn before.
+ */
+export async function withdrawReceiptKey(id: string, reason: string, actor: Actor): Promise<void> {
+  const keys = await listReceiptKeys()
+  if (!keys.some(key => key.id === id)) {
+    throw refuse('not_found', `No key ${id}: see \`receipt-key list\``)
+  }
+  await transaction(async tx => {
+    const { count } = await tx.paymentReceiptKey.updateMany({
+      where: { id, withdrawnAt: null },
+      data: { withdrawnAt: new Date() },
+    })
+    if (count === 0) return
+    await recordAudit(tx, { actor, action: 'receipt_key.withdrawn', target: id, reason })
+  })
+  forgetCurrentKey()
+}

@@ -1,0 +1,105 @@
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { hmac } from '#lib/base/keys.ts'
+import { processWide } from '#lib/base/process-wide.ts'
+
+export interface SigningKey {
+  id: string
+  number: number
+  /** Coordinate x of the public key, in base64url. */
+  publicKey: string
+  privateKey: KeyObject
+}
+
+/** How long a process goes on with a key that another process replaced or withdrew. */
+const CURRENT_MS = 30_000
+const KEY_ID_LENGTH = 16
+/** Start of an Ed25519 private key in PKCS #8, before its 32 bytes (RFC 8410). */
+const PKCS8_START = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+const cache = processWide('payment receipt keys', () => ({
+  derived: new Map<string, SigningKey>(),
+  current: null as SigningKey | null,
+  readAt: 0,
+}))
+
+/**
+ * Derives a key pair from the server key, PUBLIC_URL and the number of the rotation: a copy of an
+ * installation at another address has other keys, and a restored one the same.
+ */
+export function deriveSigningKey(number: number, secret = env().TROCO_SECRET): SigningKey {
+  const { PUBLIC_URL } = env()
+  const name = `${number} ${PUBLIC_URL} ${secret}`
+  const known = cache.derived.get(name)
+  if (known) return known
+  const seed = hmac('payment-receipts', `${number} ${PUBLIC_URL}`, secret)
+  const der = Buffer.concat([PKCS8_START, seed])
+  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  const { x: publicKey = '' } = createPublicKey(privateKey).export({ format: 'jwk' })
+  const key = { id: keyIdOf(publicKey), number, publicKey, privateKey }
+  cache.derived.set(name, key)
+  return key
+}
+
+/** Returns the start of the thumbprint of the key (RFC 7638). */
+function keyIdOf(publicKey: string): string {
+  const members = JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x: publicKey })
+  return createHash('sha256').update(members).digest('base64url').slice(0, KEY_ID_LENGTH)
+}
+
+export function importPublicKey(publicKey: string): KeyObject {
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' })
+}
+
+/** Returns the key that signs now. Publishes it before its first use. */
+export async function readCurrentKey(): Promise<SigningKey> {
+  const { current, readAt } = cache
+  const isRecent = performance.now() < readAt + CURRENT_MS
+  // Tests change the server key and PUBLIC_URL of their process.
+  if (current && isRecent && deriveSigningKey(current.number) === current) return current
+  const rows = await listReceiptKeys()
+  const withdrawn = new Set(rows.filter(row => row.withdrawnAt).map(({ id }) => id))
+  let key = deriveSigningKey(Math.max(1, ...rows.map(({ number }) => number)))
+  while (withdrawn.has(key.id)) key = deriveSigningKey(key.number + 1)
+  if (!rows.some(({ id }) => id === key.id)) await publishKey(key)
+  Object.assign(cache, { current: key, readAt: performance.now() })
+  return key
+}
+
+/** Makes this process read the current key anew. */
+export function forgetCurrentKey(): void {
+  cache.current = null
+}
+
+export async function publishKey({ id, publicKey, number }: SigningKey): Promise<void> {
+  await db().paymentReceiptKey.createMany({
+    data: [{ id, publicKey, number }],
+    skipDuplicates: true,
+  })
+}
+
+/** Returns all keys that ever signed here, the newest first. */
+export function listReceiptKeys() {
+  return db().paymentReceiptKey.findMany({ orderBy: [{ createdAt: 'desc' }, { id: 'asc' }] })
+}
+
+/**
+ * Finds the public key with this id. A database that was restored may lack the row of a key: those
+ * that the server keys give are recognized all the same.
+ */
+export async function findReceiptKey(
+  id: string,
+): Promise<{ publicKey: string; isWithdrawn: boolean } | null> {
+  const row = await db().paymentReceiptKey.findUnique({ where: { id } })
+  if (row) return { publicKey: row.publicKey, isWithdrawn: row.withdrawnAt !== null }
+  const { number } = await readCurrentKey()
+  const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()
+  const secrets = [TROCO_SECRET, TROCO_SECRET_BEFORE].filter(Boolean)
+  const keys = secrets.flatMap(secret =>
+    // One more: the backup may be older than the last rotation.
+    Array.from({ length: number + 1 }, (_, index) => deriveSigningKey(index + 1, secret)),
+  )
+  const found = keys.find(key => key.id === id)
+  return found ? { publicKey: found.publicKey, isWithdrawn: false } : null
+}
