@@ -8,7 +8,12 @@ import {
   busyAddressHeaders,
   consumeAllowance,
 } from '#lib/edge/http/rate-limit.ts'
-import { type PageContent, renderDocument, renderErrorPage } from '#lib/views/payer/document.ts'
+import {
+  type ErrorReason,
+  type PageContent,
+  renderDocument,
+  renderErrorPage,
+} from '#lib/views/payer/document.ts'
 import { createPayerTexts, type PayerTexts } from '#lib/views/payer/texts.ts'
 
 /** Seconds that a browser waits before it retries after a server error. */
@@ -24,6 +29,7 @@ interface PublicRequest {
 export function servePublicPage(
   incoming: HttpRequest,
   respond: (request: PublicRequest) => Promise<HttpResponse>,
+  downReason: ErrorReason = 'down',
 ): Promise<HttpResponse> {
   const { url, requestId } = incoming
   const query = new URLSearchParams(url.split('?')[1])
@@ -37,14 +43,14 @@ export function servePublicPage(
       Object.assign(response.headers, allowanceHeaders([allowance]))
       return response
     } catch (error) {
-      return errorPage(error, texts)
+      return errorPage(error, texts, downReason)
     } finally {
       incoming.onEnd(() => places.release())
     }
   })
 }
 
-function errorPage(error: unknown, texts: PayerTexts): HttpResponse {
+function errorPage(error: unknown, texts: PayerTexts, downReason: ErrorReason): HttpResponse {
   if (isTrocoError(error) && error.code === 'too_many_requests') {
     const retryAfterS = error.retryAfterS ?? 1
     const headers = busyAddressHeaders(retryAfterS)
@@ -52,7 +58,7 @@ function errorPage(error: unknown, texts: PayerTexts): HttpResponse {
   }
   const isDatabaseDown = isDatabaseUnavailable(error)
   log().error({ err: error }, isDatabaseDown ? 'database unavailable' : 'public page failed')
-  const content = renderErrorPage('down', texts, RETRY_AFTER_S)
+  const content = renderErrorPage(downReason, texts, RETRY_AFTER_S)
   return pageResponse(isDatabaseDown ? 503 : 500, content, texts, {
     'retry-after': String(RETRY_AFTER_S),
   })

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import { INTERNAL_ERROR } from '#lib/base/refusals.ts'
+import { RECEIPT_KEYS_ROUTE } from '#lib/edge/http/receipt-page.ts'
 import { buildPageRefusal } from '#lib/edge/http/refusal-page.ts'
 import { json } from '#lib/edge/http/response.ts'
 import { sendResponse, serveApi } from '#lib/edge/server/api.ts'
@@ -24,9 +25,15 @@ import {
 import { checkReadiness } from '#lib/edge/server/health.ts'
 import { serveReference } from '#lib/edge/server/reference.ts'
 import { renderInTurn } from '#lib/edge/server/render-turn.ts'
-import { loadPayerRoutes, loadRoutes, matchRoute } from '#lib/edge/server/routes.ts'
+import {
+  loadPublicRoutes,
+  loadRoutes,
+  matchRoute,
+  PUBLIC_FOLDERS,
+} from '#lib/edge/server/routes.ts'
 import { isSignIn, serveSignIn } from '#lib/edge/server/sign-in-places.ts'
 import { cutUnreadResponses } from '#lib/edge/server/unread.ts'
+import { RECEIPT_KEYS_PATH } from '#lib/views/payer/receipt.ts'
 
 type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -38,7 +45,7 @@ const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 32 * 1024
 const CLOSE_DELAY_MS = 500
 
-/** Serves /api and /pay itself; Next, which gets the other paths, costs about 20 times as much. */
+/** Serves /api and public pages itself; Next, which gets the other paths, costs about 20 times as much. */
 export async function createFront(
   nextHandler: NextHandler,
   isDevelopment = false,
@@ -80,7 +87,7 @@ export async function createFront(
 
 async function createHandler(nextHandler: NextHandler, isDevelopment: boolean) {
   const routes = await loadRoutes()
-  const payerRoutes = await loadPayerRoutes()
+  const publicRoutes = await loadPublicRoutes()
   const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
   const reference = serveReference(routes, PUBLIC_URL)
   const isFastLane = API_LANE === 'fast' && !isDevelopment
@@ -110,17 +117,18 @@ async function createHandler(nextHandler: NextHandler, isDevelopment: boolean) {
       const { status, body } = await checkReadiness()
       return sendResponse(response, json(status, body), sender)
     }
-    const isFree = serveFile !== undefined || isPayerPath(path) || isFilePath(path)
+    const isFree = serveFile !== undefined || isPublicPath(path) || isFilePath(path)
     const refusal =
       (isFree ? null : await refuseBusyAddress(sender.address)) ??
       (isDevelopment && !serveFile ? null : refusePageRequest(request, path))
     if (refusal) return sendResponse(response, buildPageRefusal(refusal, request.headers), sender)
-    if (isPayerPath(path)) {
-      const match = matchRoute(payerRoutes, path.slice('/pay'.length))
-      if (match && !isFastLane) return passToNext(request, response, sender, 'payer')
-      // A path that cannot be decoded or has more segments matches no charge, like an unknown id.
-      const payerMatch = match ?? matchRoute(payerRoutes, UNMATCHED_PATH)
-      if (payerMatch) return serveApi(request, response, payerMatch, sender)
+    if (isPublicPath(path)) {
+      const match = path === RECEIPT_KEYS_PATH ? RECEIPT_KEYS_ROUTE : matchRoute(publicRoutes, path)
+      if (match && match !== RECEIPT_KEYS_ROUTE && !isFastLane)
+        return passToNext(request, response, sender, 'public')
+      // A path that cannot be decoded or has more segments matches nothing, like an unknown id.
+      const publicMatch = match ?? matchRoute(publicRoutes, `/${path.split('/')[1]}/none`)
+      if (publicMatch) return serveApi(request, response, publicMatch, sender)
     }
     const serveNext = () => passToNext(request, response, sender, 'page')
     if (isSignIn(request, path)) return serveSignIn(request, response, sender, serveNext)
@@ -141,12 +149,12 @@ function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
     request: IncomingMessage,
     response: ServerResponse,
     sender: Sender,
-    kind: 'page' | 'api' | 'payer',
+    kind: 'page' | 'api' | 'public',
   ): Promise<void> => {
     setCommonHeaders(response, sender)
     setTrustedHeaders(request, sender, publicUrl, kind !== 'page')
-    // Next keeps a header that is already set, but the payer's page has a stricter policy.
-    if (kind === 'payer') response.removeHeader('referrer-policy')
+    // Next keeps a header that is already set, but public pages have a stricter policy.
+    if (kind === 'public') response.removeHeader('referrer-policy')
     if (kind === 'page') {
       response.setHeader('content-security-policy', addContentPolicy(request, isDevelopment))
     }
@@ -154,8 +162,6 @@ function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
   }
 }
 
-/** A path that matches no charge. */
-const UNMATCHED_PATH = '/none'
 const MALFORMED = json(400, { error: 'Malformed request' })
 
 function setCommonHeaders(response: ServerResponse, { requestId }: Sender): void {
@@ -168,7 +174,7 @@ function pathOf(request: IncomingMessage): string {
   const [path = '/', ...query] = (request.url ?? '/').split('?')
   if (path === '/' || !/\/$|.\/\//.test(path)) return path
   const normalized = path.replace(/(?<=.)\/{2,}/g, '/').replace(/\/+$/, '') || '/'
-  if (isApiPath(normalized) || isPayerPath(normalized))
+  if (isApiPath(normalized) || isPublicPath(normalized))
     request.url = [normalized, ...query].join('?')
   return normalized
 }
@@ -177,8 +183,9 @@ function isApiPath(path: string): boolean {
   return (path === '/api' || path.startsWith('/api/')) && !path.startsWith('/api/auth/')
 }
 
-function isPayerPath(path: string): boolean {
-  return path.startsWith('/pay/')
+/** Returns whether the front serves the path to anyone and counts it itself. */
+function isPublicPath(path: string): boolean {
+  return path === RECEIPT_KEYS_PATH || PUBLIC_FOLDERS.some(folder => path.startsWith(`/${folder}/`))
 }
 
 /** Responds in JSON to input that is not valid HTTP, then closes the connection. */

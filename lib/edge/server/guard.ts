@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { isTrocoError } from '#lib/base/errors.ts'
 import { busyAddressHeaders, consumeAllowance } from '#lib/edge/http/rate-limit.ts'
 import type { PageRefusal } from '#lib/edge/http/refusal-page.ts'
-import { decodePath } from '#lib/edge/server/routes.ts'
+import { decodePath, PUBLIC_FOLDERS } from '#lib/edge/server/routes.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i
@@ -35,8 +35,9 @@ export function refusePageRequest(request: IncomingMessage, path: string): PageR
   if (hasDotSegments(path)) return MALFORMED
   // Next and next-auth would decode or ignore the rest, past the limits of sign-ins.
   if (path.startsWith(AUTH_FOLDER) && !AUTH_PATH.test(path)) return MALFORMED
-  // Next responds 500 or logs an error. A payer's page treats such a path as an unknown charge.
-  const isReadable = path.startsWith('/pay/') || decodePath(path) !== null
+  // Next responds 500 or logs an error. Public pages treat such a path as an unknown one.
+  const isReadable =
+    PUBLIC_FOLDERS.some(folder => path.startsWith(`/${folder}/`)) || decodePath(path) !== null
   if (!isReadable || path === ERROR_PAGE || !isRouterRequest(headers)) return MALFORMED
 
   const isRead = method === 'GET' || method === 'HEAD'

@@ -42,8 +42,16 @@ export function requireDeclaredMethod(path: string, exported: string, declared =
   throw new Invariant(`${path} exports ${exported}, but declares ${declared}`)
 }
 
-export function loadPayerRoutes(): Promise<Route<RouteHandler>[]> {
-  return loadFrom('app/pay')
+/** Folders of app with pages for anyone with their URL, which the front serves. */
+export const PUBLIC_FOLDERS = ['pay', 'receipt']
+
+/** Loads the routes of public pages. Their first segment is the folder. */
+export async function loadPublicRoutes(): Promise<Route<RouteHandler>[]> {
+  const loaded = PUBLIC_FOLDERS.map(async folder => {
+    const routes = await loadFrom<RouteHandler>(`app/${folder}`)
+    return routes.map(route => ({ ...route, segments: [folder, ...route.segments] }))
+  })
+  return (await Promise.all(loaded)).flat()
 }
 
 async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {

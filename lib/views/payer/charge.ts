@@ -1,3 +1,4 @@
+import { renderAmount } from '#lib/views/payer/amount.ts'
 import type { PageContent } from '#lib/views/payer/document.ts'
 import { type Html, html } from '#lib/views/payer/html.ts'
 import { type Icon, icon } from '#lib/views/payer/icons.ts'
@@ -13,8 +14,6 @@ const REFRESH_S = 15
 const LATE_S = 600
 const LATE_POLL_S = 15
 const LATE_REFRESH_S = 30
-/** Length from which an amount (ten million and more) needs a smaller font on small phones. */
-const LONG_AMOUNT_MIN = 10
 
 /** Expired as soon as the time is up, even before the worker changes the status. */
 function stateOf({ status, seconds_left, refunded_amount, amount }: PayableCharge): State {
@@ -44,7 +43,8 @@ ${renderHead(charge, state, texts)}
 ${isOpen ? renderPayable(charge, texts) : renderOutcome(charge, state, texts)}
 </main>`
   const refreshS = isOpen ? REFRESH_S : isLate ? LATE_REFRESH_S : 0
-  return { title, main, isTest: charge.mode === 'test', refreshS, hasScript: true }
+  const ribbon: PageContent['ribbon'] = charge.mode === 'test' ? [t('test'), t('testText')] : null
+  return { title, main, ribbon, refreshS, hasScript: true }
 }
 
 function renderHead(
@@ -52,12 +52,10 @@ function renderHead(
   state: State,
   texts: PayerTexts,
 ): Html {
-  const { t, money, moneyText } = texts
-  const { whole, rest } = money(amount)
+  const { t, moneyText } = texts
   const amountText = moneyText(amount)
-  const isLong = whole.length >= LONG_AMOUNT_MIN
   return html`<div class="head"><p class="name">${merchant}</p>
-<p class="sum${isLong ? ' long' : ''}" aria-hidden="true"><i>R$</i>${whole}<sup>${rest}</sup></p>
+${renderAmount(amount, texts)}
 ${state === 'pending' ? html`<h1 class="sr">${t('pay', { merchant, amount: amountText })}</h1>` : html`<p class="sr">${amountText}</p>`}
 ${reference !== null && html`<p class="ref">${reference}</p>`}</div>`
 }

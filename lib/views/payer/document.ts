@@ -8,7 +8,8 @@ import type { PayerTexts } from '#lib/views/payer/texts.ts'
 export interface PageContent {
   title: string
   main: Html
-  isTest: boolean
+  /** Title and text of the line that marks a test; null in live mode. */
+  ribbon: [title: string, text: string] | null
   /** Seconds until a browser without scripts reloads; 0: never. */
   refreshS: number
   hasScript: boolean
@@ -20,7 +21,7 @@ export function renderDocument(
   { locale, t }: PayerTexts,
   nonce: string,
 ): string {
-  const { title, main, isTest, refreshS, hasScript } = content
+  const { title, main, ribbon, refreshS, hasScript } = content
   const refresh = refreshS > 0 && html`<meta http-equiv="refresh" content="${refreshS}">`
   const next = nextLocale(locale)
   const otherLanguage = languageOf(next)
@@ -37,7 +38,7 @@ export function renderDocument(
 ${hasScript ? html`<noscript><style nonce="${nonce}">${PLAIN_STYLES}</style>${refresh}</noscript>` : refresh}
 </head>
 <body>
-${isTest && html`<aside class="r" data-testid="test-ribbon"><b>${icon('test')}${t('test')}</b>${t('testText')}</aside>`}
+${ribbon && html`<aside class="r" data-testid="test-ribbon"><b>${icon('test')}${ribbon[0]}</b>${ribbon[1]}</aside>`}
 ${main}
 <footer><a href="?lang=${otherLanguage}" lang="${otherLanguage}" hreflang="${otherLanguage}">${LANGUAGE_NAMES[next]}</a></footer>
 ${
@@ -51,8 +52,10 @@ ${
 `.text
 }
 
+export type ErrorReason = 'missing' | 'busy' | 'down' | 'receiptDown'
+
 export function renderErrorPage(
-  reason: 'missing' | 'busy' | 'down',
+  reason: ErrorReason,
   { t }: PayerTexts,
   retryAfterS: number,
 ): PageContent {
@@ -60,5 +63,5 @@ export function renderErrorPage(
   const main = html`<main id="page"><div class="sheet"><div class="state"><span class="badge off">${icon(
     reason === 'missing' ? 'wrong' : 'timer',
   )}</span><h1>${title}</h1><p>${t(`${reason}Text`)}</p></div></div></main>`
-  return { title, main, isTest: false, refreshS: retryAfterS, hasScript: false }
+  return { title, main, ribbon: null, refreshS: retryAfterS, hasScript: false }
 }

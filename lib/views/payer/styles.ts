@@ -43,6 +43,7 @@ dl{margin-top:18px;border-top:1px solid var(--line);padding-top:6px}
 dl div{display:flex;justify-content:space-between;gap:16px;padding:8px 0}
 dt{color:var(--muted);flex:none}
 dd{text-align:right;font-weight:500;min-width:0;overflow-wrap:anywhere}
+dd a{color:var(--accent)}
 dl .w{display:block}.w dd{text-align:left}
 .id{font:12.5px/1.7 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 footer{margin-top:auto;padding:16px 22px 22px;text-align:center;font-size:13.5px}

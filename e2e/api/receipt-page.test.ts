@@ -1,0 +1,232 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId, newRoutableId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { createReceiptUrl } from '#lib/services/payment-receipts/sign.ts'
+import { call } from '#lib/testing/call.ts'
+import {
+  type Api,
+  CANARY,
+  expectBalancedLedger,
+  makeMerchant,
+  makeToken,
+  openCharge,
+  startApi,
+} from '#lib/testing/fixtures.ts'
+import { RECEIPT_FACTS } from '#lib/testing/payment-receipts.ts'
+
+let api: Api
+let merchant: Account
+let token: string
+beforeAll(async () => {
+  api = await startApi()
+  merchant = await makeMerchant('Padaria <São João>')
+  token = await makeToken(merchant.id)
+})
+afterAll(async () => {
+  await expectBalancedLedger(merchant.id)
+  await api.close()
+})
+
+async function readReceiptUrl(path: string): Promise<string | undefined> {
+  const { body } = await call(api.url, 'GET', path, { token })
+  return body.data.receipt_url
+}
+
+/** Pays a new charge and returns its id and the path of its receipt. */
+async function payCharge(amount = 123_456) {
+  const { id } = await openCharge(merchant, amount)
+  const paid = await simulateCharge(merchant.id, id, 'paid')
+  const url = (await readReceiptUrl(`/transactions/${id}`)) ?? ''
+  return { id, paid, path: new URL(url).pathname }
+}
+
+async function fetchPage(path: string, init: RequestInit = {}) {
+  const headers = { 'accept-language': 'pt-BR', ...init.headers }
+  const response = await fetch(api.url + path, { ...init, headers, redirect: 'manual' })
+  const text = await response.text()
+  const outcome = /data-outcome="(\w+)"/.exec(text)?.[1]
+  return { status: response.status, headers: response.headers, text, outcome }
+}
+
+function expectNobodyNamed(text: string): void {
+  const named = [CANARY.document, CANARY.formattedDocument, 'Ana Beatriz', 'ana@example.com']
+  for (const value of [...named, 'Padaria', merchant.id]) expect(text).not.toContain(value)
+}
+
+describe('receipt_url', () => {
+  test('is part of a charge once it is paid, and only when read by itself', async () => {
+    const { id } = await openCharge(merchant)
+    expect(await readReceiptUrl(`/transactions/${id}`)).toBeUndefined()
+    await simulateCharge(merchant.id, id, 'paid')
+    const url = await readReceiptUrl(`/transactions/${id}`)
+    expect(url).toMatch(/\/receipt\/1\.[\w-]{16}\.test\.transaction\./)
+    expect(await readReceiptUrl(`/transactions/${id}`)).toBe(url)
+    const list = await call(api.url, 'GET', '/transactions?limit=1', { token })
+    expect(list.body.data[0]).not.toHaveProperty('receipt_url')
+  })
+
+  test('is part of a withdrawal once the bank approved it', async () => {
+    const path = await payOut()
+    expect(await fetchPage(path)).toMatchObject({ status: 200, outcome: 'agrees' })
+  })
+})
+
+async function payOut() {
+  await payCharge(50_000)
+  const key = {
+    pixKeyType: 'email',
+    pixKey: 'ana@example.com',
+    dictKey: 'ana@example.com',
+  } as const
+  const { id } = await createWithdrawal(merchant.id, 'test', { ...key, amount: 5_000 })
+  expect(await readReceiptUrl(`/withdrawals/${id}`)).toBeUndefined()
+  await call(api.url, 'POST', `/sandbox/withdrawals/${id}`, {
+    token,
+    body: { outcome: 'approved' },
+  })
+  const url = (await readReceiptUrl(`/withdrawals/${id}`)) ?? ''
+  return new URL(url).pathname
+}
+
+describe('the public page of a receipt', () => {
+  test('shows what its URL proves, and names nobody', async () => {
+    const { id, paid, path } = await payCharge()
+    const { status, text, outcome } = await fetchPage(path)
+    expect([status, outcome]).toEqual([200, 'agrees'])
+    for (const expected of [
+      ...['Comprovante autêntico', 'Pix recebido', 'R$ 1.234,56', paid.end_to_end_id ?? '', id],
+      ...['Teste: nenhum dinheiro foi movimentado', 'Não é documento fiscal.'],
+      ...['Confira o endereço no navegador', 'horário de Brasília', 'não confirma nomes'],
+    ]) {
+      expect(text).toContain(expected)
+    }
+    expect(text).not.toContain('<script')
+    expectNobodyNamed(text)
+  })
+
+  test('is in the language of the link, else of the browser', async () => {
+    const { path } = await payCharge()
+    expect((await fetchPage(`${path}?lang=en`)).text).toContain('Genuine receipt')
+    const english = await fetchPage(path, { headers: { 'accept-language': 'en' } })
+    expect(english.text).toContain('This is not a tax document.')
+  })
+
+  test('tells nobody where it was found, and is in no index or cache', async () => {
+    const { path } = await payCharge()
+    for (const url of [path, `${path}A`]) {
+      const { headers, text } = await fetchPage(url)
+      expect(headers.get('referrer-policy')).toBe('no-referrer')
+      expect(headers.get('x-robots-tag')).toBe('noindex, nofollow')
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+      expect(text).toContain('<meta name="robots" content="noindex, nofollow">')
+    }
+  })
+
+  test('shows nothing of a forged receipt', async () => {
+    const { id, paid, path } = await payCharge(98_765)
+    const forged = path.replace('.98765.', '.98766.')
+    const { status, text, outcome } = await fetchPage(forged)
+    expect([status, outcome]).toEqual([404, 'forged'])
+    expect(text).toContain('Comprovante inválido')
+    for (const value of ['987,6', id, paid.end_to_end_id ?? '']) expect(text).not.toContain(value)
+    expectNobodyNamed(text)
+  })
+
+  test.each<[string, (path: string) => string]>([
+    ['cut', path => path.slice(0, -1)],
+    ['appended', path => `${path}A`],
+    ['a second segment', path => `${path}/A`],
+    ['percent-encoded', path => path.replace('.', '%2E')],
+    ['a percent sign that encodes nothing', path => `${path}%`],
+    ['a NUL', path => `${path}%00`],
+    ['in parameters', path => `/receipt/x?x=${path.slice(9)}`],
+    ['in capitals', path => `/receipt/${path.slice(9).toUpperCase()}`],
+    ['markup', () => '/receipt/%3Cscript%3Ealert(1)%3C/script%3E'],
+    ['another word', () => '/receipt/x'],
+  ])('refuses another spelling of the path: %s', async (_name, change) => {
+    const { path } = await payCharge()
+    const { status, outcome, text } = await fetchPage(change(path))
+    expect([status, outcome]).toEqual([404, 'forged'])
+    expect(text).not.toContain('alert(1)')
+  })
+
+  test('ignores parameters, which messengers add', async () => {
+    const { path } = await payCharge()
+    expect((await fetchPage(`${path}?fbclid=x&fbclid=y&amount=1`)).outcome).toBe('agrees')
+  })
+
+  test.each(['POST', 'PUT', 'DELETE'])('accepts no %s', async method => {
+    const { path } = await payCharge()
+    expect((await fetchPage(path, { method })).status).toBe(405)
+  })
+
+  test('says that the amount was returned, but not how much', async () => {
+    const { id, path } = await payCharge(10_000)
+    const refund = (cents: number) => db().$executeRaw`
+      UPDATE charges SET refunded_amount = ${cents}
+      WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
+    await refund(4_321)
+    const partly = await fetchPage(path)
+    expect(partly.outcome).toBe('partly')
+    expect(partly.text).not.toContain('43,21')
+    await refund(10_000)
+    expect((await fetchPage(path)).outcome).toBe('returned')
+    await refund(0)
+  })
+
+  test('says that the record contradicts it, without the content of the record', async () => {
+    const { id, path } = await payCharge(10_000)
+    const other = `E${newId().replaceAll('-', '').slice(0, 31)}`
+    const setEndToEndId = (value: string) => db().$executeRaw`
+      UPDATE charges SET end_to_end_id = ${value}
+      WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
+    const before = /\.(E\w{31})\./.exec(path)?.[1] ?? ''
+    await setEndToEndId(other)
+    const { status, outcome, text } = await fetchPage(path)
+    expect([status, outcome]).toEqual([200, 'contradicts'])
+    expect(text).not.toContain(other)
+    await setEndToEndId(before)
+    expect((await fetchPage(path)).outcome).toBe('agrees')
+  })
+
+  test.each(['transaction', 'withdrawal'] as const)(
+    'is genuine without a record, as after a restore: %s',
+    async kind => {
+      const id = newRoutableId(merchant.id)
+      const endToEndId = `E${newId().replaceAll('-', '').slice(1)}`
+      const url = new URL(await createReceiptUrl({ ...RECEIPT_FACTS, kind, id, endToEndId }))
+      const { status, outcome, text } = await fetchPage(url.pathname)
+      expect([status, outcome]).toEqual([200, 'gone'])
+      expect(text).toContain('já não tem o registro')
+      expect(text).not.toContain('test-ribbon')
+    },
+  )
+})
+
+test('the public keys verify a receipt without the server', async () => {
+  const { path } = await payCharge()
+  const response = await fetch(`${api.url}/.well-known/troco-receipts.json`)
+  expect(response.status).toBe(200)
+  expect(response.headers.get('cache-control')).toBe('public, max-age=300')
+  const { keys } = (await response.json()) as { keys: (JsonWebKey & { kid: string })[] }
+  const text = path.slice('/receipt/'.length)
+  const parts = text.split('.')
+  const [signed, signature] = [parts.slice(0, -1).join('.'), parts.at(-1) ?? '']
+  const jwk = keys.find(({ kid }) => kid === parts[1])
+  const algorithm = { name: 'Ed25519' }
+  const key = await crypto.subtle.importKey('jwk', jwk ?? {}, algorithm, false, ['verify'])
+  const verify = (content: string) =>
+    crypto.subtle.verify(
+      algorithm,
+      key,
+      Buffer.from(signature, 'base64url'),
+      Buffer.from(`troco-receipt:${content}`),
+    )
+  expect(await verify(signed)).toBe(true)
+  expect(await verify(signed.replace('123456', '123457'))).toBe(false)
+  expect(JSON.stringify(keys)).not.toContain('"d"')
+})

@@ -1,0 +1,57 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { ReceiptFacts } from '#lib/services/payment-receipts/format.ts'
+
+/** What the record says about a receipt with a valid signature. */
+export type Agreement = 'agrees' | 'partly' | 'returned' | 'contradicts' | 'gone'
+
+interface PaymentRecord {
+  id: string
+  mode: Mode
+  amount: number
+  at: string | null
+  end_to_end_id: string | null
+  /** Refunds and lost disputes of a charge; what came back of a withdrawal. */
+  returned: number
+  is_done: boolean
+}
+
+/** Compares the receipt with the record of the payment; nothing else of the record leaves here. */
+export async function compareWithRecord(facts: ReceiptFacts): Promise<Agreement> {
+  const [record] = await queryRows<PaymentRecord>(
+    facts.kind === 'transaction' ? chargeSql(facts) : withdrawalSql(facts),
+  )
+  if (!record) return 'gone'
+  const { id, mode, amount, at, endToEndId } = facts
+  const isSame =
+    record.is_done &&
+    record.id === id &&
+    record.mode === mode &&
+    record.amount === amount &&
+    record.at === at &&
+    record.end_to_end_id === endToEndId
+  if (!isSame) return 'contradicts'
+  if (record.returned === 0) return 'agrees'
+  return record.returned < amount ? 'partly' : 'returned'
+}
+
+function chargeSql({ id }: ReceiptFacts): Prisma.Sql {
+  const columns = Prisma.sql`
+    c.id, c.mode, c.amount, ${utc('c.paid_at', 'at')}, c.end_to_end_id, c.status = 'paid' AS is_done,
+    c.refunded_amount + (SELECT d.lost FROM troco_disputed(c.account_id, c.id) d) AS returned`
+  return Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM charges c WHERE c.txid = ${removeHyphens(id)}`
+}
+
+/** By end-to-end id, the only value of a withdrawal that is unique across accounts. */
+function withdrawalSql({ endToEndId }: ReceiptFacts): Prisma.Sql {
+  const columns = Prisma.sql`
+    w.id, w.mode, w.amount, ${utc('w.approved_at', 'at')}, w.end_to_end_id,
+    w.status = 'approved' AND w.contradiction IS NULL AS is_done, w.returned_amount AS returned`
+  return Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM withdrawals w
+    WHERE w.end_to_end_id = ${endToEndId}`
+}
