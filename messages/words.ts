@@ -13,6 +13,7 @@ import enMail from '#messages/en/mail.json' with { type: 'json' }
 import enMembers from '#messages/en/members.json' with { type: 'json' }
 import enPalette from '#messages/en/palette.json' with { type: 'json' }
 import enPayer from '#messages/en/payer.json' with { type: 'json' }
+import enReceipt from '#messages/en/receipt.json' with { type: 'json' }
 import enRefusal from '#messages/en/refusal.json' with { type: 'json' }
 import enSecurity from '#messages/en/security.json' with { type: 'json' }
 import enSettings from '#messages/en/settings.json' with { type: 'json' }
@@ -34,6 +35,7 @@ import ptMail from '#messages/pt-BR/mail.json' with { type: 'json' }
 import ptMembers from '#messages/pt-BR/members.json' with { type: 'json' }
 import ptPalette from '#messages/pt-BR/palette.json' with { type: 'json' }
 import ptPayer from '#messages/pt-BR/payer.json' with { type: 'json' }
+import ptReceipt from '#messages/pt-BR/receipt.json' with { type: 'json' }
 import ptRefusal from '#messages/pt-BR/refusal.json' with { type: 'json' }
 import ptSecurity from '#messages/pt-BR/security.json' with { type: 'json' }
 import ptSettings from '#messages/pt-BR/settings.json' with { type: 'json' }
@@ -56,6 +58,7 @@ const en = {
   ...enMembers,
   ...enSecurity,
   ...enPalette,
+  ...enReceipt,
   ...enSettings,
   ...enStatement,
   ...enTokens,
@@ -76,6 +79,7 @@ const ptBR = {
   ...ptMembers,
   ...ptSecurity,
   ...ptPalette,
+  ...ptReceipt,
   ...ptSettings,
   ...ptStatement,
   ...ptTokens,

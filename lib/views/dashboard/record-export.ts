@@ -15,10 +15,11 @@ export function recordExport(
   userId: string | null,
   accountId: string | undefined,
   filters: Record<string, unknown>,
+  target?: string,
 ): Promise<void> {
   const stored = STORED_FILTERS.filter(name => filters[name] !== undefined)
   const after = Object.fromEntries(stored.map(name => [name, String(filters[name])]))
   return transaction(tx =>
-    recordAudit(tx, { actor: requireActor(userId), action, accountId, after }),
+    recordAudit(tx, { actor: requireActor(userId), action, accountId, target, after }),
   )
 }

@@ -7,7 +7,7 @@ import type { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
 import type { RejectionCode } from '#lib/services/gateway/rejection.ts'
 import type { Attempt } from '#lib/services/webhooks/schema.ts'
 
-export type { DayReceived, Home, Received, Steps } from '#lib/views/dashboard/wire.ts'
+export type { DayReceived, Home, ReceiptSheet, Received, Steps } from '#lib/views/dashboard/wire.ts'
 
 export const PERIODS = ['today', '7d', '30d', '90d', 'custom'] as const
 export type Period = (typeof PERIODS)[number]

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { instant } from '#lib/base/fields.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { ListedCharge } from '#lib/rooms/charges/wire.ts'
 
 const Received = z.object({ amount: z.int(), count: z.int() })
@@ -46,3 +47,20 @@ export const homeQuery = z.object({
   from: z.string().optional(),
   to: z.string().optional(),
 })
+
+/** A receipt as the page and the PDF show it, in one language. */
+export interface ReceiptSheet {
+  mode: Mode
+  /** Id of the charge or withdrawal. */
+  id: string
+  title: string
+  /** What it is: money received or sent. */
+  operation: string
+  amount: string
+  merchant: string
+  rows: { name: string; value: string; isCode?: boolean }[]
+  /** Content of the QR code: the public page on which the receipt proves itself. */
+  url: string
+  /** Where the reader must find that page. */
+  address: string
+}

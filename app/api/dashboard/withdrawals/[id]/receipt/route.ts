@@ -1,0 +1,15 @@
+import * as z from 'zod'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { exportReceipt, receiptQuery } from '#lib/views/dashboard/receipt-pdf.ts'
+
+export const GET = endpoint({
+  method: 'GET',
+  summary: 'Export the receipt of an approved withdrawal as PDF',
+  allow: 'dashboard:read',
+  query: receiptQuery,
+  response: z.string(),
+  errorCodes: ['withdrawal_not_found', 'not_found'],
+  async handle({ account, mode, params: { id = '' }, userId, query: { locale } }) {
+    return exportReceipt({ account, mode, kind: 'withdrawal', id, userId, locale })
+  },
+})

@@ -1,0 +1,117 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { env } from '#lib/base/env.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { dateFormat, numberFormat } from '#lib/base/formatters.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
+import type { Locale } from '#lib/base/locale.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { maskPixKey } from '#lib/base/pix/pix-key.ts'
+import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
+import { createChargeReceiptUrl } from '#lib/rooms/charges/receipt-url.ts'
+import { createWithdrawalReceiptUrl } from '#lib/rooms/withdrawals/receipt-url.ts'
+import type { ReceiptKind } from '#lib/services/payment-receipts/format.ts'
+import { readChargeTimeline } from '#lib/views/dashboard/charge-timeline.ts'
+import type { ReceiptSheet } from '#lib/views/dashboard/schema.ts'
+import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
+import { MESSAGES } from '#messages/words.ts'
+
+export interface ReceiptRequest {
+  account: { id: string; name: string }
+  mode: Mode
+  kind: ReceiptKind
+  id: string
+  userId: string | null
+  locale: Locale
+}
+
+type TextKey = keyof (typeof MESSAGES)[Locale]['receipt']
+type Row = [name: TextKey, value: string | null | undefined, isCode?: boolean]
+interface Formats {
+  money: (cents: number) => string
+  time: (at: string | null) => string
+}
+
+/** Reads the receipt of a paid charge or an approved withdrawal. Refuses as not found before that. */
+export async function readReceipt(request: ReceiptRequest): Promise<ReceiptSheet> {
+  const { account, mode, kind, locale } = request
+  const formats = createFormats(locale, await readTimeZone(account.id))
+  const read = kind === 'transaction' ? readChargeRows : readWithdrawalRows
+  const { id, url, amount, rows } = await read(request, formats)
+  if (url === null) throw refuse('not_found')
+  const { receipt: t } = MESSAGES[locale]
+  const allRows: Row[] = [...rows, ['issuedAt', formats.time(new Date().toISOString())]]
+  return {
+    ...{ mode, id, url, address: env().PUBLIC_URL, merchant: account.name },
+    title: t.one.replace('{amount}', formats.money(amount)),
+    operation: t[kind],
+    amount: formats.money(amount),
+    rows: allRows.flatMap(([name, value, isCode]) =>
+      value ? [{ name: t[name], value, isCode }] : [],
+    ),
+  }
+}
+
+interface Found {
+  id: string
+  url: string | null
+  amount: number
+  rows: Row[]
+}
+
+async function readChargeRows(
+  { account, mode, id }: ReceiptRequest,
+  { money, time }: Formats,
+): Promise<Found> {
+  const { charge, lost } = await readChargeTimeline(account.id, mode, id)
+  const { amount, external_id: reference } = charge
+  const returned = charge.refunded_amount + lost
+  const rows: Row[] = [
+    ['paidAt', time(charge.paid_at)],
+    ['receiver', account.name],
+    ['payer', charge.client_name],
+    ['payerDocument', charge.client_doc],
+    ['reference', reference === removeHyphens(charge.id) ? null : reference],
+    ['createdAt', time(charge.created_at)],
+    ['returned', returned > 0 ? money(returned) : null],
+    ['endToEnd', charge.end_to_end_id, true],
+    ['id', charge.id, true],
+  ]
+  return { id: charge.id, url: await createChargeReceiptUrl(charge), amount, rows }
+}
+
+async function readWithdrawalRows(
+  { account, mode, id, userId }: ReceiptRequest,
+  { money, time }: Formats,
+): Promise<Found> {
+  const reader = requireActor(userId).id
+  const timeline = await readWithdrawalTimeline(account.id, mode, id, reader)
+  const { withdrawal, payee, dict_key: key } = timeline
+  const returned = withdrawal.returned_amount
+  const rows: Row[] = [
+    ['approvedAt', time(withdrawal.approved_at)],
+    ['sender', account.name],
+    ['payee', payee?.name],
+    ['payeeDocument', payee?.masked_doc ?? withdrawal.owner_doc],
+    ['payeeBank', payee?.bank],
+    ['payeeKey', maskPixKey(withdrawal.pix_key_type, key)],
+    ['reference', withdrawal.external_id],
+    ['requestedAt', time(withdrawal.created_at)],
+    ['returned', returned > 0 ? money(returned) : null],
+    ['endToEnd', withdrawal.end_to_end_id, true],
+    ['id', withdrawal.id, true],
+  ]
+  const url = await createWithdrawalReceiptUrl(account.id, withdrawal)
+  return { id: withdrawal.id, url, amount: withdrawal.amount, rows }
+}
+
+function createFormats(locale: Locale, timeZone: string): Formats {
+  const amounts = numberFormat(locale, { minimumFractionDigits: 2 })
+  const times = dateFormat(locale, {
+    ...{ day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit' },
+    ...{ second: '2-digit', timeZoneName: 'shortOffset', timeZone },
+  })
+  return {
+    money: cents => `R$ ${amounts.format(cents / 100)}`,
+    time: at => (at === null ? '' : times.format(new Date(at))),
+  }
+}
