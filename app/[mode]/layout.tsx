@@ -53,7 +53,7 @@ function AccountNotice({
   const t = useTranslations('accountNotice')
   const isPending = status === 'pending'
   return (
-    <div className="mb-6 max-md:mt-2 md:mb-8">
+    <div className="mb-6 max-md:mt-2 md:mb-8 print:hidden">
       <Notice tone={isPending ? 'wait' : 'bad'} icon={isPending ? Clock : CircleAlert}>
         <strong className="block font-semibold">
           {isPending ? t('pending') : t('suspended')}

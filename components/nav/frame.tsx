@@ -30,15 +30,15 @@ export function Frame({ user, account, mode, children }: FrameProps) {
     <>
       <a
         href="#content"
-        className="-translate-y-20 fixed top-3 left-3 z-50 rounded-control bg-accent px-4 py-2 font-semibold text-on-accent focus:translate-y-0"
+        className="-translate-y-20 print:hidden fixed top-3 left-3 z-50 rounded-control bg-accent px-4 py-2 font-semibold text-on-accent focus:translate-y-0"
       >
         {t('skip')}
       </a>
       {mode === 'test' ? (
-        <div aria-hidden className="fixed inset-x-0 top-0 z-40 h-1 bg-test" />
+        <div aria-hidden className="fixed inset-x-0 top-0 z-40 h-1 bg-test print:hidden" />
       ) : null}
       <Rail main={main} more={more} mode={mode} name={name} />
-      <header className="flex h-15 items-center justify-between px-4 pt-1 md:hidden">
+      <header className="flex h-15 items-center justify-between px-4 pt-1 md:hidden print:hidden">
         <Logo size={21} />
         {mode === 'test' ? (
           <Chip tone="test" icon={FlaskConical}>
@@ -49,7 +49,7 @@ export function Frame({ user, account, mode, children }: FrameProps) {
       <main
         id="content"
         tabIndex={-1}
-        className="px-4 pt-1 pb-28 outline-none md:ml-59 md:px-8 md:pt-9 md:pb-16 lg:px-10"
+        className="px-4 pt-1 pb-28 outline-none md:ml-59 md:px-8 md:pt-9 md:pb-16 lg:px-10 print:m-0 print:p-0"
       >
         <div className="max-w-[1180px]">{children}</div>
       </main>
@@ -72,7 +72,7 @@ function BottomBar({ places, menu }: BottomBarProps) {
   return (
     <nav
       aria-label={t('places')}
-      className="fixed inset-x-0 bottom-0 z-30 flex h-[calc(60px+env(safe-area-inset-bottom))] border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
+      className="fixed inset-x-0 bottom-0 z-30 flex h-[calc(60px+env(safe-area-inset-bottom))] border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden print:hidden"
     >
       {places.map(({ name, href, pathPrefix, excludedPath, icon: Icon }) => (
         <NavLink

@@ -33,7 +33,7 @@ export function Rail({ main, more, mode, name }: RailProps) {
     </NavLink>
   )
   return (
-    <header className="fixed inset-y-0 left-0 hidden w-59 flex-col overflow-y-auto border-line border-r bg-paper px-3.5 pt-7 pb-4 md:flex">
+    <header className="fixed inset-y-0 left-0 hidden w-59 flex-col overflow-y-auto border-line border-r bg-paper px-3.5 pt-7 pb-4 md:flex print:hidden">
       <div className="px-2.5">
         <Logo size={24} />
       </div>

@@ -135,6 +135,7 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
   await send(`/sandbox/transactions/${charge.transaction_id}`, { outcome: 'paid' })
   const key = { pix_key: `hold@${MARKER}.example`, pix_key_type: 'email' }
   const withdrawal = await send('/withdrawals', { amount: 1_000, ...key })
+  await send(`/sandbox/withdrawals/${withdrawal.id}`, { outcome: 'approved' })
   const delivery = await db().delivery.findFirstOrThrow({ where: { accountId: shop.id } })
   const endpoint = await db().webhookEndpoint.create({
     data: {

@@ -1,7 +1,8 @@
 'use client'
 
-import { ExternalLink, Undo2 } from 'lucide-react'
+import { ExternalLink, ReceiptText, Undo2 } from 'lucide-react'
 import dynamic from 'next/dynamic'
+import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { outcomeOf, useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
@@ -17,7 +18,7 @@ const RefundDialog = dynamic(() =>
 export function ChargeActions() {
   const t = useTranslations()
   const { timeline } = useLiveCharge()
-  const { status, payment_url } = timeline.charge
+  const { id, mode, status, payment_url, end_to_end_id } = timeline.charge
   return (
     <>
       {status === 'pending' ? (
@@ -37,6 +38,16 @@ export function ChargeActions() {
             <ExternalLink size={16} aria-hidden />
           </a>
         </div>
+      ) : null}
+      {status === 'paid' && end_to_end_id ? (
+        <Link
+          href={`/${mode}/charges/${id}/receipt`}
+          prefetch={false}
+          className={buttonClass('quiet')}
+        >
+          <ReceiptText size={16} aria-hidden />
+          {t('charge.receipt')}
+        </Link>
       ) : null}
       <IfAllowed permission="refunds:write">
         <Refund isOffered={timeline.refundable > 0} />

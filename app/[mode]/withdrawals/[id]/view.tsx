@@ -1,6 +1,8 @@
 'use client'
 
 import { useQuery } from '@tanstack/react-query'
+import { ReceiptText } from 'lucide-react'
+import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
 import { ApprovalCard } from '#app/[mode]/withdrawals/[id]/approval-card.tsx'
@@ -12,6 +14,7 @@ import { Money } from '#components/format/format.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { WithdrawalState } from '#components/status/state-chips.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
@@ -54,7 +57,18 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
             <WithdrawalState status={withdrawal.status} isWaiting={data.approval !== null} />
           </>
         }
-      />
+      >
+        {hasReceipt(data) ? (
+          <Link
+            href={`/${withdrawal.mode}/withdrawals/${id}/receipt`}
+            prefetch={false}
+            className={buttonClass('quiet')}
+          >
+            <ReceiptText size={16} aria-hidden />
+            {t('receipt')}
+          </Link>
+        ) : null}
+      </PageHead>
       <Announcement status={withdrawal.status} />
       {error ? (
         <div className="mb-4">
@@ -81,6 +95,15 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
         </div>
       </div>
     </>
+  )
+}
+
+/** A withdrawal that admins ended as sent has none: the bank never reported it. */
+function hasReceipt({ withdrawal: { status, end_to_end_id }, steps }: WithdrawalTimelineData) {
+  return (
+    status === 'approved' &&
+    end_to_end_id !== null &&
+    !steps.some(({ what }) => what === 'ended_sent')
   )
 }
 

@@ -1,0 +1,30 @@
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getLocale, getTranslations } from 'next-intl/server'
+import { ReceiptPage } from '#components/receipt/receipt-page.tsx'
+import { isTrocoError } from '#lib/base/errors.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { readReceipt } from '#lib/views/dashboard/receipt.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('receipt'))('title') }
+}
+
+interface ChargeReceiptPageProps {
+  params: Promise<{ mode: string; id: string }>
+}
+
+export default async function ChargeReceiptPage({ params }: ChargeReceiptPageProps) {
+  const { account, mode, user } = await requireMember(params)
+  const [{ id: segment }, locale, t] = await Promise.all([params, getLocale(), getTranslations()])
+  const id = decodeURIComponent(segment)
+  const request = { account, mode, kind: 'transaction', id, userId: user.id, locale } as const
+  const sheet = await readReceipt(request).catch(error => {
+    if (isTrocoError(error)) return notFound()
+    throw error
+  })
+  const parent = { href: `/${mode}/charges/${sheet.id}`, label: t('charge.one') }
+  return (
+    <ReceiptPage sheet={sheet} parent={parent} pdfPath={`/dashboard/charges/${sheet.id}/receipt`} />
+  )
+}

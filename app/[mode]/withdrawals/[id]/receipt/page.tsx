@@ -1,0 +1,34 @@
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getLocale, getTranslations } from 'next-intl/server'
+import { ReceiptPage } from '#components/receipt/receipt-page.tsx'
+import { isTrocoError } from '#lib/base/errors.ts'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { readReceipt } from '#lib/views/dashboard/receipt.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('receipt'))('title') }
+}
+
+interface WithdrawalReceiptPageProps {
+  params: Promise<{ mode: string; id: string }>
+}
+
+export default async function WithdrawalReceiptPage({ params }: WithdrawalReceiptPageProps) {
+  const { account, mode, user } = await requireMember(params)
+  const [{ id: segment }, locale, t] = await Promise.all([params, getLocale(), getTranslations()])
+  const id = decodeURIComponent(segment)
+  const request = { account, mode, kind: 'withdrawal', id, userId: user.id, locale } as const
+  const sheet = await readReceipt(request).catch(error => {
+    if (isTrocoError(error)) return notFound()
+    throw error
+  })
+  const parent = { href: `/${mode}/withdrawals/${sheet.id}`, label: t('withdrawals.one') }
+  return (
+    <ReceiptPage
+      sheet={sheet}
+      parent={parent}
+      pdfPath={`/dashboard/withdrawals/${sheet.id}/receipt`}
+    />
+  )
+}

@@ -1,0 +1,60 @@
+'use client'
+
+import { CircleAlert, Download, Printer } from 'lucide-react'
+import { useLocale, useTranslations } from 'next-intl'
+import { useAction } from '#components/form/action.ts'
+import { useProblemText } from '#components/form/problem.tsx'
+import { fileNameOf, saveAs } from '#components/form/save-file.ts'
+import { useApi } from '#components/nav/api-provider.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/base/locale.ts'
+
+interface ReceiptActionsProps {
+  /** Endpoint of the PDF, without the language. */
+  path: string
+}
+
+export function ReceiptActions({ path }: ReceiptActionsProps) {
+  const t = useTranslations('receipt')
+  const api = useApi()
+  const locale = useLocale()
+  const problemText = useProblemText()
+  const download = useAction(async (language: Locale) => {
+    const response = await api.fetchRaw(`${path}?locale=${language}`)
+    saveAs(await response.blob(), fileNameOf(response, 'receipt.pdf'))
+  })
+  const others = LOCALES.filter(other => other !== locale)
+  return (
+    <>
+      {others.map(other => (
+        <Button
+          key={other}
+          variant="plain"
+          onClick={() => download.run(other)}
+          disabled={download.isBusy}
+        >
+          {t('pdfIn', { language: LANGUAGE_NAMES[other] })}
+        </Button>
+      ))}
+      <Button variant="quiet" onClick={() => print()}>
+        <Printer size={16} aria-hidden />
+        {t('print')}
+      </Button>
+      <Button variant="primary" onClick={() => download.run(locale)} disabled={download.isBusy}>
+        <Download size={16} aria-hidden />
+        {download.isBusy ? t('saving') : t('pdf')}
+      </Button>
+      <span role="status" className="sr-only">
+        {download.isDone ? t('saved') : ''}
+      </span>
+      {download.failure ? (
+        <div className="order-last w-full">
+          <Notice tone="bad" icon={CircleAlert} role="alert">
+            {problemText(download.failure)}
+          </Notice>
+        </div>
+      ) : null}
+    </>
+  )
+}
