@@ -80,9 +80,18 @@ describe('keys', () => {
     await runLoss((await listReceiptKeys()).map(({ id }) => id))
     const text = signWith(deriveSigningKey(1))
     expect(await verifyReceipt(text)).toMatchObject({ state: 'signed' })
+  })
+
+  test('of a TROCO_SECRET that leaked are refused but for those that signed, until withdrawn', async () => {
+    const text = await issueReceipt()
+    const { id, number } = await readCurrentKey()
+    const unused = signWith(deriveSigningKey(number + 1))
     supplyEnv({ TROCO_SECRET: OTHER_SECRET, TROCO_SECRET_BEFORE: TROCO_SECRET })
-    await runLoss((await listReceiptKeys()).map(({ id }) => id))
+    expect(await verifyReceipt(unused)).toEqual({ state: 'forged' })
     expect(await verifyReceipt(text)).toMatchObject({ state: 'signed' })
+    await withdrawReceiptKey(id, 'TROCO_SECRET leaked', ACTOR)
+    expect(await verifyReceipt(text)).toEqual({ state: 'withdrawn' })
+    expect(await verifyReceipt(await issueReceipt())).toMatchObject({ state: 'signed' })
   })
 
   test('are published before they sign', async () => {

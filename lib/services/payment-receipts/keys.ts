@@ -28,12 +28,12 @@ const cache = processWide('payment receipt keys', () => ({
  * Derives a key pair from the server key, PUBLIC_URL and the number of the rotation: a copy of an
  * installation at another address has other keys, and a restored one the same.
  */
-export function deriveSigningKey(number: number, secret = env().TROCO_SECRET): SigningKey {
-  const { PUBLIC_URL } = env()
-  const name = `${number} ${PUBLIC_URL} ${secret}`
+export function deriveSigningKey(number: number): SigningKey {
+  const { PUBLIC_URL, TROCO_SECRET } = env()
+  const name = `${number} ${PUBLIC_URL} ${TROCO_SECRET}`
   const known = cache.derived.get(name)
   if (known) return known
-  const seed = hmac('payment-receipts', `${number} ${PUBLIC_URL}`, secret)
+  const seed = hmac('payment-receipts', `${number} ${PUBLIC_URL}`)
   const der = Buffer.concat([PKCS8_START, seed])
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   const { x: publicKey = '' } = createPublicKey(privateKey).export({ format: 'jwk' })
@@ -85,8 +85,9 @@ export function listReceiptKeys() {
 }
 
 /**
- * Finds the public key with this id. A database that was restored may lack the row of a key: those
- * that the server keys give are recognized all the same.
+ * Finds the public key with this id. A database that was restored may lack the row of a key: those of
+ * TROCO_SECRET are recognized all the same. Not those of TROCO_SECRET_BEFORE, which may have leaked:
+ * withdrawing the keys that it signed with must suffice.
  */
 export async function findReceiptKey(
   id: string,
@@ -94,12 +95,8 @@ export async function findReceiptKey(
   const row = await db().paymentReceiptKey.findUnique({ where: { id } })
   if (row) return { publicKey: row.publicKey, isWithdrawn: row.withdrawnAt !== null }
   const { number } = await readCurrentKey()
-  const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()
-  const secrets = [TROCO_SECRET, TROCO_SECRET_BEFORE].filter(Boolean)
-  const keys = secrets.flatMap(secret =>
-    // One more: the backup may be older than the last rotation.
-    Array.from({ length: number + 1 }, (_, index) => deriveSigningKey(index + 1, secret)),
-  )
+  // One more: the backup may be older than the last rotation.
+  const keys = Array.from({ length: number + 1 }, (_, index) => deriveSigningKey(index + 1))
   const found = keys.find(key => key.id === id)
   return found ? { publicKey: found.publicKey, isWithdrawn: false } : null
 }
