@@ -48,7 +48,7 @@ ${renderAmount(facts.amount, texts)}</div>
 <div class="w"><dt>${t('receiptId')}</dt><dd class="id">${facts.id}</dd></div>
 <div class="w"><dt>${t('receiptKey')}</dt><dd class="id"><a href="${RECEIPT_KEYS_PATH}">${keyId}</a></dd></div></dl></div>
 ${renderAdvice(address, texts)}
-<p class="line small">${icon('wrong')}<span>${t('receiptNotFiscal')} ${t('receiptNames')}</span></p>
+<p class="line small">${t('receiptNotFiscal')} ${t('receiptNames')}</p>
 </main>`
   const isTest = facts.mode === 'test'
   const ribbon: PageContent['ribbon'] = isTest ? [t('receiptTest'), t('receiptTestText')] : null

@@ -4,6 +4,7 @@ import { env, supplyEnv } from '#lib/base/env.ts'
 import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
 import { type Api, makeMerchant, openCharge, startApi } from '#lib/testing/fixtures.ts'
+import { issueReceipt } from '#lib/testing/payment-receipts.ts'
 
 const { DATABASE_URL = '' } = env()
 const NO_RATE_LIMIT = { RATE_IP_PER_SECOND: '0', RATE_IP_BURST: '0' }
@@ -26,6 +27,22 @@ async function requestPage(path = address) {
   const response = await fetch(path, { headers: { 'accept-language': 'pt-BR' } })
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
+
+test('the page of a receipt is limited like the others, and says when it cannot check', async () => {
+  const receipt = `${api.url}/receipt/${await issueReceipt()}`
+  supplyEnv({ RATE_IP_PER_SECOND: '2', RATE_IP_BURST: '2' })
+  closeRateLimits()
+  const responses = await Promise.all(Array.from({ length: 6 }, () => requestPage(receipt)))
+  expect(responses.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(2)
+  supplyEnv(NO_RATE_LIMIT)
+  closeRateLimits()
+  await disconnect()
+  supplyEnv({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
+  const { status, text } = await requestPage(receipt)
+  expect(status).toBe(503)
+  expect(text).toContain('Não conseguimos conferir o comprovante agora')
+  expect(text).not.toContain('data-outcome')
+})
 
 describe('a payer page that reloads itself', () => {
   test("is returned when the client's network exceeds the rate limit", async () => {
