@@ -57,6 +57,9 @@ async function actAs(merchant: Account, role: Role) {
 const pay = (token: string, id: string) =>
   call(api.url, 'POST', `/sandbox/transactions/${id}`, { token, body: { outcome: 'paid' } })
 
+const approve = (token: string, id: string) =>
+  call(api.url, 'POST', `/sandbox/withdrawals/${id}`, { token, body: { outcome: 'approved' } })
+
 async function openPaidCharge(token: string, extra: object = {}): Promise<string> {
   const body = { ...CHARGE, ...extra }
   const { data } = (await call(api.url, 'POST', '/transactions', { token, body })).body
@@ -76,6 +79,7 @@ describe('no operation returns a full document', () => {
     fullToken = await makeToken(merchant.id)
     await addEndpoint(merchant, receiver.url)
     await openPaidCharge(world.token)
+    await approve(world.token, world.withdrawal)
     await deliverForMerchant(merchant)
     const where = { accountId: merchant.id }
     const owner = await db().membership.findFirst({ where: { ...where, role: 'owner' } })

@@ -143,9 +143,12 @@ let deliveryId: string
 let tokenId: string
 let memberId: string
 let invitationId: string
+/** Id of an approved withdrawal. */
+let payoutId: string
 beforeAll(async () => {
   api = await startApi()
   owner = await makeWorld(api, MARKER)
+  payoutId = await payOut(owner)
   const suspended = await makeWorld(api, 'suspended')
   await suspendAccount(suspended.merchant.id, 'test', ACTOR)
   const tokenOptions = { accountId: owner.merchant.id, mode: 'test' as const, name: 'revoked' }
@@ -170,6 +173,14 @@ beforeAll(async () => {
   ]
   await makePageCallers(callers)
 })
+
+async function payOut({ token }: World): Promise<string> {
+  const order = { amount: 1_000, pix_key: `hold@${MARKER}.example`, pix_key_type: 'email' }
+  const { id } = (await call(api.url, 'POST', '/withdrawals', { token, body: order })).body.data
+  const body = { outcome: 'approved' }
+  await call(api.url, 'POST', `/sandbox/withdrawals/${id}`, { token, body })
+  return id
+}
 
 async function makePageCallers([nobody, bad, revoked, cookie, inactive, tenant]: Caller[]) {
   const { merchant } = owner
@@ -447,8 +458,9 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
 
   function idFor(path: string, endpoint: string): string {
     if (path.includes('/deliveries/')) return deliveryId
-    if (path.includes('/charges/')) return owner.charge
-    if (path.includes('/withdrawals/')) return owner.withdrawal
+    const isReceipt = path.endsWith('/receipt')
+    if (path.includes('/charges/')) return isReceipt ? owner.paid : owner.charge
+    if (path.includes('/withdrawals/')) return isReceipt ? payoutId : owner.withdrawal
     if (path.includes('/members/')) return memberId
     if (path.includes('/invitations/')) return invitationId
     return path.includes('/tokens/') ? tokenId : endpoint

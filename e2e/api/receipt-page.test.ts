@@ -2,8 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId, newRoutableId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createChargeReceiptUrl } from '#lib/rooms/charges/receipt-url.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { createWithdrawalReceiptUrl } from '#lib/rooms/withdrawals/receipt-url.ts'
 import { createReceiptUrl } from '#lib/services/payment-receipts/sign.ts'
 import { call } from '#lib/testing/call.ts'
 import {
@@ -30,17 +33,15 @@ afterAll(async () => {
   await api.close()
 })
 
-async function readReceiptUrl(path: string): Promise<string | undefined> {
-  const { body } = await call(api.url, 'GET', path, { token })
-  return body.data.receipt_url
+function pathOf(url: string | null): string {
+  return new URL(url ?? '').pathname
 }
 
 /** Pays a new charge and returns its id and the path of its receipt. */
 async function payCharge(amount = 123_456) {
   const { id } = await openCharge(merchant, amount)
   const paid = await simulateCharge(merchant.id, id, 'paid')
-  const url = (await readReceiptUrl(`/transactions/${id}`)) ?? ''
-  return { id, paid, path: new URL(url).pathname }
+  return { id, paid, path: pathOf(await createChargeReceiptUrl(paid)) }
 }
 
 async function fetchPage(path: string, init: RequestInit = {}) {
@@ -56,24 +57,6 @@ function expectNobodyNamed(text: string): void {
   for (const value of [...named, 'Padaria', merchant.id]) expect(text).not.toContain(value)
 }
 
-describe('receipt_url', () => {
-  test('is part of a charge once it is paid, and only when read by itself', async () => {
-    const { id } = await openCharge(merchant)
-    expect(await readReceiptUrl(`/transactions/${id}`)).toBeUndefined()
-    await simulateCharge(merchant.id, id, 'paid')
-    const url = await readReceiptUrl(`/transactions/${id}`)
-    expect(url).toMatch(/\/receipt\/1\.[\w-]{16}\.test\.transaction\./)
-    expect(await readReceiptUrl(`/transactions/${id}`)).toBe(url)
-    const list = await call(api.url, 'GET', '/transactions?limit=1', { token })
-    expect(list.body.data[0]).not.toHaveProperty('receipt_url')
-  })
-
-  test('is part of a withdrawal once the bank approved it', async () => {
-    const path = await payOut()
-    expect(await fetchPage(path)).toMatchObject({ status: 200, outcome: 'agrees' })
-  })
-})
-
 async function payOut() {
   await payCharge(50_000)
   const key = {
@@ -82,13 +65,12 @@ async function payOut() {
     dictKey: 'ana@example.com',
   } as const
   const { id } = await createWithdrawal(merchant.id, 'test', { ...key, amount: 5_000 })
-  expect(await readReceiptUrl(`/withdrawals/${id}`)).toBeUndefined()
   await call(api.url, 'POST', `/sandbox/withdrawals/${id}`, {
     token,
     body: { outcome: 'approved' },
   })
-  const url = (await readReceiptUrl(`/withdrawals/${id}`)) ?? ''
-  return new URL(url).pathname
+  const withdrawal = await findWithdrawal(merchant.id, 'test', id)
+  return pathOf(withdrawal && (await createWithdrawalReceiptUrl(merchant.id, withdrawal)))
 }
 
 describe('the public page of a receipt', () => {
@@ -105,6 +87,10 @@ describe('the public page of a receipt', () => {
     }
     expect(text).not.toContain('<script')
     expectNobodyNamed(text)
+  })
+
+  test('of a withdrawal agrees with its record', async () => {
+    expect(await fetchPage(await payOut())).toMatchObject({ status: 200, outcome: 'agrees' })
   })
 
   test('is in the language of the link, else of the browser', async () => {

@@ -106,6 +106,8 @@ interface Visitor {
 
 async function makeWorld() {
   const shop = await createShop(`Loja ${MARKER}`)
+  // Before it has members who must approve the withdrawal.
+  const ids = await createResources(shop)
   const people: Visitor[] = [{ label: 'a visitor', role: null, secret: null }]
   for (const role of ROLES) {
     const secret = await createSession({ accountId: shop.id, role })
@@ -116,7 +118,6 @@ async function makeWorld() {
   people.push({ label: 'a stranger', role: 'owner', secret: stranger })
   people.push({ label: 'a user without an account', role: null, secret: await createSession({}) })
   people.push({ label: 'an admin', role: null, secret: await createSession({ isAdmin: true }) })
-  const ids = await createResources(shop)
   const idFor = (path: string) => ids.find(([part]) => path.includes(part))?.[1] ?? newId()
   return { people, idFor }
 }

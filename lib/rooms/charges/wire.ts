@@ -16,16 +16,11 @@ const BR_CODE =
   '00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/01a1fbb6bf1b7d409b0e5f0f2d1c88aa520400005303986540515.005802BR5911Loja Aurora6009Sao Paulo62070503***6304FD02'
 const END_TO_END_ID_EXAMPLE = 'E00000000202611210128a1b2c3d4e5f'
 const PAYMENT_URL = 'https://pix.shop.example/pay/bXkQ0m1xZ0F5c2VjcmV0IQ'
-const RECEIPT_URL =
-  'https://pix.shop.example/receipt/1.3rTq0Vn5yXb2LkWd.live.transaction.01a1fbb6bf1b7d409b0e5f0f2d1c88aa.1500.20261121T012812004211Z.E00000000202611210128a1b2c3d4e5f.pGmJ…'
 const STATUS_DESCRIPTION =
   'A charge is created `pending`. `paid` is final: the amount is in the balance.'
 
 const DOCUMENT_DESCRIPTION =
   'CPF or CNPJ of the payer. Masked, as in `***.982.247-**`, for a token without `payers:read`.'
-
-const RECEIPT_URL_DESCRIPTION =
-  'URL of a public page on which a receipt of the payment proves itself. It names nobody. Only in the response to a read by id or reference, once the charge is paid.'
 
 const CANCELLED_AT_DESCRIPTION =
   'Time of cancellation, only if you cancelled the charge. Its status is `expired`, or `paid` after a late payment.'
@@ -104,7 +99,6 @@ export const ChargeDetail = z
     cancelled_at: instant
       .optional()
       .meta(openApiMeta(CANCELLED_AT_DESCRIPTION, '2026-11-21T01:28:12.004211Z')),
-    receipt_url: z.string().optional().meta(openApiMeta(RECEIPT_URL_DESCRIPTION, RECEIPT_URL)),
   })
   .meta({ id: 'Charge' })
 export type ChargeDetail = z.infer<typeof ChargeDetail>
@@ -120,10 +114,7 @@ export const ListedCharge = ChargeDetail.pick({
 export type ListedCharge = z.infer<typeof ListedCharge>
 
 /** Row as this room's queries select it. `chargeToWire` adds `transaction_id` and `payment_url`. */
-export type ChargeRow = Omit<
-  ChargeDetail,
-  'transaction_id' | 'payment_url' | 'cancelled_at' | 'receipt_url'
-> & {
+export type ChargeRow = Omit<ChargeDetail, 'transaction_id' | 'payment_url' | 'cancelled_at'> & {
   /** Absent in earlier events. */
   cancelled_at?: string | null
   /** Whether `webhook_url` receives the document masked. Absent in earlier events: it does not. */

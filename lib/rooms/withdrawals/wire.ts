@@ -13,11 +13,6 @@ const END_TO_END_ID_DESCRIPTION =
 const OWNER_DOC_DESCRIPTION =
   'Document of the receiver as sent, if one was. Masked for tokens without `payers:read`, and in events.'
 
-const RECEIPT_URL_DESCRIPTION =
-  'URL of a public page on which a receipt of the payment proves itself. It names nobody. Only in the response to a read by id or reference, once the bank has reported the payment.'
-const RECEIPT_URL =
-  'https://pix.shop.example/receipt/1.3rTq0Vn5yXb2LkWd.live.withdrawal.01a1fbb97fa17c338f6a2f1f5a0e9c41.5000.20261121T013001502913Z.E0000000020261121013061b2c3d4e5f.pGmJ…'
-
 const createdFields = {
   id: z.uuid().meta(openApiMeta('Id of the withdrawal.', '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41')),
   amount: z.int().meta(openApiMeta('Amount, in cents.', 5000)),
@@ -67,14 +62,11 @@ export const WithdrawalDetail = z
   .object({
     ...detailFields,
     owner_doc: z.string().optional().meta(openApiMeta(OWNER_DOC_DESCRIPTION, '529.982.247-25')),
-    receipt_url: z.string().optional().meta(openApiMeta(RECEIPT_URL_DESCRIPTION, RECEIPT_URL)),
   })
   .meta({ id: 'Withdrawal' })
 export type WithdrawalDetail = z.infer<typeof WithdrawalDetail>
 
-export type WithdrawalRow = Omit<WithdrawalDetail, 'owner_doc' | 'receipt_url'> & {
-  owner_doc?: string | null
-}
+export type WithdrawalRow = Omit<WithdrawalDetail, 'owner_doc'> & { owner_doc?: string | null }
 
 export const WithdrawalRead = z.object({ data: WithdrawalDetail }).meta({ id: 'WithdrawalRead' })
 export const WithdrawalPage = pageOf(WithdrawalDetail).meta({ id: 'WithdrawalPage' })

@@ -38,6 +38,7 @@ export async function compareWithRecord(facts: ReceiptFacts): Promise<Agreement>
   return record.returned < amount ? 'partly' : 'returned'
 }
 
+/** Finds what was lost in disputes by prisma/functions/troco_disputed.sql. */
 function chargeSql({ id }: ReceiptFacts): Prisma.Sql {
   const columns = Prisma.sql`
     c.id, c.mode, c.amount, ${utc('c.paid_at', 'at')}, c.end_to_end_id, c.status = 'paid' AS is_done,

@@ -1,7 +1,6 @@
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { chargeSerializerFor, findCharge } from '#lib/rooms/charges/queries.ts'
-import { createChargeReceiptUrl } from '#lib/rooms/charges/receipt-url.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
@@ -15,8 +14,6 @@ export const GET = endpoint({
   async handle({ account, mode, params, showsDocuments }) {
     const charge = await findCharge(account.ref, mode, params.id ?? '')
     if (!charge) throw refuse('transaction_not_found')
-    const receipt_url = await createChargeReceiptUrl(charge)
-    const data = chargeSerializerFor(showsDocuments)(charge)
-    return { status: 'success', data: { ...data, ...(receipt_url && { receipt_url }) } }
+    return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
   },
 })

@@ -1,7 +1,6 @@
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import { createWithdrawalReceiptUrl } from '#lib/rooms/withdrawals/receipt-url.ts'
 import { WithdrawalRead, withdrawalSerializerFor } from '#lib/rooms/withdrawals/wire.ts'
 
 export const GET = endpoint({
@@ -15,8 +14,6 @@ export const GET = endpoint({
   async handle({ account, mode, params, showsDocuments }) {
     const withdrawal = await findWithdrawal(account.ref, mode, params.id ?? '')
     if (!withdrawal) throw refuse('withdrawal_not_found')
-    const receipt_url = await createWithdrawalReceiptUrl(account.id, withdrawal)
-    const data = withdrawalSerializerFor(showsDocuments)(withdrawal)
-    return { data: { ...data, ...(receipt_url && { receipt_url }) } }
+    return { data: withdrawalSerializerFor(showsDocuments)(withdrawal) }
   },
 })
