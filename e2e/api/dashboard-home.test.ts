@@ -97,6 +97,33 @@ test('shows amounts received, conversion and the number of held withdrawals', as
   await expectBalancedLedger(merchant.id)
 })
 
+test('withdrawals that the bank keeps waiting are counted; those of a second member are not', async () => {
+  await fundMerchant(merchant, 20_000)
+  const token = await makeToken(merchant.id)
+  const withdraw = async (amount: number) => {
+    const order = { amount, pix_key: 'hold@example.com', pix_key_type: 'email' }
+    const { body } = await call(api.url, 'POST', '/withdrawals', { token, body: order })
+    return { accountId_id: { accountId: merchant.id, id: body.data.id } }
+  }
+  const [first, second, third] = [
+    await withdraw(1_000),
+    await withdraw(2_000),
+    await withdraw(4_000),
+  ]
+  await withdraw(8_000)
+  expect((await readHome()).balance.waiting).toEqual({ count: 0, amount: 0 })
+  const createdAt = new Date(Date.now() - 11 * 60_000)
+  for (const where of [first, second, third]) {
+    await db().withdrawal.update({ where, data: { createdAt } })
+  }
+  const approvalDueAt = new Date(Date.now() + 60_000)
+  const approval = { approvalReason: 'new_key', approvalDueAt, approvalBarred: [] }
+  await db().withdrawal.update({ where: second, data: { ...approval, dueAt: null } })
+  await db().withdrawal.update({ where: third, data: { approvalAt: new Date() } })
+  expect((await readHome()).balance.waiting).toEqual({ count: 1, amount: 1_000 })
+  await expectBalancedLedger(merchant.id)
+})
+
 test('days follow the merchant’s time zone, also on days of 23 and 25 hours', async () => {
   await db().account.update({ where: { id: merchant.id }, data: { timeZone: 'America/New_York' } })
   await payAt('2025-11-02T03:59:59Z', 500)

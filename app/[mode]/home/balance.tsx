@@ -1,7 +1,7 @@
 import { ArrowUpRight, Plus, ScrollText } from 'lucide-react'
 import Link from 'next/link'
 import { useFormatter, useLocale, useTranslations } from 'next-intl'
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { LedgerCheck } from '#app/[mode]/home/ledger-check.tsx'
 import { HeroMoney, Money, moneyText } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
@@ -27,6 +27,7 @@ export function Balance({ balance, books, mode }: BalanceProps) {
       <BalanceAnnouncement available={balance.available} />
       <div className="mt-2.5 grid gap-1.5 text-muted text-small">
         <HeldAmount {...balance} />
+        <WaitingWithdrawals {...balance.waiting} mode={mode} />
         <DisputedAmounts {...balance.disputes} />
       </div>
       <div className="mt-4 grid grid-cols-2 gap-2.5 lg:mt-6 lg:flex">
@@ -74,6 +75,25 @@ function HeldAmount({ outbound, held, disputes }: Home['balance']) {
     held.refunds > 0 ? t('refunds', { count: held.refunds }) : '',
   ].filter(Boolean)
   return <p>{t.rich('plusHeldIn', { amount, orders: format.list(orders) })}</p>
+}
+
+function WaitingWithdrawals({ count, amount, mode }: Home['balance']['waiting'] & { mode: Mode }) {
+  const t = useTranslations('balance')
+  if (count === 0) return null
+  const parts = {
+    count,
+    amount: () => <Money cents={amount} />,
+    link: (chunks: ReactNode) => (
+      <Link
+        href={`/${mode}/withdrawals?status=pending`}
+        prefetch={false}
+        className="font-semibold underline"
+      >
+        {chunks}
+      </Link>
+    ),
+  }
+  return <p className="text-ink">{t.rich('waiting', parts)}</p>
 }
 
 function DisputedAmounts({ disputed, held, claim }: Home['balance']['disputes']) {

@@ -17,6 +17,8 @@ const MONTH_DAYS = 30
 const WEEK_DAYS = 7
 /** Newest orders searched for pending ones: older ones are long settled. */
 const ORDERS_READ_MAX = 1_000
+/** Age from which a withdrawal counts as kept waiting by the bank, which usually takes seconds. */
+const WAITING_MIN_MINUTES = 10
 
 export interface HomeAccount {
   id: string
@@ -91,6 +93,7 @@ interface CurrentFigures {
   disputed: number | null
   owed: number | null
   withdrawals: { count: number; amount: number }
+  waiting: { count: number; amount: number }
   refunds: { count: number; amount: number }
   books: { checked_at: string; wrong: string | null } | null
 }
@@ -109,10 +112,18 @@ async function readCurrentFigures(
       WHERE o.account_id = ${accountId}::uuid AND o.mode = ${mode}
       ORDER BY o.id DESC LIMIT ${ORDERS_READ_MAX}) o
     WHERE o.status = 'pending')`
+  const waitingSql = Prisma.sql`(
+    SELECT json_build_object('count', count(*), 'amount', coalesce(sum(o.amount), 0)) FROM (
+      SELECT w.status, w.amount, w.approval_due_at, COALESCE(w.approval_at, w.created_at) AS since
+      FROM withdrawals w WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode}
+      ORDER BY w.id DESC LIMIT ${ORDERS_READ_MAX}) o
+    WHERE o.status = 'pending' AND o.approval_due_at IS NULL
+      AND o.since < now() - make_interval(mins => ${WAITING_MIN_MINUTES}::int))`
   const [figures] = await queryRows<CurrentFigures>(Prisma.sql`
     SELECT json_build_object('available', ${balance('available')}, 'outbound', ${balance('outbound')},
       'disputed', ${balance('disputed')}, 'owed', ${balance('owed')},
       'withdrawals', ${pending(Prisma.sql`withdrawals`)}, 'refunds', ${pending(Prisma.sql`refunds`)},
+      'waiting', ${waitingSql},
       'books', (SELECT row_to_json(k) FROM (
         SELECT ${utc('k.checked_at')}, k.wrong FROM ledger_checks k
         WHERE k.account_id = ${accountId}::uuid) k))::text AS json`)
@@ -124,8 +135,9 @@ async function readCurrentFigures(
   const held = isAll ? { withdrawals: withdrawals.count, refunds: refunds.count } : null
   const { disputed, held: heldOfDisputed, claim } = assessDisputes(figures)
   const disputes = { disputed, held: heldOfDisputed, claim }
+  const waiting = { count: figures.waiting.count, amount: cents(figures.waiting.amount) }
   return {
-    balance: { available: cents(figures.available ?? 0), outbound, held, disputes },
+    balance: { available: cents(figures.available ?? 0), outbound, held, waiting, disputes },
     books: books && { checked_at: books.checked_at, is_right: books.wrong === null },
   }
 }
