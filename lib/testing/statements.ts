@@ -26,10 +26,16 @@ async function recordStatements(work: Call, leftOut: RegExp): Promise<string[]> 
   try {
     await work()
     const sent = query.mock.calls.map(([config]) => (config as unknown as { text: string }).text)
-    return [...new Set(sent)].filter(text => !leftOut.test(text))
+    const statements = [...new Set(sent)].filter(text => !leftOut.test(text))
+    return statements.sort((a, b) => Number(isClaim(b)) - Number(isClaim(a)))
   } finally {
     query.mockRestore()
   }
+}
+
+/** Whether a statement claims due orders, at any time while others are sent: those come first. */
+function isClaim(text: string): boolean {
+  return /^\s*WITH RECURSIVE turns\b/.test(text)
 }
 
 /** Formats the statements of each call under its title. */

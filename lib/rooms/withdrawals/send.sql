@@ -27,6 +27,34 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
+WITH RECURSIVE turns AS (
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $1::uuid
+      AND r.due_at <= now() AND r.place_until IS NOT NULL
+      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
+  UNION ALL
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $3::uuid
+      AND r.due_at <= now() AND r.place_until IS NOT NULL
+      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
+  FROM turns t
+  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
+), picked AS MATERIALIZED (
+  SELECT d.*
+  FROM turns t
+  CROSS JOIN LATERAL (SELECT r.account_id, r.id
+      FROM withdrawals r WHERE r.connection_id = $5::uuid AND r.due_at <= now()
+      AND r.place_until IS NOT NULL AND r.account_id = t.account_id ORDER BY r.due_at,
+      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
+      FROM turns) FOR UPDATE SKIP LOCKED) d
+  LIMIT $7::int
+)
+UPDATE withdrawals r
+SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
+    attempts = attempts + 1
+FROM picked p
+WHERE r.account_id = p.account_id AND r.id = p.id
+RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
+    r.lease, r.attempts;
+
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
     AND r.place_until IS NULL) AND (SELECT count(*)::int
     FROM withdrawals r WHERE r.connection_id = $2::uuid AND r.due_at IS NOT NULL
@@ -82,34 +110,6 @@ WHERE connection_id = $3::uuid;
 SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName"
 FROM withdrawals
 WHERE account_id = $1::uuid AND id = $2::uuid;
-
-WITH RECURSIVE turns AS (
-  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $1::uuid
-      AND r.due_at <= now() AND r.place_until IS NOT NULL
-      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
-  UNION ALL
-  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $3::uuid
-      AND r.due_at <= now() AND r.place_until IS NOT NULL
-      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
-  FROM turns t
-  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
-), picked AS MATERIALIZED (
-  SELECT d.*
-  FROM turns t
-  CROSS JOIN LATERAL (SELECT r.account_id, r.id
-      FROM withdrawals r WHERE r.connection_id = $5::uuid AND r.due_at <= now()
-      AND r.place_until IS NOT NULL AND r.account_id = t.account_id ORDER BY r.due_at,
-      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
-      FROM turns) FOR UPDATE SKIP LOCKED) d
-  LIMIT $7::int
-)
-UPDATE withdrawals r
-SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
-    attempts = attempts + 1
-FROM picked p
-WHERE r.account_id = p.account_id AND r.id = p.id
-RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts;
 
 SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
     a.status = 'active' AS "isActive",
@@ -176,6 +176,34 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
+WITH RECURSIVE turns AS (
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $1::uuid
+      AND r.due_at <= now() AND r.place_until IS NOT NULL
+      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
+  UNION ALL
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $3::uuid
+      AND r.due_at <= now() AND r.place_until IS NOT NULL
+      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
+  FROM turns t
+  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
+), picked AS MATERIALIZED (
+  SELECT d.*
+  FROM turns t
+  CROSS JOIN LATERAL (SELECT r.account_id, r.id
+      FROM withdrawals r WHERE r.connection_id = $5::uuid AND r.due_at <= now()
+      AND r.place_until IS NOT NULL AND r.account_id = t.account_id ORDER BY r.due_at,
+      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
+      FROM turns) FOR UPDATE SKIP LOCKED) d
+  LIMIT $7::int
+)
+UPDATE withdrawals r
+SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
+    attempts = attempts + 1
+FROM picked p
+WHERE r.account_id = p.account_id AND r.id = p.id
+RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
+    r.lease, r.attempts;
+
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
     AND r.place_until IS NULL) AND (SELECT count(*)::int
     FROM withdrawals r WHERE r.connection_id = $2::uuid AND r.due_at IS NOT NULL
@@ -231,34 +259,6 @@ WHERE connection_id = $3::uuid;
 SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName"
 FROM withdrawals
 WHERE account_id = $1::uuid AND id = $2::uuid;
-
-WITH RECURSIVE turns AS (
-  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $1::uuid
-      AND r.due_at <= now() AND r.place_until IS NOT NULL
-      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
-  UNION ALL
-  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $3::uuid
-      AND r.due_at <= now() AND r.place_until IS NOT NULL
-      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
-  FROM turns t
-  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
-), picked AS MATERIALIZED (
-  SELECT d.*
-  FROM turns t
-  CROSS JOIN LATERAL (SELECT r.account_id, r.id
-      FROM withdrawals r WHERE r.connection_id = $5::uuid AND r.due_at <= now()
-      AND r.place_until IS NOT NULL AND r.account_id = t.account_id ORDER BY r.due_at,
-      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
-      FROM turns) FOR UPDATE SKIP LOCKED) d
-  LIMIT $7::int
-)
-UPDATE withdrawals r
-SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
-    attempts = attempts + 1
-FROM picked p
-WHERE r.account_id = p.account_id AND r.id = p.id
-RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts;
 
 SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
     a.status = 'active' AS "isActive",
@@ -336,6 +336,34 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
+WITH RECURSIVE turns AS (
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $1::uuid
+      AND r.due_at <= now() AND r.place_until IS NOT NULL
+      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
+  UNION ALL
+  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $3::uuid
+      AND r.due_at <= now() AND r.place_until IS NOT NULL
+      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
+  FROM turns t
+  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
+), picked AS MATERIALIZED (
+  SELECT d.*
+  FROM turns t
+  CROSS JOIN LATERAL (SELECT r.account_id, r.id
+      FROM withdrawals r WHERE r.connection_id = $5::uuid AND r.due_at <= now()
+      AND r.place_until IS NOT NULL AND r.account_id = t.account_id ORDER BY r.due_at,
+      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
+      FROM turns) FOR UPDATE SKIP LOCKED) d
+  LIMIT $7::int
+)
+UPDATE withdrawals r
+SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
+    attempts = attempts + 1
+FROM picked p
+WHERE r.account_id = p.account_id AND r.id = p.id
+RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
+    r.lease, r.attempts;
+
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
     AND r.place_until IS NULL) AND (SELECT count(*)::int
     FROM withdrawals r WHERE r.connection_id = $2::uuid AND r.due_at IS NOT NULL
@@ -391,34 +419,6 @@ WHERE connection_id = $3::uuid;
 SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName"
 FROM withdrawals
 WHERE account_id = $1::uuid AND id = $2::uuid;
-
-WITH RECURSIVE turns AS (
-  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $1::uuid
-      AND r.due_at <= now() AND r.place_until IS NOT NULL
-      AND r.account_id > $2::uuid ORDER BY r.account_id LIMIT 1) AS account_id, 1 AS nth
-  UNION ALL
-  SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $3::uuid
-      AND r.due_at <= now() AND r.place_until IS NOT NULL
-      AND r.account_id > t.account_id ORDER BY r.account_id LIMIT 1), t.nth + 1
-  FROM turns t
-  WHERE t.account_id IS NOT NULL AND t.nth < $4::int
-), picked AS MATERIALIZED (
-  SELECT d.*
-  FROM turns t
-  CROSS JOIN LATERAL (SELECT r.account_id, r.id
-      FROM withdrawals r WHERE r.connection_id = $5::uuid AND r.due_at <= now()
-      AND r.place_until IS NOT NULL AND r.account_id = t.account_id ORDER BY r.due_at,
-      r.id LIMIT $6::int / (SELECT GREATEST(count(account_id), 1)
-      FROM turns) FOR UPDATE SKIP LOCKED) d
-  LIMIT $7::int
-)
-UPDATE withdrawals r
-SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
-    attempts = attempts + 1
-FROM picked p
-WHERE r.account_id = p.account_id AND r.id = p.id
-RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts;
 
 SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
     a.status = 'active' AS "isActive",
