@@ -87,14 +87,18 @@ function sumReceived(days: DayReceived[]): Received {
   }
 }
 
+interface OpenOrders {
+  count: number
+  amount: number
+}
+
 interface CurrentFigures {
   available: number
   outbound: number
   disputed: number | null
   owed: number | null
-  withdrawals: { count: number; amount: number }
-  waiting: { count: number; amount: number }
-  refunds: { count: number; amount: number }
+  withdrawals: OpenOrders & { waiting: OpenOrders }
+  refunds: OpenOrders
   books: { checked_at: string; wrong: string | null } | null
 }
 
@@ -106,24 +110,21 @@ async function readCurrentFigures(
   const balance = (ledger: string) => Prisma.sql`(
     SELECT l.balance FROM ledger_accounts l
     WHERE l.account_id = ${accountId}::uuid AND l.mode = ${mode} AND l.ledger = ${ledger})`
-  const pending = (table: Prisma.Sql) => Prisma.sql`(
-    SELECT json_build_object('count', count(*), 'amount', coalesce(sum(o.amount), 0)) FROM (
-      SELECT o.status, o.amount FROM ${table} o
+  const pending = (table: Prisma.Sql, isWaiting = Prisma.sql`false`) => Prisma.sql`(
+    SELECT json_build_object('count', count(*), 'amount', coalesce(sum(o.amount), 0),
+      'waiting', json_build_object('count', count(*) FILTER (WHERE o.is_waiting),
+        'amount', coalesce(sum(o.amount) FILTER (WHERE o.is_waiting), 0))) FROM (
+      SELECT o.status, o.amount, ${isWaiting} AS is_waiting FROM ${table} o
       WHERE o.account_id = ${accountId}::uuid AND o.mode = ${mode}
       ORDER BY o.id DESC LIMIT ${ORDERS_READ_MAX}) o
     WHERE o.status = 'pending')`
-  const waitingSql = Prisma.sql`(
-    SELECT json_build_object('count', count(*), 'amount', coalesce(sum(o.amount), 0)) FROM (
-      SELECT w.status, w.amount, w.approval_due_at, COALESCE(w.approval_at, w.created_at) AS since
-      FROM withdrawals w WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode}
-      ORDER BY w.id DESC LIMIT ${ORDERS_READ_MAX}) o
-    WHERE o.status = 'pending' AND o.approval_due_at IS NULL
-      AND o.since < now() - make_interval(mins => ${WAITING_MIN_MINUTES}::int))`
+  const isWaiting = Prisma.sql`(o.approval_due_at IS NULL AND COALESCE(o.approval_at, o.created_at)
+    < now() - make_interval(mins => ${WAITING_MIN_MINUTES}::int))`
   const [figures] = await queryRows<CurrentFigures>(Prisma.sql`
     SELECT json_build_object('available', ${balance('available')}, 'outbound', ${balance('outbound')},
       'disputed', ${balance('disputed')}, 'owed', ${balance('owed')},
-      'withdrawals', ${pending(Prisma.sql`withdrawals`)}, 'refunds', ${pending(Prisma.sql`refunds`)},
-      'waiting', ${waitingSql},
+      'withdrawals', ${pending(Prisma.sql`withdrawals`, isWaiting)},
+      'refunds', ${pending(Prisma.sql`refunds`)},
       'books', (SELECT row_to_json(k) FROM (
         SELECT ${utc('k.checked_at')}, k.wrong FROM ledger_checks k
         WHERE k.account_id = ${accountId}::uuid) k))::text AS json`)
@@ -135,7 +136,8 @@ async function readCurrentFigures(
   const held = isAll ? { withdrawals: withdrawals.count, refunds: refunds.count } : null
   const { disputed, held: heldOfDisputed, claim } = assessDisputes(figures)
   const disputes = { disputed, held: heldOfDisputed, claim }
-  const waiting = { count: figures.waiting.count, amount: cents(figures.waiting.amount) }
+  const { count, amount } = withdrawals.waiting
+  const waiting = { count, amount: cents(amount) }
   return {
     balance: { available: cents(figures.available ?? 0), outbound, held, waiting, disputes },
     books: books && { checked_at: books.checked_at, is_right: books.wrong === null },
