@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import pino from 'pino'
 import pretty from 'pino-pretty'
 import { env } from '#lib/base/env.ts'
-import { isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
+import { isDatabaseUnavailable, isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
 import { isInvariant } from '#lib/base/invariant.ts'
 import { openErrorOutput } from '#lib/base/log-output.ts'
 import { processWide } from '#lib/base/process-wide.ts'
@@ -83,6 +83,12 @@ export function keepLogContext<T>(values: AsyncIterable<T>): AsyncIterable<T> {
 
 export function currentLogContext(): LogContext {
   return contexts.getStore() ?? {}
+}
+
+/** Logs an error under a message, or as an unavailable database if it is one. */
+export function logFailure(error: unknown, message: string, fields: object = {}): void {
+  const isDown = isDatabaseUnavailable(error)
+  log().error({ err: error, ...fields }, isDown ? 'database unavailable' : message)
 }
 
 /**

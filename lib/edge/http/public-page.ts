@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { isDatabaseUnavailable, isTrocoError } from '#lib/base/errors.ts'
-import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
+import { type LogContext, logFailure, withLogContext } from '#lib/base/log.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { Places } from '#lib/edge/http/in-flight.ts'
 import {
@@ -56,10 +56,9 @@ function errorPage(error: unknown, texts: PayerTexts, downReason: ErrorReason): 
     const headers = busyAddressHeaders(retryAfterS)
     return pageResponse(429, renderErrorPage('busy', texts, retryAfterS), texts, headers)
   }
-  const isDatabaseDown = isDatabaseUnavailable(error)
-  log().error({ err: error }, isDatabaseDown ? 'database unavailable' : 'public page failed')
+  logFailure(error, 'public page failed')
   const content = renderErrorPage(downReason, texts, RETRY_AFTER_S)
-  return pageResponse(isDatabaseDown ? 503 : 500, content, texts, {
+  return pageResponse(isDatabaseUnavailable(error) ? 503 : 500, content, texts, {
     'retry-after': String(RETRY_AFTER_S),
   })
 }

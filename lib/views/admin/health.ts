@@ -4,7 +4,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { log } from '#lib/base/log.ts'
+import { logFailure } from '#lib/base/log.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
 import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
 import { examineAuditLog } from '#lib/views/admin/audit-log.ts'
@@ -88,11 +88,7 @@ export async function readHealth(): Promise<Health> {
 const UNREADABLE: Finding = { level: 'problem', state: 'unreadable', figures: {} }
 
 function logUnreadable(error: unknown, name: CheckName): Finding {
-  const isDatabaseDown = isDatabaseUnavailable(error)
-  log().error(
-    { err: error, check: name },
-    isDatabaseDown ? 'database unavailable' : 'health check failed',
-  )
+  logFailure(error, 'health check failed', { check: name })
   return UNREADABLE
 }
 
