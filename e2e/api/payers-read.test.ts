@@ -25,7 +25,7 @@ import {
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 import { OPERATIONS, PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
-import { makeWorld, type World } from '#lib/testing/world.ts'
+import { makePayout, makeWorld, type World } from '#lib/testing/world.ts'
 
 inOwnDatabase()
 
@@ -57,9 +57,6 @@ async function actAs(merchant: Account, role: Role) {
 const pay = (token: string, id: string) =>
   call(api.url, 'POST', `/sandbox/transactions/${id}`, { token, body: { outcome: 'paid' } })
 
-const approve = (token: string, id: string) =>
-  call(api.url, 'POST', `/sandbox/withdrawals/${id}`, { token, body: { outcome: 'approved' } })
-
 async function openPaidCharge(token: string, extra: object = {}): Promise<string> {
   const body = { ...CHARGE, ...extra }
   const { data } = (await call(api.url, 'POST', '/transactions', { token, body })).body
@@ -79,12 +76,11 @@ describe('no operation returns a full document', () => {
     fullToken = await makeToken(merchant.id)
     await addEndpoint(merchant, receiver.url)
     await openPaidCharge(world.token)
-    await approve(world.token, world.withdrawal)
     await deliverForMerchant(merchant)
     const where = { accountId: merchant.id }
     const owner = await db().membership.findFirst({ where: { ...where, role: 'owner' } })
     ids = {
-      ...{ charges: paid, transactions: paid, withdrawals: world.withdrawal },
+      ...{ charges: paid, transactions: paid, withdrawals: await makePayout(api, world.token) },
       refund_id: world.refund,
       endpoints: (await db().webhookEndpoint.findFirstOrThrow({ where })).id,
       deliveries: (

@@ -30,7 +30,7 @@ import {
   PAGE_PATHS,
   PATHS,
 } from '#lib/testing/route-table.ts'
-import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
+import { makePayout, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const ACTOR = { type: 'system' } as const
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
@@ -148,7 +148,7 @@ let payoutId: string
 beforeAll(async () => {
   api = await startApi()
   owner = await makeWorld(api, MARKER)
-  payoutId = await payOut(owner)
+  payoutId = await makePayout(api, owner.token, MARKER)
   const suspended = await makeWorld(api, 'suspended')
   await suspendAccount(suspended.merchant.id, 'test', ACTOR)
   const tokenOptions = { accountId: owner.merchant.id, mode: 'test' as const, name: 'revoked' }
@@ -173,14 +173,6 @@ beforeAll(async () => {
   ]
   await makePageCallers(callers)
 })
-
-async function payOut({ token }: World): Promise<string> {
-  const order = { amount: 1_000, pix_key: `hold@${MARKER}.example`, pix_key_type: 'email' }
-  const { id } = (await call(api.url, 'POST', '/withdrawals', { token, body: order })).body.data
-  const body = { outcome: 'approved' }
-  await call(api.url, 'POST', `/sandbox/withdrawals/${id}`, { token, body })
-  return id
-}
 
 async function makePageCallers([nobody, bad, revoked, cookie, inactive, tenant]: Caller[]) {
   const { merchant } = owner

@@ -43,6 +43,15 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
   return { merchant, token, ...ids }
 }
 
+/** Makes a withdrawal that the simulated bank has paid, and returns its id. */
+export async function makePayout(api: Api, token: string, marker = 'plain'): Promise<string> {
+  const order = { amount: 1_000, pix_key: `hold@${marker}.example`, pix_key_type: 'email' }
+  const { id } = (await call(api.url, 'POST', '/withdrawals', { token, body: order })).body.data
+  const body = { outcome: 'approved' }
+  await call(api.url, 'POST', `/sandbox/withdrawals/${id}`, { token, body })
+  return id
+}
+
 /** Replaces the parameters of a path by ids of this world. */
 export function resolvePath(world: World, path: string): string {
   const charge = path.includes('/refunds') ? world.paid : world.charge
