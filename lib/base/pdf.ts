@@ -31,7 +31,7 @@ const WIDTHS = (
 const WIDEST = 1_000
 const MONO_WIDTH = 600
 
-/** Characters 128 to 159 of Windows-1252; a space where there is none. */
+/** Characters with the codes 128 to 159 of Windows-1252. A space marks an unassigned code. */
 const UPPER = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
 
 /** Returns the code of a character in Windows-1252; null if it has none. */
@@ -127,7 +127,7 @@ interface PdfPage {
   link: { area: PdfRectangle; url: string }
 }
 
-/** Returns the file. Offsets of its objects count characters, all of which are ASCII. */
+/** Returns the file as text. It is ASCII, so offsets in characters are offsets in bytes. */
 export function buildPdf({ title, language, drawings, link }: PdfPage): string {
   const content = drawings.join('\n')
   const [x, y, width, height] = link.area

@@ -5,6 +5,7 @@ import {
   deriveSigningKey,
   forgetCurrentKey,
   listReceiptKeys,
+  publishKey,
 } from '#lib/services/payment-receipts/keys.ts'
 
 /**
@@ -13,14 +14,13 @@ import {
  */
 export async function rotateReceiptKey(actor: Actor): Promise<string> {
   const numbers = (await listReceiptKeys()).map(({ number }) => number)
-  const { id, publicKey, number } = deriveSigningKey(Math.max(1, ...numbers) + 1)
+  const key = deriveSigningKey(Math.max(1, ...numbers) + 1)
   await transaction(async tx => {
-    const data = [{ id, publicKey, number }]
-    const { count } = await tx.paymentReceiptKey.createMany({ data, skipDuplicates: true })
-    if (count > 0) await recordAudit(tx, { actor, action: 'receipt_key.rotated', target: id })
+    const isNew = await publishKey(tx, key)
+    if (isNew) await recordAudit(tx, { actor, action: 'receipt_key.rotated', target: key.id })
   })
   forgetCurrentKey()
-  return id
+  return key.id
 }
 
 /**

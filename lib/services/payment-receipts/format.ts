@@ -1,10 +1,10 @@
 import { removeHyphens } from '#lib/base/ids.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 
-export const RECEIPT_KINDS = ['transaction', 'withdrawal'] as const
+const RECEIPT_KINDS = ['transaction', 'withdrawal'] as const
 export type ReceiptKind = (typeof RECEIPT_KINDS)[number]
 
-/** What a receipt proves. It names nobody. */
+/** The payment that a receipt proves, without names or documents. */
 export interface ReceiptFacts {
   mode: Mode
   kind: ReceiptKind

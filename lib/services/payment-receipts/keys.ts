@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
-import { db } from '#lib/base/db/client.ts'
+import { db, type Tx } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { hmac } from '#lib/base/keys.ts'
 import { processWide } from '#lib/base/process-wide.ts'
@@ -62,7 +62,7 @@ export async function readCurrentKey(): Promise<SigningKey> {
   const withdrawn = new Set(rows.filter(row => row.withdrawnAt).map(({ id }) => id))
   let key = deriveSigningKey(Math.max(1, ...rows.map(({ number }) => number)))
   while (withdrawn.has(key.id)) key = deriveSigningKey(key.number + 1)
-  if (!rows.some(({ id }) => id === key.id)) await publishKey(key)
+  if (!rows.some(({ id }) => id === key.id)) await publishKey(db(), key)
   Object.assign(cache, { current: key, readAt: performance.now() })
   return key
 }
@@ -72,11 +72,14 @@ export function forgetCurrentKey(): void {
   cache.current = null
 }
 
-export async function publishKey({ id, publicKey, number }: SigningKey): Promise<void> {
-  await db().paymentReceiptKey.createMany({
-    data: [{ id, publicKey, number }],
-    skipDuplicates: true,
-  })
+/** Returns false if the key was published before. */
+export async function publishKey(
+  tx: Pick<Tx, 'paymentReceiptKey'>,
+  { id, publicKey, number }: SigningKey,
+): Promise<boolean> {
+  const data = [{ id, publicKey, number }]
+  const { count } = await tx.paymentReceiptKey.createMany({ data, skipDuplicates: true })
+  return count > 0
 }
 
 /** Returns all keys that ever signed here, the newest first. */

@@ -13,6 +13,7 @@ import {
   pdfWidth,
   wrapPdfText,
 } from '#lib/base/pdf.ts'
+import { findDarkRuns } from '#lib/base/qr-runs.ts'
 import { type ReceiptRequest, readReceipt } from '#lib/views/dashboard/receipt.ts'
 import { recordExport } from '#lib/views/dashboard/record-export.ts'
 import type { ReceiptSheet } from '#lib/views/dashboard/schema.ts'
@@ -100,13 +101,12 @@ function drawQrCode(url: string, [left, top, size]: PdfRectangle): string {
   const { data } = encode(url, { ecc: 'M', border: 0 })
   const module = size / data.length
   const round = (value: number) => Number(value.toFixed(3))
-  const runs = data.flatMap((row, y) => {
-    const text = row.map(isDark => (isDark ? '1' : '0')).join('')
-    return [...text.matchAll(/1+/g)].map(({ index, 0: run }): PdfRectangle => {
-      const [x, width] = [left + index * module, run.length * module]
+  const runs = data.flatMap((row, y) =>
+    findDarkRuns(row).map(({ start, length }): PdfRectangle => {
+      const [x, width] = [left + start * module, length * module]
       return [round(x), round(top + y * module), round(width), round(module + 0.02)]
-    })
-  })
+    }),
+  )
   return pdfRectangles(runs, [0, 0, 0])
 }
 

@@ -1,10 +1,11 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { dateFormat, numberFormat } from '#lib/base/formatters.ts'
+import { dateFormat } from '#lib/base/formatters.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Locale } from '#lib/base/locale.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { formatReais } from '#lib/base/money.ts'
 import { maskPixKey } from '#lib/base/pix/pix-key.ts'
 import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
 import { createChargeReceiptUrl } from '#lib/rooms/charges/receipt-url.ts'
@@ -105,13 +106,12 @@ async function readWithdrawalRows(
 }
 
 function createFormats(locale: Locale, timeZone: string): Formats {
-  const amounts = numberFormat(locale, { minimumFractionDigits: 2 })
   const times = dateFormat(locale, {
     ...{ day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit' },
     ...{ second: '2-digit', timeZoneName: 'shortOffset', timeZone },
   })
   return {
-    money: cents => `R$ ${amounts.format(cents / 100)}`,
+    money: cents => `R$ ${formatReais(cents, locale)}`,
     time: at => (at === null ? '' : times.format(new Date(at))),
   }
 }

@@ -56,7 +56,7 @@ export interface ReceiptSheet {
   /** Id of the charge or withdrawal. */
   id: string
   title: string
-  /** What it is: money received or sent. */
+  /** Whether the money was received or sent, as text. */
   operation: string
   amount: string
   merchant: string

@@ -1,4 +1,5 @@
 import { encode } from 'uqr'
+import { findDarkRuns } from '#lib/base/qr-runs.ts'
 import { Html } from '#lib/views/payer/html.ts'
 
 /** Width of the quiet zone that the QR standard requires, in modules. */
@@ -30,18 +31,12 @@ function drawCode(text: string): Html {
 
 /** Draws the dark runs of a row as one line of width 1: half as long as rectangles. */
 function drawRow(row: boolean[], y: number): string {
-  const runs = [
-    ...row
-      .map(dark => (dark ? '1' : '0'))
-      .join('')
-      .matchAll(/1+/g),
-  ]
   let penX = 0
-  return runs
-    .map(({ index, 0: run }, runIndex) => {
-      const go = runIndex === 0 ? `M${index} ${y}.5` : `m${index - penX} 0`
-      penX = index + run.length
-      return `${go}h${run.length}`
+  return findDarkRuns(row)
+    .map(({ start, length }, runIndex) => {
+      const go = runIndex === 0 ? `M${start} ${y}.5` : `m${start - penX} 0`
+      penX = start + length
+      return `${go}h${length}`
     })
     .join('')
 }

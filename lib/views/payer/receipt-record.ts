@@ -5,7 +5,7 @@ import { removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { ReceiptFacts } from '#lib/services/payment-receipts/format.ts'
 
-/** What the record says about a receipt with a valid signature. */
+/** Result of comparing a receipt, whose signature is valid, with the record of the payment. */
 export type Agreement = 'agrees' | 'partly' | 'returned' | 'contradicts' | 'gone'
 
 interface PaymentRecord {
@@ -47,7 +47,7 @@ function chargeSql({ id }: ReceiptFacts): Prisma.Sql {
     SELECT ${asJson(columns)}::text AS json FROM charges c WHERE c.txid = ${removeHyphens(id)}`
 }
 
-/** By end-to-end id, the only value of a withdrawal that is unique across accounts. */
+/** Finds the withdrawal by end-to-end id: its own id is unique only within an account. */
 function withdrawalSql({ endToEndId }: ReceiptFacts): Prisma.Sql {
   const columns = Prisma.sql`
     w.id, w.mode, w.amount, ${utc('w.approved_at', 'at')}, w.end_to_end_id,
