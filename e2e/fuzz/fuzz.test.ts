@@ -3,8 +3,11 @@ import { describeProblems } from '#e2e/fuzz/report.ts'
 import { type FuzzPlan, FuzzRun } from '#e2e/fuzz/run.ts'
 import { formatSecondsSince, recordFigures } from '#e2e/torture/figures.ts'
 import { disconnect } from '#lib/base/db/client.ts'
-import { expectBalancedLedger } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
+
+// The health page logs connections that other tests leave without credentials.
+inOwnDatabase()
 
 const { FUZZ_SEED = '1', FUZZ_REQUESTS = '1000', FUZZ_ONLY } = process.env
 /** Routes that need a secret, a certain user or a second owner: no random request succeeds. */
