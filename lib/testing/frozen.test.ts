@@ -30,6 +30,11 @@ import { registerAdapter } from '#lib/services/gateway/choose.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
+import {
+  createReceiptUrl,
+  RECEIPT_PATH,
+  verifyReceipt,
+} from '#lib/services/payment-receipts/sign.ts'
 import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/services/webhooks/states.ts'
@@ -279,6 +284,15 @@ test('the URL of a payer page opens its charge', async () => {
 })
 
 describe('webhooks', () => {
+  test('a receipt proves itself, and its payment gets the same URL', async () => {
+    const verdict = await verifyReceipt(
+      new URL(keys.receiptUrl).pathname.slice(RECEIPT_PATH.length),
+    )
+    expect(verdict.state).toBe('signed')
+    if (verdict.state === 'signed')
+      expect(await createReceiptUrl(verdict.facts)).toBe(keys.receiptUrl)
+  })
+
   test('a delivery is signed with the secret that its receiver has', async () => {
     await deliverDue()
     for (const [id, secret] of Object.entries(world.deliveries)) {

@@ -3,14 +3,13 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import {
   deriveSigningKey,
-  forgetCurrentKey,
+  findLostKey,
   listReceiptKeys,
   publishKey,
 } from '#lib/services/payment-receipts/keys.ts'
 
 /**
- * Signs with a new key from now on, other processes within half a minute. Receipts of the former key
- * stay valid. Two calls at the same time make one key.
+ * Signs with a new key from now on, in all processes. Receipts of the former key stay valid. Two calls at the same time make one key.
  */
 export async function rotateReceiptKey(actor: Actor): Promise<string> {
   const numbers = (await listReceiptKeys()).map(({ number }) => number)
@@ -19,20 +18,22 @@ export async function rotateReceiptKey(actor: Actor): Promise<string> {
     const isNew = await publishKey(tx, key)
     if (isNew) await recordAudit(tx, { actor, action: 'receipt_key.rotated', target: key.id })
   })
-  forgetCurrentKey()
   return key.id
 }
 
 /**
  * Makes all receipts of a key invalid. If it is the one that signs, the next one takes its place.
- * Does nothing if it was withdrawn before.
+ * Does nothing if it was withdrawn before. A key whose row a restore lost gets it again.
  */
 export async function withdrawReceiptKey(id: string, reason: string, actor: Actor): Promise<void> {
   const keys = await listReceiptKeys()
-  if (!keys.some(key => key.id === id)) {
+  const isListed = keys.some(key => key.id === id)
+  const lost = isListed ? null : await findLostKey(id)
+  if (!isListed && !lost) {
     throw refuse('not_found', `No key ${id}: see \`receipt-key list\``)
   }
   await transaction(async tx => {
+    if (lost) await publishKey(tx, lost)
     const { count } = await tx.paymentReceiptKey.updateMany({
       where: { id, withdrawnAt: null },
       data: { withdrawnAt: new Date() },
@@ -40,5 +41,4 @@ export async function withdrawReceiptKey(id: string, reason: string, actor: Acto
     if (count === 0) return
     await recordAudit(tx, { actor, action: 'receipt_key.withdrawn', target: id, reason })
   })
-  forgetCurrentKey()
 }

@@ -5,7 +5,7 @@ import { newId } from '#lib/base/ids.ts'
 import { inOwnDatabase, runAsOwner } from '#lib/testing/fixtures.ts'
 import { issueReceipt, RECEIPT_FACTS, signWith } from '#lib/testing/payment-receipts.ts'
 import { rotateReceiptKey, withdrawReceiptKey } from './change-keys.ts'
-import { deriveSigningKey, forgetCurrentKey, listReceiptKeys, readCurrentKey } from './keys.ts'
+import { deriveSigningKey, listReceiptKeys, readCurrentKey } from './keys.ts'
 import { createReceiptUrl, verifyReceipt } from './sign.ts'
 
 inOwnDatabase()
@@ -16,7 +16,6 @@ const ACTOR = { type: 'system' } as const
 
 afterEach(() => {
   supplyEnv({ PUBLIC_URL, TROCO_SECRET, TROCO_SECRET_BEFORE: '' })
-  forgetCurrentKey()
 })
 
 describe('keys', () => {
@@ -82,6 +81,34 @@ describe('keys', () => {
     expect(await verifyReceipt(text)).toMatchObject({ state: 'signed' })
   })
 
+  test('whose rows a restore lost are published again by a receipt, not by a forged one', async () => {
+    await rotateReceiptKey(ACTOR)
+    const text = await issueReceipt()
+    const { id } = await readCurrentKey()
+    const isListed = async () => (await listReceiptKeys()).some(key => key.id === id)
+    await runLoss([id])
+    await verifyReceipt(text.replace('123456', '123457'))
+    expect(await isListed()).toBe(false)
+    expect(await verifyReceipt(text)).toMatchObject({ state: 'signed' })
+    expect(await isListed()).toBe(true)
+  })
+
+  test('whose rows a restore lost can be withdrawn', async () => {
+    await rotateReceiptKey(ACTOR)
+    const text = await issueReceipt()
+    const { id } = await readCurrentKey()
+    await runLoss([id])
+    await withdrawReceiptKey(id, 'leaked', ACTOR)
+    expect(await verifyReceipt(text)).toEqual({ state: 'withdrawn' })
+    expect((await readCurrentKey()).id).not.toBe(id)
+  })
+
+  test('that another process withdrew sign nothing more', async () => {
+    const { id } = await readCurrentKey()
+    await runAsOwner(`UPDATE payment_receipt_keys SET withdrawn_at = now() WHERE id = '${id}'`)
+    expect(await issueReceipt()).not.toContain(id)
+  })
+
   test('of a TROCO_SECRET that leaked are refused but for those that signed, until withdrawn', async () => {
     const text = await issueReceipt()
     const { id, number } = await readCurrentKey()
@@ -105,5 +132,4 @@ describe('keys', () => {
 async function runLoss(ids: string[]): Promise<void> {
   const list = ids.map(id => `'${id}'`).join()
   await runAsOwner(`DELETE FROM payment_receipt_keys WHERE id IN (${list})`)
-  forgetCurrentKey()
 }

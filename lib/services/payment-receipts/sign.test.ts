@@ -6,7 +6,7 @@ import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { issueReceipt, RECEIPT_FACTS, signWith } from '#lib/testing/payment-receipts.ts'
 import fc from '#lib/testing/property.ts'
 import { formatFacts, parseReceipt } from './format.ts'
-import { deriveSigningKey, forgetCurrentKey, readCurrentKey } from './keys.ts'
+import { deriveSigningKey, readCurrentKey } from './keys.ts'
 import { createReceiptUrl, verifyReceipt } from './sign.ts'
 
 inOwnDatabase()
@@ -16,7 +16,6 @@ const OTHER_SECRET = 'another-server-key-that-only-this-test-knows-0123'
 
 afterEach(() => {
   supplyEnv({ PUBLIC_URL, TROCO_SECRET })
-  forgetCurrentKey()
 })
 
 test('a receipt proves exactly what was signed, whatever the amount, mode, kind and time', async () => {

@@ -1,4 +1,5 @@
 import { sign, verify } from 'node:crypto'
+import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import {
   formatFacts,
@@ -7,8 +8,9 @@ import {
   signedBytes,
 } from '#lib/services/payment-receipts/format.ts'
 import {
-  findReceiptKey,
+  findLostKey,
   importPublicKey,
+  publishKey,
   readCurrentKey,
 } from '#lib/services/payment-receipts/keys.ts'
 
@@ -29,14 +31,19 @@ export async function createReceiptUrl(facts: ReceiptFacts): Promise<string> {
 
 /**
  * Verifies the last part of such a URL, without the record of the payment. A receipt whose key was
- * withdrawn proves nothing: others may have the key.
+ * withdrawn proves nothing: others may have the key. A key whose row a restore lost is published again.
  */
 export async function verifyReceipt(text: string): Promise<ReceiptVerdict> {
   const receipt = parseReceipt(text)
-  const key = receipt && (await findReceiptKey(receipt.keyId))
-  if (!receipt || !key) return { state: 'forged' }
+  if (!receipt) return { state: 'forged' }
   const { signed, signature, facts, keyId } = receipt
-  const isValid = verify(null, signedBytes(signed), importPublicKey(key.publicKey), signature)
+  const row = await db().paymentReceiptKey.findUnique({ where: { id: keyId } })
+  const lost = row ? null : await findLostKey(keyId)
+  const publicKey = (row ?? lost)?.publicKey
+  const isValid =
+    publicKey !== undefined &&
+    verify(null, signedBytes(signed), importPublicKey(publicKey), signature)
   if (!isValid) return { state: 'forged' }
-  return key.isWithdrawn ? { state: 'withdrawn' } : { state: 'signed', facts, keyId }
+  if (lost) await publishKey(db(), lost)
+  return row?.withdrawnAt ? { state: 'withdrawn' } : { state: 'signed', facts, keyId }
 }
