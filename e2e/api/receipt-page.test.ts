@@ -7,7 +7,9 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/rooms/withdrawals/receipt-url.ts'
-import { createReceiptUrl } from '#lib/services/payment-receipts/sign.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import { parseReceipt } from '#lib/services/payment-receipts/format.ts'
+import { createReceiptUrl, RECEIPT_PATH } from '#lib/services/payment-receipts/sign.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -32,6 +34,8 @@ afterAll(async () => {
   await expectBalancedLedger(merchant.id)
   await api.close()
 })
+
+const OTHER_PAYMENT = newEndToEndId()
 
 function pathOf(url: string | null): string {
   return new URL(url ?? '').pathname
@@ -177,6 +181,33 @@ describe('the public page of a receipt', () => {
     expect(text).not.toContain(other)
     await setEndToEndId(before)
     expect((await fetchPage(path)).outcome).toBe('agrees')
+  })
+
+  test.each([
+    ['another payment', { endToEndId: OTHER_PAYMENT }],
+    ['a second payment', { otherEndToEndId: OTHER_PAYMENT }],
+  ])('says that the record of a withdrawal has %s', async (_what, data) => {
+    const path = await payOut()
+    const { id, endToEndId } = parseReceipt(path.slice(RECEIPT_PATH.length))?.facts ?? { id: '' }
+    const where = { accountId_id: { accountId: merchant.id, id } }
+    await db().withdrawal.update({ where, data })
+    expect((await fetchPage(path)).outcome).toBe('contradicts')
+    await db().withdrawal.update({ where, data: { endToEndId, otherEndToEndId: null } })
+    expect((await fetchPage(path)).outcome).toBe('agrees')
+  })
+
+  test('has no record while the payment is pending, as after a restore', async () => {
+    const order = { amount: 5_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
+    const { body } = await call(api.url, 'POST', '/withdrawals', { token, body: order })
+    const { id: chargeId } = await openCharge(merchant, 5_000)
+    const payments = [
+      { kind: 'transaction', id: chargeId },
+      { kind: 'withdrawal', id: body.data.id },
+    ] as const
+    for (const payment of payments) {
+      const facts = { ...RECEIPT_FACTS, ...payment, mode: 'test' as const, amount: 5_000 }
+      expect((await fetchPage(pathOf(await createReceiptUrl(facts)))).outcome).toBe('gone')
+    }
   })
 
   test.each(['transaction', 'withdrawal'] as const)(

@@ -40,6 +40,14 @@ test('a withdrawal that the bank approved has a receipt', async () => {
   await expectBalancedLedger(merchant.id)
 })
 
+test('a withdrawal of which the bank reported two payments has none', async () => {
+  const { id } = await withdrawInSilence(merchant, 4_000)
+  await approveWithdrawal({ accountId: merchant.id, withdrawalId: id, endToEndId: newEndToEndId() })
+  const where = { accountId_id: { accountId: merchant.id, id } }
+  await db().withdrawal.update({ where, data: { otherEndToEndId: newEndToEndId() } })
+  expect(await readReceiptUrl(id)).toBeNull()
+})
+
 test('a withdrawal that admins ended as sent has none, even if the bank once named a payment', async () => {
   const { id } = await withdrawInSilence(merchant, 4_000)
   const where = { accountId_id: { accountId: merchant.id, id } }

@@ -10,7 +10,7 @@ type Payout = Pick<
 
 /**
  * Returns the URL on which the receipt of a payout proves itself. Null without the bank's word: also
- * if admins ended the withdrawal as sent.
+ * if admins ended the withdrawal as sent, or if the bank reported a second end-to-end id.
  */
 export async function createWithdrawalReceiptUrl(
   accountId: string,
@@ -19,7 +19,8 @@ export async function createWithdrawalReceiptUrl(
   const { id, mode, status, amount, approved_at: at, end_to_end_id: endToEndId } = withdrawal
   if (status !== 'approved' || at === null || !isEndToEndId(endToEndId)) return null
   const where = { accountId_id: { accountId, id } }
-  const { endedAt } = await db().withdrawal.findUniqueOrThrow({ where, select: { endedAt: true } })
-  if (endedAt !== null) return null
+  const select = { endedAt: true, otherEndToEndId: true } as const
+  const { endedAt, otherEndToEndId } = await db().withdrawal.findUniqueOrThrow({ where, select })
+  if (endedAt !== null || otherEndToEndId !== null) return null
   return createReceiptUrl({ kind: 'withdrawal', id, mode, amount, at, endToEndId })
 }

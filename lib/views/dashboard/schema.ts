@@ -82,6 +82,7 @@ export interface WithdrawalTimelineData {
   /** The receiver as the bank names it; null as long as it has not. */
   payee: { name: string; masked_doc: string | null; bank: string | null } | null
   steps: WithdrawalStep[]
+  has_receipt: boolean
   /** Set while the withdrawal waits for approval. */
   approval: { requester: string | null; expires_at: string; can_approve: boolean } | null
 }
@@ -178,6 +179,7 @@ export interface RefundLimits {
 export interface ChargeTimelineData extends RefundLimits {
   charge: ChargeDetail
   steps: ChargeStep[]
+  has_receipt: boolean
   refunds: (RefundDetail & RejectionFields)[]
 }
 

@@ -8,6 +8,7 @@ import { instant } from '#lib/base/fields.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { createWithdrawalReceiptUrl } from '#lib/rooms/withdrawals/receipt-url.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 import { type Approver, findApprover } from '#lib/services/people/approvers.ts'
@@ -62,6 +63,7 @@ export async function readWithdrawalTimeline(
     dict_key: history.dict_key,
     payee: history.payee,
     steps: buildSteps(row, history),
+    has_receipt: (await createWithdrawalReceiptUrl(accountId, row)) !== null,
     approval: history.approval,
   }
 }
@@ -208,6 +210,7 @@ export const WithdrawalTimelineRead = z.object({
       .object({ name: z.string(), masked_doc: z.string().nullable(), bank: z.string().nullable() })
       .nullable(),
     steps: z.array(step),
+    has_receipt: z.boolean(),
     approval: z
       .object({ requester: z.string().nullable(), expires_at: instant, can_approve: z.boolean() })
       .nullable(),

@@ -16,7 +16,8 @@ interface PaymentRecord {
   end_to_end_id: string | null
   /** Refunds and lost disputes of a charge; what came back of a withdrawal. */
   returned: number
-  is_done: boolean
+  /** none: the record knows no payment, as after a restore. other: it says that it went otherwise. */
+  payment: 'none' | 'done' | 'other'
 }
 
 /** Compares the receipt with the record of the payment; nothing else of the record leaves here. */
@@ -24,10 +25,10 @@ export async function compareWithRecord(facts: ReceiptFacts): Promise<Agreement>
   const [record] = await queryRows<PaymentRecord>(
     facts.kind === 'transaction' ? chargeSql(facts) : withdrawalSql(facts),
   )
-  if (!record) return 'gone'
+  if (!record || record.payment === 'none') return 'gone'
   const { id, mode, amount, at, endToEndId } = facts
   const isSame =
-    record.is_done &&
+    record.payment === 'done' &&
     record.id === id &&
     record.mode === mode &&
     record.amount === amount &&
@@ -41,18 +42,28 @@ export async function compareWithRecord(facts: ReceiptFacts): Promise<Agreement>
 /** Finds what was lost in disputes by prisma/functions/troco_disputed.sql. */
 function chargeSql({ id }: ReceiptFacts): Prisma.Sql {
   const columns = Prisma.sql`
-    c.id, c.mode, c.amount, ${utc('c.paid_at', 'at')}, c.end_to_end_id, c.status = 'paid' AS is_done,
+    c.id, c.mode, c.amount, ${utc('c.paid_at', 'at')}, c.end_to_end_id,
+    CASE c.status WHEN 'paid' THEN 'done' ELSE 'none' END AS payment,
     c.refunded_amount + (SELECT d.lost FROM troco_disputed(c.account_id, c.id) d) AS returned`
   return Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM charges c WHERE c.txid = ${removeHyphens(id)}`
 }
 
-/** Finds the withdrawal by end-to-end id: its own id is unique only within an account. */
-function withdrawalSql({ endToEndId }: ReceiptFacts): Prisma.Sql {
+/**
+ * Finds the withdrawal by end-to-end id, else by its own id, which is unique only within an account: the
+ * last digits of an id are those of its account.
+ */
+function withdrawalSql({ id, endToEndId }: ReceiptFacts): Prisma.Sql {
   const columns = Prisma.sql`
     w.id, w.mode, w.amount, ${utc('w.approved_at', 'at')}, w.end_to_end_id,
-    w.status = 'approved' AND w.contradiction IS NULL AS is_done, w.returned_amount AS returned`
+    CASE WHEN w.status = 'rejected' OR w.contradiction IS NOT NULL
+        OR w.other_end_to_end_id IS NOT NULL THEN 'other'
+      WHEN w.status = 'approved' THEN 'done' ELSE 'none' END AS payment, w.returned_amount AS returned`
   return Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM withdrawals w
-    WHERE w.end_to_end_id = ${endToEndId}`
+    SELECT ${asJson(columns)}::text AS json FROM (
+      SELECT 1 AS place, w.* FROM withdrawals w WHERE w.end_to_end_id = ${endToEndId}
+      UNION ALL SELECT 2, w.* FROM accounts a
+        JOIN withdrawals w ON w.account_id = a.id AND w.id = ${id}::uuid
+      WHERE right(a.id::text, 3) = right(${id}, 3)
+      ORDER BY place LIMIT 1) w`
 }

@@ -18,7 +18,7 @@ const RefundDialog = dynamic(() =>
 export function ChargeActions() {
   const t = useTranslations()
   const { timeline } = useLiveCharge()
-  const { id, mode, status, payment_url, end_to_end_id } = timeline.charge
+  const { id, mode, status, payment_url } = timeline.charge
   return (
     <>
       {status === 'pending' ? (
@@ -39,7 +39,7 @@ export function ChargeActions() {
           </a>
         </div>
       ) : null}
-      {status === 'paid' && end_to_end_id ? (
+      {timeline.has_receipt ? (
         <Link
           href={`/${mode}/charges/${id}/receipt`}
           prefetch={false}

@@ -58,7 +58,7 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
           </>
         }
       >
-        {hasReceipt(data) ? (
+        {data.has_receipt ? (
           <Link
             href={`/${withdrawal.mode}/withdrawals/${id}/receipt`}
             prefetch={false}
@@ -95,15 +95,6 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
         </div>
       </div>
     </>
-  )
-}
-
-/** A withdrawal that admins ended as sent has none: the bank never reported it. */
-function hasReceipt({ withdrawal: { status, end_to_end_id }, steps }: WithdrawalTimelineData) {
-  return (
-    status === 'approved' &&
-    end_to_end_id !== null &&
-    !steps.some(({ what }) => what === 'ended_sent')
   )
 }
 
