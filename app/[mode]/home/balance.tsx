@@ -27,7 +27,7 @@ export function Balance({ balance, books, mode }: BalanceProps) {
       <BalanceAnnouncement available={balance.available} />
       <div className="mt-2.5 grid gap-1.5 text-muted text-small">
         <HeldAmount {...balance} />
-        <WaitingWithdrawals {...balance.waiting} mode={mode} />
+        <WaitingWithdrawals {...balance} mode={mode} />
         <DisputedAmounts {...balance.disputes} />
       </div>
       <div className="mt-4 grid grid-cols-2 gap-2.5 lg:mt-6 lg:flex">
@@ -77,11 +77,14 @@ function HeldAmount({ outbound, held, disputes }: Home['balance']) {
   return <p>{t.rich('plusHeldIn', { amount, orders: format.list(orders) })}</p>
 }
 
-function WaitingWithdrawals({ count, amount, mode }: Home['balance']['waiting'] & { mode: Mode }) {
+/** Without `held`, some orders are too old to be counted. */
+function WaitingWithdrawals({ waiting, held, mode }: Home['balance'] & { mode: Mode }) {
   const t = useTranslations('balance')
+  const { count, amount } = waiting
   if (count === 0) return null
   const parts = {
     count,
+    isAll: String(held !== null),
     amount: () => <Money cents={amount} />,
     link: (chunks: ReactNode) => (
       <Link

@@ -17,7 +17,7 @@ const MONTH_DAYS = 30
 const WEEK_DAYS = 7
 /** Newest orders searched for pending ones: older ones are long settled. */
 const ORDERS_READ_MAX = 1_000
-/** Age from which a withdrawal counts as kept waiting by the bank, which usually takes seconds. */
+/** Age from which a pending withdrawal is mentioned: most end within seconds. */
 const WAITING_MIN_MINUTES = 10
 
 export interface HomeAccount {

@@ -16,7 +16,7 @@ const Home = z.object({
     outbound: z.int(),
     /** Number of orders for which `outbound` is held; null if there are too many to count. */
     held: z.object({ withdrawals: z.int(), refunds: z.int() }).nullable(),
-    /** Withdrawals that the bank has kept waiting longer than usual. */
+    /** Withdrawals that are pending for longer than usual and need no approval, sent to the bank or not. */
     waiting: z.object({ count: z.int(), amount: z.int() }),
     /** What payers dispute, how much of it is held, and what is owed for lost disputes. */
     disputes: z.object({ disputed: z.int(), held: z.int(), claim: z.int() }),
