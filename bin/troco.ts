@@ -15,6 +15,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   doctor: async () => (await import('#bin/commands/doctor.ts')).checkInstallation,
   'ledger verify': async () => (await import('#bin/commands/ledger.ts')).printLedgerChecks,
   'inbox list': async () => (await import('#bin/commands/inbox.ts')).printOpenItems,
+  reconcile: async () => (await import('#bin/commands/reconcile.ts')).reconcile,
   'account list': async () => (await import('#bin/commands/account.ts')).printAccounts,
   'account create': async () => (await import('#bin/commands/account.ts')).create,
   'account activate': async () => (await import('#bin/commands/account.ts')).activate,

@@ -8,6 +8,9 @@ const HELP = `Usage: npm run -s troco -- <command>
   ledger verify [--account <e-mail|id>]
                                        verify the books
   inbox list                           print what staff must decide: time, kind, connection and facts
+  reconcile --from <YYYY-MM-DD> [--to <YYYY-MM-DD>] [<name|id>]
+                                       hold days of banks against the books, and print what differs; exit
+                                       1 while an item is open
   account list                         print id, owner, state and name of each account, separated by tabs
   account create --name <name> --email <e-mail>
                                        open an account and print its id

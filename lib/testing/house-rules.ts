@@ -66,6 +66,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   refunds: 'rooms/charges',
   disputes: 'rooms/charges',
   receipt_readings: 'rooms/charges',
+  reconciled_days: 'rooms/reconciliation',
   withdrawals: 'rooms/withdrawals',
   payout_queues: 'rooms/withdrawals',
   payout_returns: 'rooms/withdrawals',

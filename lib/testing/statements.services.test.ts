@@ -7,7 +7,7 @@ import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
-import { payFee } from '#lib/services/house/fees.ts'
+import { payFees } from '#lib/services/house/fees.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { findStatementRange } from '#lib/services/ledger/statement.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
@@ -106,10 +106,13 @@ const VERBS: Record<string, Calls> = {
   },
   'house/fees': {
     'a fee of a bank': () =>
-      payFee({
-        ...{ connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' },
-        ...{ bankId: newId(), amount: 1, at: new Date() },
-      }),
+      payFees([
+        {
+          ...{ connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' },
+          ...{ bankId: newId(), amount: 1, at: new Date() },
+          isReturn: false,
+        },
+      ]),
   },
   'people/sessions': {
     'a new session': () => openSession(userId, { ip: null, userAgent: null }),

@@ -21,6 +21,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   payment_receipt_keys: ['INSERT', 'SELECT', 'UPDATE'],
   payout_returns: ['INSERT', 'SELECT'],
   receipts: ['INSERT', 'SELECT'],
+  reconciled_days: ['INSERT', 'SELECT', 'UPDATE'],
   write_offs: ['INSERT', 'SELECT'],
 }
 

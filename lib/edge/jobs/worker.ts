@@ -19,6 +19,7 @@ import {
   pruneSessions,
   pruneSignInAttempts,
 } from '#lib/edge/jobs/prune.ts'
+import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
 import { createDisputeReader } from '#lib/rooms/charges/disputes/read-list.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
@@ -56,6 +57,8 @@ const INDEX_INTERVAL_MS = 2_000
 const MAIL_APPROVERS_MS = 10_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
+/** Shorter than the pauses with which a bank makes a statement. */
+const RECONCILE_MS = 5_000
 const HEARTBEAT_MS = 10_000
 /** Pause per unit of work: shorter makes requests wait, longer makes a sweep take too long. */
 const REST_RATIO = 1.1
@@ -80,6 +83,7 @@ export function startWorker(): Worker {
   const refunds = createRefundSender(chargeColumns, () => wakeLocal('refunds'))
   const receipts = createReceiptReader()
   const lists = [createDisputeReader(), createReturnsReader()]
+  const days = createDayReconciler()
   // 0 makes a job sleep until the next wake-up or poll: one run claims everything that may start.
   const jobs = listJobs({
     expire: rest => expireDueCharges(verifier, rest),
@@ -88,13 +92,14 @@ export function startWorker(): Worker {
     refund: () => refunds.run().then(() => 0),
     receive: () => receipts.run(signal).then(() => 0),
     list: () => Promise.all(lists.map(reader => reader.run(signal))).then(() => 0),
+    reconcile: () => days.run(signal).then(() => 0),
   })
   const running = jobs.map(job => runJob(job, signal))
   const background = Promise.all([sendHeartbeats(id, signal), listenForWakeUps(signal)])
   return {
     async stop() {
       stopping.abort()
-      const callers = [deliverer, verifier, withdrawals, refunds, receipts, ...lists]
+      const callers = [deliverer, verifier, withdrawals, refunds, receipts, ...lists, days]
       const finished = Promise.all(running).then(() =>
         Promise.all(callers.map(({ idle }) => idle())),
       )
@@ -110,9 +115,12 @@ export function startWorker(): Worker {
 }
 
 /** Jobs that call other servers, and do not await the responses. */
-type Callers = Record<'expire' | 'deliver' | 'withdraw' | 'refund' | 'receive' | 'list', Job['run']>
+type Callers = Record<
+  'expire' | 'deliver' | 'withdraw' | 'refund' | 'receive' | 'list' | 'reconcile',
+  Job['run']
+>
 
-function listJobs({ expire, deliver, withdraw, refund, receive, list }: Callers): Job[] {
+function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Callers): Job[] {
   const polled = { idleMs: POLL_MS }
   // 0 makes the job sleep, so that a burst of withdrawals causes one mail per interval.
   const mail = () => mailApprovers().then(() => 0)
@@ -129,7 +137,8 @@ function listJobs({ expire, deliver, withdraw, refund, receive, list }: Callers)
     { name: 'expire waiting withdrawals', run: expireWaitingWithdrawals, idleMs: MINUTE_MS },
     { name: 'ask about ended withdrawals', run: askAboutEnded, idleMs: MINUTE_MS },
     { name: 'mail approvers', run: mail, idleMs: MAIL_APPROVERS_MS },
-    { name: 'read disputes and returns', run: list, idleMs: MINUTE_MS },
+    { name: 'read disputes and returns', run: banks.list, idleMs: MINUTE_MS },
+    { name: 'reconcile days', run: banks.reconcile, idleMs: RECONCILE_MS },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'ask about notices', run: askAboutNotices, wakesOn: 'notices', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },

@@ -2,7 +2,7 @@ import { db } from '#lib/base/db/client.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { createListReader, type ListReader } from '#lib/services/gateway/list-reader.ts'
-import type { SentPayout } from '#lib/services/gateway/lists.ts'
+import type { PayoutReturn, SentPayout } from '#lib/services/gateway/lists.ts'
 
 /** Age up to which a payment may be returned by its receiver, by the rules of PIX; and a margin. */
 const PERIOD_MS = 91 * 86_400_000
@@ -51,7 +51,19 @@ async function creditReturns(connectionId: string, payout: SentPayout): Promise<
   for (const payoutReturn of returns) await returnPayout({ accountId, withdrawalId }, payoutReturn)
 }
 
-function findPaid(connectionId: string, { endToEndId }: SentPayout) {
+/** Credits a return of an approved withdrawal, found by its end-to-end id. Called twice, it does nothing. */
+export async function creditReturn(
+  connectionId: string,
+  endToEndId: string,
+  payoutReturn: PayoutReturn,
+): Promise<void> {
+  const withdrawal = await findPaid(connectionId, { endToEndId })
+  if (!withdrawal) return
+  const { accountId, id: withdrawalId } = withdrawal
+  await returnPayout({ accountId, withdrawalId }, payoutReturn)
+}
+
+function findPaid(connectionId: string, { endToEndId }: Pick<SentPayout, 'endToEndId'>) {
   return db().withdrawal.findFirst({
     where: { connectionId, endToEndId, status: 'approved' },
     select: { accountId: true, id: true, returnedAmount: true },

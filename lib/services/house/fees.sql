@@ -1,7 +1,11 @@
 -- a fee of a bank
 WITH charged AS (
-  INSERT INTO bank_fees (account_id, id, mode, connection_id, bank_id, amount, charged_at)
-  VALUES ($1::uuid, $2::uuid, $3, $4::uuid, $5, $6::bigint, $7::timestamptz)
+  INSERT INTO bank_fees (account_id, id, mode, connection_id, bank_id, amount, charged_at,
+      is_return)
+  SELECT $1::uuid, f.*, $2::boolean
+  FROM unnest($3::uuid[], $4::text[], $5::uuid[], $6::text[], $7::bigint[],
+      $8::timestamptz[]) AS f (id, mode, connection_id, bank_id, amount, charged_at)
+  ORDER BY f.connection_id, f.bank_id
   ON CONFLICT (connection_id, bank_id) DO NOTHING
   RETURNING *
 ), source AS (
@@ -17,11 +21,11 @@ WITH charged AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $8 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $9 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($9, $10)
+  WHERE l.ledger IN ($10, $11)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -34,13 +38,13 @@ WITH charged AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $11, id, mode, $12, $13, amount, connection_id,
+  SELECT account_id, $12, id, mode, $13, $14, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $14, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $15, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)

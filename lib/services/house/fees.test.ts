@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import { payFee } from '#lib/services/house/fees.ts'
+import { payFees } from '#lib/services/house/fees.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
 
 const makeFee = (amount: number) => ({
   ...{ connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' as const },
-  ...{ bankId: newId(), amount, at: new Date() },
+  ...{ bankId: newId(), amount, at: new Date(), isReturn: false },
 })
 
 async function ownBalance(): Promise<number> {
@@ -23,10 +23,20 @@ test('a fee is paid by the house, once per id of the bank, and by no merchant', 
   const merchant = await makeMerchant()
   const before = await ownBalance()
   const fee = makeFee(119)
-  const paid = await Promise.all([fee, fee, { ...fee, amount: 500 }, fee].map(payFee))
-  expect(paid.filter(Boolean)).toHaveLength(1)
+  const reports = [fee, fee, { ...fee, amount: 500 }, fee]
+  const paid = await Promise.all(reports.map(report => payFees([report])))
+  expect(paid.toSorted()).toEqual([0, 0, 0, 1])
   const [row] = await db().bankFee.findMany({ where: { bankId: fee.bankId } })
   expect(await ownBalance()).toBe(before - Number(row?.amount))
   expect(await db().ledgerTransfer.count({ where: { accountId: merchant.id } })).toBe(0)
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+
+test('a fee that the bank gives back returns to the house, once', async () => {
+  const before = await ownBalance()
+  const [fee, returned] = [makeFee(119), { ...makeFee(119), isReturn: true }]
+  expect(await payFees([fee, returned, makeFee(1)])).toBe(3)
+  expect(await payFees([returned, fee])).toBe(0)
+  expect(await ownBalance()).toBe(before - 1)
   await expectBalancedLedger(HOUSE_ACCOUNT_ID)
 })

@@ -5,18 +5,18 @@ import type { InvariantCheck } from '#lib/services/ledger/row-invariants.ts'
 /** Invariants between the ledger and what the house has paid. */
 export const HOUSE_INVARIANTS: InvariantCheck[] = [
   {
-    invariant: 'exactly the fees of banks were paid by the house',
+    invariant: 'exactly the fees of banks were paid by the house or returned to it',
     violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, t.mode, 'fee ' || t.id AS place FROM bank_fees t
       LEFT JOIN ledger_transfers x
-        ON x.account_id = t.account_id AND x.kind = 'fee_paid' AND x.subject_id = t.id
-      WHERE ${accountCondition} AND (x.amount, x.mode, x.connection_id)
-        IS DISTINCT FROM (t.amount, t.mode, t.connection_id)
+        ON x.account_id = t.account_id AND x.kind IN ('fee_paid', 'fee_returned') AND x.subject_id = t.id
+      WHERE ${accountCondition} AND (x.amount, x.mode, x.connection_id, x.kind) IS DISTINCT FROM
+        (t.amount, t.mode, t.connection_id, CASE WHEN t.is_return THEN 'fee_returned' ELSE 'fee_paid' END)
       UNION ALL
-      SELECT t.account_id, t.mode, 'transfer fee_paid of ' || t.subject_id
+      SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
       FROM ledger_transfers t
       LEFT JOIN bank_fees f ON f.account_id = t.account_id AND f.id = t.subject_id
-      WHERE ${accountCondition} AND t.kind = 'fee_paid' AND f.id IS NULL
+      WHERE ${accountCondition} AND t.kind IN ('fee_paid', 'fee_returned') AND f.id IS NULL
       ORDER BY account_id, mode, place LIMIT 1`,
   },
   {

@@ -8,7 +8,7 @@ import { listAccounts } from '#lib/rooms/accounts/queries.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import { payFee } from '#lib/services/house/fees.ts'
+import { payFees } from '#lib/services/house/fees.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
 import {
@@ -110,7 +110,7 @@ test('no list, count, search or figure of merchants changes with the money of th
   expect(before).toMatchObject({ searched: { rows: [] }, detail: null, figures: 1 })
   const connection = { connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' } as const
   await suspendPayments([{ payment: makeReceipt(700), ...connection }])
-  await payFee({ ...connection, bankId: newId(), amount: 120, at: new Date() })
+  await payFees([{ ...connection, bankId: newId(), amount: 120, at: new Date(), isReturn: false }])
   expect(await readMerchants()).toEqual(before)
   await expectBalancedLedger(HOUSE_ACCOUNT_ID)
   await expectBalancedLedger(merchant.id)
@@ -137,10 +137,13 @@ test('the worker checks the books of the house, and the health page reports them
 })
 
 const OF_ONE = 'reads one account'
+const OF_CONNECTION = 'reads what moved through a bank, of the house and of merchants alike'
 const OF_ALL = 'reads all books, those of the house included'
 /** Product code that names a ledger table, and why it shows no money of the house as a merchant's. */
 const LEDGER_READERS: Record<string, string> = {
   'lib/base/db/grants.ts': 'names the tables only',
+  'lib/rooms/reconciliation/books.ts': OF_CONNECTION,
+  'lib/rooms/reconciliation/own-rows.ts': OF_CONNECTION,
   'lib/services/ledger/accounts.ts': OF_ONE,
   'lib/services/ledger/check.ts': OF_ALL,
   'lib/services/ledger/house-invariants.ts': OF_ALL,

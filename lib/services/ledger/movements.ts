@@ -31,6 +31,7 @@ export const MERCHANT_MOVEMENTS = {
 export const HOUSE_MOVEMENTS = {
   receipt_suspended: { debit: 'external', credit: 'suspense' },
   fee_paid: { debit: 'own', credit: 'external' },
+  fee_returned: { debit: 'external', credit: 'own' },
   /** The house pays what it no longer demands of an account, in the statement of owed_written_off. */
   write_off_paid: { debit: 'own', credit: 'external' },
 } as const satisfies Sides<'own' | 'suspense' | 'external'>

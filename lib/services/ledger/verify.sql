@@ -221,15 +221,16 @@ LIMIT 1;
 
 SELECT t.account_id, t.mode, 'fee ' || t.id AS place
 FROM bank_fees t
-LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = 'fee_paid'
-    AND x.subject_id = t.id
-WHERE t.account_id = $1::uuid AND (x.amount, x.mode, x.connection_id) IS DISTINCT FROM (t.amount,
-    t.mode, t.connection_id)
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id
+    AND x.kind IN ('fee_paid', 'fee_returned') AND x.subject_id = t.id
+WHERE t.account_id = $1::uuid AND (x.amount, x.mode, x.connection_id,
+    x.kind) IS DISTINCT FROM (t.amount, t.mode, t.connection_id, CASE
+    WHEN t.is_return THEN 'fee_returned' ELSE 'fee_paid' END)
 UNION ALL
-SELECT t.account_id, t.mode, 'transfer fee_paid of ' || t.subject_id
+SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
 FROM ledger_transfers t
 LEFT JOIN bank_fees f ON f.account_id = t.account_id AND f.id = t.subject_id
-WHERE t.account_id = $2::uuid AND t.kind = 'fee_paid' AND f.id IS NULL
+WHERE t.account_id = $2::uuid AND t.kind IN ('fee_paid', 'fee_returned') AND f.id IS NULL
 ORDER BY account_id, mode, place
 LIMIT 1;
 

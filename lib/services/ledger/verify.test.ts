@@ -44,7 +44,7 @@ const INVARIANTS = {
   claims: 'every claimed payment is a paid charge, a receipt or a return with its id',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
   disputes: 'every dispute was held once, then released or lost according to its status',
-  fees: 'exactly the fees of banks were paid by the house',
+  fees: 'exactly the fees of banks were paid by the house or returned to it',
   writeOffs: 'what was written off of an account was paid by the house, and nothing else',
 }
 type InvariantName = keyof typeof INVARIANTS

@@ -1,0 +1,77 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { readBooks, readOpening } from '#lib/rooms/reconciliation/books.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
+import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
+
+/**
+ * In cents, with the sign of what they change at the bank. opening: what the bank had before the first day
+ * that was read. books: what moved through the connection since. payouts, refunds: sent and not ended.
+ * receipts, fees, others: in open items, as the bank's day has them and the books do not.
+ */
+export const BALANCE_TERMS = [
+  ...(['opening', 'books', 'payouts', 'refunds', 'receipts', 'fees', 'others'] as const),
+] as const
+export type BalanceTerm = (typeof BALANCE_TERMS)[number]
+
+export interface ConnectionBalance {
+  terms: Record<BalanceTerm, number>
+  /** Sum of the terms. */
+  expected: number
+  /** The bank's balance of now; null if it does not report one, or not now. */
+  bank: number | null
+  /** What the bank has more: fees of a day without a statement, or what nobody has found. */
+  rest: number | null
+}
+
+/** Explains the balance of a connection term by term. Its cost does not grow with the books. */
+export async function readConnectionBalance(
+  connectionId: string,
+  now = new Date(),
+): Promise<ConnectionBalance> {
+  const gateway = await gatewayOfConnection(connectionId)
+  const answer = await withConnectionJournal({ id: connectionId, gateway }).getBalance()
+  const bank = answer.outcome === 'ok' ? (answer.value?.available ?? null) : null
+  const [opening, books] = [await readOpening(connectionId), await readBooks(connectionId, now)]
+  const [onTheWay] = await queryRows<Record<'payouts' | 'refunds', number>>(
+    onTheWaySql(connectionId),
+  )
+  const [items] = await queryRows<Record<'receipts' | 'fees' | 'others', number>>(
+    itemsSql(connectionId),
+  )
+  const terms = {
+    ...{ opening: Number(opening ?? 0n), books: Number(books) },
+    ...{ payouts: onTheWay?.payouts ?? 0, refunds: onTheWay?.refunds ?? 0 },
+    ...{ receipts: items?.receipts ?? 0, fees: items?.fees ?? 0, others: items?.others ?? 0 },
+  }
+  const expected = Object.values(terms).reduce((sum, amount) => sum + amount, 0)
+  return { terms, expected, bank, rest: bank === null ? null : bank - expected }
+}
+
+function onTheWaySql(connectionId: string): Prisma.Sql {
+  const sumOf = (table: 'withdrawals' | 'refunds') => Prisma.sql`(
+    SELECT -COALESCE(sum(s.amount), 0) FROM ${Prisma.raw(table)} s
+    WHERE s.connection_id = ${connectionId}::uuid AND s.due_at IS NOT NULL
+      AND s.status = 'pending' AND s.sent_at IS NOT NULL)`
+  return Prisma.sql`
+    SELECT json_build_object('payouts', ${sumOf('withdrawals')}, 'refunds', ${sumOf('refunds')})::text
+      AS json`
+}
+
+/** What the bank has more than the books by the open items; an order that is pending here is on its way. */
+function itemsSql(connectionId: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT json_build_object(
+      'receipts', COALESCE(sum(m.amount) FILTER (WHERE m.what = 'receipt'), 0),
+      'fees', COALESCE(sum(m.amount) FILTER (WHERE m.what LIKE 'fee%'), 0),
+      'others', COALESCE(sum(m.amount) FILTER (WHERE m.what <> 'receipt' AND m.what NOT LIKE 'fee%'), 0)
+    )::text AS json
+    FROM (
+      SELECT i.facts ->> 'what' AS what, COALESCE((i.facts -> 'bank' ->> 'amount')::bigint, 0)
+        - CASE WHEN i.facts -> 'ours' ->> 'state' = 'booked' AND i.kind <> 'day_missing_here'
+          THEN (i.facts -> 'ours' ->> 'amount')::bigint ELSE 0 END AS amount
+      FROM inbox_items i
+      WHERE i.connection_id = ${connectionId}::uuid AND i.day IS NOT NULL AND i.resolved_at IS NULL
+        AND i.kind <> 'day_balance'
+        AND (i.facts -> 'ours' ->> 'state') IS DISTINCT FROM 'pending') m`
+}

@@ -1,0 +1,35 @@
+import { dayOf } from '#lib/rooms/reconciliation/calendar.ts'
+import type { BankRow } from '#lib/rooms/reconciliation/schema.ts'
+import { withoutNulls } from '#lib/rooms/reconciliation/statement-rows.ts'
+import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { SentPayout } from '#lib/services/gateway/lists.ts'
+
+/** Returns the rows of lists of a day, each payment once: pages may repeat it. */
+export function rowsOfLists(day: string, receipts: Receipt[], payouts: SentPayout[]): BankRow[] {
+  const rows = [
+    ...receipts.map(({ endToEndId, amount, paidAt: at, txid }) => ({
+      ...{ what: isReturn(endToEndId) ? ('payout_return' as const) : ('receipt' as const) },
+      ...{ keys: [endToEndId], amount, at, payment: isReturn(endToEndId) ? null : endToEndId },
+      facts: withoutNulls({ end_to_end_id: endToEndId, txid }),
+    })),
+    ...payouts.flatMap(({ id, endToEndId, amount, sentAt, returns }) => [
+      {
+        ...{ what: 'payout' as const, amount: 0 - amount, at: sentAt },
+        keys: id === null ? [endToEndId] : [id.replaceAll('-', ''), endToEndId],
+        payment: endToEndId,
+        facts: withoutNulls({ end_to_end_id: endToEndId, order_id: id }),
+      },
+      ...returns.map(({ id: returnId, amount: part, returnedAt }) => ({
+        ...{ what: 'payout_return' as const, keys: [returnId], amount: part, at: returnedAt },
+        facts: { end_to_end_id: endToEndId, return_id: returnId },
+      })),
+    ]),
+  ]
+  const ofDay = rows.filter(({ at }) => dayOf(at) === day)
+  return [...new Map(ofDay.map(row => [`${row.what} ${row.keys[0]}`, row])).values()]
+}
+
+/** Ids of payments that came back begin with D. */
+function isReturn(endToEndId: string): boolean {
+  return endToEndId.startsWith('D')
+}

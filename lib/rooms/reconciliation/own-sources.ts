@@ -1,0 +1,77 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import type { OwnRow } from '#lib/rooms/reconciliation/schema.ts'
+
+/** How a kind of movement is found and named. `t` is its transfer, `s` its row. */
+export interface OwnSource {
+  what: OwnRow['what']
+  movement: string
+  sign: 1 | -1
+  from: Prisma.Sql
+  /** Condition that finds rows of these payments, those without a transfer included. */
+  byKeys: (payments: string[], connectionId: string) => Prisma.Sql
+  keys: Prisma.Sql
+  rejected?: Prisma.Sql
+  facts: Prisma.Sql
+}
+
+const bare = (column: string) => Prisma.raw(`replace(${column}::text, '-', '')`)
+const byPayment = (keys: string[], connectionId: string) => Prisma.sql`
+  b.end_to_end_id = ANY (${[...keys, ...keys.map(key => `${connectionId} ${key}`)]}::text[])`
+
+export const PAYOUTS: OwnSource = {
+  ...{ what: 'payout', movement: 'withdrawal_sent', sign: -1 },
+  from: Prisma.sql`withdrawals s`,
+  byKeys: keys => Prisma.sql`s.end_to_end_id = ANY (${keys}::text[])`,
+  keys: Prisma.sql`ARRAY[${bare('s.id')}, s.end_to_end_id, s.other_end_to_end_id]`,
+  rejected: Prisma.sql`s.status = 'rejected'`,
+  facts: Prisma.sql`'withdrawal_id', s.id, 'account_id', s.account_id, 'status', s.status,
+    'end_to_end_id', s.end_to_end_id`,
+}
+
+export const OWN_SOURCES: OwnSource[] = [
+  {
+    ...{ what: 'receipt', movement: 'charge_paid', sign: 1 },
+    from: Prisma.sql`charges s`,
+    byKeys: keys => Prisma.sql`s.end_to_end_id = ANY (${keys}::text[])`,
+    keys: Prisma.sql`ARRAY[s.end_to_end_id]`,
+    facts: Prisma.sql`'transaction_id', s.id, 'account_id', s.account_id, 'txid', s.txid,
+      'end_to_end_id', s.end_to_end_id`,
+  },
+  {
+    ...{ what: 'receipt', movement: 'receipt_suspended', sign: 1 },
+    from: Prisma.sql`booked_payments b
+      JOIN receipts s ON s.account_id = b.account_id AND s.id = b.subject_id`,
+    byKeys: byPayment,
+    keys: Prisma.sql`ARRAY[s.end_to_end_id]`,
+    facts: Prisma.sql`'receipt_id', s.id, 'reason', s.reason, 'end_to_end_id', s.end_to_end_id`,
+  },
+  {
+    ...{ what: 'payout_return', movement: 'payout_returned', sign: 1 },
+    from: Prisma.sql`booked_payments b
+      JOIN payout_returns s ON s.account_id = b.account_id AND s.id = b.subject_id`,
+    byKeys: byPayment,
+    keys: Prisma.sql`ARRAY[s.return_id]`,
+    facts: Prisma.sql`'withdrawal_id', s.withdrawal_id, 'account_id', s.account_id,
+      'return_id', s.return_id`,
+  },
+  PAYOUTS,
+  {
+    ...{ what: 'refund', movement: 'refund_sent', sign: -1 },
+    from: Prisma.sql`refunds s
+      JOIN charges c ON c.account_id = s.account_id AND c.id = s.charge_id`,
+    byKeys: keys => Prisma.sql`c.end_to_end_id = ANY (${keys}::text[])`,
+    keys: Prisma.sql`ARRAY[${bare('s.id')}, s.return_id, c.end_to_end_id]`,
+    rejected: Prisma.sql`s.status = 'rejected'`,
+    facts: Prisma.sql`'refund_id', s.id, 'transaction_id', c.id, 'account_id', s.account_id,
+      'status', s.status, 'end_to_end_id', c.end_to_end_id`,
+  },
+  {
+    ...{ what: 'refund', movement: 'dispute_lost', sign: -1 },
+    from: Prisma.sql`disputes s
+      JOIN charges c ON c.account_id = s.account_id AND c.id = s.charge_id`,
+    byKeys: keys => Prisma.sql`c.end_to_end_id = ANY (${keys}::text[]) AND s.status = 'lost'`,
+    keys: Prisma.sql`ARRAY['dispute ' || c.end_to_end_id]`,
+    facts: Prisma.sql`'dispute_id', s.id, 'transaction_id', c.id, 'account_id', s.account_id,
+      'end_to_end_id', c.end_to_end_id`,
+  },
+]

@@ -1,0 +1,70 @@
+import { startOf } from '#lib/rooms/reconciliation/calendar.ts'
+import { rowsOfLists } from '#lib/rooms/reconciliation/list-rows.ts'
+import type { BankRow, What } from '#lib/rooms/reconciliation/schema.ts'
+import type { ServedConnection } from '#lib/services/gateway/choose.ts'
+import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
+import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { Listing } from '#lib/services/gateway/lists.ts'
+import { listPauseMs } from '#lib/services/gateway/order.ts'
+import type { Statement } from '#lib/services/gateway/statement.ts'
+
+/** Pause before a day that could not be read is read again. */
+export const RETRY_PAUSE_MS = 60_000
+/** A day as the bank has it. */
+export interface BankDay {
+  source: 'lists' | 'statement'
+  rows: BankRow[]
+  covers: Set<What>
+  /** Null by lists. */
+  statement: Omit<Statement, 'entries'> | null
+}
+
+/** The day, or when to go on and with which statement. `flaw`: why it could not be read. */
+export type BankDayRead =
+  | { state: 'ready'; bankDay: BankDay }
+  | { state: 'later'; pauseMs: number; cursor: string | null; flaw: string | null }
+
+/** Reads a day by the lists of the bank. `hold` renews the lease. */
+export async function readByLists(
+  connection: ServedConnection,
+  day: string,
+  hold: () => Promise<boolean>,
+): Promise<BankDayRead> {
+  const { listReceipts, listSentPayouts } = withConnectionJournal(connection)
+  const receipts = await readList(listReceipts, day, hold)
+  if ('failure' in receipts) return readAgain(receipts.failure, null)
+  const payouts = await readList(listSentPayouts, day, hold)
+  if ('failure' in payouts) return readAgain(payouts.failure, null)
+  const covers = new Set<What>([
+    ...(listReceipts ? (['receipt'] as const) : []),
+    ...(listSentPayouts ? (['payout'] as const) : []),
+  ])
+  const rows = rowsOfLists(day, receipts.items, payouts.items)
+  return { state: 'ready', bankDay: { source: 'lists', rows, covers, statement: null } }
+}
+
+type List<Item> = (since: Date, cursor: string | null) => Promise<GatewayResult<Listing<Item>>>
+type Failure = Exclude<GatewayResult<never>, { outcome: 'ok' }>
+
+/** Reads a list from the beginning of the day on. Ends when the lease is lost. */
+async function readList<Item>(
+  list: List<Item> | undefined,
+  day: string,
+  hold: () => Promise<boolean>,
+): Promise<{ items: Item[] } | { failure: Failure }> {
+  const items: Item[] = []
+  for (let cursor: string | null = null; list; ) {
+    const page: GatewayResult<Listing<Item>> = await list(startOf(day), cursor)
+    if (page.outcome !== 'ok') return { failure: page }
+    items.push(...page.value.items)
+    cursor = page.value.nextCursor
+    if (cursor === null) break
+    if (!(await hold())) return { failure: { outcome: 'unknown', reason: 'the lease was lost' } }
+  }
+  return { items }
+}
+
+export function readAgain(failure: Failure | undefined, cursor: string | null): BankDayRead {
+  const pauseMs = failure ? listPauseMs(failure, RETRY_PAUSE_MS) : RETRY_PAUSE_MS
+  return { state: 'later', pauseMs, cursor, flaw: failure?.outcome ?? 'unknown' }
+}

@@ -1,0 +1,67 @@
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
+import type { InboxKind } from '#lib/services/house/inbox.ts'
+
+export interface DayItem {
+  kind: Extract<InboxKind, `day_${string}`>
+  /** Of all differences of the connection, this one. */
+  key: string
+  facts: object
+}
+
+/** How an item ended that a later reading of its day did not find again. */
+const MATCHED_LATER = 'matched_later'
+
+/**
+ * Reports the differences of a day, each once, and resolves those that are found no more. One that people
+ * have resolved stays so; one that had ended by itself is open again.
+ */
+export async function reportDay(
+  tx: Tx,
+  { connectionId, day }: { connectionId: string; day: string },
+  items: DayItem[],
+): Promise<void> {
+  const list = (pick: (item: DayItem) => string) => items.map(pick)
+  const [kinds, keys] = [list(({ kind }) => kind), list(({ key }) => key)]
+  await tx.$executeRaw`
+    INSERT INTO inbox_items (id, connection_id, kind, key, facts, day)
+    SELECT s.id, ${connectionId}::uuid, s.kind, s.key, s.facts::json, ${day}::date
+    FROM unnest(${list(() => newRoutableId(HOUSE_ACCOUNT_ID))}::uuid[], ${kinds}::text[],
+      ${keys}::text[], ${list(({ facts }) => JSON.stringify(facts))}::text[]) AS s (id, kind, key, facts)
+    ON CONFLICT (connection_id, kind, key) DO UPDATE
+    SET facts = excluded.facts, resolved_at = NULL, resolution = NULL
+    WHERE inbox_items.resolved_at IS NULL OR inbox_items.resolution = ${MATCHED_LATER}`
+  await tx.$executeRaw`
+    UPDATE inbox_items i SET resolved_at = now(), resolution = ${MATCHED_LATER}
+    WHERE i.connection_id = ${connectionId}::uuid AND i.day = ${day}::date AND i.resolved_at IS NULL
+      AND i.kind LIKE 'day%' AND NOT EXISTS (
+        SELECT FROM unnest(${kinds}::text[], ${keys}::text[]) AS s (kind, key)
+        WHERE s.kind = i.kind AND s.key = i.key)`
+}
+
+export interface OpenDayItem {
+  id: string
+  kind: InboxKind
+  key: string
+  facts: Record<string, unknown>
+}
+
+/** Condition that an item `i` belongs to a day: it is about the day, or about a payment of it. */
+const isOfDay = (day: string) => Prisma.sql`COALESCE(i.day,
+  ((i.facts ->> 'paid_at')::timestamptz AT TIME ZONE 'America/Sao_Paulo')::date) = ${day}::date`
+
+/** Lists the open items of a day: it is green without any. */
+export function listOpenOfDay(
+  { connectionId, day }: { connectionId: string; day: string },
+  tx?: Tx,
+): Promise<OpenDayItem[]> {
+  const columns = Prisma.sql`i.id, i.kind, i.key, i.facts`
+  return queryRows(
+    Prisma.sql`
+      SELECT ${asJson(columns)}::text AS json FROM inbox_items i
+      WHERE i.connection_id = ${connectionId}::uuid AND i.resolved_at IS NULL AND ${isOfDay(day)}
+      ORDER BY i.created_at, i.id`,
+    tx,
+  )
+}
