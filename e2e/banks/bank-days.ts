@@ -1,0 +1,185 @@
+import { Client } from 'pg'
+import { EfiAccount, PAYEE, signal } from '#e2e/banks/efi-account.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
+import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { matchPayments } from '#lib/rooms/charges/match.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { addDays, startOf } from '#lib/rooms/reconciliation/calendar.ts'
+import { requestDays } from '#lib/rooms/reconciliation/claim-day.ts'
+import { listDays } from '#lib/rooms/reconciliation/queries.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import { assignConnection, endPause, endPlaces, openLiveCharge } from '#lib/testing/connection.ts'
+import { superuserUrlOf } from '#lib/testing/database.ts'
+import { makeMerchant } from '#lib/testing/fixtures.ts'
+import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+
+const HOUR_MS = 3_600_000
+const REPORTS = '/v2/gn/relatorios/'
+
+/** An account at the test bank whose past days are lived one by one, and a merchant with live mode. */
+export class BankDays {
+  readonly account: EfiAccount
+  readonly merchant: Account
+  readonly #superuser: Client
+
+  private constructor(account: EfiAccount, merchant: Account, superuser: Client) {
+    this.account = account
+    this.merchant = merchant
+    this.#superuser = superuser
+  }
+
+  /** `first`: the earliest day. The connection exists since it began. */
+  static async open(first: string): Promise<BankDays> {
+    const account = await EfiAccount.open({ reportQuestions: 0 })
+    const merchant = await makeMerchant()
+    await assignConnection(account.id, merchant)
+    const createdAt = startOf(first)
+    await db().connection.update({ where: { id: account.id }, data: { createdAt } })
+    const superuser = new Client({ connectionString: superuserUrlOf() })
+    await superuser.connect()
+    await superuser.query('SET session_replication_role = replica')
+    return new BankDays(account, merchant, superuser)
+  }
+
+  async close(): Promise<void> {
+    await this.#superuser.end()
+    await this.account.close()
+  }
+
+  /** Does work at a time of the bank; what it books is booked at `bookedAt`. */
+  async at<Value>(time: Date, work: () => Promise<Value>, bookedAt = time): Promise<Value> {
+    await this.account.bank.run('change', { clockOffsetMs: time.getTime() - Date.now() })
+    const began = new Date(Date.now() - 1_000)
+    const value = await work()
+    await this.account.bank.run('change', { clockOffsetMs: 0 })
+    await this.stamp(began, bookedAt)
+    return value
+  }
+
+  /** Gives what was booked since another time of booking. */
+  async stamp(since: Date, bookedAt: Date): Promise<void> {
+    await this.#superuser.query(
+      'UPDATE ledger_transfers SET created_at = $1 WHERE created_at > $2 AND created_at <> $1',
+      [bookedAt, since],
+    )
+  }
+
+  /** A payer pays a charge; returns what a list of the bank would have. */
+  async pay(amount: number, copies = 1): Promise<{ id: string; receipts: Receipt[] }> {
+    const { id } = await openLiveCharge(this.merchant, amount)
+    const txid = removeHyphens(id)
+    const order = { txid, copies, isForced: copies > 1 }
+    const paid = await this.account.bank.run('pay', order)
+    const receipts = paid.map(({ e2eid: endToEndId, at }) => ({
+      ...{ endToEndId, amount, paidAt: new Date(at), txid },
+    }))
+    return { id, receipts }
+  }
+
+  async receive(amount: number, copies = 1) {
+    const paid = await this.pay(amount, copies)
+    await matchPayments({ id: this.account.id, mode: 'live' }, paid.receipts)
+    return paid
+  }
+
+  /** Refunds a part of a charge, to the end. */
+  async refund(chargeId: string, amount: number): Promise<void> {
+    await createRefund(this.merchant.id, 'live', chargeId, { amount })
+    for (let count = 0; count < 2; count++) {
+      await sendDueRefunds()
+      await this.account.settle()
+      await db().refund.updateMany({
+        where: { status: 'pending' },
+        data: { dueAt: new Date() },
+      })
+    }
+    await sendDueRefunds()
+  }
+
+  /** Pays out, to the end; returns the withdrawal. */
+  async payOut(amount: number) {
+    const { dictKey } = PAYEE
+    const key = { pixKeyType: 'email', pixKey: dictKey, dictKey } as const
+    const order = { amount, ...key, connectionId: this.account.id }
+    const { id } = await createWithdrawal(this.merchant.id, 'live', order)
+    for (let count = 0; count < 3; count++) {
+      await sendDueWithdrawals()
+      await this.account.settle()
+      await endPause(this.account.id)
+      await endPlaces(this.account.id)
+      await db().withdrawal.updateMany({
+        where: { id, status: 'pending' },
+        data: { dueAt: new Date() },
+      })
+    }
+    return db().withdrawal.findFirstOrThrow({ where: { id } })
+  }
+
+  /** A refund that other software of the operator makes. */
+  async refundAlone(endToEndId: string, amount: number): Promise<void> {
+    const order = { id: removeHyphens(newId()), endToEndId, amount }
+    await this.account.gateway.refundCharge(order, signal())
+    await this.account.settle()
+  }
+
+  /** Has the bank send the statement of a day with changes, the next time. */
+  async changeStatement(day: string, change: (file: string) => string): Promise<void> {
+    const read = await this.account.gateway.readStatement?.(day, null, signal())
+    if (read?.outcome !== 'ok' || read.value.state !== 'making')
+      throw new Error(`no statement of ${day}: ${JSON.stringify(read)}`)
+    const { cursor } = read.value
+    const { text } = await this.account.client.call('GET', REPORTS + cursor)
+    const headers = { 'content-type': 'text/csv' }
+    await this.account.fail({
+      ...{
+        kind: 'respond',
+        method: 'GET',
+        path: REPORTS + cursor,
+        status: 200,
+        body: change(text),
+        headers,
+      },
+    })
+  }
+
+  /** Works as in the night after a day, or a later one, until no day is due. */
+  async reconcileAfter(day: string, nights = 1): Promise<void> {
+    const night = new Date(startOf(addDays(day, nights)).getTime() + 3.1 * HOUR_MS)
+    await this.at(new Date(), () => this.#reconcile(night), night)
+  }
+
+  async #reconcile(now: Date): Promise<void> {
+    const reconciler = createDayReconciler(() => now)
+    while ((await reconciler.run()) > 0) await reconciler.idle()
+  }
+
+  /** Reads a day once more, as the command does. */
+  async repeat(day: string, night: string): Promise<void> {
+    const now = new Date(startOf(night).getTime() + 3.2 * HOUR_MS)
+    await requestDays(this.account.id, { from: day, to: day }, now)
+    await this.at(new Date(), () => this.#reconcile(now), now)
+  }
+
+  /** The state of a day and its open items, as `kind what`. */
+  async judge(day: string) {
+    const [line] = await listDays(this.account.id, { from: day, to: day })
+    const items = line?.items.map(({ kind, facts }) => `${kind} ${facts.what ?? ''}`.trim()) ?? []
+    return { state: line?.state, items: items.toSorted(), counts: line?.counts, flaw: line?.flaw }
+  }
+
+  /** Resolves the open items as a person who has settled each of them. Returns the cents that they leave. */
+  async settleItems(day: string): Promise<number> {
+    const [line] = await listDays(this.account.id, { from: day, to: day })
+    let amount = 0
+    for (const { id, kind, facts } of line?.items ?? []) {
+      const { bank, ours } = facts as Record<string, { amount: number } | null>
+      if (kind.startsWith('day_')) amount += (bank?.amount ?? 0) - (ours?.amount ?? 0)
+      const data = { resolvedAt: new Date(), resolution: 'settled' }
+      await db().inboxItem.update({ where: { id }, data })
+    }
+    return amount
+  }
+}
