@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EfiAccount, signal } from '#e2e/banks/efi-account.ts'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { answerDispute } from '#lib/rooms/charges/disputes/answer.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { listOpenItems } from '#lib/services/house/inbox.ts'
@@ -82,6 +83,114 @@ test('a dispute that was defended, or has a status that this version does not kn
   await account.fail({ kind: 'respond', path: '/v2/gn/infracoes', status: 200, body: infracoes })
   await readDisputeLists()
   expect(await readDispute(bankId)).toMatchObject({ status: 'open' })
+})
+
+describe('a defence', () => {
+  const DEFENCE = '/v2/gn/infracoes/'
+  let bankId: string
+  let by: string
+  const answer = (text = 'Entregue em 20/11') => {
+    const { id = '' } = dispute ?? {}
+    return answerDispute({ accountId: merchant.id, id, text, by })
+  }
+  const readState = async () => (await readDispute(bankId))?.answerState
+  const countSent = async () =>
+    (await account.bank.run('readTraffic', {})).filter(({ target }) => target === sentTo()).length
+  const sentTo = () => `${DEFENCE}${bankId}/defesa`
+  let dispute: Awaited<ReturnType<typeof readDispute>>
+
+  beforeEach(async () => {
+    by = newId()
+    bankId = (await contest()).bankId
+    await readDisputeLists()
+    dispute = await readDispute(bankId)
+  })
+
+  test('is stored, sent once, and then taken', async () => {
+    await answer()
+    expect(await readDispute(bankId)).toMatchObject({
+      ...{ status: 'open', answer: 'Entregue em 20/11', answerState: 'taken', answeredBy: by },
+    })
+    await expect(answer('Outra')).rejects.toMatchObject({ code: 'dispute_refused' })
+    expect(await countSent()).toBe(1)
+    const audited = await db().auditRecord.findMany({ where: { target: dispute?.id ?? '' } })
+    expect(audited).toMatchObject([{ action: 'dispute.answered', actorId: by }])
+    const [call] = await db().gatewayCall.findMany({ where: { subjectId: dispute?.id ?? '' } })
+    expect(call).toMatchObject({ operation: 'answerDispute', outcome: 'ok' })
+    expect(JSON.stringify(call)).not.toContain('Entregue')
+  })
+
+  test('sent twice at the same time reaches the bank once', async () => {
+    const results = await Promise.allSettled([answer('A'), answer('B')])
+    expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    expect(await countSent()).toBe(1)
+  })
+
+  test.each([true, false])(
+    'without a response is never sent again while it may arrive (arrived: %s)',
+    async hasActed => {
+      await account.fail({ kind: 'reset', method: 'POST', path: DEFENCE, hasActed })
+      await answer()
+      expect(await readState()).toBe('pending')
+      await expect(answer()).rejects.toMatchObject({ code: 'dispute_refused' })
+      await readDisputeLists()
+      expect(await readState()).toBe(hasActed ? 'taken' : 'pending')
+      if (hasActed) return
+      const answeredAt = new Date(Date.now() - 11 * 60_000)
+      await db().dispute.updateMany({ where: { bankId }, data: { answeredAt } })
+      await readDisputeLists()
+      expect(await readState()).toBe('unsent')
+      await answer()
+      expect(await readState()).toBe('taken')
+    },
+  )
+
+  test('that the bank says to have already is taken only if its list agrees', async () => {
+    const body = JSON.stringify({ nome: 'RequisicaoInvalida', mensagem: 'já defendida' })
+    await account.fail({ kind: 'respond', method: 'POST', path: DEFENCE, status: 409, body })
+    await answer()
+    await readDisputeLists()
+    expect(await readState()).toBe('pending')
+  })
+
+  test('made elsewhere counts, and is not sent again', async () => {
+    await account.client.call('POST', sentTo(), { analise: 'rejeitado', justificativa: 'App' })
+    await answer()
+    expect(await readState()).toBe('pending')
+    await readDisputeLists()
+    expect(await readState()).toBe('taken')
+  })
+
+  test('that comes too late is marked so, and one of a closed dispute is not sent', async () => {
+    await account.bank.run('closeDispute', { id: bankId, isAccepted: false })
+    await answer()
+    expect(await readState()).toBe('late')
+    await readDisputeLists()
+    await expect(answer()).rejects.toMatchObject({ code: 'dispute_refused' })
+    expect(await readDispute(bankId)).toMatchObject({ status: 'won', answerState: 'late' })
+  })
+
+  test.each<[number, string, string]>([
+    [400, 'json_invalido', 'refused'],
+    [403, 'insufficient_scope', 'unsent'],
+    [429, 'limite_requisicoes', 'unsent'],
+    [500, 'erro_interno', 'pending'],
+  ])('that the bank answers with %i is %s: %s', async (status, nome, state) => {
+    const body = JSON.stringify({ nome, mensagem: 'x' })
+    await account.fail({ kind: 'respond', method: 'POST', path: DEFENCE, status, body })
+    await answer()
+    expect(await readState()).toBe(state)
+  })
+
+  test('of a dispute of another account is not found', async () => {
+    const { id: accountId } = await makeMerchant()
+    const { id = '' } = dispute ?? {}
+    const refused = { code: 'not_found' }
+    await expect(answerDispute({ accountId, id, text: 'x', by })).rejects.toMatchObject(refused)
+    await expect(answerDispute({ accountId, id: 'x', text: 'x', by })).rejects.toMatchObject(
+      refused,
+    )
+  })
 })
 
 test('a dispute that Efí cancels is won; one of no charge goes to the inbox, and stops no other', async () => {

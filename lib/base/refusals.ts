@@ -155,6 +155,7 @@ const REFUSAL_TABLE = {
       'Another admin must confirm this: one for at least 7 days, and neither may have created or reset the other',
     audience: 'pages',
   },
+  dispute_refused: { status: 409, message: callerMessage, audience: 'pages' },
   end_refused: { status: 409, message: callerMessage, audience: 'pages' },
   approval_ended: { status: 409, message: callerMessage, audience: 'pages' },
   token_ended: { status: 409, message: callerMessage, audience: 'pages' },

@@ -23,6 +23,7 @@ export const ACTIONS = [
   'connection.notices_rotated',
   'connection.renewed',
   'demo.made',
+  'dispute.answered',
   'invitation.revoked',
   'job.requeued',
   'member.invited',

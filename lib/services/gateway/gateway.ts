@@ -2,6 +2,8 @@ import type { Prisma } from '#lib/base/db/client.ts'
 import type { BankFinding } from '#lib/services/gateway/findings.ts'
 import type { KeyBucket } from '#lib/services/gateway/key-bucket.ts'
 import type {
+  AnswerEnd,
+  DisputeAnswer,
   Listing,
   PayoutReturn,
   ReportedDispute,
@@ -74,6 +76,9 @@ export interface Gateway {
     cursor: string | null,
     signal: AbortSignal,
   ): Promise<GatewayResult<Listing<ReportedDispute>>>
+
+  /** Sends the defence in a dispute. If there is one already, the outcome is unknown: the list names it. */
+  answerDispute?(answer: DisputeAnswer, signal: AbortSignal): Promise<GatewayResult<AnswerEnd>>
 
   /** Reads all movements of a day (`2026-11-20`) that is over. The bank may take minutes. */
   readStatement?(

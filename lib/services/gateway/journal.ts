@@ -3,6 +3,7 @@ import { removeHyphens } from '#lib/base/ids.ts'
 import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
+import type { DisputeAnswer } from '#lib/services/gateway/lists.ts'
 import {
   type Call,
   type CallOptions,
@@ -90,6 +91,23 @@ export function withJournal(
       return journalOne('getRefund', { id }, make)
     },
   }
+}
+
+/**
+ * Journals a defence in a dispute, without its text. It waits while the connection rests, and judges it by
+ * no failure: banks grant this call apart from payments.
+ */
+export function journalAnswer(
+  answerDispute: NonNullable<Gateway['answerDispute']>,
+  gateway: Gateway,
+  subject: Subject,
+  answer: DisputeAnswer,
+) {
+  const make = (signal: AbortSignal) => answerDispute.call(gateway, answer, signal)
+  const subjectIds = [removeHyphens(subject.id)]
+  const request = () => ({ id: answer.id })
+  const call = { operation: 'answerDispute', subjectIds, request, make, isList: true } as const
+  return journalCall(gateway, [subject], call, { hidden: { [answer.text]: '***' } })
 }
 
 /** Age after which a call without a response is taken as never having reached the bank. */

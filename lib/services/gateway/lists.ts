@@ -33,7 +33,18 @@ export interface ReportedDispute {
   state: 'open' | 'won' | 'lost'
   /** Until when the merchant's defence can be sent; null: the bank names no time. */
   respondBy: Date | null
+  /** Whether the bank has a defence, from Troco or from elsewhere. */
+  isAnswered: boolean
 }
+
+export interface DisputeAnswer {
+  /** The bank's id of the dispute. */
+  id: string
+  text: string
+}
+
+/** late: the bank takes no defence any more. */
+export type AnswerEnd = 'taken' | 'late'
 
 /** Money of a payout that came back after it was done, all of it or a part. */
 export interface PayoutReturn {

@@ -1,4 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
+import { settleAnswer } from '#lib/rooms/charges/disputes/answer.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
@@ -36,9 +37,13 @@ async function findBeginning(connectionId: string, now: Date): Promise<Date> {
 
 async function bookDispute(
   connectionId: string,
-  { id: bankId, state, ...report }: ReportedDispute,
+  { id: bankId, state, isAnswered, ...report }: ReportedDispute,
 ): Promise<void> {
   const where = { connectionId_bankId: { connectionId, bankId } }
-  const stored = await db().dispute.findUnique({ where, select: { status: true } })
+  const select = { status: true, answerState: true } as const
+  const stored = await db().dispute.findUnique({ where, select })
   if (stored?.status !== state) await VERBS[state]({ ...report, connectionId, bankId })
+  const { answerState = null } = stored ?? {}
+  if (isAnswered ? answerState !== 'taken' : answerState === 'pending')
+    await settleAnswer(connectionId, bankId, isAnswered)
 }

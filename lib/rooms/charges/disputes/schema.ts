@@ -14,3 +14,13 @@ export interface DisputeReport {
 }
 
 export type DisputeRow = NonNullable<Awaited<ReturnType<Prisma.DisputeDelegate['findUnique']>>>
+
+/** Characters of a defence; Efí documents no limit. */
+export const ANSWER_MAX = 2_000
+
+/**
+ * State of the defence. pending: the bank has not confirmed it. taken: the bank has it. late: the bank takes
+ * none any more. refused: the bank refused its text. unsent: it did not reach the bank.
+ */
+export const ANSWER_STATES = ['pending', 'taken', 'late', 'refused', 'unsent'] as const
+export type AnswerState = (typeof ANSWER_STATES)[number]

@@ -14,7 +14,7 @@ import { checkList, listEntries } from '#lib/services/gateway/api-pix/receipts.t
 import type { Connection } from '#lib/services/gateway/connection.ts'
 import { Buckets } from '#lib/services/gateway/efi/buckets.ts'
 import { diagnoseEfi } from '#lib/services/gateway/efi/diagnose.ts'
-import { DISPUTES } from '#lib/services/gateway/efi/disputes.ts'
+import { answerDispute, DISPUTES } from '#lib/services/gateway/efi/disputes.ts'
 import { Funds } from '#lib/services/gateway/efi/funds.ts'
 import { queryPayout, SENT_PAYOUTS, sendPayout } from '#lib/services/gateway/efi/payouts.ts'
 import { checkSettings } from '#lib/services/gateway/efi/settings.ts'
@@ -67,6 +67,7 @@ function buildReceiver({ client, profile, receivingKeys, payingKey }: Account) {
     checkSettings: (corrects, signal) => checkSettings(client, receivingKeys, corrects, signal),
     listDisputes: (since, cursor, signal) =>
       listEntries({ client, profile }, DISPUTES, since, cursor, signal),
+    answerDispute: (answer, signal) => answerDispute(client, answer, signal),
     readStatement: (day, cursor, signal) => readStatement(client, day, cursor, signal),
   } satisfies Gateway
 }
