@@ -6,6 +6,7 @@ import enBase from '#messages/en/base.json' with { type: 'json' }
 import enCharge from '#messages/en/charge.json' with { type: 'json' }
 import enCharges from '#messages/en/charges.json' with { type: 'json' }
 import enCrash from '#messages/en/crash.json' with { type: 'json' }
+import enDisputes from '#messages/en/disputes.json' with { type: 'json' }
 import enHealth from '#messages/en/health.json' with { type: 'json' }
 import enHome from '#messages/en/home.json' with { type: 'json' }
 import enJoin from '#messages/en/join.json' with { type: 'json' }
@@ -28,6 +29,7 @@ import ptBase from '#messages/pt-BR/base.json' with { type: 'json' }
 import ptCharge from '#messages/pt-BR/charge.json' with { type: 'json' }
 import ptCharges from '#messages/pt-BR/charges.json' with { type: 'json' }
 import ptCrash from '#messages/pt-BR/crash.json' with { type: 'json' }
+import ptDisputes from '#messages/pt-BR/disputes.json' with { type: 'json' }
 import ptHealth from '#messages/pt-BR/health.json' with { type: 'json' }
 import ptHome from '#messages/pt-BR/home.json' with { type: 'json' }
 import ptJoin from '#messages/pt-BR/join.json' with { type: 'json' }
@@ -50,6 +52,7 @@ const en = {
   ...enCharge,
   ...enCharges,
   ...enCrash,
+  ...enDisputes,
   ...enHome,
   ...enAdmin,
   ...enHealth,
@@ -71,6 +74,7 @@ const ptBR = {
   ...ptCharge,
   ...ptCharges,
   ...ptCrash,
+  ...ptDisputes,
   ...ptHome,
   ...ptAdmin,
   ...ptHealth,

@@ -4,7 +4,7 @@ import { usePathname } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { Tabs } from '#components/ui/tabs.tsx'
 
-const TAB_NAMES = ['accounts', 'tokens', 'audit', 'health'] as const
+const TAB_NAMES = ['accounts', 'disputes', 'tokens', 'audit', 'health'] as const
 
 export function AdminTabs() {
   const t = useTranslations('adminTabs')

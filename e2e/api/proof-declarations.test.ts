@@ -50,6 +50,7 @@ const REQUIRED = [
   'POST /admin/accounts/[id]/tokens/revoke',
   'POST /admin/accounts/[id]/tokens/[token_id]/revoke',
   'POST /admin/accounts/[id]/charges/[charge_id]/document',
+  'POST /admin/accounts/[id]/disputes/[dispute_id]/answer',
   'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end',
   'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end/confirm',
   'GET /admin/audit/export',

@@ -81,7 +81,7 @@ export async function findShopAccount(email: string): Promise<Account> {
 let runtime: Promise<unknown> | null = null
 
 /** Connects to the database of the application under test, with its keys. */
-function connectToApplication(): Promise<unknown> {
+export function connectToApplication(): Promise<unknown> {
   supplyEnv({ TROCO_DATA: readSetting('TROCO_DATA'), TROCO_ENV: 'local' })
   runtime ??= openRuntime()
   return runtime

@@ -41,6 +41,8 @@ export const PAGES: Record<string, Audience> = {
   '/[mode]/settings/audit': 'audit:read',
   '/admin/accounts': 'admin',
   '/admin/accounts/[id]': 'admin',
+  '/admin/disputes': 'admin',
+  '/admin/disputes/[account_id]/[id]': 'admin',
   '/admin/tokens': 'admin',
   '/admin/audit': 'admin',
   '/admin/health': 'admin',

@@ -135,6 +135,7 @@ const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'POST /admin/accounts/[id]/tokens/revoke': 'with proof',
   'POST /admin/accounts/[id]/tokens/[token_id]/revoke': 'with proof',
   'POST /admin/accounts/[id]/charges/[charge_id]/document': 'with proof',
+  'POST /admin/accounts/[id]/disputes/[dispute_id]/answer': 'with proof',
   'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end': 'with proof',
   'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end/confirm': 'with proof',
   'GET /person/proof': 'without',

@@ -25,9 +25,9 @@ interface Answer {
 /**
  * Sends the defence in an open dispute, which is stored before. After a crash or an unknown outcome it stays
  * `pending`: it is not sent again unless the bank's list shows that it never arrived. Called twice, the
- * second call is refused.
+ * second call is refused. Returns the state of the answer.
  */
-export async function answerDispute({ accountId, id, text, by }: Answer): Promise<void> {
+export async function answerDispute({ accountId, id, text, by }: Answer): Promise<AnswerState> {
   const where = { accountId_id: { accountId, id } }
   const found = [accountId, id].every(isUuid) && (await db().dispute.findUnique({ where }))
   if (!found) throw refuse('not_found')
@@ -44,6 +44,7 @@ export async function answerDispute({ accountId, id, text, by }: Answer): Promis
   )
   const sent = { accountId, id, answerState: 'pending', answeredAt }
   await db().dispute.updateMany({ where: sent, data: { answerState } })
+  return answerState
 }
 
 function storeAnswer(

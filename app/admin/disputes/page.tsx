@@ -1,0 +1,39 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { DisputeList } from '#app/admin/disputes/dispute-list.tsx'
+import { FilteredList } from '#app/admin/filtered-list.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
+import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { listDisputeLines } from '#lib/views/admin/disputes/read.ts'
+import { DISPUTE_FILTERS } from '#lib/views/admin/disputes/schema.ts'
+import { readListFilters } from '#lib/views/admin/list-filters.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('disputes'))('title') }
+}
+
+interface DisputesPageProps {
+  searchParams: Promise<SearchParams>
+}
+
+export default async function DisputesPage({ searchParams }: DisputesPageProps) {
+  await requireAdmin()
+  const filters = readListFilters(await searchParams, DISPUTE_FILTERS)
+  const [t, { rows, nextCursor }] = await Promise.all([
+    getTranslations('disputes'),
+    listDisputeLines(filters),
+  ])
+  const statuses = DISPUTE_FILTERS.map(value => ({ value, label: t(`filter.${value}`) }))
+  return (
+    <>
+      <PageHead title={t('title')} isStaffPage />
+      <ClientMessages namespaces={['accounts', 'disputes']}>
+        <FilteredList namespace="disputes" {...{ statuses, nextCursor }}>
+          {rows.length > 0 ? <DisputeList disputes={rows} /> : null}
+        </FilteredList>
+      </ClientMessages>
+    </>
+  )
+}

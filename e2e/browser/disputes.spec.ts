@@ -1,0 +1,103 @@
+import type { Browser, Page } from 'playwright/test'
+import { openAt } from '#e2e/banks/open.ts'
+import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
+import { addSession, connectToApplication, createSession } from '#e2e/browser/merchant.ts'
+import { type RunningBank, startBank } from '#e2e/psp/start.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
+import { checkConnection } from '#lib/services/gateway/check-connection.ts'
+import { openLiveCharge } from '#lib/testing/connection.ts'
+import { makeMerchant } from '#lib/testing/fixtures.ts'
+
+const AMOUNT = 12_345
+const DAY_MS = 86_400_000
+
+test.use({ viewport: { width: 1280, height: 860 } })
+
+let bank: RunningBank
+let connectionId: string
+test.beforeAll(async () => {
+  await connectToApplication()
+  bank = await startBank({ kind: 'efi', settleMs: null, keys: [newId()] })
+  connectionId = (await openAt(bank, { kind: 'efi', receiving_keys: bank.keys })).id
+  await checkConnection(connectionId, { type: 'system' })
+})
+test.afterAll(() => bank.stop())
+
+/** Opens a browser session of an admin. */
+async function openAdmin(browser: Browser | null, locale: string): Promise<Page> {
+  const context = await browser?.newContext({ locale, baseURL: readSetting('BASE_URL') })
+  if (!context) throw new Error('There is no browser')
+  await addSession(context, await createSession({ isAdmin: true }))
+  return context.newPage()
+}
+
+/** Pays a live charge of a new merchant and disputes it. */
+async function dispute(name: string, respondBy = new Date(Date.now() + 3 * DAY_MS)) {
+  const merchant = await makeMerchant(name)
+  const where = { id: merchant.id }
+  await db().account.update({ where, data: { receivingConnectionId: connectionId } })
+  const { id: chargeId } = await openLiveCharge(merchant, AMOUNT)
+  const txid = chargeId.replaceAll('-', '')
+  const [receipt] = await bank.run('pay', { txid })
+  const endToEndId = receipt?.e2eid ?? ''
+  const payments = [{ endToEndId, amount: AMOUNT, paidAt: new Date(), txid }]
+  await receivePayments([{ accountId: merchant.id, chargeId, payments }])
+  const bankId = await bank.run('openDispute', { e2eid: endToEndId })
+  const report = { connectionId, bankId, endToEndId, amount: AMOUNT, respondBy }
+  const { id } = (await openDispute(report)) ?? { id: '' }
+  return { merchant, id, bankId, endToEndId, path: `/admin/disputes/${merchant.id}/${id}` }
+}
+
+test('an admin answers a dispute once, with a draft from the records', async ({ page }) => {
+  const { merchant, id, endToEndId } = await dispute(`Loja ${newId()}`)
+  const admin = await openAdmin(page.context().browser(), 'en-US')
+  await admin.goto(`/admin/disputes?status=open&q=${merchant.id}`)
+  await expectAccessible(admin)
+  await admin.getByRole('link', { name: merchant.name }).first().click()
+  const field = admin.getByLabel('Text for the bank, in Portuguese')
+  await expect(field).toHaveValue(RegExp(`Contestamos a infração.*R\\$ 123,45.*${endToEndId}`))
+  await expect(admin.getByText('What the draft says, in English')).toBeVisible()
+  await expectAccessible(admin)
+  await field.fill('')
+  await admin.getByRole('button', { name: 'Send to the bank' }).click()
+  await expect(admin.getByText('Write 1 to 2000 characters.')).toBeVisible()
+  await field.fill('Entregue em 20/11.\nRastreio: BR123')
+  await admin.getByRole('button', { name: 'Send to the bank' }).click()
+  const dialog = admin.getByRole('dialog')
+  await expectAccessible(admin)
+  await dialog.getByRole('button', { name: 'Send to the bank' }).click()
+  await expect(admin.getByText('The bank has the defense and decides now.')).toBeVisible()
+  await expect(admin.getByText('Rastreio: BR123')).toBeVisible()
+  await expect(field).toHaveCount(0)
+  expect(await db().dispute.findFirst({ where: { id } })).toMatchObject({
+    ...{ answer: 'Entregue em 20/11.\nRastreio: BR123', answerState: 'taken' },
+  })
+  await admin.goto(`/admin/disputes?status=open&q=${merchant.id}`)
+  await expect(admin.getByText('No dispute found')).toBeVisible()
+  await admin.context().close()
+})
+
+test('an answer that comes too late, and one without a response, say so', async ({ page }) => {
+  const late = await dispute('Loja Atrasada', new Date(Date.now() - DAY_MS))
+  const lost = await dispute('Loja Muda')
+  const admin = await openAdmin(page.context().browser(), 'pt-BR')
+  const send = async (path: string) => {
+    await admin.goto(path)
+    await admin.getByRole('button', { name: 'Enviar ao banco' }).click()
+    const dialog = admin.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Enviar ao banco' }).click()
+  }
+  await bank.run('closeDispute', { id: late.bankId, isAccepted: false })
+  await send(late.path)
+  await expect(admin.getByText('Fora do prazo: o banco não aceita mais')).toBeVisible()
+  const path = '/v2/gn/infracoes/'
+  await bank.run('addFault', { kind: 'reset', method: 'POST', path, hasActed: false })
+  await send(lost.path)
+  await expect(admin.getByText('o banco ainda não confirmou')).toBeVisible()
+  await expect(admin.getByRole('button', { name: 'Enviar ao banco' })).toHaveCount(0)
+  await expectAccessible(admin)
+  await admin.context().close()
+})

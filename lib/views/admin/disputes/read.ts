@@ -1,0 +1,80 @@
+import { readPeople } from '#lib/base/audit/people.ts'
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc, utcText } from '#lib/base/db/columns.ts'
+import { idOf, type Page, toPage } from '#lib/base/db/page.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { maskTaxId } from '#lib/base/pix/tax-id.ts'
+import { accountSearchCondition } from '#lib/views/admin/accounts.ts'
+import type {
+  DISPUTE_FILTERS,
+  DisputeDetail,
+  DisputeLine,
+} from '#lib/views/admin/disputes/schema.ts'
+
+const PAGE_SIZE = 25
+const EVIDENCE_MAX = 50
+
+const lineColumns = Prisma.sql`d.id, json_build_object('id', a.id, 'name', a.name) AS account, d.mode,
+  d.amount, d.status, d.answer_state, ${utc('d.respond_by')}, ${utc('d.created_at')}`
+
+interface DisputesQuery {
+  q?: string
+  status?: (typeof DISPUTE_FILTERS)[number]
+  cursor?: string
+}
+
+/** Lists disputes, the newest first; those to be answered with the nearest deadline first. */
+export async function listDisputeLines({
+  q,
+  status,
+  cursor,
+}: DisputesQuery): Promise<Page<DisputeLine>> {
+  const isOpen = status === 'open'
+  const after = isOpen ? Prisma.sql`d.id > ${cursor}::uuid` : Prisma.sql`d.id < ${cursor}::uuid`
+  const rows = await queryRows<DisputeLine>(Prisma.sql`
+    SELECT ${asJson(lineColumns)}::text AS json FROM disputes d JOIN accounts a ON a.id = d.account_id
+    WHERE ${await accountSearchCondition(q)} AND ${statusCondition(status)}
+      AND ${cursor ? after : Prisma.sql`true`}
+    ORDER BY d.id ${isOpen ? Prisma.sql`ASC` : Prisma.sql`DESC`} LIMIT ${PAGE_SIZE + 1}`)
+  return toPage(rows, PAGE_SIZE, idOf)
+}
+
+function statusCondition(status: DisputesQuery['status']): Prisma.Sql {
+  if (status === undefined) return Prisma.sql`true`
+  if (status === 'closed') return Prisma.sql`d.status <> 'open'`
+  const isUnanswered = Prisma.sql`(d.answer_state IS NULL OR d.answer_state IN ('refused', 'unsent'))`
+  return Prisma.sql`d.status = 'open' AND ${isUnanswered} = ${status === 'open'}`
+}
+
+export async function readDispute(accountId: string, id: string): Promise<DisputeDetail | null> {
+  if (![accountId, id].every(isUuid)) return null
+  const columns = Prisma.sql`${lineColumns}, d.bank_id, n.name AS connection, d.lost_amount,
+    ${utc('d.closed_at')}, d.answer, ${utc('d.answered_at')}, d.answered_by,
+    (SELECT COALESCE(g.response ->> 'bankText', g.response ->> 'reason') FROM gateway_calls g
+      WHERE g.account_id = d.account_id AND g.subject_id = d.id ORDER BY g.id DESC LIMIT 1) AS bank_text,
+    ${evidenceSql} AS evidence`
+  const [row] = await queryRows<DisputeDetail>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM disputes d JOIN accounts a ON a.id = d.account_id
+      JOIN charges c ON c.account_id = d.account_id AND c.id = d.charge_id
+      JOIN connections n ON n.id = d.connection_id
+    WHERE d.account_id = ${accountId}::uuid AND d.id = ${id}::uuid`)
+  if (!row) return null
+  const findPerson = await readPeople([[null, row.answered_by]])
+  const evidence = { ...row.evidence, payer: maskTaxId(row.evidence.payer) }
+  return { ...row, evidence, answered_by: findPerson(null, row.answered_by)?.name ?? null }
+}
+
+const evidenceSql = Prisma.sql`json_build_object(
+  'charge_id', c.id, 'end_to_end_id', c.end_to_end_id, 'reference', c.external_id, 'charged', c.amount,
+  'created_at', ${utcText('c.created_at')}, 'paid_at', ${utcText('c.paid_at')},
+  'viewed_at', ${utcText('c.viewed_at')}, 'payer', c.client_doc,
+  'attempts', (SELECT COALESCE(json_agg(x), '[]') FROM (
+    SELECT ${utc('t.created_at', 'at')}, e.type, v.host, t.response_status FROM deliveries v
+    JOIN events e ON e.account_id = v.account_id AND e.id = v.event_id
+    JOIN delivery_attempts t ON t.account_id = v.account_id AND t.delivery_id = v.id
+    WHERE v.account_id = d.account_id AND v.subject_id = c.id
+    ORDER BY t.created_at LIMIT ${EVIDENCE_MAX}) x),
+  'refunds', (SELECT COALESCE(json_agg(x), '[]') FROM (
+    SELECT ${utc('r.created_at', 'at')}, r.amount, r.status FROM refunds r
+    WHERE r.account_id = d.account_id AND r.charge_id = c.id ORDER BY r.id LIMIT ${EVIDENCE_MAX}) x))`

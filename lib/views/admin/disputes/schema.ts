@@ -1,0 +1,51 @@
+import * as z from 'zod'
+import { must, text } from '#lib/base/fields.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { ANSWER_MAX, type AnswerState } from '#lib/rooms/charges/disputes/schema.ts'
+
+/** open: can be answered. answered: the bank decides, or has not confirmed the answer. */
+export const DISPUTE_FILTERS = ['open', 'answered', 'closed'] as const
+
+export const answerRequest = z.object({
+  text: text(1, ANSWER_MAX).regex(/^[\n\P{C}]+$/u, must('contain no control characters')),
+})
+
+export interface DisputeLine {
+  id: string
+  account: { id: string; name: string }
+  mode: Mode
+  amount: number
+  status: 'open' | 'won' | 'lost'
+  answer_state: AnswerState | null
+  respond_by: string | null
+  created_at: string
+}
+
+/** What Troco's records say about the payment, for the defence. */
+export interface DisputeEvidence {
+  charge_id: string
+  end_to_end_id: string
+  reference: string
+  charged: number
+  created_at: string
+  paid_at: string
+  /** First time that the payment page was opened; null: never. */
+  viewed_at: string | null
+  payer: string
+  /** Attempts to deliver events of the charge, the oldest first. */
+  attempts: { at: string; type: string; host: string; response_status: number | null }[]
+  refunds: { at: string; amount: number; status: 'pending' | 'completed' | 'rejected' }[]
+}
+
+export interface DisputeDetail extends DisputeLine {
+  bank_id: string
+  connection: string
+  lost_amount: number | null
+  closed_at: string | null
+  answer: string | null
+  answered_at: string | null
+  answered_by: string | null
+  /** What the bank said to the last answer. */
+  bank_text: string | null
+  evidence: DisputeEvidence
+}
