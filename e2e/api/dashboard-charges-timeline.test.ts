@@ -90,9 +90,12 @@ test('a timeline shows a dispute that was lost in part, what it held and release
   }
   const headers = pageHeaders(await signIn(merchant, 'viewer'), merchant.id)
   const path = `/dashboard/charges/${id}/timeline`
-  await openDispute(report)
+  const respondBy = new Date(Date.now() + 86_400_000)
+  await openDispute({ ...report, respondBy })
   const { body: open } = await call(api.url, 'GET', path, { headers })
   expect(open.data).toMatchObject({ refundable: 0, disputed: 1_500, lost: 0 })
+  const [opened] = open.data.steps.filter(({ what }: { what: string }) => what === 'dispute')
+  expect(new Date(opened.respond_by)).toEqual(respondBy)
   await loseDispute({ ...report, amount: 600 })
   const { body } = await call(api.url, 'GET', path, { headers })
   expectShape(ChargeTimelineRead, body)

@@ -12,13 +12,15 @@ export interface ChargeDispute {
   lost_amount: number | null
   status: 'open' | 'won' | 'lost'
   opened_at: string
+  /** Until when the operator can answer; null once the bank has an answer, or if it names no time. */
+  respond_by: string | null
   closed_at: string | null
 }
 
 export function disputesSql(accountId: string, chargeId: string): Prisma.Sql {
   return Prisma.sql`
     SELECT d.id, d.amount, d.lost_amount, d.status, ${utc('d.created_at', 'opened_at')},
-      ${utc('d.closed_at')}
+      ${utc('d.closed_at')}, ${utc("CASE WHEN d.status = 'open' AND d.answer_state IS DISTINCT FROM 'taken' THEN d.respond_by END", 'respond_by')}
     FROM disputes d WHERE d.account_id = ${accountId}::uuid AND d.charge_id = ${chargeId}::uuid
     ORDER BY d.id`
 }
@@ -37,9 +39,9 @@ export const refundLimits = { refundable: z.int(), disputed: z.int(), lost: z.in
 
 /** Returns the opening of a dispute and its end. */
 export function buildDisputeSteps(dispute: ChargeDispute): ChargeStep[] {
-  const { amount, lost_amount: lostAmount, status, opened_at, closed_at } = dispute
+  const { amount, lost_amount: lostAmount, status, opened_at, closed_at, respond_by } = dispute
   const step = (at: string | null, name: typeof status, cents = amount): ChargeStep[] =>
-    at ? [{ what: 'dispute', at, status: name, amount: cents }] : []
+    at ? [{ what: 'dispute', at, status: name, amount: cents, respond_by }] : []
   return [...step(opened_at, 'open'), ...step(closed_at, status, lostAmount ?? amount)]
 }
 
@@ -48,4 +50,5 @@ export const disputeStep = z.object({
   at: instant,
   status: z.enum(['open', 'won', 'lost']),
   amount: z.int(),
+  respond_by: instant.nullable(),
 })

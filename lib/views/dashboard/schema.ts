@@ -161,7 +161,14 @@ export type ChargeStep =
       reason: string | null
     } & RejectionFields)
   /** `amount`: what is disputed; at the end of a lost dispute, what went to the payer. */
-  | { what: 'dispute'; at: string; status: 'open' | 'won' | 'lost'; amount: number }
+  | {
+      what: 'dispute'
+      at: string
+      status: 'open' | 'won' | 'lost'
+      amount: number
+      /** Until when an open dispute can be answered. */
+      respond_by: string | null
+    }
   /** Webhook attempt that is in progress (`at` is null) or scheduled. */
   | { what: 'next_try'; at: string | null; host: string; number: number }
 

@@ -121,7 +121,10 @@ function useStepText(charge: Charge): (step: ChargeStep) => StepText {
           lost: { tone: 'bad', icon: X },
         } as const
         const title = t(`dispute.${step.status}`, { amount: money(step.amount) })
-        return { ...styles[step.status], title }
+        const { status, respond_by: at } = step
+        const time = () => at && <ExactTime at={at} format="dated" />
+        const detail = status === 'open' && at ? t.rich('respondBy', { time }) : null
+        return { ...styles[status], title, detail }
       }
       case 'next_try':
         return {
