@@ -5,6 +5,8 @@ import { PAGES } from '#e2e/browser/page-table.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
@@ -33,10 +35,13 @@ test('each page opens only to the audience in the table, whatever headers of Nex
       .map(path => `${path} is no page: remove its row`),
   ]
   expect(problems, 'e2e/browser/page-table.ts').toEqual([])
-  const { people, idFor } = await makeWorld()
+  const { people, idFor, shopId } = await makeWorld()
   const failures: string[] = []
   for (const [index, [path, audience]] of Object.entries(PAGES).entries()) {
-    const filledPath = path.replace('[mode]', 'test').replace(/\[\w+\]/, idFor(path))
+    const filledPath = path
+      .replace('[mode]', 'test')
+      .replace('[account_id]', shopId)
+      .replace(/\[\w+\]/, idFor(path))
     const visits = people.flatMap(visitor =>
       chooseVariants(index).map(variant => ({ ...visitor, variant })),
     )
@@ -119,7 +124,7 @@ async function makeWorld() {
   people.push({ label: 'a user without an account', role: null, secret: await createSession({}) })
   people.push({ label: 'an admin', role: null, secret: await createSession({ isAdmin: true }) })
   const idFor = (path: string) => ids.find(([part]) => path.includes(part))?.[1] ?? newId()
-  return { people, idFor }
+  return { people, idFor, shopId: shop.id }
 }
 
 /** Creates one object for each page with an id; returns the path segment and the id. */
@@ -137,6 +142,9 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
   const key = { pix_key: `hold@${MARKER}.example`, pix_key_type: 'email' }
   const withdrawal = await send('/withdrawals', { amount: 1_000, ...key })
   await send(`/sandbox/withdrawals/${withdrawal.id}`, { outcome: 'approved' })
+  const { endToEndId } = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
+  const report = { connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), amount: 500 }
+  const dispute = await openDispute({ ...report, endToEndId: endToEndId ?? '' })
   const delivery = await db().delivery.findFirstOrThrow({ where: { accountId: shop.id } })
   const endpoint = await db().webhookEndpoint.create({
     data: {
@@ -150,5 +158,6 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
     ['/deliveries/', delivery.id],
     ['/endpoints/', endpoint.id],
     ['/admin/accounts/', shop.id],
+    ['/admin/disputes/', dispute?.id ?? ''],
   ]
 }
