@@ -7,7 +7,6 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
-import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { openLiveCharge } from '#lib/testing/connection.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 
@@ -22,7 +21,6 @@ test.beforeAll(async () => {
   await connectToApplication()
   bank = await startBank({ kind: 'efi', settleMs: null, keys: [newId()] })
   connectionId = (await openAt(bank, { kind: 'efi', receiving_keys: bank.keys })).id
-  await checkConnection(connectionId, { type: 'system' })
 })
 test.afterAll(() => bank.stop())
 

@@ -6,6 +6,7 @@ import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import type { CreatedCharge } from '#lib/rooms/charges/schema.ts'
 import { breaker } from '#lib/services/gateway/breaker.ts'
 import { registerAdapter } from '#lib/services/gateway/choose.ts'
+import { openEfi } from '#lib/services/gateway/efi/adapter.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
@@ -29,7 +30,10 @@ export async function addConnection(bank: Gateway, changes: object = {}): Promis
 
 export function replaceBank(connectionId: string, bank: Gateway): void {
   banks.set(connectionId, bank)
-  registerAdapter('efi', ({ id }) => banks.get(id) ?? null)
+  registerAdapter('efi', (connection, lookup) => {
+    const { id, credentials } = connection
+    return banks.get(id) ?? (credentials === null ? null : openEfi(connection, lookup))
+  })
 }
 
 /** From now on the account receives and pays out through the connection. */
