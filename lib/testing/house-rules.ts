@@ -78,6 +78,8 @@ export const TABLE_OWNERS: Record<string, string> = {
   ledger_entries: 'services/ledger',
   booked_payments: 'services/house',
   receipts: 'services/house',
+  receipt_settlements: 'services/house',
+  receipt_returns: 'rooms/inbox',
   bank_fees: 'services/house',
   inbox_items: 'services/house',
   event_sequences: 'services/webhooks',
@@ -104,7 +106,7 @@ export const TABLE_OWNERS: Record<string, string> = {
 
 /** Code that makes ids of charges, withdrawals, refunds, receipts and events: all must be routable. */
 export const ROUTABLE_ID_PLACES =
-  /^(lib\/rooms\/(charges|withdrawals)\/|lib\/services\/house\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
+  /^(lib\/rooms\/(charges|withdrawals|inbox)\/|lib\/services\/house\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
 
 /** Files that write a table of another folder, each with its reason. */
 export const FOREIGN_WRITES: Record<string, string> = {
@@ -127,6 +129,7 @@ export const FOREIGN_WRITES: Record<string, string> = {
 /** Parts of statements that move money, each with the verbs in whose file the finished SQL is. */
 export const PARTS_OF_MOVEMENTS: Record<string, string[]> = {
   'lib/rooms/charges/disputes/move.ts': ['charges/disputes/open', 'charges/disputes/close'],
+  'lib/services/house/settle.ts': ['inbox/settle', 'charges/pay-by-receipt'],
   'lib/services/house/receipts.ts': ['charges/suspend', 'withdrawals/suspend-return'],
 }
 

@@ -11,11 +11,13 @@ import { cancelOpening, undoOpening } from '#lib/rooms/charges/end-opening.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
+import { payByReceipt } from '#lib/rooms/charges/pay-by-receipt.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { summarizeCharges } from '#lib/rooms/charges/summarize.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
 import { queryAndEnd } from '#lib/rooms/charges/verify.ts'
+import { acknowledgeItem, creditAccount, keepReceipt } from '#lib/rooms/inbox/settle.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
@@ -28,6 +30,7 @@ import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { registerAdapter, SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
+import { noteItem } from '#lib/services/house/inbox.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import {
@@ -39,6 +42,7 @@ import {
   makeToken,
   openCharge,
 } from '#lib/testing/fixtures.ts'
+import { suspendStray } from '#lib/testing/inbox.ts'
 import { expireDueCharges, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 import { type Calls, formatCalls, recordCalls } from '#lib/testing/statements.ts'
@@ -147,6 +151,21 @@ async function makeWaitingWithdrawal(): Promise<void> {
 
 const makeReturn = () => ({ id: newId(), amount: 1, returnedAt: new Date() })
 
+let itemId: string
+
+async function suspendOne(): Promise<void> {
+  const stray = await suspendStray(CHARGE.amount)
+  itemId = stray.itemId
+}
+
+async function noteRemoval(): Promise<void> {
+  const item = { connectionId, kind: 'removal_unconfirmed', key: newId(), facts: {} } as const
+  await noteItem(db(), item)
+  itemId = (await db().inboxItem.findFirstOrThrow({ where: { key: item.key } })).id
+}
+
+const decision = () => ({ itemId, reason: 'Agreed', actor: ACTOR })
+
 const ALL_FILTERS = {
   status: 'paid',
   external_id: 'order-1',
@@ -161,6 +180,20 @@ const VERBS: Record<string, Calls> = {
     'the claim on an account': [
       makeClaim,
       () => writeOffClaim(merchant.id, 'live', { reason: 'Agreed' }, ACTOR),
+    ],
+  },
+  'inbox/settle': {
+    'money of nobody that the house keeps': [suspendOne, () => keepReceipt(decision())],
+    'money of nobody that an account gets': [
+      suspendOne,
+      () => creditAccount(decision(), merchant.id),
+    ],
+    'an item without money': [noteRemoval, () => acknowledgeItem(decision())],
+  },
+  'charges/pay-by-receipt': {
+    'money of nobody that pays a charge': [
+      suspendOne,
+      async () => payByReceipt(decision(), (await openCharge(merchant)).id),
     ],
   },
   'withdrawals/approve': {

@@ -18,6 +18,7 @@ const ICONS: Record<StatementRow['kind'], LucideIcon> = {
   withdrawal_held: ArrowUpRight,
   withdrawal_returned: Undo2,
   payout_returned: Undo2,
+  receipt_credited: ArrowDownLeft,
   refund_held: CornerUpLeft,
   dispute_held: ShieldAlert,
   dispute_won: Undo2,
@@ -34,7 +35,7 @@ export function MovementLink({ row, mode }: MovementLinkProps) {
   const t = useTranslations('statement')
   const { kind, charge_id, withdrawal_id, client_name, pix_key_type, dict_key } = row
   const Icon = ICONS[kind]
-  const href = charge_id ? `/${mode}/charges/${charge_id}` : `/${mode}/withdrawals/${withdrawal_id}`
+  const path = charge_id ? `charges/${charge_id}` : withdrawal_id && `withdrawals/${withdrawal_id}`
   const key = pix_key_type && dict_key ? maskPixKey(pix_key_type, dict_key) : null
   const tone = row.amount > 0 ? 'bg-ok-soft text-ok' : 'bg-off-soft text-off'
   return (
@@ -46,9 +47,17 @@ export function MovementLink({ row, mode }: MovementLinkProps) {
         <Icon size={13} strokeWidth={2.2} />
       </span>
       <span className="min-w-0">
-        <Link href={href} prefetch={false} className={`block truncate font-medium ${ROW_LINK}`}>
-          {t(`kind.${kind}`)}
-        </Link>
+        {path ? (
+          <Link
+            href={`/${mode}/${path}`}
+            prefetch={false}
+            className={`block truncate font-medium ${ROW_LINK}`}
+          >
+            {t(`kind.${kind}`)}
+          </Link>
+        ) : (
+          <span className="block truncate font-medium">{t(`kind.${kind}`)}</span>
+        )}
         <span className="block truncate text-muted text-small">{client_name ?? key}</span>
       </span>
     </span>

@@ -24,6 +24,7 @@ export const ACTIONS = [
   'connection.renewed',
   'demo.made',
   'dispute.answered',
+  'inbox.settled',
   'invitation.revoked',
   'job.requeued',
   'member.invited',

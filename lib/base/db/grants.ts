@@ -20,6 +20,8 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   ledger_transfers: ['INSERT', 'SELECT'],
   payment_receipt_keys: ['INSERT', 'SELECT', 'UPDATE'],
   payout_returns: ['INSERT', 'SELECT'],
+  receipt_returns: ['INSERT', 'SELECT', 'UPDATE'],
+  receipt_settlements: ['INSERT', 'SELECT'],
   receipts: ['INSERT', 'SELECT'],
   reconciled_days: ['INSERT', 'SELECT', 'UPDATE'],
   write_offs: ['INSERT', 'SELECT'],

@@ -1,4 +1,4 @@
-import { Prisma } from '#lib/base/db/client.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
@@ -36,7 +36,20 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
   return rows
 }
 
-function settleSql(payments: Payment[], isRepaying: boolean): Prisma.Sql {
+/**
+ * Pays a charge with a payment that was booked to suspense of the house, from which the caller moves it in
+ * the same transaction. The caller has locked the charge, which is payable, and the available balance.
+ */
+export function settleByReceipt(tx: Tx, payment: Payment): Promise<ChargeRow[]> {
+  const claimed = Prisma.sql`SELECT account_id, id FROM locked`
+  return queryRows<ChargeRow>(settleSql([payment], true, claimed), tx)
+}
+
+function settleSql(
+  payments: Payment[],
+  isRepaying: boolean,
+  claimed = claimPaymentsSql('locked'),
+): Prisma.Sql {
   const list = <Value>(pick: (payment: Payment) => Value) => payments.map(pick)
   const payableCondition = Prisma.sql`c.status IN ('pending', 'expired', 'failed')
     AND c.amount = p.amount AND (p.lease IS NULL OR c.lease = p.lease)`
@@ -55,7 +68,7 @@ function settleSql(payments: Payment[], isRepaying: boolean): Prisma.Sql {
         FROM charges c JOIN payments p USING (account_id, id)
         WHERE ${payableCondition}
         ORDER BY c.account_id, c.id FOR UPDATE OF c`,
-      claimed: claimPaymentsSql('locked'),
+      claimed,
       paid: Prisma.sql`
         UPDATE charges c SET status = 'paid', paid_at = p.paid_at, updated_at = now(),
           end_to_end_id = p.end_to_end_id, due_at = NULL, lease = NULL

@@ -39,4 +39,36 @@ export const HOUSE_INVARIANTS: InvariantCheck[] = [
         AND o.id IS NULL
       ORDER BY account_id, mode, place LIMIT 1`,
   },
+  {
+    invariant: 'every settled receipt left suspense once, for whom its settlement names',
+    violationSql: accountCondition => Prisma.sql`
+      SELECT t.account_id, r.mode, 'settlement of ' || t.receipt_id AS place
+      FROM receipt_settlements t
+      JOIN receipts r ON r.account_id = t.account_id AND r.id = t.receipt_id
+      LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.receipt_id
+        AND x.kind = CASE t.entry WHEN 'keep' THEN 'receipt_kept' ELSE 'receipt_released' END
+      LEFT JOIN ledger_transfers m ON m.account_id = t.to_account_id
+        AND m.kind = CASE t.entry WHEN 'match' THEN 'charge_paid' ELSE 'receipt_credited' END
+        AND m.subject_id = COALESCE(t.charge_id, t.receipt_id)
+      LEFT JOIN receipt_returns b ON b.account_id = t.account_id AND b.receipt_id = t.receipt_id
+        AND b.status = 'completed'
+      WHERE ${accountCondition} AND ((x.amount, x.mode) IS DISTINCT FROM (r.amount, r.mode)
+        OR (x.credit = 'external' AND x.connection_id IS DISTINCT FROM r.connection_id)
+        OR (t.to_account_id IS NOT NULL AND (m.amount, m.mode, m.connection_id)
+          IS DISTINCT FROM (r.amount, r.mode, r.connection_id))
+        OR b.amount IS DISTINCT FROM CASE t.entry WHEN 'give_back' THEN r.amount END)
+      UNION ALL
+      SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
+      FROM ledger_transfers t LEFT JOIN receipt_settlements s ON s.receipt_id = t.subject_id
+        AND CASE t.kind WHEN 'receipt_credited' THEN s.to_account_id ELSE s.account_id END = t.account_id
+        AND CASE t.kind WHEN 'receipt_credited' THEN s.entry = 'credit'
+          WHEN 'receipt_kept' THEN s.entry = 'keep' ELSE s.entry <> 'keep' END
+      WHERE ${accountCondition} AND t.kind IN ('receipt_credited', 'receipt_released', 'receipt_kept')
+        AND s.receipt_id IS NULL
+      UNION ALL
+      SELECT t.account_id, t.mode, 'return ' || t.id FROM receipt_returns t
+      LEFT JOIN receipt_settlements s ON s.account_id = t.account_id AND s.receipt_id = t.receipt_id
+      WHERE ${accountCondition} AND t.status = 'completed' AND s.entry IS DISTINCT FROM 'give_back'
+      ORDER BY account_id, mode, place LIMIT 1`,
+  },
 ]

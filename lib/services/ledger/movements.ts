@@ -16,6 +16,8 @@ export const MERCHANT_MOVEMENTS = {
   refund_returned: { debit: 'outbound', credit: 'available' },
   /** The receiver's bank has sent the money of a withdrawal back, or a part of it. */
   payout_returned: { debit: 'external', credit: 'available' },
+  /** A payment that no charge expected, given to the account by a person of the operator. */
+  receipt_credited: { debit: 'external', credit: 'available' },
   dispute_held: { debit: 'available', credit: 'disputed' },
   dispute_owed: { debit: 'owed', credit: 'disputed' },
   dispute_won: { debit: 'disputed', credit: 'available' },
@@ -30,6 +32,9 @@ export const MERCHANT_MOVEMENTS = {
  */
 export const HOUSE_MOVEMENTS = {
   receipt_suspended: { debit: 'external', credit: 'suspense' },
+  /** Given to a merchant or back to the payer. */
+  receipt_released: { debit: 'suspense', credit: 'external' },
+  receipt_kept: { debit: 'suspense', credit: 'own' },
   fee_paid: { debit: 'own', credit: 'external' },
   fee_returned: { debit: 'external', credit: 'own' },
   /** The house pays what it no longer demands of an account, in the statement of owed_written_off. */

@@ -77,7 +77,8 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
       ORDER BY account_id, mode, place LIMIT 1`,
   },
   {
-    invariant: 'exactly the receipts are in suspense, each with its amount, and none pays a charge',
+    invariant:
+      'exactly the receipts were moved to suspense, each with its amount, and only matched ones pay charges',
     violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, t.mode, 'receipt ' || t.id AS place FROM receipts t
       LEFT JOIN ledger_transfers x
@@ -85,7 +86,9 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
       WHERE ${accountCondition}
         AND ((x.amount, x.mode, x.connection_id) IS DISTINCT FROM (t.amount, t.mode, t.connection_id)
           -- LIMIT keeps a look-up per receipt: a join would read all charges.
-          OR (SELECT c.id FROM charges c WHERE c.end_to_end_id = t.end_to_end_id LIMIT 1) IS NOT NULL)
+          OR (SELECT c.id FROM charges c WHERE c.end_to_end_id = t.end_to_end_id LIMIT 1)
+            IS DISTINCT FROM (SELECT s.charge_id FROM receipt_settlements s
+              WHERE s.account_id = t.account_id AND s.receipt_id = t.id))
       UNION ALL
       SELECT t.account_id, t.mode, 'transfer receipt_suspended of ' || t.subject_id
       FROM ledger_transfers t

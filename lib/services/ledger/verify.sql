@@ -161,7 +161,9 @@ LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = 'receip
     AND x.subject_id = t.id
 WHERE t.account_id = $1::uuid AND ((x.amount, x.mode, x.connection_id) IS DISTINCT FROM (t.amount,
     t.mode, t.connection_id) -- LIMIT keeps a look-up per receipt: a join would read all charges.
-    OR (SELECT c.id FROM charges c WHERE c.end_to_end_id = t.end_to_end_id LIMIT 1) IS NOT NULL)
+    OR (SELECT c.id FROM charges c WHERE c.end_to_end_id = t.end_to_end_id LIMIT 1) IS DISTINCT
+    FROM (SELECT s.charge_id FROM receipt_settlements s WHERE s.account_id = t.account_id
+    AND s.receipt_id = t.id))
 UNION ALL
 SELECT t.account_id, t.mode, 'transfer receipt_suspended of ' || t.subject_id
 FROM ledger_transfers t
@@ -249,6 +251,38 @@ FROM ledger_transfers t
 LEFT JOIN write_offs o ON o.id = t.subject_id
     AND (o.account_id = t.account_id OR t.kind = 'write_off_paid')
 WHERE t.account_id = $3::uuid AND t.kind IN ('owed_written_off', 'write_off_paid') AND o.id IS NULL
+ORDER BY account_id, mode, place
+LIMIT 1;
+
+SELECT t.account_id, r.mode, 'settlement of ' || t.receipt_id AS place
+FROM receipt_settlements t
+JOIN receipts r ON r.account_id = t.account_id AND r.id = t.receipt_id
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.receipt_id
+    AND x.kind = CASE t.entry WHEN 'keep' THEN 'receipt_kept' ELSE 'receipt_released' END
+LEFT JOIN ledger_transfers m ON m.account_id = t.to_account_id AND m.kind = CASE t.entry
+    WHEN 'match' THEN 'charge_paid' ELSE 'receipt_credited' END
+    AND m.subject_id = COALESCE(t.charge_id, t.receipt_id)
+LEFT JOIN receipt_returns b ON b.account_id = t.account_id AND b.receipt_id = t.receipt_id
+    AND b.status = 'completed'
+WHERE t.account_id = $1::uuid AND ((x.amount, x.mode) IS DISTINCT FROM (r.amount, r.mode)
+    OR (x.credit = 'external' AND x.connection_id IS DISTINCT FROM r.connection_id)
+    OR (t.to_account_id IS NOT NULL
+    AND (m.amount, m.mode, m.connection_id) IS DISTINCT FROM (r.amount, r.mode,
+    r.connection_id)) OR b.amount IS DISTINCT FROM CASE t.entry WHEN 'give_back' THEN r.amount END)
+UNION ALL
+SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
+FROM ledger_transfers t
+LEFT JOIN receipt_settlements s ON s.receipt_id = t.subject_id AND CASE t.kind
+    WHEN 'receipt_credited' THEN s.to_account_id ELSE s.account_id END = t.account_id
+    AND CASE t.kind WHEN 'receipt_credited' THEN s.entry = 'credit'
+    WHEN 'receipt_kept' THEN s.entry = 'keep' ELSE s.entry <> 'keep' END
+WHERE t.account_id = $2::uuid AND t.kind IN ('receipt_credited', 'receipt_released',
+    'receipt_kept') AND s.receipt_id IS NULL
+UNION ALL
+SELECT t.account_id, t.mode, 'return ' || t.id
+FROM receipt_returns t
+LEFT JOIN receipt_settlements s ON s.account_id = t.account_id AND s.receipt_id = t.receipt_id
+WHERE t.account_id = $3::uuid AND t.status = 'completed' AND s.entry IS DISTINCT FROM 'give_back'
 ORDER BY account_id, mode, place
 LIMIT 1;
 

@@ -40,12 +40,14 @@ const INVARIANTS = {
     'every withdrawal and refund was held once, then sent or returned according to its status',
   connection: 'every transfer of a payment names the connection of its charge or withdrawal',
   returns: 'every withdrawal stores what came back of it, and each return was credited once',
-  suspense: 'exactly the receipts are in suspense, each with its amount, and none pays a charge',
+  suspense:
+    'exactly the receipts were moved to suspense, each with its amount, and only matched ones pay charges',
   claims: 'every claimed payment is a paid charge, a receipt or a return with its id',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
   disputes: 'every dispute was held once, then released or lost according to its status',
   fees: 'exactly the fees of banks were paid by the house or returned to it',
   writeOffs: 'what was written off of an account was paid by the house, and nothing else',
+  settlements: 'every settled receipt left suspense once, for whom its settlement names',
 }
 type InvariantName = keyof typeof INVARIANTS
 
@@ -202,6 +204,13 @@ test('a valid history has no findings, and the checked rows are counted', async 
 const accountFilter = `account_id = '${ACCOUNT}' AND mode = 'test'`
 const transferFilter = (id: string, kind: string) =>
   `account_id = '${ACCOUNT}' AND subject_id = '${id}' AND kind = '${kind}'`
+
+function moveReceipt(movement: Movement, accountId: string): string {
+  return `WITH source AS (SELECT '${accountId}'::uuid AS account_id, 'test' AS mode,
+      '${ID.receipt}'::uuid AS id, 500::bigint AS amount, NULL::timestamptz AS booked_at,
+      '${SIMULATOR_CONNECTION_ID}'::uuid AS connection_id),
+    ${inlineTransferCtes(movement)} SELECT 1`
+}
 
 /** Title, corruption, and the row that must be reported for each violated invariant. */
 type Corruption = [title: string, sql: string, found: Partial<Record<InvariantName, string>>]
@@ -506,6 +515,24 @@ const CORRUPTIONS: Corruption[] = [
     { suspense: `receipt ${ID.receipt}` },
   ],
   [
+    'a receipt was settled, but is still in suspense',
+    `INSERT INTO receipt_settlements (account_id, receipt_id, entry)
+     VALUES ('${HOUSE_ACCOUNT_ID}', '${ID.receipt}', 'keep')`,
+    { settlements: `settlement of ${ID.receipt}` },
+  ],
+  [
+    'a receipt left suspense for an account that did not get it',
+    `INSERT INTO receipt_settlements (account_id, receipt_id, entry, to_account_id)
+       VALUES ('${HOUSE_ACCOUNT_ID}', '${ID.receipt}', 'credit', '${ACCOUNT}');
+     ${moveReceipt('receipt_released', HOUSE_ACCOUNT_ID)}`,
+    { settlements: `settlement of ${ID.receipt}` },
+  ],
+  [
+    'a receipt left suspense without being settled',
+    moveReceipt('receipt_kept', HOUSE_ACCOUNT_ID),
+    { settlements: `transfer receipt_kept of ${ID.receipt}` },
+  ],
+  [
     'a payment is claimed for nothing, and so never booked',
     `INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
      VALUES ('E-lost', '${SIMULATOR_CONNECTION_ID}', '${ACCOUNT}', '${UNKNOWN_IDS[0]}')`,
@@ -537,7 +564,8 @@ describe('each corruption of the ledger is found and its row is reported', () =>
   test.for(CORRUPTIONS)('%s', async ([, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
-    const account = 'suspense' in found || 'fees' in found ? HOUSE_ACCOUNT_ID : ACCOUNT
+    const ofHouse = ['suspense', 'settlements', 'fees']
+    const account = ofHouse.some(name => name in found) ? HOUSE_ACCOUNT_ID : ACCOUNT
     const expected = Object.entries(found).map(([name, place]) => [
       INVARIANTS[name as InvariantName],
       `account ${account}, ${place.startsWith('live: ') ? place : `test: ${place}`}`,

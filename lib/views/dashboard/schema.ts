@@ -19,13 +19,13 @@ export interface StatementRow {
   version: number
   kind:
     | ('charge_paid' | 'payout_returned' | `${'withdrawal' | 'refund'}_${'held' | 'returned'}`)
-    | ('dispute_held' | 'dispute_won' | 'owed_repaid')
+    | ('receipt_credited' | 'dispute_held' | 'dispute_won' | 'owed_repaid')
   subject_id: string
   /** In cents; negative for a debit. */
   amount: number
   balance_after: number
   created_at: string
-  /** The charge that was paid, refunded or disputed; null for a withdrawal. */
+  /** The charge that was paid, refunded or disputed; null for a withdrawal and for a credited receipt. */
   charge_id: string | null
   withdrawal_id: string | null
   client_name: string | null

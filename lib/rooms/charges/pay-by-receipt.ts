@@ -1,0 +1,64 @@
+import type { Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { invalidInput, refuse } from '#lib/base/errors.ts'
+import { isUuid, removeHyphens } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
+import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
+import { settleByReceipt } from '#lib/rooms/charges/settle.ts'
+import {
+  type Decision,
+  lockReceipt,
+  releaseReceipt,
+  resolveItem,
+  type SuspendedReceipt,
+} from '#lib/services/house/settle.ts'
+import { lockAvailable } from '#lib/services/ledger/owed.ts'
+
+/**
+ * Pays a charge with money that is in suspense, as if it had been received with the charge's txid: status,
+ * balance, event. One transaction, so that the books of the house and of the merchant both change or
+ * neither. Of two attempts one is refused: the item or the charge is final.
+ */
+export async function payByReceipt(decision: Decision, chargeId: string): Promise<ChargeRow> {
+  const row = await transaction(async tx => {
+    const receipt = await lockReceipt(tx, decision.itemId, 'match')
+    const { accountId } = await lockPayable(tx, chargeId, receipt)
+    const { id, mode, amount } = receipt
+    await lockAvailable(tx, accountId, mode)
+    const [paid] = await settleByReceipt(tx, { ...receipt, accountId, chargeId })
+    if (!paid) throw new Invariant(`charge ${chargeId} was locked but could not be paid`)
+    await releaseReceipt(tx, id, 'match', { accountId, chargeId })
+    const values = { accountId, mode, amount, transaction_id: chargeId }
+    await resolveItem(tx, decision, 'match', values)
+    return paid
+  })
+  wake('deliveries')
+  return row
+}
+
+/**
+ * Locks the charge. Its amount and connection must be those of the payment: a later refund is a return of
+ * this payment, at this bank and of at most its amount.
+ */
+async function lockPayable(
+  tx: Tx,
+  chargeId: string,
+  { mode, connectionId, amount }: SuspendedReceipt,
+) {
+  // A charge's txid is unique without its account, and is its id without hyphens.
+  const txid = isUuid(chargeId) ? removeHyphens(chargeId) : ''
+  const [charge] = await tx.$queryRaw<
+    { accountId: string; status: string; amount: bigint; connectionId: string }[]
+  >`
+    SELECT account_id AS "accountId", status, amount, connection_id AS "connectionId" FROM charges
+    WHERE txid = ${txid} AND mode = ${mode} AND status <> 'opening' FOR UPDATE`
+  if (!charge) throw refuse('transaction_not_found')
+  if (charge.status === 'paid')
+    throw refuse('already_final', { subject: 'Transaction', status: 'paid' })
+  if (charge.connectionId !== connectionId)
+    throw invalidInput('transaction_id', 'must be of the connection that received the payment')
+  if (charge.amount !== BigInt(amount))
+    throw invalidInput('transaction_id', `must have the amount of the payment, ${amount}`)
+  return charge
+}

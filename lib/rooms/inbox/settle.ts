@@ -1,0 +1,42 @@
+import { transaction } from '#lib/base/db/transaction.ts'
+import { invalidInput } from '#lib/base/errors.ts'
+import {
+  creditReceipt,
+  type Decision,
+  lockItem,
+  lockReceipt,
+  releaseReceipt,
+  resolveItem,
+} from '#lib/services/house/settle.ts'
+import { lockAvailable } from '#lib/services/ledger/owed.ts'
+
+/** Resolves an item that moves no money of the house. */
+export function acknowledgeItem(decision: Decision): Promise<void> {
+  return transaction(async tx => {
+    await lockItem(tx, decision.itemId, 'acknowledge')
+    await resolveItem(tx, decision, 'acknowledge')
+  })
+}
+
+/** Makes the money of an item the house's own. */
+export function keepReceipt(decision: Decision): Promise<void> {
+  return transaction(async tx => {
+    const { id, mode, amount } = await lockReceipt(tx, decision.itemId, 'keep')
+    await releaseReceipt(tx, id, 'keep')
+    await resolveItem(tx, decision, 'keep', { mode, amount })
+  })
+}
+
+/** Moves the money of an item to the balance of an account, in the books of both or of neither. */
+export function creditAccount(decision: Decision, accountId: string): Promise<void> {
+  return transaction(async tx => {
+    const receipt = await lockReceipt(tx, decision.itemId, 'credit')
+    const account = await tx.account.findUnique({ where: { id: accountId } })
+    if (!account) throw invalidInput('account_id', 'must be the id of an account')
+    const { id, mode, amount } = receipt
+    await lockAvailable(tx, accountId, mode)
+    await creditReceipt(tx, accountId, receipt)
+    await releaseReceipt(tx, id, 'credit', { accountId })
+    await resolveItem(tx, decision, 'credit', { accountId, mode, amount })
+  })
+}
