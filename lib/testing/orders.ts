@@ -2,6 +2,7 @@ import { expireDueCharges as startExpiry } from '#lib/rooms/charges/expire.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefundSender } from '#lib/rooms/charges/refunds/send.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
+import { createReturnSender } from '#lib/rooms/inbox/send-returns.ts'
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import type { OrderSender } from '#lib/services/gateway/order-sender.ts'
 
@@ -19,6 +20,10 @@ export function sendDueWithdrawals(): Promise<number> {
 
 export function sendDueRefunds(): Promise<number> {
   return runToEnd(createRefundSender(chargeColumns))
+}
+
+export function sendDueReturns(): Promise<number> {
+  return runToEnd(createReturnSender())
 }
 
 async function runToEnd({ run, idle }: OrderSender): Promise<number> {

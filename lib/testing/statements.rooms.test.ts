@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { withLease } from '#lib/base/db/claim.ts'
+import { type Claim, withLease } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -17,7 +17,9 @@ import { summarizeCharges } from '#lib/rooms/charges/summarize.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
 import { queryAndEnd } from '#lib/rooms/charges/verify.ts'
+import { giveBack } from '#lib/rooms/inbox/give-back.ts'
 import { acknowledgeItem, creditAccount, keepReceipt } from '#lib/rooms/inbox/settle.ts'
+import { completeReturn, rejectReturn } from '#lib/rooms/inbox/settle-return.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
@@ -31,7 +33,7 @@ import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { registerAdapter, SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { noteItem } from '#lib/services/house/inbox.ts'
-import { StubBank } from '#lib/testing/bank.ts'
+import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import {
   CHARGE,
@@ -164,6 +166,13 @@ async function noteRemoval(): Promise<void> {
   itemId = (await db().inboxItem.findFirstOrThrow({ where: { key: item.key } })).id
 }
 
+async function makeReturnDue(): Promise<void> {
+  await db().$executeRaw`
+    UPDATE receipt_returns SET due_at = now() + interval '1 hour' WHERE status = 'pending'`
+  await suspendOne()
+  await giveBack(decision())
+}
+
 const decision = () => ({ itemId, reason: 'Agreed', actor: ACTOR })
 
 const ALL_FILTERS = {
@@ -189,6 +198,19 @@ const VERBS: Record<string, Calls> = {
       () => creditAccount(decision(), merchant.id),
     ],
     'an item without money': [noteRemoval, () => acknowledgeItem(decision())],
+  },
+  'inbox/give-back': {
+    'an order to give back money of nobody': [suspendOne, () => giveBack(decision())],
+  },
+  'inbox/settle-return': {
+    'money that the bank gave back': [
+      makeReturnDue,
+      () => withLease('receipt_returns', 1, ([claim]) => completeReturn(claim as Claim, newId())),
+    ],
+    'an order that the bank refused': [
+      makeReturnDue,
+      () => withLease('receipt_returns', 1, ([claim]) => rejectReturn(claim as Claim, REFUSAL)),
+    ],
   },
   'charges/pay-by-receipt': {
     'money of nobody that pays a charge': [

@@ -24,6 +24,8 @@ export const ACTIONS = [
   'connection.renewed',
   'demo.made',
   'dispute.answered',
+  'inbox.return_ordered',
+  'inbox.return_rejected',
   'inbox.settled',
   'invitation.revoked',
   'job.requeued',

@@ -6,7 +6,8 @@ import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
 /** Tables whose rows belong to a connection to a bank. */
-type BankTable = 'charges' | 'withdrawals' | 'refunds'
+type OrderTable = 'withdrawals' | 'refunds' | 'receipt_returns'
+type BankTable = 'charges' | OrderTable
 export type JobTable = BankTable | 'deliveries'
 
 export interface Claim {
@@ -67,7 +68,7 @@ export interface Turn {
  * of `picked`, never reached, tells the planner how few rows are updated.
  */
 export function claimInTurn(
-  table: 'withdrawals' | 'refunds',
+  table: OrderTable,
   connectionId: string,
   limit: number,
   { after, condition }: Turn,

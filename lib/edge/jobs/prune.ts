@@ -89,5 +89,6 @@ export function pruneGatewayCalls(): Promise<number> {
       SELECT id FROM gateway_calls g
       WHERE created_at < now() - ${RECORD_RETENTION}::interval
         AND NOT ${isOpen('withdrawals')} AND NOT ${isOpen('refunds')}
+        AND NOT ${isOpen('receipt_returns')}
       LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }

@@ -27,6 +27,7 @@ import { chargeColumns, serializeChargeEvent } from '#lib/rooms/charges/queries.
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
 import { createRefundSender } from '#lib/rooms/charges/refunds/send.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
+import { createReturnSender } from '#lib/rooms/inbox/send-returns.ts'
 import { askAboutEnded } from '#lib/rooms/withdrawals/ask-ended.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
@@ -81,6 +82,7 @@ export function startWorker(): Worker {
   const verifier = createVerifier(() => wakeLocal('charges'))
   const withdrawals = createWithdrawalSender(() => wakeLocal('withdrawals'))
   const refunds = createRefundSender(chargeColumns, () => wakeLocal('refunds'))
+  const returns = createReturnSender(() => wakeLocal('refunds'))
   const receipts = createReceiptReader()
   const lists = [createDisputeReader(), createReturnsReader()]
   const days = createDayReconciler()
@@ -89,7 +91,7 @@ export function startWorker(): Worker {
     expire: rest => expireDueCharges(verifier, rest),
     deliver: () => deliverer.run(signal).then(() => 0),
     withdraw: () => withdrawals.run().then(() => 0),
-    refund: () => refunds.run().then(() => 0),
+    refund: () => Promise.all([refunds.run(), returns.run()]).then(() => 0),
     receive: () => receipts.run(signal).then(() => 0),
     list: () => Promise.all(lists.map(reader => reader.run(signal))).then(() => 0),
     reconcile: () => days.run(signal).then(() => 0),
@@ -100,6 +102,7 @@ export function startWorker(): Worker {
     async stop() {
       stopping.abort()
       const callers = [deliverer, verifier, withdrawals, refunds, receipts, ...lists, days]
+      const callers = [deliverer, verifier, withdrawals, refunds, returns, receipts, ...lists]
       const finished = Promise.all(running).then(() =>
         Promise.all(callers.map(({ idle }) => idle())),
       )

@@ -11,7 +11,7 @@ const CONCURRENCY_MAX = 8
 const CAPACITY_DELAY_MS = 5
 const FIRST_ACCOUNT = '00000000-0000-0000-0000-000000000000'
 
-export type OrderKind = 'withdrawal' | 'refund'
+export type OrderKind = 'withdrawal' | 'refund' | 'receipt_return'
 
 export interface OrderSender {
   /** Claims due orders and starts to send them, without awaiting the bank. Returns how many. */

@@ -41,7 +41,11 @@ export function listPauseMs(result: GatewayResult<unknown>, leastMs: number): nu
   return Math.max(leastMs, requestedPauseMs(result))
 }
 
-const SEND_OPERATIONS = { withdrawal: 'sendPayout', refund: 'refundCharge' } as const
+const SEND_OPERATIONS = {
+  withdrawal: 'sendPayout',
+  refund: 'refundCharge',
+  receipt_return: 'refundCharge',
+} as const
 
 interface OrderCalls {
   query: (bank: GatewayCalls) => Promise<GatewayResult<OrderState | null>>

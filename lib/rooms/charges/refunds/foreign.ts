@@ -17,8 +17,9 @@ export interface ReportedRefund {
 
 /**
  * Notes money that went back and that the books do not know in the inbox, once. It moves nothing: a person
- * decides who pays for it. The books know a refund of the same id and amount that was not rejected, and
- * what leaves, perhaps in parts, for a dispute that is not won. Returns whether they know it.
+ * decides who pays for it. The books know a refund of the same id and amount that was not rejected, also
+ * of money in suspense, and what leaves, perhaps in parts, for a dispute that is not won. Returns whether
+ * they know it.
  */
 export async function noteForeignRefund(refund: ReportedRefund): Promise<boolean> {
   const { connectionId, endToEndId, id, cause, amount, at } = refund
@@ -26,7 +27,7 @@ export async function noteForeignRefund(refund: ReportedRefund): Promise<boolean
   const stored = charge?.refunds.find(one => removeHyphens(one.id) === id)
   const isKnown =
     cause === 'request'
-      ? stored && stored.status !== 'rejected' && stored.amount === BigInt(amount)
+      ? isSame(stored, amount) || isSame(await findReturn(refund), amount)
       : charge?.disputes.some(one => (one.lostAmount ?? one.amount) >= BigInt(amount))
   if (isKnown) return true
   const facts = {
@@ -37,6 +38,24 @@ export async function noteForeignRefund(refund: ReportedRefund): Promise<boolean
   const key = `${endToEndId} ${id}`
   await noteItem(db(), { connectionId, kind: 'refund_unknown', key, facts })
   return false
+}
+
+interface Stored {
+  status: string
+  amount: bigint
+}
+
+function isSame(stored: Stored | undefined, amount: number): boolean {
+  return stored !== undefined && stored.status !== 'rejected' && stored.amount === BigInt(amount)
+}
+
+/** Finds an order of staff to give back a payment that paid no charge. */
+async function findReturn({ connectionId, endToEndId, id }: ReportedRefund) {
+  const returns = await db().receiptReturn.findMany({
+    where: { receipt: { connectionId, endToEndId } },
+    select: { id: true, status: true, amount: true },
+  })
+  return returns.find(one => removeHyphens(one.id) === id)
 }
 
 function findCharge({ connectionId, endToEndId }: ReportedRefund) {

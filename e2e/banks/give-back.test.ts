@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openAt } from '#e2e/banks/open.ts'
+import { type RunningBank, startBank } from '#e2e/psp/start.ts'
+import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
+import { giveBack } from '#lib/rooms/inbox/give-back.ts'
+import { checkConnection } from '#lib/services/gateway/check-connection.ts'
+import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { houseBalances } from '#lib/testing/inbox.ts'
+import { startWorkerProcess } from '#lib/testing/worker-process.ts'
+
+inOwnDatabase()
+
+const ACTOR = { type: 'user', id: newId() } as const
+const AMOUNT = 7_300
+
+let bank: RunningBank
+let connectionId: string
+beforeAll(async () => {
+  bank = await startBank({ openingBalance: 100_000 })
+  connectionId = (await openAt(bank)).id
+  await checkConnection(connectionId, { type: 'system' })
+})
+afterAll(async () => {
+  await bank.stop()
+})
+
+/** Returns the id of the item of a payment without txid, as the bank's list names it. */
+async function receiveStray(): Promise<{ itemId: string; e2eid: string }> {
+  const order = { key: bank.keys[0], amount: AMOUNT, secondsAgo: 5, dropsTxid: true }
+  const [receipt] = await bank.run('pay', order)
+  const e2eid = receipt?.e2eid ?? ''
+  await db().$executeRaw`UPDATE receipt_readings SET due_at = now() - interval '1 second'`
+  const reader = createReceiptReader()
+  await reader.run()
+  await reader.idle()
+  const { id: itemId } = await db().inboxItem.findFirstOrThrow({ where: { key: e2eid } })
+  return { itemId, e2eid }
+}
+
+const refundsOf = async (e2eid: string) =>
+  (await bank.run('readRecords')).receipts.find(one => one.e2eid === e2eid)?.refunds ?? []
+const resolution = async (id: string) =>
+  (await db().inboxItem.findUniqueOrThrow({ where: { id } })).resolution
+
+test('a worker that is killed after the bank took the order gives the money back once', async () => {
+  const { itemId, e2eid } = await receiveStray()
+  expect(await houseBalances('live')).toMatchObject({ suspense: AMOUNT, external: -AMOUNT })
+  // The bank acts, and its response never comes: the worker dies while it waits.
+  await bank.run('addFault', { kind: 'hang', method: 'PUT', path: '/v2/pix', hasActed: true })
+  await giveBack({ itemId, reason: 'Paid by mistake', actor: ACTOR })
+  const { TROCO_SECRET = '' } = env()
+  const first = await startWorkerProcess({ TROCO_SECRET })
+  await expect.poll(async () => (await refundsOf(e2eid)).length, { timeout: 10_000 }).toBe(1)
+  await first.kill()
+  expect(await resolution(itemId)).toBeNull()
+  expect(await houseBalances('live')).toMatchObject({ suspense: AMOUNT })
+  const second = await startWorkerProcess({ TROCO_SECRET })
+  await expect
+    .poll(
+      async () => {
+        await bank.run('settle')
+        return resolution(itemId)
+      },
+      { timeout: 20_000 },
+    )
+    .toBe('give_back')
+  expect(await second.stop()).toBe(0)
+  expect(await refundsOf(e2eid)).toHaveLength(1)
+  expect(await houseBalances('live')).toMatchObject({ suspense: 0, external: 0 })
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})

@@ -1,0 +1,135 @@
+import { beforeAll, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID, newId, removeHyphens } from '#lib/base/ids.ts'
+import { startWorker } from '#lib/edge/jobs/worker.ts'
+import { noteForeignRefund } from '#lib/rooms/charges/refunds/foreign.ts'
+import { giveBack } from '#lib/rooms/inbox/give-back.ts'
+import { keepReceipt } from '#lib/rooms/inbox/settle.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import { type OrderScript, StubBank } from '#lib/testing/bank.ts'
+import { addConnection } from '#lib/testing/connection.ts'
+import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { houseBalances, suspendStray } from '#lib/testing/inbox.ts'
+import { sendDueReturns } from '#lib/testing/orders.ts'
+
+inOwnDatabase()
+
+const ACTOR = { type: 'user', id: newId() } as const
+const AMOUNT = 5_000
+const bank = new StubBank()
+bank.isQuick = true
+
+let connectionId: string
+beforeAll(async () => {
+  connectionId = await addConnection(bank)
+})
+
+const decide = (itemId: string) => ({ itemId, reason: 'Paid by mistake', actor: ACTOR })
+const findItem = (id: string) => db().inboxItem.findUniqueOrThrow({ where: { id } })
+const findReturn = (id: string) => db().receiptReturn.findFirstOrThrow({ where: { id } })
+const makeDue = () =>
+  db().$executeRaw`UPDATE receipt_returns SET due_at = now() WHERE due_at IS NOT NULL`
+
+/** Orders a return of a payment in suspense, for which the bank follows the script. */
+async function order(script: OrderScript = {}) {
+  const { itemId, payment } = await suspendStray(AMOUNT, { connectionId, mode: 'live' })
+  const { id } = await giveBack(decide(itemId))
+  bank.setScript(removeHyphens(id), script)
+  return { itemId, id, payment }
+}
+
+async function sendUntilEnded(id: string): Promise<void> {
+  while ((await findReturn(id)).status === 'pending') {
+    await makeDue()
+    await sendDueReturns()
+  }
+}
+
+test('money goes back to its payer, and the item is resolved in the name of who ordered it', async () => {
+  const { itemId, id, payment } = await order()
+  expect((await findItem(itemId)).resolvedAt).toBeNull()
+  expect((await houseBalances('live')).suspense).toBe(AMOUNT)
+  await sendUntilEnded(id)
+  expect(bank.sentOrders).toEqual([
+    { id: removeHyphens(id), endToEndId: payment.endToEndId, amount: AMOUNT },
+  ])
+  expect(await houseBalances('live')).toMatchObject({ suspense: 0, external: 0, own: 0 })
+  expect(await findItem(itemId)).toMatchObject({
+    ...{ resolution: 'give_back', resolvedBy: ACTOR.id, reason: 'Paid by mistake' },
+  })
+  await expect(giveBack(decide(itemId))).rejects.toMatchObject({ code: 'already_final' })
+})
+
+test('while the bank has the order, no other entry and no second order is accepted', async () => {
+  const { itemId, id } = await order()
+  for (const work of [giveBack, keepReceipt])
+    await expect(work(decide(itemId))).rejects.toMatchObject({ code: 'under_way' })
+  await sendUntilEnded(id)
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+
+test('of people who order at once, one wins', async () => {
+  const { itemId } = await suspendStray(AMOUNT, { connectionId, mode: 'live' })
+  const results = await Promise.allSettled([
+    ...[giveBack, giveBack, keepReceipt].map(work => work(decide(itemId))),
+  ])
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  await makeDue()
+  await sendDueReturns()
+  await makeDue()
+  await sendDueReturns()
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+
+test('a refused order leaves the money in suspense and the item open for another decision', async () => {
+  const before = (await houseBalances('live')).suspense ?? 0
+  const { itemId, id } = await order({ sends: ['rejected'] })
+  await sendUntilEnded(id)
+  expect(await findReturn(id)).toMatchObject({ status: 'rejected', rejectionCode: 'unspecified' })
+  expect((await houseBalances('live')).suspense).toBe(before + AMOUNT)
+  expect((await findItem(itemId)).resolvedAt).toBeNull()
+  const again = await giveBack(decide(itemId))
+  await sendUntilEnded(again.id)
+  expect((await houseBalances('live')).suspense).toBe(before)
+})
+
+test.each<OrderScript>([
+  { sends: ['lost before'] },
+  { sends: ['lost after'] },
+  { sends: ['lost after'], queries: ['lost', 'down', 'throws'] },
+  { sends: ['arrives late'], queries: ['answered'] },
+  { sends: ['throws after'], queries: ['busy'] },
+])('an unknown outcome is asked about under the same id: %j', async script => {
+  const { itemId, id } = await order(script)
+  await sendUntilEnded(id)
+  expect(bank.countDebits(removeHyphens(id))).toBe(1)
+  const ids = bank.sentOrders.slice(-1).map(sent => sent.id)
+  expect(ids).toEqual([removeHyphens(id)])
+  expect((await findItem(itemId)).resolution).toBe('give_back')
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+
+test('the worker gives back what was paid in test mode', async () => {
+  const worker = startWorker()
+  const { itemId } = await suspendStray(AMOUNT, {
+    connectionId: SIMULATOR_CONNECTION_ID,
+    mode: 'test',
+  })
+  await giveBack(decide(itemId))
+  await expect.poll(async () => (await findItem(itemId)).resolution).toBe('give_back')
+  await worker.stop()
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+
+test('a returned payment in the bank’s report is known, another one is not', async () => {
+  const { id, payment } = await order()
+  await sendUntilEnded(id)
+  const report = {
+    ...{ connectionId, endToEndId: payment.endToEndId, id: removeHyphens(id) },
+    ...({ cause: 'request', amount: AMOUNT, at: new Date() } as const),
+  }
+  expect(await noteForeignRefund(report)).toBe(true)
+  expect(await noteForeignRefund({ ...report, id: newEndToEndId() })).toBe(false)
+  expect(await noteForeignRefund({ ...report, amount: AMOUNT - 1 })).toBe(false)
+})

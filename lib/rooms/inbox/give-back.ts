@@ -1,0 +1,27 @@
+import { personOf, recordAudit } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
+import { type Decision, lockReceipt } from '#lib/services/house/settle.ts'
+
+/**
+ * Orders the bank to give the money of an item back to its payer. The order is stored before the bank is
+ * called; the money stays in suspense, and the item open, until the bank has returned it. Meanwhile every
+ * other entry is refused, and so is a second order.
+ */
+export async function giveBack(decision: Decision): Promise<{ id: string }> {
+  const id = newRoutableId(HOUSE_ACCOUNT_ID)
+  const { itemId, reason, actor } = decision
+  await transaction(async tx => {
+    const { id: receiptId, mode, connectionId, amount } = await lockReceipt(tx, itemId, 'give_back')
+    await tx.$executeRaw`
+      INSERT INTO receipt_returns (account_id, id, receipt_id, item_id, mode, connection_id, status,
+        amount, requested_by, reason, due_at)
+      VALUES (${HOUSE_ACCOUNT_ID}::uuid, ${id}::uuid, ${receiptId}::uuid, ${itemId}::uuid, ${mode},
+        ${connectionId}::uuid, 'pending', ${amount}::bigint, ${personOf(actor)}::uuid, ${reason}, now())`
+    const after = { mode, amount }
+    await recordAudit(tx, { actor, action: 'inbox.return_ordered', target: itemId, reason, after })
+  })
+  wake('refunds')
+  return { id }
+}
