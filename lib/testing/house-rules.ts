@@ -8,6 +8,7 @@ export const NEIGHBORS: Record<string, string> = {
   'services/people services/mail': 'a sign-in or a changed password is confirmed by mail',
   'services/booking services/ledger': 'money moves in the statement that names it',
   'services/booking services/webhooks': 'a movement and its event are one statement',
+  'views/admin views/dashboard': 'an export by staff ends and is recorded like one by a member',
   'services/house services/booking': 'money of the house moves like any other',
   'edge/http edge/session': 'the dashboard calls the API with the cookie of its session',
   'edge/server edge/http': 'the front serves the endpoints',
