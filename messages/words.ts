@@ -9,6 +9,7 @@ import enCrash from '#messages/en/crash.json' with { type: 'json' }
 import enDisputes from '#messages/en/disputes.json' with { type: 'json' }
 import enHealth from '#messages/en/health.json' with { type: 'json' }
 import enHome from '#messages/en/home.json' with { type: 'json' }
+import enInbox from '#messages/en/inbox.json' with { type: 'json' }
 import enJoin from '#messages/en/join.json' with { type: 'json' }
 import enMail from '#messages/en/mail.json' with { type: 'json' }
 import enMembers from '#messages/en/members.json' with { type: 'json' }
@@ -32,6 +33,7 @@ import ptCrash from '#messages/pt-BR/crash.json' with { type: 'json' }
 import ptDisputes from '#messages/pt-BR/disputes.json' with { type: 'json' }
 import ptHealth from '#messages/pt-BR/health.json' with { type: 'json' }
 import ptHome from '#messages/pt-BR/home.json' with { type: 'json' }
+import ptInbox from '#messages/pt-BR/inbox.json' with { type: 'json' }
 import ptJoin from '#messages/pt-BR/join.json' with { type: 'json' }
 import ptMail from '#messages/pt-BR/mail.json' with { type: 'json' }
 import ptMembers from '#messages/pt-BR/members.json' with { type: 'json' }
@@ -57,6 +59,7 @@ const en = {
   ...enAdmin,
   ...enHealth,
   ...enAudit,
+  ...enInbox,
   ...enJoin,
   ...enMembers,
   ...enSecurity,
@@ -79,6 +82,7 @@ const ptBR = {
   ...ptAdmin,
   ...ptHealth,
   ...ptAudit,
+  ...ptInbox,
   ...ptJoin,
   ...ptMembers,
   ...ptSecurity,

@@ -5,6 +5,7 @@ import { useTranslations } from 'next-intl'
 import { Tabs } from '#components/ui/tabs.tsx'
 
 const TAB_NAMES = ['accounts', 'disputes', 'tokens', 'audit', 'health'] as const
+const TAB_NAMES = ['accounts', 'reconciliation', 'tokens', 'audit', 'health'] as const
 
 export function AdminTabs() {
   const t = useTranslations('adminTabs')

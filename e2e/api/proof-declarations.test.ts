@@ -54,6 +54,7 @@ const REQUIRED = [
   'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end',
   'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end/confirm',
   'GET /admin/audit/export',
+  ...['GET /admin/inbox/export', 'POST /admin/inbox/[id]/settle'],
   ...['POST /admin/invitations', 'DELETE /admin/invitations/[id]'],
   'POST /admin/jobs/requeue',
 ]

@@ -44,6 +44,8 @@ export const PAGES: Record<string, Audience> = {
   '/admin/disputes': 'admin',
   '/admin/disputes/[account_id]/[id]': 'admin',
   '/admin/tokens': 'admin',
+  '/admin/reconciliation': 'admin',
+  '/admin/reconciliation/[id]': 'admin',
   '/admin/audit': 'admin',
   '/admin/health': 'admin',
 }

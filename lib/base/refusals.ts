@@ -114,6 +114,7 @@ const REFUSAL_TABLE = {
   endpoint_not_found: { status: 404, message: 'Endpoint not found', audience: 'pages' },
   delivery_not_found: { status: 404, message: 'Delivery not found', audience: 'pages' },
   token_not_found: { status: 404, message: 'Token not found', audience: 'pages' },
+  item_not_found: { status: 404, message: 'Item not found', audience: 'pages' },
   job_not_found: { status: 404, message: 'Job not found, or already finished', audience: 'pages' },
   member_not_found: { status: 404, message: 'Member not found', audience: 'pages' },
   invitation_not_found: { status: 404, message: 'Invitation not found', audience: 'pages' },

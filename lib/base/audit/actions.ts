@@ -24,6 +24,7 @@ export const ACTIONS = [
   'connection.renewed',
   'demo.made',
   'dispute.answered',
+  'inbox.exported',
   'inbox.return_ordered',
   'inbox.return_rejected',
   'inbox.settled',

@@ -158,5 +158,5 @@ test('only entries of its kind settle an item', async () => {
   expect(await findItem(noted)).toMatchObject({ resolution: 'acknowledge', resolvedBy: ACTOR.id })
   await expect(acknowledgeItem(decide(noted))).rejects.toMatchObject({ code: 'already_final' })
   for (const id of [newId(), 'x'])
-    await expect(acknowledgeItem(decide(id))).rejects.toMatchObject({ code: 'not_found' })
+    await expect(acknowledgeItem(decide(id))).rejects.toMatchObject({ code: 'item_not_found' })
 })

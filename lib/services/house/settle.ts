@@ -45,7 +45,7 @@ export async function lockItem(tx: Tx, itemId: string, entry: Entry): Promise<Lo
         FROM inbox_items WHERE id = ${itemId}::uuid FOR UPDATE`
     : []
   const [item] = rows
-  if (!item) throw refuse('not_found', 'Item not found')
+  if (!item) throw refuse('item_not_found')
   if (item.isResolved) throw refuse('already_final', { subject: 'Item', status: 'resolved' })
   const allowed = allowedEntries(item.kind)
   if (!allowed.includes(entry))

@@ -12,14 +12,14 @@ const ANY_RECEIVER = ['give_back', 'credit', 'match', 'keep'] as const
 const NO_PAYER = ['credit', 'keep'] as const
 
 /** Entries of the kinds whose money is in suspense. Every other kind, also an unknown one, moves none. */
-const MONEY_ENTRIES: Partial<Record<string, readonly MoneyEntry[]>> = {
-  payment_amount: ANY_RECEIVER,
-  payment_repeated: ANY_RECEIVER,
-  payment_unmatched: ANY_RECEIVER,
-  return_above_payout: NO_PAYER,
-  return_unmatched: NO_PAYER,
-}
+const MONEY_ENTRIES = new Map<string, readonly MoneyEntry[]>([
+  ['payment_amount', ANY_RECEIVER],
+  ['payment_repeated', ANY_RECEIVER],
+  ['payment_unmatched', ANY_RECEIVER],
+  ['return_above_payout', NO_PAYER],
+  ['return_unmatched', NO_PAYER],
+])
 
 export function allowedEntries(kind: string): readonly Entry[] {
-  return MONEY_ENTRIES[kind] ?? ['acknowledge']
+  return MONEY_ENTRIES.get(kind) ?? ['acknowledge']
 }

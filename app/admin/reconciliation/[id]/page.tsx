@@ -1,0 +1,113 @@
+import { Undo2 } from 'lucide-react'
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import { cache, type ReactNode } from 'react'
+import { SettleForm } from '#app/admin/reconciliation/[id]/settle-form.tsx'
+import { BankSide, OurSide } from '#app/admin/reconciliation/[id]/sides.tsx'
+import { ItemState } from '#app/admin/reconciliation/item-state.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
+import { ExactTime } from '#components/format/exact-time.tsx'
+import { Money } from '#components/format/format.tsx'
+import { Fact, Facts } from '#components/ui/facts.tsx'
+import { Notice } from '#components/ui/notice.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { readItem } from '#lib/views/admin/inbox/evidence.ts'
+import type { InboxDetail } from '#lib/views/admin/inbox/schema.ts'
+
+interface ItemPageProps {
+  params: Promise<{ id: string }>
+}
+
+/** Cached per request, because the metadata and the page both read the item. */
+const findItem = cache(async (id: string) => (await readItem(id)) ?? notFound())
+
+async function kindName(kind: string): Promise<string> {
+  const t = await getTranslations('inbox')
+  return t.has(`kind.${kind}` as never) ? t(`kind.${kind}` as never) : kind
+}
+
+export async function generateMetadata({ params }: ItemPageProps): Promise<Metadata> {
+  await requireAdmin()
+  return { title: await kindName((await findItem((await params).id)).kind) }
+}
+
+export default async function ItemPage({ params }: ItemPageProps) {
+  await requireAdmin()
+  const item = await findItem((await params).id)
+  const [t, title] = await Promise.all([getTranslations('inbox'), kindName(item.kind)])
+  return (
+    <ClientMessages namespaces={['inbox', 'adminDeed', 'chargeStatus']}>
+      <PageHead
+        title={title}
+        parent={{ href: '/admin/reconciliation', label: t('title') }}
+        beside={<ItemState item={item} />}
+        isStaffPage
+      />
+      <p className="-mt-4 mb-5 text-muted">
+        {item.amount === null ? null : (
+          <>
+            <span className="font-semibold text-ink">
+              <Money cents={item.amount} />
+            </span>
+            {' · '}
+          </>
+        )}
+        {item.connection.name} · {t(`mode.${item.mode}`)} ·{' '}
+        <ExactTime at={item.created_at} format="dated" />
+      </p>
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-2">
+        <Section title={t('bankSide')}>
+          <BankSide item={item} />
+        </Section>
+        <Section title={t('ourSide')}>
+          <OurSide item={item} />
+        </Section>
+      </div>
+      <div className="mt-6">
+        <Decision item={item} />
+      </div>
+    </ClientMessages>
+  )
+}
+
+async function Decision({ item }: { item: InboxDetail }) {
+  const t = await getTranslations('inbox')
+  if (item.resolved_at)
+    return (
+      <Section title={t('settled')}>
+        <Facts>
+          <Fact name={t('column.resolution')}>
+            <ItemState item={item} />
+          </Fact>
+          <Fact name={t('by')}>{item.resolved_by ?? t('host')}</Fact>
+          <Fact name={t('when')}>
+            <ExactTime at={item.resolved_at} format="dated" />
+          </Fact>
+          {item.reason ? <Fact name={t('reason')}>{item.reason}</Fact> : null}
+        </Facts>
+      </Section>
+    )
+  if (item.is_giving_back)
+    return (
+      <Notice tone="wait" icon={Undo2}>
+        {t('givingBack')}
+      </Notice>
+    )
+  return (
+    <Section title={t('decide')}>
+      <SettleForm item={item} />
+    </Section>
+  )
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Sheet className="min-w-0 px-4 py-5 md:px-6">
+      <h2 className="mb-4 text-title">{title}</h2>
+      {children}
+    </Sheet>
+  )
+}

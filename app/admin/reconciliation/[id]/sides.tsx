@@ -1,0 +1,139 @@
+'use client'
+
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { useFactName } from '#app/admin/reconciliation/names.ts'
+import { ExactTime } from '#components/format/exact-time.tsx'
+import { Money } from '#components/format/format.tsx'
+import { ChargeState } from '#components/status/state-chips.tsx'
+import { Fact, Facts } from '#components/ui/facts.tsx'
+import type { InboxDetail, InboxEvidence, SideCharge } from '#lib/views/admin/inbox/schema.ts'
+
+interface SideProps {
+  item: InboxDetail
+}
+
+/** What the bank reported, in the order in which it was noted. */
+export function BankSide({ item: { key, evidence } }: SideProps) {
+  const facts = Object.entries(evidence.bank)
+  const isNamed = facts.some(([, value]) => value === key)
+  return (
+    <Facts>
+      {isNamed ? null : <NotedFact name="key" value={key} />}
+      {facts.map(([name, value]) => (
+        <NotedFact key={name} name={name} value={value} />
+      ))}
+    </Facts>
+  )
+}
+
+/** Facts that rows of the page show with more about them. */
+const SHOWN_FACTS = ['account_id', 'transaction_id', 'withdrawal_id', 'receipt_id', 'mode']
+
+/** What Troco noted then, and what its rows say now. */
+export function OurSide({ item: { evidence } }: SideProps) {
+  const t = useTranslations('inbox')
+  const noted = Object.entries(evidence.noted).filter(([name]) => !SHOWN_FACTS.includes(name))
+  const { account, charge, withdrawal, deliveries, returns } = evidence
+  const isEmpty = noted.length + deliveries.length + returns.length === 0
+  if (isEmpty && !account && !charge && !withdrawal)
+    return <p className="text-muted">{t('noEvidence')}</p>
+  return (
+    <Facts>
+      {account ? (
+        <Fact name={t('account')}>
+          <Link href={`/admin/accounts/${account.id}`} className="font-medium hover:underline">
+            {account.name}
+          </Link>
+        </Fact>
+      ) : null}
+      {charge ? <ChargeFacts charge={charge} /> : null}
+      {withdrawal ? (
+        <Fact name={t('withdrawal')}>
+          <Money cents={withdrawal.amount} /> ·{' '}
+          {t(`withdrawalStatus.${withdrawal.status}` as 'withdrawalStatus.pending')}
+          <Code>{withdrawal.id}</Code>
+        </Fact>
+      ) : null}
+      {noted.map(([name, value]) => (
+        <NotedFact key={name} name={name} value={value} />
+      ))}
+      {deliveries.map(({ type, host, status, created_at: at }) => (
+        <Fact key={`${type} ${host} ${at}`} name={t('delivery')}>
+          {t(`deliveryStatus.${status}` as 'deliveryStatus.pending')} · {host}
+          <Code>{type}</Code>
+        </Fact>
+      ))}
+      {returns.map(one => (
+        <ReturnFact key={one.id} order={one} />
+      ))}
+    </Facts>
+  )
+}
+
+function ChargeFacts({ charge }: { charge: SideCharge }) {
+  const t = useTranslations('inbox')
+  return (
+    <>
+      <Fact name={t('charge')}>
+        <span className="font-semibold">
+          <Money cents={charge.amount} />
+        </span>{' '}
+        <ChargeState status={charge.status} />
+        <Code>{charge.id}</Code>
+      </Fact>
+      <Fact name={t('payer')}>{charge.payer}</Fact>
+      <Fact name={t('created')}>
+        <ExactTime at={charge.created_at} format="dated" />
+      </Fact>
+      {charge.paid_at ? (
+        <Fact name={t('paid')}>
+          <ExactTime at={charge.paid_at} format="dated" />
+          {charge.end_to_end_id ? <Code>{charge.end_to_end_id}</Code> : null}
+        </Fact>
+      ) : null}
+      {charge.refunded_amount > 0 ? (
+        <Fact name={t('refunded')}>
+          <Money cents={charge.refunded_amount} />
+        </Fact>
+      ) : null}
+    </>
+  )
+}
+
+function ReturnFact({ order }: { order: InboxEvidence['returns'][number] }) {
+  const t = useTranslations('inbox')
+  const { status, attempts, created_at: at } = order
+  return (
+    <Fact name={t('return')}>
+      {t(`returnStatus.${status}`, { attempts })} · <ExactTime at={at} format="dated" />
+      {order.bank_text ? <span className="block text-muted">{order.bank_text}</span> : null}
+      {order.return_id ? <Code>{order.return_id}</Code> : null}
+    </Fact>
+  )
+}
+
+type FactValue = InboxEvidence['bank'][string]
+
+function NotedFact({ name, value }: { name: string; value: FactValue }) {
+  const factName = useFactName()
+  return (
+    <Fact name={factName(name)}>
+      <NotedValue name={name} value={value} />
+    </Fact>
+  )
+}
+
+/** Cents and times are known by the names of the facts that hold them. */
+function NotedValue({ name, value }: { name: string; value: FactValue }) {
+  if (typeof value === 'number')
+    return /amount$|^bank$|^ours$/.test(name) ? <Money cents={value} /> : String(value)
+  if (typeof value === 'string' && /_at$/.test(name) && !Number.isNaN(Date.parse(value)))
+    return <ExactTime at={value} format="dated" />
+  return <span className="break-all font-mono text-[13px]">{String(value ?? '—')}</span>
+}
+
+function Code({ children }: { children: ReactNode }) {
+  return <span className="block break-all font-mono text-[13px] text-muted">{children}</span>
+}

@@ -1,0 +1,61 @@
+'use client'
+
+import { useLocale, useTranslations } from 'next-intl'
+import { useKindName } from '#app/admin/reconciliation/names.ts'
+import { ExportButton } from '#components/filters/export-button.tsx'
+import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
+import { useFilters } from '#components/filters/use-filters.ts'
+import { INBOX_AGES, INBOX_STATES, type InboxLine } from '#lib/views/admin/inbox/schema.ts'
+
+interface InboxFiltersProps {
+  connections: InboxLine['connection'][]
+  kinds: string[]
+}
+
+export function InboxFilters({ connections, kinds }: InboxFiltersProps) {
+  const t = useTranslations('inbox')
+  const kindName = useKindName()
+  const { get, set } = useFilters()
+  const state = get('state') || 'open'
+  const choices = {
+    kind: kinds.map(value => ({ value, label: kindName(value) })),
+    connection: connections.map(({ id, name }) => ({ value: id, label: name })),
+    age: INBOX_AGES.map(value => ({ value, label: t(`age.${value}`) })),
+  }
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <ChoiceFilter
+        label={t('filter.state')}
+        value={state === 'all' ? '' : state}
+        choices={INBOX_STATES.map(value => ({ value, label: t(`state.${value}`) }))}
+        onChoose={value => set({ state: value || 'all', cursor: null })}
+      />
+      {(['kind', 'connection', 'age'] as const).map(name => (
+        <ChoiceFilter
+          key={name}
+          label={t(`filter.${name}`)}
+          value={get(name)}
+          choices={choices[name]}
+          onChoose={value => set({ [name]: value || null, cursor: null })}
+        />
+      ))}
+    </div>
+  )
+}
+
+export function ExportInbox({ filters }: { filters: Record<string, string> }) {
+  const t = useTranslations('inbox')
+  const locale = useLocale()
+  return (
+    <ExportButton
+      path={`/admin/inbox/export?${new URLSearchParams({ locale, ...filters })}`}
+      labels={{
+        save: t('export'),
+        stop: t('stop'),
+        broken: t('exportBroken'),
+        saving: rows => t('exporting', { rows }),
+        saved: rows => t('exported', { rows }),
+      }}
+    />
+  )
+}

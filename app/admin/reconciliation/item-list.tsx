@@ -1,0 +1,121 @@
+'use client'
+
+import { Inbox } from 'lucide-react'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { ItemState } from '#app/admin/reconciliation/item-state.tsx'
+import { useKindName } from '#app/admin/reconciliation/names.ts'
+import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { useFilters } from '#components/filters/use-filters.ts'
+import { Money, RelativeTime } from '#components/format/format.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { Cell, HeaderCell, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
+import type { InboxLine } from '#lib/views/admin/inbox/schema.ts'
+
+interface ItemListProps {
+  items: InboxLine[]
+  nextCursor: string | null
+}
+
+const FILTERS = ['state', 'kind', 'connection', 'age'] as const
+
+export function ItemList({ items, nextCursor }: ItemListProps) {
+  const t = useTranslations('inbox')
+  const { get, set, isPending } = useFilters()
+  const isFiltered = FILTERS.some(name => get(name) !== '')
+  const clear = () => set({ state: null, kind: null, connection: null, age: null })
+  return (
+    <ListBody error={null} isPending={isPending} nextCursor={nextCursor}>
+      <Sheet>
+        {items.length > 0 ? (
+          <Items items={items} />
+        ) : isFiltered ? (
+          <NoMatches title={t('noneFit')} text={t('noneFitText')} clear={clear} />
+        ) : (
+          <EmptyState icon={Inbox} title={t('none')} text={t('noneText')} />
+        )}
+      </Sheet>
+    </ListBody>
+  )
+}
+
+function Items({ items }: { items: InboxLine[] }) {
+  const t = useTranslations('inbox')
+  return (
+    <>
+      <Table aria-label={t('title')}>
+        <thead>
+          <tr>
+            <HeaderCell>{t('column.what')}</HeaderCell>
+            <HeaderCell width="190px">{t('column.state')}</HeaderCell>
+            <HeaderCell width="165px">{t('column.created')}</HeaderCell>
+            <HeaderCell width="170px" side="right">
+              {t('column.amount')}
+            </HeaderCell>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map(item => (
+            <Row key={item.id} data-testid="inbox-row">
+              <Cell>
+                <ItemName item={item} />
+              </Cell>
+              <Cell>
+                <ItemState item={item} />
+              </Cell>
+              <Cell className="text-muted text-small">
+                <RelativeTime at={item.created_at} />
+              </Cell>
+              <Cell className="text-right font-semibold">
+                {item.amount === null ? '—' : <Money cents={item.amount} />}
+              </Cell>
+            </Row>
+          ))}
+        </tbody>
+      </Table>
+      <ul className="lg:hidden">
+        {items.map(item => (
+          <li
+            key={item.id}
+            className="relative grid gap-2 border-line px-4 py-3.5 not-first:border-t"
+          >
+            <div className="flex items-start justify-between gap-3">
+              <div className="min-w-0">
+                <ItemName item={item} />
+              </div>
+              <span className="shrink-0 font-semibold">
+                {item.amount === null ? '—' : <Money cents={item.amount} />}
+              </span>
+            </div>
+            <div className="flex flex-wrap items-center justify-between gap-2">
+              <ItemState item={item} />
+              <span className="text-muted text-small">
+                <RelativeTime at={item.created_at} />
+              </span>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function ItemName({ item }: { item: InboxLine }) {
+  const t = useTranslations('inbox')
+  const kindName = useKindName()
+  return (
+    <>
+      <Link
+        href={`/admin/reconciliation/${item.id}`}
+        prefetch={false}
+        className={`block truncate font-medium ${ROW_LINK}`}
+      >
+        {kindName(item.kind)}
+      </Link>
+      <span className="block truncate text-muted text-small">
+        {item.connection.name} · {t(`mode.${item.mode}`)}
+      </span>
+    </>
+  )
+}

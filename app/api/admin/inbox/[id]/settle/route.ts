@@ -1,0 +1,30 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { payByReceipt } from '#lib/rooms/charges/pay-by-receipt.ts'
+import { giveBack } from '#lib/rooms/inbox/give-back.ts'
+import { acknowledgeItem, creditAccount, keepReceipt } from '#lib/rooms/inbox/settle.ts'
+import { readItem } from '#lib/views/admin/inbox/evidence.ts'
+import { InboxDetailRead, settleRequest } from '#lib/views/admin/inbox/schema.ts'
+
+export const POST = adminEndpoint({
+  method: 'POST',
+  effect: 'none',
+  summary: 'Settle an item of the inbox, with its money',
+  body: settleRequest,
+  response: InboxDetailRead,
+  errorCodes: ['item_not_found', 'transaction_not_found', 'already_final', 'under_way'],
+  proof: 'required',
+  async handle({ user, body, params: { id = '' } }) {
+    const { entry, reason, account_id: accountId = '', transaction_id: chargeId = '' } = body
+    const decision = { itemId: id, reason, actor: requireActor(user.id) }
+    if (entry === 'give_back') await giveBack(decision)
+    else if (entry === 'credit') await creditAccount(decision, accountId)
+    else if (entry === 'match') await payByReceipt(decision, chargeId)
+    else if (entry === 'keep') await keepReceipt(decision)
+    else await acknowledgeItem(decision)
+    const data = await readItem(id)
+    if (!data) throw refuse('item_not_found')
+    return { data }
+  },
+})

@@ -1,0 +1,153 @@
+import { readPeople } from '#lib/base/audit/people.ts'
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { maskTaxId } from '#lib/base/pix/tax-id.ts'
+import { allowedEntries, type Entry } from '#lib/services/house/states.ts'
+import { type CandidateRow, listCandidates } from '#lib/views/admin/inbox/candidates.ts'
+import { itemsSql, lineColumns } from '#lib/views/admin/inbox/list.ts'
+import type { InboxDetail, InboxEvidence, InboxLine } from '#lib/views/admin/inbox/schema.ts'
+import { suggestEntry } from '#lib/views/admin/inbox/suggest.ts'
+
+/** Facts of an item that are Troco's own, and not the bank's. */
+const OWN_FACTS = [
+  ...['account_id', 'transaction_id', 'withdrawal_id', 'receipt_id', 'mode', 'expected_amount'],
+  ...['stored_status', 'stored_amount', 'sent_amount', 'returned_amount', 'ended_as', 'ours'],
+]
+
+interface ItemRow extends InboxLine {
+  key: string
+  reason: string | null
+  by: string | null
+  facts: Record<string, unknown>
+  paid_at: string | null
+}
+
+/** Returns an item with what both sides know about it; null if there is none. */
+export async function readItem(id: string): Promise<InboxDetail | null> {
+  if (!isUuid(id)) return null
+  const columns = Prisma.sql`${lineColumns}, i.key, i.reason, i.resolved_by AS by, i.facts,
+    ${utc('r.paid_at')}`
+  const [row] = await queryRows<ItemRow>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM ${itemsSql} WHERE i.id = ${id}::uuid`)
+  if (!row) return null
+  const { by, facts, paid_at: paidAt, ...line } = row
+  const [findPerson, evidence] = await Promise.all([
+    readPeople([[null, by]]),
+    readEvidence({ ...line, facts, paidAt }),
+  ])
+  return {
+    ...line,
+    resolved_by: findPerson(null, by)?.name ?? null,
+    evidence,
+    entries: [...listEntries(line)],
+    suggestion: suggestEntry(line.kind, allowedEntries(line.kind), evidence),
+  }
+}
+
+/** Nothing can be done about a resolved item, nor while the bank gives the money back. */
+function listEntries({ kind, resolved_at, is_giving_back }: InboxLine): readonly Entry[] {
+  return resolved_at || is_giving_back ? [] : allowedEntries(kind)
+}
+
+async function readEvidence(
+  item: InboxLine & Pick<ItemRow, 'facts'> & { paidAt: string | null },
+): Promise<InboxEvidence> {
+  const { id, facts, mode, paidAt, amount, connection } = item
+  const named = await findNamedCharge(facts, connection.id)
+  const accountId = named?.account.id ?? textOf(facts.account_id)
+  const [accounts, withdrawals, deliveries, returns, candidates] = await Promise.all([
+    named || !isUuid(accountId) ? [] : readAccount(accountId),
+    readWithdrawal(accountId, textOf(facts.withdrawal_id)),
+    named ? readDeliveries(named.account.id, named.id) : [],
+    readReturns(id),
+    item.is_held && paidAt && amount
+      ? listCandidates({ mode, amount, paidAt, connectionId: connection.id, doc: named?.doc })
+      : [],
+  ])
+  const entries = Object.entries(facts).map(([name, value]) => [name, toFact(value)] as const)
+  const isOwn = ([name]: readonly [string, unknown]) => OWN_FACTS.includes(name)
+  return {
+    bank: Object.fromEntries(entries.filter(entry => !isOwn(entry))),
+    noted: Object.fromEntries(entries.filter(isOwn)),
+    account: named?.account ?? accounts[0] ?? null,
+    charge: named && maskPayer(named),
+    withdrawal: withdrawals[0] ?? null,
+    deliveries,
+    returns,
+    candidates: candidates.map(row => maskPayer(row)),
+  }
+}
+
+function maskPayer<Row extends { doc: string }>({ doc, ...row }: Row) {
+  return { ...row, payer: maskTaxId(doc) }
+}
+
+type ChargeRow = Omit<NonNullable<InboxEvidence['charge']>, 'payer'> & Pick<CandidateRow, 'doc'>
+
+/** Finds the charge that the item names, or the one that the payment has paid. */
+async function findNamedCharge(
+  facts: ItemRow['facts'],
+  connectionId: string,
+): Promise<ChargeRow | null> {
+  const [accountId, chargeId] = [textOf(facts.account_id), textOf(facts.transaction_id)]
+  const condition = [accountId, chargeId].every(isUuid)
+    ? Prisma.sql`c.account_id = ${accountId}::uuid AND c.id = ${chargeId}::uuid`
+    : Prisma.sql`c.end_to_end_id = ${textOf(facts.end_to_end_id)}
+        AND c.connection_id = ${connectionId}::uuid`
+  const columns = Prisma.sql`c.id, json_build_object('id', a.id, 'name', a.name) AS account, c.status,
+    c.amount, c.refunded_amount, ${utc('c.created_at')}, ${utc('c.paid_at')}, c.client_doc AS doc,
+    c.end_to_end_id`
+  const [row] = await queryRows<ChargeRow>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM charges c JOIN accounts a ON a.id = c.account_id
+    WHERE ${condition} AND c.status <> 'opening' LIMIT 1`)
+  return row ?? null
+}
+
+function readAccount(id: string): Promise<{ id: string; name: string }[]> {
+  return queryRows(Prisma.sql`
+    SELECT json_build_object('id', a.id, 'name', a.name)::text AS json FROM accounts a
+    WHERE a.id = ${id}::uuid`)
+}
+
+async function readWithdrawal(
+  accountId: string,
+  id: string,
+): Promise<NonNullable<InboxEvidence['withdrawal']>[]> {
+  if (!isUuid(id)) return []
+  const columns = Prisma.sql`w.id, w.status, w.amount, w.returned_amount, ${utc('w.created_at')}`
+  return queryRows(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM withdrawals w
+    WHERE w.account_id = ${isUuid(accountId) ? accountId : null}::uuid AND w.id = ${id}::uuid`)
+}
+
+const DELIVERIES_MAX = 5
+
+function readDeliveries(accountId: string, id: string): Promise<InboxEvidence['deliveries']> {
+  const columns = Prisma.sql`e.type, d.host, d.status, ${utc('d.created_at')}`
+  return queryRows(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM deliveries d
+    JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
+    WHERE d.account_id = ${accountId}::uuid AND d.subject_id = ${id}::uuid
+    ORDER BY d.sequence DESC LIMIT ${DELIVERIES_MAX}`)
+}
+
+function readReturns(itemId: string): Promise<InboxEvidence['returns']> {
+  const columns = Prisma.sql`b.id, b.status, b.attempts, ${utc('b.created_at')}, b.return_id,
+    b.rejection_reason, b.bank_text`
+  return queryRows(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM receipt_returns b
+    WHERE b.item_id = ${itemId}::uuid ORDER BY b.created_at, b.id`)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Facts are flat; what a later version nests is shown as JSON. */
+function toFact(value: unknown): string | number | boolean | null {
+  return typeof value === 'object' && value !== null
+    ? JSON.stringify(value)
+    : (value as string | number | boolean | null)
+}

@@ -1,0 +1,91 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { type Page, readPage, sqlIfDefined } from '#lib/base/db/page.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import {
+  type InboxFilters,
+  type InboxLine,
+  type InboxSummary,
+  inboxQuery,
+} from '#lib/views/admin/inbox/schema.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+
+/** An item `i` with its connection `n` and its money `r`; what was settled is no longer held. */
+export const itemsSql = Prisma.sql`
+  inbox_items i JOIN connections n ON n.id = i.connection_id
+  LEFT JOIN receipts r ON r.connection_id = i.connection_id AND r.end_to_end_id = i.key
+    AND r.reason = i.kind`
+
+const amountOfFacts = Prisma.sql`
+  CASE WHEN json_typeof(i.facts->'amount') = 'number' THEN (i.facts->>'amount')::numeric::bigint END`
+
+/** Columns of an InboxLine. Items without a mode of their own have that of their connection. */
+export const lineColumns = Prisma.sql`
+  i.id, i.kind, json_build_object('id', n.id, 'name', n.name) AS connection,
+  COALESCE(r.mode, CASE n.kind WHEN 'simulator' THEN 'test' ELSE 'live' END) AS mode,
+  COALESCE(r.amount, ${amountOfFacts}) AS amount,
+  r.id IS NOT NULL AND i.resolved_at IS NULL AS is_held,
+  EXISTS (SELECT FROM receipt_returns b WHERE b.item_id = i.id AND b.status = 'pending')
+    AS is_giving_back,
+  ${utc('i.created_at')}, ${utc('i.resolved_at')}, i.resolution`
+
+/** Returns items, newest first. */
+export function listItems(
+  filters: InboxFilters & { cursor?: string; limit: number },
+): Promise<Page<InboxLine>> {
+  const { state, kind, connection, age, cursor, limit } = filters
+  const stateSql = Prisma.sql`AND (i.resolved_at IS NULL) = ${state === 'open'}`
+  return readPage<InboxLine>(
+    Prisma.sql`
+      SELECT ${asJson(lineColumns)}::text AS json FROM ${itemsSql}
+      WHERE true ${sqlIfDefined(state, stateSql)}
+        ${sqlIfDefined(kind, Prisma.sql`AND i.kind = ${kind}`)}
+        ${sqlIfDefined(connection, Prisma.sql`AND i.connection_id = ${connection}::uuid`)}
+        ${sqlIfDefined(age, Prisma.sql`AND i.created_at < now() - make_interval(days => ${Number(age)}::int)`)}
+        ${sqlIfDefined(cursor, Prisma.sql`AND i.id < ${cursor}::uuid`)}
+      ORDER BY i.id DESC LIMIT ${limit + 1}`,
+    limit,
+  )
+}
+
+const BATCH_MAX = 500
+
+export async function* walkItems(filters: InboxFilters): AsyncGenerator<InboxLine[]> {
+  let cursor: string | undefined
+  do {
+    const { rows, nextCursor } = await listItems({ ...filters, cursor, limit: BATCH_MAX })
+    yield rows
+    cursor = nextCursor ?? undefined
+  } while (cursor)
+}
+
+export async function summarizeOpen(): Promise<InboxSummary> {
+  const sum = (mode: string) =>
+    Prisma.sql`COALESCE(sum(r.amount) FILTER (WHERE r.mode = ${mode}), 0)`
+  const [summary] = await queryRows<InboxSummary>(Prisma.sql`
+    SELECT json_build_object('count', count(*), 'oldest_at',
+      to_char(min(i.created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+      'amount', json_build_object('test', ${sum('test')}, 'live', ${sum('live')}))::text AS json
+    FROM ${itemsSql} WHERE i.resolved_at IS NULL`)
+  return summary ?? { count: 0, oldest_at: null, amount: { test: 0, live: 0 } }
+}
+
+/** Returns the connections that any item is about, for the filter. */
+export function listItemConnections(): Promise<InboxLine['connection'][]> {
+  return queryRows(Prisma.sql`
+    SELECT json_build_object('id', n.id, 'name', n.name)::text AS json FROM connections n
+    WHERE EXISTS (SELECT FROM inbox_items i WHERE i.connection_id = n.id) ORDER BY n.name, n.id`)
+}
+
+const FILTERS = inboxQuery.omit({ limit: true })
+const ANY_STATE = 'all'
+
+/** Reads the filters of the inbox from a page's URL: what is open by default. Drops invalid values. */
+export function readInboxFilters(params: SearchParams) {
+  const known = Object.entries(FILTERS.shape).flatMap(([name, schema]) => {
+    const read = schema.safeParse(params[name])
+    return read.success && read.data !== undefined ? [[name, read.data]] : []
+  })
+  const filters = FILTERS.parse(Object.fromEntries(known))
+  return params.state === ANY_STATE ? filters : { ...filters, state: filters.state ?? 'open' }
+}
