@@ -57,11 +57,12 @@ function usesIn(file: string): RegExp[] {
   if (file === 'lib/edge/http/refusal-page.ts') namespaces.push('refusal.')
   const used = namespaces.flatMap(namespace => keys.map(key => namespace + key))
   const crash = [...code.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => `crash.${key}`)
-  // The CSV export reads its headings from the message file directly.
-  const exported = [...code.matchAll(/\bt\.([\w.]+)/g)].map(([, key]) => `charges.${key}`)
+  // CSV exports read their headings from the message files directly.
+  const exportedFrom = file.endsWith('inbox/export.ts') ? 'inbox' : 'charges'
+  const exported = [...code.matchAll(/\bt\.([\w.]+)/g)].map(([, key]) => `${exportedFrom}.${key}`)
   const extra = file.endsWith('crash.tsx')
     ? crash
-    : file.endsWith('charges-export.ts')
+    : /(charges-|inbox\/)export\.ts$/.test(file)
       ? exported
       : file === 'lib/services/mail/write.ts'
         ? ['mail.*.subject', 'mail.*.text', 'mailRole.*', 'mailChange.*', 'mailDecided.*']

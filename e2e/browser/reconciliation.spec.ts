@@ -1,0 +1,59 @@
+import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { addSession, createSession, createShop } from '#e2e/browser/merchant.ts'
+import { makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { suspendStray } from '#lib/testing/inbox.ts'
+
+test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
+
+test.beforeEach(async ({ context }) => {
+  await addSession(context, await createSession({ isAdmin: true }))
+})
+
+/** An amount that no other test pays, so that only one charge fits. */
+const newAmount = () => 100_000 + (Date.now() % 800_000)
+
+test('an admin matches a payment to the charge that fits, and sees who settled it and why', async ({
+  page,
+}) => {
+  const merchant = await makeMerchant(`Conciliada ${Date.now()}`)
+  const amount = newAmount()
+  await openCharge(merchant, amount)
+  const { itemId } = await suspendStray(amount)
+  await page.goto('/admin/reconciliation')
+  await expect(page.getByTestId('open-count')).not.toHaveText('0')
+  await expectAccessible(page)
+  await page.locator(`a[href="/admin/reconciliation/${itemId}"]`).first().click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Payment of no charge' })).toBeVisible()
+  await expect(page.getByText('Exactly one unpaid charge fits')).toBeVisible()
+  await expect(page.getByRole('radio', { name: 'Match to a charge' })).toBeChecked()
+  await expect(page.getByText(merchant.name)).toBeVisible()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Settle', exact: true }).click()
+  await expect(page.getByText('Use 3 to 200 characters, on one line.')).toBeVisible()
+  await page.getByLabel('Reason').fill('The payer confirmed the order')
+  await page.getByRole('button', { name: 'Settle', exact: true }).click()
+  await expect(page.getByTestId('item-state').first()).toHaveText('Matched to a charge')
+  await expect(page.getByText('The payer confirmed the order')).toBeVisible()
+})
+
+test('an admin credits a payment to an account, which shows on its statement', async ({
+  page,
+  context,
+}) => {
+  const shop = await createShop(`Creditada ${Date.now()}`)
+  const { itemId } = await suspendStray(newAmount())
+  await page.goto(`/admin/reconciliation/${itemId}`)
+  await page.getByRole('radio', { name: 'Credit to an account' }).check()
+  await page.getByLabel('Account ID').fill('unknown')
+  await page.getByLabel('Reason').fill('Agreed by phone')
+  await page.getByRole('button', { name: 'Settle', exact: true }).click()
+  await expect(page.getByText('Enter the ID of an account.')).toBeVisible()
+  await page.getByLabel('Account ID').fill(shop.id)
+  await page.getByRole('button', { name: 'Settle', exact: true }).click()
+  await expect(page.getByTestId('item-state').first()).toHaveText('Credited to an account')
+  await context.clearCookies()
+  const session = await createSession({ accountId: shop.id, role: 'owner' })
+  await addSession(context, session)
+  await page.goto('/test/statement')
+  await expect(page.getByText('Payment assigned by the operator').first()).toBeVisible()
+})
