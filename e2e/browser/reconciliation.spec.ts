@@ -15,7 +15,7 @@ const newAmount = () => 100_000 + (Date.now() % 800_000)
 test('an admin matches a payment to the charge that fits, and sees who settled it and why', async ({
   page,
 }) => {
-  const merchant = await makeMerchant(`Conciliada ${Date.now()}`)
+  const merchant = await makeMerchant(`Conciliada e muito, muito comprida ${Date.now()} Ltda`)
   const amount = newAmount()
   await openCharge(merchant, amount)
   const { itemId } = await suspendStray(amount)
@@ -28,6 +28,9 @@ test('an admin matches a payment to the charge that fits, and sees who settled i
   await expect(page.getByRole('radio', { name: 'Match to a charge' })).toBeChecked()
   await expect(page.getByText(merchant.name)).toBeVisible()
   await expectAccessible(page)
+  await page.setViewportSize({ width: 390, height: 860 })
+  const widthOf = () => page.evaluate(() => document.documentElement.scrollWidth)
+  await expect.poll(widthOf).toBe(390)
   await page.getByRole('button', { name: 'Settle', exact: true }).click()
   await expect(page.getByText('Use 3 to 200 characters, on one line.')).toBeVisible()
   await page.getByLabel('Reason').fill('The payer confirmed the order')

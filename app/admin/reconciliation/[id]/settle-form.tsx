@@ -35,7 +35,7 @@ export function SettleForm({ item }: { item: InboxDetail }) {
   })
   const { problems } = form
   return (
-    <form {...form.props} className="grid max-w-[640px] gap-5">
+    <form {...form.props} className="grid max-w-[640px] grid-cols-[minmax(0,1fr)] gap-5">
       <p>{t(`why.${suggestion.why}`)}</p>
       <EntryChoice entries={entries} chosen={entry} onChoose={setEntry} />
       {entry === 'credit' ? (
@@ -88,7 +88,7 @@ interface EntryChoiceProps {
 function EntryChoice({ entries, chosen, onChoose }: EntryChoiceProps) {
   const t = useTranslations('inbox')
   return (
-    <fieldset className="grid gap-2.5">
+    <fieldset className="grid min-w-0 gap-2.5">
       <legend className="sr-only">{t('decide')}</legend>
       {entries.map(entry => (
         <label
