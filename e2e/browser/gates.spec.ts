@@ -8,6 +8,7 @@ import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
+import { suspendOfCharge } from '#lib/testing/inbox.ts'
 
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
 /** Text in all data that only members of the account may see. */
@@ -152,7 +153,12 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
       url: `https://${MARKER}.example/all`,
     },
   })
+  const { itemId } = await suspendOfCharge(
+    { accountId: shop.id, chargeId: charge.transaction_id },
+    1,
+  )
   return [
+    ['/reconciliation/', itemId],
     ['/charges/', charge.transaction_id],
     ['/withdrawals/', withdrawal.id],
     ['/deliveries/', delivery.id],
