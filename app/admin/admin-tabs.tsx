@@ -4,8 +4,10 @@ import { usePathname } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { Tabs } from '#components/ui/tabs.tsx'
 
-const TAB_NAMES = ['accounts', 'disputes', 'tokens', 'audit', 'health'] as const
-const TAB_NAMES = ['accounts', 'reconciliation', 'tokens', 'audit', 'health'] as const
+const TAB_NAMES = [
+  ...(['accounts', 'reconciliation', 'disputes'] as const),
+  ...(['tokens', 'audit', 'health'] as const),
+] as const
 
 export function AdminTabs() {
   const t = useTranslations('adminTabs')

@@ -101,8 +101,8 @@ export function startWorker(): Worker {
   return {
     async stop() {
       stopping.abort()
-      const callers = [deliverer, verifier, withdrawals, refunds, receipts, ...lists, days]
-      const callers = [deliverer, verifier, withdrawals, refunds, returns, receipts, ...lists]
+      const senders = [withdrawals, refunds, returns]
+      const callers = [deliverer, verifier, ...senders, receipts, ...lists, days]
       const finished = Promise.all(running).then(() =>
         Promise.all(callers.map(({ idle }) => idle())),
       )

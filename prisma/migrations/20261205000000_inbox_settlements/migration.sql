@@ -6,7 +6,6 @@
 
 -- `resolved_by` is null if no person resolved the item.
 ALTER TABLE inbox_items
-  ADD COLUMN IF NOT EXISTS resolution text,
   ADD COLUMN resolved_by uuid,
   ADD COLUMN reason text,
   ADD CONSTRAINT inbox_items_resolved_complete CHECK (resolved_by IS NULL
@@ -110,4 +109,5 @@ ALTER TABLE ledger_transfers
       (true, 'receipt_released', 'suspense', 'external'),
       (true, 'receipt_kept', 'suspense', 'own'),
       (true, 'fee_paid', 'own', 'external'),
+      (true, 'fee_returned', 'external', 'own'),
       (true, 'write_off_paid', 'own', 'external'))) NOT VALID;
