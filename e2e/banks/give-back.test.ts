@@ -4,10 +4,14 @@ import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { payByReceipt } from '#lib/rooms/charges/pay-by-receipt.ts'
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
+import { dayOf } from '#lib/rooms/reconciliation/calendar.ts'
+import { listOwnRows } from '#lib/rooms/reconciliation/own-rows.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
-import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { openLiveCharge } from '#lib/testing/connection.ts'
+import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { houseBalances } from '#lib/testing/inbox.ts'
 import { startWorkerProcess } from '#lib/testing/worker-process.ts'
 
@@ -42,6 +46,12 @@ async function receiveStray(): Promise<{ itemId: string; e2eid: string }> {
 
 const refundsOf = async (e2eid: string) =>
   (await bank.run('readRecords')).receipts.find(one => one.e2eid === e2eid)?.refunds ?? []
+/** What the books have of a payment, for the reconciliation of today. */
+const listOwn = async (e2eid: string) =>
+  (await listOwnRows(connectionId, dayOf(new Date()), []))
+    .filter(({ keys }) => keys.includes(e2eid))
+    .map(({ what, amount, state }) => [what, amount, state])
+    .sort()
 const resolution = async (id: string) =>
   (await db().inboxItem.findUniqueOrThrow({ where: { id } })).resolution
 
@@ -71,4 +81,19 @@ test('a worker that is killed after the bank took the order gives the money back
   expect(await refundsOf(e2eid)).toHaveLength(1)
   expect(await houseBalances('live')).toMatchObject({ suspense: 0, external: 0 })
   await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  expect(await listOwn(e2eid)).toEqual([
+    ['receipt', AMOUNT, 'booked'],
+    ['refund', -AMOUNT, 'booked'],
+  ])
+})
+
+test('a payment that a person matches to a charge is one payment for the reconciliation', async () => {
+  const { itemId, e2eid } = await receiveStray()
+  const merchant = await makeMerchant('Loja')
+  const where = { id: merchant.id }
+  await db().account.update({ where, data: { receivingConnectionId: connectionId } })
+  const { id: chargeId } = await openLiveCharge(merchant, AMOUNT)
+  await payByReceipt({ itemId, reason: 'Paid without the code', actor: ACTOR }, chargeId)
+  expect(await listOwn(e2eid)).toEqual([['receipt', AMOUNT, 'booked']])
+  await expectBalancedLedger(merchant.id)
 })

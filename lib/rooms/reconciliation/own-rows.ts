@@ -2,8 +2,8 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { endOf, startOf } from '#lib/rooms/reconciliation/calendar.ts'
-import { OWN_SOURCES, type OwnSource, PAYOUTS } from '#lib/rooms/reconciliation/own-sources.ts'
-import type { BankRow, OwnRow } from '#lib/rooms/reconciliation/schema.ts'
+import { OWN_SOURCES, PAYOUTS } from '#lib/rooms/reconciliation/own-sources.ts'
+import type { BankRow, OwnRow, OwnSource } from '#lib/rooms/reconciliation/schema.ts'
 
 /** Payments of one question. */
 const BATCH_MAX = 5_000

@@ -1,18 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import type { OwnRow } from '#lib/rooms/reconciliation/schema.ts'
-
-/** How a kind of movement is found and named. `t` is its transfer, `s` its row. */
-export interface OwnSource {
-  what: OwnRow['what']
-  movement: string
-  sign: 1 | -1
-  from: Prisma.Sql
-  /** Condition that finds rows of these payments, those without a transfer included. */
-  byKeys: (payments: string[], connectionId: string) => Prisma.Sql
-  keys: Prisma.Sql
-  rejected?: Prisma.Sql
-  facts: Prisma.Sql
-}
+import type { OwnSource } from '#lib/rooms/reconciliation/schema.ts'
 
 const bare = (column: string) => Prisma.raw(`replace(${column}::text, '-', '')`)
 const byPayment = (keys: string[], connectionId: string) => Prisma.sql`
@@ -31,7 +18,9 @@ export const PAYOUTS: OwnSource = {
 export const OWN_SOURCES: OwnSource[] = [
   {
     ...{ what: 'receipt', movement: 'charge_paid', sign: 1 },
-    from: Prisma.sql`charges s`,
+    // What money in suspense has paid came in before, as a receipt.
+    from: Prisma.sql`(SELECT * FROM charges p WHERE NOT EXISTS (SELECT FROM receipt_settlements x
+      WHERE x.to_account_id = p.account_id AND x.charge_id = p.id)) s`,
     byKeys: keys => Prisma.sql`s.end_to_end_id = ANY (${keys}::text[])`,
     keys: Prisma.sql`ARRAY[s.end_to_end_id]`,
     facts: Prisma.sql`'transaction_id', s.id, 'account_id', s.account_id, 'txid', s.txid,
@@ -64,6 +53,17 @@ export const OWN_SOURCES: OwnSource[] = [
     rejected: Prisma.sql`s.status = 'rejected'`,
     facts: Prisma.sql`'refund_id', s.id, 'transaction_id', c.id, 'account_id', s.account_id,
       'status', s.status, 'end_to_end_id', c.end_to_end_id`,
+  },
+  {
+    ...{ what: 'refund', movement: 'receipt_released', sign: -1 },
+    // One movement per receipt, of the order that the bank did not refuse.
+    from: Prisma.sql`(SELECT r.account_id, r.receipt_id AS id, r.id AS order_id, r.return_id, r.amount,
+        p.end_to_end_id
+      FROM receipt_returns r JOIN receipts p ON p.account_id = r.account_id AND p.id = r.receipt_id
+      WHERE r.status <> 'rejected') s`,
+    byKeys: keys => Prisma.sql`s.end_to_end_id = ANY (${keys}::text[])`,
+    keys: Prisma.sql`ARRAY[${bare('s.order_id')}, s.return_id, s.end_to_end_id]`,
+    facts: Prisma.sql`'receipt_id', s.id, 'return_id', s.return_id, 'end_to_end_id', s.end_to_end_id`,
   },
   {
     ...{ what: 'refund', movement: 'dispute_lost', sign: -1 },

@@ -1,3 +1,5 @@
+import type { Prisma } from '#lib/base/db/client.ts'
+
 /** `fee_return`: of a fee. `reversal`: the bank undid a payout or refund. `transfer`: other than by PIX. */
 export type What =
   | ('receipt' | 'refund' | 'payout' | 'payout_return')
@@ -57,4 +59,17 @@ export interface Comparison {
   differences: Difference[]
   /** Marks of the bank's rows whose own row was booked on another day, for the comparison of that day. */
   strays: string[]
+}
+
+/** How a kind of movement is found and named. `t` is its transfer, `s` its row. */
+export interface OwnSource {
+  what: OwnRow['what']
+  movement: string
+  sign: 1 | -1
+  from: Prisma.Sql
+  /** Condition that finds rows of these payments, those without a transfer included. */
+  byKeys: (payments: string[], connectionId: string) => Prisma.Sql
+  keys: Prisma.Sql
+  rejected?: Prisma.Sql
+  facts: Prisma.Sql
 }
