@@ -132,10 +132,7 @@ function simulatorGateway(): Gateway | null {
 
 async function findBank(id: string): Promise<Gateway | null> {
   const isOld = performance.now() - choice.readAt > READ_AGAIN_MS
-  const running = choice.reading
   if (isOld || !choice.banks.has(id)) await readBanks()
-  // A reading that was already running may have begun before the row was committed.
-  if (running && !choice.banks.has(id)) await readBanks()
   return choice.banks.get(id)?.gateway ?? null
 }
 
