@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { isUuid } from '#lib/base/ids.ts'
+import { LOCALES } from '#lib/base/locale.ts'
 
 /** `is required` if the field is missing, else `must …`; lib/edge prepends the field's name. */
 export function must(rule: string) {
@@ -171,3 +172,6 @@ export function listQuery<const Status extends string>(
   })
 }
 export type ListQuery = z.infer<ReturnType<typeof listQuery>>
+
+/** Language of a file to be saved. */
+export const fileLocale = z.enum(LOCALES, must(`be one of ${LOCALES.join(', ')}`))

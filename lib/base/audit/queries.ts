@@ -4,7 +4,7 @@ import { readPeople } from '#lib/base/audit/people.ts'
 import type { AuditLine, StaffAuditFilters } from '#lib/base/audit/schema.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
-import { filterSql, idOf, type Page, readPage } from '#lib/base/db/page.ts'
+import { filterSql, idOf, type Page, readPage, walkPages } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 
@@ -38,17 +38,12 @@ export async function listAudit(reader: AuditReader, query: AuditQuery): Promise
   return { ...page, rows: await nameActors(reader, page.rows), cursorOf: idOf }
 }
 
-export async function* walkAudit(
+export function walkAudit(
   reader: AuditReader,
   filters: StaffAuditFilters,
   limit: number,
 ): AsyncGenerator<AuditLine[]> {
-  let cursor: string | undefined
-  do {
-    const page: Page<AuditLine> = await listAudit(reader, { ...filters, cursor, limit })
-    yield page.rows
-    cursor = page.nextCursor ?? undefined
-  } while (cursor)
+  return walkPages(cursor => listAudit(reader, { ...filters, cursor, limit }))
 }
 
 const lineAsJson = asJson(Prisma.sql`

@@ -74,3 +74,15 @@ export function toPage<Row, Cursor>(
 export function idOf(row: unknown): string {
   return (row as { id: string }).id
 }
+
+/** Reads page after page to the end. */
+export async function* walkPages<Row>(
+  read: (cursor?: string) => Promise<Pick<Page<Row>, 'rows' | 'nextCursor'>>,
+): AsyncGenerator<Row[]> {
+  let cursor: string | undefined
+  do {
+    const { rows, nextCursor } = await read(cursor)
+    yield rows
+    cursor = nextCursor ?? undefined
+  } while (cursor)
+}

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { encode } from 'uqr'
 import * as z from 'zod'
-import { must } from '#lib/base/fields.ts'
-import { LOCALES, type Locale } from '#lib/base/locale.ts'
+import { fileLocale } from '#lib/base/fields.ts'
+import type { Locale } from '#lib/base/locale.ts'
 import {
   buildPdf,
   PDF_PAGE,
@@ -20,7 +20,7 @@ import type { ReceiptSheet } from '#lib/views/dashboard/schema.ts'
 import { MESSAGES } from '#messages/words.ts'
 
 export const receiptQuery = z.object({
-  locale: z.enum(LOCALES, must(`be one of ${LOCALES.join(', ')}`)),
+  locale: fileLocale,
 })
 
 const INK: PdfColor = [23, 33, 29]

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { CSV_BOM, csvLine, csvTimeFormatter } from '#lib/base/csv.ts'
-import { must } from '#lib/base/fields.ts'
-import { LOCALES, type Locale } from '#lib/base/locale.ts'
+import { fileLocale, must } from '#lib/base/fields.ts'
+import type { Locale } from '#lib/base/locale.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskPixKey } from '#lib/base/pix/pix-key.ts'
 import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
@@ -16,7 +16,7 @@ const shortText = z.string().max(40, must('have at most 40 characters')).optiona
 
 export const exportQuery = z.object({
   format: z.enum(['csv', 'ofx'], must('be csv or ofx')),
-  locale: z.enum(LOCALES, must(`be one of ${LOCALES.join(', ')}`)),
+  locale: fileLocale,
   period: shortText,
   from: shortText,
   to: shortText,

@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { utc } from '#lib/base/db/columns.ts'
+import { utc, utcText } from '#lib/base/db/columns.ts'
 import { type Page, readPage, sqlIfDefined } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import {
@@ -48,23 +48,11 @@ export function listItems(
   )
 }
 
-const BATCH_MAX = 500
-
-export async function* walkItems(filters: InboxFilters): AsyncGenerator<InboxLine[]> {
-  let cursor: string | undefined
-  do {
-    const { rows, nextCursor } = await listItems({ ...filters, cursor, limit: BATCH_MAX })
-    yield rows
-    cursor = nextCursor ?? undefined
-  } while (cursor)
-}
-
 export async function summarizeOpen(): Promise<InboxSummary> {
   const sum = (mode: string) =>
     Prisma.sql`COALESCE(sum(r.amount) FILTER (WHERE r.mode = ${mode}), 0)`
   const [summary] = await queryRows<InboxSummary>(Prisma.sql`
-    SELECT json_build_object('count', count(*), 'oldest_at',
-      to_char(min(i.created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+    SELECT json_build_object('count', count(*), 'oldest_at', ${utcText('min(i.created_at)')},
       'amount', json_build_object('test', ${sum('test')}, 'live', ${sum('live')}))::text AS json
     FROM ${itemsSql} WHERE i.resolved_at IS NULL`)
   return summary ?? { count: 0, oldest_at: null, amount: { test: 0, live: 0 } }

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { instant, listQuery, must, pageOf } from '#lib/base/fields.ts'
-import { LOCALES } from '#lib/base/locale.ts'
+import { fileLocale, instant, listQuery, must, pageOf } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 import { ENTRIES } from '#lib/services/house/states.ts'
@@ -26,9 +25,7 @@ export const inboxFilters = z.object({
 })
 export type InboxFilters = z.infer<typeof inboxFilters>
 export const inboxQuery = inboxFilters.extend({ cursor, limit })
-export const inboxExportQuery = inboxFilters.extend({
-  locale: z.enum(LOCALES, must(`be one of ${LOCALES.join(', ')}`)),
-})
+export const inboxExportQuery = inboxFilters.extend({ locale: fileLocale })
 
 /** Which account gets the money, or which charge it pays. */
 export const settleRequest = reasonRequest

@@ -1,0 +1,39 @@
+import { CSV_BOM, type CsvCell, csvLine } from '#lib/base/csv.ts'
+import type { Locale } from '#lib/base/locale.ts'
+import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
+
+/** Time zone of staff, who belong to no account. */
+export const STAFF_TIME_ZONE = 'America/Sao_Paulo'
+
+interface CsvFile<Row> {
+  locale: Locale
+  head: string[]
+  pages: AsyncIterable<Row[]>
+  cellsOf: (row: Row) => CsvCell[]
+}
+
+/** Makes the response of an export, which ends with the number of its rows. */
+export function csvFile<Row>(name: string, file: CsvFile<Row>) {
+  return {
+    headers: {
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': `attachment; filename="${name}.csv"`,
+    },
+    chunks: writeRows(file),
+  }
+}
+
+async function* writeRows<Row>({ locale, head, pages, cellsOf }: CsvFile<Row>) {
+  yield CSV_BOM + csvLine(head, locale)
+  let count = 0
+  for await (const rows of pages) {
+    count += rows.length
+    yield rows.map(row => csvLine(cellsOf(row).map(toOneLine), locale)).join('')
+  }
+  yield `${EXPORT_END}${count}`
+}
+
+/** Puts text on one line, so that each line of the file is one row and can be counted. */
+function toOneLine(cell: CsvCell): CsvCell {
+  return typeof cell === 'string' ? cell.replace(/[\r\n]+/g, ' ') : cell
+}
