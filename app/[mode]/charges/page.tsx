@@ -12,8 +12,8 @@ import { requireMember } from '#lib/edge/session/gate.ts'
 import { listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { hasPermission } from '#lib/services/people/roles.ts'
-import { readChargeFilters } from '#lib/views/dashboard/charge-filters.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { readChargeFilters } from '#lib/views/dashboard/url-filters.ts'
 
 const PAGE_SIZE = 25
 
