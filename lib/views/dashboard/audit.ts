@@ -6,6 +6,7 @@ import {
 import { isUuid } from '#lib/base/ids.ts'
 import { readSpan } from '#lib/views/dashboard/period.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { readUrlFilters } from '#lib/views/dashboard/url-filters.ts'
 
 const MEMBER_FILTERS = ['action', 'actor', 'target', 'q'] as const
 const STAFF_FILTERS = [...MEMBER_FILTERS, 'account'] as const
@@ -24,14 +25,8 @@ export function readAuditFilters(
   options: { limit: number; isStaff: boolean },
 ): ParsedAuditFilters {
   const { limit, isStaff } = options
-  const filters: Record<string, string> = {}
-  for (const name of isStaff ? STAFF_FILTERS : MEMBER_FILTERS) {
-    const value = params[name]
-    if (typeof value !== 'string' || value === '') continue
-    // PostgreSQL stores neither NUL nor unpaired surrogates.
-    if (value.includes('\0') || !value.isWellFormed()) continue
-    if (staffAuditFilters.shape[name].safeParse(value).success) filters[name] = value
-  }
+  const names = isStaff ? STAFF_FILTERS : MEMBER_FILTERS
+  const filters: Record<string, string> = readUrlFilters(params, names, staffAuditFilters.shape)
   const { from, to } = readSpan(params, timeZone)
   if (from) filters.created_from = from.toISOString()
   if (to) filters.created_to = to.toISOString()

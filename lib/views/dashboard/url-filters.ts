@@ -1,6 +1,24 @@
+import type { ZodType } from 'zod'
 import { type ChargesQuery, chargesQuery } from '#lib/rooms/charges/wire.ts'
 import { readSpan } from '#lib/views/dashboard/period.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+
+/** Reads the parameters of a page's URL that their schemas accept; drops the others. */
+export function readUrlFilters<const Name extends string>(
+  params: SearchParams,
+  names: readonly Name[],
+  schemas: Record<Name, ZodType>,
+): Partial<Record<Name, string>> {
+  const filters: Partial<Record<Name, string>> = {}
+  for (const name of names) {
+    const value = params[name]
+    if (typeof value !== 'string' || value === '') continue
+    // PostgreSQL stores neither NUL nor unpaired surrogates.
+    if (value.includes('\0') || !value.isWellFormed()) continue
+    if (schemas[name].safeParse(value).success) filters[name] = value
+  }
+  return filters
+}
 
 const TEXT_FILTERS = ['status', 'q', 'amount_from', 'amount_to', 'cursor'] as const
 
@@ -16,13 +34,9 @@ export function readChargeFilters(
   limit: number,
 ): ParsedChargeFilters {
   const { from, to } = readSpan(params, timeZone)
-  const apiParams: Record<string, string> = { limit: String(limit) }
-  for (const name of TEXT_FILTERS) {
-    const value = params[name]
-    if (typeof value !== 'string' || value === '') continue
-    // PostgreSQL stores neither NUL nor unpaired surrogates.
-    if (value.includes('\0') || !value.isWellFormed()) continue
-    if (chargesQuery.shape[name].safeParse(value).success) apiParams[name] = value
+  const apiParams: Record<string, string> = {
+    limit: String(limit),
+    ...readUrlFilters(params, TEXT_FILTERS, chargesQuery.shape),
   }
   if (from) apiParams.created_from = from.toISOString()
   if (to) apiParams.created_to = to.toISOString()

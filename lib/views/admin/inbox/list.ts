@@ -9,6 +9,7 @@ import {
   inboxQuery,
 } from '#lib/views/admin/inbox/schema.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { readUrlFilters } from '#lib/views/dashboard/url-filters.ts'
 
 /** An item `i` with its connection `n` and its money `r`; what was settled is no longer held. */
 export const itemsSql = Prisma.sql`
@@ -65,15 +66,12 @@ export function listItemConnections(): Promise<InboxLine['connection'][]> {
     WHERE EXISTS (SELECT FROM inbox_items i WHERE i.connection_id = n.id) ORDER BY n.name, n.id`)
 }
 
-const FILTERS = inboxQuery.omit({ limit: true })
+const FILTERS = ['state', 'kind', 'connection', 'age', 'cursor'] as const
 const ANY_STATE = 'all'
 
 /** Reads the filters of the inbox from a page's URL: what is open by default. Drops invalid values. */
 export function readInboxFilters(params: SearchParams) {
-  const known = Object.entries(FILTERS.shape).flatMap(([name, schema]) => {
-    const read = schema.safeParse(params[name])
-    return read.success && read.data !== undefined ? [[name, read.data]] : []
-  })
-  const filters = FILTERS.parse(Object.fromEntries(known))
+  const known = readUrlFilters(params, FILTERS, inboxQuery.shape)
+  const filters = inboxQuery.omit({ limit: true }).parse(known)
   return params.state === ANY_STATE ? filters : { ...filters, state: filters.state ?? 'open' }
 }
