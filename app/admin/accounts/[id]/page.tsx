@@ -2,7 +2,7 @@ import { CircleAlert, Clock } from 'lucide-react'
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
-import { cache, type ReactNode } from 'react'
+import { cache } from 'react'
 import { AccountActions, RevokeAllButton } from '#app/admin/accounts/[id]/account-actions.tsx'
 import { Amounts } from '#app/admin/accounts/[id]/amounts.tsx'
 import { ApprovalChange } from '#app/admin/accounts/[id]/approval-change.tsx'
@@ -19,7 +19,7 @@ import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { Section } from '#components/ui/sheet.tsx'
 import { listAudit } from '#lib/base/audit/queries.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
@@ -189,25 +189,5 @@ async function About({ account }: { account: AccountDetail }) {
         <CopyValue name={t('id')} value={id} />
       </Fact>
     </Facts>
-  )
-}
-
-interface SectionProps {
-  title: string
-  text?: string
-  aside?: ReactNode
-  children: ReactNode
-}
-
-function Section({ title, text, aside, children }: SectionProps) {
-  return (
-    <Sheet className="min-w-0 px-4 py-5 md:px-6">
-      <div className="flex min-h-6 items-center justify-between gap-3">
-        <h2 className="text-title">{title}</h2>
-        {aside ? <div className="-my-2 shrink-0">{aside}</div> : null}
-      </div>
-      {text ? <p className="mt-1 text-muted text-small">{text}</p> : null}
-      <div className="mt-4">{children}</div>
-    </Sheet>
   )
 }
