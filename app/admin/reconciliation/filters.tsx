@@ -28,7 +28,7 @@ export function InboxFilters({ connections, kinds }: InboxFiltersProps) {
         label={t('filter.state')}
         value={state === 'all' ? '' : state}
         choices={INBOX_STATES.map(value => ({ value, label: t(`state.${value}`) }))}
-        onChoose={value => set({ state: value || 'all', cursor: null })}
+        onChoose={value => set({ state: value || 'all' })}
       />
       {(['kind', 'connection', 'age'] as const).map(name => (
         <ChoiceFilter
@@ -36,7 +36,7 @@ export function InboxFilters({ connections, kinds }: InboxFiltersProps) {
           label={t(`filter.${name}`)}
           value={get(name)}
           choices={choices[name]}
-          onChoose={value => set({ [name]: value || null, cursor: null })}
+          onChoose={value => set({ [name]: value })}
         />
       ))}
     </div>

@@ -24,7 +24,7 @@ export function ItemList({ items, nextCursor }: ItemListProps) {
   const t = useTranslations('inbox')
   const { get, set, isPending } = useFilters()
   const isFiltered = FILTERS.some(name => get(name) !== '')
-  const clear = () => set({ state: null, kind: null, connection: null, age: null })
+  const clear = () => set(Object.fromEntries(FILTERS.map(name => [name, null])))
   return (
     <ListBody error={null} isPending={isPending} nextCursor={nextCursor}>
       <Sheet>

@@ -2,7 +2,7 @@ import { Undo2 } from 'lucide-react'
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
-import { cache, type ReactNode } from 'react'
+import { cache } from 'react'
 import { SettleForm } from '#app/admin/reconciliation/[id]/settle-form.tsx'
 import { BankSide, OurSide } from '#app/admin/reconciliation/[id]/sides.tsx'
 import { ItemState } from '#app/admin/reconciliation/item-state.tsx'
@@ -12,7 +12,7 @@ import { Money } from '#components/format/format.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { Section } from '#components/ui/sheet.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { readItem } from '#lib/views/admin/inbox/evidence.ts'
 import type { InboxDetail } from '#lib/views/admin/inbox/schema.ts'
@@ -100,14 +100,5 @@ async function Decision({ item }: { item: InboxDetail }) {
     <Section title={t('decide')}>
       <SettleForm item={item} />
     </Section>
-  )
-}
-
-function Section({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <Sheet className="min-w-0 px-4 py-5 md:px-6">
-      <h2 className="mb-4 text-title">{title}</h2>
-      {children}
-    </Sheet>
   )
 }
