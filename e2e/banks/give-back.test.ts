@@ -46,7 +46,7 @@ async function receiveStray(): Promise<{ itemId: string; e2eid: string }> {
 
 const refundsOf = async (e2eid: string) =>
   (await bank.run('readRecords')).receipts.find(one => one.e2eid === e2eid)?.refunds ?? []
-/** What the books have of a payment, for the reconciliation of today. */
+/** Rows of a payment that today's reconciliation reads from the books. */
 const listOwn = async (e2eid: string) =>
   (await listOwnRows(connectionId, dayOf(new Date()), []))
     .filter(({ keys }) => keys.includes(e2eid))

@@ -192,15 +192,15 @@ const VERBS: Record<string, Calls> = {
     ],
   },
   'inbox/settle': {
-    'money of nobody that the house keeps': [suspendOne, () => keepReceipt(decision())],
-    'money of nobody that an account gets': [
+    'money in suspense that the house keeps': [suspendOne, () => keepReceipt(decision())],
+    'money in suspense that is credited to an account': [
       suspendOne,
       () => creditAccount(decision(), merchant.id),
     ],
     'an item without money': [noteRemoval, () => acknowledgeItem(decision())],
   },
   'inbox/give-back': {
-    'an order to give back money of nobody': [suspendOne, () => giveBack(decision())],
+    'an order to give money in suspense back': [suspendOne, () => giveBack(decision())],
   },
   'inbox/settle-return': {
     'money that the bank gave back': [
@@ -213,7 +213,7 @@ const VERBS: Record<string, Calls> = {
     ],
   },
   'charges/pay-by-receipt': {
-    'money of nobody that pays a charge': [
+    'money in suspense that pays a charge': [
       suspendOne,
       async () => payByReceipt(decision(), (await openCharge(merchant)).id),
     ],

@@ -3,7 +3,7 @@ import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { InboxSummary } from '#lib/views/admin/inbox/schema.ts'
 
-/** Number, sum and age of what nobody has settled. */
+/** Count, age and sum of the open items. */
 export function OpenSummary({ open }: { open: InboxSummary }) {
   const t = useTranslations('inbox')
   const { count, amount, oldest_at: oldestAt } = open

@@ -1,4 +1,4 @@
--- money of nobody that pays a charge
+-- money in suspense that pays a charge
 INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid,
     br_code, client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
     metadata, utms, items, webhook_masked, expires_at, due_at)
@@ -6,7 +6,7 @@ VALUES ($1::uuid, $2::uuid, $3, $4::uuid, $5, $6::bigint, $7, $8, $9, $10, $11, 
     $16, $17::json, $18::json, $19::json, $20, now() + make_interval(secs => $21::float8),
     now() + make_interval(secs => $22::float8));
 
-SELECT id, kind, connection_id AS "connectionId", key, resolved_at IS NOT NULL AS "isResolved"
+SELECT kind, connection_id AS "connectionId", key, resolved_at IS NOT NULL AS "isResolved"
 FROM inbox_items
 WHERE id = $1::uuid
 FOR UPDATE;

@@ -1,5 +1,5 @@
--- an order to give back money of nobody
-SELECT id, kind, connection_id AS "connectionId", key, resolved_at IS NOT NULL AS "isResolved"
+-- an order to give money in suspense back
+SELECT kind, connection_id AS "connectionId", key, resolved_at IS NOT NULL AS "isResolved"
 FROM inbox_items
 WHERE id = $1::uuid
 FOR UPDATE;

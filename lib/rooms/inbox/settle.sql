@@ -1,5 +1,5 @@
--- money of nobody that the house keeps
-SELECT id, kind, connection_id AS "connectionId", key, resolved_at IS NOT NULL AS "isResolved"
+-- money in suspense that the house keeps
+SELECT kind, connection_id AS "connectionId", key, resolved_at IS NOT NULL AS "isResolved"
 FROM inbox_items
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -62,8 +62,8 @@ JOIN receipts r ON r.account_id = s.account_id AND r.id = s.receipt_id;
 
 -- by the ORM: INSERT INTO audit_log
 
--- money of nobody that an account gets
-SELECT id, kind, connection_id AS "connectionId", key, resolved_at IS NOT NULL AS "isResolved"
+-- money in suspense that is credited to an account
+SELECT kind, connection_id AS "connectionId", key, resolved_at IS NOT NULL AS "isResolved"
 FROM inbox_items
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -219,7 +219,7 @@ JOIN receipts r ON r.account_id = s.account_id AND r.id = s.receipt_id;
 -- by the ORM: INSERT INTO audit_log
 
 -- an item without money
-SELECT id, kind, connection_id AS "connectionId", key, resolved_at IS NOT NULL AS "isResolved"
+SELECT kind, connection_id AS "connectionId", key, resolved_at IS NOT NULL AS "isResolved"
 FROM inbox_items
 WHERE id = $1::uuid
 FOR UPDATE;

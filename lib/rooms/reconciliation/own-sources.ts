@@ -18,7 +18,7 @@ export const PAYOUTS: OwnSource = {
 export const OWN_SOURCES: OwnSource[] = [
   {
     ...{ what: 'receipt', movement: 'charge_paid', sign: 1 },
-    // What money in suspense has paid came in before, as a receipt.
+    // Without charges that were paid from suspense: that payment is counted as a receipt.
     from: Prisma.sql`(SELECT * FROM charges p WHERE NOT EXISTS (SELECT FROM receipt_settlements x
       WHERE x.to_account_id = p.account_id AND x.charge_id = p.id)) s`,
     byKeys: keys => Prisma.sql`s.end_to_end_id = ANY (${keys}::text[])`,

@@ -26,22 +26,20 @@ export interface SuspendedReceipt {
   paidAt: Date
 }
 
-export interface LockedItem {
-  id: string
+interface LockedItem {
   kind: string
   connectionId: string
   key: string
 }
 
 /**
- * Locks an item that nobody has resolved, so that of two people one settles it and the other is refused.
- * Refuses an entry that its kind does not allow, and one while its money is being given back.
+ * Locks an open item: of two people who settle it at once, the second is refused. Refuses an entry that its
+ * kind does not allow, and one while its money is being given back.
  */
 export async function lockItem(tx: Tx, itemId: string, entry: Entry): Promise<LockedItem> {
   const rows = isUuid(itemId)
     ? await tx.$queryRaw<(LockedItem & { isResolved: boolean })[]>`
-        SELECT id, kind, connection_id AS "connectionId", key,
-          resolved_at IS NOT NULL AS "isResolved"
+        SELECT kind, connection_id AS "connectionId", key, resolved_at IS NOT NULL AS "isResolved"
         FROM inbox_items WHERE id = ${itemId}::uuid FOR UPDATE`
     : []
   const [item] = rows
@@ -70,7 +68,7 @@ export async function lockReceipt(
   return { id, mode: mode as Mode, connectionId, endToEndId, amount: cents(amount), paidAt }
 }
 
-/** Who got the money: an account, for its balance or one of its charges. */
+/** Recipient of the money: the balance of an account, or one of its charges. */
 interface Target {
   accountId: string
   chargeId?: string
@@ -103,9 +101,7 @@ export async function releaseReceipt(
     },
     source: {
       from: Prisma.sql`settled s JOIN receipts r ON r.account_id = s.account_id AND r.id = s.receipt_id`,
-      columns: {
-        ...columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
-      },
+      columns: columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
     },
     movement: MOVEMENTS[entry],
     returning: Prisma.sql`json_build_object('id', r.id)`,

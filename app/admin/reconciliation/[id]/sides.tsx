@@ -14,7 +14,7 @@ interface SideProps {
   item: InboxDetail
 }
 
-/** What the bank reported, in the order in which it was noted. */
+/** Facts that the bank reported. */
 export function BankSide({ item: { key, evidence } }: SideProps) {
   const facts = Object.entries(evidence.bank)
   const isNamed = facts.some(([, value]) => value === key)
@@ -31,7 +31,7 @@ export function BankSide({ item: { key, evidence } }: SideProps) {
 /** Facts that rows of the page show with more about them. */
 const SHOWN_FACTS = ['account_id', 'transaction_id', 'withdrawal_id', 'receipt_id', 'mode']
 
-/** What Troco noted then, and what its rows say now. */
+/** Facts stored with the item, and the present state of the rows that they name. */
 export function OurSide({ item: { evidence } }: SideProps) {
   const t = useTranslations('inbox')
   const noted = Object.entries(evidence.noted).filter(([name]) => !SHOWN_FACTS.includes(name))

@@ -24,7 +24,7 @@ interface ItemRow extends InboxLine {
   paid_at: string | null
 }
 
-/** Returns an item with what both sides know about it; null if there is none. */
+/** Returns an item with the evidence of the bank and of the books; null if there is none. */
 export async function readItem(id: string): Promise<InboxDetail | null> {
   if (!isUuid(id)) return null
   const columns = Prisma.sql`${lineColumns}, i.key, i.reason, i.resolved_by AS by, i.facts,
