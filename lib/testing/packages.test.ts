@@ -13,29 +13,6 @@ interface Bom {
   components: { 'bom-ref': string; hashes?: { alg: string }[] }[]
 }
 
-/**
- * Packages without a hash, by prefix and platform: the registry in use when these versions were
- * locked did not serve them. Add no line; remove a line with the hash that npm then stores.
- */
-const WITHOUT_HASH: Record<string, string> = {
-  '@biomejs/cli':
-    'android-arm64 android-x64 darwin-arm64 darwin-x64 linux-arm64-musl linux-x64-musl win32-arm64 win32-x64',
-  '@next/swc': 'darwin-arm64 darwin-x64 win32-arm64-msvc win32-x64-msvc',
-  '@oxc-parser/binding':
-    'android-arm-eabi android-arm64 darwin-arm64 darwin-x64 freebsd-x64 linux-arm-gnueabihf ' +
-    'linux-arm-musleabihf linux-ppc64-gnu linux-riscv64-gnu linux-riscv64-musl linux-s390x-gnu ' +
-    'openharmony-arm64 win32-arm64-msvc win32-ia32-msvc win32-x64-msvc',
-  '@swc/core':
-    'darwin-arm64 darwin-x64 linux-arm-gnueabihf linux-ppc64-gnu linux-s390x-gnu ' +
-    'win32-arm64-msvc win32-ia32-msvc win32-x64-msvc',
-  '@tailwindcss/oxide':
-    'android-arm64 darwin-arm64 darwin-x64 freebsd-x64 linux-arm-gnueabihf wasm32-wasi ' +
-    'win32-arm64-msvc win32-x64-msvc',
-}
-const withoutHash = Object.entries(WITHOUT_HASH).flatMap(([prefix, platforms]) =>
-  platforms.split(' ').map(platform => `${prefix}-${platform}`),
-)
-
 const { workspaces } = JSON.parse(readFileSync('package.json', 'utf8')) as { workspaces: string[] }
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
 /** Entries of packages from the registry: not the project, its workspaces and the links to them. */
@@ -43,10 +20,9 @@ const entries = Object.entries<LockEntry & { link?: boolean }>(lock.packages)
   .filter(([path, { link }]) => path !== '' && !workspaces.includes(path) && !link)
   .map(([path, entry]) => ({ name: path.split('node_modules/').at(-1) ?? '', ...entry }))
 
-test('every package of the lock file has a SHA-512 hash, except the listed ones', () => {
+test('every package of the lock file has a SHA-512 hash', () => {
   const unhashed = entries.filter(({ integrity }) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
-  expect(unhashed.map(({ name }) => name).sort()).toEqual(withoutHash.sort())
-  expect(unhashed.filter(({ integrity }) => integrity !== undefined)).toEqual([])
+  expect(unhashed).toEqual([])
 })
 
 /** Older versions of npm repeat components, which CycloneDX does not allow. */
@@ -68,5 +44,5 @@ test.skipIf(isNpmOld)('the documented command lists every package once, offline'
     [...expected].sort(),
   )
   const unhashed = bom.components.filter(({ hashes }) => hashes?.[0]?.alg !== 'SHA-512')
-  expect(unhashed).toHaveLength(withoutHash.length + workspaces.length)
+  expect(unhashed).toHaveLength(workspaces.length)
 })
