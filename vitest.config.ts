@@ -7,11 +7,15 @@ export const TESTS = [
   'e2e/{api,banks,client,day,fuzz,psp,runner,torture}/*.test.ts',
 ]
 /**
- * They repeat at length what other files check: kills (`kills`, `deliveries`), races for a balance
- * (`transfer.parallel`) and the checks of a day (`e2e/day/day`). `npm test` leaves them to `npm run torture`.
+ * They repeat at length what other files check: kills (`e2e/day/day`, `deliveries`, `embedded-recovery`), races
+ * for a balance (`transfer.parallel`), a database that hangs or is full (`lib/base/db/client`), clocks
+ * (`clock-ahead`, `expire`), repeated keys (`e2e/api/idempotency`). `npm test` leaves them to `npm run torture`.
  */
 const REPEATS = [
-  ...['process-kills', 'postgres', 'overdraw'].map(name => `e2e/torture/${name}.test.ts`),
+  ...['process-kills', 'kills', 'postgres', 'overdraw', 'back-pressure', 'disk-full', 'clock'].map(
+    name => `e2e/torture/${name}.test.ts`,
+  ),
+  'e2e/torture/idempotency.test.ts',
   'e2e/day/controls.test.ts',
 ]
 /** Uses all cores, and its bank waits by the true time: it runs after the others. */

@@ -133,7 +133,7 @@ const REFUSALS: [string[], string][] = [
   [['bank', 'check', 'nobody'], 'No connection found for nobody'],
 ]
 
-test.each(REFUSALS.slice(0, pickSize(6, REFUSALS.length)))(
+test.each(REFUSALS.slice(0, pickSize(3, REFUSALS.length)))(
   '%j is refused with a message that names the mistake',
   async (args, message) => {
     const { code, output } = await troco(...args)

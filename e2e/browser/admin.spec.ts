@@ -183,18 +183,6 @@ async function takeConnection(admin: Page, label: string) {
   await expect(admin.getByText('Saved.')).toBeVisible()
 }
 
-test.describe('for users who are not admins', () => {
-  test.use({ expectedStatuses: [404] })
-
-  test('the admin pages are 404', async ({ page, context }) => {
-    const shop = await openShop(context)
-    for (const path of ['accounts', `accounts/${shop.id}`, 'tokens', 'audit', 'health']) {
-      expect((await page.goto(`/admin/${path}`))?.status(), path).toBe(404)
-      await expect(page.getByText(shop.id)).toHaveCount(0)
-    }
-  })
-})
-
 test.describe('on a phone', () => {
   test.use({ viewport: devices['iPhone 13'].viewport })
 

@@ -168,11 +168,11 @@ function listAttacks(file: string): Attack[] {
   ]
 }
 
-/** Chooses one of sixteen at random; `npm run torture` sends all. */
+/** Chooses one of 32 at random; `npm run torture` sends all. */
 function chooseAttacks(attacks: Attack[]): Attack[] {
   if (process.env.ALL_STORIES) return attacks
   const random = new Random(chooseSeed(), 0)
-  return attacks.filter(() => random.chance(1 / 16))
+  return attacks.filter(() => random.chance(1 / 32))
 }
 
 /** Sends an attack again if Next asks for a hash of its headers: only then it renders the page. */

@@ -100,7 +100,9 @@ test.describe('the API reference', () => {
     await expect(client.getByText('"balance"')).toBeVisible()
   })
 
-  test('is linked from the dashboard and links back to it', async ({ page }) => {
+  test('is linked from the dashboard and links back to it', { tag: '@torture' }, async ({
+    page,
+  }) => {
     await signInAsDemo(page)
     await page.getByRole('link', { name: 'Documentation' }).click()
     await expect(page).toHaveURL('/docs')

@@ -132,7 +132,10 @@ test('stuck work is listed on the health page, run again and audited', async ({
   await send(`/sandbox/withdrawals/${id}`, { outcome: 'rejected' })
 })
 
-test('a changed audit log is named in Portuguese', async ({ page, context }) => {
+test('a changed audit log and what a bank blocks are named in Portuguese', async ({
+  page,
+  context,
+}) => {
   await openShop(context)
   await signInAsStaff(context)
   const changed = {
@@ -142,25 +145,6 @@ test('a changed audit log is named in Portuguese', async ({ page, context }) => 
       { code: 'links_missing', params: { linked: 5, left: 1 } },
     ],
   }
-  // Nobody can change the audit log of the application that other tests use.
-  await page.route('**/api/admin/health', async route => {
-    const response = await route.fetch()
-    const { data } = await response.json()
-    const checks = data.checks.map((check: { name: string }) =>
-      check.name === 'audit_log' ? changed : check,
-    )
-    await route.fulfill({ response, json: { data: { ...data, checks } } })
-  })
-  await page.goto('/admin/health')
-  await expect(page.getByTestId('check-audit_log')).toContainText(
-    'o registro r-7 foi alterado: o motivo; 5 registros foram encadeados, e resta 1 elo.',
-    { timeout: 15_000 },
-  )
-})
-
-test('what a bank blocks is named in Portuguese', async ({ page, context }) => {
-  await openShop(context)
-  await signInAsStaff(context)
   const blocked = {
     ...{ name: 'gateway', level: 'problem', state: 'gateway_blocks' },
     figures: {
@@ -168,21 +152,25 @@ test('what a bank blocks is named in Portuguese', async ({ page, context }) => {
       reason: 'insufficient_scope: pix.send',
     },
   }
-  // The application under test has no adapter for the connections of other tests.
+  // Nobody can change the audit log of the application that other tests use, and it has no adapter
+  // for the connections of other tests.
   await page.route('**/api/admin/health', async route => {
     const response = await route.fetch()
     const { data } = await response.json()
-    await route.fulfill({
-      response,
-      json: { data: { ...data, checks: [...data.checks, blocked] } },
-    })
+    const checks = data.checks.map((check: { name: string }) =>
+      check.name === 'audit_log' ? changed : check,
+    )
+    await route.fulfill({ response, json: { data: { ...data, checks: [...checks, blocked] } } })
   })
   await page.goto('/admin/health')
+  await expect(page.getByTestId('check-audit_log')).toContainText(
+    'o registro r-7 foi alterado: o motivo; 5 registros foram encadeados, e resta 1 elo.',
+    { timeout: 15_000 },
+  )
   await expect(
     page.getByTestId('check-gateway').filter({ hasText: 'Banco do Bloqueio' }),
   ).toContainText(
     'Banco do Bloqueio bloqueia novos envios há 60 minutos: falta uma permissão às credenciais.',
-    { timeout: 15_000 },
   )
 })
 

@@ -67,7 +67,11 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(page).toHaveURL('/test/charges?status=paid')
   })
 
-  test('signing out ends the session on the server', async ({ page, context, browser }) => {
+  test('signing out ends the session on the server', { tag: '@torture' }, async ({
+    page,
+    context,
+    browser,
+  }) => {
     await signInAsDemo(page)
     const cookies = (await context.cookies()).filter(({ name }) => name.endsWith('troco-session'))
     expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Lax', path: '/' }])
@@ -80,7 +84,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await otherContext.close()
   })
 
-  test('each sign-in gets a new session secret', async ({ page, context }) => {
+  test('each sign-in gets a new session secret', { tag: '@torture' }, async ({ page, context }) => {
     const readSecret = async () =>
       (await context.cookies()).find(({ name }) => name.endsWith('troco-session'))?.value
     await signInAsDemo(page)
@@ -89,12 +93,6 @@ test.describe('on a desktop, in Portuguese', () => {
     expect(await readSecret()).toBeUndefined()
     await signInAsDemo(page)
     expect(await readSecret()).not.toBe(first)
-  })
-
-  test('a signed-in user is redirected from the sign-in page', async ({ page }) => {
-    await signInAsDemo(page)
-    await page.goto('/login')
-    await expect(page).toHaveURL('/test/home')
   })
 })
 
@@ -115,7 +113,7 @@ test.describe('on a phone, in English', () => {
   })
 
   // e2e/browser/tour.spec.ts checks phones of 390 px.
-  test('no page is wider than a phone of 360 px', async ({ page }) => {
+  test('no page is wider than a phone of 360 px', { tag: '@torture' }, async ({ page }) => {
     await page.setViewportSize({ width: 360, height: 780 })
     await signInAsDemo(page)
     for (const path of ['home', 'charges', 'settings/members', 'settings/security']) {
@@ -137,7 +135,7 @@ test.describe('refusals', () => {
     await expect(page.getByLabel('Senha')).toBeFocused()
   })
 
-  test('an unknown e-mail shows the same error', async ({ page }) => {
+  test('an unknown e-mail shows the same error', { tag: '@torture' }, async ({ page }) => {
     await fillSignIn(page, 'nobody@troco.local', 'not the password')
     await expect(page.getByRole('alert').filter({ hasText: 'incorretos' })).toBeVisible()
   })

@@ -76,7 +76,11 @@ test('Enter opens the charge of a pasted code, id, reference or document', async
   }
 })
 
-test('ids of another merchant find nothing', async ({ page, context, browser }) => {
+test('ids of another merchant find nothing', { tag: '@torture' }, async ({
+  page,
+  context,
+  browser,
+}) => {
   const otherContext = await browser.newContext()
   const created = await createCharge(await openShop(otherContext, 'Vizinha'), 'deles-1', 'Carla')
   await otherContext.close()

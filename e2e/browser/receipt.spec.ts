@@ -69,7 +69,7 @@ function readOverflow(page: Page): Promise<number> {
 
 for (const [name, width, height] of [
   ['a phone', 390, 844],
-  ['a desktop', 1280, 900],
+  ['a desktop @torture', 1280, 900],
 ] as const) {
   test.describe(`on ${name}`, () => {
     test.use({ locale: 'pt-BR', viewport: { width, height } })
