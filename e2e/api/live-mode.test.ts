@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
@@ -133,6 +133,29 @@ describe('live mode', () => {
     expect(refusal(await charge())[2]).toBe('service_unavailable')
     expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(0)
   })
+
+  test.each([true, false])(
+    'pays nothing out for a token that is revoked while its bank is asked (with a key: %s)',
+    async hasKey => {
+      await connectBank(bank, merchant)
+      await fundLive(merchant, 10_000)
+      bank.checkPayout = async () => {
+        await db().token.updateMany({
+          where: { accountId: merchant.id },
+          data: { revokedAt: new Date() },
+        })
+        return { outcome: 'ok', value: null }
+      }
+      const key = hasKey ? newId() : undefined
+      const withdrawal = await call(api.url, 'POST', '/withdrawals', {
+        token,
+        body: WITHDRAWAL,
+        key,
+      })
+      expect(refusal(withdrawal)[0]).toBe(401)
+      expect(await db().withdrawal.count({ where: { accountId: merchant.id } })).toBe(0)
+    },
+  )
 
   test('changes nothing about test mode', async () => {
     const testToken = await makeToken(merchant.id)

@@ -11,7 +11,7 @@ import { cookieNames, readCookie } from '#lib/edge/session/cookie.ts'
 import { type ProofRule, requireProof } from '#lib/edge/session/proof.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
-import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
+import { findRememberedCaller, type ProvenCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { memberLock } from '#lib/services/people/membership.ts'
@@ -26,7 +26,7 @@ import {
 
 export interface CallingAccount {
   id: string
-  /** Account in SQL: of a remembered token with a proof, of a member who writes with a lock. */
+  /** Account in SQL: of a token with a proof, of a member who writes with a lock. */
   ref: AccountRef
   name: string
   city: string
@@ -62,16 +62,7 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
   }
   const token = bearerOf(authorization)
   const tokenCaller = token === null ? null : await verifyToken(token)
-  if (tokenCaller) {
-    const account = { ...tokenCaller.account, ref: tokenCaller.account.id, role: null }
-    return {
-      kind: 'token',
-      ...tokenCaller,
-      account,
-      user: null,
-      responsibleId: tokenCaller.issuedBy,
-    }
-  }
+  if (tokenCaller) return toTokenCaller(tokenCaller)
   await countFailedBearer(incoming.ip)
   throw unauthenticated()
 }
@@ -80,19 +71,13 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
 export function readRememberedCaller({ header }: HttpRequest): Caller | null {
   const token = bearerOf(header('authorization'))
   const rememberedCaller = token === null ? null : findRememberedCaller(token)
-  return (
-    rememberedCaller && {
-      kind: 'token',
-      ...rememberedCaller,
-      account: {
-        ...rememberedCaller.account,
-        ref: { id: rememberedCaller.account.id, proof: rememberedCaller.proof },
-        role: null,
-      },
-      user: null,
-      responsibleId: rememberedCaller.issuedBy,
-    }
-  )
+  return rememberedCaller && toTokenCaller(rememberedCaller)
+}
+
+function toTokenCaller({ proof, ...caller }: ProvenCaller): Caller {
+  const ref = { id: caller.account.id, proof }
+  const account = { ...caller.account, ref, role: null }
+  return { kind: 'token', ...caller, account, user: null, responsibleId: caller.issuedBy }
 }
 
 /** Characters of a token that are stored and shown, and so not secret. */

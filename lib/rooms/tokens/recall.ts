@@ -13,34 +13,28 @@ import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 const REMEMBERED_MS = 60_000
 const REMEMBERED_MAX = 10_000
 
-export interface IdentifiedCaller extends TokenCaller {
+export interface ProvenCaller extends TokenCaller {
   /** Hash of the token, for counters per token. */
   key: string
+  /** SQL that yields the account's id, or refuses the statement if the caller has changed. */
+  proof: Prisma.Sql
 }
 
-/** Remembered caller, with SQL that yields the account's id or refuses the statement. */
-type RememberedCaller = IdentifiedCaller & { proof: Prisma.Sql }
-
 /** Recent callers by token hash. Each statement verifies again that the caller is unchanged. */
-const rememberedCallers = new Map<string, { caller: RememberedCaller; expiresAt: number }>()
+const rememberedCallers = new Map<string, { caller: ProvenCaller; expiresAt: number }>()
 
 export function rememberCaller(
   row: CallerRow,
   token: string,
   hash: Uint8Array<ArrayBuffer>,
-): IdentifiedCaller {
+): ProvenCaller {
   const key = cacheKeyOf(token)
-  const caller = { ...toCaller(row), key }
+  const caller = { ...toCaller(row), key, proof: proofOf(row, hash) }
   const [oldest] = rememberedCallers.keys()
   if (rememberedCallers.size >= REMEMBERED_MAX && oldest !== undefined)
     rememberedCallers.delete(oldest)
-  if (caller.account.isActive) {
-    const proof = proofOf(row, hash)
-    rememberedCallers.set(key, {
-      caller: { ...caller, proof },
-      expiresAt: performance.now() + REMEMBERED_MS,
-    })
-  }
+  if (caller.account.isActive)
+    rememberedCallers.set(key, { caller, expiresAt: performance.now() + REMEMBERED_MS })
   return caller
 }
 
@@ -49,7 +43,7 @@ export function rememberCaller(
  * account id: it fails with TR401 if the token or account has changed
  * (prisma/functions/troco_refuse_caller.sql).
  */
-export function findRememberedCaller(token: string): RememberedCaller | null {
+export function findRememberedCaller(token: string): ProvenCaller | null {
   if (!isTokenText(token)) return null
   const entry = rememberedCallers.get(cacheKeyOf(token))
   return entry && entry.expiresAt >= performance.now() ? entry.caller : null

@@ -33,6 +33,7 @@ test('a token returns its account, mode and permissions', async () => {
   const narrow = await makeToken(merchant.id, { permissions: ['account:read'] })
   expect(await verifyToken(all)).toEqual({
     key: expect.any(String),
+    proof: expect.anything(),
     issuedBy: null,
     mode: 'test',
     permissions: [...PERMISSIONS],

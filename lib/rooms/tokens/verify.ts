@@ -4,7 +4,7 @@ import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import { type CallerRow, callerColumns } from '#lib/rooms/tokens/caller.ts'
 import { hashToken } from '#lib/rooms/tokens/issue.ts'
-import { type IdentifiedCaller, rememberCaller } from '#lib/rooms/tokens/recall.ts'
+import { type ProvenCaller, rememberCaller } from '#lib/rooms/tokens/recall.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
@@ -13,7 +13,7 @@ interface Row extends CallerRow {
 }
 
 /** Queries the database each time: a revocation applies to the next request in every process. */
-export async function verifyToken(token: string): Promise<IdentifiedCaller | null> {
+export async function verifyToken(token: string): Promise<ProvenCaller | null> {
   if (!isTokenText(token)) return null
   const hash = hashToken(token)
   const row = (await readRow(hash)) ?? ((await rehash(token, hash)) ? await readRow(hash) : null)
