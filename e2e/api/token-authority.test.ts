@@ -229,7 +229,9 @@ describe('a member who loses authority', () => {
     const both = undecided(kept.id, dropped.id)
     const adoption = { id: kept.id, action: 'adopt' }
     const foreign = await issueOne(owner)
-    for (const tokens of [undefined, [], [adoption], [adoption, { ...adoption, id: foreign.id }]])
+    const decidedTwice = [adoption, ...[kept, dropped].map(({ id }) => ({ id, action: 'revoke' }))]
+    const withForeign = [adoption, { ...adoption, id: foreign.id }]
+    for (const tokens of [undefined, [], [adoption], withForeign, decidedTwice])
       expect(refusal(await remove(developer, tokens))).toEqual(both)
     const invalid = await remove(developer, [{ id: kept.id, action: 'keep' }])
     expect([invalid.status, invalid.body]).toEqual([

@@ -60,7 +60,7 @@ async function settleTokens(
     ORDER BY t.id FOR UPDATE`
   const rows = issued.filter(token => exceedsIssuer({ ...token, issuedBy: userId }, role))
   const actions = new Map(decisions.map(({ id, action }) => [id, action]))
-  if (actions.size !== rows.length || !rows.every(({ id }) => actions.has(id)))
+  if (decisions.length !== rows.length || !rows.every(({ id }) => actions.has(id)))
     throw refuse('tokens_undecided', { ids: rows.map(({ id }) => id) })
   for (const { id, permissions } of rows) {
     if (actions.get(id) === 'revoke') await revokeTokens(tx, { accountId, id }, undefined, actor)
