@@ -4,7 +4,9 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { readSession } from '#lib/edge/session/read.ts'
 import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
+import { adoptToken } from '#lib/rooms/tokens/adopt.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
@@ -267,6 +269,34 @@ describe('who may approve', () => {
       expect(refusal(await approve(id, owner))).toEqual(BY_OTHER)
       expect((await approve(id, finance)).status).toBe(200)
     }
+  })
+
+  test('a former issuer of the requesting token may not, however often it was confirmed', async () => {
+    const first = await addMember('owner')
+    const second = await addMember('owner')
+    await age()
+    const scope = { accountId: merchant.id, mode: 'test' } as const
+    const actor = { type: 'user', id: first.id } as const
+    const permissions = ['withdrawals:write'] as const
+    const issued = await issueToken(
+      { ...scope, name: 'Loja', permissions: [...permissions] },
+      actor,
+    )
+    const withdraw = async (token = issued.token) =>
+      (await call(api.url, 'POST', '/withdrawals', { token, body: order() })).body.data.id
+    for (const confirmer of [second, owner]) {
+      await withdraw()
+      await adoptToken({ ...scope, id: issued.id }, { type: 'user', id: confirmer.id })
+      const requested = await withdraw()
+      expect(refusal(await approve(requested, first))).toEqual(BY_OTHER)
+      expect(refusal(await approve(requested, confirmer))).toEqual(BY_OTHER)
+      expect((await approve(requested, finance)).status).toBe(200)
+    }
+    expect(refusal(await approve(await withdraw(), second))).toEqual(BY_OTHER)
+    const rotation = { ...scope, id: issued.id, overlapHours: 1 }
+    const successor = await rotateToken(rotation, { type: 'user', id: owner.id })
+    expect((await approve(await withdraw(successor.token), first)).status).toBe(200)
+    expect(refusal(await approve(await withdraw(), first))).toEqual(BY_OTHER)
   })
 
   test("for a token of the operator's, any eligible member may", async () => {

@@ -37,9 +37,10 @@ export const POST = endpoint({
     rebuild: async ({ account, mode }, id) =>
       createdResponse(await readCreatedWithdrawal(account, mode, id)),
   },
-  async handle({ account, mode, body, userId: by, responsibleId: requestedBy, once }) {
+  async handle({ account, mode, body, userId: by, responsibleId, formerIssuers, once }) {
     const connectionId = account.payingConnectionId
-    const order = { ...toWithdrawalOrder(mode, body), by, requestedBy, connectionId }
+    const requesters = { requestedBy: responsibleId, formerIssuers }
+    const order = { ...toWithdrawalOrder(mode, body), by, ...requesters, connectionId }
     return createdResponse(await createWithdrawal(account.ref, mode, order, once))
   },
 })

@@ -48,6 +48,8 @@ export interface Caller {
   user: SessionUser | null
   /** Member who answers for the request: the user, or the issuer of the token. */
   responsibleId: string | null
+  /** Members who may know the token without being its issuer now. */
+  formerIssuers: readonly string[]
   /** Rate limit key of the token; null for a session: its requests count for the address only. */
   key: string | null
 }
@@ -110,8 +112,8 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
     receivingConnectionId: connectionIn(mode, sessionAccount.receivingConnectionId),
     payingConnectionId: connectionIn(mode, sessionAccount.payingConnectionId),
   }
-  const responsibleId = user.id
-  return { kind: 'session', mode, permissions, account, user, responsibleId, key: null }
+  const responsible = { responsibleId: user.id, formerIssuers: [] }
+  return { kind: 'session', mode, permissions, account, user, ...responsible, key: null }
 }
 
 /** Reads do not extend the session, because open pages poll in the background. */

@@ -19,6 +19,7 @@ interface Call<Body, Query> {
   userId: string | null
   /** Member who answers for the request: the user, or the issuer of the token. */
   responsibleId: string | null
+  formerIssuers: readonly string[]
   user: SessionUser | null
   /** Whether the caller may read payers' documents (`payers:read`), members after an audited request. */
   readsPayers: boolean

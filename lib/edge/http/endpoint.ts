@@ -196,11 +196,12 @@ async function runEndpoint(
   const content = await (state.content ?? {})
   const handle = async (once?: IdempotentRequest) => {
     const caller = await check.read()
-    const { account, mode, user, responsibleId } = caller
+    const { account, mode, user, responsibleId, formerIssuers } = caller
     const body = schema && parseFields(schema[mode], content)
     const query = querySchema && parseFields(querySchema, readQuery(incoming.url))
     const { params, ip } = incoming
-    const by = { user, userId: user?.id ?? null, responsibleId, ...documentAccess(caller) }
+    const userId = user?.id ?? null
+    const by = { user, userId, responsibleId, formerIssuers, ...documentAccess(caller) }
     const call = { account, mode, body, query, params, ip, once, ...by }
     return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
   }

@@ -48,11 +48,11 @@ async function addChange(
   actor: Member,
 ): Promise<void> {
   const { new_keys, above } = rule
-  const [requester] = await readVouched(accountId, [actor.id], tx)
+  const requesters = await readVouched(accountId, [actor.id], tx)
   await tx.$executeRaw`
     INSERT INTO approval_changes (account_id, id, new_keys, above, requested_by, barred, expires_at)
     SELECT a.id, ${newId()}::uuid, ${new_keys}, ${above}::bigint, ${actor.id}::uuid,
-      ${barredSql(requester)}, now() + ${CHANGE_HOURS} * interval '1 hour'
+      ${barredSql(requesters)}, now() + ${CHANGE_HOURS} * interval '1 hour'
     FROM accounts a WHERE a.id = ${accountId}::uuid`
   const action = 'account.approval_change_requested'
   await recordAudit(tx, { actor, action, accountId, after: toAudit(rule) })

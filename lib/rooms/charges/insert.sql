@@ -31,7 +31,8 @@ VALUES ((SELECT COALESCE((SELECT t.account_id
     AND a.id IS NOT DISTINCT FROM $2::uuid AND t.mode IS NOT DISTINCT FROM $3::text
     AND t.permissions IS NOT DISTINCT FROM $4::text[] AND a.name IS NOT DISTINCT FROM $5::text
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
-    AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid),
-    troco_refuse_caller())), $10::uuid, $11, $12::uuid, $13, $14::bigint, $15, $16, $17, $18, $19,
-    $20, $21, $22, $23, $24, $25::json, $26::json, $27::json, $28,
-    now() + make_interval(secs => $29::float8), now() + make_interval(secs => $30::float8));
+    AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid
+    AND t.former_issuers IS NOT DISTINCT FROM $10::uuid[]), troco_refuse_caller())), $11::uuid,
+    $12, $13::uuid, $14, $15::bigint, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26::json,
+    $27::json, $28::json, $29, now() + make_interval(secs => $30::float8),
+    now() + make_interval(secs => $31::float8));

@@ -48,7 +48,10 @@ export async function readRole(tx: Tx, accountId: string, userId: string): Promi
   return member ? (member.role as Role) : null
 }
 
-/** Makes the actor the issuer of a token. Does nothing if the actor is already. */
+/**
+ * Makes the actor the issuer of a token. Does nothing if the actor is already. Who issued it until now
+ * may know its value and never approves what it requests.
+ */
 export async function assignIssuer(
   tx: Tx,
   { accountId, id }: { accountId: string; id: string },
@@ -58,7 +61,10 @@ export async function assignIssuer(
   const where = { accountId_id: { accountId, id } }
   const old = await tx.token.findUniqueOrThrow({ where })
   if (old.issuedBy === issuedBy) return
-  await tx.token.update({ where, data: { issuedBy } })
+  const formerIssuers = [
+    ...new Set([...old.formerIssuers, ...(old.issuedBy ? [old.issuedBy] : [])]),
+  ]
+  await tx.token.update({ where, data: { issuedBy, formerIssuers } })
   const before = { issued_by: old.issuedBy }
   const after = { issued_by: issuedBy, permissions: old.permissions }
   await recordAudit(tx, { actor, action: 'token.adopted', accountId, target: id, before, after })

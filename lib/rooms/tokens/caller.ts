@@ -4,11 +4,8 @@ import { payingConnectionSql, receivingConnectionSql } from '#lib/services/gatew
 import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { isActiveStatus } from '#lib/services/people/roles.ts'
 
-export interface TokenCaller {
-  /** Member who answers for the token; null: the operator issued it. */
-  issuedBy: string | null
-  mode: Mode
-  permissions: string[]
+export interface TokenCaller
+  extends Pick<CallerRow, 'mode' | 'permissions' | 'issuedBy' | 'formerIssuers'> {
   account: {
     id: string
     name: string
@@ -28,7 +25,10 @@ export interface CallerRow {
   city: string
   expiresIn: number
   status: string
+  /** Member who answers for the token; null: the operator issued it. */
   issuedBy: string | null
+  /** Members who issued it before another one confirmed it, and so may know its value. */
+  formerIssuers: string[]
   /** Connections that a live token may use; null in test mode. */
   receivingConnectionId: string | null
   payingConnectionId: string | null
@@ -44,6 +44,7 @@ export const CALLER_COLUMNS: Record<keyof CallerRow, { column: string; type: str
   expiresIn: { column: 'a.expires_in', type: 'int' },
   status: { column: 'a.status', type: 'text' },
   issuedBy: { column: 't.issued_by', type: 'uuid' },
+  formerIssuers: { column: 't.former_issuers', type: 'uuid[]' },
   receivingConnectionId: { column: ofLiveToken(receivingConnectionSql), type: 'uuid' },
   payingConnectionId: { column: ofLiveToken(payingConnectionSql), type: 'uuid' },
 }
@@ -71,11 +72,9 @@ export function unchangedCallerCondition(row: CallerRow): Prisma.Sql {
 }
 
 export function toCaller(caller: CallerRow): TokenCaller {
-  const { mode, permissions, accountId, status, issuedBy, ...row } = caller
+  const { mode, permissions, accountId, status, issuedBy, formerIssuers, ...row } = caller
   return {
-    issuedBy,
-    mode,
-    permissions,
+    ...{ mode, permissions, issuedBy, formerIssuers },
     account: {
       ...{ ...row, id: accountId, isActive: isActiveStatus(status) },
       receivingConnectionId: connectionIn(mode, row.receivingConnectionId),

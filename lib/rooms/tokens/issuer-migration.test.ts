@@ -21,13 +21,13 @@ async function openEarlierDatabase(): Promise<string> {
   return url
 }
 
-test('the issuer of an existing token comes from the audit log, in its own account only', async () => {
+test('the issuers of an existing token come from the audit log, in its own account only', async () => {
   const url = await openEarlierDatabase()
   const [account, other, member, byMember, byOperator] = Array.from({ length: 5 }, newId)
   const audit = (accountId = '', actor: string | null, target = '', action = 'token.issued') => `
-    INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target) VALUES
+    INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, before) VALUES
       ('${newId()}', '${accountId}', '${actor ? 'user' : 'command_line'}',
-        ${actor ? `'${actor}'` : 'NULL'}, '${action}', '${target}');`
+        ${actor ? `'${actor}'` : 'NULL'}, '${action}', '${target}', '{"issued_by": "${other}"}');`
   const token = (id = '', digit: string) => `
     INSERT INTO tokens (account_id, id, mode, name, hash, prefix, last_four, permissions) VALUES
       ('${account}', '${id}', 'test', 'x', decode(repeat('${digit}', 64), 'hex'), 'x', 'x', '{}');`
@@ -39,11 +39,15 @@ test('the issuer of an existing token comes from the audit log, in its own accou
     ${token(byMember, '1')} ${token(byOperator, '2')}
     ${audit(account, member as string, byMember)} ${audit(account, null, byOperator)}
     ${audit(other, member as string, byOperator)}
-    ${audit(account, member as string, byOperator, 'token.rotated')}`,
+    ${audit(account, member as string, byOperator, 'token.rotated')}
+    ${audit(account, member as string, byMember, 'token.adopted')}
+    ${audit(other, member as string, byOperator, 'token.adopted')}`,
   )
   await migrate(url)
-  expect(await query(url, 'SELECT id, issued_by FROM tokens ORDER BY hash')).toEqual([
-    { id: byMember, issued_by: member },
-    { id: byOperator, issued_by: null },
+  expect(
+    await query(url, 'SELECT id, issued_by, former_issuers FROM tokens ORDER BY hash'),
+  ).toEqual([
+    { id: byMember, issued_by: member, former_issuers: [other] },
+    { id: byOperator, issued_by: null, former_issuers: [] },
   ])
 })

@@ -50,6 +50,7 @@ const CHANGES: Record<keyof CallerRow, string> = {
   city: `UPDATE accounts SET city = 'SANTOS' WHERE id = $1`,
   expiresIn: 'UPDATE accounts SET expires_in = 60 WHERE id = $1',
   issuedBy: `UPDATE tokens SET issued_by = (SELECT id FROM users LIMIT 1) WHERE account_id = $1`,
+  formerIssuers: 'UPDATE tokens SET former_issuers = ARRAY[$1::uuid] WHERE account_id = $1',
   status: `UPDATE accounts SET status = 'suspended' WHERE id = $1`,
   receivingConnectionId: 'UPDATE accounts SET receiving_connection_id = NULL WHERE id = $1',
   payingConnectionId: 'UPDATE accounts SET paying_connection_id = NULL WHERE id = $1',
@@ -64,7 +65,7 @@ test.each(Object.entries(CHANGES))(
     )
     const otherMerchant = await makeMerchant()
     const statement = change
-      .replace('$1', `'${merchant.id}'`)
+      .replaceAll('$1', `'${merchant.id}'`)
       .replace('$2', `'${otherMerchant.id}'`)
     await query(env().DATABASE_URL ?? '', statement)
     const error = await readProvenAccountId(token).catch(reason => reason)

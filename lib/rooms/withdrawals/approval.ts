@@ -1,5 +1,6 @@
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import type { WithdrawalOrder } from '#lib/rooms/withdrawals/schema.ts'
 import {
   type Approver,
   barredSql,
@@ -22,8 +23,8 @@ interface Request {
 /** The members whom the decision about a new withdrawal depends on. */
 export interface Deciders {
   approvers: Approver[]
-  /** Undefined: a token of the operator. */
-  requester: VouchedUser | undefined
+  /** Members who may have requested it; empty: only the operator. */
+  requesters: VouchedUser[]
 }
 
 /**
@@ -32,14 +33,15 @@ export interface Deciders {
  */
 export async function readDeciders(
   accountId: string,
-  requestedBy: string | null | undefined,
+  { requestedBy, formerIssuers = [] }: Pick<WithdrawalOrder, 'requestedBy' | 'formerIssuers'>,
   tx?: Tx,
 ): Promise<Deciders> {
   const approvers = await listApprovers(accountId, tx)
-  const requester = approvers.find(({ id }) => id === requestedBy)
-  if (requester || !requestedBy) return { approvers, requester }
-  const [vouched] = await readVouched(accountId, [requestedBy], tx)
-  return { approvers, requester: vouched }
+  const ids = requestedBy ? [requestedBy, ...formerIssuers] : formerIssuers
+  const requesters = approvers.filter(({ id }) => ids.includes(id))
+  const others = ids.filter(id => !requesters.some(known => known.id === id))
+  if (others.length === 0) return { approvers, requesters }
+  return { approvers, requesters: [...requesters, ...(await readVouched(accountId, others, tx))] }
 }
 
 /**
@@ -50,7 +52,7 @@ export function approvalSql(
   accountId: string,
   mode: Mode,
   { amount, dictKey }: Request,
-  { approvers, requester }: Deciders,
+  { approvers, requesters }: Deciders,
 ): Prisma.Sql {
   const isAbove = Prisma.sql`${amount}::bigint > a.approval_above`
   const isKnown = Prisma.sql`
@@ -62,7 +64,7 @@ export function approvalSql(
       CASE WHEN r.reason IS NOT NULL THEN now() + ${APPROVAL_HOURS} * interval '1 hour' END
         AS approval_due_at,
       CASE WHEN r.reason IS NOT NULL THEN (
-        SELECT ${barredSql(requester)} ${accountRow}) END AS approval_barred
+        SELECT ${barredSql(requesters)} ${accountRow}) END AS approval_barred
     FROM (SELECT (
       SELECT CASE WHEN ${isAbove} OR (a.approval_new_keys AND NOT ${isKnown}) THEN
         CASE WHEN ${inForceSql(approvers)} THEN

@@ -15,10 +15,11 @@ WITH made AS (
       COALESCE($14::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
       WHEN r.reason IS NOT NULL THEN now() + $15 * interval '1 hour' END AS approval_due_at,
-      CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT CASE
+      CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT array_agg(DISTINCT v.id)
+      FROM jsonb_to_recordset($16::jsonb) AS m (id uuid, ids uuid[],
+      since timestamptz) CROSS JOIN unnest(CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
-      a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END
-      FROM jsonb_to_recordset($16::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
+      a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END) AS v (id)),
       '{}') FROM accounts a WHERE a.id = $17::uuid) END AS approval_barred
       FROM (SELECT (SELECT CASE WHEN $18::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
@@ -114,10 +115,11 @@ WITH kept AS (
       COALESCE($21::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
       WHEN r.reason IS NOT NULL THEN now() + $22 * interval '1 hour' END AS approval_due_at,
-      CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT CASE
+      CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT array_agg(DISTINCT v.id)
+      FROM jsonb_to_recordset($23::jsonb) AS m (id uuid, ids uuid[],
+      since timestamptz) CROSS JOIN unnest(CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
-      a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END
-      FROM jsonb_to_recordset($23::jsonb) AS m (id uuid, ids uuid[], since timestamptz)),
+      a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END) AS v (id)),
       '{}') FROM accounts a WHERE a.id = $24::uuid) END AS approval_barred
       FROM (SELECT (SELECT CASE WHEN $25::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT

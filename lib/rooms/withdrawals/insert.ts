@@ -37,7 +37,7 @@ export async function insertWithdrawal(
   const accountId = accountIdOf(account)
   const lockMember = memberLockOf(account)
   const insert = async (tx?: Tx) => {
-    const deciders = await readDeciders(accountId, order.requestedBy, tx)
+    const deciders = await readDeciders(accountId, order, tx)
     return queryRows<WithdrawalRow>(insertSql(account, mode, order, { deciders, once }), tx)
   }
   const insertInTransaction = async (tx: Tx) => {

@@ -115,6 +115,8 @@ export interface WithdrawalOrder {
   by?: string | null
   /** Member who answers for the request and so may not approve it; absent: the operator. */
   requestedBy?: string | null
+  /** Members who may know the token of the request, and so may not approve it either. */
+  formerIssuers?: readonly string[]
 }
 
 export function toWithdrawalOrder(mode: Mode, body: WithdrawalRequest) {

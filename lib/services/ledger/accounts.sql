@@ -7,6 +7,6 @@ WHERE (SELECT COALESCE((SELECT t.account_id
     AND a.id IS NOT DISTINCT FROM $2::uuid AND t.mode IS NOT DISTINCT FROM $3::text
     AND t.permissions IS NOT DISTINCT FROM $4::text[] AND a.name IS NOT DISTINCT FROM $5::text
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
-    AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid),
-    troco_refuse_caller())) IS NOT NULL AND l.account_id = $10::uuid AND l.mode = $11
-    AND l.ledger <> 'external';
+    AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid
+    AND t.former_issuers IS NOT DISTINCT FROM $10::uuid[]), troco_refuse_caller())) IS NOT NULL
+    AND l.account_id = $11::uuid AND l.mode = $12 AND l.ledger <> 'external';

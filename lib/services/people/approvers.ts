@@ -50,10 +50,10 @@ export function inForceSql(approvers: readonly Approver[]): Prisma.Sql {
     FROM ${vouchedRows(approvers)}))`
 }
 
-/** Ids that may not approve what the user asks of account `a`; none for the operator's tokens. */
-export function barredSql(requester: VouchedUser | undefined): Prisma.Sql {
-  const rows = vouchedRows(requester ? [requester] : [])
-  return Prisma.sql`COALESCE((SELECT ${vouchersSql} FROM ${rows}), '{}')`
+/** Ids that may not approve what one of the users asks of account `a`; none for the operator's tokens. */
+export function barredSql(requesters: readonly VouchedUser[]): Prisma.Sql {
+  return Prisma.sql`COALESCE((SELECT array_agg(DISTINCT v.id)
+    FROM ${vouchedRows(requesters)} CROSS JOIN unnest(${vouchersSql}) AS v (id)), '{}')`
 }
 
 const vouchedColumns = Prisma.sql`
