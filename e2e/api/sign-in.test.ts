@@ -15,7 +15,7 @@ import { addPasskey, beginPasskeyRegistration } from '#lib/services/people/passk
 import { hashPassword } from '#lib/services/people/password.ts'
 import { SESSIONS_MAX } from '#lib/services/people/schema.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
-import { countAttempt } from '#lib/services/people/throttle.ts'
+import { countAttempt, keyOf } from '#lib/services/people/throttle.ts'
 import { findMailedLink, mailsTo } from '#lib/testing/mailbox.ts'
 import { openSessionId } from '#lib/testing/member.ts'
 import { OUTDATED_HASH } from '#lib/testing/outdated-hash.ts'
@@ -277,6 +277,19 @@ async function addApp() {
   await db().user.update({ where: { id: owner.id }, data: { locale: 'en' } })
   return { secret }
 }
+
+test('a sign-in that the database does not answer in time gets 503 with Retry-After', async () => {
+  const key = keyOf('person', owner.email)
+  const { status, headers } = await db().$transaction(
+    async tx => {
+      const endsAt = new Date(Date.now() + 60_000)
+      await tx.signInAttempt.create({ data: { scope: 'person', key, tries: 1, endsAt } })
+      return signIn(owner)
+    },
+    { timeout: 60_000 },
+  )
+  expect([status, headers.get('retry-after')]).toEqual([503, '2'])
+})
 
 test('of 200 password guesses at a time none keeps a known device waiting, and all get a response', async () => {
   const browser = await openKnownBrowser()

@@ -19,7 +19,7 @@ const REJECTION_MIN_MS = 300
 const UNAVAILABLE = 'Unavailable'
 /** Error code while too many passwords wait for their check. */
 const BUSY = 'Busy'
-const BUSY_RETRY_AFTER_S = '2'
+const RETRY_AFTER_S = '2'
 /** Error code after too many failed sign-ins, followed by the seconds to wait. */
 const THROTTLED = 'Throttled-'
 
@@ -83,9 +83,8 @@ export function signInFailureInit(
   headers: Headers,
 ): { status: number; headers: Headers } {
   const waitS = text.match(`error=${THROTTLED}(\\d+)`)?.[1]
-  const isBusy = text.includes(`error=${BUSY}`)
-  if (waitS || isBusy) headers.set('retry-after', waitS ?? BUSY_RETRY_AFTER_S)
-  const isFailed = isBusy || text.includes(`error=${UNAVAILABLE}`)
+  const isFailed = [BUSY, UNAVAILABLE].some(code => text.includes(`error=${code}`))
+  if (waitS || isFailed) headers.set('retry-after', waitS ?? RETRY_AFTER_S)
   return { status: waitS ? 429 : isFailed ? 503 : 401, headers }
 }
 
