@@ -175,6 +175,19 @@ test('the CSV has every matching row, one line each, is recorded, and no cell is
   expect(await db().auditRecord.count({ where: { action: 'inbox.exported' } })).toBe(1)
 })
 
+test('the record of an export names each filter of the file', async () => {
+  const filters = { kind: 'payment_amount', connection: newId(), age: '7' }
+  const { status } = await get(
+    `/export?${new URLSearchParams({ locale: 'en', state: 'resolved', ...filters })}`,
+  )
+  expect(status).toBe(200)
+  const record = await db().auditRecord.findFirst({
+    where: { action: 'inbox.exported' },
+    orderBy: { createdAt: 'desc' },
+  })
+  expect(record?.after).toEqual({ status: 'resolved', ...filters })
+})
+
 test('an item of a kind that this version does not know can be read and acknowledged', async () => {
   await runAsOwner('ALTER TABLE inbox_items DROP CONSTRAINT inbox_items_kind_known')
   const [id, key] = [newId(), newId()]
