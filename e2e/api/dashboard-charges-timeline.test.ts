@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { loseDispute } from '#lib/rooms/charges/disputes/close.ts'
@@ -78,6 +79,23 @@ test('a timeline lists payment, views, entries, webhooks and refunds, oldest fir
   expect(timeline).toMatchObject({ refundable: 1_100, refunds: [{ id: refund.id }] })
   await receiver.close()
   await expectBalancedLedger(merchant.id)
+})
+
+test('what is left of a charge is refundable for 90 days after the payment, and then named as too late', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await createCharge(merchant, 'test', CHARGE, null)
+  await simulateCharge(merchant.id, id, 'paid')
+  await createRefund(merchant.id, 'test', id, { amount: 400 })
+  const headers = pageHeaders(await signIn(merchant, 'viewer'), merchant.id)
+  const limitsOf = async (age: string) => {
+    await db().$executeRaw`
+      UPDATE charges SET paid_at = now() - ${age}::interval WHERE id = ${id}::uuid`
+    const path = `/dashboard/charges/${id}/timeline`
+    const { refundable, late } = (await call(api.url, 'GET', path, { headers })).body.data
+    return { refundable, late }
+  }
+  expect(await limitsOf('89 days 23:59')).toEqual({ refundable: 1_100, late: 0 })
+  expect(await limitsOf('90 days 00:00:01')).toEqual({ refundable: 0, late: 1_100 })
 })
 
 test('a timeline shows a dispute that was lost in part, what it held and released, and what can be refunded', async () => {

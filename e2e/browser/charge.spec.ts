@@ -218,6 +218,23 @@ test.describe('on a phone, in English', () => {
     await expectAccessible(page)
   })
 
+  test('a payment older than 90 days is not offered to be refunded, and the page says why', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    const id = await createCharge(page, shop)
+    await simulateOutcome(page, shop, id, 'paid')
+    await page.goto(`/test/charges/${id}`)
+    const button = page.getByRole('button', { name: 'Refund', exact: true })
+    await expect(button).toBeVisible()
+    const paidAt = new Date(Date.now() - 91 * 86_400_000)
+    await db().charge.updateMany({ where: { id }, data: { paidAt } })
+    await page.reload()
+    await expect(page.getByText('R$ 15.00 can no longer be refunded')).toBeVisible()
+    await expect(button).toHaveCount(0)
+  })
+
   test.describe('a charge whose payer disputes it', () => {
     test.use({ expectedStatuses: [422] })
 

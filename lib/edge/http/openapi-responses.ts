@@ -1,12 +1,12 @@
 import type * as z from 'zod'
 import { invalidInput, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
+import { REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
 import { INTERNAL_ERROR, type PublicErrorCode, REFUSALS } from '#lib/base/refusals.ts'
 import { parseFields } from '#lib/edge/http/body.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { ERROR_SUMMARIES, STATUS_DESCRIPTIONS } from '#lib/edge/http/openapi-refusals.ts'
 import { type Json, SCHEMAS_PATH } from '#lib/edge/http/openapi-schemas.ts'
 import { errorResponse } from '#lib/edge/http/response.ts'
-import { REFUND_WINDOW_DAYS } from '#lib/rooms/charges/refunds/schema.ts'
 import { needsOpenMode } from '#lib/services/people/roles.ts'
 
 type Declared = Endpoint['declared']

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { instant } from '#lib/base/fields.ts'
+import { REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
 import type { ChargeStep } from '#lib/views/dashboard/schema.ts'
 
 /** Dispute of a payment, as the history of its charge reads it. */
@@ -30,12 +31,15 @@ export function disputesSql(accountId: string, chargeId: string): Prisma.Sql {
  * opened while a refund was held.
  */
 export const refundLimitsSql = Prisma.sql`
-  SELECT CASE c.status WHEN 'paid' THEN GREATEST(0,
-      c.amount - c.refunded_amount - c.refund_held_amount - d.disputed - d.lost) ELSE 0 END AS refundable,
-    d.disputed, d.lost
-  FROM troco_disputed(c.account_id, c.id) d`
+  SELECT CASE WHEN p.is_late THEN 0 ELSE p.unspent END AS refundable,
+    CASE WHEN p.is_late THEN p.unspent ELSE 0 END AS late, d.disputed, d.lost
+  FROM troco_disputed(c.account_id, c.id) d CROSS JOIN LATERAL (SELECT
+    CASE c.status WHEN 'paid' THEN GREATEST(0,
+      c.amount - c.refunded_amount - c.refund_held_amount - d.disputed - d.lost) ELSE 0 END AS unspent,
+    c.paid_at < now() - make_interval(days => ${REFUND_WINDOW_DAYS}::int) AS is_late) p`
 
-export const refundLimits = { refundable: z.int(), disputed: z.int(), lost: z.int() }
+const cents = z.int()
+export const refundLimits = { refundable: cents, late: cents, disputed: cents, lost: cents }
 
 /** Returns the opening of a dispute and its end. */
 export function buildDisputeSteps(dispute: ChargeDispute): ChargeStep[] {

@@ -176,6 +176,8 @@ export type ChargeStep =
 export interface RefundLimits {
   /** Amount that can still be refunded. */
   refundable: number
+  /** Amount that could be refunded until the payment was too old. */
+  late: number
   /** Amount of open disputes, which cannot be refunded meanwhile. */
   disputed: number
   /** Amount that went to the payer by lost disputes. */

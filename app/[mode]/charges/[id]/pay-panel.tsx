@@ -76,11 +76,12 @@ function ChargeOutcome({ outcome }: { outcome: Outcome }) {
   const locale = useLocale()
   const { timeline, hasStatusChanged } = useLiveCharge()
   const { amount, client_name: name, refunded_amount: refunded } = timeline.charge
-  const { disputed, lost } = timeline
+  const { disputed, lost, late } = timeline
   const amounts = [
     ['refunded', refunded] as const,
     ['disputed', disputed] as const,
     ['lost', lost] as const,
+    ['late', late] as const,
   ]
   const { icon: Icon, tone } = OUTCOME_STYLES[outcome]
   return (

@@ -8,13 +8,10 @@ import { parseDatabaseRefusal, refuse, type TrocoError } from '#lib/base/errors.
 import { isUuid, newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import { refuseAboveRemaining, remainingSql } from '#lib/rooms/charges/refunds/remaining.ts'
-import {
-  REFUND_WINDOW_DAYS,
-  type RefundRequest,
-  type RefundRow,
-} from '#lib/rooms/charges/refunds/schema.ts'
+import type { RefundRequest, RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
 

@@ -6,9 +6,6 @@ import { REFUND_STATUSES } from '#lib/rooms/charges/refunds/states.ts'
 
 export type { RefundRow } from '#lib/rooms/charges/refunds/wire.ts'
 
-/** Maximum age of a payment that can be refunded: the Pix rule for returns. */
-export const REFUND_WINDOW_DAYS = 90
-
 const RefundRequest = z
   .object({
     amount: wholeCents(1, AMOUNT_MAX)
