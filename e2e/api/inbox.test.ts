@@ -104,6 +104,25 @@ test('while the bank gives money back, nothing else is offered or accepted', asy
   expect([refused.status, refused.headers.get('x-error-code')]).toEqual([409, 'under_way'])
 })
 
+test('a payment older than 90 days is not offered to be given back, and the bank is not asked to', async () => {
+  const age = 90 * 86_400_000
+  const suspendAt = (ms: number) => suspendStray(2_500, undefined, { paidAt: new Date(ms) })
+  const { itemId } = await suspendAt(Date.now() - age - 1_000)
+  expect(await read(itemId)).toMatchObject({
+    entries: ['credit', 'match', 'keep'],
+    suggestion: { entry: 'keep', why: 'too_late' },
+  })
+  const refused = await settle(itemId, { entry: 'give_back' })
+  expect([refused.status, refused.headers.get('x-error-code')]).toEqual([
+    ...[409, 'refund_window_closed'],
+  ])
+  expect(refused.body.error).toContain('90 days')
+  expect(await db().receiptReturn.count({ where: { itemId } })).toBe(0)
+  const young = await suspendAt(Date.now() - age + 60_000)
+  expect((await read(young.itemId)).entries).toContain('give_back')
+  expect((await settle(young.itemId, { entry: 'give_back' })).status).toBe(200)
+})
+
 test.each([
   [{ entry: 'credit' }, 'account_id'],
   [{ entry: 'match' }, 'transaction_id'],

@@ -1,19 +1,23 @@
 import { personOf, recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
+import { isPastRefund, REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
 import { type Decision, lockReceipt } from '#lib/services/house/settle.ts'
 
 /**
  * Orders the bank to give the money of an item back to its payer. The order is stored before the bank is
  * called; the money stays in suspense, and the item open, until the bank has returned it. Meanwhile every
- * other entry is refused, and so is a second order.
+ * other entry is refused, and so is a second order. After the Pix window, no bank would take the order.
  */
 export async function giveBack(decision: Decision): Promise<{ id: string }> {
   const id = newRoutableId(HOUSE_ACCOUNT_ID)
   const { itemId, reason, actor } = decision
   await transaction(async tx => {
-    const { id: receiptId, mode, connectionId, amount } = await lockReceipt(tx, itemId, 'give_back')
+    const receipt = await lockReceipt(tx, itemId, 'give_back')
+    const { id: receiptId, mode, connectionId, amount, paidAt } = receipt
+    if (isPastRefund(paidAt)) throw refuse('refund_window_closed', { days: REFUND_WINDOW_DAYS })
     await tx.$executeRaw`
       INSERT INTO receipt_returns (account_id, id, receipt_id, item_id, mode, connection_id, status,
         amount, requested_by, reason, due_at)

@@ -3,6 +3,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
+import { isPastRefund } from '#lib/base/pix/refund-window.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { allowedEntries, type Entry } from '#lib/services/house/states.ts'
 import { type CandidateRow, listCandidates } from '#lib/views/admin/inbox/candidates.ts'
@@ -33,6 +34,7 @@ export async function readItem(id: string): Promise<InboxDetail | null> {
     SELECT ${asJson(columns)}::text AS json FROM ${itemsSql} WHERE i.id = ${id}::uuid`)
   if (!row) return null
   const { by, facts, paid_at: paidAt, ...line } = row
+  const entries = listEntries(line.kind, paidAt)
   const [findPerson, evidence] = await Promise.all([
     readPeople([[null, by]]),
     readEvidence({ ...line, facts, paidAt }),
@@ -41,14 +43,16 @@ export async function readItem(id: string): Promise<InboxDetail | null> {
     ...line,
     resolved_by: findPerson(null, by)?.name ?? null,
     evidence,
-    entries: [...listEntries(line)],
-    suggestion: suggestEntry(line.kind, allowedEntries(line.kind), evidence),
+    // Nothing can be done about a resolved item, nor while the bank gives the money back.
+    entries: line.resolved_at || line.is_giving_back ? [] : entries,
+    suggestion: suggestEntry(line.kind, entries, evidence),
   }
 }
 
-/** Nothing can be done about a resolved item, nor while the bank gives the money back. */
-function listEntries({ kind, resolved_at, is_giving_back }: InboxLine): readonly Entry[] {
-  return resolved_at || is_giving_back ? [] : allowedEntries(kind)
+/** No bank returns a payment after the Pix window. */
+function listEntries(kind: string, paidAt: string | null): Entry[] {
+  const isLate = paidAt !== null && isPastRefund(new Date(paidAt))
+  return allowedEntries(kind).filter(entry => entry !== 'give_back' || !isLate)
 }
 
 async function readEvidence(

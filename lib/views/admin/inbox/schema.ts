@@ -113,7 +113,7 @@ export const SideReturn = z.object({
 
 export const WHYS = [
   ...(['nothing_held', 'other_amount', 'paid_twice', 'nobody', 'one_candidate'] as const),
-  ...(['own_payout', 'above_payout', 'bank_refused'] as const),
+  ...(['own_payout', 'above_payout', 'bank_refused', 'too_late'] as const),
 ] as const
 
 export const Suggestion = z.object({

@@ -54,6 +54,16 @@ test('after the bank refused to give it back, somebody else gets the money', () 
   expect(suggest('payment_unmatched', { returns })).toEqual(['keep', 'bank_refused'])
 })
 
+test('a payment that is too old to be given back goes to the account of its charge, or is kept', () => {
+  const late = (known: Partial<InboxEvidence>) =>
+    suggestEntry('payment_unmatched', ['credit', 'match', 'keep'], { ...NOTHING, ...known })
+  expect(late({ account, charge })).toMatchObject({
+    ...{ entry: 'credit', why: 'too_late', account_id: account.id },
+  })
+  expect(late({})).toMatchObject({ entry: 'keep', why: 'too_late' })
+  expect(late({ candidates: [makeCandidate(true)] })).toMatchObject({ entry: 'match' })
+})
+
 test('what came back of a payout is kept', () => {
   expect(suggest('return_unmatched')).toEqual(['keep', 'own_payout'])
   expect(suggest('return_above_payout', { account })).toEqual(['keep', 'above_payout'])

@@ -18,8 +18,8 @@ export function suggestEntry(
     target: Partial<Suggestion> = {},
   ): Suggestion => ({ entry, why, account_id: null, transaction_id: null, ...target })
   if (!entries.includes('keep')) return suggest('acknowledge', 'nothing_held')
-  if (!entries.includes('give_back'))
-    return suggest('keep', kind === 'return_unmatched' ? 'own_payout' : 'above_payout')
+  if (kind === 'return_unmatched') return suggest('keep', 'own_payout')
+  if (kind === 'return_above_payout') return suggest('keep', 'above_payout')
   // Without a charge that names the payer, amount and time are all that is known.
   const [fitting, ...others] = charge
     ? candidates.filter(candidate => candidate.is_same_payer)
@@ -32,6 +32,8 @@ export function suggestEntry(
   const target = { account_id: account?.id ?? null }
   if (returns.some(({ status }) => status === 'rejected'))
     return suggest(account ? 'credit' : 'keep', 'bank_refused', target)
+  if (!entries.includes('give_back'))
+    return suggest(account ? 'credit' : 'keep', 'too_late', target)
   if (!charge) return suggest('give_back', 'nobody')
   return suggest('give_back', kind === 'payment_amount' ? 'other_amount' : 'paid_twice', target)
 }

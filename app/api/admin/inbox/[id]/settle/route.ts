@@ -13,7 +13,10 @@ export const POST = adminEndpoint({
   summary: 'Settle an item of the inbox, with its money',
   body: settleRequest,
   response: InboxDetailRead,
-  errorCodes: ['item_not_found', 'transaction_not_found', 'already_final', 'under_way'],
+  errorCodes: [
+    ...(['item_not_found', 'transaction_not_found'] as const),
+    ...(['already_final', 'under_way', 'refund_window_closed'] as const),
+  ],
   proof: 'required',
   async handle({ user, body, params: { id = '' } }) {
     const { entry, reason, account_id: accountId = '', transaction_id: chargeId = '' } = body
