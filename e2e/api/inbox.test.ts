@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import { noteItem } from '#lib/services/house/inbox.ts'
+import { type InboxKind, noteItem } from '#lib/services/house/inbox.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { call } from '#lib/testing/call.ts'
 import {
@@ -205,6 +205,58 @@ test('the record of an export names each filter of the file', async () => {
     orderBy: { createdAt: 'desc' },
   })
   expect(record?.after).toEqual({ status: 'resolved', ...filters })
+})
+
+describe('an item of a reconciled day', () => {
+  const day = '2026-11-20'
+  const at = '2026-11-20T15:00:00.000Z'
+  const note = async (kind: string, what: string, bank: object | null, ours: object | null) => {
+    const facts = { what, day, bank, ours }
+    const item = { connectionId: SIMULATOR_CONNECTION_ID, kind: kind as InboxKind, key: newId() }
+    await noteItem(db(), { ...item, facts: facts as never })
+    const { id } = await db().inboxItem.findFirstOrThrow({ where: { key: item.key } })
+    return read(id)
+  }
+
+  test('has both sides as facts of their own, the amount of the bank, and the rows that they name', async () => {
+    const { id: chargeId } = await openCharge(merchant, 6_100)
+    const bank = { amount: 6_000, at, kind: 'receipt', end_to_end_id: 'E1' }
+    const ours = {
+      ...{ amount: 6_100, at, state: 'booked' },
+      ...{ transaction_id: chargeId, account_id: merchant.id, end_to_end_id: 'E1' },
+    }
+    const item = await note('day_different', 'receipt', bank, ours)
+    expect(item).toMatchObject({
+      amount: 6_000,
+      evidence: {
+        bank: { what: 'receipt', day, ...bank },
+        noted: ours,
+        charge: { id: chargeId },
+        account: { id: merchant.id },
+      },
+    })
+    const lines: InboxLine[] = (await get('?kind=day_different')).body.data
+    expect(lines.find(({ id }) => id === item.id)?.amount).toBe(6_000)
+  })
+
+  test('that one side does not have has nothing of it, and the amount of the other', async () => {
+    const side = { amount: -300, at }
+    expect(await note('day_missing_here', 'payout', side, null)).toMatchObject({
+      ...{ amount: -300, evidence: { bank: side, noted: {} } },
+    })
+    const { amount, evidence } = await note('day_missing_there', 'refund', null, side)
+    expect(amount).toBe(-300)
+    expect([evidence.bank, evidence.noted]).toEqual([{ what: 'refund', day }, side])
+  })
+
+  test('about balances has what they differ by', async () => {
+    const statement = { opening: 100, closing: 90, difference: -10, missing: 0, unread: 1 }
+    expect(await note('day_balance', 'statement', statement, null)).toMatchObject({
+      ...{ amount: -10, evidence: { bank: statement } },
+    })
+    const opening = await note('day_balance', 'opening', { opening: 100 }, { closing: 130, day })
+    expect(opening).toMatchObject({ amount: -30, evidence: { noted: { closing: 130, day } } })
+  })
 })
 
 test('an item of a kind that this version does not know can be read and acknowledged', async () => {

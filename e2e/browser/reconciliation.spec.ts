@@ -1,5 +1,8 @@
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { addSession, createSession, createShop } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 import { suspendStray } from '#lib/testing/inbox.ts'
 
@@ -59,4 +62,33 @@ test('an admin credits a payment to an account, which shows on its statement', a
   await addSession(context, session)
   await page.goto('/test/statement')
   await expect(page.getByText('Payment assigned by the operator').first()).toBeVisible()
+})
+
+test('a difference of a day shows what the bank and the books have, as rows with amounts', async ({
+  page,
+}) => {
+  const merchant = await makeMerchant()
+  const { id: chargeId } = await openCharge(merchant, 6_100)
+  const id = newId()
+  const at = '2026-11-20T15:00:00.000Z'
+  const named = { transaction_id: chargeId, account_id: merchant.id }
+  const facts = {
+    ...{ what: 'receipt', day: '2026-11-20' },
+    bank: { amount: 6_000, at, kind: 'receipt', end_to_end_id: 'E123' },
+    ours: { amount: 6_100, at, state: 'booked', ...named },
+  }
+  const item = { id, connectionId: SIMULATOR_CONNECTION_ID, kind: 'day_different', key: id, facts }
+  await db().inboxItem.create({ data: { ...item, day: new Date('2026-11-20') } })
+  await page.goto('/admin/reconciliation?kind=day_different')
+  const row = page.getByTestId('inbox-row').filter({ has: page.locator(`a[href$="${id}"]`) })
+  await expect(row).toContainText('R$ 60.00')
+  await row.getByRole('link').click()
+  const side = (name: string) =>
+    page.getByRole('heading', { name, exact: true }).locator('xpath=ancestor::div[2]')
+  await expect(side('The bank')).toContainText('WhatPayment received')
+  await expect(side('The bank')).toContainText('AmountR$ 60.00')
+  await expect(side('Troco')).toContainText('AmountR$ 61.00')
+  await expect(side('Troco')).toContainText('In the booksBooked')
+  await expect(page.getByText('{"')).toHaveCount(0)
+  await expectAccessible(page)
 })

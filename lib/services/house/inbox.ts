@@ -26,6 +26,11 @@ export const INBOX_KINDS = [
 ] as const
 export type InboxKind = (typeof INBOX_KINDS)[number]
 
+/** Whether items of the kind are about a reconciled day. */
+export function isDayKind(kind: string): boolean {
+  return kind.startsWith('day_')
+}
+
 /** Columns of `source`: what an item is about, as the bank names it, and what is known about it. */
 export type InboxColumn = 'item_id' | 'connection_id' | 'kind' | 'key' | 'facts'
 

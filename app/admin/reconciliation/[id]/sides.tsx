@@ -3,7 +3,7 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { useFactName } from '#app/admin/reconciliation/names.ts'
+import { NotedFact } from '#app/admin/reconciliation/[id]/noted-fact.tsx'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
@@ -15,16 +15,17 @@ interface SideProps {
 }
 
 /** Facts that the bank reported. */
-export function BankSide({ item: { key, evidence } }: SideProps) {
+export function BankSide({ item: { kind, key, evidence } }: SideProps) {
+  const t = useTranslations('inbox')
   const facts = Object.entries(evidence.bank)
-  const isNamed = facts.some(([, value]) => value === key)
+  const isNamed = kind.startsWith('day_') || facts.some(([, value]) => value === key)
   return (
-    <Facts>
+    <Side lead={kind === 'day_missing_there' ? t('lead.notAtBank') : null}>
       {isNamed ? null : <NotedFact name="key" value={key} />}
       {facts.map(([name, value]) => (
         <NotedFact key={name} name={name} value={value} />
       ))}
-    </Facts>
+    </Side>
   )
 }
 
@@ -32,15 +33,17 @@ export function BankSide({ item: { key, evidence } }: SideProps) {
 const SHOWN_FACTS = ['account_id', 'transaction_id', 'withdrawal_id', 'receipt_id', 'mode']
 
 /** Facts stored with the item, and the present state of the rows that they name. */
-export function OurSide({ item: { evidence } }: SideProps) {
+export function OurSide({ item: { kind, evidence } }: SideProps) {
   const t = useTranslations('inbox')
   const noted = Object.entries(evidence.noted).filter(([name]) => !SHOWN_FACTS.includes(name))
   const { account, charge, withdrawal, deliveries, returns } = evidence
   const isEmpty = noted.length + deliveries.length + returns.length === 0
+  const lack = evidence.noted.at ? t('lead.twiceAtBank') : t('lead.notInBooks')
+  const lead = kind === 'day_missing_here' ? lack : null
   if (isEmpty && !account && !charge && !withdrawal)
-    return <p className="text-muted">{t('noEvidence')}</p>
+    return <p className="text-muted">{lead ?? t('noEvidence')}</p>
   return (
-    <Facts>
+    <Side lead={lead}>
       {account ? (
         <Fact name={t('account')}>
           <Link href={`/admin/accounts/${account.id}`} className="font-medium hover:underline">
@@ -68,7 +71,17 @@ export function OurSide({ item: { evidence } }: SideProps) {
       {returns.map(one => (
         <ReturnFact key={one.id} order={one} />
       ))}
-    </Facts>
+    </Side>
+  )
+}
+
+/** `lead`: what the side of a reconciled day lacks. */
+function Side({ lead, children }: { lead: string | null; children: ReactNode }) {
+  return (
+    <>
+      {lead ? <p className="mb-4 text-muted">{lead}</p> : null}
+      <Facts>{children}</Facts>
+    </>
   )
 }
 
@@ -112,26 +125,6 @@ function ReturnFact({ order }: { order: InboxEvidence['returns'][number] }) {
       {order.return_id ? <Code>{order.return_id}</Code> : null}
     </Fact>
   )
-}
-
-type FactValue = InboxEvidence['bank'][string]
-
-function NotedFact({ name, value }: { name: string; value: FactValue }) {
-  const factName = useFactName()
-  return (
-    <Fact name={factName(name)}>
-      <NotedValue name={name} value={value} />
-    </Fact>
-  )
-}
-
-/** Cents and times are known by the names of the facts that hold them. */
-function NotedValue({ name, value }: { name: string; value: FactValue }) {
-  if (typeof value === 'number')
-    return /amount$|^bank$|^ours$/.test(name) ? <Money cents={value} /> : String(value)
-  if (typeof value === 'string' && /_at$/.test(name) && !Number.isNaN(Date.parse(value)))
-    return <ExactTime at={value} format="dated" />
-  return <span className="break-all font-mono text-[13px]">{String(value ?? '—')}</span>
 }
 
 function Code({ children }: { children: ReactNode }) {

@@ -5,6 +5,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { isPastRefund } from '#lib/base/pix/refund-window.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
+import { isDayKind } from '#lib/services/house/inbox.ts'
 import { allowedEntries, type Entry } from '#lib/services/house/states.ts'
 import { type CandidateRow, listCandidates } from '#lib/views/admin/inbox/candidates.ts'
 import { itemsSql, lineColumns } from '#lib/views/admin/inbox/list.ts'
@@ -58,7 +59,9 @@ function listEntries(kind: string, paidAt: string | null): Entry[] {
 async function readEvidence(
   item: InboxLine & Pick<ItemRow, 'facts'> & { paidAt: string | null },
 ): Promise<InboxEvidence> {
-  const { id, facts, mode, paidAt, amount, connection } = item
+  const { id, mode, paidAt, amount, connection } = item
+  const { bank, noted } = splitFacts(item)
+  const facts = { ...bank, ...noted }
   const named = await findNamedCharge(facts, connection.id)
   const accountId = named?.account.id ?? textOf(facts.account_id)
   const [accounts, withdrawals, deliveries, returns, candidates] = await Promise.all([
@@ -70,11 +73,8 @@ async function readEvidence(
       ? listCandidates({ mode, amount, paidAt, connectionId: connection.id, doc: named?.doc })
       : [],
   ])
-  const entries = Object.entries(facts).map(([name, value]) => [name, toFact(value)] as const)
-  const isOwn = ([name]: readonly [string, unknown]) => OWN_FACTS.includes(name)
   return {
-    bank: Object.fromEntries(entries.filter(entry => !isOwn(entry))),
-    noted: Object.fromEntries(entries.filter(isOwn)),
+    ...{ bank, noted },
     account: named?.account ?? accounts[0] ?? null,
     charge: named && maskPayer(named),
     withdrawal: withdrawals[0] ?? null,
@@ -82,6 +82,34 @@ async function readEvidence(
     returns,
     candidates: candidates.map(row => maskPayer(row)),
   }
+}
+
+type SideFacts = InboxEvidence['bank']
+
+/** An item of a reconciled day has what each side has of a movement; others have facts of both. */
+function splitFacts({ kind, facts }: Pick<ItemRow, 'kind' | 'facts'>) {
+  const { bank, ours, ...shared } = facts
+  if (isDayKind(kind))
+    return { bank: toFacts({ ...shared, ...toObject(bank) }), noted: toFacts(toObject(ours)) }
+  const isOwn = ([name]: [string, unknown]) => OWN_FACTS.includes(name)
+  const entries = Object.entries(facts)
+  return {
+    bank: toFacts(Object.fromEntries(entries.filter(entry => !isOwn(entry)))),
+    noted: toFacts(Object.fromEntries(entries.filter(isOwn))),
+  }
+}
+
+function toObject(value: unknown): object {
+  return typeof value === 'object' && value !== null ? value : {}
+}
+
+/** Facts are flat; what a later version nests is shown as JSON. */
+function toFacts(facts: object): SideFacts {
+  const toFact = (value: unknown) =>
+    typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [name, toFact(value) as SideFacts[string]]),
+  )
 }
 
 function maskPayer<Row extends { doc: string }>({ doc, ...row }: Row) {
@@ -147,11 +175,4 @@ function readReturns(itemId: string): Promise<InboxEvidence['returns']> {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
-}
-
-/** Facts are flat; what a later version nests is shown as JSON. */
-function toFact(value: unknown): string | number | boolean | null {
-  return typeof value === 'object' && value !== null
-    ? JSON.stringify(value)
-    : (value as string | number | boolean | null)
 }

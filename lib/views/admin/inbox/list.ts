@@ -17,8 +17,16 @@ export const itemsSql = Prisma.sql`
   LEFT JOIN receipts r ON r.connection_id = i.connection_id AND r.end_to_end_id = i.key
     AND r.reason = i.kind`
 
-const amountOfFacts = Prisma.sql`
-  CASE WHEN json_typeof(i.facts->'amount') = 'number' THEN (i.facts->>'amount')::numeric::bigint END`
+/** Cents at a path of the facts; null if there is no number. */
+function centsAt(path: string): Prisma.Sql {
+  const [value, text] = ['#>', '#>>'].map(get => Prisma.raw(`i.facts ${get} '{${path}}'`))
+  return Prisma.sql`CASE WHEN json_typeof(${value}) = 'number' THEN (${text})::numeric::bigint END`
+}
+
+/** Of a day: the amount of the bank, else that of the books, or what its balances differ by. */
+const amountOfFacts = Prisma.sql`COALESCE(${centsAt('amount')},
+  CASE WHEN i.kind LIKE 'day%' THEN COALESCE(${centsAt('bank,amount')}, ${centsAt('ours,amount')},
+    ${centsAt('bank,difference')}, ${centsAt('bank,opening')} - ${centsAt('ours,closing')}) END)`
 
 /** Columns of an InboxLine. Items without a mode of their own have that of their connection. */
 export const lineColumns = Prisma.sql`
