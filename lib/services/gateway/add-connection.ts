@@ -59,6 +59,8 @@ export async function addConnection(request: NewConnection, actor: Actor): Promi
 
 /** A PIX key belongs to one bank account, and two connections to it would read the same payments. */
 async function requireFreeKeys(tx: Tx, id: string): Promise<void> {
+  // Of two that are added at once, neither would see the other: the second waits for the first.
+  await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('connection keys', 0))::text`
   const [other] = await tx.$queryRaw<{ name: string }[]>`
     SELECT o.name FROM connections n
     JOIN connections o ON o.environment = n.environment AND o.receiving_keys && n.receiving_keys

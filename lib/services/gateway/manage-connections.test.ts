@@ -1,5 +1,7 @@
+import { Client } from 'pg'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
@@ -17,8 +19,10 @@ import {
   replaceBank,
   restConnection,
 } from '#lib/testing/connection.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { CLIENT, StandardBank } from '#lib/testing/standard-bank.ts'
+import { untilLocked } from '#lib/testing/waiting.ts'
 
 inOwnDatabase()
 
@@ -116,6 +120,26 @@ describe('adding a connection', () => {
     await add({ environment: 'homologation' })
     await closeConnection(id, ACTOR)
     await add({})
+  })
+
+  test('of several that are added with one key at once, one is', async () => {
+    const names = Array.from({ length: 4 }, () => `Banco ${newId()}`)
+    const receiving_keys = [`${newId()}@example.com`]
+    const locker = new Client({ connectionString: ownerUrlOf(env().DATABASE_URL ?? '') })
+    await locker.connect()
+    await locker.query('BEGIN; LOCK TABLE audit_log IN SHARE MODE')
+    const adding = Promise.allSettled(
+      names.map(name => addConnection(request({ name, receiving_keys }), ACTOR)),
+    )
+    // Each has stored its row, and none has committed.
+    await untilLocked(names.length)
+    await locker.query('COMMIT')
+    await locker.end()
+    const added = await adding
+    expect(added.map(({ status }) => status).toSorted()).toEqual([
+      ...['fulfilled', 'rejected', 'rejected', 'rejected'],
+    ])
+    expect(await db().connection.count({ where: { name: { in: names } } })).toBe(1)
   })
 
   test('is refused under a name that is taken', async () => {
