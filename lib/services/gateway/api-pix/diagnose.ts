@@ -30,8 +30,19 @@ export interface Diagnosed {
   examineMore?: (client: BankClient, signal: AbortSignal) => Promise<BankFinding[]>
 }
 
-/** Examines everything that live mode needs of a bank. Ends early where the rest could only fail. */
+/** How a bank refuses a certificate: no news about one that is not valid now. */
+const REFUSED_CERTIFICATE = ['certificate_refused', 'certificate_dropped']
+
+/** Examines everything that live mode needs of a bank. */
 export async function diagnose(bank: Diagnosed, signal: AbortSignal): Promise<BankFinding[]> {
+  const [certificate, ...others] = await examine(bank, signal)
+  const isInvalid = certificate && levelOf(certificate) === 'problem'
+  const isNews = ({ code }: BankFinding) => !isInvalid || !REFUSED_CERTIFICATE.includes(code)
+  return [...(certificate ? [certificate] : []), ...others.filter(isNews)]
+}
+
+/** Ends early where the rest could only fail. The first finding is about the own certificate. */
+async function examine(bank: Diagnosed, signal: AbortSignal): Promise<BankFinding[]> {
   const { identity } = bank.client.options.credentials
   const certificate = examineCertificate(identity)
   const servers = await examineServers(bank.client, signal)
