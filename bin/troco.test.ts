@@ -231,7 +231,7 @@ test('`troco bank` adds a connection, assigns it once it passed its check, and c
     troco('bank', 'assign', 'feira@x.example', '--receiving', 'Banco Azul', '--paying', id)
   expect(await assign()).toEqual({
     code: 1,
-    output: 'receiving_id must be a connection that has passed its check\n',
+    output: '--receiving must be a connection that has passed its check\n',
   })
   const text = `UPDATE connections SET check_code = 'ok', checked_at = now() WHERE id = $1`
   await queryAsOwner(text, [id])

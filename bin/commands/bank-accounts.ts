@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { isTrocoError, refuse } from '#lib/base/errors.ts'
 import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
 import { findAccount, readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
 import { findConnection } from '#lib/services/gateway/connections.ts'
@@ -36,7 +37,7 @@ async function change(
   await withRuntime(async () => {
     const { id } = await findAccount(accountRef)
     const assigned = { ...(await readAssignedConnections(id)), ...(await readChange()) }
-    await assignConnections(id, assigned, ACTOR)
+    await assignConnections(id, assigned, ACTOR).catch(refuseOption)
     const [receiving, paying] = await Promise.all([
       nameOf(assigned.receiving_id),
       nameOf(assigned.paying_id),
@@ -44,6 +45,17 @@ async function change(
     process.stderr.write(`Receives through: ${receiving}. Pays out through: ${paying}\n`)
     process.stdout.write(`${id}\n`)
   })
+}
+
+const OPTIONS = { receiving_id: '--receiving', paying_id: '--paying' }
+
+/** Names the option of a refused field. */
+function refuseOption(error: unknown): never {
+  if (!isTrocoError(error) || error.code !== 'invalid_input') throw error
+  for (const [field, option] of Object.entries(OPTIONS))
+    if (error.fields?.[field])
+      throw refuse('invalid_input', { message: error.message.replace(field, option) })
+  throw error
 }
 
 async function nameOf(connectionId: string | null): Promise<string> {

@@ -76,7 +76,7 @@ test('an account receives through a bank that was added, checked and assigned, u
   const assign = () => troco(['assign', accountId, '--receiving', 'Banco Azul'])
   expect(await assign()).toEqual({
     code: 1,
-    output: 'receiving_id must be a connection that has passed its check\n',
+    output: '--receiving must be a connection that has passed its check\n',
   })
   expect((await charge()).status).toBe(403)
 
