@@ -2,11 +2,10 @@ import { beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId, removeHyphens } from '#lib/base/ids.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
-import { noteForeignRefund } from '#lib/rooms/charges/refunds/foreign.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
 import { keepReceipt } from '#lib/rooms/inbox/settle.ts'
+import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { type OrderScript, StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
@@ -82,6 +81,16 @@ test('of people who order at once, one wins', async () => {
   await expectBalancedLedger(HOUSE_ACCOUNT_ID)
 })
 
+test('while the bank has the order, the balance of the connection expects the money to leave', async () => {
+  const refundsOnTheWay = async () => (await readConnectionBalance(connectionId)).terms.refunds
+  const { id } = await order({ sends: ['lost after'] })
+  expect(await refundsOnTheWay()).toBe(0)
+  await sendDueReturns()
+  expect(await refundsOnTheWay()).toBe(-AMOUNT)
+  await sendUntilEnded(id)
+  expect(await refundsOnTheWay()).toBe(0)
+})
+
 test('a refused order leaves the money in suspense and the item open for another decision', async () => {
   const before = (await houseBalances('live')).suspense ?? 0
   const { itemId, id } = await order({ sends: ['rejected'] })
@@ -120,16 +129,4 @@ test('the worker gives back what was paid in test mode', async () => {
   await expect.poll(async () => (await findItem(itemId)).resolution).toBe('give_back')
   await worker.stop()
   await expectBalancedLedger(HOUSE_ACCOUNT_ID)
-})
-
-test('a returned payment in the bank’s report is known, another one is not', async () => {
-  const { id, payment } = await order()
-  await sendUntilEnded(id)
-  const report = {
-    ...{ connectionId, endToEndId: payment.endToEndId, id: removeHyphens(id) },
-    ...({ cause: 'request', amount: AMOUNT, at: new Date() } as const),
-  }
-  expect(await noteForeignRefund(report)).toBe(true)
-  expect(await noteForeignRefund({ ...report, id: newEndToEndId() })).toBe(false)
-  expect(await noteForeignRefund({ ...report, amount: AMOUNT - 1 })).toBe(false)
 })

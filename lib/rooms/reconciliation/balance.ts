@@ -6,7 +6,7 @@ import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts
 
 /**
  * In cents, with the sign of what they change at the bank. opening: what the bank had before the first day
- * that was read. books: what moved through the connection since. payouts, refunds: sent and not ended.
+ * that was read. books: what moved through the connection since. payouts, refunds: sent and not ended; refunds with what the inbox gives back.
  * receipts, fees, others: in open items, as the bank's day has them and the books do not.
  */
 export const BALANCE_TERMS = [
@@ -53,9 +53,13 @@ function onTheWaySql(connectionId: string): Prisma.Sql {
     SELECT -COALESCE(sum(s.amount), 0) FROM ${Prisma.raw(table)} s
     WHERE s.connection_id = ${connectionId}::uuid AND s.due_at IS NOT NULL
       AND s.status = 'pending' AND s.sent_at IS NOT NULL)`
+  // Money in suspense that goes back to its payer, with orders that the bank may have.
+  const returns = Prisma.sql`(
+    SELECT -COALESCE(sum(b.amount), 0) FROM receipt_returns b
+    WHERE b.connection_id = ${connectionId}::uuid AND b.status = 'pending' AND b.attempts > 0)`
   return Prisma.sql`
-    SELECT json_build_object('payouts', ${sumOf('withdrawals')}, 'refunds', ${sumOf('refunds')})::text
-      AS json`
+    SELECT json_build_object('payouts', ${sumOf('withdrawals')},
+      'refunds', ${sumOf('refunds')} + ${returns})::text AS json`
 }
 
 /** What the bank has more than the books by the open items; an order that is pending here is on its way. */

@@ -10,9 +10,8 @@ import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
  * return_above_payout: more came back of a withdrawal than was sent. return_unmatched: of none of ours.
  * dispute_unmatched: of no charge, of more than its amount, or of one of which nothing is left.
  * dispute_contradicted: reported otherwise before, or of more than is left of the charge.
- * refund_unknown: a refund of a payment that Troco did not request. removal_unconfirmed: an expired
- * charge that the bank did not remove within a week. withdrawal_contradicted: people ended a withdrawal,
- * and the bank reports the opposite. day_missing_here: a bank's day has a movement that the books do not
+ * removal_unconfirmed: an expired charge that the bank did not remove within a week.
+ * withdrawal_contradicted: people ended a withdrawal, and the bank reports the opposite. day_missing_here: a bank's day has a movement that the books do not
  * have; day_missing_there: the opposite; day_different: another amount or state; day_balance: the bank's
  * day does not make its own balance, or cannot be read.
  */
@@ -20,7 +19,7 @@ export const INBOX_KINDS = [
   ...(['payment_amount', 'payment_repeated'] as const),
   ...(['payment_unmatched', 'payment_unreadable'] as const),
   ...(['return_above_payout', 'return_unmatched'] as const),
-  ...(['dispute_unmatched', 'dispute_contradicted', 'refund_unknown'] as const),
+  ...(['dispute_unmatched', 'dispute_contradicted'] as const),
   ...(['removal_unconfirmed', 'withdrawal_contradicted'] as const),
   ...(['day_missing_here', 'day_missing_there', 'day_different', 'day_balance'] as const),
 ] as const
