@@ -6,6 +6,8 @@ import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { giveBack } from '#lib/rooms/inbox/give-back.ts'
+import { acknowledgeItem, keepReceipt } from '#lib/rooms/inbox/settle.ts'
 import { addDays, startOf } from '#lib/rooms/reconciliation/calendar.ts'
 import { requestDays } from '#lib/rooms/reconciliation/claim-day.ts'
 import { listDays } from '#lib/rooms/reconciliation/queries.ts'
@@ -14,7 +16,8 @@ import type { Receipt } from '#lib/services/gateway/gateway.ts'
 import { assignConnection, endPause, endPlaces, openLiveCharge } from '#lib/testing/connection.ts'
 import { superuserUrlOf } from '#lib/testing/database.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
-import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { sendDueRefunds, sendDueReturns, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { readItem } from '#lib/views/admin/inbox/evidence.ts'
 
 const HOUR_MS = 3_600_000
 const REPORTS = '/v2/gn/relatorios/'
@@ -170,16 +173,39 @@ export class BankDays {
     return { state: line?.state, items: items.toSorted(), counts: line?.counts, flaw: line?.flaw }
   }
 
-  /** Resolves the open items as a person who has settled each of them. Returns the cents that they leave. */
+  /**
+   * Settles the open items of a day as the pages suggest. Returns the cents by which the bank differs from
+   * the books after it.
+   */
   async settleItems(day: string): Promise<number> {
     const [line] = await listDays(this.account.id, { from: day, to: day })
     let amount = 0
     for (const { id, kind, facts } of line?.items ?? []) {
       const { bank, ours } = facts as Record<string, { amount: number } | null>
       if (kind.startsWith('day_')) amount += (bank?.amount ?? 0) - (ours?.amount ?? 0)
-      const data = { resolvedAt: new Date(), resolution: 'settled' }
-      await db().inboxItem.update({ where: { id }, data })
+      await this.at(new Date(startOf(day).getTime() + 13 * HOUR_MS), () => this.#settle(id))
     }
     return amount
+  }
+
+  async #settle(itemId: string): Promise<void> {
+    const { suggestion, evidence } = (await readItem(itemId)) ?? {}
+    const decision = { itemId, reason: 'As suggested', actor: { type: 'command_line' } as const }
+    if (suggestion?.entry === 'acknowledge') return acknowledgeItem(decision)
+    if (suggestion?.entry !== 'give_back') throw new Error(`not expected: ${suggestion?.entry}`)
+    const payment = `/v2/pix/${evidence?.bank.end_to_end_id}`
+    const found = await this.account.client.call('GET', payment)
+    // No bank returns what it does not have: the person keeps it.
+    if (found.status !== 200) return keepReceipt(decision)
+    await giveBack(decision)
+    for (let count = 0; count < 2; count++) {
+      await sendDueReturns()
+      await this.account.settle()
+      await db().receiptReturn.updateMany({
+        where: { itemId, status: 'pending' },
+        data: { dueAt: new Date() },
+      })
+    }
+    await sendDueReturns()
   }
 }
