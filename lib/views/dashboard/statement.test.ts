@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { loseDispute } from '#lib/rooms/charges/disputes/close.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { findStatementRange, totalStatement } from '#lib/services/ledger/statement.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
@@ -158,6 +162,25 @@ describe('pages of a statement', () => {
       { kind: 'refund_held', charge_id: charge.id, amount: -100, dict_key: null, ...payer },
     ])
   })
+})
+
+test('what a dispute holds and releases is on the statement, as rows of its charge', async () => {
+  const merchant = await makeMerchant()
+  const { id: chargeId } = await openCharge(merchant, 3_000)
+  const { end_to_end_id: endToEndId } = await simulateCharge(merchant.id, chargeId, 'paid')
+  const report = {
+    ...{ connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), amount: 3_000 },
+    endToEndId: endToEndId ?? '',
+  }
+  await openDispute(report)
+  await loseDispute({ ...report, amount: 1_000 })
+  const { rows } = await readAll(merchant)
+  expect(rows).toMatchObject([
+    { kind: 'charge_paid', charge_id: chargeId, amount: 3_000, balance_after: 3_000 },
+    { kind: 'dispute_held', charge_id: chargeId, amount: -3_000, balance_after: 0 },
+    { kind: 'dispute_won', charge_id: chargeId, amount: 2_000, balance_after: 2_000 },
+  ])
+  await expectBalancedLedger(merchant.id)
 })
 
 test('a statement contains nothing of another mode or merchant', async () => {
