@@ -17,7 +17,11 @@ interface SideProps {
 /** Facts that the bank reported. */
 export function BankSide({ item: { kind, key, evidence } }: SideProps) {
   const t = useTranslations('inbox')
-  const facts = Object.entries(evidence.bank)
+  const { what } = evidence.bank
+  // The bank's name of an entry, unless it says no more than what it is.
+  const facts = Object.entries(evidence.bank).filter(
+    ([name, value]) => name !== 'kind' || value !== what,
+  )
   const isNamed = kind.startsWith('day_') || facts.some(([, value]) => value === key)
   return (
     <Side lead={kind === 'day_missing_there' ? t('lead.notAtBank') : null}>
