@@ -9,6 +9,7 @@ import {
   QrCode,
   ScrollText,
   Settings2,
+  ShieldAlert,
   Webhook,
 } from 'lucide-react'
 import type { Mode } from '#lib/base/mode.ts'
@@ -24,6 +25,7 @@ type PlaceName =
   | 'webhooks'
   | 'tokens'
   | 'bank'
+  | 'disputes'
   | 'settings'
   | 'accounts'
 
@@ -81,7 +83,10 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
     ],
     more: [
       { name: 'tokens', href: tokens, icon: KeyRound },
-      ...(mode === 'test' ? [{ name: 'bank', href: '/test/bank', icon: Landmark } as const] : []),
+      // The simulated bank reports no disputes.
+      mode === 'test'
+        ? { name: 'bank', href: '/test/bank', icon: Landmark }
+        : { name: 'disputes', href: '/live/disputes', icon: ShieldAlert },
       { name: 'settings', href: `${basePath}/settings`, icon: Settings2, excludedPath: tokens },
     ],
     phone: [home, charges, ...create, withdrawals],

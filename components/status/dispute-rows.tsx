@@ -2,20 +2,32 @@
 
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { Deadline, DisputeState } from '#app/admin/disputes/dispute-state.tsx'
 import { Money, RelativeTime } from '#components/format/format.tsx'
+import { Deadline, DisputeState } from '#components/status/dispute-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, HeaderCell, ROW_LINK, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
-import type { DisputeLine } from '#lib/views/admin/disputes/schema.ts'
+import type { DisputeBasics } from '#lib/views/dashboard/disputes/schema.ts'
 
-export function DisputeList({ disputes }: { disputes: DisputeLine[] }) {
+export interface DisputeRow extends DisputeBasics {
+  href: string
+  subject: string
+  /** A line below the subject. */
+  detail?: string
+}
+
+interface DisputeRowsProps {
+  subjectHead: string
+  disputes: DisputeRow[]
+}
+
+export function DisputeRows({ subjectHead, disputes }: DisputeRowsProps) {
   const t = useTranslations('disputes')
   return (
     <Sheet>
       <Table aria-label={t('title')}>
         <thead>
           <tr>
-            <HeaderCell>{t('account')}</HeaderCell>
+            <HeaderCell>{subjectHead}</HeaderCell>
             <HeaderCell width="150px">{t('status')}</HeaderCell>
             <HeaderCell width="190px">{t('deadline')}</HeaderCell>
             <HeaderCell width="170px" isWideOnly>
@@ -29,15 +41,15 @@ export function DisputeList({ disputes }: { disputes: DisputeLine[] }) {
         <tbody>
           {disputes.map(dispute => (
             <Row key={dispute.id}>
-              <Cell title={dispute.account.name}>
-                <AccountLink dispute={dispute} />
+              <Cell title={dispute.subject}>
+                <SubjectLink dispute={dispute} />
               </Cell>
               <Cell>
                 <DisputeState dispute={dispute} />
               </Cell>
               <Cell className="text-small">
                 <span className="relative z-10">
-                  <Deadline dispute={dispute} />
+                  {dispute.status === 'open' ? <Deadline dispute={dispute} /> : '—'}
                 </span>
               </Cell>
               <Cell className={`text-muted text-small ${WIDE_ONLY}`}>
@@ -61,35 +73,36 @@ export function DisputeList({ disputes }: { disputes: DisputeLine[] }) {
   )
 }
 
-function AccountLink({ dispute }: { dispute: DisputeLine }) {
-  const { id, account } = dispute
+function SubjectLink({ dispute }: { dispute: DisputeRow }) {
+  const { href, subject, detail } = dispute
   return (
-    <Link
-      href={`/admin/disputes/${account.id}/${id}`}
-      prefetch={false}
-      className={`block truncate font-medium ${ROW_LINK}`}
-    >
-      {account.name}
+    <Link href={href} prefetch={false} className={`block ${ROW_LINK}`}>
+      <span className="block truncate font-medium">{subject}</span>
+      {detail ? (
+        <span className="block truncate font-normal text-muted text-small">{detail}</span>
+      ) : null}
     </Link>
   )
 }
 
-function DisputeCard({ dispute }: { dispute: DisputeLine }) {
+function DisputeCard({ dispute }: { dispute: DisputeRow }) {
   const t = useTranslations('disputes')
   return (
     <li className="relative grid gap-2 border-line px-4 py-3.5 not-first:border-t">
       <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-x-3">
-        <AccountLink dispute={dispute} />
+        <SubjectLink dispute={dispute} />
         <span className="font-semibold">
           <Money cents={dispute.amount} />
         </span>
       </div>
       <div className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 text-small">
         <DisputeState dispute={dispute} />
-        <span className="relative z-10">
-          <span className="text-muted">{t('deadline')} </span>
-          <Deadline dispute={dispute} />
-        </span>
+        {dispute.status === 'open' ? (
+          <span className="relative z-10">
+            <span className="text-muted">{t('deadline')} </span>
+            <Deadline dispute={dispute} />
+          </span>
+        ) : null}
       </div>
     </li>
   )

@@ -2,7 +2,7 @@ import { Check, Clock, type LucideIcon, Send, TimerOff, X } from 'lucide-react'
 import { useNow, useTranslations } from 'next-intl'
 import { RelativeTime } from '#components/format/format.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { DisputeLine } from '#lib/views/admin/disputes/schema.ts'
+import { type DisputeBasics, DUE_SOON_HOURS } from '#lib/views/dashboard/disputes/schema.ts'
 
 const STYLES = {
   open: { tone: 'wait', icon: Clock },
@@ -16,21 +16,21 @@ const STYLES = {
 type State = keyof typeof STYLES
 
 /** Returns the end of a dispute, else the state of its defence. */
-export function stateOf({ status, answer_state: answer }: DisputeLine): State {
+export function stateOf({ status, answer_state: answer }: DisputeBasics): State {
   if (status !== 'open') return status
   return answer === 'pending' || answer === 'taken' || answer === 'late' ? answer : 'open'
 }
 
-export function DisputeState({ dispute }: { dispute: DisputeLine }) {
+export function DisputeState({ dispute }: { dispute: DisputeBasics }) {
   const t = useTranslations('disputes')
   const state = stateOf(dispute)
   return <Chip {...STYLES[state]}>{t(`state.${state}`)}</Chip>
 }
 
-const URGENT_MS = 48 * 3_600_000
+const URGENT_MS = DUE_SOON_HOURS * 3_600_000
 
-/** Time left for the defence, marked while one is missing and two days or less are left. */
-export function Deadline({ dispute }: { dispute: DisputeLine }) {
+/** Time left for the defence, marked while one is missing and little is left. */
+export function Deadline({ dispute }: { dispute: DisputeBasics }) {
   const t = useTranslations('disputes')
   const now = useNow({ updateInterval: 30_000 })
   const { respond_by: at } = dispute

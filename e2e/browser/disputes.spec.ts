@@ -7,6 +7,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
+import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { openLiveCharge } from '#lib/testing/connection.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 
@@ -21,6 +22,7 @@ test.beforeAll(async () => {
   await connectToApplication()
   bank = await startBank({ kind: 'efi', settleMs: null, keys: [newId()] })
   connectionId = (await openAt(bank, { kind: 'efi', receiving_keys: bank.keys })).id
+  await checkConnection(connectionId, { type: 'system' })
 })
 test.afterAll(() => bank.stop())
 
@@ -98,4 +100,50 @@ test('an answer that comes too late, and one without a response, say so', async 
   await expect(admin.getByRole('button', { name: 'Enviar ao banco' })).toHaveCount(0)
   await expectAccessible(admin)
   await admin.context().close()
+})
+
+test.describe('on the pages of the merchant', () => {
+  test.use({ locale: 'pt-BR' })
+
+  test('a member finds the disputes of the account by deadline, and gets from one to its charge and back', async ({
+    page,
+    context,
+  }) => {
+    const { merchant } = await dispute(`Loja ${newId()}`, new Date(Date.now() + 2.5 * DAY_MS))
+    await addSession(context, await createSession({ accountId: merchant.id, role: 'viewer' }))
+    await page.goto('/live/home')
+    await page.getByRole('link', { name: 'Contestações', exact: true }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Contestações' })).toBeVisible()
+    const row = page.getByRole('row').filter({ hasText: 'R$ 123,45' })
+    await expect(row).toContainText('A responder')
+    await expect(row).toContainText('em 2 dias')
+    await expectAccessible(page)
+    const choose = async (name: string) => {
+      await page.getByRole('button', { name: /^Situação/ }).click()
+      await page.getByRole('menuitemradio', { name }).click()
+    }
+    await choose('Vencem em até 2 dias')
+    await expect(page.getByText('Nenhuma contestação corresponde ao filtro.')).toBeVisible()
+    await db().dispute.updateMany({
+      where: { accountId: merchant.id },
+      data: { respondBy: new Date(Date.now() + DAY_MS) },
+    })
+    await page.reload()
+    await row.getByRole('link').click()
+    await expect(page.getByText('O pagador contestou R$ 123,45', { exact: true })).toBeVisible()
+    await page.getByRole('link', { name: 'Ver contestações' }).click()
+    await expect(row).toBeVisible()
+    await page.setViewportSize({ width: 390, height: 844 })
+    const widthOf = () => page.evaluate(() => document.documentElement.scrollWidth)
+    await expect.poll(widthOf).toBe(390)
+    await expectAccessible(page)
+  })
+
+  test('an account without disputes is told when one appears here', async ({ page, context }) => {
+    const { id } = await makeMerchant()
+    await addSession(context, await createSession({ accountId: id, role: 'owner' }))
+    await page.goto('/test/disputes')
+    await expect(page.getByText('Nenhuma contestação', { exact: true })).toBeVisible()
+    await expect(page.getByText('aparece aqui com o prazo da defesa')).toBeVisible()
+  })
 })

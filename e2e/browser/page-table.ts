@@ -28,6 +28,7 @@ export const PAGES: Record<string, Audience> = {
   '/[mode]/withdrawals/[id]': 'member',
   '/[mode]/withdrawals/[id]/receipt': 'member',
   '/[mode]/statement': 'member',
+  '/[mode]/disputes': 'member',
   '/[mode]/webhooks': 'member',
   '/[mode]/webhooks/deliveries/[id]': 'member',
   '/[mode]/webhooks/endpoints': 'member',

@@ -34,6 +34,7 @@ const PAGES = [
   ['withdrawal-new', '/test/withdrawals/new'],
   ['withdrawal', '/test/withdrawals/:withdrawal'],
   ['statement', '/test/statement?period=90d'],
+  ['disputes', '/test/disputes'],
   ['webhooks', '/test/webhooks'],
   ['delivery', '/test/webhooks/deliveries/:delivery'],
   ['endpoints', '/test/webhooks/endpoints'],
@@ -84,7 +85,7 @@ for (const { locale, themes, details } of TOURS) {
     test('every page fits its window and has neither an axe violation nor a browser error', async ({
       page,
     }) => {
-      // 33 pages: generous, because a busy machine is slow.
+      // 34 pages: generous, because a busy machine is slow.
       test.setTimeout(900_000)
       mkdirSync(PICTURE_FOLDER, { recursive: true })
       let fullSize: keyof typeof SIZES = 'phone'

@@ -28,7 +28,7 @@ export function Balance({ balance, books, mode }: BalanceProps) {
       <div className="mt-2.5 grid gap-1.5 text-muted text-small">
         <HeldAmount {...balance} />
         <WaitingWithdrawals {...balance} mode={mode} />
-        <DisputedAmounts {...balance.disputes} />
+        <DisputedAmounts {...balance.disputes} mode={mode} />
       </div>
       <div className="mt-4 grid grid-cols-2 gap-2.5 lg:mt-6 lg:flex">
         <IfAllowed permission="transactions:write">
@@ -99,11 +99,18 @@ function WaitingWithdrawals({ waiting, held, mode }: Home['balance'] & { mode: M
   return <p className="text-ink">{t.rich('waiting', parts)}</p>
 }
 
-function DisputedAmounts({ disputed, held, claim }: Home['balance']['disputes']) {
+type DisputedAmountsProps = Home['balance']['disputes'] & { mode: Mode }
+
+function DisputedAmounts({ disputed, held, claim, mode }: DisputedAmountsProps) {
   const t = useTranslations('balance')
   const amounts = {
     amount: () => <Money cents={disputed} />,
     missing: () => <Money cents={disputed - held} />,
+    link: (chunks: ReactNode) => (
+      <Link href={`/${mode}/disputes`} prefetch={false} className="font-semibold underline">
+        {chunks}
+      </Link>
+    ),
   }
   return (
     <>

@@ -15,6 +15,7 @@ import {
   QrCode,
   ScrollText,
   Settings2,
+  ShieldAlert,
   ShieldCheck,
   Sun,
   Users,
@@ -51,7 +52,9 @@ export function pageTargets(mode: Mode): Target[] {
     { name: 'statement', icon: ScrollText, href: `${basePath}/statement` },
     { name: 'webhooks', icon: Webhook, href: `${basePath}/webhooks` },
     { name: 'tokens', icon: KeyRound, href: `${basePath}/settings/tokens` },
-    ...(mode === 'test' ? [{ name: 'bank', icon: Landmark, href: '/test/bank' } as const] : []),
+    mode === 'test'
+      ? { name: 'bank', icon: Landmark, href: '/test/bank' }
+      : { name: 'disputes', icon: ShieldAlert, href: '/live/disputes' },
     { name: 'settings', icon: Settings2, href: `${basePath}/settings` },
     { name: 'members', icon: Users, href: `${basePath}/settings/members` },
     { name: 'security', icon: ShieldCheck, href: `${basePath}/settings/security` },
@@ -95,6 +98,7 @@ const SYNONYMS: Record<TargetName, string> = {
   statement: 'lançamentos movimentações csv ofx ledger entries csv ofx',
   webhooks: 'entregas avisos destinos notificações deliveries endpoints notifications',
   tokens: 'chaves api acesso credenciais keys access credentials',
+  disputes: 'med disputa defesa fraude chargeback dispute defense fraud',
   bank: 'simulador pagar testar simulator pay sandbox',
   settings:
     'ajustes preferências perfil conta fuso cidade validade preferences profile account zone city expiry',

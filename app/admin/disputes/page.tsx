@@ -1,13 +1,13 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { DisputeList } from '#app/admin/disputes/dispute-list.tsx'
 import { FilteredList } from '#app/admin/filtered-list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { DisputeRows } from '#components/status/dispute-rows.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { listDisputeLines } from '#lib/views/admin/disputes/read.ts'
-import { DISPUTE_FILTERS } from '#lib/views/admin/disputes/schema.ts'
 import { readListFilters } from '#lib/views/admin/list-filters.ts'
+import { DISPUTE_FILTERS } from '#lib/views/dashboard/disputes/schema.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -26,12 +26,17 @@ export default async function DisputesPage({ searchParams }: DisputesPageProps) 
     listDisputeLines(filters),
   ])
   const statuses = DISPUTE_FILTERS.map(value => ({ value, label: t(`filter.${value}`) }))
+  const disputes = rows.map(({ account, ...dispute }) => ({
+    ...{ ...dispute, subject: account.name, href: `/admin/disputes/${account.id}/${dispute.id}` },
+  }))
   return (
     <>
       <PageHead title={t('title')} isStaffPage />
       <ClientMessages namespaces={['accounts', 'disputes']}>
         <FilteredList namespace="disputes" {...{ statuses, nextCursor }}>
-          {rows.length > 0 ? <DisputeList disputes={rows} /> : null}
+          {disputes.length > 0 ? (
+            <DisputeRows subjectHead={t('account')} disputes={disputes} />
+          ) : null}
         </FilteredList>
       </ClientMessages>
     </>

@@ -16,6 +16,7 @@ import {
   Webhook,
   X,
 } from 'lucide-react'
+import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { ExactTime } from '#components/format/exact-time.tsx'
@@ -123,7 +124,12 @@ function useStepText(charge: Charge): (step: ChargeStep) => StepText {
         const title = t(`dispute.${step.status}`, { amount: money(step.amount) })
         const { status, respond_by: at } = step
         const time = () => at && <ExactTime at={at} format="dated" />
-        const detail = status === 'open' && at ? t.rich('respondBy', { time }) : null
+        const link = (chunks: ReactNode) => (
+          <Link href={`/${charge.mode}/disputes`} prefetch={false} className="underline">
+            {chunks}
+          </Link>
+        )
+        const detail = status === 'open' && at ? t.rich('respondBy', { time, link }) : null
         return { ...styles[status], title, detail }
       }
       case 'next_try':

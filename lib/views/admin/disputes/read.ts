@@ -1,50 +1,28 @@
 import { readPeople } from '#lib/base/audit/people.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc, utcText } from '#lib/base/db/columns.ts'
-import { idOf, type Page, toPage } from '#lib/base/db/page.ts'
+import type { Page } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { accountSearchCondition } from '#lib/views/admin/accounts.ts'
-import type {
-  DISPUTE_FILTERS,
-  DisputeDetail,
-  DisputeLine,
-} from '#lib/views/admin/disputes/schema.ts'
+import type { DisputeDetail, DisputeLine } from '#lib/views/admin/disputes/schema.ts'
+import { disputeColumns, readDisputes } from '#lib/views/dashboard/disputes/list.ts'
+import type { DisputesQuery } from '#lib/views/dashboard/disputes/schema.ts'
 
-const PAGE_SIZE = 25
 const EVIDENCE_MAX = 50
 
-const lineColumns = Prisma.sql`d.id, json_build_object('id', a.id, 'name', a.name) AS account, d.mode,
-  d.amount, d.status, d.answer_state, ${utc('d.respond_by')}, ${utc('d.created_at')}`
+const lineColumns = Prisma.sql`${disputeColumns},
+  json_build_object('id', a.id, 'name', a.name) AS account`
 
-interface DisputesQuery {
-  q?: string
-  status?: (typeof DISPUTE_FILTERS)[number]
-  cursor?: string
-}
-
-/** Lists disputes, the newest first; those to be answered with the nearest deadline first. */
+/** Lists disputes of all accounts. */
 export async function listDisputeLines({
   q,
-  status,
-  cursor,
-}: DisputesQuery): Promise<Page<DisputeLine>> {
-  const isOpen = status === 'open'
-  const after = isOpen ? Prisma.sql`d.id > ${cursor}::uuid` : Prisma.sql`d.id < ${cursor}::uuid`
-  const rows = await queryRows<DisputeLine>(Prisma.sql`
-    SELECT ${asJson(lineColumns)}::text AS json FROM disputes d JOIN accounts a ON a.id = d.account_id
-    WHERE ${await accountSearchCondition(q)} AND ${statusCondition(status)}
-      AND ${cursor ? after : Prisma.sql`true`}
-    ORDER BY d.id ${isOpen ? Prisma.sql`ASC` : Prisma.sql`DESC`} LIMIT ${PAGE_SIZE + 1}`)
-  return toPage(rows, PAGE_SIZE, idOf)
-}
-
-function statusCondition(status: DisputesQuery['status']): Prisma.Sql {
-  if (status === undefined) return Prisma.sql`true`
-  if (status === 'closed') return Prisma.sql`d.status <> 'open'`
-  const isUnanswered = Prisma.sql`(d.answer_state IS NULL OR d.answer_state IN ('refused', 'unsent'))`
-  return Prisma.sql`d.status = 'open' AND ${isUnanswered} = ${status === 'open'}`
+  ...query
+}: DisputesQuery & { q?: string }): Promise<Page<DisputeLine>> {
+  const from = Prisma.sql`disputes d JOIN accounts a ON a.id = d.account_id
+    WHERE ${await accountSearchCondition(q)}`
+  return readDisputes(lineColumns, from, query)
 }
 
 export async function readDispute(accountId: string, id: string): Promise<DisputeDetail | null> {

@@ -1,24 +1,14 @@
 import * as z from 'zod'
 import { must, text } from '#lib/base/fields.ts'
-import type { Mode } from '#lib/base/mode.ts'
-import { ANSWER_MAX, type AnswerState } from '#lib/rooms/charges/disputes/schema.ts'
-
-/** open: can be answered. answered: the bank decides, or has not confirmed the answer. */
-export const DISPUTE_FILTERS = ['open', 'answered', 'closed'] as const
+import { ANSWER_MAX } from '#lib/rooms/charges/disputes/schema.ts'
+import type { DisputeBasics } from '#lib/views/dashboard/disputes/schema.ts'
 
 export const answerRequest = z.object({
   text: text(1, ANSWER_MAX).regex(/^[\n\P{C}]+$/u, must('contain no control characters')),
 })
 
-export interface DisputeLine {
-  id: string
+export interface DisputeLine extends DisputeBasics {
   account: { id: string; name: string }
-  mode: Mode
-  amount: number
-  status: 'open' | 'won' | 'lost'
-  answer_state: AnswerState | null
-  respond_by: string | null
-  created_at: string
 }
 
 /** What Troco's records say about the payment, for the defence. */

@@ -2,9 +2,9 @@
 
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { Deadline } from '#app/admin/disputes/dispute-state.tsx'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
+import { Deadline } from '#components/status/dispute-state.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import type { DisputeDetail } from '#lib/views/admin/disputes/schema.ts'

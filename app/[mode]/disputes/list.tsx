@@ -1,0 +1,55 @@
+'use client'
+
+import { ShieldAlert } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
+import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { useFilters } from '#components/filters/use-filters.ts'
+import { DisputeRows } from '#components/status/dispute-rows.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { DISPUTE_FILTERS, type OwnDispute } from '#lib/views/dashboard/disputes/schema.ts'
+
+interface OwnDisputesProps {
+  disputes: OwnDispute[]
+  nextCursor: string | null
+}
+
+/** Disputes of the account; each leads to its charge. */
+export function OwnDisputes({ disputes, nextCursor }: OwnDisputesProps) {
+  const t = useTranslations('disputes')
+  const { get, set, isPending } = useFilters()
+  const rows = disputes.map(dispute => ({
+    ...{ ...dispute, subject: dispute.client_name, detail: dispute.external_id },
+    href: `/${dispute.mode}/charges/${dispute.charge_id}`,
+  }))
+  return (
+    <>
+      <div className="mb-4 flex">
+        <ChoiceFilter
+          label={t('status')}
+          value={get('status')}
+          choices={DISPUTE_FILTERS.map(value => ({ value, label: t(`filter.${value}`) }))}
+          onChoose={status => set({ status })}
+        />
+      </div>
+      <ListBody error={null} isPending={isPending} nextCursor={nextCursor}>
+        {rows.length > 0 ? (
+          <DisputeRows subjectHead={t('charge')} disputes={rows} />
+        ) : (
+          <Sheet>
+            {get('status') === '' ? (
+              <EmptyState icon={ShieldAlert} title={t('none')} text={t('noneText')} />
+            ) : (
+              <NoMatches
+                title={t('noneFit')}
+                text={t('noneFitFilter')}
+                clear={() => set({ status: null })}
+              />
+            )}
+          </Sheet>
+        )}
+      </ListBody>
+    </>
+  )
+}

@@ -1,0 +1,36 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { OwnDisputes } from '#app/[mode]/disputes/list.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
+import { requireMember } from '#lib/edge/session/gate.ts'
+import { listOwnDisputes } from '#lib/views/dashboard/disputes/list.ts'
+import { disputesQuery } from '#lib/views/dashboard/disputes/schema.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { readUrlFilters } from '#lib/views/dashboard/url-filters.ts'
+
+interface DisputesPageProps {
+  params: Promise<{ mode: string }>
+  searchParams: Promise<SearchParams>
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('disputes'))('title') }
+}
+
+export default async function DisputesPage({ params, searchParams }: DisputesPageProps) {
+  const { account, mode } = await requireMember(params)
+  const { shape } = disputesQuery
+  const filters = readUrlFilters(await searchParams, ['status', 'cursor'], shape)
+  const [t, { rows, nextCursor }] = await Promise.all([
+    getTranslations('disputes'),
+    listOwnDisputes(account.id, mode, disputesQuery.parse(filters)),
+  ])
+  return (
+    <ClientMessages namespaces={['disputes']}>
+      <PageHead title={t('title')} />
+      <p className="-mt-4 mb-5 max-w-[72ch] text-muted">{t('ownText')}</p>
+      <OwnDisputes disputes={rows} nextCursor={nextCursor} />
+    </ClientMessages>
+  )
+}

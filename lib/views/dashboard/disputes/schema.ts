@@ -1,0 +1,32 @@
+import * as z from 'zod'
+import type { Mode } from '#lib/base/mode.ts'
+import type { AnswerState } from '#lib/rooms/charges/disputes/schema.ts'
+
+/** open: can be answered. due: soon no more. answered: the bank decides, or has not confirmed the answer. */
+export const DISPUTE_FILTERS = ['open', 'due', 'answered', 'closed'] as const
+
+export const disputesQuery = z.object({
+  status: z.enum(DISPUTE_FILTERS).optional(),
+  cursor: z.uuid().optional(),
+})
+export type DisputesQuery = z.infer<typeof disputesQuery>
+
+/** Time before a deadline from which it is near. */
+export const DUE_SOON_HOURS = 48
+
+export interface DisputeBasics {
+  id: string
+  mode: Mode
+  amount: number
+  status: 'open' | 'won' | 'lost'
+  answer_state: AnswerState | null
+  respond_by: string | null
+  created_at: string
+}
+
+/** A dispute in the list of the account whose charge it is about. */
+export interface OwnDispute extends DisputeBasics {
+  charge_id: string
+  external_id: string
+  client_name: string
+}
