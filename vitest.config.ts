@@ -21,8 +21,9 @@ const REPEATS = [
 /** Uses all cores, and its bank waits by the true time: it runs after the others. */
 const DAY = 'e2e/day/day.test.ts'
 const left = process.env.WITHOUT_REPEATS ? REPEATS : []
-/** Matches code that changes state of the process that `between-files.ts` does not restore, or measures it. */
-const PROCESS_CHANGE_PATTERN = /openOwnStage|\bvi\.|--expose-gc|memoryUsage|process\.(on|emit)\(/
+/** Matches code that changes state of the process, of which modules keep what they derive, or that measures it. */
+const PROCESS_CHANGE_PATTERN =
+  /supplyEnv|openOwnStage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.|--expose-gc|memoryUsage|process\.(on|emit)\(/
 const SHARED_FOLDERS = /^(lib|prisma|app|components|e2e\/(api|banks|psp|runner))\//
 
 /** Files that share one module cache: a process of its own takes 0.3 s of a file, with the API 1 s. */
@@ -41,13 +42,7 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
     hookTimeout: 180_000,
     projects: [
-      {
-        extends: true,
-        test: {
-          ...{ name: 'shared', include: sharedFiles, isolate: false },
-          setupFiles: ['lib/testing/between-files.ts'],
-        },
-      },
+      { extends: true, test: { name: 'shared', include: sharedFiles, isolate: false } },
       {
         extends: true,
         test: { name: 'alone', include: TESTS, exclude: [...sharedFiles, ...left, DAY] },

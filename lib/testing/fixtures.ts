@@ -70,6 +70,8 @@ export async function expectBalancedLedger(accountId: string): Promise<void> {
 export function inOwnDatabase(): void {
   const sharedUrl = env().DATABASE_URL ?? ''
   beforeAll(async () => {
+    // An earlier file of the process may have left connections to the shared database.
+    await disconnect()
     supplyEnv({ DATABASE_URL: await makeDatabase() })
   })
   afterAll(async () => {
