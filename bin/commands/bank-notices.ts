@@ -36,7 +36,7 @@ export async function rotate(args: string[]): Promise<void> {
 
 /** Prints a line for each key. Fails if the notices about one go elsewhere. */
 async function registerAt(id: string, name: string, replacesForeign = false): Promise<void> {
-  const result = await registerNoticeAddress(id, { replacesForeign })
+  const result = await registerNoticeAddress(id, ACTOR, { replacesForeign })
   if (result === null) throw refuse('not_found', `The bank of ${name} sends no notices`)
   if (result.outcome !== 'ok') {
     const reason = 'reason' in result ? result.reason : result.bankText

@@ -74,7 +74,7 @@ export async function openNoticeStage(): Promise<NoticeStage> {
   const places = { port, trocoPort: web.port, server: receiver, authorities: authority.cert }
   const nginx = await startNginx(places)
   await assignConnection(connectionId, merchant)
-  await registerNoticeAddress(connectionId)
+  await registerNoticeAddress(connectionId, { type: 'system' })
   const agents = new Map<string, Agent>()
   return {
     ...{ bank, nginx, web, merchant, connectionId },

@@ -73,7 +73,7 @@ describe('the address', () => {
   test('is registered once for each key, and one of somebody else is reported and left', async () => {
     const read = async () => (await stage.bank.run('readRecords')).webhooks
     expect(await read()).toMatchObject([{ key, url: stage.address.href }])
-    expect(await registerNoticeAddress(stage.connectionId)).toEqual({
+    expect(await registerNoticeAddress(stage.connectionId, ACTOR)).toEqual({
       outcome: 'ok',
       value: [{ key, host: stage.address.host, state: 'registered' }],
     })
@@ -81,7 +81,7 @@ describe('the address', () => {
     const client = new Client(stage.bank)
     await client.call('PUT', `/v2/webhook/${key}`, { webhookUrl: foreign })
     client.close()
-    const register = (options?: object) => registerNoticeAddress(stage.connectionId, options)
+    const register = (options?: object) => registerNoticeAddress(stage.connectionId, ACTOR, options)
     expect(await register()).toMatchObject({ value: [{ host: 'other.example', state: 'foreign' }] })
     expect(await read()).toMatchObject([{ url: foreign }])
     expect(await register({ replacesForeign: true })).toMatchObject({
@@ -254,10 +254,10 @@ describe('the endpoint', () => {
     // Processes learn of a connection, and of its rules, after seconds.
     const waiting = { interval: 250, timeout: 20_000 }
     await expect.poll(statusWithout, waiting).toBe(200)
-    expect(await registerNoticeAddress(id)).toMatchObject(registered)
+    expect(await registerNoticeAddress(id, ACTOR)).toMatchObject(registered)
     await restrictNotices(id, { isCertificateRequired: true }, ACTOR)
     await expect.poll(statusWithout, waiting).toBe(403)
-    expect(await registerNoticeAddress(id)).toMatchObject(registered)
+    expect(await registerNoticeAddress(id, ACTOR)).toMatchObject(registered)
     const exchanges = await efi.run('readTraffic', {})
     const headers = exchanges.filter(({ method, to }) => method === 'PUT' && to === 'bank')
     expect(headers.map(one => one.requestHeaders['x-skip-mtls-checking'])).toEqual([

@@ -123,7 +123,7 @@ async function connect(bank: RunningBank): Promise<string> {
     settings: { ...settingsAt(bank), payouts_in_flight: PAYOUTS_IN_FLIGHT },
   })
   await restrictNotices(id, { isCertificateRequired: true }, ACTOR)
-  const registered = await registerNoticeAddress(id)
+  const registered = await registerNoticeAddress(id, { type: 'system' })
   if (registered?.outcome !== 'ok') throw new Error(JSON.stringify(registered))
   const { code, findings } = await checkConnection(id, ACTOR)
   if (code !== 'ok') throw new Error(`The check is not passed: ${JSON.stringify(findings)}`)

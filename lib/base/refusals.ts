@@ -114,6 +114,7 @@ const REFUSAL_TABLE = {
   endpoint_not_found: { status: 404, message: 'Endpoint not found', audience: 'pages' },
   delivery_not_found: { status: 404, message: 'Delivery not found', audience: 'pages' },
   token_not_found: { status: 404, message: 'Token not found', audience: 'pages' },
+  connection_not_found: { status: 404, message: 'Connection not found', audience: 'pages' },
   item_not_found: { status: 404, message: 'Item not found', audience: 'pages' },
   job_not_found: { status: 404, message: 'Job not found, or already finished', audience: 'pages' },
   member_not_found: { status: 404, message: 'Member not found', audience: 'pages' },
@@ -129,6 +130,7 @@ const REFUSAL_TABLE = {
     audience: 'pages',
   },
   endpoint_disabled: { status: 409, message: callerMessage, audience: 'pages' },
+  not_supported: { status: 409, message: callerMessage, audience: 'pages' },
   under_way: { status: 409, message: callerMessage, audience: 'pages' },
   limit_reached: { status: 409, message: callerMessage, audience: 'pages' },
   permission_not_held: {

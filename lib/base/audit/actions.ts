@@ -19,6 +19,7 @@ export const ACTIONS = [
   'connection.corrected',
   'connection.disabled',
   'connection.limited',
+  'connection.notices_registered',
   'connection.notices_restricted',
   'connection.notices_rotated',
   'connection.renewed',

@@ -20,6 +20,7 @@ import {
   pruneSignInAttempts,
 } from '#lib/edge/jobs/prune.ts'
 import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
+import { warnOfCertificates } from '#lib/rooms/accounts/warn-of-certificates.ts'
 import { createDisputeReader } from '#lib/rooms/charges/disputes/read-list.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
@@ -127,6 +128,8 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
   const polled = { idleMs: POLL_MS }
   // 0 makes the job sleep, so that a burst of withdrawals causes one mail per interval.
   const mail = () => mailApprovers().then(() => 0)
+  // 0 makes the job sleep: one run warns of all certificates.
+  const warn = () => warnOfCertificates().then(() => 0)
   // 0 makes the job sleep until the next minute: one run reads all lanes.
   const heal: Job['run'] = rest => healLanes(rest).then(() => 0)
   const fillHosts = () => healHosts().then(() => 0)
@@ -140,6 +143,7 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
     { name: 'expire waiting withdrawals', run: expireWaitingWithdrawals, idleMs: MINUTE_MS },
     { name: 'ask about ended withdrawals', run: askAboutEnded, idleMs: MINUTE_MS },
     { name: 'mail approvers', run: mail, idleMs: MAIL_APPROVERS_MS },
+    { name: 'warn of certificates', run: warn, idleMs: HOUR_MS },
     { name: 'read disputes and returns', run: banks.list, idleMs: MINUTE_MS },
     { name: 'reconcile days', run: banks.reconcile, idleMs: RECONCILE_MS },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },

@@ -12,7 +12,11 @@ interface Assigned {
  * Takes a connection from all accounts and closes it, in one transaction: nothing new begins there,
  * and what began is served to its end. Returns the number of accounts.
  */
-export function closeConnection(connectionId: string, actor: Actor): Promise<number> {
+export function closeConnection(
+  connectionId: string,
+  actor: Actor,
+  reason?: string,
+): Promise<number> {
   return transaction(async tx => {
     const name = await lockActiveConnection(tx, connectionId)
     const accounts = await tx.$queryRaw<Assigned[]>`
@@ -37,7 +41,8 @@ export function closeConnection(connectionId: string, actor: Actor): Promise<num
       await recordAudit(tx, { actor, action, accountId, ...change })
     }
     const after = { accounts: accounts.length }
-    await recordAudit(tx, { actor, action: 'connection.disabled', target: connectionId, after })
+    const action = 'connection.disabled'
+    await recordAudit(tx, { actor, action, target: connectionId, reason, after })
     return accounts.length
   })
 }

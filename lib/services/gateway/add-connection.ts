@@ -9,11 +9,18 @@ import { findPrivateAddress } from '#lib/services/gateway/bank-hosts.ts'
 import { tryToOpen } from '#lib/services/gateway/choose.ts'
 import { NewConnection } from '#lib/services/gateway/schema.ts'
 
+/** Informs others of a new connection. */
+export type Announce = (tx: Tx, connection: { id: string; name: string }) => Promise<void>
+
 /**
  * Adds a connection to a bank; refuses one that its adapter cannot open. It serves no account before its
- * check has passed. Returns its id.
+ * check has passed. `announce` runs in the transaction. Returns its id.
  */
-export async function addConnection(request: NewConnection, actor: Actor): Promise<string> {
+export async function addConnection(
+  request: NewConnection,
+  actor: Actor,
+  announce?: Announce,
+): Promise<string> {
   const connection = parse(request)
   const { name, kind, environment, profile = null, settings, credentials } = connection
   const receiving = connection.receiving_keys.map(key => readKey('receiving_keys', key))
@@ -53,6 +60,7 @@ export async function addConnection(request: NewConnection, actor: Actor): Promi
       paying_key: paying ? paying.masked : null,
     }
     await recordAudit(tx, { actor, action: 'connection.added', target: id, after })
+    await announce?.(tx, { id, name })
   })
   return id
 }

@@ -51,6 +51,7 @@ const SIMULATOR: Connection = {
 interface Bank {
   connection: Omit<Connection, 'credentials'>
   isAssignable: boolean
+  isClosed: boolean
   notices: NoticeRules
   version: string
   /** Null without an adapter that can serve it. */
@@ -164,16 +165,16 @@ function readBanks(): Promise<void> {
  */
 async function readAgain(): Promise<void> {
   const began = performance.now()
-  const columns = { id: true, ...CONNECTION_COLUMNS } as const
+  const columns = { id: true, ...CONNECTION_COLUMNS, isAssignable: true, disabledAt: true } as const
   const rules = {
     ...({ noticeSecretNumber: true, noticeRotatedAt: true } as const),
     ...({ noticeCidrs: true, noticeCertificate: true } as const),
   }
   const rows = await db().connection.findMany({
     where: { kind: { not: 'simulator' } },
-    select: { ...columns, ...rules, isAssignable: true, sealedCredentials: true },
+    select: { ...columns, ...rules, sealedCredentials: true },
   })
-  const banks = rows.map(({ sealedCredentials: sealed, isAssignable, ...columns }) => {
+  const banks = rows.map(({ sealedCredentials: sealed, isAssignable, disabledAt, ...columns }) => {
     const { noticeSecretNumber, noticeRotatedAt, noticeCidrs, noticeCertificate, ...row } = columns
     const notices = {
       ...{ secretNumber: noticeSecretNumber, rotatedAt: noticeRotatedAt, cidrs: noticeCidrs },
@@ -186,7 +187,8 @@ async function readAgain(): Promise<void> {
     const isOpen = isKnown && known.gateway !== null
     const opened = isOpen ? known : openGateway(connection, sealed, !isKnown)
     const { gateway, flaw } = opened
-    return { connection, isAssignable, notices, version, gateway, flaw }
+    const isClosed = disabledAt !== null
+    return { connection, isAssignable, isClosed, notices, version, gateway, flaw }
   })
   choice.banks = new Map(banks.map(bank => [bank.connection.id, bank]))
   choice.readAt = began

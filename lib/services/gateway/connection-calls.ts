@@ -44,7 +44,8 @@ export function withConnectionJournal(
       }))
   const { registerWebhook, listWebhooks, checkSettings, readStatement } = gateway
   return {
-    getBalance: () => call('getBalance', signal => gateway.getBalance(signal)),
+    /** Pages ask for it: a look at one must not let the connection rest. */
+    getBalance: () => call('getBalance', signal => gateway.getBalance(signal), { isList: true }),
     /** `make` replaces the check by a longer one. */
     checkHealth: (make = (signal: AbortSignal) => gateway.checkHealth(signal)) =>
       call('checkHealth', make, { isCheck: true }),

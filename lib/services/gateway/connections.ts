@@ -47,7 +47,7 @@ export async function lockActiveConnection(tx: Tx, id: string): Promise<string> 
   const [row] = await tx.$queryRaw<{ name: string; isClosed: boolean }[]>`
     SELECT name, disabled_at IS NOT NULL AS "isClosed" FROM connections
     WHERE id = ${id}::uuid FOR UPDATE`
-  if (!row) throw refuse('not_found')
+  if (!row) throw refuse('connection_not_found')
   if (row.isClosed) throw refuse('already_final', { subject: row.name, status: 'closed' })
   return row.name
 }

@@ -37,6 +37,8 @@ export interface Gateway {
   readonly keyBuckets?: readonly KeyBucket[]
   /** Consecutive failed calls after which the connection rests. Default: 5. */
   readonly failuresMax?: number
+  /** When the client certificate of the connection ends; null or unset: it has none. */
+  readonly certificateEndsAt?: Date | null
 
   createCharge(order: ChargeOrder, signal: AbortSignal): Promise<GatewayResult<OpenedCharge>>
   /** Queries many charges. A call that reaches only some of them answers for those. */

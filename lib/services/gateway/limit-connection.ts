@@ -21,7 +21,7 @@ export async function limitConnection(
   return transaction(async tx => {
     const [row] = await tx.$queryRaw<Record<keyof ConnectionLimits, bigint | null>[]>`
       SELECT payout_max, payout_day_max FROM connections WHERE id = ${id}::uuid FOR NO KEY UPDATE`
-    if (!row) throw refuse('not_found')
+    if (!row) throw refuse('connection_not_found')
     const old = Object.fromEntries(
       Object.entries(row).map(([name, value]) => [name, value === null ? null : cents(value)]),
     ) as ConnectionLimits

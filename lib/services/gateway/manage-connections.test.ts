@@ -216,7 +216,7 @@ describe('a connection of the kind api_pix', () => {
     expect(await renewCredentials(id, credentials, ACTOR)).toMatchObject({ code: 'blocked' })
     expect(await rowOf(id)).toMatchObject({ sealedCredentials, checkCode: null })
     await expect(renewCredentials(newId(), '{}', ACTOR)).rejects.toMatchObject({
-      code: 'not_found',
+      code: 'connection_not_found',
     })
   })
 

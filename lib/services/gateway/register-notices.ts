@@ -1,6 +1,7 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
-import { setupError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { hideAddress, withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
@@ -27,21 +28,25 @@ interface Options {
  */
 export async function registerNoticeAddress(
   connectionId: string,
+  actor: Actor,
   { replacesForeign = false }: Options = {},
 ): Promise<GatewayResult<KeyNotices[]> | null> {
   if (!env().PUBLIC_URL.startsWith('https:'))
-    throw setupError('Set PUBLIC_URL to an https address: banks send notices to no other one')
+    throw refuse(
+      'not_supported',
+      'Set PUBLIC_URL to an https address: banks send notices to no other one',
+    )
   const gateway = await gatewayOfConnection(connectionId)
   const { listWebhooks, registerWebhook } = withConnectionJournal({ id: connectionId, gateway })
   if (!listWebhooks || !registerWebhook) return null
   const listed = await listWebhooks()
   if (listed.outcome !== 'ok') return listed
   const address = await readNoticeAddress(connectionId)
-  const isOurs = (found: string) => found.startsWith(noticeAddressPrefix(connectionId))
-  const keys = listed.value.map(({ key, address: found }) => ({
-    ...{ key, host: found === null ? null : (URL.parse(found)?.host ?? found) },
-    isForeign: found !== null && !isOurs(found) && !replacesForeign,
-  }))
+  const keys = listed.value.map(({ key, address: found }) => {
+    const isOurs = found?.startsWith(noticeAddressPrefix(connectionId)) ?? false
+    const host = found === null ? null : (URL.parse(found)?.host ?? found)
+    return { key, host, isOurs, isForeign: found !== null && !isOurs && !replacesForeign }
+  })
   const ours = keys.filter(({ isForeign }) => !isForeign).map(({ key }) => key)
   if (ours.length > 0) {
     const { noticeCertificate: isCertificateRequired } = await db().connection.findUniqueOrThrow({
@@ -50,6 +55,11 @@ export async function registerNoticeAddress(
     })
     const registered = await registerWebhook(address, { keys: ours, isCertificateRequired })
     if (registered.outcome !== 'ok') return redact(registered, address)
+    const replaced = keys.flatMap(({ host, isOurs }) => (host === null || isOurs ? [] : [host]))
+    await recordAudit(db(), {
+      ...{ actor, action: 'connection.notices_registered', target: connectionId },
+      after: { keys: ours.length, ...(replaced.length > 0 && { replaced }) },
+    })
   }
   return {
     outcome: 'ok',

@@ -26,7 +26,7 @@ export async function renewCredentials(
     where: { id, kind: { not: 'simulator' } },
     select: CONNECTION_COLUMNS,
   })
-  if (!row) throw refuse('not_found')
+  if (!row) throw refuse('connection_not_found')
   const connection = { ...row, id, credentials } as Connection
   const gateway = tryToOpen(connection)
   if (!gateway) throw refuse('service_unavailable')

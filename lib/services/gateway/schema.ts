@@ -44,6 +44,12 @@ export const ConnectionLimits = z.object({
 })
 export type ConnectionLimits = z.infer<typeof ConnectionLimits>
 
+/** Both limits; an absent one is none. */
+export const LimitsRequest = z.object({
+  payout_max: ConnectionLimits.shape.payout_max.default(null),
+  payout_day_max: ConnectionLimits.shape.payout_day_max.default(null),
+})
+
 /** Connections of an account in live mode; null: none. */
 export const AssignedConnections = z.object({
   receiving_id: assignedId(
@@ -78,3 +84,39 @@ export interface ConnectionLine {
   /** How many accounts receive or pay out through it. */
   accounts: number
 }
+
+const CREDENTIAL_MAX = 20_000
+const secret = (lengthMax = CREDENTIAL_MAX) =>
+  z
+    .string(must('be a string'))
+    .min(1, must('not be empty'))
+    .max(lengthMax, must(`have at most ${lengthMax} characters`))
+
+/** Credentials as a form sends them: either `p12` (base64), or `certificate` and `private_key` (PEM). */
+export const CredentialsRequest = z.object({
+  client_id: secret(500),
+  client_secret: secret(500).optional(),
+  app_key: secret(500).optional(),
+  certificate: secret().optional(),
+  private_key: secret().optional(),
+  p12: secret().optional(),
+  passphrase: z.string(must('be a string')).max(500).optional(),
+})
+export type CredentialsRequest = z.infer<typeof CredentialsRequest>
+
+const httpsAddress = z.url({ protocol: /^https$/, ...must('be an https address') }).optional()
+const KEYS_MAX = 20
+
+/** A new connection as a form sends it. */
+export const BankRequest = CredentialsRequest.extend({
+  ...NewConnection.pick({ name: true, kind: true, environment: true, profile: true }).shape,
+  api_url: httpsAddress,
+  token_url: httpsAddress,
+  trusted_certificates: secret()
+    .regex(/-----BEGIN CERTIFICATE-----/, must('have a certificate as PEM'))
+    .optional(),
+  payouts_in_flight: ConnectionSettings.shape.payouts_in_flight,
+  receiving_keys: z.array(z.string().max(100)).max(KEYS_MAX).default([]),
+  paying_key: z.string().max(100).optional(),
+})
+export type BankRequest = z.infer<typeof BankRequest>

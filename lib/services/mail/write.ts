@@ -60,6 +60,8 @@ export type Message =
       reason: string
       path: string
     }
+  | { kind: 'connectionAdded'; connection: string; by: string; path: string }
+  | { kind: 'certificateEnds'; connection: string; ends: Date; path: string }
   | { kind: 'accountActivated'; account: string }
   | { kind: 'accountSuspended'; account: string; reason: string }
 

@@ -447,8 +447,9 @@ test('a bank that blocks calls or is not called is reported, until a call succee
   bank.getBalance = async () => ({ outcome: 'ok', value: { available: 1 } })
   await calls.getBalance()
   expect(await readBank()).toMatchObject([{ state: 'gateway_answers' }])
-  bank.getBalance = async () => ({ outcome: 'unknown', reason: 'lost' })
-  for (let count = 0; count < 2; count++) await calls.getBalance()
+  const checkSettings = async () => ({ outcome: 'unknown', reason: 'lost' }) as const
+  const failing = withConnectionJournal({ id, gateway: Object.assign(bank, { checkSettings }) })
+  for (let count = 0; count < 2; count++) await failing.checkSettings?.(false)
   expect(await readBank()).toMatchObject([
     { level: 'problem', state: 'gateway_rests', figures: { rest_s: expect.any(Number) } },
   ])

@@ -27,7 +27,12 @@ import {
 import type { CheckName } from '#lib/views/admin/states.ts'
 import { listStuckJobs } from '#lib/views/admin/stuck.ts'
 import { examineTokens } from '#lib/views/admin/tokens.ts'
-import { examineGateways, examineMailServer, examineReceivers } from '#lib/views/admin/traffic.ts'
+import {
+  examineCertificates,
+  examineGateways,
+  examineMailServer,
+  examineReceivers,
+} from '#lib/views/admin/traffic.ts'
 
 /** Three heartbeats missed; workers send one every 10 s. */
 const ALIVE_WITHIN_S = 30
@@ -64,6 +69,7 @@ export async function readHealth(): Promise<Health> {
   await runCheck('receivers', examineReceivers)
   await runCheck('endpoints', () => examineEndpoints())
   await runCheck('gateway', examineGateways)
+  await runCheck('certificates', () => examineCertificates())
   await runCheck('mail_server', examineMailServer)
   await runCheck('ended', examineEnded)
   await runCheck('database', examineDatabase)

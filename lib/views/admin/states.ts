@@ -1,7 +1,7 @@
 /** Every check of the system health page, by the section that shows it. */
 export const CHECK_GROUPS = {
   work: ['workers', 'charges', 'withdrawals', 'refunds', 'deliveries', 'mails', 'search'],
-  outside: ['gateway', 'receivers', 'endpoints', 'mail_server', 'ended'],
+  outside: ['gateway', 'certificates', 'receivers', 'endpoints', 'mail_server', 'ended'],
   database: ['database', 'connections', 'transactions', 'durability', 'migrations', 'roles'],
   house: ['ledger', 'audit_log', 'address', 'staff', 'tokens', 'addresses'],
 } as const

@@ -1,6 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
+import { listEndingCertificates } from '#lib/services/gateway/certificate-warnings.ts'
 import { listBanks, listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
@@ -57,7 +58,7 @@ async function findWithOpenRows(ids: string[]): Promise<Set<string>> {
   return new Set(rows.map(({ id }) => id))
 }
 
-interface Traffic {
+export interface Traffic {
   calls: number
   failed: number
   failed5: number
@@ -104,13 +105,13 @@ function judgeTraffic(name: string, isUp: boolean, traffic: Traffic): Finding {
     : { level: 'ok', state: 'gateway_answers', figures }
 }
 
-interface ConnectionHealth {
+export interface ConnectionHealth {
   /** Null: calls are made. */
   rest_s: number | null
   blocks: { operation: string; code: string; reason: string; since_s: number }[]
 }
 
-async function readState(connectionId: string): Promise<ConnectionHealth> {
+export async function readState(connectionId: string): Promise<ConnectionHealth> {
   const [state] = await queryRows<ConnectionHealth>(Prisma.sql`
     SELECT json_build_object('rest_s', extract(epoch FROM now() - opened_at)::int,
       'blocks', (SELECT COALESCE(json_agg(json_build_object('operation', key, 'code', value ->> 'code',
@@ -134,7 +135,7 @@ async function isHealthy(connection: ServedConnection): Promise<boolean> {
 }
 
 /** Counts the calls of the last hour except those of this page. A call without an outcome after 30 s counts as failed. */
-async function readTraffic(connectionId: string): Promise<Traffic> {
+export async function readTraffic(connectionId: string): Promise<Traffic> {
   const failedCondition = Prisma.sql`(t.outcome IN ('retryable', 'unknown')
     OR t.outcome IS NULL AND t.created_at < now() - interval '30 seconds')`
   const durationSql = Prisma.sql`extract(epoch FROM t.finished_at - t.created_at) * 1000`
@@ -165,4 +166,17 @@ export async function examineMailServer(): Promise<Finding> {
   }
   if (figures && figures.failed > 0) return { level: 'warning', state: 'mails_given_up', figures }
   return { level: 'ok', state: SMTP_URL ? 'mail_set' : 'mail_to_log', figures: {} }
+}
+
+/** A connection whose certificate has ended can make no call. One for homologation serves nobody. */
+export async function examineCertificates(now = Date.now()): Promise<Finding[]> {
+  const ending = await listEndingCertificates(now)
+  if (ending.length === 0) return [{ level: 'ok', state: 'certificates_valid', figures: {} }]
+  return ending.map(({ name, endsAt, isAssignable }): Finding => {
+    const left_s = Math.round((endsAt.getTime() - now) / 1_000)
+    if (left_s > 0)
+      return { level: 'warning', state: 'certificate_ends', figures: { name, left_s } }
+    const level = isAssignable ? 'problem' : 'warning'
+    return { level, state: 'certificate_ended', figures: { name, since_s: -left_s } }
+  })
 }

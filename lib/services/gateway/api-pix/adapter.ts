@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import * as z from 'zod'
 import { invalidInput } from '#lib/base/errors.ts'
+import { readCertificateEnd } from '#lib/services/gateway/api-pix/certificates.ts'
 import {
   type QueryBank,
   queryCharges,
@@ -61,6 +62,7 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
     name: 'api-pix',
     queryAgesMs: QUERY_AGES_MS,
     payoutsInFlight: profile.payoutsInFlight,
+    certificateEndsAt: readCertificateEnd(client.options.credentials.identity),
     createCharge: (order, signal) => openCharge(bank, order, signal),
     getCharges: (txids, signal) => queryCharges(bank, txids, signal),
     cancelCharge: (txid, signal) => removeCharge(bank, txid, signal),

@@ -13,7 +13,9 @@ const HTTPS_PORT = 443
 
 /** Examines the client certificate. That its key fits was proven when the credentials were parsed. */
 export function examineCertificate(identity: Identity, now = Date.now()): BankFinding {
-  const [from, until] = readValidity(identity)
+  const validity = readValidity(identity)
+  if (!validity) throw new Error('The credentials have no certificate')
+  const [from, until] = validity
   const params = { from: from.toISOString(), until: until.toISOString() }
   const leftMs = until.getTime() - now
   const days = Math.floor(leftMs / DAY_MS)
@@ -24,12 +26,16 @@ export function examineCertificate(identity: Identity, now = Date.now()): BankFi
 }
 
 /** Node.js reads the certificate of a P12 only through a socket; this one is never connected. */
-function readValidity(identity: Identity): [Date, Date] {
+function readValidity(identity: Identity): [Date, Date] | null {
   const socket = new TLSSocket(new Socket(), { secureContext: createSecureContext(identity) })
   const certificate = socket.getX509Certificate()
   socket.destroy()
-  if (!certificate) throw new Error('The credentials have no certificate')
-  return [certificate.validFromDate, certificate.validToDate]
+  return certificate ? [certificate.validFromDate, certificate.validToDate] : null
+}
+
+/** Returns when the client certificate ends; null for a P12 without one. */
+export function readCertificateEnd(identity: Identity): Date | null {
+  return readValidity(identity)?.[1] ?? null
 }
 
 export interface ServerOptions {

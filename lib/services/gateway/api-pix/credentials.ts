@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import * as z from 'zod'
 import { invalidInput } from '#lib/base/errors.ts'
@@ -36,48 +37,76 @@ const CONVERSION = [
   'rm key.pem',
 ].join(' && ')
 
+/** A flaw of the credentials: the field to change, and the rule that it breaks, which quotes nothing of them. */
+export interface CredentialsFlaw {
+  field: keyof z.infer<typeof Shape>
+  rule: string
+}
+
 /**
  * Parses the credentials of a connection: a JSON object with `client_id`, and either `certificate`
  * and `private_key` (PEM) or `p12` (base64). Throws a refusal that quotes nothing of them.
  */
 export function parseCredentials(credentials: string): Credentials {
+  const parsed = readCredentials(credentials)
+  if ('rule' in parsed) throw invalidInput('credentials', parsed.rule)
+  return parsed
+}
+
+/** Returns what is wrong with credentials; null if they can be used. */
+export function findCredentialsFlaw(credentials: string): CredentialsFlaw | null {
+  const parsed = readCredentials(credentials)
+  return 'rule' in parsed ? parsed : null
+}
+
+function readCredentials(credentials: string): Credentials | CredentialsFlaw {
   const shape = Shape.safeParse(parseJson(credentials))
   if (!shape.success) {
     const [issue] = shape.error.issues
-    throw refuseCredentials(
-      `must be a JSON object with client_id (${issue?.path.join('.') || issue?.code})`,
-    )
+    const path = issue?.path.join('.') ?? ''
+    const rule = `must be a JSON object with client_id (${path || issue?.code})`
+    return { field: Object.hasOwn(Shape.shape, path) ? (path as 'client_id') : 'client_id', rule }
   }
   const { client_id: clientId, client_secret: clientSecret, app_key: appKey } = shape.data
   const identity = readIdentity(shape.data)
+  if ('rule' in identity) return identity
   try {
     createSecureContext(identity)
   } catch (error) {
-    throw refuseIdentity(error as NodeJS.ErrnoException, identity)
+    return describeFlaw(error as NodeJS.ErrnoException, identity)
   }
   return { clientId, clientSecret, appKey, identity }
 }
 
-function readIdentity(fields: z.infer<typeof Shape>): Identity {
+function readIdentity(fields: z.infer<typeof Shape>): Identity | CredentialsFlaw {
   const { certificate: cert, private_key: key, p12, passphrase } = fields
   if (p12 !== undefined && cert === undefined && key === undefined)
     return { pfx: Buffer.from(p12, 'base64'), passphrase: passphrase ?? '' }
   if (p12 === undefined && cert !== undefined && key !== undefined)
     return { cert, key, ...(passphrase !== undefined && { passphrase }) }
-  throw refuseCredentials('must have either p12, or certificate and private_key')
+  const field =
+    cert === undefined && key === undefined ? 'p12' : cert ? 'private_key' : 'certificate'
+  return { field, rule: 'must have either p12, or certificate and private_key' }
 }
 
 /** The texts of OpenSSL name no part of a key. */
-function refuseIdentity(error: NodeJS.ErrnoException, identity: Identity) {
+function describeFlaw(error: NodeJS.ErrnoException, identity: Identity): CredentialsFlaw {
   if (error.code === 'ERR_CRYPTO_UNSUPPORTED_OPERATION')
-    return refuseCredentials(
-      `must have a p12 without RC2. Set PASSPHRASE, if it has one. Convert it with: ${CONVERSION}`,
-    )
+    return {
+      field: 'p12',
+      rule: `must have a p12 without RC2. Set PASSPHRASE, if it has one. Convert it with: ${CONVERSION}`,
+    }
   if ('pfx' in identity && error.message === 'mac verify failure')
-    return refuseCredentials('must have the passphrase of the p12')
-  return refuseCredentials(`must have a readable certificate and its key (${error.message})`)
+    return { field: 'passphrase', rule: 'must have the passphrase of the p12' }
+  const rule = `must have a readable certificate and its key (${error.message})`
+  if ('pfx' in identity) return { field: 'p12', rule }
+  return { field: isCertificate(identity.cert) ? 'private_key' : 'certificate', rule }
 }
 
-function refuseCredentials(rule: string) {
-  return invalidInput('credentials', rule)
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== undefined
+  } catch {
+    return false
+  }
 }

@@ -1,0 +1,20 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
+import { requireBank } from '#lib/views/admin/banks/detail.ts'
+import { BankClosed, closeRequest } from '#lib/views/admin/banks/schema.ts'
+
+export const POST = adminEndpoint({
+  method: 'POST',
+  effect: 'none',
+  summary: 'Close a connection to a bank: what began there ends, and nothing new begins',
+  body: closeRequest,
+  response: BankClosed,
+  errorCodes: ['connection_not_found', 'already_final'],
+  proof: 'required',
+  async handle({ user, body, params: { id = '' } }) {
+    await requireBank(id)
+    const accounts = await closeConnection(id, requireActor(user.id), body.reason)
+    return { data: { accounts } }
+  },
+})

@@ -1,0 +1,21 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
+import { requireBank, serializeNotices } from '#lib/views/admin/banks/detail.ts'
+import { NoticesRegistered, noticesRequest } from '#lib/views/admin/banks/schema.ts'
+
+export const POST = adminEndpoint({
+  method: 'POST',
+  effect: 'none',
+  summary: 'Register the address for notices at a bank; one of another system only if told to',
+  body: noticesRequest,
+  response: NoticesRegistered,
+  errorCodes: ['connection_not_found', 'not_supported'],
+  proof: 'required',
+  async handle({ user, body, params: { id = '' } }) {
+    await requireBank(id)
+    const options = { replacesForeign: body.replaces_foreign }
+    const result = await registerNoticeAddress(id, requireActor(user.id), options)
+    return { data: serializeNotices(result) }
+  },
+})

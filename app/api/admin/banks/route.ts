@@ -1,0 +1,28 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { addBank } from '#lib/rooms/accounts/add-bank.ts'
+import { BankRequest } from '#lib/services/gateway/schema.ts'
+import { listBankLines, sumOwned } from '#lib/views/admin/banks/list.ts'
+import { BankAdded, BankList } from '#lib/views/admin/banks/schema.ts'
+
+export const GET = adminEndpoint({
+  method: 'GET',
+  summary: 'List the connections to banks, and what merchants own in live mode',
+  response: BankList,
+  async handle() {
+    const [data, owned] = await Promise.all([listBankLines(), sumOwned()])
+    return { data, owned }
+  },
+})
+
+export const POST = adminEndpoint({
+  method: 'POST',
+  effect: 'none',
+  summary: 'Add a connection to a bank, which serves no account before its check has passed',
+  body: BankRequest,
+  response: BankAdded,
+  proof: 'required',
+  async handle({ user, body }) {
+    return { data: { id: await addBank(body, requireActor(user.id)) } }
+  },
+})

@@ -1,0 +1,110 @@
+import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { cents } from '#lib/base/money.ts'
+import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
+import type { CheckResult } from '#lib/services/gateway/check-connection.ts'
+import { listBanks } from '#lib/services/gateway/choose.ts'
+import { levelOf } from '#lib/services/gateway/findings.ts'
+import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import { maskDictKey } from '#lib/services/gateway/journal.ts'
+import type { KeyNotices } from '#lib/services/gateway/register-notices.ts'
+import { listBankLines, sumOwnedThrough } from '#lib/views/admin/banks/list.ts'
+import type {
+  BankChecked,
+  BankDetail,
+  BankMoney,
+  NoticesRegistered,
+  SettingsCorrected,
+} from '#lib/views/admin/banks/schema.ts'
+import { countOpenWork } from '#lib/views/admin/open-work.ts'
+
+/** Refuses an id that is no connection to a bank. */
+export async function requireBank(id: string): Promise<void> {
+  const where = { id, kind: { not: 'simulator' } }
+  if (isUuid(id) && (await db().connection.count({ where })) > 0) return
+  throw refuse('connection_not_found')
+}
+
+/** Reads what the page of a connection shows; null if there is none. Calls no bank. */
+export async function readBank(id: string): Promise<BankDetail | null> {
+  if (!isUuid(id)) return null
+  const [[line], row, assigned, openWork, banks] = await Promise.all([
+    listBankLines(id),
+    db().connection.findUnique({ where: { id } }),
+    listAssigned(id),
+    countOpenWork(id),
+    listBanks(),
+  ])
+  if (!line || !row) return null
+  const gateway = banks.find(({ connection }) => connection.id === id)?.gateway
+  const { profile, createdAt, receivingKeys, payingKey, payoutMax, payoutDayMax, settings } = row
+  const { api_url: apiUrl } = settings as { api_url?: unknown }
+  return {
+    ...line,
+    profile,
+    api_host: typeof apiUrl === 'string' ? (URL.parse(apiUrl)?.host ?? null) : null,
+    created_at: createdAt.toISOString(),
+    receiving_keys: receivingKeys.map(maskDictKey),
+    paying_key: payingKey === null ? null : maskDictKey(payingKey),
+    limits: { payout_max: amountOf(payoutMax), payout_day_max: amountOf(payoutDayMax) },
+    can: {
+      correct_settings: gateway?.checkSettings !== undefined && receivingKeys.length > 0,
+      register_notices:
+        gateway?.registerWebhook !== undefined && env().PUBLIC_URL.startsWith('https:'),
+    },
+    assigned,
+    open_work: openWork,
+  }
+}
+
+function amountOf(stored: bigint | null): number | null {
+  return stored === null ? null : cents(stored)
+}
+
+async function listAssigned(id: string): Promise<BankDetail['assigned']> {
+  const accounts = await db().account.findMany({
+    where: { OR: [{ receivingConnectionId: id }, { payingConnectionId: id }] },
+    orderBy: [{ name: 'asc' }, { id: 'asc' }],
+  })
+  return accounts.map(({ id: accountId, name, receivingConnectionId, payingConnectionId }) => ({
+    ...{ id: accountId, name },
+    receives: receivingConnectionId === id,
+    pays: payingConnectionId === id,
+  }))
+}
+
+/** Asks the bank for its balance, and explains it. */
+export async function readBankMoney(id: string): Promise<BankMoney> {
+  await requireBank(id)
+  const [balance, owned] = await Promise.all([readConnectionBalance(id), sumOwnedThrough(id)])
+  return { ...balance, books: balance.terms.books, owned }
+}
+
+/** Adds the level of each finding, which decides how pages show it. */
+export function serializeCheck({ code, findings }: CheckResult): BankChecked {
+  return { code, findings: findings.map(each => ({ ...each, level: levelOf(each) })) }
+}
+
+/** Null: the bank has no such settings. */
+export function serializeSettings(result: GatewayResult<string[]> | null): SettingsCorrected {
+  if (result === null) throw refuse('not_supported', 'This bank has no such settings')
+  return { settings: result.outcome === 'ok' ? result.value : [], refusal: refusalOf(result) }
+}
+
+/** Null: the bank sends no notices. */
+export function serializeNotices(result: GatewayResult<KeyNotices[]> | null): NoticesRegistered {
+  if (result === null) throw refuse('not_supported', 'This bank sends no notices')
+  const keys = result.outcome === 'ok' ? result.value : []
+  return {
+    keys: keys.map(each => ({ ...each, key: maskDictKey(each.key) })),
+    refusal: refusalOf(result),
+  }
+}
+
+/** Returns why a bank refused; null if it did not. */
+function refusalOf(result: GatewayResult<unknown>): string | null {
+  if (result.outcome === 'ok') return null
+  return ('reason' in result ? result.reason : result.bankText) ?? result.outcome
+}
