@@ -2,6 +2,7 @@ import type { Locale } from '#lib/base/locale.ts'
 import enAdmin from '#messages/en/admin.json' with { type: 'json' }
 import enAudit from '#messages/en/audit.json' with { type: 'json' }
 import enBank from '#messages/en/bank.json' with { type: 'json' }
+import enBanks from '#messages/en/banks.json' with { type: 'json' }
 import enBase from '#messages/en/base.json' with { type: 'json' }
 import enCharge from '#messages/en/charge.json' with { type: 'json' }
 import enCharges from '#messages/en/charges.json' with { type: 'json' }
@@ -26,6 +27,7 @@ import enWithdrawals from '#messages/en/withdrawals.json' with { type: 'json' }
 import ptAdmin from '#messages/pt-BR/admin.json' with { type: 'json' }
 import ptAudit from '#messages/pt-BR/audit.json' with { type: 'json' }
 import ptBank from '#messages/pt-BR/bank.json' with { type: 'json' }
+import ptBanks from '#messages/pt-BR/banks.json' with { type: 'json' }
 import ptBase from '#messages/pt-BR/base.json' with { type: 'json' }
 import ptCharge from '#messages/pt-BR/charge.json' with { type: 'json' }
 import ptCharges from '#messages/pt-BR/charges.json' with { type: 'json' }
@@ -51,6 +53,7 @@ import ptWithdrawals from '#messages/pt-BR/withdrawals.json' with { type: 'json'
 const en = {
   ...enBase,
   ...enBank,
+  ...enBanks,
   ...enCharge,
   ...enCharges,
   ...enCrash,
@@ -74,6 +77,7 @@ const en = {
 const ptBR = {
   ...ptBase,
   ...ptBank,
+  ...ptBanks,
   ...ptCharge,
   ...ptCharges,
   ...ptCrash,

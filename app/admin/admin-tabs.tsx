@@ -5,7 +5,7 @@ import { useTranslations } from 'next-intl'
 import { Tabs } from '#components/ui/tabs.tsx'
 
 const TAB_NAMES = [
-  ...(['accounts', 'reconciliation', 'disputes'] as const),
+  ...(['accounts', 'banks', 'reconciliation', 'disputes'] as const),
   ...(['tokens', 'audit', 'health'] as const),
 ] as const
 

@@ -1,12 +1,13 @@
 'use client'
 
+import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
 import { moneyText } from '#components/format/format.tsx'
-import { Code } from '#components/ui/code.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
 import { Select } from '#components/ui/field.tsx'
 import { AssignedConnections, type ConnectionLine } from '#lib/services/gateway/schema.ts'
 
@@ -110,12 +111,11 @@ function NoConnection() {
   return (
     <div className="grid gap-3 text-small">
       <p>{t('connections.missing')}</p>
-      <pre className="overflow-x-auto rounded-control bg-sunk px-3 py-2.5 font-mono text-[13px]">
-        {'npm run -s troco -- bank add …\nnpm run -s troco -- bank check …'}
-      </pre>
-      <p className="text-muted">
-        {t.rich('connections.help', { code: parts => <Code>{parts}</Code> })}
-      </p>
+      <div>
+        <Link href="/admin/banks" prefetch={false} className={buttonClass('quiet')}>
+          {t('connections.open')}
+        </Link>
+      </div>
     </div>
   )
 }

@@ -9,7 +9,7 @@ import { ApprovalChange } from '#app/admin/accounts/[id]/approval-change.tsx'
 import { ConnectionsForm } from '#app/admin/accounts/[id]/connections-form.tsx'
 import { FindCharge } from '#app/admin/accounts/[id]/find-charge.tsx'
 import { LatestRecords } from '#app/admin/accounts/[id]/latest-records.tsx'
-import { LimitsForm } from '#app/admin/accounts/[id]/limits-form.tsx'
+import { AccountLimitsForm } from '#app/admin/accounts/[id]/limits-form.tsx'
 import { MemberLines } from '#app/admin/accounts/[id]/member-lines.tsx'
 import { AccountState } from '#app/admin/accounts/account-state.tsx'
 import { TokenLines } from '#app/admin/token-lines.tsx'
@@ -126,7 +126,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
             />
           </Section>
           <Section title={t('limits')} text={t('limitsText')}>
-            <LimitsForm accountId={id} limits={account.limits} />
+            <AccountLimitsForm accountId={id} limits={account.limits} />
           </Section>
           <Section title={t('approval.title')} text={t('approval.text')}>
             <ApprovalChange accountId={id} settings={approval} />

@@ -1,0 +1,124 @@
+import { Ban, Hourglass, Lock, TriangleAlert } from 'lucide-react'
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { getTranslations } from 'next-intl/server'
+import { cache } from 'react'
+import { About } from '#app/admin/banks/[id]/about.tsx'
+import { AssignedAccounts } from '#app/admin/banks/[id]/assigned-accounts.tsx'
+import { BankLimits } from '#app/admin/banks/[id]/bank-limits.tsx'
+import { CheckSection } from '#app/admin/banks/[id]/check-section.tsx'
+import { CloseSection } from '#app/admin/banks/[id]/close-section.tsx'
+import { MoneySection } from '#app/admin/banks/[id]/money-section.tsx'
+import { NoticesSection } from '#app/admin/banks/[id]/notices-section.tsx'
+import { RenewSection } from '#app/admin/banks/[id]/renew-section.tsx'
+import { SettingsSection } from '#app/admin/banks/[id]/settings-section.tsx'
+import { BankState } from '#app/admin/banks/bank-state.tsx'
+import { CertificateNotices } from '#app/admin/banks/notices.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
+import { useDurations } from '#components/format/duration.ts'
+import { Notice } from '#components/ui/notice.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
+import { Section } from '#components/ui/sheet.tsx'
+import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { readBank } from '#lib/views/admin/banks/detail.ts'
+import type { BankDetail } from '#lib/views/admin/banks/schema.ts'
+
+interface BankPageProps {
+  params: Promise<{ id: string }>
+}
+
+/** Cached per request, because the metadata and the page both read the connection. */
+const findBank = cache(async (id: string) => (await readBank(id)) ?? notFound())
+
+export async function generateMetadata({ params }: BankPageProps): Promise<Metadata> {
+  await requireAdmin()
+  return { title: (await findBank((await params).id)).name }
+}
+
+export default async function BankPage({ params }: BankPageProps) {
+  await requireAdmin()
+  const bank = await findBank((await params).id)
+  const t = await getTranslations('banks')
+  const isOpen = bank.state !== 'closed'
+  const isCallable = isOpen && bank.state !== 'unserved'
+  return (
+    <ClientMessages
+      namespaces={['banks', 'bankForm', 'bankFinding', 'bankAdvice', 'adminDeed', 'settings']}
+    >
+      <PageHead
+        title={<span className="break-words">{bank.name}</span>}
+        parent={{ href: '/admin/banks', label: t('title') }}
+        beside={<BankState bank={bank} />}
+        isStaffPage
+      />
+      <div className="mb-6 grid gap-3 empty:hidden">
+        <StateNotices bank={bank} />
+        <CertificateNotices banks={[bank]} />
+      </div>
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,380px)]">
+        <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-6">
+          {isCallable ? (
+            <>
+              <CheckSection bank={bank} />
+              <NoticesSection bank={bank} />
+              {bank.can.correct_settings ? <SettingsSection bankId={bank.id} /> : null}
+              <MoneySection bank={bank} />
+            </>
+          ) : null}
+          <Section title={t('accounts.title')} text={t('accounts.text')}>
+            <AssignedAccounts assigned={bank.assigned} />
+          </Section>
+        </div>
+        <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-6">
+          <Section title={t('about')}>
+            <About bank={bank} />
+          </Section>
+          {isOpen ? (
+            <>
+              <Section title={t('limits.title')} text={t('limits.text')}>
+                <BankLimits bankId={bank.id} limits={bank.limits} />
+              </Section>
+              <RenewSection bankId={bank.id} profile={bank.profile} />
+            </>
+          ) : null}
+          <CloseSection bank={bank} />
+        </div>
+      </div>
+    </ClientMessages>
+  )
+}
+
+/** Why the connection does not work, and what the bank blocks. */
+function StateNotices({ bank }: { bank: BankDetail }) {
+  const t = useTranslations('banks')
+  const tHealth = useTranslations('health')
+  const { inWords } = useDurations()
+  const { state, name, blocks } = bank
+  if (state === 'closed')
+    return (
+      <Notice tone="wait" icon={Lock}>
+        {t('closedText')}
+      </Notice>
+    )
+  if (state === 'unserved')
+    return (
+      <Notice tone="bad" icon={TriangleAlert}>
+        {t('unservedText')}
+      </Notice>
+    )
+  return (
+    <>
+      {state === 'resting' ? (
+        <Notice tone="wait" icon={Hourglass}>
+          {t('rest')}
+        </Notice>
+      ) : null}
+      {blocks.map(({ since_s: since, ...block }) => (
+        <Notice key={block.operation} tone="bad" icon={Ban}>
+          {tHealth('said.gateway_blocks', { name, ...block, since_s: inWords(since) })}
+        </Notice>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,98 @@
+'use client'
+
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { BankState } from '#app/admin/banks/bank-state.tsx'
+import { coverOf, type MoneyRead } from '#app/admin/banks/use-money.ts'
+import { useDurations } from '#components/format/duration.ts'
+import { useTimeText } from '#components/format/exact-time.tsx'
+import { Money, RelativeTime } from '#components/format/format.tsx'
+import { Skeleton } from '#components/ui/sheet.tsx'
+import { ROW_LINK } from '#components/ui/table.tsx'
+import type { BankLine } from '#lib/views/admin/banks/schema.ts'
+
+export function BankName({ bank }: { bank: BankLine }) {
+  const t = useTranslations('banks')
+  return (
+    <>
+      <Link
+        href={`/admin/banks/${bank.id}`}
+        prefetch={false}
+        className={`block truncate font-medium ${ROW_LINK}`}
+      >
+        {bank.name}
+      </Link>
+      <span className="block truncate text-muted text-small">
+        {t(`kind.${bank.kind}`)} · {t(`environment.${bank.environment}`)}
+      </span>
+    </>
+  )
+}
+
+export function StateAndCheck({ bank }: { bank: BankLine }) {
+  const t = useTranslations('banks')
+  const [block] = bank.blocks
+  return (
+    <>
+      <BankState bank={bank} />
+      <span className="mt-0.5 block truncate text-muted text-small">
+        {bank.state === 'blocked' && block ? (
+          t(`block.${block.code}` as 'block.other')
+        ) : bank.checked_at === null ? (
+          t('neverChecked')
+        ) : (
+          <span className="relative z-10">
+            <RelativeTime at={bank.checked_at} />
+          </span>
+        )}
+      </span>
+    </>
+  )
+}
+
+export function CertificateEnd({ bank: { certificate_ends_at: at } }: { bank: BankLine }) {
+  return at === null ? '—' : <CertificateDate at={at} />
+}
+
+export function CertificateDate({ at }: { at: string }) {
+  const text = useTimeText()
+  return (
+    <time dateTime={at} className="whitespace-nowrap">
+      {text(at, { dateStyle: 'medium' })}
+    </time>
+  )
+}
+
+export function Latency({ latency }: Pick<BankLine, 'latency'>) {
+  const t = useTranslations('banks')
+  const { callDuration } = useDurations()
+  if (latency === null) return t('noCalls')
+  const { p50_ms: p50, p95_ms: p95 } = latency
+  return (
+    <span title={t('latencyHint')} className="whitespace-nowrap">
+      {t('latencyText', { p50: callDuration(p50), p95: callDuration(p95) })}
+    </span>
+  )
+}
+
+export function Amount({ read, name }: { read: MoneyRead | undefined; name: 'bank' | 'books' }) {
+  if (read?.isPending) return <Skeleton className="ml-auto h-4 w-20 max-lg:ml-0" />
+  const cents = read?.money?.[name] ?? null
+  return cents === null ? '—' : <Money cents={cents} />
+}
+
+export function Cover({ read }: { read: MoneyRead | undefined }) {
+  const t = useTranslations('banks')
+  if (read?.isPending) return <Skeleton className="ml-auto h-4 w-12 max-lg:ml-0" />
+  const cover = read?.money ? coverOf(read.money) : null
+  if (cover === null) return '—'
+  return (
+    <span
+      title={t('coverHint')}
+      data-testid="bank-cover"
+      className={cover < 100 ? 'font-semibold text-bad' : ''}
+    >
+      {t('coverText', { percent: cover })}
+    </span>
+  )
+}

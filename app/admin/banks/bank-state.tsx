@@ -1,0 +1,23 @@
+import { Ban, Check, CircleAlert, CircleDashed, Hourglass, Lock, TriangleAlert } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { Chip } from '#components/ui/chip.tsx'
+import type { BankLine } from '#lib/views/admin/banks/schema.ts'
+
+const STYLES = {
+  open: { tone: 'ok', icon: Check },
+  blocked: { tone: 'bad', icon: Ban },
+  resting: { tone: 'wait', icon: Hourglass },
+  failed: { tone: 'bad', icon: CircleAlert },
+  unchecked: { tone: 'wait', icon: CircleDashed },
+  unserved: { tone: 'bad', icon: TriangleAlert },
+  closed: { tone: 'off', icon: Lock },
+} as const
+
+export function BankState({ bank }: { bank: Pick<BankLine, 'state'> }) {
+  const t = useTranslations('banks')
+  return (
+    <span data-testid="bank-state">
+      <Chip {...STYLES[bank.state]}>{t(`state.${bank.state}`)}</Chip>
+    </span>
+  )
+}

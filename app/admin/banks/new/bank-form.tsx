@@ -1,0 +1,141 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { CredentialsFields, readCredentials } from '#app/admin/banks/credentials-fields.tsx'
+import { AddressFields, KeyFields } from '#app/admin/banks/new/more-fields.tsx'
+import { useApi } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Field, Select } from '#components/ui/field.tsx'
+import { Section } from '#components/ui/sheet.tsx'
+import { BANK_KINDS, BankRequest, ENVIRONMENTS } from '#lib/services/gateway/schema.ts'
+
+interface BankFormProps {
+  profiles: string[]
+  /** Profiles whose banks want the key of an application. */
+  withAppKey: string[]
+}
+
+const SECTION_GRID = 'grid grid-cols-[minmax(0,1fr)] gap-5'
+
+export function BankForm({ profiles, withAppKey }: BankFormProps) {
+  const t = useTranslations('bankForm')
+  const api = useApi()
+  const router = useRouter()
+  const [kind, setKind] = useState<(typeof BANK_KINDS)[number]>('efi')
+  const [profile, setProfile] = useState('standard')
+  const form = useForm({
+    schema: BankRequest,
+    read: readBank,
+    send: async (body, idempotencyKey) => {
+      const { data } = await api.send<{ data: { id: string } }>('POST', '/admin/banks', {
+        ...{ body, idempotencyKey },
+      })
+      router.push(`/admin/banks/${data.id}`)
+    },
+  })
+  const { problems } = form
+  const isEfi = kind === 'efi'
+  return (
+    <form {...form.props} className="grid max-w-[640px] grid-cols-[minmax(0,1fr)] gap-6">
+      <Section title={t('bankSection')}>
+        <div className={SECTION_GRID}>
+          <Field
+            label={t('name')}
+            name="name"
+            maxLength={60}
+            autoComplete="off"
+            hint={t('nameHint')}
+            problem={problems.name ? t('problem.name') : null}
+          />
+          <Select
+            label={t('kind')}
+            name="kind"
+            value={kind}
+            onChange={event => setKind(event.target.value as typeof kind)}
+            problem={problems.kind ? t('problem.kind') : null}
+          >
+            {[...BANK_KINDS].reverse().map(name => (
+              <option key={name} value={name}>
+                {name === 'efi' ? 'Efí' : t('kindOther')}
+              </option>
+            ))}
+          </Select>
+          {isEfi ? null : (
+            <Select
+              label={t('profile')}
+              name="profile"
+              value={profile}
+              hint={t('profileHint')}
+              onChange={event => setProfile(event.target.value)}
+              problem={problems.profile ? t('problem.profile') : null}
+            >
+              {profiles.map(name => (
+                <option key={name}>{name}</option>
+              ))}
+            </Select>
+          )}
+          <EnvironmentField problem={problems.environment} />
+        </div>
+      </Section>
+      <Section title={t('keysSection')}>
+        <div className={SECTION_GRID}>
+          <KeyFields problems={problems} hasPayouts={isEfi} />
+        </div>
+      </Section>
+      <Section title={t('credentialsSection')}>
+        <div className={SECTION_GRID}>
+          <CredentialsFields form={form} hasAppKey={!isEfi && withAppKey.includes(profile)} />
+        </div>
+      </Section>
+      <Section title={t('moreSection')} text={t('moreText')}>
+        <div className={SECTION_GRID}>
+          <AddressFields problems={problems} />
+        </div>
+      </Section>
+      <Problem error={form.failure} />
+      <div>
+        <Button variant="primary" type="submit" disabled={form.isBusy}>
+          {form.isBusy ? t('busy') : t('save')}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function EnvironmentField({ problem }: { problem: string | undefined }) {
+  const t = useTranslations('bankForm')
+  const tBanks = useTranslations('banks')
+  return (
+    <Select
+      label={t('environment')}
+      name="environment"
+      defaultValue="production"
+      hint={t('environmentHint')}
+      problem={problem ? t('problem.environment') : null}
+    >
+      {[...ENVIRONMENTS].reverse().map(name => (
+        <option key={name} value={name}>
+          {tBanks(`environment.${name}`)}
+        </option>
+      ))}
+    </Select>
+  )
+}
+
+function readBank(data: FormData) {
+  const read = (name: string) => String(data.get(name) ?? '').trim() || undefined
+  const keys = (read('receiving_keys') ?? '').split(/[\s,;]+/).filter(Boolean)
+  const inFlight = read('payouts_in_flight')
+  return {
+    ...{ name: read('name'), kind: read('kind'), environment: read('environment') },
+    ...{ profile: read('profile'), receiving_keys: keys, paying_key: read('paying_key') },
+    ...{ api_url: read('api_url'), token_url: read('token_url') },
+    trusted_certificates: read('trusted_certificates'),
+    payouts_in_flight: inFlight === undefined ? undefined : Number(inFlight),
+    ...readCredentials(data),
+  }
+}

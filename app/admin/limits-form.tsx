@@ -1,0 +1,78 @@
+'use client'
+
+import { useLocale } from 'next-intl'
+import { useState } from 'react'
+import type { ZodType } from 'zod'
+import { useApi } from '#components/form/api.ts'
+import { editFormProps, useForm } from '#components/form/form.ts'
+import { SaveButton } from '#components/form/save.tsx'
+import { MoneyField } from '#components/ui/field.tsx'
+import { formatReais, parseReais } from '#lib/base/money.ts'
+
+type Limits<Name extends string> = Record<Name, number | null>
+
+interface LimitsFormProps<Name extends string> {
+  /** Path of the API that sets all limits. */
+  path: string
+  schema: ZodType<Limits<Name>>
+  names: readonly Name[]
+  limits: Limits<Name>
+  textsOf: (name: Name) => { label: string; hint?: string }
+  none: string
+  invalid: string
+}
+
+/** Limits in live mode; an empty field means no limit. */
+export function LimitsForm<Name extends string>(props: LimitsFormProps<Name>) {
+  const { path, schema, names, limits, textsOf, none, invalid } = props
+  const locale = useLocale()
+  const api = useApi()
+  const [stored, setStored] = useState(limits)
+  const [isUnchanged, setUnchanged] = useState(true)
+  const [isSaved, setSaved] = useState(false)
+  const form = useForm({
+    schema,
+    read: data => readLimits(data, names),
+    send: async body => {
+      setStored((await api.send<{ data: Limits<Name> }>('PUT', path, { body })).data)
+      setUnchanged(true)
+      setSaved(true)
+    },
+  })
+  return (
+    <form
+      {...editFormProps(form, isUnchanged, data => {
+        const current = readLimits(data, names)
+        setSaved(false)
+        setUnchanged(names.every(name => current[name] === stored[name]))
+      })}
+      className="grid gap-5"
+    >
+      {names.map(name => (
+        <MoneyField
+          key={name}
+          {...textsOf(name)}
+          name={name}
+          defaultValue={stored[name] === null ? '' : formatReais(stored[name], locale)}
+          placeholder={none}
+          problem={form.problems[name] ? invalid : null}
+        />
+      ))}
+      <SaveButton
+        isBusy={form.isBusy}
+        isSaved={isSaved}
+        failure={form.failure}
+        isUnchanged={isUnchanged}
+      />
+    </form>
+  )
+}
+
+/** Reads the limits; an invalid amount becomes NaN, which the schema refuses. */
+function readLimits<Name extends string>(data: FormData, names: readonly Name[]): Limits<Name> {
+  const readLimit = (name: string) => {
+    const text = String(data.get(name) ?? '').trim()
+    return text === '' ? null : (parseReais(text) ?? Number.NaN)
+  }
+  return Object.fromEntries(names.map(name => [name, readLimit(name)])) as Limits<Name>
+}
