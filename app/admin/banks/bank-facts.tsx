@@ -69,16 +69,26 @@ export function Latency({ latency }: Pick<BankLine, 'latency'>) {
   if (latency === null) return t('noCalls')
   const { p50_ms: p50, p95_ms: p95 } = latency
   return (
-    <span title={t('latencyHint')} className="whitespace-nowrap">
+    <span title={t('latencyHint')} className="lg:whitespace-nowrap">
       {t('latencyText', { p50: callDuration(p50), p95: callDuration(p95) })}
     </span>
   )
 }
 
-export function Amount({ read, name }: { read: MoneyRead | undefined; name: 'bank' | 'books' }) {
+/** What the bank reports and, below it, what the books say. */
+export function Balance({ read }: { read: MoneyRead | undefined }) {
+  const t = useTranslations('banks')
   if (read?.isPending) return <Skeleton className="ml-auto h-4 w-20 max-lg:ml-0" />
-  const cents = read?.money?.[name] ?? null
-  return cents === null ? '—' : <Money cents={cents} />
+  if (!read?.money) return '—'
+  const { bank, books } = read.money
+  return (
+    <>
+      <span className="block font-semibold">{bank === null ? '—' : <Money cents={bank} />}</span>
+      <span className="block text-muted text-small">
+        {t('column.books')} <Money cents={books} />
+      </span>
+    </>
+  )
 }
 
 export function Cover({ read }: { read: MoneyRead | undefined }) {

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import {
-  Amount,
+  Balance,
   BankName,
   CertificateEnd,
   Cover,
@@ -27,18 +27,15 @@ export function BankTable({ banks, money }: RowsProps) {
       <thead>
         <tr>
           <HeaderCell>{t('column.name')}</HeaderCell>
-          <HeaderCell width="170px">{t('column.state')}</HeaderCell>
+          <HeaderCell width="155px">{t('column.state')}</HeaderCell>
           <HeaderCell width="140px">{t('column.certificate')}</HeaderCell>
-          <HeaderCell width="150px" isWideOnly>
+          <HeaderCell width="175px" isWideOnly>
             {t('column.latency')}
           </HeaderCell>
-          <HeaderCell width="150px" side="right">
+          <HeaderCell width="165px" side="right">
             {t('column.bank')}
           </HeaderCell>
-          <HeaderCell width="150px" side="right" isWideOnly>
-            {t('column.books')}
-          </HeaderCell>
-          <HeaderCell width="110px" side="right">
+          <HeaderCell width="100px" side="right">
             {t('column.cover')}
           </HeaderCell>
         </tr>
@@ -58,11 +55,8 @@ export function BankTable({ banks, money }: RowsProps) {
             <Cell className={`text-muted text-small ${WIDE_ONLY}`}>
               <Latency latency={bank.latency} />
             </Cell>
-            <Cell className="text-right font-semibold">
-              <Amount read={money.get(bank.id)} name="bank" />
-            </Cell>
-            <Cell className={`text-right ${WIDE_ONLY}`}>
-              <Amount read={money.get(bank.id)} name="books" />
+            <Cell className="text-right">
+              <Balance read={money.get(bank.id)} />
             </Cell>
             <Cell className="text-right">
               <Cover read={money.get(bank.id)} />
@@ -81,7 +75,7 @@ export function BankCards({ banks, money }: RowsProps) {
       {banks.map(bank => (
         <li
           key={bank.id}
-          className="relative grid gap-2.5 border-line px-4 py-3.5 not-first:border-t"
+          className="relative grid grid-cols-[minmax(0,1fr)] gap-2.5 border-line px-4 py-3.5 not-first:border-t"
         >
           <div className="flex items-start justify-between gap-3">
             <div className="min-w-0">
@@ -93,7 +87,7 @@ export function BankCards({ banks, money }: RowsProps) {
           </div>
           <dl className="grid grid-cols-2 gap-x-4 gap-y-1.5 text-small">
             <CardFact name={t('column.bank')}>
-              <Amount read={money.get(bank.id)} name="bank" />
+              <Balance read={money.get(bank.id)} />
             </CardFact>
             <CardFact name={t('column.cover')}>
               <Cover read={money.get(bank.id)} />

@@ -37,15 +37,9 @@ const NO_ADAPTER = 'this version has no adapter for it'
 const INCOMPLETE = 'its keys or credentials are not those that its adapter needs'
 
 const SIMULATOR: Connection = {
-  id: SIMULATOR_CONNECTION_ID,
-  name: 'simulator',
-  kind: 'simulator',
-  environment: null,
-  profile: null,
-  settings: {},
-  credentials: null,
-  receivingKeys: [],
-  payingKey: null,
+  ...{ id: SIMULATOR_CONNECTION_ID, name: 'simulator', kind: 'simulator' as const },
+  ...{ environment: null, profile: null, settings: {}, credentials: null },
+  ...{ receivingKeys: [], payingKey: null },
 }
 
 interface Bank {
@@ -76,6 +70,11 @@ const choice = processWide('connections', () => ({
 export function registerAdapter(kind: ConnectionKind, adapter: Adapter): void {
   choice.adapters.set(kind, adapter)
   choice.banks.clear()
+  expireBanks()
+}
+
+/** The next look in this process reads the table: a page shows what its request changed. */
+export function expireBanks(): void {
   choice.readAt = Number.NEGATIVE_INFINITY
 }
 
@@ -131,7 +130,8 @@ function simulatorGateway(): Gateway | null {
   return choice.adapters.get('simulator')?.(SIMULATOR, lookupBank) ?? null
 }
 
-async function findBank(id: string): Promise<Gateway | null> {
+/** Returns null without an adapter that can serve it. An unknown id is read at once. */
+export async function findBank(id: string): Promise<Gateway | null> {
   const isOld = performance.now() - choice.readAt > READ_AGAIN_MS
   if (isOld || !choice.banks.has(id)) await readBanks()
   return choice.banks.get(id)?.gateway ?? null

@@ -8,7 +8,7 @@ import {
   codeOf,
   examineConnection,
 } from '#lib/services/gateway/check-connection.ts'
-import { tryToOpen } from '#lib/services/gateway/choose.ts'
+import { expireBanks, tryToOpen } from '#lib/services/gateway/choose.ts'
 import { CONNECTION_COLUMNS, type Connection } from '#lib/services/gateway/connection.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
 
@@ -41,5 +41,6 @@ export async function renewCredentials(
     await tx.connection.update({ where: { id }, data })
     await recordAudit(tx, { actor, action: 'connection.renewed', target: id, after: { code } })
   })
+  expireBanks()
   return { code, findings }
 }

@@ -1,6 +1,7 @@
 import { Check, CircleAlert, CircleDashed, TriangleAlert } from 'lucide-react'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { useTimeText } from '#components/format/exact-time.tsx'
+import { moneyText } from '#components/format/format.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import type { BankChecked } from '#lib/views/admin/banks/schema.ts'
 
@@ -49,12 +50,17 @@ const TIMES = ['from', 'until']
 /** A finding of a later version is shown by its code. */
 function useFindingTexts() {
   const t = useTranslations()
+  const locale = useLocale()
   const text = useTimeText()
   return ({ code, params }: Finding) => {
     const values = Object.fromEntries(
       Object.entries(params).map(([name, value]) => [
         name,
-        TIMES.includes(name) ? text(String(value), { dateStyle: 'long' }) : value,
+        TIMES.includes(name)
+          ? text(String(value), { dateStyle: 'long' })
+          : name === 'amount'
+            ? moneyText(Math.round(Number(value) * 100), locale)
+            : value,
       ]),
     )
     const [key, advice] = [`bankFinding.${code}`, `bankAdvice.${code}`] as const

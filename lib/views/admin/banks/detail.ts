@@ -5,7 +5,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import { cents } from '#lib/base/money.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import type { CheckResult } from '#lib/services/gateway/check-connection.ts'
-import { listBanks } from '#lib/services/gateway/choose.ts'
+import { findBank } from '#lib/services/gateway/choose.ts'
 import { levelOf } from '#lib/services/gateway/findings.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { maskDictKey } from '#lib/services/gateway/journal.ts'
@@ -30,15 +30,14 @@ export async function requireBank(id: string): Promise<void> {
 /** Reads what the page of a connection shows; null if there is none. Calls no bank. */
 export async function readBank(id: string): Promise<BankDetail | null> {
   if (!isUuid(id)) return null
-  const [[line], row, assigned, openWork, banks] = await Promise.all([
+  const [[line], row, assigned, openWork, gateway] = await Promise.all([
     listBankLines(id),
     db().connection.findUnique({ where: { id } }),
     listAssigned(id),
     countOpenWork(id),
-    listBanks(),
+    findBank(id),
   ])
   if (!line || !row) return null
-  const gateway = banks.find(({ connection }) => connection.id === id)?.gateway
   const { profile, createdAt, receivingKeys, payingKey, payoutMax, payoutDayMax, settings } = row
   const { api_url: apiUrl } = settings as { api_url?: unknown }
   return {

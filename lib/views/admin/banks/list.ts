@@ -2,7 +2,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { listBanks } from '#lib/services/gateway/choose.ts'
+import { findBank } from '#lib/services/gateway/choose.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
 import type { BankLine } from '#lib/views/admin/banks/schema.ts'
 import { type ConnectionHealth, readState, readTraffic } from '#lib/views/admin/traffic.ts'
@@ -24,15 +24,13 @@ export async function listBankLines(id?: string): Promise<BankLine[]> {
         WHERE n.id IN (a.receiving_connection_id, a.paying_connection_id)))::text AS json
     FROM connections n WHERE n.kind <> 'simulator' ${condition}
     ORDER BY n.disabled_at IS NOT NULL, n.name`)
-  const banks = new Map((await listBanks()).map(bank => [bank.connection.id, bank]))
-  return Promise.all(rows.map(row => readLine(row, banks.get(row.id)?.gateway ?? null)))
+  return Promise.all(rows.map(readLine))
 }
 
-async function readLine(
-  { check_code, is_closed, ...row }: Row,
-  gateway: { certificateEndsAt?: Date | null } | null,
-): Promise<BankLine> {
-  const [health, traffic] = await Promise.all([readState(row.id), readTraffic(row.id)])
+async function readLine({ check_code, is_closed, ...row }: Row): Promise<BankLine> {
+  const [gateway, health, traffic] = await Promise.all([
+    ...([findBank(row.id), readState(row.id), readTraffic(row.id)] as const),
+  ])
   const { calls, failed, p50_ms, p95_ms } = traffic
   return {
     ...row,
