@@ -10,6 +10,9 @@ export const NEIGHBORS: Record<string, string> = {
   'services/booking services/webhooks': 'a movement and its event are one statement',
   'views/admin views/dashboard': 'an export by staff ends and is recorded like one by a member',
   'services/house services/booking': 'money of the house moves like any other',
+  'services/tries services/booking': 'the cents of a try move like any other money',
+  'services/tries services/house':
+    'the payment of a try is claimed, so that no other verb books it',
   'edge/http edge/session': 'the dashboard calls the API with the cookie of its session',
   'edge/server edge/http': 'the front serves the endpoints',
   'edge/server edge/session': 'the front keeps places for browsers that signed in before',
@@ -82,6 +85,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   receipt_settlements: 'services/house',
   receipt_returns: 'rooms/inbox',
   bank_fees: 'services/house',
+  bank_tries: 'services/tries',
   inbox_items: 'services/house',
   event_sequences: 'services/webhooks',
   events: 'services/webhooks',
@@ -107,7 +111,7 @@ export const TABLE_OWNERS: Record<string, string> = {
 
 /** Code that makes ids of charges, withdrawals, refunds, receipts and events: all must be routable. */
 export const ROUTABLE_ID_PLACES =
-  /^(lib\/rooms\/(charges|withdrawals|inbox)\/|lib\/services\/house\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
+  /^(lib\/rooms\/(charges|withdrawals|inbox)\/|lib\/services\/(house|tries)\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
 
 /** Files that write a table of another folder, each with its reason. */
 export const FOREIGN_WRITES: Record<string, string> = {

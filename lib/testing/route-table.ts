@@ -165,6 +165,8 @@ const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'PUT /admin/banks/[id]/credentials': 'with proof',
   'PUT /admin/banks/[id]/limits': 'with proof',
   'POST /admin/banks/[id]/close': 'with proof',
+  'GET /admin/banks/[id]/try': 'without',
+  'POST /admin/banks/[id]/try': 'with proof',
   'GET /admin/inbox': 'without',
   'GET /admin/inbox/export': 'with proof',
   'GET /admin/inbox/[id]': 'without',

@@ -23,6 +23,8 @@ export const ACTIONS = [
   'connection.notices_restricted',
   'connection.notices_rotated',
   'connection.renewed',
+  'connection.tried',
+  'connection.try_begun',
   'demo.made',
   'dispute.answered',
   'inbox.exported',

@@ -7,7 +7,7 @@ import type { Mode } from '#lib/base/mode.ts'
 
 /** Tables whose rows belong to a connection to a bank. */
 type OrderTable = 'withdrawals' | 'refunds' | 'receipt_returns'
-type BankTable = 'charges' | OrderTable
+type BankTable = 'charges' | 'bank_tries' | OrderTable
 export type JobTable = BankTable | 'deliveries'
 
 export interface Claim {

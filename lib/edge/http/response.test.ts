@@ -103,6 +103,7 @@ const RESPONSES = [
   [refuse('endpoint_not_found'), 404, 'Endpoint not found'],
   [refuse('delivery_not_found'), 404, 'Delivery not found'],
   [refuse('token_not_found'), 404, 'Token not found'],
+  [refuse('connection_not_found'), 404, 'Connection not found'],
   [refuse('item_not_found'), 404, 'Item not found'],
   [refuse('job_not_found'), 404, 'Job not found, or already finished'],
   [refuse('member_not_found'), 404, 'Member not found'],

@@ -8,12 +8,13 @@ import {
   QUESTIONS_MAX,
 } from '#lib/services/gateway/notices.ts'
 import { findClaimed } from '#lib/services/house/receipts.ts'
+import { noteTryNotices } from '#lib/services/tries/receive.ts'
 
 const TABLES = { charge: 'charges', payout: 'withdrawals', refund: 'refunds' } as const
 
 /**
  * Turns notices into questions: the charge or order of ours becomes due, and the jobs that ask about it
- * do the rest. A payment that no question books is looked for in the bank's list. Nothing in a notice
+ * do the rest; so does a try, which proves that notices come. A payment that no question books is looked for in the bank's list. Nothing in a notice
  * but its ids is used. Returns how many notices were due.
  */
 export async function askAboutNotices(): Promise<number> {
@@ -38,6 +39,7 @@ async function askAbout(
   kind: Notice['kind'],
   ids: string[],
 ): Promise<Set<string>> {
+  await noteTryNotices(connectionId, kind, ids)
   if (kind !== 'receipt') {
     const open = await bringForward(TABLES[kind], connectionId, ids)
     if (open.size > 0) wake(TABLES[kind])

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import {
   pruneAttemptBodies,
   pruneEvents,
@@ -13,7 +13,10 @@ import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
+import { beginTry } from '#lib/services/tries/begin.ts'
 import { readEventRange } from '#lib/services/webhooks/queries.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { addConnection } from '#lib/testing/connection.ts'
 import { addEndpoint, createPaidCharge, deliverDue, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
 import {
@@ -140,6 +143,27 @@ test('the calls of a withdrawal or refund that has not ended are kept', async ()
   expect(await pruneGatewayCalls()).toBe(1)
   await db().$executeRaw`UPDATE refunds SET due_at = NULL`
   expect(await pruneGatewayCalls()).toBe(1)
+})
+
+test('the calls of a try that has not ended are kept', async () => {
+  const connectionId = await addConnection(new StubBank())
+  const begun = {
+    connectionId,
+    pixKey: 'a@b.co',
+    isAgain: false,
+    actor: { type: 'system' },
+  } as const
+  const { id } = await beginTry(begun)
+  const { refundId, payoutId } = await db().bankTry.findFirstOrThrow({ where: { id } })
+  const call = { accountId: HOUSE_ACCOUNT_ID, mode: 'live', gateway: 'bank', request: {} }
+  const data = [id, refundId, payoutId].map(subjectId => ({
+    ...{ ...call, id: newId(), operation: 'sendPayout', subjectId, createdAt: daysAgo(91) },
+  }))
+  await db().gatewayCall.createMany({ data })
+  expect(await pruneGatewayCalls()).toBe(0)
+  await db().$executeRaw`
+    UPDATE bank_tries SET status = 'failed', failure = 'no_code', ended_at = now(), due_at = NULL`
+  expect(await pruneGatewayCalls()).toBe(3)
 })
 
 test('sessions are deleted once they have expired', async () => {

@@ -80,7 +80,7 @@ export function pruneEvents(): Promise<number> {
   })
 }
 
-/** Keeps the calls of an open withdrawal or refund: they prove that its bank has taken it. */
+/** Keeps the calls of an open withdrawal, refund or try: they prove that its bank has taken it. */
 export function pruneGatewayCalls(): Promise<number> {
   const isOpen = (table: string) => Prisma.sql`EXISTS (SELECT FROM ${Prisma.raw(table)} r
     WHERE r.account_id = g.account_id AND r.id = g.subject_id AND r.due_at IS NOT NULL)`
@@ -90,5 +90,7 @@ export function pruneGatewayCalls(): Promise<number> {
       WHERE created_at < now() - ${RECORD_RETENTION}::interval
         AND NOT ${isOpen('withdrawals')} AND NOT ${isOpen('refunds')}
         AND NOT ${isOpen('receipt_returns')}
+        AND NOT EXISTS (SELECT FROM bank_tries y WHERE y.account_id = g.account_id
+          AND g.subject_id IN (y.id, y.refund_id, y.payout_id) AND y.due_at IS NOT NULL)
       LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }

@@ -20,6 +20,7 @@ import {
   pruneSignInAttempts,
 } from '#lib/edge/jobs/prune.ts'
 import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
+import { tryConnections } from '#lib/edge/jobs/try-connections.ts'
 import { warnOfCertificates } from '#lib/rooms/accounts/warn-of-certificates.ts'
 import { createDisputeReader } from '#lib/rooms/charges/disputes/read-list.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
@@ -147,6 +148,7 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
     { name: 'read disputes and returns', run: banks.list, idleMs: MINUTE_MS },
     { name: 'reconcile days', run: banks.reconcile, idleMs: RECONCILE_MS },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
+    { name: 'try connections', run: tryConnections, ...polled },
     { name: 'ask about notices', run: askAboutNotices, wakesOn: 'notices', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
     { name: 'send mails', run: sendDueMails, ...polled },

@@ -31,9 +31,12 @@ interface Queue {
   now: number
 }
 
-const liveCount = (connectionId: string) => Prisma.sql`(
+/** Withdrawals in flight, and the payout of a try. */
+const liveCount = (connectionId: string) => Prisma.sql`((
   SELECT count(*)::int FROM withdrawals r WHERE r.connection_id = ${connectionId}::uuid
-    AND r.due_at IS NOT NULL AND r.place_until > clock_timestamp())`
+    AND r.due_at IS NOT NULL AND r.place_until > clock_timestamp()) + (
+  SELECT count(*)::int FROM bank_tries y WHERE y.connection_id = ${connectionId}::uuid
+    AND y.ended_at IS NULL AND y.place_until > clock_timestamp()))`
 const isWaiting = (connectionId: string) => Prisma.sql`
   r.connection_id = ${connectionId}::uuid AND r.due_at <= now() AND r.place_until IS NULL`
 
@@ -142,6 +145,32 @@ export async function holdPlace({ accountId, id, lease, connectionId }: Claim): 
   return held === 1
 }
 
+/** A payout that is no withdrawal. `hold` stores its place, unless it must not be sent. */
+export interface OtherPayout {
+  keyType: PixKeyType
+  hold: (tx: Tx, placeMs: number) => Promise<boolean>
+}
+
+/**
+ * Takes a place and a token for a payout that is about to be sent. Returns false if there is none now, or
+ * if the payout must not be sent.
+ */
+export async function placeOther(
+  { id, gateway: { keyBuckets = [] }, payoutsInFlight }: ServedConnection,
+  { keyType, hold }: OtherPayout,
+): Promise<boolean> {
+  return transaction(async tx => {
+    const { isPaused, inFlight, buckets, now } = await lockQueue(tx, id)
+    const hasToken = listOpenKeyTypes(keyBuckets, buckets, now).includes(keyType)
+    if (isPaused || inFlight >= payoutsInFlight || !hasToken) return false
+    if (!(await hold(tx, PLACE_MS))) return false
+    const fullTimes = JSON.stringify(takeToken(keyBuckets, buckets, now, keyType))
+    await tx.$executeRaw`
+      UPDATE payout_queues SET buckets = ${fullTimes}::jsonb WHERE connection_id = ${id}::uuid`
+    return true
+  })
+}
+
 /** Until then, a payout that the bank does not have may still arrive there, and counts as in flight. */
 export async function isPlaceOver({ accountId, id }: Claim): Promise<boolean> {
   const rows = await db().$queryRaw<unknown[]>`
@@ -171,9 +200,10 @@ export async function holdBack(
 ): Promise<void> {
   await releasePlace(claim, pauseMs, false)
   if (keyBuckets.length === 0) return
-  await changeQueue(claim, ({ buckets }, keyType) => ({
+  const giveBack: Change = ({ buckets }, keyType) => ({
     fullTimes: giveBackToken(keyBuckets, buckets, keyType),
-  }))
+  })
+  await changeQueue(claim.connectionId, tx => readKeyType(tx, claim), giveBack)
 }
 
 /**
@@ -190,30 +220,46 @@ export async function askLater({ accountId, id, lease }: Claim, pauseMs: number)
 }
 
 /** Follows a limit of the bank: of the key's bucket if the bank has declared it, else of all payouts. */
-export async function slowDown(
-  claim: Claim,
-  { keyBuckets = [] }: Gateway,
+export async function slowDown(claim: Claim, gateway: Gateway, pauseMs: number): Promise<void> {
+  const { connectionId } = claim
+  await changeQueue(connectionId, tx => readKeyType(tx, claim), slower(gateway, pauseMs))
+}
+
+export async function slowDownOther(
+  { id, gateway }: ServedConnection,
+  { keyType }: Pick<OtherPayout, 'keyType'>,
   pauseMs: number,
 ): Promise<void> {
-  await changeQueue(claim, ({ buckets, now }, keyType) => {
+  await changeQueue(id, async () => keyType, slower(gateway, pauseMs))
+}
+
+type Change = (queue: Queue, keyType: PixKeyType) => { fullTimes: FullTimes; pause?: Prisma.Sql }
+
+function slower({ keyBuckets = [] }: Gateway, pauseMs: number): Change {
+  return ({ buckets, now }, keyType) => {
     const bucket = bucketOf(keyBuckets, keyType)
     return bucket
       ? { fullTimes: drain(bucket, buckets, now, pauseMs) }
       : { fullTimes: buckets, pause: nowPlusMs(pauseMs) }
+  }
+}
+
+async function readKeyType(tx: Tx, { accountId, id }: Claim): Promise<PixKeyType> {
+  const { pixKeyType } = await tx.withdrawal.findUniqueOrThrow({
+    where: { accountId_id: { accountId, id } },
+    select: { pixKeyType: true },
   })
+  return pixKeyType as PixKeyType
 }
 
 async function changeQueue(
-  { accountId, id, connectionId }: Claim,
-  change: (queue: Queue, keyType: PixKeyType) => { fullTimes: FullTimes; pause?: Prisma.Sql },
+  connectionId: string,
+  findKeyType: (tx: Tx) => Promise<PixKeyType>,
+  change: Change,
 ): Promise<void> {
   await transaction(async tx => {
     const queue = await lockQueue(tx, connectionId)
-    const { pixKeyType } = await tx.withdrawal.findUniqueOrThrow({
-      where: { accountId_id: { accountId, id } },
-      select: { pixKeyType: true },
-    })
-    const { fullTimes, pause } = change(queue, pixKeyType as PixKeyType)
+    const { fullTimes, pause } = change(queue, await findKeyType(tx))
     await tx.$executeRaw`
       UPDATE payout_queues SET buckets = ${JSON.stringify(fullTimes)}::jsonb,
         paused_until = GREATEST(paused_until, ${pause ?? Prisma.sql`NULL::timestamptz`})

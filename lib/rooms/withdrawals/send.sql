@@ -56,10 +56,12 @@ RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connect
     r.lease, r.attempts;
 
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
-    AND r.place_until IS NULL) AND (SELECT count(*)::int
+    AND r.place_until IS NULL) AND ((SELECT count(*)::int
     FROM withdrawals r WHERE r.connection_id = $2::uuid AND r.due_at IS NOT NULL
-    AND r.place_until > clock_timestamp()) < $3::int
-    AND NOT EXISTS (SELECT FROM payout_queues q WHERE q.connection_id = $4::uuid
+    AND r.place_until > clock_timestamp()) + (SELECT count(*)::int
+    FROM bank_tries y WHERE y.connection_id = $3::uuid AND y.ended_at IS NULL
+    AND y.place_until > clock_timestamp())) < $4::int
+    AND NOT EXISTS (SELECT FROM payout_queues q WHERE q.connection_id = $5::uuid
     AND q.paused_until > now()) AS "mayStart";
 
 INSERT INTO payout_queues (connection_id)
@@ -73,11 +75,13 @@ FOR UPDATE;
 
 SELECT COALESCE(last_served, $1::uuid) AS "lastServed", buckets,
     COALESCE(paused_until > clock_timestamp(), false) AS "isPaused",
-    (SELECT count(*)::int FROM withdrawals r WHERE r.connection_id = $2::uuid
-    AND r.due_at IS NOT NULL AND r.place_until > clock_timestamp()) AS "inFlight",
+    ((SELECT count(*)::int FROM withdrawals r WHERE r.connection_id = $2::uuid
+    AND r.due_at IS NOT NULL AND r.place_until > clock_timestamp()) + (SELECT count(*)::int
+    FROM bank_tries y WHERE y.connection_id = $3::uuid AND y.ended_at IS NULL
+    AND y.place_until > clock_timestamp())) AS "inFlight",
     (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM payout_queues
-WHERE connection_id = $3::uuid;
+WHERE connection_id = $4::uuid;
 
 WITH picked AS MATERIALIZED (
   SELECT r.account_id, r.id
@@ -205,10 +209,12 @@ RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connect
     r.lease, r.attempts;
 
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
-    AND r.place_until IS NULL) AND (SELECT count(*)::int
+    AND r.place_until IS NULL) AND ((SELECT count(*)::int
     FROM withdrawals r WHERE r.connection_id = $2::uuid AND r.due_at IS NOT NULL
-    AND r.place_until > clock_timestamp()) < $3::int
-    AND NOT EXISTS (SELECT FROM payout_queues q WHERE q.connection_id = $4::uuid
+    AND r.place_until > clock_timestamp()) + (SELECT count(*)::int
+    FROM bank_tries y WHERE y.connection_id = $3::uuid AND y.ended_at IS NULL
+    AND y.place_until > clock_timestamp())) < $4::int
+    AND NOT EXISTS (SELECT FROM payout_queues q WHERE q.connection_id = $5::uuid
     AND q.paused_until > now()) AS "mayStart";
 
 INSERT INTO payout_queues (connection_id)
@@ -222,11 +228,13 @@ FOR UPDATE;
 
 SELECT COALESCE(last_served, $1::uuid) AS "lastServed", buckets,
     COALESCE(paused_until > clock_timestamp(), false) AS "isPaused",
-    (SELECT count(*)::int FROM withdrawals r WHERE r.connection_id = $2::uuid
-    AND r.due_at IS NOT NULL AND r.place_until > clock_timestamp()) AS "inFlight",
+    ((SELECT count(*)::int FROM withdrawals r WHERE r.connection_id = $2::uuid
+    AND r.due_at IS NOT NULL AND r.place_until > clock_timestamp()) + (SELECT count(*)::int
+    FROM bank_tries y WHERE y.connection_id = $3::uuid AND y.ended_at IS NULL
+    AND y.place_until > clock_timestamp())) AS "inFlight",
     (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM payout_queues
-WHERE connection_id = $3::uuid;
+WHERE connection_id = $4::uuid;
 
 WITH picked AS MATERIALIZED (
   SELECT r.account_id, r.id
@@ -365,10 +373,12 @@ RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connect
     r.lease, r.attempts;
 
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
-    AND r.place_until IS NULL) AND (SELECT count(*)::int
+    AND r.place_until IS NULL) AND ((SELECT count(*)::int
     FROM withdrawals r WHERE r.connection_id = $2::uuid AND r.due_at IS NOT NULL
-    AND r.place_until > clock_timestamp()) < $3::int
-    AND NOT EXISTS (SELECT FROM payout_queues q WHERE q.connection_id = $4::uuid
+    AND r.place_until > clock_timestamp()) + (SELECT count(*)::int
+    FROM bank_tries y WHERE y.connection_id = $3::uuid AND y.ended_at IS NULL
+    AND y.place_until > clock_timestamp())) < $4::int
+    AND NOT EXISTS (SELECT FROM payout_queues q WHERE q.connection_id = $5::uuid
     AND q.paused_until > now()) AS "mayStart";
 
 INSERT INTO payout_queues (connection_id)
@@ -382,11 +392,13 @@ FOR UPDATE;
 
 SELECT COALESCE(last_served, $1::uuid) AS "lastServed", buckets,
     COALESCE(paused_until > clock_timestamp(), false) AS "isPaused",
-    (SELECT count(*)::int FROM withdrawals r WHERE r.connection_id = $2::uuid
-    AND r.due_at IS NOT NULL AND r.place_until > clock_timestamp()) AS "inFlight",
+    ((SELECT count(*)::int FROM withdrawals r WHERE r.connection_id = $2::uuid
+    AND r.due_at IS NOT NULL AND r.place_until > clock_timestamp()) + (SELECT count(*)::int
+    FROM bank_tries y WHERE y.connection_id = $3::uuid AND y.ended_at IS NULL
+    AND y.place_until > clock_timestamp())) AS "inFlight",
     (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM payout_queues
-WHERE connection_id = $3::uuid;
+WHERE connection_id = $4::uuid;
 
 WITH picked AS MATERIALIZED (
   SELECT r.account_id, r.id

@@ -1,4 +1,4 @@
-import { db, type Prisma } from '#lib/base/db/client.ts'
+import { db } from '#lib/base/db/client.ts'
 import { isTrocoError, refuse, setupError } from '#lib/base/errors.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
@@ -11,10 +11,11 @@ import {
   CONNECTION_COLUMNS,
   type Connection,
   type NoticeRules,
+  payoutsInFlightOf,
 } from '#lib/services/gateway/connection.ts'
 import { openEfi } from '#lib/services/gateway/efi/adapter.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import { type ConnectionKind, ConnectionSettings } from '#lib/services/gateway/schema.ts'
+import type { ConnectionKind } from '#lib/services/gateway/schema.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 
 /** Id of the simulator's row, which a migration inserts. Columns that name a connection default to it. */
@@ -106,23 +107,23 @@ export async function findFlaw(id: string): Promise<string | null> {
  * one begins nothing new, and ends the charges and orders that it has.
  */
 export async function listServed(): Promise<ServedConnection[]> {
-  const served: ServedConnection[] = []
-  const gateway = simulatorGateway()
-  if (gateway) {
-    const { id, name, settings } = SIMULATOR
-    served.push({ id, name, gateway, payoutsInFlight: payoutsInFlightOf(settings, gateway) })
-  }
-  for (const { connection, gateway } of await listBanks()) {
-    const { id, name, environment, settings } = connection
-    if (!gateway || environment !== 'production') continue
-    served.push({ id, name, gateway, payoutsInFlight: payoutsInFlightOf(settings, gateway) })
-  }
+  const simulated = simulatorGateway()
+  const served = simulated ? [toServed(SIMULATOR, simulated)] : []
+  for (const { connection, gateway } of await listBanks())
+    if (gateway && connection.environment === 'production')
+      served.push(toServed(connection, gateway))
   return served
 }
 
-/** The operator's number, else that of the bank's profile, else the most cautious one. */
-function payoutsInFlightOf(settings: Prisma.JsonValue, { payoutsInFlight = 1 }: Gateway): number {
-  return ConnectionSettings.safeParse(settings).data?.payouts_in_flight ?? payoutsInFlight
+/** Finds a connection to a bank, also for homologation; null if this process cannot call the bank. */
+export async function findReachable(id: string): Promise<ServedConnection | null> {
+  await findBank(id)
+  const { connection, gateway = null } = choice.banks.get(id) ?? {}
+  return connection && gateway ? toServed(connection, gateway) : null
+}
+
+function toServed({ id, name, settings }: Bank['connection'], gateway: Gateway): ServedConnection {
+  return { id, name, gateway, payoutsInFlight: payoutsInFlightOf(settings, gateway) }
 }
 
 /** Test mode reads no table. */

@@ -1,7 +1,11 @@
 import type { LookupFunction } from 'node:net'
 import type { Prisma } from '#lib/base/db/client.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import type { ConnectionKind, Environment } from '#lib/services/gateway/schema.ts'
+import {
+  type ConnectionKind,
+  ConnectionSettings,
+  type Environment,
+} from '#lib/services/gateway/schema.ts'
 
 /** What an adapter knows of its connection. */
 export interface Connection {
@@ -22,6 +26,14 @@ export const CONNECTION_COLUMNS = {
   ...{ name: true, kind: true, environment: true, profile: true },
   ...{ settings: true, receivingKeys: true, payingKey: true },
 } as const
+
+/** The operator's number, else that of the bank's profile, else the most cautious one. */
+export function payoutsInFlightOf(
+  settings: Prisma.JsonValue,
+  { payoutsInFlight = 1 }: Gateway,
+): number {
+  return ConnectionSettings.safeParse(settings).data?.payouts_in_flight ?? payoutsInFlight
+}
 
 /** Who may send notices of a connection. */
 export interface NoticeRules {

@@ -71,4 +71,25 @@ export const HOUSE_INVARIANTS: InvariantCheck[] = [
       WHERE ${accountCondition} AND t.status = 'completed' AND s.entry IS DISTINCT FROM 'give_back'
       ORDER BY account_id, mode, place LIMIT 1`,
   },
+  {
+    invariant: 'exactly the cents of tries were received, returned and sent, each once',
+    violationSql: accountCondition => Prisma.sql`
+      SELECT t.account_id, t.mode, 'try ' || t.id || ' ' || m.kind AS place FROM bank_tries t
+      CROSS JOIN LATERAL (VALUES
+        ('try_received', t.amount, t.end_to_end_id IS NOT NULL),
+        ('try_returned', t.amount, t.refund_status IS NOT DISTINCT FROM 'completed'),
+        ('try_sent', t.payout_amount, t.payout_status IS NOT DISTINCT FROM 'completed'))
+        AS m (kind, amount, is_moved)
+      LEFT JOIN ledger_transfers x
+        ON x.account_id = t.account_id AND x.kind = m.kind AND x.subject_id = t.id
+      WHERE ${accountCondition} AND CASE WHEN m.is_moved THEN (x.amount, x.mode, x.connection_id)
+        IS DISTINCT FROM (m.amount, t.mode, t.connection_id) ELSE x.kind IS NOT NULL END
+      UNION ALL
+      SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
+      FROM ledger_transfers t
+      LEFT JOIN bank_tries b ON b.account_id = t.account_id AND b.id = t.subject_id
+      WHERE ${accountCondition} AND t.kind IN ('try_received', 'try_returned', 'try_sent')
+        AND b.id IS NULL
+      ORDER BY account_id, mode, place LIMIT 1`,
+  },
 ]

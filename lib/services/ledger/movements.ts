@@ -35,6 +35,10 @@ export const HOUSE_MOVEMENTS = {
   /** Given to a merchant or back to the payer. */
   receipt_released: { debit: 'suspense', credit: 'external' },
   receipt_kept: { debit: 'suspense', credit: 'own' },
+  /** The cents of a try of a connection: received, given back, paid out. */
+  try_received: { debit: 'external', credit: 'own' },
+  try_returned: { debit: 'own', credit: 'external' },
+  try_sent: { debit: 'own', credit: 'external' },
   fee_paid: { debit: 'own', credit: 'external' },
   fee_returned: { debit: 'external', credit: 'own' },
   /** The house pays what it no longer demands of an account, in the statement of owed_written_off. */

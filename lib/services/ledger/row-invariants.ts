@@ -97,7 +97,8 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
       ORDER BY account_id, mode, place LIMIT 1`,
   },
   {
-    invariant: 'every claimed payment is a paid charge, a receipt or a return with its id',
+    invariant:
+      'every claimed payment is a paid charge, a receipt, a return or that of a try, with its id',
     violationSql: accountCondition => Prisma.sql`
       SELECT t.account_id, CASE n.kind WHEN 'simulator' THEN 'test' ELSE 'live' END AS mode,
         'payment ' || t.end_to_end_id AS place
@@ -108,7 +109,9 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
         UNION ALL
         SELECT r.account_id, r.id, r.connection_id, r.end_to_end_id FROM receipts r
         UNION ALL
-        SELECT b.account_id, b.id, b.connection_id, b.return_id FROM payout_returns b) s
+        SELECT b.account_id, b.id, b.connection_id, b.return_id FROM payout_returns b
+        UNION ALL
+        SELECT y.account_id, y.id, y.connection_id, y.end_to_end_id FROM bank_tries y) s
         ON s.account_id = t.account_id AND s.id = t.subject_id AND s.connection_id = t.connection_id
           AND t.end_to_end_id IN (s.end_to_end_id, s.connection_id || ' ' || s.end_to_end_id)
       WHERE ${accountCondition} AND s.id IS NULL

@@ -179,7 +179,8 @@ LEFT JOIN connections n ON n.id = t.connection_id
 LEFT JOIN (SELECT c.account_id, c.id, c.connection_id, c.end_to_end_id
     FROM charges c WHERE c.status = 'paid' UNION ALL SELECT r.account_id, r.id, r.connection_id,
     r.end_to_end_id FROM receipts r UNION ALL SELECT b.account_id, b.id, b.connection_id,
-    b.return_id FROM payout_returns b) s ON s.account_id = t.account_id AND s.id = t.subject_id
+    b.return_id FROM payout_returns b UNION ALL SELECT y.account_id, y.id, y.connection_id,
+    y.end_to_end_id FROM bank_tries y) s ON s.account_id = t.account_id AND s.id = t.subject_id
     AND s.connection_id = t.connection_id
     AND t.end_to_end_id IN (s.end_to_end_id, s.connection_id || ' ' || s.end_to_end_id)
 WHERE t.account_id = $1::uuid AND s.id IS NULL
@@ -283,6 +284,26 @@ SELECT t.account_id, t.mode, 'return ' || t.id
 FROM receipt_returns t
 LEFT JOIN receipt_settlements s ON s.account_id = t.account_id AND s.receipt_id = t.receipt_id
 WHERE t.account_id = $3::uuid AND t.status = 'completed' AND s.entry IS DISTINCT FROM 'give_back'
+ORDER BY account_id, mode, place
+LIMIT 1;
+
+SELECT t.account_id, t.mode, 'try ' || t.id || ' ' || m.kind AS place
+FROM bank_tries t
+CROSS JOIN LATERAL (VALUES ('try_received', t.amount, t.end_to_end_id IS NOT NULL),
+    ('try_returned', t.amount, t.refund_status IS NOT DISTINCT FROM 'completed'),
+    ('try_sent', t.payout_amount, t.payout_status IS NOT DISTINCT FROM 'completed')) AS m (kind,
+    amount, is_moved)
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = m.kind
+    AND x.subject_id = t.id
+WHERE t.account_id = $1::uuid AND CASE
+    WHEN m.is_moved THEN (x.amount, x.mode, x.connection_id) IS DISTINCT FROM (m.amount, t.mode,
+    t.connection_id) ELSE x.kind IS NOT NULL END
+UNION ALL
+SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
+FROM ledger_transfers t
+LEFT JOIN bank_tries b ON b.account_id = t.account_id AND b.id = t.subject_id
+WHERE t.account_id = $2::uuid AND t.kind IN ('try_received', 'try_returned', 'try_sent')
+    AND b.id IS NULL
 ORDER BY account_id, mode, place
 LIMIT 1;
 

@@ -42,12 +42,14 @@ const INVARIANTS = {
   returns: 'every withdrawal stores what came back of it, and each return was credited once',
   suspense:
     'exactly the receipts were moved to suspense, each with its amount, and only matched ones pay charges',
-  claims: 'every claimed payment is a paid charge, a receipt or a return with its id',
+  claims:
+    'every claimed payment is a paid charge, a receipt, a return or that of a try, with its id',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
   disputes: 'every dispute was held once, then released or lost according to its status',
   fees: 'exactly the fees of banks were paid by the house or returned to it',
   writeOffs: 'what was written off of an account was paid by the house, and nothing else',
   settlements: 'every settled receipt left suspense once, for whom its settlement names',
+  tries: 'exactly the cents of tries were received, returned and sent, each once',
 }
 type InvariantName = keyof typeof INVARIANTS
 
@@ -210,6 +212,13 @@ function moveReceipt(movement: Movement, accountId: string): string {
       '${ID.receipt}'::uuid AS id, 500::bigint AS amount, NULL::timestamptz AS booked_at,
       '${SIMULATOR_CONNECTION_ID}'::uuid AS connection_id),
     ${inlineTransferCtes(movement)} SELECT 1`
+}
+
+function insertTry(payment: string): string {
+  return `INSERT INTO bank_tries (account_id, id, mode, connection_id, status, amount, refund_id,
+      payout_id, payout_amount, due_at, end_to_end_id, paid_at, received_at, refund_status, return_id)
+    VALUES ('${HOUSE_ACCOUNT_ID}', '${ID.receipt}', 'test', '${SIMULATOR_CONNECTION_ID}', 'paid', 1,
+      '${ID.sent}', '${ID.held}', 1, now(), ${payment})`
 }
 
 /** Title, corruption, and the row that must be reported for each violated invariant. */
@@ -515,6 +524,16 @@ const CORRUPTIONS: Corruption[] = [
     { suspense: `receipt ${ID.receipt}` },
   ],
   [
+    'the cent of a try was given back in its row only',
+    insertTry("'E-try', now(), now(), 'completed', 'D-try'"),
+    { tries: `try ${ID.receipt} try_received` },
+  ],
+  [
+    'a cent was paid out without a try',
+    moveReceipt('try_sent', HOUSE_ACCOUNT_ID),
+    { tries: `transfer try_sent of ${ID.receipt}` },
+  ],
+  [
     'a receipt was settled, but is still in suspense',
     `INSERT INTO receipt_settlements (account_id, receipt_id, entry)
      VALUES ('${HOUSE_ACCOUNT_ID}', '${ID.receipt}', 'keep')`,
@@ -564,7 +583,7 @@ describe('each corruption of the ledger is found and its row is reported', () =>
   test.for(CORRUPTIONS)('%s', async ([, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
-    const ofHouse = ['suspense', 'settlements', 'fees']
+    const ofHouse = ['suspense', 'settlements', 'fees', 'tries']
     const account = ofHouse.some(name => name in found) ? HOUSE_ACCOUNT_ID : ACCOUNT
     const expected = Object.entries(found).map(([name, place]) => [
       INVARIANTS[name as InvariantName],

@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { hasCode, KEY, TryStage } from '#e2e/banks/try-stage.ts'
+import { env, inheritedEnv } from '#lib/base/env.ts'
+import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
+import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { LEASE_SECONDS, TROCO } from '#lib/testing/worker-process.ts'
+
+inOwnDatabase()
+
+let stage: TryStage
+let folder: string
+beforeAll(async () => {
+  folder = makeScratchFolder('troco-try-')
+  stage = await TryStage.open()
+})
+afterAll(async () => {
+  await stage.account.close()
+  rmSync(folder, { recursive: true })
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+beforeEach(() => stage.connect())
+
+/** Runs `bank try` beside this test, in the same database, without a worker. */
+function start(...args: string[]) {
+  const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
+  const child = spawn(process.execPath, [...TROCO, 'bank', 'try', stage.connectionId, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...{ ...inheritedEnv(), DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL) },
+      ...{ TROCO_SECRET, PUBLIC_URL, TROCO_ENV: 'local', NODE_ENV: 'production' },
+      ...{ TROCO_DATA: join(folder, 'data'), WORKER_LEASE_SECONDS: String(LEASE_SECONDS) },
+    },
+  })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', chunk => {
+      printed += chunk
+    })
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  return { output: () => printed, ended, stop: () => child.kill('SIGINT') }
+}
+
+const LONG = { timeout: 60_000 }
+const waitForCode = (output: () => string) =>
+  expect.poll(output, LONG).toMatch(/WAIT {2}payment: pay R\$ 0\.01 by .*\n000201/)
+
+/** Pays the code, delivers the notice and has the bank end its orders, until the command ends. */
+async function payUntilEnded(command: ReturnType<typeof start>): Promise<number | null> {
+  const found = await stage.read()
+  expect(hasCode(found)).toBe(true)
+  const e2eid = await stage.pay(found)
+  let code: number | null | undefined
+  command.ended.then(ended => {
+    code = ended
+  })
+  await expect
+    .poll(async () => {
+      await stage.announce(e2eid)
+      await stage.bank.run('settle')
+      return code
+    }, LONG)
+    .toBeDefined()
+  return code ?? null
+}
+
+test('a try is stopped by Ctrl-C and followed by the same command, to its end', async () => {
+  const first = start('--key', KEY)
+  await waitForCode(first.output)
+  first.stop()
+  await first.ended
+  const { id } = await stage.read()
+  const second = start('--key', KEY)
+  await waitForCode(second.output)
+  expect(await payUntilEnded(second)).toBe(0)
+  expect((await stage.read()).id).toBe(id)
+  const lines = second.output().trimEnd().split('\n')
+  expect(lines.at(-1)).toMatch(/ passed its try$/)
+  for (const step of ['code', 'payment', 'notice', 'list', 'refund', 'payout'])
+    expect(lines.some(line => line.startsWith(`ok    ${step}: `))).toBe(true)
+  expect(await stage.payoutsTo(KEY)).toHaveLength(1)
+
+  const third = start('--key', KEY)
+  expect(await third.ended).toBe(0)
+  expect(third.output()).toContain('This try has passed before: --again repeats it')
+  const fourth = start('--key', KEY, '--again')
+  await waitForCode(fourth.output)
+  expect(await payUntilEnded(fourth)).toBe(0)
+  expect(fourth.output()).toContain('ok    payout: an earlier try has paid the key')
+  expect(await stage.payoutsTo(KEY)).toHaveLength(1)
+}, 180_000)
+
+test('a try that fails says why, with exit code 1', async () => {
+  await stage.bank.run('addFault', {
+    ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
+    body: JSON.stringify({ nome: 'acesso_negado', mensagem: 'Sem permissão' }),
+  })
+  const command = start('--key', KEY)
+  expect(await command.ended).toBe(1)
+  expect(command.output()).toContain('WRONG code: the bank refuses all such calls')
+  expect(command.output()).toMatch(/ failed its try\n$/)
+})
+
+test('without a key that it needs, nothing begins', async () => {
+  const command = start()
+  expect(await command.ended).toBe(1)
+  expect(command.output()).toContain('pix_key must be given')
+})

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BankDays } from '#e2e/banks/bank-days.ts'
+import { TryStage } from '#e2e/banks/try-stage.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
+import { addDays, dayOf, startOf } from '#lib/rooms/reconciliation/calendar.ts'
+import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+
+inOwnDatabase()
+
+const DAY = addDays(dayOf(new Date()), -2)
+const NOON = new Date(startOf(DAY).getTime() + 12 * 3_600_000)
+
+let days: BankDays
+beforeAll(async () => {
+  days = await BankDays.open(DAY)
+})
+afterAll(() => days.close())
+
+test('a day with a try is green by the bank’s statement, and its balance is explained', async () => {
+  const stage = new TryStage(days.account)
+  stage.connectionId = days.account.id
+  const ended = await days.at(NOON, () => stage.run({ pixKey: newId() }))
+  expect(ended.status).toBe('passed')
+  await days.repeat(DAY, addDays(DAY, 1))
+  expect(await days.judge(DAY)).toMatchObject({ state: 'green', items: [] })
+  const { rest } = await readConnectionBalance(days.account.id)
+  expect(rest).toBe(0)
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ALL_DONE, hasCode, readOwn, stateOf, TryStage } from '#e2e/banks/try-stage.ts'
+import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { startWorkerProcess, type WorkerProcess } from '#lib/testing/worker-process.ts'
+
+inOwnDatabase()
+
+let stage: TryStage
+let worker: WorkerProcess | undefined
+beforeAll(async () => {
+  stage = await TryStage.open()
+})
+afterAll(async () => {
+  await worker?.kill()
+  await stage.account.close()
+})
+
+async function startWorker(): Promise<void> {
+  const { TROCO_SECRET = '' } = env()
+  worker = await startWorkerProcess({ TROCO_SECRET })
+}
+
+const LONG = { timeout: 60_000 }
+
+/** As if the place at the bank, which lasts 30 s, had ended. */
+const endPlace = () =>
+  db().$executeRaw`UPDATE bank_tries SET place_until = now() WHERE place_until > now()`
+
+test.each([
+  ['has made the code', { method: 'PUT', path: '/v2/cob/', hasActed: true }],
+  ['was asked about the payment', { method: 'GET', path: '/v2/cob/' }],
+  ['was asked for a list', { method: 'GET', path: '/v2/pix' }],
+  ['has taken the refund', { method: 'PUT', path: '/v2/pix/', hasActed: true }],
+  ['has taken the payout', { method: 'PUT', path: '/v3/gn/pix/', hasActed: true }],
+] as const)(
+  'a worker that is killed when the bank %s moves each cent once',
+  async (_, fault) => {
+    await stage.connect()
+    const own = await readOwn()
+    const key = newId()
+    await stage.bank.run('addFault', { kind: 'hang', ...fault })
+    await stage.begin({ pixKey: key })
+    await startWorker()
+    let e2eid = ''
+    const goOn = async () => {
+      const found = await stage.read()
+      if (hasCode(found) && e2eid === '') e2eid = await stage.pay(found)
+      if (found.status === 'paid') await stage.announce(e2eid)
+      await stage.bank.run('settle')
+      return found
+    }
+    await expect
+      .poll(async () => {
+        await goOn()
+        return stage.bank.run('countFaults')
+      }, LONG)
+      .toBe(0)
+    // The bank acts before it hangs.
+    if ('hasActed' in fault) await expect.poll(() => stage.bank.run('countOpen')).toBe(0)
+    await worker?.kill()
+    await endPlace()
+    await startWorker()
+    await expect.poll(async () => (await goOn()).ended_at, LONG).not.toBeNull()
+    await worker?.kill()
+    expect(stateOf(await stage.read())).toEqual(ALL_DONE)
+    expect(await stage.refundsOf(e2eid)).toHaveLength(1)
+    expect(await stage.payoutsTo(key)).toHaveLength(1)
+    expect((await readOwn()) - own).toBe(-1)
+    await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  },
+  90_000,
+)

@@ -1,0 +1,140 @@
+import { EfiAccount } from '#e2e/banks/efi-account.ts'
+import { openAt } from '#e2e/banks/open.ts'
+import { db } from '#lib/base/db/client.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
+import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
+import { tryConnections } from '#lib/edge/jobs/try-connections.ts'
+import { dayOf } from '#lib/rooms/reconciliation/calendar.ts'
+import { listOwnRows } from '#lib/rooms/reconciliation/own-rows.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
+import { storeNotices } from '#lib/services/gateway/notices.ts'
+import type { NewConnection } from '#lib/services/gateway/schema.ts'
+import { beginTry } from '#lib/services/tries/begin.ts'
+import { findLatestTry } from '#lib/services/tries/queries.ts'
+import type { Try } from '#lib/services/tries/schema.ts'
+import { houseBalances } from '#lib/testing/inbox.ts'
+
+const ACTOR = { type: 'command_line' } as const
+export const KEY = 'ana@example.com'
+
+export const ALL_DONE = {
+  ...{ code: 'done', payment: 'done', notice: 'done', list: 'done' },
+  ...{ refund: 'done', payout: 'done' },
+}
+export const isEnded = ({ ended_at }: Try) => ended_at !== null
+export const hasCode = ({ br_code }: Try) => br_code !== null
+export const txidOf = ({ id }: Try) => removeHyphens(id)
+export const stateOf = ({ steps }: Try) =>
+  Object.fromEntries(
+    steps.map(({ step, state, code }) => [step, code ? `${state} ${code}` : state]),
+  )
+
+/** Tries of connections to an account at the test bank. */
+export class TryStage {
+  readonly account: EfiAccount
+  connectionId = ''
+
+  constructor(account: EfiAccount) {
+    this.account = account
+  }
+
+  static async open(): Promise<TryStage> {
+    return new TryStage(await EfiAccount.open())
+  }
+
+  get bank() {
+    return this.account.bank
+  }
+
+  /** From now on, a new connection is tried: nothing is known of earlier tries. */
+  async connect(changes: Partial<NewConnection> = {}): Promise<void> {
+    await this.bank.run('clearFaults')
+    await this.bank.run('change', { refundFailure: null, payees: {} })
+    const keys = { receiving_keys: this.bank.keys.slice(0, 1), paying_key: this.bank.keys[1] }
+    const { id } = await openAt(this.bank, { kind: 'efi', ...keys, ...changes })
+    this.connectionId = id
+  }
+
+  begin(changes: { pixKey?: string | null; isAgain?: boolean } = {}): Promise<Try> {
+    const { connectionId } = this
+    return beginTry({ connectionId, pixKey: KEY, isAgain: true, actor: ACTOR, ...changes })
+  }
+
+  async read(): Promise<Try> {
+    const found = await findLatestTry(this.connectionId)
+    if (!found) throw new Error('There is no try')
+    return found
+  }
+
+  /** Lets the worker make the next calls now. */
+  async work(): Promise<void> {
+    await db().$executeRaw`
+      UPDATE bank_tries SET due_at = now() WHERE due_at IS NOT NULL AND lease IS NULL`
+    await tryConnections()
+  }
+
+  /** Works until the condition holds; the bank ends its orders between. */
+  async workUntil(isReached: (found: Try) => boolean): Promise<Try> {
+    for (let count = 0; count < 60; count++) {
+      await this.work()
+      const found = await this.read()
+      if (isReached(found)) return found
+      await this.bank.run('settle')
+    }
+    throw new Error(`The try does not go on: ${JSON.stringify(await this.read())}`)
+  }
+
+  /** Begins a try and waits for its code. */
+  async open(changes: { pixKey?: string | null } = {}): Promise<Try> {
+    await this.begin(changes)
+    return this.workUntil(hasCode)
+  }
+
+  /** Pays the code as the app of another bank does. Returns the payment's id. */
+  async pay(found: Try, changes = {}): Promise<string> {
+    const [receipt] = await this.bank.run('pay', { txid: txidOf(found), ...changes })
+    return receipt?.e2eid ?? ''
+  }
+
+  /** Delivers the notices that the bank has posted about a payment. */
+  async announce(e2eid: string): Promise<void> {
+    await this.bank.run('waitForNotices')
+    const gateway = await gatewayOfConnection(this.connectionId)
+    const posted = this.account.receiver.notices.map(({ body }) => JSON.stringify(body))
+    for (const body of posted.filter(text => text.includes(e2eid)))
+      await storeNotices(this.connectionId, gateway.parseWebhook?.(body) ?? [])
+    await askAboutNotices()
+  }
+
+  /** A try from its beginning to its end, without a fault unless the bank has one. */
+  async run(changes: { pixKey?: string | null } = {}): Promise<Try> {
+    await this.announce(await this.pay(await this.open(changes)))
+    return this.workUntil(isEnded)
+  }
+
+  async payoutsTo(key: string) {
+    const { payouts } = await this.bank.run('readRecords')
+    return payouts.filter(({ payeeKey }) => payeeKey === key)
+  }
+
+  async refundsOf(e2eid: string) {
+    const { receipts } = await this.bank.run('readRecords')
+    return receipts.find(one => one.e2eid === e2eid)?.refunds ?? []
+  }
+
+  /** What today's reconciliation reads from the books. */
+  async listOwn() {
+    const rows = await listOwnRows(this.connectionId, dayOf(new Date()), [])
+    return rows.map(({ what, amount, state }) => [what, amount, state]).sort()
+  }
+
+  /** How many payments of the code wait in the inbox, of any connection to the account. */
+  countItems(found: Try): Promise<number> {
+    return db().inboxItem.count({ where: { facts: { path: ['txid'], equals: txidOf(found) } } })
+  }
+}
+
+/** What the house has of its own, in live mode. */
+export async function readOwn(mode: 'test' | 'live' = 'live'): Promise<number> {
+  return (await houseBalances(mode)).own ?? 0
+}

@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  ALL_DONE,
+  hasCode,
+  isEnded,
+  KEY,
+  readOwn,
+  stateOf,
+  TryStage,
+} from '#e2e/banks/try-stage.ts'
+import { db } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
+import { claimPayouts } from '#lib/rooms/withdrawals/places.ts'
+import { findReachable } from '#lib/services/gateway/choose.ts'
+import { assignConnection } from '#lib/testing/connection.ts'
+import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { houseBalances } from '#lib/testing/inbox.ts'
+
+inOwnDatabase()
+
+let stage: TryStage
+beforeAll(async () => {
+  stage = await TryStage.open()
+})
+afterAll(async () => {
+  await stage.account.close()
+  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+})
+beforeEach(() => stage.connect())
+
+/** Reads the bank's list of payments, as the worker does for the books. */
+async function readList(): Promise<void> {
+  await db().$executeRaw`UPDATE receipt_readings SET due_at = now() - interval '1 second'`
+  const reader = createReceiptReader()
+  await reader.run()
+  await reader.idle()
+}
+
+/** As if the payment had been booked so long ago. */
+const age = (interval: string) =>
+  db().$executeRaw`
+    UPDATE bank_tries SET received_at = received_at - ${interval}::interval WHERE ended_at IS NULL`
+
+describe('a try', () => {
+  test('passes if the payment is announced and listed, goes back, and a cent is paid out', async () => {
+    const before = await readOwn()
+    const opened = await stage.open()
+    expect(opened).toMatchObject({ status: 'open', mode: 'live', amount: 1 })
+    expect(opened.key).toBe('a***@example.com')
+    expect(stateOf(opened)).toMatchObject({ code: 'done', payment: 'waiting', notice: 'upcoming' })
+    const e2eid = await stage.pay(opened)
+    await stage.announce(e2eid)
+    const ended = await stage.workUntil(isEnded)
+    expect(stateOf(ended)).toEqual(ALL_DONE)
+    expect(ended.status).toBe('passed')
+    expect(await stage.refundsOf(e2eid)).toMatchObject([{ amount: 1, status: 'DEVOLVIDO' }])
+    expect(await stage.payoutsTo(KEY)).toMatchObject([{ amount: 1, status: 'REALIZADO' }])
+    expect((await readOwn()) - before).toBe(-1)
+    expect(await stage.listOwn()).toEqual([
+      ['payout', -1, 'booked'],
+      ['receipt', 1, 'booked'],
+      ['refund', -1, 'booked'],
+    ])
+    expect(await stage.countItems(opened)).toBe(0)
+  })
+
+  test('is booked from the list of payments, too, and never credits an account', async () => {
+    const merchant = await makeMerchant()
+    await assignConnection(stage.connectionId, merchant)
+    const opened = await stage.open({ pixKey: newId() })
+    const e2eid = await stage.pay(opened)
+    await readList()
+    expect(stateOf(await stage.read())).toMatchObject({ payment: 'done', notice: 'waiting' })
+    await stage.announce(e2eid)
+    expect((await stage.workUntil(isEnded)).status).toBe('passed')
+    await readList()
+    expect(await stage.countItems(opened)).toBe(0)
+    const { connectionId } = stage
+    const ofOthers = { connectionId, accountId: { not: HOUSE_ACCOUNT_ID } }
+    expect(await db().ledgerTransfer.count({ where: ofOthers })).toBe(0)
+    expect(await db().ledgerTransfer.count({ where: { connectionId } })).toBe(3)
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('of which no notice comes fails for that, after the money has moved', async () => {
+    await stage.pay(await stage.open({ pixKey: newId() }))
+    await stage.workUntil(({ status }) => status === 'paid')
+    await age('11 minutes')
+    const ended = await stage.workUntil(isEnded)
+    expect(ended.status).toBe('failed')
+    expect(stateOf(ended)).toEqual({ ...ALL_DONE, notice: 'failed not_noticed' })
+  })
+
+  test('that nobody pays is removed at the bank, and a later payment is none of it', async () => {
+    const opened = await stage.open()
+    await db().$executeRaw`UPDATE bank_tries SET expires_at = now() WHERE ended_at IS NULL`
+    const ended = await stage.workUntil(isEnded)
+    expect(stateOf(ended)).toMatchObject({ payment: 'failed not_paid', refund: 'skipped' })
+    const { charges } = await stage.bank.run('readRecords')
+    expect(charges.at(-1)?.status).toBe('REMOVIDA_PELO_USUARIO_RECEBEDOR')
+    await stage.pay(opened, { isForced: true })
+    await readList()
+    expect(await stage.countItems(opened)).toBe(1)
+  })
+
+  test('that is paid twice gives the first payment back, and the second waits in the inbox', async () => {
+    const before = await readOwn()
+    const suspense = (await houseBalances('live')).suspense ?? 0
+    const opened = await stage.open({ pixKey: newId() })
+    const e2eid = await stage.pay(opened, { isForced: true, copies: 2 })
+    await stage.announce(e2eid)
+    expect((await stage.workUntil(isEnded)).status).toBe('passed')
+    await readList()
+    expect(await stage.countItems(opened)).toBe(1)
+    expect(((await houseBalances('live')).suspense ?? 0) - suspense).toBe(1)
+    expect((await readOwn()) - before).toBe(-1)
+  })
+
+  test('that is paid with another amount fails, and the money waits in the inbox', async () => {
+    const opened = await stage.open()
+    await stage.pay(opened, { amount: 5, isForced: true })
+    const ended = await stage.workUntil(isEnded)
+    expect(stateOf(ended)).toMatchObject({ payment: 'failed other_amount', payout: 'skipped' })
+    expect(await stage.countItems(opened)).toBe(1)
+  })
+
+  test('whose refund the bank refuses fails, and the cent stays with the house', async () => {
+    const before = await readOwn()
+    await stage.bank.run('change', { refundFailure: 'Conta encerrada' })
+    const ended = await stage.run({ pixKey: newId() })
+    expect(ended.status).toBe('failed')
+    expect(stateOf(ended)).toEqual({ ...ALL_DONE, refund: 'failed refused' })
+    expect(ended.steps.find(({ step }) => step === 'refund')?.text).toBe('Conta encerrada')
+    expect((await readOwn()) - before).toBe(0)
+  })
+
+  test.each([
+    ['code', 'PUT', '/v2/cob/', true],
+    ['code', 'PUT', '/v2/cob/', false],
+    ['payment', 'GET', '/v2/cob/', false],
+    ['list', 'GET', '/v2/pix', false],
+    ['refund', 'PUT', '/v2/pix/', true],
+    ['refund', 'PUT', '/v2/pix/', false],
+    ['payout', 'PUT', '/v3/gn/pix/', true],
+    ['payout', 'PUT', '/v3/gn/pix/', false],
+  ])('goes on after the response about the %s is lost: %s %s, acted: %s', async (...parts) => {
+    const [, method, path, hasActed] = parts
+    const key = newId()
+    await stage.bank.run('addFault', { kind: 'reset', method, path, hasActed })
+    const opened = await stage.open({ pixKey: key })
+    const e2eid = await stage.pay(opened)
+    await stage.announce(e2eid)
+    await stage.workUntil(({ status }) => status !== 'open')
+    for (let count = 0; count < 3; count++) await stage.work()
+    // A payout that may still arrive keeps its place for 30 s.
+    await db().$executeRaw`UPDATE bank_tries SET place_until = now() WHERE place_until IS NOT NULL`
+    const ended = await stage.workUntil(isEnded)
+    expect(await stage.bank.run('countFaults')).toBe(0)
+    expect(stateOf(ended)).toEqual(ALL_DONE)
+    expect(await stage.refundsOf(e2eid)).toHaveLength(1)
+    expect(await stage.payoutsTo(key)).toHaveLength(1)
+  })
+
+  test('that the bank refuses a code ends at once, and says why', async () => {
+    await stage.bank.run('addFault', {
+      ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
+      body: JSON.stringify({ nome: 'acesso_negado', mensagem: 'Sem permissão' }),
+    })
+    await stage.begin()
+    const ended = await stage.workUntil(isEnded)
+    expect(ended.status).toBe('failed')
+    expect(stateOf(ended)).toMatchObject({ code: 'failed blocked', payment: 'skipped' })
+    expect(ended.problem).toContain('acesso_negado')
+  })
+})
+
+describe('a repeated try', () => {
+  test('sends no second payout to the key, unless the bank rejected the first', async () => {
+    const key = newId()
+    const failure = { codigo: 'AC07', motivo: 'Conta encerrada' }
+    await stage.bank.run('change', { payees: { [key]: { failure } } })
+    const rejected = await stage.run({ pixKey: key })
+    expect(stateOf(rejected)).toEqual({ ...ALL_DONE, payout: 'failed refused' })
+    await stage.bank.run('change', { payees: { [key]: {} } })
+    expect(stateOf(await stage.run({ pixKey: key }))).toEqual(ALL_DONE)
+    expect(await stage.payoutsTo(key)).toMatchObject([
+      { status: 'NAO_REALIZADO' },
+      { status: 'REALIZADO' },
+    ])
+    const third = await stage.run({ pixKey: key })
+    expect(third.status).toBe('passed')
+    expect(stateOf(third)).toEqual({ ...ALL_DONE, payout: 'done sent_before' })
+    expect(await stage.payoutsTo(key)).toHaveLength(2)
+  })
+
+  test('is the one that has passed, unless it is wanted again', async () => {
+    const key = newId()
+    const passed = await stage.run({ pixKey: key })
+    expect((await stage.begin({ pixKey: key, isAgain: false })).id).toBe(passed.id)
+    expect((await stage.begin({ pixKey: key })).id).not.toBe(passed.id)
+  })
+
+  test('is the one that is under way, of all who begin at once', async () => {
+    const begun = await Promise.all([1, 2, 3, 4].map(() => stage.begin()))
+    expect(new Set(begun.map(({ id }) => id)).size).toBe(1)
+    await Promise.all([stage.work(), stage.work(), stage.work()])
+    const { charges } = await stage.bank.run('readRecords')
+    await stage.workUntil(hasCode)
+    expect((await stage.bank.run('readRecords')).charges).toHaveLength(charges.length)
+    await expect(stage.begin({ pixKey: newId() })).rejects.toMatchObject({ code: 'under_way' })
+  })
+})
+
+test('the payout of a try waits for a place at the bank, and keeps it from withdrawals', async () => {
+  const { connectionId } = stage
+  const { id: accountId } = await makeMerchant()
+  const insert = (due: string, placeUntil: string | null) =>
+    db().$executeRaw`
+      INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, due_at, place_until,
+        pix_key_type, pix_key, dict_key)
+      VALUES (${accountId}::uuid, gen_random_uuid(), 'live', ${connectionId}::uuid, 'pending', 1000,
+        now() + ${due}::interval, now() + ${placeUntil}::interval, 'email', 'a@b.co', 'a@b.co')`
+  await insert('1 hour', '1 hour')
+  const key = newId()
+  await stage.announce(await stage.pay(await stage.open({ pixKey: key })))
+  for (let count = 0; count < 4; count++) await stage.work()
+  expect(await stage.payoutsTo(key)).toEqual([])
+  expect((await stage.read()).problem).toBe('Other payouts have all places at the bank')
+  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE account_id = ${accountId}::uuid`
+  for (let count = 0; count < 2; count++) await stage.work()
+  expect(await stage.payoutsTo(key)).toMatchObject([{ status: 'EM_PROCESSAMENTO' }])
+  await insert('0', null)
+  const served = (await findReachable(connectionId)) ?? expect.unreachable()
+  expect(await claimPayouts(served, 8)).toEqual([])
+  expect((await stage.workUntil(isEnded)).status).toBe('passed')
+  expect(await claimPayouts(served, 8)).toHaveLength(1)
+  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE account_id = ${accountId}::uuid`
+})
+
+test('in homologation, two cents come and go in the books of test mode', async () => {
+  await stage.connect({ environment: 'homologation' })
+  const [test, live] = [await readOwn('test'), await readOwn()]
+  const ended = await stage.run({ pixKey: newId() })
+  expect(ended).toMatchObject({ status: 'passed', mode: 'test', amount: 2, payout_amount: 1 })
+  expect(await readOwn('test')).toBe(test - 1)
+  expect(await readOwn()).toBe(live)
+})
+
+test('a connection without payouts is tried without a key', async () => {
+  await stage.connect({ paying_key: undefined })
+  const ended = await stage.run({ pixKey: null })
+  expect(ended.status).toBe('passed')
+  expect(stateOf(ended)).toEqual({ ...ALL_DONE, payout: 'skipped no_payouts' })
+})
+
+test.each([[null], [''], ['no key']])('%j is no key for a payout', async pixKey => {
+  await expect(stage.begin({ pixKey })).rejects.toMatchObject({ code: 'invalid_input' })
+})

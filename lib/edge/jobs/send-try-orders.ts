@@ -1,0 +1,137 @@
+import { type Claim, holdLease } from '#lib/base/db/claim.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
+import { maskPixKey } from '#lib/base/pix/pix-key.ts'
+import { placeOther, slowDownOther } from '#lib/rooms/withdrawals/places.ts'
+import type { ServedConnection } from '#lib/services/gateway/choose.ts'
+import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import { hasCall, mayArrive } from '#lib/services/gateway/journal.ts'
+import { type Placement, placeOrder } from '#lib/services/gateway/order.ts'
+import type { ClaimedTry } from '#lib/services/tries/queries.ts'
+import {
+  completeTryOrder,
+  holdTryPlace,
+  orderTryPayout,
+  rejectTryOrder,
+  releaseTryPlace,
+} from '#lib/services/tries/settle.ts'
+
+const MINUTE_MS = 60_000
+/** Time after which an order is given up that the bank has never taken. */
+export const GIVE_UP_MS = 60 * MINUTE_MS
+/** Pause while other payouts have all places, which end within 30 s. */
+const PLACE_PAUSE_MS = 5_000
+
+/** What waits: for how long, and what the bank said. Null: nothing. */
+export type Wait = { pauseMs: number; problem?: string } | null
+
+/** Pause before a question is repeated: a person waits at first. */
+export function pauseAt(ageMs: number): number {
+  return Math.min(5 * MINUTE_MS, Math.max(2_000, ageMs / 30))
+}
+
+export function describeFailure(result: GatewayResult<unknown> | null): string | undefined {
+  if (result === null || result.outcome === 'ok') return undefined
+  return result.outcome === 'rejected' ? (result.bankText ?? result.code) : result.reason
+}
+
+/**
+ * Sends the refund and the payout of a paid try, each under its own id, or asks about them. A lost response
+ * never ends one. Returns what each waits for.
+ */
+export async function sendTryOrders(
+  claim: Claim,
+  found: ClaimedTry,
+  served: ServedConnection,
+): Promise<Wait[]> {
+  return [await giveBack(claim, found, served), await payOut(claim, found, served)]
+}
+
+async function giveBack(
+  claim: Claim,
+  { refundId, refundStatus, endToEndId, amount, paidMs }: ClaimedTry,
+  { gateway }: ServedConnection,
+): Promise<Wait> {
+  if (refundStatus !== 'pending' || endToEndId === null) return null
+  const order = { id: removeHyphens(refundId), endToEndId, amount }
+  const subject = await toSubject(claim, refundId, 'refundCharge')
+  let problem: string | undefined
+  const placement = await placeOrder('receipt_return', subject, gateway, {
+    query: bank => bank.getRefund(order),
+    mayCall: () => holdLease('bank_tries', claim),
+    async send(bank) {
+      const result = await bank.refundCharge(order)
+      problem = describeFailure(result)
+      return result
+    },
+    findHidden: async () => ({}),
+  })
+  const isSentLate = paidMs > GIVE_UP_MS && !(await mayArrive(subject, 'refundCharge'))
+  return settle(claim, 'refund', placement, { paidMs, isSentLate, problem })
+}
+
+async function payOut(claim: Claim, found: ClaimedTry, served: ServedConnection): Promise<Wait> {
+  const { pixKey, pixKeyType, payoutId, payoutStatus, isPaidBefore, paidMs, isPlaced } = found
+  if (pixKey === null || pixKeyType === null || isPaidBefore) return null
+  if (payoutStatus === null) {
+    await orderTryPayout(claim)
+    return { pauseMs: 0 }
+  }
+  if (payoutStatus !== 'pending') return null
+  const order = { id: removeHyphens(payoutId), amount: found.payoutAmount, dictKey: pixKey }
+  const subject = await toSubject(claim, payoutId, 'sendPayout')
+  const place = {
+    keyType: pixKeyType,
+    hold: (tx, placeMs) => holdTryPlace(tx, claim, placeMs),
+  } satisfies Parameters<typeof placeOther>[1]
+  let [problem, hasPlace]: [string | undefined, boolean] = [undefined, isPlaced]
+  const placement = await placeOrder('withdrawal', subject, served.gateway, {
+    query: bank => bank.getPayout(order),
+    async mayCall() {
+      hasPlace = await placeOther(served, place)
+      return hasPlace
+    },
+    async send(bank) {
+      // It may still arrive from the call before.
+      if (isPlaced) return null
+      const result = await bank.sendPayout({ ...order, ownerDoc: null })
+      problem = hasPlace ? describeFailure(result) : 'Other payouts have all places at the bank'
+      return result
+    },
+    findHidden: async () => ({ [pixKey]: maskPixKey(pixKeyType, pixKey) }),
+  })
+  if (placement.state === 'unsent') {
+    if (!hasPlace) return { pauseMs: PLACE_PAUSE_MS, problem }
+    await releaseTryPlace(claim)
+    if (placement.isRateLimit) await slowDownOther(served, place, placement.pauseMs)
+  }
+  const isSentLate = paidMs > GIVE_UP_MS && !(await mayArrive(subject, 'sendPayout'))
+  return settle(claim, 'payout', placement, { paidMs, isSentLate, problem })
+}
+
+/** The order as the journal knows it: each has its own id, and was called before or not. */
+async function toSubject(
+  claim: Claim,
+  id: string,
+  operation: 'refundCharge' | 'sendPayout',
+): Promise<Claim> {
+  const subject = { ...claim, id }
+  return { ...subject, attempts: (await hasCall(subject, operation)) ? 2 : 1 }
+}
+
+async function settle(
+  claim: Claim,
+  order: 'refund' | 'payout',
+  placement: Placement,
+  { paidMs, isSentLate, problem }: { paidMs: number; isSentLate: boolean; problem?: string },
+): Promise<Wait> {
+  if (placement.state === 'done') await completeTryOrder(claim, order, placement.endToEndId)
+  else if (placement.state === 'refused')
+    await rejectTryOrder(claim, order, placement.bankText ?? placement.code)
+  else if (placement.state === 'unsent' && isSentLate)
+    await rejectTryOrder(claim, order, 'not_sent')
+  else {
+    const askedMs = 'pauseMs' in placement ? placement.pauseMs : 0
+    return { pauseMs: Math.max(askedMs, pauseAt(paidMs)), ...(problem && { problem }) }
+  }
+  return null
+}

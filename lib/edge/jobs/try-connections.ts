@@ -1,0 +1,177 @@
+import { type Claim, withLease } from '#lib/base/db/claim.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
+import { log } from '#lib/base/log.ts'
+import {
+  describeFailure,
+  GIVE_UP_MS,
+  pauseAt,
+  sendTryOrders,
+  type Wait,
+} from '#lib/edge/jobs/send-try-orders.ts'
+import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
+import { findFlaw, findReachable, type ServedConnection } from '#lib/services/gateway/choose.ts'
+import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
+import type { ChargeState, GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
+import { withJournal } from '#lib/services/gateway/journal.ts'
+import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/order.ts'
+import { type ClaimedTry, findClaimedTry } from '#lib/services/tries/queries.ts'
+import { receiveTryPayments } from '#lib/services/tries/receive.ts'
+import {
+  endTry,
+  failTry,
+  noteListed,
+  postponeTry,
+  storeTryCode,
+} from '#lib/services/tries/settle.ts'
+
+const CONCURRENCY_MAX = 8
+const MINUTE_MS = 60_000
+/** Time to pay the code. */
+const PAYABLE_S = 3_600
+/** Time for the notice and the list: banks send a notice again after five minutes. */
+const SIGHT_MAX_MS = 10 * MINUTE_MS
+/** Pages of a list that are read for one payment at once. */
+const PAGES_MAX = 20
+
+/**
+ * Makes the next call of each due try of a connection, for homologation and production. After a crash at
+ * any point, another worker goes on: what may have reached the bank is asked about by the same id.
+ * Returns how many were due.
+ */
+export function tryConnections(): Promise<number> {
+  return withLease('bank_tries', CONCURRENCY_MAX, due =>
+    Promise.all(
+      due.map(claim =>
+        advance(claim).catch(err => log().error({ err, tryId: claim.id }, 'a try failed')),
+      ),
+    ),
+  )
+}
+
+async function advance(claim: Claim): Promise<void> {
+  const found = await findClaimedTry(claim)
+  if (!found) return
+  const served = await findReachable(claim.connectionId)
+  const wait = served
+    ? await takeStep(claim, found, served)
+    : { pauseMs: MINUTE_MS, problem: (await findFlaw(claim.connectionId)) ?? undefined }
+  if (wait) await postponeTry(claim, wait.pauseMs, wait.problem)
+}
+
+function takeStep(claim: Claim, found: ClaimedTry, served: ServedConnection): Promise<Wait> {
+  if (found.status === 'opening') return openCode(claim, found, served)
+  if (found.status === 'open') return lookForPayment(claim, found, served)
+  return finish(claim, found, served)
+}
+
+async function openCode(
+  claim: Claim,
+  { amount, ageMs }: ClaimedTry,
+  { name, gateway }: ServedConnection,
+): Promise<Wait> {
+  const nobody = { payerName: '', payerEmail: '', payerDoc: '' }
+  const result = await withJournal(gateway, [claim]).createCharge({
+    ...{ txid: removeHyphens(claim.id), amount, expiresInSeconds: PAYABLE_S },
+    ...{ merchantName: name, merchantCity: '', ...nobody },
+  })
+  if (result.outcome === 'ok') {
+    const { brCode, payableForMs = PAYABLE_S * 1_000 } = result.value
+    await storeTryCode(claim, brCode, payableForMs)
+    return { pauseMs: 0 }
+  }
+  const problem = describeFailure(result)
+  // Nobody knows a code that was not shown. If the bank has it nevertheless, it expires there.
+  const isFinal = result.outcome === 'rejected' || result.outcome === 'blocked'
+  if (isFinal) await failTry(claim, result.outcome === 'blocked' ? 'blocked' : 'refused', problem)
+  else if (ageMs > GIVE_UP_MS) await failTry(claim, 'no_code', problem)
+  else return { pauseMs: Math.max(pauseAt(ageMs), requestedPauseMs(result)), problem }
+  return null
+}
+
+async function lookForPayment(
+  claim: Claim,
+  { ageMs, overdueMs }: ClaimedTry,
+  { gateway }: ServedConnection,
+): Promise<Wait> {
+  const txid = removeHyphens(claim.id)
+  const bank = withJournal(gateway, [claim])
+  const isOver = overdueMs > 0
+  const result = isOver
+    ? await bank.cancelCharge(txid)
+    : stateIn(await bank.getCharges([txid]), txid)
+  if (result.outcome !== 'ok') {
+    const problem = describeFailure(result)
+    if (overdueMs < GIVE_UP_MS)
+      return { pauseMs: Math.max(pauseAt(ageMs), requestedPauseMs(result)), problem }
+    await failTry(claim, 'not_paid', problem)
+    return null
+  }
+  const state = result.value
+  if (state?.state === 'paid' && state.payments.length > 0) return receive(claim, state.payments)
+  const isRemoved = isOver && state?.state !== 'open'
+  if (!isRemoved && overdueMs < GIVE_UP_MS) return { pauseMs: pauseAt(ageMs) }
+  await failTry(claim, 'not_paid')
+  return null
+}
+
+/** The first payment is that of the try; what else was paid to its code waits in the inbox. */
+async function receive(claim: Claim, payments: Receipt[]): Promise<Wait> {
+  const { connectionId, mode } = claim
+  const sorted = payments.toSorted((one, other) => one.paidAt.getTime() - other.paidAt.getTime())
+  const booked = await receiveTryPayments([connectionId], sorted)
+  const rest = sorted.filter(({ endToEndId }) => !booked.has(endToEndId))
+  if (rest.length > 0) await suspendPayments(rest.map(payment => ({ payment, connectionId, mode })))
+  const found = await findClaimedTry(claim)
+  if (found?.status === 'open') {
+    await failTry(claim, 'other_amount')
+    return null
+  }
+  return { pauseMs: 0 }
+}
+
+/** Steps after the payment. The try ends when nothing is left to wait for. */
+async function finish(claim: Claim, found: ClaimedTry, served: ServedConnection): Promise<Wait> {
+  const { isNoticed, paidMs } = found
+  const list = found.isListed ? null : await lookInList(claim, found, served)
+  const sight = isNoticed ? list : (list ?? { pauseMs: pauseAt(paidMs) })
+  const orders = await sendTryOrders(claim, found, served)
+  const waits = [paidMs > SIGHT_MAX_MS ? null : sight, ...orders].filter(wait => wait !== null)
+  if (waits.length > 0) {
+    const problems = waits.flatMap(({ problem }) => problem ?? [])
+    const pauseMs = Math.min(...waits.map(wait => wait.pauseMs))
+    return { pauseMs, ...(problems.length > 0 && { problem: problems.join('; ') }) }
+  }
+  await endTry(claim)
+  return null
+}
+
+/** Looks for the payment in the bank's list, as the books would find it without a notice. */
+async function lookInList(
+  claim: Claim,
+  { endToEndId, paidAt, paidMs }: ClaimedTry,
+  served: ServedConnection,
+): Promise<Wait> {
+  const { listReceipts } = withConnectionJournal(served)
+  if (!listReceipts || !paidAt) return { pauseMs: pauseAt(paidMs) }
+  const since = new Date(paidAt.getTime() - MINUTE_MS)
+  let cursor: string | null = null
+  for (let count = 0; count < PAGES_MAX; count++) {
+    const page: Awaited<ReturnType<typeof listReceipts>> = await listReceipts(since, cursor)
+    if (page.outcome !== 'ok')
+      return { pauseMs: listPauseMs(page, pauseAt(paidMs)), problem: describeFailure(page) }
+    if (page.value.items.some(item => item.endToEndId === endToEndId)) {
+      await noteListed(claim)
+      return null
+    }
+    cursor = page.value.nextCursor
+    if (cursor === null) break
+  }
+  return { pauseMs: pauseAt(paidMs) }
+}
+
+type States = GatewayResult<{ states: Map<string, ChargeState> }>
+
+function stateIn(result: States, txid: string): GatewayResult<ChargeState | null> {
+  if (result.outcome !== 'ok') return result
+  return { outcome: 'ok', value: result.value.states.get(txid) ?? null }
+}

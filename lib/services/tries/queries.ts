@@ -1,0 +1,94 @@
+import type { Claim } from '#lib/base/db/claim.ts'
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
+import { utc } from '#lib/base/db/columns.ts'
+import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { HOUSE_ACCOUNT_ID, isUuid } from '#lib/base/ids.ts'
+import { maskPixKey, type PixKeyType } from '#lib/base/pix/pix-key.ts'
+import type { Try } from '#lib/services/tries/schema.ts'
+import { stepsOf, type TryFacts } from '#lib/services/tries/states.ts'
+
+type Row = Omit<Try, 'steps' | 'key'> & {
+  pix_key: string | null
+  pix_key_type: PixKeyType | null
+  facts: Omit<TryFacts, 'status'>
+}
+
+const columns = Prisma.sql`t.id, t.mode, t.status, t.amount, t.payout_amount, t.br_code, t.problem,
+  t.pix_key, t.pix_key_type, ${utc('t.created_at')}, ${utc('t.expires_at')}, ${utc('t.ended_at')},
+  json_build_object('hasCode', t.br_code IS NOT NULL, 'failure', t.failure,
+    'isPaid', t.end_to_end_id IS NOT NULL, 'isNoticed', t.noticed_at IS NOT NULL,
+    'isListed', t.listed_at IS NOT NULL, 'refundStatus', t.refund_status,
+    'refundRejection', t.refund_rejection, 'hasKey', t.pix_key IS NOT NULL,
+    'payoutStatus', t.payout_status, 'payoutRejection', t.payout_rejection,
+    'isPaidBefore', t.payout_of IS NOT NULL) AS facts`
+
+/** Returns the latest try of a connection, or null. */
+export async function findLatestTry(connectionId: string, tx?: Tx): Promise<Try | null> {
+  const [row] = await queryRows<Row>(
+    Prisma.sql`
+      SELECT ${asJson(columns)}::text AS json FROM bank_tries t
+      WHERE t.connection_id = ${connectionId}::uuid ORDER BY t.created_at DESC, t.id DESC LIMIT 1`,
+    tx,
+  )
+  if (!row) return null
+  const { facts, pix_key: key, pix_key_type: type, ...rest } = row
+  return {
+    ...rest,
+    key: key && type && maskPixKey(type, key),
+    steps: stepsOf({ status: row.status, ...facts }),
+  }
+}
+
+/** Reads the latest try of a connection, and whether a try of it needs a PIX key. */
+export async function readTry(connectionId: string) {
+  const where = { id: connectionId, kind: { not: 'simulator' } }
+  const connection = isUuid(connectionId)
+    ? await db().connection.findFirst({ where, select: { payingKey: true } })
+    : null
+  if (!connection) throw refuse('connection_not_found')
+  const latest = await findLatestTry(connectionId)
+  return { needs_key: connection.payingKey !== null, latest }
+}
+
+/** A try that a worker has claimed, with what the next call needs. */
+export interface ClaimedTry {
+  status: string
+  amount: number
+  /** Time since it began, since the code expired and since it was paid. */
+  ageMs: number
+  overdueMs: number
+  paidMs: number
+  endToEndId: string | null
+  paidAt: Date | null
+  isNoticed: boolean
+  isListed: boolean
+  refundId: string
+  refundStatus: string | null
+  pixKey: string | null
+  pixKeyType: PixKeyType | null
+  payoutId: string
+  payoutStatus: string | null
+  payoutAmount: number
+  isPaidBefore: boolean
+  /** The payout may still arrive at the bank from the call before. */
+  isPlaced: boolean
+}
+
+/** Returns null if the lease was lost. */
+export async function findClaimedTry({ id, lease }: Claim): Promise<ClaimedTry | null> {
+  const age = (from: string) =>
+    Prisma.raw(`COALESCE(extract(epoch FROM clock_timestamp() - t.${from}) * 1000, 0)::float8`)
+  const [row] = await db().$queryRaw<ClaimedTry[]>`
+    SELECT t.status, t.amount::int, ${age('created_at')} AS "ageMs",
+      ${age('expires_at')} AS "overdueMs", ${age('received_at')} AS "paidMs",
+      t.end_to_end_id AS "endToEndId", t.paid_at AS "paidAt",
+      t.noticed_at IS NOT NULL AS "isNoticed", t.listed_at IS NOT NULL AS "isListed",
+      t.refund_id AS "refundId", t.refund_status AS "refundStatus", t.pix_key AS "pixKey",
+      t.pix_key_type AS "pixKeyType", t.payout_id AS "payoutId", t.payout_status AS "payoutStatus",
+      t.payout_amount::int AS "payoutAmount", t.payout_of IS NOT NULL AS "isPaidBefore",
+      COALESCE(t.place_until > clock_timestamp(), false) AS "isPlaced"
+    FROM bank_tries t
+    WHERE t.account_id = ${HOUSE_ACCOUNT_ID}::uuid AND t.id = ${id}::uuid AND t.lease = ${lease}::uuid`
+  return row ?? null
+}
