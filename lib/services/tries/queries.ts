@@ -5,7 +5,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { HOUSE_ACCOUNT_ID, isUuid } from '#lib/base/ids.ts'
 import { maskPixKey, type PixKeyType } from '#lib/base/pix/pix-key.ts'
-import type { Try } from '#lib/services/tries/schema.ts'
+import type { Try, TryState } from '#lib/services/tries/schema.ts'
 import { stepsOf, type TryFacts } from '#lib/services/tries/states.ts'
 
 type Row = Omit<Try, 'steps' | 'key'> & {
@@ -41,7 +41,7 @@ export async function findLatestTry(connectionId: string, tx?: Tx): Promise<Try 
 }
 
 /** Reads the latest try of a connection, and whether a try of it needs a PIX key. */
-export async function readTry(connectionId: string) {
+export async function readTry(connectionId: string): Promise<TryState> {
   const where = { id: connectionId, kind: { not: 'simulator' } }
   const connection = isUuid(connectionId)
     ? await db().connection.findFirst({ where, select: { payingKey: true } })

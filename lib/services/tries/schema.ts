@@ -34,6 +34,6 @@ export const Try = z.object({
 export type Try = z.infer<typeof Try>
 
 /** The latest try of a connection; null: there was none. */
-export const TryRead = z.object({
-  data: z.object({ needs_key: z.boolean(), latest: Try.nullable() }),
-})
+const TryState = z.object({ needs_key: z.boolean(), latest: Try.nullable() })
+export type TryState = z.infer<typeof TryState>
+export const TryRead = z.object({ data: TryState })

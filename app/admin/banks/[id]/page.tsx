@@ -13,6 +13,7 @@ import { MoneySection } from '#app/admin/banks/[id]/money-section.tsx'
 import { NoticesSection } from '#app/admin/banks/[id]/notices-section.tsx'
 import { RenewSection } from '#app/admin/banks/[id]/renew-section.tsx'
 import { SettingsSection } from '#app/admin/banks/[id]/settings-section.tsx'
+import { TrySection } from '#app/admin/banks/[id]/try-section.tsx'
 import { BankState } from '#app/admin/banks/bank-state.tsx'
 import { CertificateNotices } from '#app/admin/banks/notices.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
@@ -21,6 +22,7 @@ import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Section } from '#components/ui/sheet.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { readTry } from '#lib/services/tries/queries.ts'
 import { readBank } from '#lib/views/admin/banks/detail.ts'
 import type { BankDetail } from '#lib/views/admin/banks/schema.ts'
 
@@ -41,6 +43,7 @@ export default async function BankPage({ params }: BankPageProps) {
   const bank = await findBank((await params).id)
   const t = await getTranslations('banks')
   const isOpen = bank.state !== 'closed'
+  const isTriable = bank.receiving_keys.length > 0
   const isCallable = isOpen && bank.state !== 'unserved'
   return (
     <ClientMessages
@@ -63,6 +66,7 @@ export default async function BankPage({ params }: BankPageProps) {
               <CheckSection bank={bank} />
               <NoticesSection bank={bank} />
               {bank.can.correct_settings ? <SettingsSection bankId={bank.id} /> : null}
+              {isTriable ? <TrySection bankId={bank.id} initial={await readTry(bank.id)} /> : null}
               <MoneySection bank={bank} />
             </>
           ) : null}

@@ -1,0 +1,106 @@
+'use client'
+
+import { Check, Circle, Hourglass, type LucideIcon, Minus, X } from 'lucide-react'
+import { useLocale, useTranslations } from 'next-intl'
+import { QRCodeSVG } from 'qrcode.react'
+import { moneyText } from '#components/format/format.tsx'
+import { CopyButton } from '#components/ui/copy.tsx'
+import type { Try } from '#lib/services/tries/schema.ts'
+import type { StepState, StepView } from '#lib/services/tries/states.ts'
+
+const STYLES: Record<StepState, { icon: LucideIcon; tone: string }> = {
+  upcoming: { icon: Circle, tone: 'bg-off-soft text-off' },
+  waiting: { icon: Hourglass, tone: 'bg-wait-soft text-wait' },
+  done: { icon: Check, tone: 'bg-ok-soft text-ok' },
+  failed: { icon: X, tone: 'bg-bad-soft text-bad' },
+  skipped: { icon: Minus, tone: 'bg-off-soft text-off' },
+}
+const CONCLUSION_TONES = { passed: 'text-ok', failed: 'text-bad', running: '' }
+
+/** The code to pay while nobody has, the steps, and how the try ended. */
+export function TrySteps({ latest }: { latest: Try }) {
+  const t = useTranslations('banks')
+  const { status, problem, br_code: code } = latest
+  const conclusion = status === 'passed' || status === 'failed' ? status : 'running'
+  return (
+    <>
+      {status === 'open' && code ? <CodeToPay code={code} amount={latest.amount} /> : null}
+      <ol className="grid grid-cols-[minmax(0,1fr)] gap-3">
+        {latest.steps.map(view => (
+          <Step key={view.step} view={view} payee={latest.key} />
+        ))}
+      </ol>
+      <div className="grid gap-1">
+        <p role="status" className={`font-semibold ${CONCLUSION_TONES[conclusion]}`}>
+          {t(`try.${conclusion}`)}
+        </p>
+        {problem ? (
+          <p className="break-words text-muted text-small">{t('try.bankSays', { problem })}</p>
+        ) : null}
+      </div>
+    </>
+  )
+}
+
+function CodeToPay({ code, amount }: { code: string; amount: number }) {
+  const t = useTranslations('banks')
+  const money = moneyText(amount, useLocale())
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3.5">
+      <p className="font-semibold">{t('try.pay', { amount: money })}</p>
+      <div className="w-fit max-w-full rounded-control border border-line bg-[#ffffff] p-1">
+        <QRCodeSVG
+          role="img"
+          aria-label={t('try.qr', { amount: money })}
+          value={code}
+          level="M"
+          size={220}
+          marginSize={4}
+          fgColor="#17211D"
+          bgColor="#FFFFFF"
+          className="h-auto max-w-full"
+        />
+      </div>
+      <div className="flex items-center gap-2 rounded-control bg-sunk p-2.5 pl-3">
+        <code data-testid="try-code" className="min-w-0 flex-1 truncate font-mono text-[12.5px]">
+          {code}
+        </code>
+        <CopyButton text={code} variant="primary" className="min-w-[118px] shrink-0" />
+      </div>
+    </div>
+  )
+}
+
+function Step({
+  view: { step, state, code, text },
+  payee,
+}: {
+  view: StepView
+  payee: string | null
+}) {
+  const t = useTranslations('banks')
+  const { icon: Icon, tone } = STYLES[state]
+  const name =
+    step === 'payout' && payee ? t('try.step.payoutTo', { key: payee }) : t(`try.step.${step}`)
+  return (
+    <li data-testid={`step-${step}`} className="flex items-start gap-3">
+      <span className={`mt-0.5 grid size-6 shrink-0 place-items-center rounded-chip ${tone}`}>
+        <Icon size={14} strokeWidth={2.2} aria-hidden />
+      </span>
+      <div className="min-w-0 flex-1">
+        <p className="flex flex-wrap items-baseline justify-between gap-x-3">
+          <span className={`break-words ${state === 'upcoming' ? 'text-muted' : 'font-medium'}`}>
+            {name}
+          </span>
+          <span className="text-muted text-small">{t(`try.state.${state}`)}</span>
+        </p>
+        {code ? <p className="text-muted text-small">{t(`try.reason.${code}`)}</p> : null}
+        {text ? (
+          <p className="break-words text-muted text-small">
+            {t('try.bankSays', { problem: text })}
+          </p>
+        ) : null}
+      </div>
+    </li>
+  )
+}

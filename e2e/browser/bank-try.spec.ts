@@ -1,0 +1,75 @@
+import type { Page } from 'playwright/test'
+import { TryStage } from '#e2e/banks/try-stage.ts'
+import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { addSession, connectToApplication, createSession } from '#e2e/browser/merchant.ts'
+
+test.use({
+  ...{ locale: 'en-US', viewport: { width: 1280, height: 900 } },
+  expectedStatuses: [422],
+})
+
+let stage: TryStage
+test.beforeAll(async () => {
+  await connectToApplication()
+  stage = await TryStage.open()
+})
+test.afterAll(() => stage.account.close())
+test.beforeEach(async ({ context }) => {
+  await stage.connect()
+  await addSession(context, await createSession({ isAdmin: true }))
+})
+
+/** Opens the page of the connection, of which the server learns within 5 s. */
+async function openPage(page: Page): Promise<void> {
+  await expect(async () => {
+    await page.goto(`/admin/banks/${stage.connectionId}`)
+    await expect(page.getByRole('button', { name: 'Begin the try' })).toBeVisible({
+      timeout: 2_000,
+    })
+  }).toPass({ timeout: 30_000 })
+}
+
+test('an admin tries a connection: pays the code, sees each step, and no second payout', async ({
+  page,
+}) => {
+  test.setTimeout(180_000)
+  await openPage(page)
+  const key = page.getByLabel('Your Pix key at another bank')
+  const begin = page.getByRole('button', { name: 'Begin the try' })
+  await key.fill('nothing like it')
+  await begin.click()
+  await expect(key).toHaveAccessibleDescription(/Enter a Pix key/)
+  await key.fill('ana@example.com')
+  await begin.click()
+  await expect(page.getByRole('img', { name: /QR code to pay/ })).toBeVisible({ timeout: 20_000 })
+  await expect(page.getByTestId('step-code')).toContainText('done')
+  await expect(page.getByTestId('step-payment')).toContainText('waiting')
+  await expectAccessible(page)
+  const found = await stage.read()
+  await expect(page.getByTestId('try-code')).toHaveText(found.br_code ?? '')
+  const e2eid = await stage.pay(found)
+  const conclusion = page.getByText('The try passed: each step was done.')
+  await expect(async () => {
+    await stage.announce(e2eid)
+    await stage.bank.run('settle')
+    await expect(conclusion).toBeVisible({ timeout: 1_000 })
+  }).toPass({ timeout: 60_000 })
+  for (const step of ['code', 'payment', 'notice', 'list', 'refund', 'payout'])
+    await expect(page.getByTestId(`step-${step}`)).toContainText('done')
+  await expect(page.getByTestId('step-payout')).toContainText('Payout to a***@example.com')
+  await expectAccessible(page)
+  await expect(page.getByRole('button', { name: 'Try again' })).toBeVisible()
+})
+
+test('a refusal of the bank ends the try with its text', async ({ page }) => {
+  await stage.bank.run('addFault', {
+    ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
+    body: JSON.stringify({ nome: 'acesso_negado', mensagem: 'Sem permissão' }),
+  })
+  await openPage(page)
+  await page.getByLabel('Your Pix key at another bank').fill('ana@example.com')
+  await page.getByRole('button', { name: 'Begin the try' }).click()
+  await expect(page.getByText('The try failed.')).toBeVisible({ timeout: 20_000 })
+  await expect(page.getByTestId('step-code')).toContainText('check the connection')
+  await expect(page.getByText(/The bank says: .*acesso_negado/)).toBeVisible()
+})
