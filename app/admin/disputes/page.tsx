@@ -7,7 +7,7 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { listDisputeLines } from '#lib/views/admin/disputes/read.ts'
 import { readListFilters } from '#lib/views/admin/list-filters.ts'
-import { DISPUTE_FILTERS } from '#lib/views/dashboard/disputes/schema.ts'
+import { DISPUTE_FILTERS } from '#lib/views/dashboard/disputes/states.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

@@ -3,12 +3,12 @@ import { utc } from '#lib/base/db/columns.ts'
 import { idOf, type Page, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import {
-  type DisputeBasics,
-  type DisputesQuery,
-  DUE_SOON_HOURS,
-  type OwnDispute,
+import type {
+  DisputeBasics,
+  DisputesQuery,
+  OwnDispute,
 } from '#lib/views/dashboard/disputes/schema.ts'
+import { DUE_SOON_HOURS } from '#lib/views/dashboard/disputes/states.ts'
 
 const PAGE_SIZE = 25
 

@@ -1,18 +1,13 @@
 import * as z from 'zod'
 import type { Mode } from '#lib/base/mode.ts'
 import type { AnswerState } from '#lib/rooms/charges/disputes/schema.ts'
-
-/** open: can be answered. due: soon no more. answered: the bank decides, or has not confirmed the answer. */
-export const DISPUTE_FILTERS = ['open', 'due', 'answered', 'closed'] as const
+import { DISPUTE_FILTERS } from '#lib/views/dashboard/disputes/states.ts'
 
 export const disputesQuery = z.object({
   status: z.enum(DISPUTE_FILTERS).optional(),
   cursor: z.uuid().optional(),
 })
 export type DisputesQuery = z.infer<typeof disputesQuery>
-
-/** Time before a deadline from which it is near. */
-export const DUE_SOON_HOURS = 48
 
 export interface DisputeBasics {
   id: string
