@@ -161,7 +161,15 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
     { accountId: shop.id, chargeId: charge.transaction_id },
     1,
   )
+  // For homologation, so that it is served to nobody and no other test sees it fail.
+  const bank = await db().connection.create({
+    data: {
+      ...{ id: newId(), name: `Banco ${newId()}`, kind: 'api_pix', environment: 'homologation' },
+      ...{ settings: {}, receivingKeys: [newId()] },
+    },
+  })
   return [
+    ['/admin/banks/', bank.id],
     ['/reconciliation/', itemId],
     ['/charges/', charge.transaction_id],
     ['/withdrawals/', withdrawal.id],
