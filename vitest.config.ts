@@ -24,7 +24,7 @@ const left = process.env.WITHOUT_REPEATS ? REPEATS : []
 /** Matches code that changes state of the process, of which modules keep what they derive, or that measures it. */
 const PROCESS_CHANGE_PATTERN =
   /supplyEnv|openOwnStage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.|--expose-gc|memoryUsage|process\.(on|emit)\(/
-const SHARED_FOLDERS = /^(lib|prisma|app|components|e2e\/(api|banks|psp|runner))\//
+const SHARED_FOLDERS = /^(lib|prisma|app|components|e2e\/(api|psp|runner))\//
 
 /** Files that share one module cache: a process of its own takes 0.3 s of a file, with the API 1 s. */
 const sharedFiles = globSync(TESTS).filter(
