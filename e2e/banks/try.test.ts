@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openAt } from '#e2e/banks/open.ts'
 import {
   ALL_DONE,
   hasCode,
@@ -7,9 +8,12 @@ import {
   readOwn,
   stateOf,
   TryStage,
+  txidOf,
 } from '#e2e/banks/try-stage.ts'
 import { db } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
+import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
 import { claimPayouts } from '#lib/rooms/withdrawals/places.ts'
 import { findReachable } from '#lib/services/gateway/choose.ts'
@@ -81,6 +85,19 @@ describe('a try', () => {
     expect(await db().ledgerTransfer.count({ where: ofOthers })).toBe(0)
     expect(await db().ledgerTransfer.count({ where: { connectionId } })).toBe(3)
     await expectBalancedLedger(merchant.id)
+  })
+
+  test('is left to its own connection by another one to the same bank account', async () => {
+    const keys = { receiving_keys: [], paying_key: stage.bank.keys[1] }
+    const { id } = await openAt(stage.bank, { kind: 'efi', ...keys })
+    const opened = await stage.open({ pixKey: newId() })
+    const e2eid = await stage.pay(opened)
+    const listed = { endToEndId: e2eid, amount: 1, paidAt: new Date(), txid: txidOf(opened) }
+    expect(await matchPayments({ id, mode: 'live' }, [listed])).toEqual([listed])
+    await stage.announce(e2eid)
+    expect(stateOf(await stage.workUntil(isEnded))).toEqual(ALL_DONE)
+    expect(await stage.countItems(opened)).toBe(0)
+    await closeConnection(id, { type: 'command_line' })
   })
 
   test('of which no notice comes fails for that, after the money has moved', async () => {

@@ -118,7 +118,7 @@ async function lookForPayment(
 async function receive(claim: Claim, payments: Receipt[]): Promise<Wait> {
   const { connectionId, mode } = claim
   const sorted = payments.toSorted((one, other) => one.paidAt.getTime() - other.paidAt.getTime())
-  const booked = await receiveTryPayments([connectionId], sorted)
+  const { booked } = await receiveTryPayments([connectionId], sorted)
   const rest = sorted.filter(({ endToEndId }) => !booked.has(endToEndId))
   if (rest.length > 0) await suspendPayments(rest.map(payment => ({ payment, connectionId, mode })))
   const found = await findClaimedTry(claim)

@@ -1,5 +1,5 @@
 -- the payment of a try
-SELECT replace(t.id::text, '-', '') AS txid
+SELECT replace(t.id::text, '-', '') AS txid, t.connection_id AS "connectionId"
 FROM bank_tries t
 WHERE t.account_id = $1::uuid AND t.id = ANY($2::uuid[]) AND t.status IN ('opening', 'open');
 

@@ -16,31 +16,45 @@ export interface TryPayment {
 
 const SUBJECT_ID = /^[0-9a-f]{32}$/
 
+/** Ids of payments: booked now, or of a try that waits for them at another connection. */
+interface TryPayments {
+  booked: Set<string>
+  elsewhere: Set<string>
+}
+
 /**
- * Books payments of tries of these connections to the house, each once. Returns the ids of those that were
- * booked now: the first payment of a try that waits for it. What is paid with another amount, again, or
- * after the end of the try is none, and left to the caller.
+ * Books payments of tries of these connections to the house, each once: the first payment of a try that
+ * waits for it. What is paid with another amount, again, or after the end of the try is none, and left to
+ * the caller.
  */
 export async function receiveTryPayments(
   connectionIds: string[],
   payments: TryPayment[],
-): Promise<Set<string>> {
-  const booked = new Set<string>()
-  for (const payment of await listWaitedFor(payments))
-    if (await receiveTryPayment(connectionIds, payment)) booked.add(payment.endToEndId)
-  return booked
+): Promise<TryPayments> {
+  const waiting = await findWaitingTries(payments)
+  const [booked, elsewhere] = [new Set<string>(), new Set<string>()]
+  for (const payment of payments) {
+    const connectionId = waiting.get(payment.txid ?? '')
+    if (connectionId === undefined) continue
+    const { endToEndId } = payment
+    if (!connectionIds.includes(connectionId)) elsewhere.add(endToEndId)
+    else if (await receiveTryPayment(connectionIds, payment)) booked.add(endToEndId)
+  }
+  return { booked, elsewhere }
 }
 
-/** Most payments are of charges: of a whole page, one look-up finds those of tries. */
-async function listWaitedFor(payments: TryPayment[]): Promise<TryPayment[]> {
+/**
+ * Most payments are of charges: of a whole page, one look-up finds those of tries. Returns the connections
+ * by txid.
+ */
+async function findWaitingTries(payments: TryPayment[]): Promise<Map<string, string>> {
   const txids = payments.flatMap(({ txid }) => (txid && SUBJECT_ID.test(txid) ? [txid] : []))
-  if (txids.length === 0) return []
-  const open = await db().$queryRaw<{ txid: string }[]>`
-    SELECT replace(t.id::text, '-', '') AS txid FROM bank_tries t
+  if (txids.length === 0) return new Map()
+  const tries = await db().$queryRaw<{ txid: string; connectionId: string }[]>`
+    SELECT replace(t.id::text, '-', '') AS txid, t.connection_id AS "connectionId" FROM bank_tries t
     WHERE t.account_id = ${HOUSE_ACCOUNT_ID}::uuid AND t.id = ANY(${txids}::uuid[])
       AND t.status IN ('opening', 'open')`
-  const waiting = new Set(open.map(({ txid }) => txid))
-  return payments.filter(({ txid }) => txid !== null && waiting.has(txid))
+  return new Map(tries.map(({ txid, connectionId }) => [txid, connectionId]))
 }
 
 async function receiveTryPayment(
