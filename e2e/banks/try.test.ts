@@ -179,6 +179,20 @@ describe('a try', () => {
     expect(await stage.payoutsTo(key)).toHaveLength(1)
   })
 
+  test('shows the key masked where the bank repeats it', async () => {
+    const key = `${newId()}@example.com`
+    await stage.bank.run('addFault', {
+      ...{ kind: 'respond', method: 'PUT', path: '/v3/gn/pix/', status: 403 },
+      body: JSON.stringify({ nome: 'acesso_negado', mensagem: `Chave ${key} bloqueada` }),
+    })
+    const opened = await stage.open({ pixKey: key })
+    await stage.announce(await stage.pay(opened))
+    const { problem } = await stage.workUntil(found => found.problem !== null)
+    expect(problem).toContain('bloqueada')
+    expect(problem).not.toContain(key)
+    expect((await stage.workUntil(isEnded)).status).toBe('passed')
+  })
+
   test('that the bank refuses a code ends at once, and says why', async () => {
     await stage.bank.run('addFault', {
       ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },

@@ -6,6 +6,7 @@ import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { hasCall, mayArrive } from '#lib/services/gateway/journal.ts'
 import { type Placement, placeOrder } from '#lib/services/gateway/order.ts'
+import { redactText } from '#lib/services/gateway/record-call.ts'
 import type { ClaimedTry } from '#lib/services/tries/queries.ts'
 import {
   completeTryOrder,
@@ -29,9 +30,14 @@ export function pauseAt(ageMs: number): number {
   return Math.min(5 * MINUTE_MS, Math.max(2_000, ageMs / 30))
 }
 
-export function describeFailure(result: GatewayResult<unknown> | null): string | undefined {
+/** `hidden`: replacements for private texts that the bank may repeat. */
+export function describeFailure(
+  result: GatewayResult<unknown> | null,
+  hidden: Record<string, string> = {},
+): string | undefined {
   if (result === null || result.outcome === 'ok') return undefined
-  return result.outcome === 'rejected' ? (result.bankText ?? result.code) : result.reason
+  const text = result.outcome === 'rejected' ? (result.bankText ?? result.code) : result.reason
+  return redactText(text, hidden)
 }
 
 /**
@@ -83,6 +89,7 @@ async function payOut(claim: Claim, found: ClaimedTry, served: ServedConnection)
     keyType: pixKeyType,
     hold: (tx, placeMs) => holdTryPlace(tx, claim, placeMs),
   } satisfies Parameters<typeof placeOther>[1]
+  const hidden = { [pixKey]: maskPixKey(pixKeyType, pixKey) }
   let [problem, hasPlace]: [string | undefined, boolean] = [undefined, isPlaced]
   const placement = await placeOrder('withdrawal', subject, served.gateway, {
     query: bank => bank.getPayout(order),
@@ -94,10 +101,12 @@ async function payOut(claim: Claim, found: ClaimedTry, served: ServedConnection)
       // It may still arrive from the call before.
       if (isPlaced) return null
       const result = await bank.sendPayout({ ...order, ownerDoc: null })
-      problem = hasPlace ? describeFailure(result) : 'Other payouts have all places at the bank'
+      problem = hasPlace
+        ? describeFailure(result, hidden)
+        : 'Other payouts have all places at the bank'
       return result
     },
-    findHidden: async () => ({ [pixKey]: maskPixKey(pixKeyType, pixKey) }),
+    findHidden: async () => hidden,
   })
   if (placement.state === 'unsent') {
     if (!hasPlace) return { pauseMs: PLACE_PAUSE_MS, problem }
