@@ -15,6 +15,7 @@ import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
+import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import { claimPayouts } from '#lib/rooms/withdrawals/places.ts'
 import { findReachable } from '#lib/services/gateway/choose.ts'
 import { assignConnection } from '#lib/testing/connection.ts'
@@ -190,6 +191,20 @@ describe('a try', () => {
     const { problem } = await stage.workUntil(found => found.problem !== null)
     expect(problem).toContain('bloqueada')
     expect(problem).not.toContain(key)
+    expect((await stage.workUntil(isEnded)).status).toBe('passed')
+  })
+
+  test('explains the balance of the bank while the bank has its orders', async () => {
+    const restOf = async () => (await readConnectionBalance(stage.connectionId)).rest
+    const rest = await restOf()
+    const key = newId()
+    await stage.announce(await stage.pay(await stage.open({ pixKey: key })))
+    await stage.workUntil(({ status }) => status === 'paid')
+    expect(await restOf()).toBe(rest)
+    for (let count = 0; count < 3; count++) await stage.work()
+    expect(await stage.payoutsTo(key)).toMatchObject([{ status: 'EM_PROCESSAMENTO' }])
+    expect(stateOf(await stage.read())).toMatchObject({ refund: 'waiting', payout: 'waiting' })
+    expect(await restOf()).toBe(rest)
     expect((await stage.workUntil(isEnded)).status).toBe('passed')
   })
 

@@ -1,13 +1,15 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { readBooks, readOpening } from '#lib/rooms/reconciliation/books.ts'
+import { sumTryOrders } from '#lib/rooms/reconciliation/try-sources.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 
 /**
  * In cents, with the sign of what they change at the bank. opening: what the bank had before the first day
- * that was read. books: what moved through the connection since. payouts, refunds: sent and not ended; refunds with what the inbox gives back.
- * receipts, fees, others: in open items, as the bank's day has them and the books do not.
+ * that was read. books: what moved through the connection since. payouts, refunds: sent and not ended, also
+ * of tries; refunds with what the inbox gives back. receipts, fees, others: in open items, as the bank's day
+ * has them and the books do not.
  */
 export const BALANCE_TERMS = [
   ...(['opening', 'books', 'payouts', 'refunds', 'receipts', 'fees', 'others'] as const),
@@ -58,8 +60,8 @@ function onTheWaySql(connectionId: string): Prisma.Sql {
     SELECT -COALESCE(sum(b.amount), 0) FROM receipt_returns b
     WHERE b.connection_id = ${connectionId}::uuid AND b.status = 'pending' AND b.attempts > 0)`
   return Prisma.sql`
-    SELECT json_build_object('payouts', ${sumOf('withdrawals')},
-      'refunds', ${sumOf('refunds')} + ${returns})::text AS json`
+    SELECT json_build_object('payouts', ${sumOf('withdrawals')} + ${sumTryOrders(connectionId, 'payout')},
+      'refunds', ${sumOf('refunds')} + ${returns} + ${sumTryOrders(connectionId, 'refund')})::text AS json`
 }
 
 /** What the bank has more than the books by the open items; an order that is pending here is on its way. */
