@@ -15,6 +15,8 @@ import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
+import { giveBack } from '#lib/rooms/inbox/give-back.ts'
+import { createReturnSender } from '#lib/rooms/inbox/send-returns.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import { claimPayouts } from '#lib/rooms/withdrawals/places.ts'
 import { findReachable } from '#lib/services/gateway/choose.ts'
@@ -291,6 +293,25 @@ test('in homologation, two cents come and go in the books of test mode', async (
   expect(ended).toMatchObject({ status: 'passed', mode: 'test', amount: 2, payout_amount: 1 })
   expect(await readOwn('test')).toBe(test - 1)
   expect(await readOwn()).toBe(live)
+})
+
+test('in homologation, what is paid with another amount can be given back from the inbox', async () => {
+  await stage.connect({ environment: 'homologation' })
+  const opened = await stage.open({ pixKey: newId() })
+  const e2eid = await stage.pay(opened, { amount: 5, isForced: true })
+  await stage.workUntil(isEnded)
+  const { id: itemId } = await db().inboxItem.findFirstOrThrow({ where: { key: e2eid } })
+  await giveBack({ itemId, reason: 'A try', actor: { type: 'command_line' } })
+  const sender = createReturnSender()
+  for (let count = 0; count < 2; count++) {
+    await db().$executeRaw`UPDATE receipt_returns SET due_at = now() WHERE status = 'pending'`
+    await sender.run()
+    await sender.idle()
+    await stage.bank.run('settle')
+  }
+  expect(await stage.refundsOf(e2eid)).toMatchObject([{ amount: 5, status: 'DEVOLVIDO' }])
+  const item = await db().inboxItem.findUniqueOrThrow({ where: { id: itemId } })
+  expect(item.resolution).toBe('give_back')
 })
 
 test('a connection without payouts is tried without a key', async () => {

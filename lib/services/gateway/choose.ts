@@ -15,7 +15,7 @@ import {
 } from '#lib/services/gateway/connection.ts'
 import { openEfi } from '#lib/services/gateway/efi/adapter.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import type { ConnectionKind } from '#lib/services/gateway/schema.ts'
+import type { ConnectionKind, Environment } from '#lib/services/gateway/schema.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 
 /** Id of the simulator's row, which a migration inserts. Columns that name a connection default to it. */
@@ -103,14 +103,16 @@ export async function findFlaw(id: string): Promise<string | null> {
 }
 
 /**
- * Lists the connections of accounts: the simulator and, of banks, those for production. A closed
- * one begins nothing new, and ends the charges and orders that it has.
+ * Lists the connections of accounts: the simulator and, of banks, those for production, unless others are
+ * named. A closed one begins nothing new, and ends the charges and orders that it has.
  */
-export async function listServed(): Promise<ServedConnection[]> {
+export async function listServed(
+  environments: readonly Environment[] = ['production'],
+): Promise<ServedConnection[]> {
   const simulated = simulatorGateway()
   const served = simulated ? [toServed(SIMULATOR, simulated)] : []
   for (const { connection, gateway } of await listBanks())
-    if (gateway && connection.environment === 'production')
+    if (gateway && environments.some(name => name === connection.environment))
       served.push(toServed(connection, gateway))
   return served
 }

@@ -4,12 +4,16 @@ import { log } from '#lib/base/log.ts'
 import { breaker } from '#lib/services/gateway/breaker.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
+import { ENVIRONMENTS } from '#lib/services/gateway/schema.ts'
 
 /** Maximum concurrent orders of a connection in this process. */
 const CONCURRENCY_MAX = 8
 /** Orders that end within this time free their places together: a claim costs as much as a send. */
 const CAPACITY_DELAY_MS = 5
 const FIRST_ACCOUNT = '00000000-0000-0000-0000-000000000000'
+
+/** At homologation, tries are paid, and what fits none is given back from the inbox. No account is served. */
+const HOMOLOGATION_KINDS: readonly OrderKind[] = ['receipt_return']
 
 export type OrderKind = 'withdrawal' | 'refund' | 'receipt_return'
 
@@ -53,7 +57,8 @@ export function createOrderSender(
   let isSignalDue = false
 
   async function run(): Promise<number> {
-    const counts = (await listServed()).map(connection => {
+    const served = await listServed(HOMOLOGATION_KINDS.includes(kind) ? ENVIRONMENTS : undefined)
+    const counts = served.map(connection => {
       const { id } = connection
       const lane = lanes.get(id) ?? { inProgress: new Set(), lastServed: FIRST_ACCOUNT }
       lanes.set(id, lane)
