@@ -225,6 +225,24 @@ describe('notices and settings at the bank', () => {
     expect((await send('POST', `/${id}/notices`, { replaces_foreign: 1 })).status).toBe(422)
   })
 
+  test('of an address that the bank names without its scheme, the host alone is shown and recorded', async () => {
+    const { id } = await openAt(plainBank)
+    const register = async (webhookUrl: string, body = {}) => {
+      await plainBank.run('addFault', {
+        ...{ kind: 'respond', method: 'GET', path: '/v2/webhook/', status: 200 },
+        body: JSON.stringify({ webhookUrl }),
+      })
+      return (await send('POST', `/${id}/notices`, body)).body.data.keys
+    }
+    const foreign = 'other.example/secret-of-theirs'
+    expect(await register(foreign)).toMatchObject([{ state: 'foreign', host: 'other.example' }])
+    await register(foreign, { replaces_foreign: true })
+    const record = await findAction('connection.notices_registered', id)
+    expect(record?.after).toEqual({ keys: 1, replaced: ['other.example'] })
+    const own = `troco.example/api/banks/${id}/notices/secret-of-ours`
+    expect(await register(own)).toMatchObject([{ state: 'registered', host: 'troco.example' }])
+  })
+
   test('an installation without https is told so, and asks the bank nothing', async () => {
     const { id } = await openOwn()
     const before = (await bank.run('readTraffic', {})).length

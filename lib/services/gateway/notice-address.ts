@@ -16,6 +16,16 @@ export function noticeAddressPrefix(connectionId: string): string {
   return `${env().PUBLIC_URL.replace(/\/+$/, '')}/api/banks/${connectionId}/notices/`
 }
 
+/** Some banks omit it. */
+export function dropScheme(address: string): string {
+  return address.replace(/^https?:\/\//i, '')
+}
+
+/** Returns the host of an address for notices. The rest may be a secret, also of another system. */
+export function hostOfAddress(address: string): string {
+  return URL.parse(`https://${dropScheme(address)}`)?.host ?? ''
+}
+
 /** Returns the address to which the bank of a connection sends notices. It contains a secret. */
 export async function readNoticeAddress(connectionId: string): Promise<string> {
   const where = { id: connectionId, kind: { not: 'simulator' } }

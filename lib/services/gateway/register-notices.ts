@@ -5,7 +5,12 @@ import { refuse } from '#lib/base/errors.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { hideAddress, withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
-import { noticeAddressPrefix, readNoticeAddress } from '#lib/services/gateway/notice-address.ts'
+import {
+  dropScheme,
+  hostOfAddress,
+  noticeAddressPrefix,
+  readNoticeAddress,
+} from '#lib/services/gateway/notice-address.ts'
 import { redactText } from '#lib/services/gateway/record-call.ts'
 
 /** registered: from now on, the bank sends notices to this connection's address. foreign: elsewhere, as before. */
@@ -42,9 +47,10 @@ export async function registerNoticeAddress(
   const listed = await listWebhooks()
   if (listed.outcome !== 'ok') return listed
   const address = await readNoticeAddress(connectionId)
+  const prefix = dropScheme(noticeAddressPrefix(connectionId))
   const keys = listed.value.map(({ key, address: found }) => {
-    const isOurs = found?.startsWith(noticeAddressPrefix(connectionId)) ?? false
-    const host = found === null ? null : (URL.parse(found)?.host ?? found)
+    const isOurs = found !== null && dropScheme(found).startsWith(prefix)
+    const host = found === null ? null : hostOfAddress(found)
     return { key, host, isOurs, isForeign: found !== null && !isOurs && !replacesForeign }
   })
   const ours = keys.filter(({ isForeign }) => !isForeign).map(({ key }) => key)

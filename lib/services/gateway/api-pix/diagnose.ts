@@ -14,6 +14,7 @@ import {
 import { type BankFinding, find, levelOf } from '#lib/services/gateway/findings.ts'
 import { maskDictKey } from '#lib/services/gateway/journal.ts'
 import type { NoticeAddress } from '#lib/services/gateway/notice.ts'
+import { dropScheme, hostOfAddress } from '#lib/services/gateway/notice-address.ts'
 
 /** The adapter counts a charge's expiry by its own clock if the bank's differs by more. */
 const CLOCK_DIFFERS_MS = 60_000
@@ -176,11 +177,5 @@ function judgeAddress(reply: Reply, key: string, noticesAt: NoticeAddress): Bank
   const [found, current, prefix] = [address, noticesAt.current, noticesAt.prefix].map(dropScheme)
   if (found === current) return find('notices_ours', { key })
   if (found?.startsWith(prefix ?? '')) return find('notices_outdated', { key })
-  // The rest of the address may be a secret of another system.
-  return find('notices_foreign', { key, host: URL.parse(address)?.host ?? '' })
-}
-
-/** Some banks omit it. */
-function dropScheme(address: string): string {
-  return address.replace(/^https?:\/\//i, '')
+  return find('notices_foreign', { key, host: hostOfAddress(address) })
 }
