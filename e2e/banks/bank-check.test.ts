@@ -4,6 +4,7 @@ import type { KeyPair } from '#e2e/psp/certificates.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { seal } from '#lib/base/keys.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
@@ -62,6 +63,17 @@ describe('a check of a good bank', () => {
     expect(await db().connection.findUniqueOrThrow({ where: { id } })).toMatchObject({
       ...{ checkCode: 'ok', checkedAt: expect.any(Date) },
     })
+  })
+
+  test('uses the credentials that another process has just renewed', async () => {
+    const { id } = await check(credentialsOf(bank.certificates.expiredClient))
+    const { credentials } = credentialsOf(bank.certificates.client)
+    const sealedCredentials = seal(credentials, id, 'bank-credentials')
+    await db().connection.update({ where: { id }, data: { sealedCredentials } })
+    await db().connection.update({ where: { id }, data: { checkCode: 'ok', checkedAt: new Date() } })
+    expect((await checkConnection(id, ACTOR)).code).toBe('ok')
+    const { checkCode } = await db().connection.findUniqueOrThrow({ where: { id } })
+    expect(checkCode).toBe('ok')
   })
 
   test('changes nothing there', async () => {

@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
+import { expireBanks, gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
 import { type BankFinding, FINDINGS, find, levelOf } from '#lib/services/gateway/findings.ts'
@@ -25,6 +25,8 @@ export interface CheckResult {
  * for a moment closes no account's live mode.
  */
 export async function checkConnection(id: string, actor: Actor): Promise<CheckResult> {
+  // Another process may have renewed the credentials: a check of the old ones would close live mode.
+  expireBanks()
   const gateway = await gatewayOfConnection(id)
   const { result, findings } = await examineConnection(id, gateway)
   const code = codeOf(result)
