@@ -68,6 +68,7 @@ const RESPONSES = [
     'Withdrawal is already approved',
   ],
   [refuse('not_paid'), 409, 'Transaction is not paid'],
+  [refuse('not_supported', 'This bank sends no notices'), 409, 'This bank sends no notices'],
   [
     refuse('refund_window_closed', { days: 90 }),
     409,
