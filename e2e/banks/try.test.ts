@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { EfiAccount } from '#e2e/banks/efi-account.ts'
 import { openAt } from '#e2e/banks/open.ts'
 import {
   ALL_DONE,
@@ -11,7 +12,9 @@ import {
   txidOf,
 } from '#e2e/banks/try-stage.ts'
 import { db } from '#lib/base/db/client.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
@@ -20,11 +23,16 @@ import { createReturnSender } from '#lib/rooms/inbox/send-returns.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import { claimPayouts } from '#lib/rooms/withdrawals/places.ts'
 import { findReachable } from '#lib/services/gateway/choose.ts'
+import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
+import { startApiProcess } from '#lib/testing/api-process.ts'
 import { assignConnection } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { houseBalances } from '#lib/testing/inbox.ts'
+import { countOpenWork } from '#lib/views/admin/open-work.ts'
 
 inOwnDatabase()
+
+const ACTOR = { type: 'command_line' } as const
 
 let stage: TryStage
 beforeAll(async () => {
@@ -210,6 +218,17 @@ describe('a try', () => {
     expect((await stage.workUntil(isEnded)).status).toBe('passed')
   })
 
+  test('of a connection that is closed meanwhile stays open work, and is served to its end', async () => {
+    const opened = await stage.open({ pixKey: newId() })
+    const { connectionId } = stage
+    await closeConnection(connectionId, ACTOR)
+    expect(await countOpenWork(connectionId)).toMatchObject({ tries: 1 })
+    await stage.announce(await stage.pay(opened))
+    expect(stateOf(await stage.workUntil(isEnded))).toEqual(ALL_DONE)
+    expect(await countOpenWork(connectionId)).toMatchObject({ tries: 0 })
+    await expect(stage.begin()).rejects.toMatchObject({ code: 'already_final' })
+  })
+
   test('that the bank refuses a code ends at once, and says why', async () => {
     await stage.bank.run('addFault', {
       ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
@@ -323,4 +342,44 @@ test('a connection without payouts is tried without a key', async () => {
 
 test.each([[null], [''], ['no key']])('%j is no key for a payout', async pixKey => {
   await expect(stage.begin({ pixKey })).rejects.toMatchObject({ code: 'invalid_input' })
+})
+
+test('a connection by API Pix receives and gives back, and pays nothing out', async () => {
+  const receiving = { kind: 'api_pix', paying_key: undefined } as const
+  const account = await EfiAccount.open({ kind: 'api-pix' }, receiving)
+  const apiPix = new TryStage(account)
+  await apiPix.connect(receiving)
+  const before = await readOwn()
+  const opened = await apiPix.open({ pixKey: null })
+  const e2eid = await apiPix.pay(opened)
+  await apiPix.announce(e2eid)
+  const ended = await apiPix.workUntil(isEnded)
+  expect(ended.status).toBe('passed')
+  expect(stateOf(ended)).toEqual({ ...ALL_DONE, payout: 'skipped no_payouts' })
+  expect(await apiPix.refundsOf(e2eid)).toMatchObject([{ amount: 1, status: 'DEVOLVIDO' }])
+  expect(await readOwn()).toBe(before)
+  await account.close()
+})
+
+test('the notice that the bank posts to the address of the connection is seen', async () => {
+  const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
+  const api = await startApiProcess({ DATABASE_URL, TROCO_SECRET })
+  const account = await EfiAccount.open({ troco: api.url })
+  supplyEnv({ PUBLIC_URL: `https://localhost:${account.bank.trocoPort}` })
+  const behindFront = new TryStage(account)
+  await behindFront.connect()
+  const replacing = { replacesForeign: true }
+  const registered = await registerNoticeAddress(behindFront.connectionId, ACTOR, replacing)
+  supplyEnv({ PUBLIC_URL })
+  expect(registered).toMatchObject({ outcome: 'ok' })
+  const e2eid = await behindFront.pay(await behindFront.open({ pixKey: newId() }))
+  await behindFront.workUntil(({ status }) => status === 'paid')
+  await account.bank.run('waitForNotices')
+  await askAboutNotices()
+  expect(stateOf(await behindFront.read())).toMatchObject({ notice: 'done' })
+  expect(stateOf(await behindFront.workUntil(isEnded))).toEqual(ALL_DONE)
+  const elsewhere = account.receiver.notices.map(({ body }) => JSON.stringify(body))
+  expect(elsewhere.filter(text => text.includes(e2eid))).toEqual([])
+  await account.close()
+  await api.close()
 })

@@ -43,8 +43,8 @@ export default async function BankPage({ params }: BankPageProps) {
   const bank = await findBank((await params).id)
   const t = await getTranslations('banks')
   const isOpen = bank.state !== 'closed'
-  const isTriable = bank.receiving_keys.length > 0
   const isCallable = isOpen && bank.state !== 'unserved'
+  const tried = bank.receiving_keys.length > 0 ? await readTry(bank.id) : null
   return (
     <ClientMessages
       namespaces={['banks', 'bankForm', 'bankFinding', 'bankAdvice', 'adminDeed', 'settings']}
@@ -66,10 +66,12 @@ export default async function BankPage({ params }: BankPageProps) {
               <CheckSection bank={bank} />
               <NoticesSection bank={bank} />
               {bank.can.correct_settings ? <SettingsSection bankId={bank.id} /> : null}
-              {isTriable ? <TrySection bankId={bank.id} initial={await readTry(bank.id)} /> : null}
-              <MoneySection bank={bank} />
             </>
           ) : null}
+          {tried && (isCallable || tried.latest) ? (
+            <TrySection bankId={bank.id} initial={tried} canBegin={isCallable} />
+          ) : null}
+          {isCallable ? <MoneySection bank={bank} /> : null}
           <Section title={t('accounts.title')} text={t('accounts.text')}>
             <AssignedAccounts assigned={bank.assigned} />
           </Section>

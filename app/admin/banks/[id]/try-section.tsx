@@ -14,8 +14,15 @@ import { BeginTry, type TryState } from '#lib/services/tries/schema.ts'
 /** While a try is under way, each step is shown within this time. */
 const REFRESH_MS = 2_000
 
+interface TrySectionProps {
+  bankId: string
+  initial: TryState
+  /** False for a closed connection, which still ends the try that it has. */
+  canBegin: boolean
+}
+
 /** Has a few cents paid, given back and paid out. Leaving the page ends nothing: the worker goes on. */
-export function TrySection({ bankId, initial }: { bankId: string; initial: TryState }) {
+export function TrySection({ bankId, initial, canBegin }: TrySectionProps) {
   const t = useTranslations('banks')
   const api = useApi()
   const { data } = useQuery({
@@ -27,12 +34,15 @@ export function TrySection({ bankId, initial }: { bankId: string; initial: TrySt
   })
   const { latest, needs_key: needsKey } = data
   return (
-    <Section title={t('try.title')} text={needsKey ? t('try.textPaying') : t('try.text')}>
+    <Section
+      title={t('try.title')}
+      text={canBegin ? t(needsKey ? 'try.textPaying' : 'try.text') : undefined}
+    >
       <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
         {latest ? <TrySteps latest={latest} /> : null}
-        {isUnderWay(data) ? null : (
+        {canBegin && !isUnderWay(data) ? (
           <BeginForm bankId={bankId} needsKey={needsKey} isAgain={latest !== null} />
-        )}
+        ) : null}
       </div>
     </Section>
   )

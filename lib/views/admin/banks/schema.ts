@@ -66,7 +66,7 @@ export const BankDetail = BankLine.extend({
     z.object({ id: z.uuid(), name: z.string(), receives: z.boolean(), pays: z.boolean() }),
   ),
   open_work: z.object({
-    ...{ charges: count, withdrawals: count, unapproved: count, refunds: count },
+    ...{ charges: count, withdrawals: count, unapproved: count, refunds: count, tries: count },
   }),
 })
 export type BankDetail = z.infer<typeof BankDetail>
