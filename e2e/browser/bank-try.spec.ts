@@ -1,7 +1,8 @@
 import type { Page } from 'playwright/test'
-import { TryStage } from '#e2e/banks/try-stage.ts'
+import { TryStage, txidOf } from '#e2e/banks/try-stage.ts'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { addSession, connectToApplication, createSession } from '#e2e/browser/merchant.ts'
+import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 
 test.use({
   ...{ locale: 'en-US', viewport: { width: 1280, height: 900 } },
@@ -47,6 +48,7 @@ test('an admin tries a connection: pays the code, sees each step, and no second 
   await expectAccessible(page)
   const found = await stage.read()
   await expect(page.getByTestId('try-code')).toHaveText(found.br_code ?? '')
+  await expect(page.getByTestId('step-code')).toContainText(txidOf(found))
   const e2eid = await stage.pay(found)
   const conclusion = page.getByText('The try passed: each step was done.')
   await expect(async () => {
@@ -72,4 +74,23 @@ test('a refusal of the bank ends the try with its text', async ({ page }) => {
   await expect(page.getByText('The try failed.')).toBeVisible({ timeout: 20_000 })
   await expect(page.getByTestId('step-code')).toContainText('check the connection')
   await expect(page.getByText(/The bank says: .*acesso_negado/)).toBeVisible()
+})
+
+test('a closed connection shows the try that is open there, and begins no other', async ({
+  page,
+}) => {
+  await stage.open()
+  await closeConnection(stage.connectionId, { type: 'system' })
+  await page.goto(`/admin/banks/${stage.connectionId}`)
+  await expect(page.getByTestId('bank-state')).toHaveText('Closed')
+  await expect(page.getByText(/^Still open there: .+, 1 try\.$/)).toBeVisible()
+  await expect(page.getByRole('img', { name: /QR code to pay/ })).toBeVisible()
+  await expectAccessible(page)
+  await stage.announce(await stage.pay(await stage.read()))
+  const conclusion = page.getByText('The try passed: each step was done.')
+  await expect(async () => {
+    await stage.bank.run('settle')
+    await expect(conclusion).toBeVisible({ timeout: 1_000 })
+  }).toPass({ timeout: 60_000 })
+  await expect(page.getByRole('button', { name: 'Try again' })).toHaveCount(0)
 })

@@ -27,7 +27,7 @@ export function TrySteps({ latest }: { latest: Try }) {
       {status === 'open' && code ? <CodeToPay code={code} amount={latest.amount} /> : null}
       <ol className="grid grid-cols-[minmax(0,1fr)] gap-3">
         {latest.steps.map(view => (
-          <Step key={view.step} view={view} payee={latest.key} />
+          <Step key={view.step} view={view} latest={latest} />
         ))}
       </ol>
       <div className="grid gap-1">
@@ -71,13 +71,12 @@ function CodeToPay({ code, amount }: { code: string; amount: number }) {
   )
 }
 
-function Step({
-  view: { step, state, code, text },
-  payee,
-}: {
+interface StepProps {
   view: StepView
-  payee: string | null
-}) {
+  latest: Try
+}
+
+function Step({ view: { step, state, code, text }, latest: { id, key: payee } }: StepProps) {
   const t = useTranslations('banks')
   const { icon: Icon, tone } = STYLES[state]
   const name =
@@ -94,6 +93,11 @@ function Step({
           </span>
           <span className="text-muted text-small">{t(`try.state.${state}`)}</span>
         </p>
+        {step === 'code' && state === 'done' ? (
+          <p className="break-all text-muted text-small">
+            {t('try.txid', { txid: id.replaceAll('-', '') })}
+          </p>
+        ) : null}
         {code ? <p className="text-muted text-small">{t(`try.reason.${code}`)}</p> : null}
         {text ? (
           <p className="break-words text-muted text-small">
