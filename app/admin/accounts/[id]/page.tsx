@@ -109,7 +109,11 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
             )}
           </Section>
           <Section title={t('members')}>
-            <MemberLines members={account.members} />
+            {account.members.length > 0 ? (
+              <MemberLines members={account.members} />
+            ) : (
+              <p className="text-muted">{t('noMembers')}</p>
+            )}
           </Section>
           <Section title={t('records')}>
             <LatestRecords accountId={id} lines={records.rows} />
