@@ -122,7 +122,7 @@ function StateNotices({ bank }: { bank: BankDetail }) {
       ) : null}
       {blocks.map(({ since_s: since, ...block }) => (
         <Notice key={block.operation} tone="bad" icon={Ban}>
-          {tHealth('said.gateway_blocks', { name, ...block, since_s: inWords(since) })}
+          {tHealth('said.gateway_blocks', { name, ...block, since_s: inWords(Math.max(1, since)) })}
         </Notice>
       ))}
     </>
