@@ -49,8 +49,10 @@ export function codeOf({ outcome }: GatewayResult<null>): string | null {
 export async function examineConnection(
   id: string,
   gateway: Gateway,
+  { isCandidate = false }: { isCandidate?: boolean } = {},
 ): Promise<{ result: GatewayResult<null>; findings: BankFinding[] }> {
-  const { checkHealth } = withConnectionJournal({ id, gateway }, { timeoutMs: CHECK_MAX_MS })
+  const options = { timeoutMs: CHECK_MAX_MS, isCandidate }
+  const { checkHealth } = withConnectionJournal({ id, gateway }, options)
   const { diagnose } = gateway
   if (!diagnose) {
     const result = await checkHealth()

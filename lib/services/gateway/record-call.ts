@@ -54,6 +54,8 @@ const JOURNALED_FIELDS = [
 ]
 
 export interface CallOptions {
+  /** A check with credentials that the connection does not have yet: a failure says nothing about it. */
+  isCandidate?: boolean
   /** Time after which a call is aborted. */
   timeoutMs?: number
   /** Asked between the journal and the call, so that a call that it allows is always in the journal. */
@@ -81,12 +83,13 @@ export async function journalCall<Value>(
     const { retryAfterMs } = admission
     return { outcome: 'retryable', reason: RESTS_REASON, retryAfterMs }
   }
-  const { timeoutMs = CALL_TIMEOUT_MS, mayCall, isRepeated = false } = options
+  const { timeoutMs = CALL_TIMEOUT_MS, mayCall, isRepeated = false, isCandidate = false } = options
   const { probe } = admission
   const admitted = { connectionId, operation, probe, isRepeated, failuresMax: gateway.failuresMax }
+  const isSilent = (result: GatewayResult<Value>) => isCandidate && result.outcome !== 'ok'
   const record = (result: GatewayResult<Value> | null) =>
     isCheck || isList
-      ? result && breaker.recordCheck(connectionId, operation, result)
+      ? result && !isSilent(result) && breaker.recordCheck(connectionId, operation, result)
       : breaker.record(admitted, result)
   try {
     const ids = await insertCalls(gateway.name, subjects, call)

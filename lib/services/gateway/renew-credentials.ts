@@ -30,7 +30,7 @@ export async function renewCredentials(
   const connection = { ...row, id, credentials } as Connection
   const gateway = tryToOpen(connection)
   if (!gateway) throw refuse('service_unavailable')
-  const { result, findings } = await examineConnection(id, gateway)
+  const { result, findings } = await examineConnection(id, gateway, { isCandidate: true })
   const code = codeOf(result)
   if (code !== CHECK_PASSED) return { code, findings }
   const sealedCredentials = seal(credentials, id, 'bank-credentials')
