@@ -72,7 +72,7 @@ export default async function BankPage({ params }: BankPageProps) {
             <TrySection bankId={bank.id} initial={tried} canBegin={isCallable} />
           ) : null}
           {isCallable ? <MoneySection bank={bank} /> : null}
-          <Section title={t('accounts.title')} text={t('accounts.text')}>
+          <Section title={t('accounts.title')} text={isOpen ? t('accounts.text') : undefined}>
             <AssignedAccounts assigned={bank.assigned} />
           </Section>
         </div>
