@@ -70,7 +70,10 @@ describe('a check of a good bank', () => {
     const { credentials } = credentialsOf(bank.certificates.client)
     const sealedCredentials = seal(credentials, id, 'bank-credentials')
     await db().connection.update({ where: { id }, data: { sealedCredentials } })
-    await db().connection.update({ where: { id }, data: { checkCode: 'ok', checkedAt: new Date() } })
+    await db().connection.update({
+      where: { id },
+      data: { checkCode: 'ok', checkedAt: new Date() },
+    })
     expect((await checkConnection(id, ACTOR)).code).toBe('ok')
     const { checkCode } = await db().connection.findUniqueOrThrow({ where: { id } })
     expect(checkCode).toBe('ok')
