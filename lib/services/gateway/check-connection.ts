@@ -22,21 +22,28 @@ export interface CheckResult {
 /**
  * Asks the bank whether the connection works, and stores its answer: accounts may use a connection
  * that passed. Without an answer, the result of the check before stays, so that a bank that is down
- * for a moment closes no account's live mode.
+ * for a moment closes no account's live mode. If the credentials were replaced meanwhile, the new ones
+ * are checked: the old ones close nothing.
  */
 export async function checkConnection(id: string, actor: Actor): Promise<CheckResult> {
   // Another process may have renewed the credentials: a check of the old ones would close live mode.
   expireBanks()
+  const checked = await db().connection.findUnique({
+    where: { id },
+    select: { sealedCredentials: true },
+  })
   const gateway = await gatewayOfConnection(id)
   const { result, findings } = await examineConnection(id, gateway)
   const code = codeOf(result)
   if (code === null) return { code, findings }
-  await transaction(async tx => {
+  const isCurrent = await transaction(async tx => {
     const data = { checkedAt: new Date(), checkCode: code }
-    await tx.connection.update({ where: { id }, data })
+    const { count } = await tx.connection.updateMany({ where: { id, ...checked }, data })
+    if (count === 0) return false
     await recordAudit(tx, { actor, action: 'connection.checked', target: id, after: { code } })
+    return true
   })
-  return { code, findings }
+  return isCurrent ? { code, findings } : checkConnection(id, actor)
 }
 
 /** Returns what is stored of a result; null: nothing, the bank gave no answer. */

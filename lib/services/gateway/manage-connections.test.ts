@@ -3,13 +3,13 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
-import { unseal } from '#lib/base/keys.ts'
+import { seal, unseal } from '#lib/base/keys.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { gatewayOfConnection, registerAdapter } from '#lib/services/gateway/choose.ts'
 import { findConnection, listConnections } from '#lib/services/gateway/connections.ts'
-import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { renewCredentials } from '#lib/services/gateway/renew-credentials.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
 import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
@@ -47,6 +47,22 @@ beforeEach(async () => {
     where: { kind: { not: 'simulator' } },
     data: { disabledAt: new Date(), isAssignable: false },
   })
+})
+
+test('a check whose credentials are replaced while the bank is asked checks the new ones', async () => {
+  registerAdapter('efi', ({ id, credentials }) => {
+    const checkHealth: Gateway['checkHealth'] = async () => {
+      if (credentials === 'new') return { outcome: 'ok', value: null }
+      const sealedCredentials = seal('new', id, 'bank-credentials')
+      await db().connection.update({ where: { id }, data: { sealedCredentials } })
+      return { outcome: 'blocked', code: 'credentials', reason: 'invalid_client' }
+    }
+    return Object.assign(new StubBank(), { checkHealth })
+  })
+  const id = await addConnection(request({ credentials: 'old' }), ACTOR)
+  expect((await checkConnection(id, ACTOR)).code).toBe('ok')
+  expect((await rowOf(id)).checkCode).toBe('ok')
+  registerAdapter('efi', () => null)
 })
 
 describe('adding a connection', () => {
