@@ -80,7 +80,7 @@ async function lockConnection(tx: Tx, id: string): Promise<Place> {
     SELECT CASE environment WHEN 'production' THEN 'live' ELSE 'test' END AS mode,
       paying_key IS NOT NULL AS "needsKey", disabled_at IS NOT NULL AS "isClosed",
       cardinality(receiving_keys) > 0 AS receives
-    FROM connections WHERE id = ${id}::uuid AND kind <> 'simulator' FOR UPDATE`
+    FROM connections WHERE id = ${id}::uuid AND kind <> 'simulator' FOR NO KEY UPDATE`
   if (!row) throw refuse('connection_not_found')
   if (!row.receives)
     throw invalidInput('connection', 'has no receiving key, and a try begins with a payment')

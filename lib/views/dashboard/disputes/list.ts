@@ -16,7 +16,7 @@ const PAGE_SIZE = 25
 export const disputeColumns = Prisma.sql`d.id, d.mode, d.amount, d.status, d.answer_state,
   ${utc('d.respond_by')}, ${utc('d.created_at')}`
 
-/** Reads disputes, the newest first; those to be answered with the nearest deadline first. */
+/** Reads disputes, the newest first; those to be answered, the oldest first. */
 export async function readDisputes<Row extends DisputeBasics>(
   columns: Prisma.Sql,
   from: Prisma.Sql,
