@@ -24,6 +24,7 @@ const TEST_FILTERS = [
   'claim-statistics.test.ts',
   'withdrawals-approval.test.ts',
   'pool-wait.test.ts',
+  'try-kills.test.ts',
   'bin/troco.test.ts',
   PERMISSION_TESTS,
 ]
