@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ALL_DONE, hasCode, readOwn, stateOf, TryStage } from '#e2e/banks/try-stage.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
@@ -14,10 +14,8 @@ let worker: WorkerProcess | undefined
 beforeAll(async () => {
   stage = await TryStage.open()
 })
-afterAll(async () => {
-  await worker?.kill()
-  await stage.account.close()
-})
+afterEach(() => worker?.kill())
+afterAll(() => stage.account.close())
 
 async function startWorker(): Promise<void> {
   const { TROCO_SECRET = '' } = env()
