@@ -20,7 +20,7 @@ import {
   BankMoneyRead,
 } from '#lib/views/admin/banks/schema.ts'
 
-// What merchants own is a sum of the whole database.
+// The money of merchants is summed over the whole database.
 inOwnDatabase()
 
 const PAYING_KEY = 'caixa@example.com'

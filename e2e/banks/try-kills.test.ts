@@ -28,7 +28,7 @@ const LONG = { timeout: 60_000 }
 const endPlace = () =>
   db().$executeRaw`UPDATE bank_tries SET place_until = now() WHERE place_until > now()`
 
-/** Those that move money first: the others only in `npm run torture`. */
+/** Kills during calls that move money come first; `npm test` runs only these, `npm run torture` all. */
 const KILLS = [
   ['has taken the payout', { method: 'PUT', path: '/v3/gn/pix/', hasActed: true }],
   ['has taken the refund', { method: 'PUT', path: '/v2/pix/', hasActed: true }],

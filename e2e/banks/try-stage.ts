@@ -122,7 +122,7 @@ export class TryStage {
     return receipts.find(one => one.e2eid === e2eid)?.refunds ?? []
   }
 
-  /** What today's reconciliation reads from the books. */
+  /** Rows of the books that today's reconciliation reads. */
   async listOwn() {
     const rows = await listOwnRows(this.connectionId, dayOf(new Date()), [])
     return rows.map(({ what, amount, state }) => [what, amount, state]).sort()
@@ -134,7 +134,7 @@ export class TryStage {
   }
 }
 
-/** What the house has of its own, in live mode. */
+/** Balance of the house's own money, in live mode. */
 export async function readOwn(mode: 'test' | 'live' = 'live'): Promise<number> {
   return (await houseBalances(mode)).own ?? 0
 }

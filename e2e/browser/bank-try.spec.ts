@@ -20,7 +20,7 @@ test.beforeEach(async ({ context }) => {
   await addSession(context, await createSession({ isAdmin: true }))
 })
 
-/** Opens the page of the connection, of which the server learns within 5 s. */
+/** Opens the page of the connection: the server reads new connections every 5 s. */
 async function openPage(page: Page): Promise<void> {
   await expect(async () => {
     await page.goto(`/admin/banks/${stage.connectionId}`)

@@ -49,7 +49,7 @@ test.afterEach(async () => {
   await bank.stop()
 })
 
-/** Opens the page of a connection that serves nobody. */
+/** Opens the page of a connection without an account. */
 async function openBank(page: Page, changes: Partial<NewConnection> = {}) {
   const name = `Banco ${newId()}`
   const opened = await openAt(bank, { name, environment: 'homologation', ...changes })

@@ -161,7 +161,7 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
     { accountId: shop.id, chargeId: charge.transaction_id },
     1,
   )
-  // For homologation, so that it is served to nobody and no other test sees it fail.
+  // For homologation: no job calls its bank, which does not exist.
   const bank = await db().connection.create({
     data: {
       ...{ id: newId(), name: `Banco ${newId()}`, kind: 'api_pix', environment: 'homologation' },

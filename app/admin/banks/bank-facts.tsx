@@ -75,7 +75,7 @@ export function Latency({ latency }: Pick<BankLine, 'latency'>) {
   )
 }
 
-/** What the bank reports and, below it, what the books say. */
+/** Balance at the bank and, below it, that of the books. */
 export function Balance({ read }: { read: MoneyRead | undefined }) {
   const t = useTranslations('banks')
   if (read?.isPending) return <Skeleton className="ml-auto h-4 w-20 max-lg:ml-0" />

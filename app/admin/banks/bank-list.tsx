@@ -45,7 +45,7 @@ interface TotalProps {
   money: Map<string, MoneyRead>
 }
 
-/** What all merchants own in live mode, against what all banks for production hold. */
+/** Money of all merchants in live mode, compared with the balances of all banks for production. */
 function Total({ banks, owned, money }: TotalProps) {
   const t = useTranslations('banks')
   const asked = banks.filter(({ id, environment }) => environment === 'production' && money.has(id))

@@ -15,7 +15,7 @@ interface FileFieldProps {
   problem?: string | null
 }
 
-/** A file of which the form sends the contents, and the browser shows the name only. */
+/** File field: the form sends the contents of the file; the page shows its name only. */
 export function FileField({ label, name, accept, as, hint, note, problem }: FileFieldProps) {
   const t = useTranslations('bankForm')
   const input = useRef<HTMLInputElement>(null)

@@ -16,7 +16,7 @@ const LEVELS = {
 /** Worst first: what must be done is read before what works. */
 const ORDER = ['problem', 'unanswered', 'warning', 'ok'] as const
 
-/** What a check found, each with what to do about it. */
+/** Findings of a check, each with the action that solves it. */
 export function Findings({ findings }: { findings: Finding[] }) {
   const t = useTranslations()
   const textOf = useFindingTexts()

@@ -17,7 +17,7 @@ const STYLES: Record<StepState, { icon: LucideIcon; tone: string }> = {
 }
 const CONCLUSION_TONES = { passed: 'text-ok', failed: 'text-bad', running: '' }
 
-/** The code to pay while nobody has, the steps, and how the try ended. */
+/** Shows the unpaid code, the steps and the result of a try. */
 export function TrySteps({ latest }: { latest: Try }) {
   const t = useTranslations('banks')
   const { status, problem, br_code: code } = latest
