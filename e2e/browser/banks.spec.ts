@@ -216,9 +216,9 @@ test.describe('without a fresh proof of identity', () => {
       data: { provedAt: new Date(Date.now() - 3_600_000) },
     })
     await check(page)
-    await expect(page.getByRole('dialog', { name: 'Confirm that it is you' })).toBeVisible()
+    await expect(page.getByRole('dialog', { name: 'Confirm it’s you' })).toBeVisible()
     await page.keyboard.press('Escape')
-    await expect(page.getByText('you didn’t confirm that it is you')).toBeVisible()
+    await expect(page.getByText('you didn’t confirm it’s you')).toBeVisible()
     const { checkedAt } = await db().connection.findUniqueOrThrow({ where: { id } })
     expect(checkedAt).toBeNull()
   })

@@ -54,7 +54,7 @@ async function openWithoutProof(page: Page, userId: string, path: string) {
 }
 
 async function confirmIdentity(page: Page) {
-  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+  const dialog = page.getByRole('dialog', { name: 'Confirm it’s you' })
   await dialog.getByLabel('Password').fill(PASSWORD)
   await dialog.getByRole('button', { name: 'Confirm' }).click()
   await expect(dialog).toBeHidden()
@@ -77,7 +77,7 @@ test.describe('over HTTPS', () => {
     await openWithoutProof(page, owner.id, 'settings/tokens/new')
     await page.getByLabel('Name').fill('Loja virtual')
     await page.getByRole('button', { name: 'Create token' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+    const dialog = page.getByRole('dialog', { name: 'Confirm it’s you' })
     await dialog.getByLabel('Password').fill('not this one')
     await dialog.getByRole('button', { name: 'Confirm' }).click()
     await expect(dialog.getByText('Wrong password.')).toBeVisible()
@@ -94,7 +94,7 @@ test.describe('over HTTPS', () => {
     await exportButton.click()
     await expect(page.getByLabel('Password')).toBeFocused()
     await page.keyboard.press('Escape')
-    await expect(page.getByText('you didn’t confirm that it is you')).toBeVisible()
+    await expect(page.getByText('you didn’t confirm it’s you')).toBeVisible()
     await exportButton.click()
     const [download] = await Promise.all([page.waitForEvent('download'), confirmIdentity(page)])
     expect(readFileSync(await download.path(), 'utf8').split('\r\n')).toHaveLength(3)
@@ -190,7 +190,7 @@ test.describe('the company’s OpenID provider', () => {
     await page.getByRole('button', { name: 'Acme' }).click()
     await page.getByLabel('Name').fill('Loja virtual')
     await page.getByRole('button', { name: 'Create token' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+    const dialog = page.getByRole('dialog', { name: 'Confirm it’s you' })
     await dialog.getByRole('button', { name: 'Sign in again' }).click()
     await page.getByRole('button', { name: 'Acme' }).click()
     await page.getByLabel('Name').fill('Loja virtual')
