@@ -75,7 +75,7 @@ test.describe('on a phone, in English', () => {
     await page.getByRole('button', { name: 'Simulate expiry' }).click()
     await expect(page.getByRole('heading', { name: 'The charge expired' })).toBeVisible()
     await page.reload()
-    await expect(page.getByText('A bank can report a payment after')).toBeVisible()
+    await expect(page.getByText('A bank can confirm a payment after')).toBeVisible()
     await page.getByRole('button', { name: 'Pay anyway' }).click()
     await expect(page.getByRole('heading', { name: 'Payment made' })).toBeVisible()
     await page.getByRole('button', { name: 'Use another code' }).click()

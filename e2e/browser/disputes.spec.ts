@@ -69,7 +69,7 @@ test('an admin answers a dispute once, with a draft from the records', async ({ 
   const dialog = admin.getByRole('dialog')
   await expectAccessible(admin)
   await dialog.getByRole('button', { name: 'Send to the bank' }).click()
-  await expect(admin.getByText('The bank has the defense and decides now.')).toBeVisible()
+  await expect(admin.getByText('The bank received the defense and will decide.')).toBeVisible()
   await expect(admin.getByText('Rastreio: BR123')).toBeVisible()
   await expect(field).toHaveCount(0)
   expect(await db().dispute.findFirst({ where: { id } })).toMatchObject({

@@ -61,7 +61,7 @@ test('an admin credits a payment to an account, which shows on its statement', a
   const session = await createSession({ accountId: shop.id, role: 'owner' })
   await addSession(context, session)
   await page.goto('/test/statement')
-  await expect(page.getByText('Payment assigned by the operator').first()).toBeVisible()
+  await expect(page.getByText('Payment assigned by the administrator').first()).toBeVisible()
 })
 
 test('a difference of a day shows what the bank and the books have, as rows with amounts', async ({

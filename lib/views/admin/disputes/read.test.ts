@@ -63,11 +63,11 @@ test('the evidence masks the payer, and the draft says only what it proves', asy
     'Nenhum valor foi devolvido',
   ])
     expect(draft).toContain(text)
-  expect(draft).not.toContain('confirmou o aviso')
+  expect(draft).not.toContain('confirmou o recebimento')
   const told = { at: evidence.paid_at, type: 'transaction.paid', host: 'x', response_status: 200 }
   const confirmed = { ...evidence, viewed_at: null, attempts: [told] }
   const other = draftAnswer(confirmed, found.amount, 'pt-BR')
-  expect(other).toContain('confirmou o aviso')
+  expect(other).toContain('confirmou o recebimento')
   expect(other).not.toContain('foi aberta em')
   expect(await readDispute((await makeMerchant()).id, id)).toBeNull()
 })
