@@ -73,8 +73,8 @@ test('an admin adds a bank, checks it, registers its notices, assigns it and clo
 }) => {
   const shop = await createShop(`Loja do banco ${newId()}`)
   await page.goto(`${server.url}/admin/accounts/${shop.id}`)
-  await expect(page.getByText('No connection to a bank for production')).toBeVisible()
-  await page.getByRole('link', { name: 'Open banks' }).click()
+  await expect(page.getByText('No production bank connection')).toBeVisible()
+  await page.getByRole('link', { name: 'Go to banks' }).click()
   await page.getByRole('link', { name: 'Add a bank' }).click()
   const name = `Banco ${newId()}`
   await page.getByRole('button', { name: 'Add bank' }).click()
