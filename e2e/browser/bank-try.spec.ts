@@ -24,7 +24,7 @@ test.beforeEach(async ({ context }) => {
 async function openPage(page: Page): Promise<void> {
   await expect(async () => {
     await page.goto(`/admin/banks/${stage.connectionId}`)
-    await expect(page.getByRole('button', { name: 'Begin the try' })).toBeVisible({
+    await expect(page.getByRole('button', { name: 'Start the test' })).toBeVisible({
       timeout: 2_000,
     })
   }).toPass({ timeout: 30_000 })
@@ -36,7 +36,7 @@ test('an admin tries a connection: pays the code, sees each step, and no second 
   test.setTimeout(180_000)
   await openPage(page)
   const key = page.getByLabel('Your Pix key at another bank')
-  const begin = page.getByRole('button', { name: 'Begin the try' })
+  const begin = page.getByRole('button', { name: 'Start the test' })
   await key.fill('nothing like it')
   await begin.click()
   await expect(key).toHaveAccessibleDescription(/Enter a Pix key/)
@@ -50,7 +50,7 @@ test('an admin tries a connection: pays the code, sees each step, and no second 
   await expect(page.getByTestId('try-code')).toHaveText(found.br_code ?? '')
   await expect(page.getByTestId('step-code')).toContainText(txidOf(found))
   const e2eid = await stage.pay(found)
-  const conclusion = page.getByText('The try passed: each step was done.')
+  const conclusion = page.getByText('The test passed: all steps are complete.')
   await expect(async () => {
     await stage.announce(e2eid)
     await stage.bank.run('settle')
@@ -60,7 +60,7 @@ test('an admin tries a connection: pays the code, sees each step, and no second 
     await expect(page.getByTestId(`step-${step}`)).toContainText('done')
   await expect(page.getByTestId('step-payout')).toContainText('Payout to a***@example.com')
   await expectAccessible(page)
-  await expect(page.getByRole('button', { name: 'Try again' })).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Test again' })).toBeVisible()
 })
 
 test('a refusal of the bank ends the try with its text', async ({ page }) => {
@@ -70,10 +70,10 @@ test('a refusal of the bank ends the try with its text', async ({ page }) => {
   })
   await openPage(page)
   await page.getByLabel('Your Pix key at another bank').fill('ana@example.com')
-  await page.getByRole('button', { name: 'Begin the try' }).click()
-  await expect(page.getByText('The try failed.')).toBeVisible({ timeout: 20_000 })
+  await page.getByRole('button', { name: 'Start the test' }).click()
+  await expect(page.getByText('The test failed.')).toBeVisible({ timeout: 20_000 })
   await expect(page.getByTestId('step-code')).toContainText('check the connection')
-  await expect(page.getByText(/The bank says: .*acesso_negado/)).toBeVisible()
+  await expect(page.getByText(/The bank’s message: .*acesso_negado/)).toBeVisible()
 })
 
 test('a closed connection shows the try that is open there, and begins no other', async ({
@@ -83,14 +83,14 @@ test('a closed connection shows the try that is open there, and begins no other'
   await closeConnection(stage.connectionId, { type: 'system' })
   await page.goto(`/admin/banks/${stage.connectionId}`)
   await expect(page.getByTestId('bank-state')).toHaveText('Closed')
-  await expect(page.getByText(/^Still open there: .+, 1 try\.$/)).toBeVisible()
+  await expect(page.getByText(/^Still open there: .+, 1 test with cents\.$/)).toBeVisible()
   await expect(page.getByRole('img', { name: /QR code to pay/ })).toBeVisible()
   await expectAccessible(page)
   await stage.announce(await stage.pay(await stage.read()))
-  const conclusion = page.getByText('The try passed: each step was done.')
+  const conclusion = page.getByText('The test passed: all steps are complete.')
   await expect(async () => {
     await stage.bank.run('settle')
     await expect(conclusion).toBeVisible({ timeout: 1_000 })
   }).toPass({ timeout: 60_000 })
-  await expect(page.getByRole('button', { name: 'Try again' })).toHaveCount(0)
+  await expect(page.getByRole('button', { name: 'Test again' })).toHaveCount(0)
 })

@@ -90,7 +90,7 @@ test('an admin adds a bank, checks it, registers its notices, assigns it and clo
 
   await check(page)
   await expect(page.getByText('The check passed')).toBeVisible({ timeout: 30_000 })
-  await expect(state(page)).toHaveText('Works')
+  await expect(state(page)).toHaveText('Working')
   await expect(page.getByTestId('finding-notices_missing')).toContainText('Register the address')
   await page.getByRole('button', { name: 'Register the address' }).click()
   await expect(page.getByText(/: registered$/)).toBeVisible()
@@ -113,7 +113,7 @@ test('an admin adds a bank, checks it, registers its notices, assigns it and clo
 
   await page.getByRole('button', { name: 'Close connection' }).click()
   const dialog = page.getByRole('dialog', { name: `Close ${name}?` })
-  await expect(dialog.getByText('It is taken from 1 account')).toBeVisible()
+  await expect(dialog.getByText('1 account can no longer use it')).toBeVisible()
   await dialog.getByRole('button', { name: 'Close connection' }).click()
   await expect(dialog.getByText('Use 3 to 200 characters')).toBeVisible()
   await dialog.getByLabel('Reason').fill('The contract ended')
@@ -131,7 +131,7 @@ async function fillBank(page: Page, name: string) {
   const { api_url, token_url, trusted_certificates } = settingsAt(bank)
   await page.getByLabel('Name', { exact: true }).fill(name)
   await page.getByLabel('Bank', { exact: true }).selectOption('api_pix')
-  await page.getByLabel('Receives by').fill(bank.keys.join('\n'))
+  await page.getByLabel('Receiving keys').fill(bank.keys.join('\n'))
   await page.getByLabel('Client ID').fill(bank.clientId)
   await page.getByLabel('Client secret').fill(bank.clientSecret)
   await page.getByLabel('Certificate as').selectOption('pem')
@@ -150,7 +150,7 @@ test('an expired certificate is named with what to do, and new credentials solve
 }) => {
   const expired = credentialsAt(bank, 'pem', bank.certificates.expiredClient)
   const { name } = await openBank(page, { credentials: JSON.stringify(expired) })
-  await expect(page.getByText(`The certificate of ${name} has ended`)).toBeVisible()
+  await expect(page.getByText(`The certificate of ${name} has expired`)).toBeVisible()
   await check(page)
   await expect(page.getByText('The check failed')).toBeVisible({ timeout: 30_000 })
   const finding = page.getByTestId('finding-certificate_expired')
@@ -163,13 +163,15 @@ test('an expired certificate is named with what to do, and new credentials solve
   await page.getByLabel('Client secret').fill('wrong')
   await page.locator('#p12-file').setInputFiles(bank.certificates.p12.plain)
   await page.getByRole('button', { name: 'Check and replace' }).click()
-  await expect(page.getByText('The old credentials stay')).toBeVisible({ timeout: 30_000 })
+  await expect(page.getByText('The old credentials are still in use')).toBeVisible({
+    timeout: 30_000,
+  })
   await expect(page.getByTestId('finding-token_refused')).toBeVisible()
   await expectFitsPhone(page)
   await page.getByLabel('Client secret').fill(bank.clientSecret)
   await page.getByRole('button', { name: 'Check and replace' }).click()
-  await expect(page.getByText('New credentials are in use.')).toBeVisible({ timeout: 30_000 })
-  await expect(state(page)).toHaveText('Works')
+  await expect(page.getByText('The new credentials are in use.')).toBeVisible({ timeout: 30_000 })
+  await expect(state(page)).toHaveText('Working')
 })
 
 test('a missing scope is named with what to do', async ({ page }) => {
@@ -194,7 +196,7 @@ test('a foreign address for notices is replaced only after a confirmation that n
   const finding = page.getByTestId('finding-notices_foreign')
   await expect(finding).toContainText('other.example', { timeout: 30_000 })
   await page.getByRole('button', { name: 'Register the address' }).click()
-  await expect(page.getByText(/goes to other\.example, and stays$/)).toBeVisible()
+  await expect(page.getByText(/still goes to other\.example$/)).toBeVisible()
   expect(await readUrls()).toEqual([address])
   expect(await page.content()).not.toContain('canary')
   await page.getByRole('button', { name: 'Replace the address' }).click()
