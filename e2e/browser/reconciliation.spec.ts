@@ -26,7 +26,9 @@ test('an admin matches a payment to the charge that fits, and sees who settled i
   await expect(page.getByTestId('open-count')).not.toHaveText('0')
   await expectAccessible(page)
   await page.locator(`a[href="/admin/reconciliation/${itemId}"]`).first().click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Payment of no charge' })).toBeVisible()
+  await expect(
+    page.getByRole('heading', { level: 1, name: 'Payment without a charge' }),
+  ).toBeVisible()
   await expect(page.getByText('Exactly one unpaid charge fits')).toBeVisible()
   await expect(page.getByRole('radio', { name: 'Match to a charge' })).toBeChecked()
   await expect(page.getByText(merchant.name)).toBeVisible()
@@ -85,10 +87,10 @@ test('a difference of a day shows what the bank and the books have, as rows with
   await row.getByRole('link').click()
   const side = (name: string) =>
     page.getByRole('heading', { name, exact: true }).locator('xpath=ancestor::div[2]')
-  await expect(side('The bank')).toContainText('WhatPayment received')
+  await expect(side('The bank')).toContainText('TypePayment received')
   await expect(side('The bank')).toContainText('AmountR$ 60.00')
   await expect(side('Troco')).toContainText('AmountR$ 61.00')
-  await expect(side('Troco')).toContainText('In the booksBooked')
+  await expect(side('Troco')).toContainText('In TrocoBooked')
   await expect(page.getByText('{"')).toHaveCount(0)
   await expectAccessible(page)
 })
