@@ -45,7 +45,7 @@ export const POST = endpoint({
   },
 })
 
-const SEARCH_DESCRIPTION = 'Search text: a complete PIX key, reference, id or end-to-end id.'
+const SEARCH_DESCRIPTION = 'Search text: a complete Pix key, reference, id or end-to-end id.'
 
 function createdResponse(withdrawal: WithdrawalRow) {
   return { message: 'Withdrawal created', data: createdWithdrawalToWire(withdrawal) }

@@ -2,8 +2,8 @@ import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 
 /** Introduction of the API reference, in Markdown; each heading becomes a section. */
 export const INTRODUCTION = `
-Create PIX charges, receive notifications when they are paid, refund them, and withdraw the balance to a
-PIX key. Requests and responses are JSON. All paths are relative to the server's URL.
+Create Pix charges, receive notifications when they are paid, refund them, and withdraw the balance to a
+Pix key. Requests and responses are JSON. All paths are relative to the server's URL.
 
 ## Authentication
 
@@ -33,12 +33,12 @@ addresses decide it in advance:
 | \`client_email\` beginning with \`fail@\` | The charge fails about a second after its \`pending\` response. |
 | \`client_email\` beginning with \`unavailable@\` | 503; nothing is stored. |
 | \`pix_key\` beginning with \`reject@\` | The withdrawal is rejected after about a second. |
-| \`owner_doc\` with a \`pix_key\` that is another CPF or CNPJ, or begins with \`stranger@\` | The withdrawal is rejected: the key belongs to somebody else. |
+| \`owner_doc\` with a \`pix_key\` that is another CPF or CNPJ, or begins with \`stranger@\` | The withdrawal is rejected: the key belongs to another person or company. |
 | \`pix_key\` beginning with \`hold@\` | The withdrawal stays \`pending\` until you decide it. |
 | \`pix_key\` beginning with \`unavailable@\` | 503; nothing is held. |
 
 Any other withdrawal is approved after about a second. Test mode accepts any well-formed document and
-PIX key; live mode also verifies check digits.
+Pix key; live mode also verifies check digits.
 
 ## Money, times and ids
 
@@ -142,7 +142,7 @@ export const TAGS = [
   {
     name: 'Withdrawals',
     description:
-      'A withdrawal sends money from the balance to a PIX key. The amount is held at once. It leaves the account when the withdrawal is `approved` and returns to the balance when it is `rejected`.',
+      'A withdrawal sends money from the balance to a Pix key. The amount is held at once. It leaves the account when the withdrawal is `approved` and returns to the balance when it is `rejected`.',
   },
   { name: 'Account', description: 'The account of the token and its available balance.' },
   {

@@ -34,7 +34,7 @@ export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
     info: {
       title: 'Troco API',
       version: '1.0.0',
-      summary: 'Charges, withdrawals and refunds by PIX',
+      summary: 'Charges, withdrawals and refunds by Pix',
       description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

@@ -30,7 +30,7 @@ const createdFields = {
   br_code: z
     .string()
     .meta(
-      openApiMeta('PIX code that the payer copies or scans: the text of the QR code.', BR_CODE),
+      openApiMeta('Pix code that the payer copies or scans: the text of the QR code.', BR_CODE),
     ),
   amount: z.int().meta(openApiMeta('Amount, in cents.', 1500)),
   status: z.enum(CHARGE_STATUSES).meta(openApiMeta(STATUS_DESCRIPTION, 'pending')),

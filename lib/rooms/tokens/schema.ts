@@ -26,7 +26,7 @@ export const Token = z.object({
   issuer: z
     .string()
     .nullable()
-    .meta(openApiMeta('Name of the member who issued it; null for the operator.')),
+    .meta(openApiMeta('Name of the member who issued it; null for the administrator.')),
   exceeds_issuer: z
     .boolean()
     .meta(openApiMeta('Has a permission that the present role of its issuer lacks.')),

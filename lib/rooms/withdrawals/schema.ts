@@ -47,7 +47,7 @@ const WithdrawalRequest = z.object({
   pix_key: z
     .string(must('be a string'))
     .max(PIX_KEY_MAX, must(`have at most ${PIX_KEY_MAX} characters`))
-    .meta(openApiMeta('Destination PIX key.', 'ana@example.com')),
+    .meta(openApiMeta('Destination Pix key.', 'ana@example.com')),
   pix_key_type: z
     .enum(PIX_KEY_TYPES, must(`be one of ${PIX_KEY_TYPES.join(', ')}`))
     .optional()

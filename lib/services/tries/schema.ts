@@ -5,7 +5,7 @@ import { STEP_CODES, STEP_STATES, TRY_STATUSES, TRY_STEPS } from '#lib/services/
 export const BeginTry = z.object({
   pix_key: z.string().trim().max(100).nullish().meta({
     description:
-      'PIX key of yours at another bank. It gets one cent, and is needed if the connection pays out.',
+      'Pix key of yours at another bank. It gets one cent, and is needed if the connection pays out.',
   }),
 })
 
@@ -17,7 +17,7 @@ export const Try = z.object({
   amount: z.int(),
   payout_amount: z.int(),
   br_code: z.string().nullable(),
-  key: z.string().nullable().meta({ description: 'The PIX key, masked' }),
+  key: z.string().nullable().meta({ description: 'The Pix key, masked' }),
   problem: z.string().nullable().meta({ description: 'What the bank last said against it' }),
   created_at: z.string(),
   expires_at: z.string().nullable(),

@@ -8,7 +8,7 @@ import { InvitationCreated, InvitationList } from '#lib/rooms/accounts/wire.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',
-  summary: "List the operator's invitations",
+  summary: "List the administrator's invitations",
   response: InvitationList,
   async handle() {
     return { data: await listInvitations(null) }

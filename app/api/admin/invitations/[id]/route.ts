@@ -6,7 +6,7 @@ import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
 export const DELETE = adminEndpoint({
   method: 'DELETE',
   effect: 'none',
-  summary: "Revoke an operator's invitation",
+  summary: "Revoke an administrator's invitation",
   response: EmptyResponse,
   errorCodes: ['invitation_not_found'],
   proof: 'required',

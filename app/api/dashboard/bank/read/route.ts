@@ -4,7 +4,7 @@ import { BankRead, bankQuery, readCode } from '#lib/views/dashboard/bank.ts'
 
 export const GET = endpoint({
   method: 'GET',
-  summary: 'Read a PIX code at the simulated bank',
+  summary: 'Read a Pix code at the simulated bank',
   allow: 'dashboard:read',
   query: bankQuery,
   response: BankRead,

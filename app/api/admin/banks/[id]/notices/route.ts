@@ -7,7 +7,7 @@ import { NoticesRegistered, noticesRequest } from '#lib/views/admin/banks/schema
 export const POST = adminEndpoint({
   method: 'POST',
   effect: 'none',
-  summary: 'Register the address for notices at a bank; one of another system only if told to',
+  summary: 'Register the address for notices at a bank, and replace another one only on request',
   body: noticesRequest,
   response: NoticesRegistered,
   errorCodes: ['connection_not_found', 'not_supported'],
