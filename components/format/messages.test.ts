@@ -35,6 +35,44 @@ test('every translation uses the same placeholders and tags', () => {
   }
 })
 
+const TERMS = [
+  { locale: 'en', not: /\bPIX\b/, use: 'Pix' },
+  { locale: 'en', not: /\boperators?\b|\bwhoever\b/i, use: 'your administrator' },
+  { locale: 'en', not: /\bsign-ins\b|\byour sign-in\b/i, use: 'login' },
+  { locale: 'en', not: /\b(second|two) steps?\b/i, use: 'two-factor authentication' },
+  { locale: 'en', not: /\bend-to-end id\b/, use: 'End-to-end ID (E2E)' },
+  { locale: 'en', not: /\b(a|the|this|next|last|each) try\b/i, use: 'attempt' },
+  { locale: 'en', not: /\bstate\b/i, use: 'status' },
+  { locale: 'en', not: /\bin force\b/i, use: 'valid, active' },
+  { locale: 'en', not: /\bthe books\b/i, use: 'the ledger, Troco' },
+  { locale: 'en', not: /\bthe house\b|\bhouse money\b/i, use: 'own funds' },
+  { locale: 'pt-BR', not: /\bPIX\b/, use: 'Pix' },
+  { locale: 'pt-BR', not: /\boperador|\bquem (administra|opera)\b/i, use: 'o administrador' },
+  { locale: 'pt-BR', not: /\brespons[áa]ve(l|is)\b(?! (por|pelo))|\bproprietári/i, use: 'dono' },
+  {
+    locale: 'pt-BR',
+    not: /\bpedidos?\b/i,
+    use: 'requisição',
+    // An order of a shop, what a person asks for in a mail, and what a browser asks a person.
+    except: /^newCharge\.referenceHint$|^mail\.|^factor\.passkey\.dismissed$/,
+  },
+  { locale: 'pt-BR', not: /\bendpoints?\b/i, use: 'destino' },
+  { locale: 'pt-BR', not: /\bsegund[ao] (etapa|passo)\b/i, use: 'verificação em duas etapas' },
+  { locale: 'pt-BR', not: /\bfim a fim\b|\bponta a ponta\b/i, use: 'ID da transação (E2E)' },
+  { locale: 'pt-BR', not: /\bpedir saque\b|\bsaque pedido\b/i, use: 'solicitar' },
+  { locale: 'pt-BR', not: /\breembols/i, use: 'devolução' },
+  { locale: 'pt-BR', not: /\blivros\b/i, use: 'livro-razão, Troco' },
+  { locale: 'pt-BR', not: /\bda casa\b/i, use: 'recursos próprios' },
+]
+
+test.each(TERMS)('no message in $locale says $not instead of $use', ({ locale, not, except }) => {
+  const messages = readMessages(locale)
+  const wrong = keysOf(messages).filter(
+    key => not.test(withoutPlaceholders(messageAt(messages, key))) && !except?.test(key),
+  )
+  expect(wrong).toEqual([])
+})
+
 // The compiler checks that every used message exists: see lib/edge/session/intl.ts.
 test('every message is used', () => {
   const uses = sources().flatMap(usesIn)
@@ -94,6 +132,10 @@ function messageAt(messages: MessageTree, key: string): string {
     messages,
   )
   return typeof found === 'string' ? found : ''
+}
+
+function withoutPlaceholders(text: string): string {
+  return text.replaceAll(/\{\w+[,}]|<\/?\w+>/g, '')
 }
 
 function placeholdersIn(text: string): string[] {
