@@ -128,6 +128,7 @@ function anHourAgo(): string {
 const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'POST /admin/accounts/[id]/activate': 'with proof',
   'POST /admin/accounts/[id]/suspend': 'with proof',
+  'POST /admin/accounts/status': 'with proof',
   'PUT /admin/accounts/[id]/limits': 'with proof',
   'PUT /admin/accounts/[id]/connections': 'with proof',
   'POST /admin/accounts/[id]/approval': 'with proof',

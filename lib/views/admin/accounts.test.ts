@@ -29,7 +29,7 @@ import { expectShape, personHeaders, refusal, signInAdmin } from '#lib/testing/m
 import { listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
 import { findBankOrder, findMaskedCharge } from '#lib/views/admin/payment-lookup.ts'
 import { listTokenLines } from '#lib/views/admin/tokens.ts'
-import { AccountStatusChange } from '#lib/views/admin/wire.ts'
+import { AccountStatusChange, AccountStatusChanges } from '#lib/views/admin/wire.ts'
 
 let api: Api
 let second: ApiProcess
@@ -102,6 +102,49 @@ describe('an account suspended or activated by an admin', () => {
       expect((await request(`${merchant.id}/suspend`, { reason })).status, reason).toBe(422)
     }
     expect((await readAccount(merchant.id))?.status).toBe('active')
+  })
+
+  test('up to 100 at once: each with its own result, record and mail, and safe to repeat', async () => {
+    const shops = await Promise.all([1, 2, 3].map(() => makeMerchantAndOwner()))
+    const [first, second, third] = shops.map(({ merchant }) => merchant.id)
+    await request(`${second}/suspend`, { reason: 'before' })
+    const unknown = newId()
+    const account_ids = [first, second, unknown, third]
+    const change = { account_ids, status: 'suspended', reason: 'fraud wave' }
+    const outcomesOf = async (body: object) => {
+      const response = await request('status', body)
+      expectShape(AccountStatusChanges, response.body)
+      return response.body.data.map(({ outcome }: { outcome: string }) => outcome)
+    }
+    const outcomes = await Promise.all([outcomesOf(change), outcomesOf(change)])
+    // Of two requests at once, each account is changed by one.
+    const changes = account_ids.map((_, index) => outcomes.map(list => list[index]).sort())
+    expect(changes[0]).toEqual(['changed', 'unchanged'])
+    expect(changes[1]).toEqual(['unchanged', 'unchanged'])
+    expect(changes[2]).toEqual(['not_found', 'not_found'])
+    expect(changes[3]).toEqual(['changed', 'unchanged'])
+    for (const { merchant, owner } of [shops[0], shops[2]].flatMap(shop => shop ?? [])) {
+      expect(await listRecords(merchant.id, 'account.suspended')).toMatchObject([
+        { reason: 'fraud wave', actorType: 'user', after: { status: 'suspended' } },
+      ])
+      expect(await listMailsTo(owner)).toHaveLength(1)
+    }
+    expect(await listRecords(second ?? '', 'account.suspended')).toHaveLength(1)
+    expect(await outcomesOf({ ...change, status: 'active' })).toEqual([
+      'changed',
+      'changed',
+      'not_found',
+      'changed',
+    ])
+    for (const wrong of [
+      { account_ids: [] },
+      { account_ids: [first, first] },
+      { account_ids: Array.from({ length: 101 }, newId) },
+      { account_ids: ['none'] },
+      { status: 'pending' },
+      { reason: 'x' },
+    ])
+      expect((await request('status', { ...change, ...wrong })).status).toBe(422)
   })
 
   test.each(['suspend', 'activate', 'tokens/revoke'])(

@@ -1,6 +1,9 @@
 import * as z from 'zod'
-import { instant } from '#lib/base/fields.ts'
+import { instant, must } from '#lib/base/fields.ts'
+import { isUuid } from '#lib/base/ids.ts'
 import { ACCOUNT_STATUSES } from '#lib/rooms/accounts/schema.ts'
+import { STATUS_CHANGES_MAX, STATUS_OUTCOMES } from '#lib/rooms/accounts/states.ts'
+import { reasonRequest } from '#lib/views/admin/schema.ts'
 
 export const AccountStatusChange = z.object({
   data: z.object({
@@ -10,4 +13,20 @@ export const AccountStatusChange = z.object({
     reason: z.string().nullable(),
     by: z.string().nullable(),
   }),
+})
+
+const IDS_RULE = `contain 1 to ${STATUS_CHANGES_MAX} different account ids`
+
+export const statusChangesRequest = reasonRequest.extend({
+  account_ids: z
+    .array(z.string().refine(isUuid, must(IDS_RULE)).toLowerCase(), must(IDS_RULE))
+    .min(1, must(IDS_RULE))
+    .max(STATUS_CHANGES_MAX, must(IDS_RULE))
+    .refine(ids => new Set(ids).size === ids.length, must(IDS_RULE)),
+  status: z.enum(['active', 'suspended'], must('be active or suspended')),
+})
+
+/** In the order of the request. */
+export const AccountStatusChanges = z.object({
+  data: z.array(z.object({ account_id: z.uuid(), outcome: z.enum(STATUS_OUTCOMES) })),
 })
