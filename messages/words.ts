@@ -14,6 +14,7 @@ import enInbox from '#messages/en/inbox.json' with { type: 'json' }
 import enJoin from '#messages/en/join.json' with { type: 'json' }
 import enMail from '#messages/en/mail.json' with { type: 'json' }
 import enMembers from '#messages/en/members.json' with { type: 'json' }
+import enOperator from '#messages/en/operator.json' with { type: 'json' }
 import enPalette from '#messages/en/palette.json' with { type: 'json' }
 import enPayer from '#messages/en/payer.json' with { type: 'json' }
 import enReceipt from '#messages/en/receipt.json' with { type: 'json' }
@@ -39,6 +40,7 @@ import ptInbox from '#messages/pt-BR/inbox.json' with { type: 'json' }
 import ptJoin from '#messages/pt-BR/join.json' with { type: 'json' }
 import ptMail from '#messages/pt-BR/mail.json' with { type: 'json' }
 import ptMembers from '#messages/pt-BR/members.json' with { type: 'json' }
+import ptOperator from '#messages/pt-BR/operator.json' with { type: 'json' }
 import ptPalette from '#messages/pt-BR/palette.json' with { type: 'json' }
 import ptPayer from '#messages/pt-BR/payer.json' with { type: 'json' }
 import ptReceipt from '#messages/pt-BR/receipt.json' with { type: 'json' }
@@ -66,6 +68,7 @@ const en = {
   ...enJoin,
   ...enMembers,
   ...enSecurity,
+  ...enOperator,
   ...enPalette,
   ...enReceipt,
   ...enSettings,
@@ -90,6 +93,7 @@ const ptBR = {
   ...ptJoin,
   ...ptMembers,
   ...ptSecurity,
+  ...ptOperator,
   ...ptPalette,
   ...ptReceipt,
   ...ptSettings,

@@ -13,6 +13,8 @@ interface ReasonDialogProps {
   description: string
   action: string
   path: string
+  /** Sent with the reason. */
+  fields?: object
   isOptional?: boolean
   isDestructive?: boolean
   onClose: () => void
@@ -20,7 +22,8 @@ interface ReasonDialogProps {
 }
 
 export function ReasonDialog(props: ReasonDialogProps) {
-  const { title, description, action, path, isOptional, isDestructive, onClose, onDone } = props
+  const { title, description, action, path, fields, isOptional, isDestructive } = props
+  const { onClose, onDone } = props
   const t = useTranslations()
   const api = useApi()
   const router = useRouter()
@@ -28,7 +31,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
     schema: isOptional ? optionalReasonRequest : reasonRequest,
     read: data => ({ reason: String(data.get('reason')).trim() || undefined }),
     send: async body => {
-      const response = await api.send('POST', path, { body })
+      const response = await api.send('POST', path, { body: { ...fields, ...body } })
       onDone?.(response)
       router.refresh()
       onClose()

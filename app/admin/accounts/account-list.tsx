@@ -1,6 +1,7 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { AccountState } from '#app/admin/accounts/account-state.tsx'
+import { SelectBox } from '#app/admin/accounts/selection.tsx'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, HeaderCell, ROW_LINK, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
@@ -8,11 +9,16 @@ import type { AccountLine, PerMode } from '#lib/views/admin/schema.ts'
 
 export function AccountList({ accounts }: { accounts: AccountLine[] }) {
   const t = useTranslations('accounts')
+  const selectable = accounts.map(({ id, name }) => ({ id, name }))
+  const selection = useTranslations('accountSelection')
   return (
     <Sheet>
       <Table aria-label={t('title')}>
         <thead>
           <tr>
+            <td className="w-12 pl-2">
+              <SelectBox accounts={selectable} label={selection('all')} />
+            </td>
             <HeaderCell>{t('name')}</HeaderCell>
             <HeaderCell width="132px">{t('status')}</HeaderCell>
             <HeaderCell width="165px" isWideOnly>
@@ -29,6 +35,9 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
         <tbody>
           {accounts.map(account => (
             <Row key={account.id}>
+              <td className="w-12 pl-2">
+                <SelectAccount account={account} />
+              </td>
               <Cell title={account.name}>
                 <AccountName account={account} />
               </Cell>
@@ -57,6 +66,11 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
       </ul>
     </Sheet>
   )
+}
+
+function SelectAccount({ account: { id, name } }: { account: AccountLine }) {
+  const t = useTranslations('accountSelection')
+  return <SelectBox accounts={[{ id, name }]} label={t('one', { name })} />
 }
 
 function AccountName({ account }: { account: AccountLine }) {
@@ -95,7 +109,10 @@ function AccountCard({ account }: { account: AccountLine }) {
   const t = useTranslations('accounts')
   return (
     <li className="relative grid gap-2.5 border-line px-4 py-3.5 not-first:border-t">
-      <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-x-3">
+      <div className="grid grid-cols-[auto_minmax(0,1fr)_auto] items-start gap-x-3">
+        <div className="-mt-2 -mr-2 -ml-2.5">
+          <SelectAccount account={account} />
+        </div>
         <div className="min-w-0">
           <AccountName account={account} />
         </div>

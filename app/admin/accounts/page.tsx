@@ -2,6 +2,7 @@ import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { AccountList } from '#app/admin/accounts/account-list.tsx'
 import { InviteMerchant } from '#app/admin/accounts/invite-merchant.tsx'
+import { AccountSelection } from '#app/admin/accounts/selection.tsx'
 import { FilteredList } from '#app/admin/filtered-list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -38,10 +39,12 @@ export default async function AccountsPage({ searchParams }: AccountsPageProps) 
           </ClientMessages>
         )}
       </PageHead>
-      <ClientMessages namespaces={['accounts', 'adminTokens']}>
-        <FilteredList namespace="accounts" {...{ statuses, pending, nextCursor }}>
-          {rows.length > 0 ? <AccountList accounts={rows} /> : null}
-        </FilteredList>
+      <ClientMessages namespaces={['accounts', 'accountSelection', 'adminDeed', 'adminTokens']}>
+        <AccountSelection>
+          <FilteredList namespace="accounts" {...{ statuses, pending, nextCursor }}>
+            {rows.length > 0 ? <AccountList accounts={rows} /> : null}
+          </FilteredList>
+        </AccountSelection>
       </ClientMessages>
     </>
   )
