@@ -42,6 +42,8 @@ export const PAGES: Record<string, Audience> = {
   '/[mode]/settings/audit': 'audit:read',
   '/admin/accounts': 'admin',
   '/admin/accounts/[id]': 'admin',
+  '/admin/accounts/[id]/charges': 'admin',
+  '/admin/accounts/[id]/withdrawals': 'admin',
   '/admin/banks': 'admin',
   '/admin/banks/new': 'admin',
   '/admin/banks/[id]': 'admin',

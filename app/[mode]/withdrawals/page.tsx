@@ -8,16 +8,14 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { listQuery } from '#lib/base/fields.ts'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import { listWithdrawals } from '#lib/rooms/withdrawals/queries.ts'
-import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 import { withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
 import { listWaiting } from '#lib/views/dashboard/approvals.ts'
-import { readSpan } from '#lib/views/dashboard/period.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { readWithdrawalFilters } from '#lib/views/dashboard/url-filters.ts'
 
 interface WithdrawalsPageProps {
   params: Promise<{ mode: string }>
@@ -36,12 +34,8 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
     listWaiting(account.id, mode, user.id),
     readApprovalSettings(account.id, user.id),
   ])
-  const apiParams = readApiParams(search, account.timeZone)
-  const { rows, nextCursor } = await listWithdrawals(
-    account.id,
-    mode,
-    withdrawalsQuery.parse(apiParams),
-  )
+  const { apiParams, query } = readWithdrawalFilters(search, account.timeZone)
+  const { rows, nextCursor } = await listWithdrawals(account.id, mode, query)
   const path = `/withdrawals?${new URLSearchParams(apiParams)}`
   return (
     <>
@@ -85,26 +79,4 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
       </ClientMessages>
     </>
   )
-}
-
-const withdrawalsQuery = listQuery(WITHDRAWAL_STATUSES)
-
-/** Returns the filters of the URL as API parameters, without values that the API would refuse. */
-function readApiParams(search: SearchParams, timeZone: string): Record<string, string> {
-  const { from, to } = readSpan(search, timeZone)
-  const params = {
-    status: search.status,
-    q: search.q,
-    cursor: search.cursor,
-    created_from: from?.toISOString(),
-    created_to: to?.toISOString(),
-  }
-  const isValid = ([name, value]: [string, unknown]) =>
-    typeof value === 'string' &&
-    value !== '' &&
-    // PostgreSQL text accepts neither lone surrogates nor NUL.
-    value.isWellFormed() &&
-    !value.includes('\0') &&
-    withdrawalsQuery.safeParse({ [name]: value }).success
-  return Object.fromEntries(Object.entries(params).filter(isValid)) as Record<string, string>
 }

@@ -36,6 +36,11 @@ export async function findAccount(idOrEmail: string): Promise<Account> {
   throw refuse('not_found', message)
 }
 
+export async function findAccountName(id: string): Promise<string | null> {
+  const found = await db().account.findUnique({ where: { id }, select: { name: true } })
+  return found?.name ?? null
+}
+
 export async function readTimeZone(id: string): Promise<string> {
   const select = { timeZone: true } as const
   return (await db().account.findUniqueOrThrow({ where: { id }, select })).timeZone

@@ -138,15 +138,17 @@ export async function readCreatedWithdrawal(
   return { ...row, status: 'pending' }
 }
 
+/** `matchesKeys`: whether a search also matches Pix keys. Who sees them masked could guess a CPF. */
 export function listWithdrawals(
   account: AccountRef,
   mode: Mode,
-  query: ListQuery,
+  { q, ...query }: ListQuery,
+  { matchesKeys = true } = {},
 ): Promise<Page<WithdrawalRow>> {
-  const { q } = query
+  const key = matchesKeys ? q : null
   const found = q
-    ? Prisma.sql`AND (w.external_id = ${q} OR w.end_to_end_id = ${q} OR w.pix_key = ${q}
-        OR w.dict_key = ${q} OR w.id = ${isUuid(q) ? q : null}::uuid)`
+    ? Prisma.sql`AND (w.external_id = ${q} OR w.end_to_end_id = ${q} OR w.pix_key = ${key}
+        OR w.dict_key = ${key} OR w.id = ${isUuid(q) ? q : null}::uuid)`
     : Prisma.empty
   const rows = Prisma.sql`
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w

@@ -1,5 +1,7 @@
 import type { ZodType } from 'zod'
+import { listQuery } from '#lib/base/fields.ts'
 import { type ChargesQuery, chargesQuery } from '#lib/rooms/charges/wire.ts'
+import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 import { readSpan } from '#lib/views/dashboard/period.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
@@ -41,4 +43,19 @@ export function readChargeFilters(
   if (from) apiParams.created_from = from.toISOString()
   if (to) apiParams.created_to = to.toISOString()
   return { apiParams, query: chargesQuery.parse(apiParams) }
+}
+
+const withdrawalsQuery = listQuery(WITHDRAWAL_STATUSES)
+
+/** Reads the filters of a page of withdrawals like those of a page of charges. */
+export function readWithdrawalFilters(params: SearchParams, timeZone: string) {
+  const { from, to } = readSpan(params, timeZone)
+  const apiParams: Record<string, string> = readUrlFilters(
+    params,
+    ['status', 'q', 'cursor'] as const,
+    withdrawalsQuery.shape,
+  )
+  if (from) apiParams.created_from = from.toISOString()
+  if (to) apiParams.created_to = to.toISOString()
+  return { apiParams, query: withdrawalsQuery.parse(apiParams) }
 }

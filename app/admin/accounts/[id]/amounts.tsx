@@ -1,3 +1,4 @@
+import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { Money } from '#components/format/format.tsx'
 import type { AccountDetail } from '#lib/views/admin/schema.ts'
@@ -39,5 +40,23 @@ export function Amounts({ account }: { account: AccountDetail }) {
         ))}
       </tbody>
     </table>
+  )
+}
+
+export function PaymentLinks({ accountId }: { accountId: string }) {
+  const t = useTranslations('adminPayments')
+  return (
+    <nav aria-label={t('label')} className="flex gap-4">
+      {(['charges', 'withdrawals'] as const).map(kind => (
+        <Link
+          key={kind}
+          href={`/admin/accounts/${accountId}/${kind}`}
+          prefetch={false}
+          className="font-semibold text-accent text-small hover:underline"
+        >
+          {t(kind)}
+        </Link>
+      ))}
+    </nav>
   )
 }

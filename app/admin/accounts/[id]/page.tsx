@@ -4,7 +4,7 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
 import { AccountActions, RevokeAllButton } from '#app/admin/accounts/[id]/account-actions.tsx'
-import { Amounts } from '#app/admin/accounts/[id]/amounts.tsx'
+import { Amounts, PaymentLinks } from '#app/admin/accounts/[id]/amounts.tsx'
 import { ApprovalChange } from '#app/admin/accounts/[id]/approval-change.tsx'
 import { ConnectionsForm } from '#app/admin/accounts/[id]/connections-form.tsx'
 import { FindCharge } from '#app/admin/accounts/[id]/find-charge.tsx'
@@ -89,7 +89,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
       <AccountStatusNotice account={account} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,380px)]">
         <div className="grid min-w-0 gap-6">
-          <Section title={t('money')}>
+          <Section title={t('money')} aside={<PaymentLinks accountId={id} />}>
             <Amounts account={account} />
           </Section>
           <Section
@@ -135,9 +135,11 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
           <Section title={t('approval.title')} text={t('approval.text')}>
             <ApprovalChange accountId={id} settings={approval} />
           </Section>
-          <Section title={t('findCharge')} text={t('findChargeText')}>
-            <FindCharge accountId={id} chargeId={chargeId} {...found} />
-          </Section>
+          <div id="payment" className="scroll-mt-6">
+            <Section title={t('findCharge')} text={t('findChargeText')}>
+              <FindCharge accountId={id} chargeId={chargeId} {...found} />
+            </Section>
+          </div>
         </div>
       </div>
     </ClientMessages>

@@ -1,0 +1,128 @@
+'use client'
+
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
+import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { PeriodFilter } from '#components/filters/period-filter.tsx'
+import { SearchFilter } from '#components/filters/search-filter.tsx'
+import { useFilters } from '#components/filters/use-filters.ts'
+import { ChargeState, WithdrawalState } from '#components/status/state-chips.tsx'
+import { AmountRows } from '#components/ui/amount-rows.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { ROW_LINK } from '#components/ui/table.tsx'
+import { MODES, type Mode } from '#lib/base/mode.ts'
+import { CHARGE_STATUSES, type ChargeStatus } from '#lib/rooms/charges/states.ts'
+import { WITHDRAWAL_STATUSES, type WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
+import type { PaymentLine } from '#lib/views/admin/payments/schema.ts'
+
+interface PaymentListProps {
+  kind: 'charges' | 'withdrawals'
+  accountId: string
+  mode: Mode
+  rows: PaymentLine[]
+  nextCursor: string | null
+}
+
+const CLEARED_FILTERS = { status: null, period: null, from: null, to: null, q: null }
+
+export function PaymentList({ kind, accountId, mode, rows, nextCursor }: PaymentListProps) {
+  const t = useTranslations('adminPayments')
+  const filters = useFilters()
+  const isFiltered = ['status', 'period', 'q'].some(name => filters.get(name) !== '')
+  return (
+    <>
+      <PaymentFilters kind={kind} mode={mode} {...filters} />
+      <ListBody error={null} isPending={filters.isPending} nextCursor={nextCursor}>
+        {rows.length > 0 ? (
+          <PaymentRows kind={kind} accountId={accountId} rows={rows} />
+        ) : isFiltered ? (
+          <Sheet>
+            <NoMatches
+              title={t('noneFit')}
+              text={t('noneFitText')}
+              clear={() => filters.set(CLEARED_FILTERS)}
+            />
+          </Sheet>
+        ) : (
+          <Sheet className="px-4 py-10 text-center text-muted">{t(`none.${mode}.${kind}`)}</Sheet>
+        )}
+      </ListBody>
+    </>
+  )
+}
+
+type FiltersProps = Pick<PaymentListProps, 'kind' | 'mode'> &
+  Pick<ReturnType<typeof useFilters>, 'get' | 'set'>
+
+function PaymentFilters({ kind, mode, get, set }: FiltersProps) {
+  const t = useTranslations()
+  const statuses =
+    kind === 'charges'
+      ? CHARGE_STATUSES.map(value => ({ value, label: t(`chargeStatus.${value}`) }))
+      : WITHDRAWAL_STATUSES.map(value => ({ value, label: t(`withdrawalStatus.${value}`) }))
+  return (
+    <div className="mb-4 flex flex-wrap items-center gap-2">
+      <fieldset className="flex gap-2">
+        <legend className="sr-only">{t('adminPayments.mode.label')}</legend>
+        {[...MODES].reverse().map(value => (
+          <button
+            key={value}
+            type="button"
+            aria-pressed={value === mode}
+            onClick={() => set({ mode: value })}
+            className="inline-flex h-9 items-center rounded-chip border border-line2 bg-surface px-3.5 font-medium text-muted text-small transition-colors duration-150 hover:text-ink aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent"
+          >
+            {t(`adminPayments.mode.${value}`)}
+          </button>
+        ))}
+      </fieldset>
+      <SearchFilter
+        label={t(`adminPayments.search.${kind}`)}
+        value={get('q')}
+        onSearch={q => set({ q }, true)}
+      />
+      <ChoiceFilter
+        label={t('adminPayments.status')}
+        value={get('status')}
+        choices={statuses}
+        onChoose={status => set({ status })}
+      />
+      <PeriodFilter get={get} set={set} />
+    </div>
+  )
+}
+
+function PaymentRows({ kind, accountId, rows }: Omit<PaymentListProps, 'mode' | 'nextCursor'>) {
+  const t = useTranslations('adminPayments')
+  const lines = rows.map(row => ({
+    ...row,
+    title: row.subject,
+    state:
+      kind === 'charges' ? (
+        <ChargeState status={row.status as ChargeStatus} />
+      ) : (
+        <WithdrawalState status={row.status as WithdrawalStatus} />
+      ),
+    subject: (
+      <Link
+        href={`/admin/accounts/${accountId}?charge=${row.id}#payment`}
+        prefetch={false}
+        className={`block ${ROW_LINK}`}
+      >
+        <span className="block truncate">{row.subject}</span>
+        {row.note ? (
+          <span className="block font-mono font-normal text-[12.5px] text-muted">{row.note}</span>
+        ) : null}
+      </Link>
+    ),
+  }))
+  const heads = {
+    subject: t(`subject.${kind}`),
+    reference: t('reference'),
+    status: t('status'),
+    created: t('created'),
+    amount: t('amount'),
+  }
+  return <AmountRows label={t(kind)} heads={heads} statusWidth="150px" rows={lines} />
+}

@@ -1,0 +1,38 @@
+import { getTranslations } from 'next-intl/server'
+import type { ReactNode } from 'react'
+import { ClientMessages } from '#components/format/client-messages.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
+import type { Mode } from '#lib/base/mode.ts'
+
+const KINDS = ['charges', 'withdrawals'] as const
+
+interface PaymentsPageProps {
+  account: { id: string; name: string }
+  kind: (typeof KINDS)[number]
+  mode: Mode
+  children: ReactNode
+}
+
+/** The frame of the two pages of an account's payments. */
+export async function PaymentsPage({ account, kind, mode, children }: PaymentsPageProps) {
+  const t = await getTranslations('adminPayments')
+  const tabs = KINDS.map(name => ({
+    href: `/admin/accounts/${account.id}/${name}?mode=${mode}`,
+    label: t(name),
+    isCurrent: name === kind,
+  }))
+  return (
+    <ClientMessages namespaces={['adminPayments', 'chargeStatus', 'withdrawalStatus']}>
+      <PageHead
+        title={t(kind)}
+        parent={{ href: `/admin/accounts/${account.id}`, label: account.name }}
+        isStaffPage
+      />
+      <div className="mb-4">
+        <Tabs label={t('label')} tabs={tabs} />
+      </div>
+      {children}
+    </ClientMessages>
+  )
+}

@@ -1,0 +1,32 @@
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import { PaymentList } from '#app/admin/accounts/[id]/payment-list.tsx'
+import { PaymentsPage } from '#app/admin/accounts/[id]/payments-page.tsx'
+import { isUuid } from '#lib/base/ids.ts'
+import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { findAccountName } from '#lib/rooms/accounts/queries.ts'
+import { listMaskedWithdrawals } from '#lib/views/admin/payments/list.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+
+interface WithdrawalsPageProps {
+  params: Promise<{ id: string }>
+  searchParams: Promise<SearchParams>
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('adminPayments'))('withdrawals') }
+}
+
+export default async function WithdrawalsPage({ params, searchParams }: WithdrawalsPageProps) {
+  await requireAdmin()
+  const { id } = await params
+  const name = isUuid(id) ? await findAccountName(id) : null
+  if (name === null) return notFound()
+  const page = await listMaskedWithdrawals(id, await searchParams)
+  return (
+    <PaymentsPage account={{ id, name }} kind="withdrawals" mode={page.mode}>
+      <PaymentList kind="withdrawals" accountId={id} {...page} />
+    </PaymentsPage>
+  )
+}

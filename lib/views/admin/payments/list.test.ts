@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { newId } from '#lib/base/ids.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { CANARY } from '#lib/testing/canary.ts'
+import { fundMerchant, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { listMaskedCharges, listMaskedWithdrawals } from '#lib/views/admin/payments/list.ts'
+
+test('staff see the payments of one account and mode, by filters, without a whole document or key', async () => {
+  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  const charge = await openCharge(merchant)
+  await openCharge(other)
+  await fundMerchant(merchant, 9_000)
+  const key = { pixKeyType: 'cpf', pixKey: CANARY.document, dictKey: CANARY.document } as const
+  const withdrawal = await createWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
+  const idsOf = (page: { rows: { id: string }[] }) => page.rows.map(({ id }) => id)
+
+  // Without a bank, the account's mode is test unless the URL says otherwise.
+  const charges = await listMaskedCharges(merchant.id, {})
+  expect(charges).toMatchObject({ mode: 'test', nextCursor: null })
+  expect(idsOf(charges)).toContain(charge.id)
+  expect(charges.rows).toHaveLength(2)
+  expect(await listMaskedCharges(merchant.id, { mode: 'live' })).toMatchObject({ rows: [] })
+  expect(idsOf(await listMaskedCharges(merchant.id, { status: 'pending' }))).toEqual([charge.id])
+  expect(idsOf(await listMaskedCharges(merchant.id, { q: charge.id }))).toEqual([charge.id])
+  expect(charges.rows.map(({ note }) => note)).toContainEqual(expect.stringMatching(/^\*\*\*\./))
+
+  const withdrawals = await listMaskedWithdrawals(merchant.id, { q: withdrawal.id })
+  expect(idsOf(withdrawals)).toEqual([withdrawal.id])
+  expect(withdrawals.rows[0]?.subject).toMatch(/^\*\*\*\.\d{3}\.\d{3}-\*\*$/)
+  expect((await listMaskedWithdrawals(merchant.id, { period: 'today' })).rows).toHaveLength(1)
+  for (const list of [listMaskedCharges, listMaskedWithdrawals]) {
+    expect((await list(merchant.id, { q: CANARY.document })).rows).toEqual([])
+    const texts = JSON.stringify([charges, withdrawals])
+    expect(texts).not.toContain(CANARY.document)
+    expect(texts).not.toContain(CANARY.formattedDocument)
+  }
+  expect(idsOf(await listMaskedCharges(merchant.id, { cursor: newId() }))).toHaveLength(2)
+})
