@@ -30,3 +30,6 @@ export const LIMIT_HEADERS = {
   'x-limit-amount': ({ limit }: HeaderValues) => limit?.amount?.toString(),
   'x-limit-frees-at': ({ limit }: HeaderValues) => limit?.freesAt && freesAtText(limit.freesAt),
 }
+
+/** Message of a code that covers several situations: the caller of `refuse` passes the text. */
+export const callerMessage = (message: string, _options?: { cause: unknown }) => message
