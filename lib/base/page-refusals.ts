@@ -32,6 +32,7 @@ export const PAGE_REFUSALS = {
   job_not_found: { status: 404, message: 'Job not found, or already finished', audience: 'pages' },
   member_not_found: { status: 404, message: 'Member not found', audience: 'pages' },
   invitation_not_found: { status: 404, message: 'Invitation not found', audience: 'pages' },
+  user_not_found: { status: 404, message: 'User not found', audience: 'pages' },
   factor_not_found: {
     status: 404,
     message: ({ factor }: { factor: 'Authenticator' | 'Passkey' }) => `${factor} not found`,
@@ -63,6 +64,11 @@ export const PAGE_REFUSALS = {
     status: 403,
     message:
       'Somebody else must approve this: you requested it, or got the role through the requester, or they through you',
+    audience: 'pages',
+  },
+  admin_reset_refused: {
+    status: 403,
+    message: 'An admin is reset at the command line only: `user reset`',
     audience: 'pages',
   },
   end_by_other: {

@@ -61,6 +61,8 @@ export const ACTIONS = [
   'user.recovery_code_used',
   'user.recovery_codes_renewed',
   'user.reset_link_made',
+  'user.reset_link_mailed',
+  'user.second_factor_reset',
   'user.signed_in',
   'user.signed_out_elsewhere',
   'user.updated',

@@ -16,8 +16,10 @@ export type Message =
   | { kind: 'alreadyRegistered' }
   | { kind: 'emailLink'; path: string }
   | { kind: 'passwordReset'; path: string }
+  | { kind: 'passwordResetByStaff'; path: string; reason: string }
   | { kind: 'passwordChanged'; at: Date; ip: string | null }
   | { kind: 'secondFactorChanged'; at: Date; ip: string | null; change: Change }
+  | { kind: 'secondFactorReset'; at: Date; reason: string }
   | { kind: 'wrongCodes'; at: Date; ip: string | null; count: string }
   | { kind: 'openidLinked'; at: Date; ip: string | null; provider: string }
   | { kind: 'openidUnlinked'; at: Date; provider: string }
@@ -80,6 +82,7 @@ export interface Mail {
 const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = {
   passwordChanged: '/reset',
   secondFactorChanged: '/reset',
+  secondFactorReset: '/reset',
   wrongCodes: '/reset',
   openidLinked: '/reset',
 }

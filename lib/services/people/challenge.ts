@@ -21,9 +21,10 @@ export interface Challenge {
 export async function openChallenge(
   kind: Kind,
   { userId, value }: Partial<Challenge>,
+  tx: Tx = db(),
 ): Promise<string> {
   const secret = newSecret()
-  await db().$executeRaw`
+  await tx.$executeRaw`
     INSERT INTO challenges (hash, kind, user_id, value, expires_at)
     VALUES (${hashSecret(secret)}, ${kind}, ${userId ?? null}::uuid, ${value ?? null},
       now() + make_interval(secs => ${KINDS[kind].lifetimeS}::int))`

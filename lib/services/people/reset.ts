@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
-import { db } from '#lib/base/db/client.ts'
+import { db, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { canSendMail, queueMail } from '#lib/services/mail/queue.ts'
@@ -55,8 +55,8 @@ export async function createResetLink(text: string, actor: Actor): Promise<strin
 }
 
 /** Returns the path of a reset page that works once, within an hour. */
-async function createResetPath(userId: string, value?: string): Promise<string> {
-  return `/reset/${await openChallenge('password_reset', { userId, value })}`
+export async function createResetPath(userId: string, value?: string, tx?: Tx): Promise<string> {
+  return `/reset/${await openChallenge('password_reset', { userId, value }, tx)}`
 }
 
 /** Returns the e-mail of the user of a reset link; null if the link was used or has expired. */

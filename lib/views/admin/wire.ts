@@ -26,6 +26,13 @@ export const statusChangesRequest = reasonRequest.extend({
   status: z.enum(['active', 'suspended'], must('be active or suspended')),
 })
 
+export const SecondFactorReset = z.object({
+  data: z.object({
+    /** False: there was no second factor. */
+    is_changed: z.boolean(),
+  }),
+})
+
 /** In the order of the request. */
 export const AccountStatusChanges = z.object({
   data: z.array(z.object({ account_id: z.uuid(), outcome: z.enum(STATUS_OUTCOMES) })),
