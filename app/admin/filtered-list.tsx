@@ -10,7 +10,7 @@ import { useFilters } from '#components/filters/use-filters.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 
 interface FilteredListProps {
-  namespace: 'accounts' | 'adminTokens' | 'disputes'
+  namespace: 'accounts' | 'adminPeople' | 'adminTokens' | 'disputes'
   statuses: { value: string; label: string }[]
   pending?: number
   nextCursor: string | null

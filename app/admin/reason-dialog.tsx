@@ -12,6 +12,8 @@ interface ReasonDialogProps {
   title: string
   description: string
   action: string
+  /** Who reads the reason; by default, the account's owners. */
+  reasonHint?: string
   path: string
   /** Sent with the reason. */
   fields?: object
@@ -23,7 +25,7 @@ interface ReasonDialogProps {
 
 export function ReasonDialog(props: ReasonDialogProps) {
   const { title, description, action, path, fields, isOptional, isDestructive } = props
-  const { onClose, onDone } = props
+  const { reasonHint, onClose, onDone } = props
   const t = useTranslations()
   const api = useApi()
   const router = useRouter()
@@ -47,7 +49,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
           name="reason"
           maxLength={200}
           autoComplete="off"
-          hint={t('adminDeed.reasonHint')}
+          hint={reasonHint ?? t('adminDeed.reasonHint')}
           problem={problem ? t('adminDeed.reasonInvalid') : null}
         />
         <DialogActions

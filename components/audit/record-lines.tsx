@@ -1,20 +1,21 @@
 import Link from 'next/link'
-import { useTranslations } from 'next-intl'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
-interface LatestRecordsProps {
-  accountId: string
+interface RecordLinesProps {
+  label: string
   lines: AuditLine[]
+  /** Address of the audit log with all of them. */
+  href: string
+  hrefText: string
 }
 
-export function LatestRecords({ accountId, lines }: LatestRecordsProps) {
-  const t = useTranslations('adminAccount')
+export function RecordLines({ label, lines, href, hrefText }: RecordLinesProps) {
   const actionText = useActionText()
   return (
     <>
-      <ul aria-label={t('records')}>
+      <ul aria-label={label}>
         {lines.map(line => (
           <li
             key={line.id}
@@ -32,11 +33,11 @@ export function LatestRecords({ accountId, lines }: LatestRecordsProps) {
         ))}
       </ul>
       <Link
-        href={`/admin/audit?account=${accountId}`}
+        href={href}
         prefetch={false}
         className="mt-3 inline-block font-semibold text-accent hover:underline"
       >
-        {t('seeRecords')}
+        {hrefText}
       </Link>
     </>
   )

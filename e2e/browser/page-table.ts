@@ -49,6 +49,8 @@ export const PAGES: Record<string, Audience> = {
   '/admin/banks/[id]': 'admin',
   '/admin/disputes': 'admin',
   '/admin/disputes/[account_id]/[id]': 'admin',
+  '/admin/people': 'admin',
+  '/admin/people/[id]': 'admin',
   '/admin/tokens': 'admin',
   '/admin/reconciliation': 'admin',
   '/admin/reconciliation/[id]': 'admin',

@@ -41,6 +41,12 @@ export async function findAccountName(id: string): Promise<string | null> {
   return found?.name ?? null
 }
 
+export async function listAccountNames(ids: string[]): Promise<Map<string, string>> {
+  const select = { id: true, name: true } as const
+  const found = await db().account.findMany({ where: { id: { in: ids } }, select })
+  return new Map(found.map(({ id, name }) => [id, name]))
+}
+
 export async function readTimeZone(id: string): Promise<string> {
   const select = { timeZone: true } as const
   return (await db().account.findUniqueOrThrow({ where: { id }, select })).timeZone

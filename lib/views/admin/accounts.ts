@@ -61,12 +61,17 @@ export async function listAccountLines(query: AccountsQuery): Promise<Page<Accou
   return { ...page, rows }
 }
 
-/** Ignores case and accents of name and owner's e-mail (prisma/functions/troco_fold.sql). */
+/** Condition on a name, ignoring case and accents (prisma/functions/troco_fold.sql). */
+export function nameCondition(name: 'a.name' | 'u.name', part: string): Prisma.Sql {
+  return Prisma.sql`position(troco_fold(${part}) IN troco_fold(${Prisma.raw(name)})) > 0`
+}
+
+/** Matches the id, or a part of the name or of an owner's e-mail. */
 export async function accountSearchCondition(q: string | undefined): Promise<Prisma.Sql> {
   if (!q) return Prisma.sql`true`
   if (isUuid(q)) return Prisma.sql`a.id = ${q}::uuid`
   const owned = await findAccountsOfOwner(q)
-  return Prisma.sql`(position(troco_fold(${q}) IN troco_fold(a.name)) > 0
+  return Prisma.sql`(${nameCondition('a.name', q)}
     OR a.id = ANY(${owned}::uuid[]))`
 }
 

@@ -8,12 +8,11 @@ import { Amounts, PaymentLinks } from '#app/admin/accounts/[id]/amounts.tsx'
 import { ApprovalChange } from '#app/admin/accounts/[id]/approval-change.tsx'
 import { ConnectionsForm } from '#app/admin/accounts/[id]/connections-form.tsx'
 import { FindCharge } from '#app/admin/accounts/[id]/find-charge.tsx'
-
 import { AccountLimitsForm } from '#app/admin/accounts/[id]/limits-form.tsx'
 import { MemberLines } from '#app/admin/accounts/[id]/member-lines.tsx'
 import { AccountState } from '#app/admin/accounts/account-state.tsx'
 import { TokenLines } from '#app/admin/token-lines.tsx'
-import { LatestRecords } from '#components/audit/record-lines.tsx'
+import { RecordLines } from '#components/audit/record-lines.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
@@ -117,7 +116,12 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
             )}
           </Section>
           <Section title={t('records')}>
-            <LatestRecords accountId={id} lines={records.rows} />
+            <RecordLines
+              label={t('records')}
+              lines={records.rows}
+              href={`/admin/audit?account=${id}`}
+              hrefText={t('seeRecords')}
+            />
           </Section>
         </div>
         <div className="grid min-w-0 gap-6">

@@ -1,0 +1,52 @@
+'use client'
+
+import { KeyRound, ShieldOff } from 'lucide-react'
+import dynamic from 'next/dynamic'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { Button } from '#components/ui/button.tsx'
+import type { PersonDetail } from '#lib/views/admin/people/schema.ts'
+
+const ReasonDialog = dynamic(() =>
+  import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
+)
+
+const PATHS = { password: 'password', factor: 'second-factor' } as const
+
+export function PersonActions({ person }: { person: PersonDetail }) {
+  const t = useTranslations('adminPeople')
+  const [action, setAction] = useState<keyof typeof PATHS | null>(null)
+  const [done, setDone] = useState<keyof typeof PATHS | null>(null)
+  const { id, name, email } = person
+  return (
+    <div className="grid gap-4">
+      <div className="flex flex-wrap gap-3">
+        <Button variant="quiet" onClick={() => setAction('password')}>
+          <KeyRound size={16} aria-hidden />
+          {t('reset.password')}
+        </Button>
+        {person.has_second_factor ? (
+          <Button variant="quiet" onClick={() => setAction('factor')}>
+            <ShieldOff size={16} aria-hidden />
+            {t('reset.factor')}
+          </Button>
+        ) : null}
+      </div>
+      <p role="status" className="text-ok text-small empty:hidden">
+        {done ? t(`resetDone.${done}`, { email }) : null}
+      </p>
+      {action ? (
+        <ReasonDialog
+          title={t(`resetTitle.${action}`, { name })}
+          description={t(`resetText.${action}`, { email })}
+          action={t(`reset.${action}`)}
+          reasonHint={t('reasonHint')}
+          path={`/admin/people/${id}/${PATHS[action]}`}
+          isDestructive={action === 'factor'}
+          onClose={() => setAction(null)}
+          onDone={() => setDone(action)}
+        />
+      ) : null}
+    </div>
+  )
+}

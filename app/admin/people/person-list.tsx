@@ -1,0 +1,84 @@
+import { Ban, ShieldAlert, ShieldCheck, UserCog } from 'lucide-react'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { RelativeTime } from '#components/format/format.tsx'
+import { Chip } from '#components/ui/chip.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import { ROW_LINK } from '#components/ui/table.tsx'
+import type { PersonLine } from '#lib/views/admin/people/schema.ts'
+
+export function PersonList({ people }: { people: PersonLine[] }) {
+  const t = useTranslations('adminPeople')
+  return (
+    <Sheet>
+      <ul aria-label={t('title')}>
+        {people.map(person => (
+          <li
+            key={person.id}
+            className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-6 gap-y-1.5 border-line px-4 py-3.5 not-first:border-t has-[a:hover]:bg-paper md:px-[18px] lg:grid-cols-[minmax(0,1fr)_10rem_12rem_11rem]"
+          >
+            <div className="min-w-0">
+              <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+                <Link
+                  href={`/admin/people/${person.id}`}
+                  prefetch={false}
+                  className={`min-w-0 truncate font-medium ${ROW_LINK}`}
+                >
+                  {person.name}
+                </Link>
+                <PersonState person={person} />
+              </div>
+              <p className="truncate text-muted text-small">{person.email}</p>
+            </div>
+            <p className="text-right text-muted text-small lg:text-left">
+              {t('accountCount', { count: person.account_count })}
+            </p>
+            <div className="lg:order-none">
+              <FactorState hasFactor={person.has_second_factor} />
+            </div>
+            <p className="text-right text-muted text-small">
+              {person.last_used_at ? (
+                <span className="relative z-10">
+                  <RelativeTime at={person.last_used_at} side="end" />
+                </span>
+              ) : (
+                t('neverSeen')
+              )}
+            </p>
+          </li>
+        ))}
+      </ul>
+    </Sheet>
+  )
+}
+
+export function PersonState({ person }: { person: PersonLine }) {
+  const t = useTranslations('adminPeople')
+  return (
+    <>
+      {person.is_admin ? (
+        <Chip tone="test" icon={UserCog}>
+          {t('admin')}
+        </Chip>
+      ) : null}
+      {person.is_disabled ? (
+        <Chip tone="bad" icon={Ban}>
+          {t('disabled')}
+        </Chip>
+      ) : null}
+    </>
+  )
+}
+
+export function FactorState({ hasFactor }: { hasFactor: boolean }) {
+  const t = useTranslations('adminPeople')
+  const Icon = hasFactor ? ShieldCheck : ShieldAlert
+  return (
+    <span
+      className={`flex items-center gap-1.5 text-small ${hasFactor ? 'text-ok' : 'text-muted'}`}
+    >
+      <Icon size={15} aria-hidden className="shrink-0" />
+      {t(hasFactor ? 'factor' : 'noFactor')}
+    </span>
+  )
+}
