@@ -47,6 +47,8 @@ const REQUIRED = [
   ...['POST /admin/accounts/[id]/activate', 'POST /admin/accounts/[id]/suspend'],
   ...['PUT /admin/accounts/[id]/limits', 'POST /admin/accounts/[id]/approval'],
   ...['PUT /admin/accounts/[id]/connections', 'POST /admin/accounts/[id]/write-offs'],
+  ...['POST /admin/accounts/status', 'POST /admin/accounts/[id]/view'],
+  ...['POST /admin/people/[id]/password', 'POST /admin/people/[id]/second-factor'],
   'POST /admin/accounts/[id]/tokens/revoke',
   'POST /admin/accounts/[id]/tokens/[token_id]/revoke',
   'POST /admin/accounts/[id]/charges/[charge_id]/document',

@@ -28,6 +28,10 @@ const REFUSAL_TABLE = {
   live_mode_disabled: { status: 403, message: 'Live mode is not enabled' },
   withdrawals_disabled: { status: 403, message: 'Withdrawals are not enabled' },
   cross_origin: { status: 403, message: 'Cross-origin request refused' },
+  viewing_read_only: {
+    status: 403,
+    message: 'Staff views this account: nothing can be changed, exported or revealed',
+  },
   proof_required: { status: 403, message: 'Confirm that it is you' },
   too_many_requests: {
     status: 429,

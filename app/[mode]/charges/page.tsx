@@ -8,7 +8,7 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { hasPermission } from '#lib/services/people/roles.ts'
@@ -27,7 +27,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function ChargesPage({ params, searchParams }: ChargesPageProps) {
-  const { account, mode } = await requireMember(params)
+  const { account, mode, user } = await requireMember(params)
   const [t, search] = await Promise.all([getTranslations('charges'), searchParams])
   const { apiParams, query } = readChargeFilters(search, account.timeZone, PAGE_SIZE)
   const matchesDocuments = hasPermission(account.role, 'payers:read')
@@ -54,7 +54,7 @@ export default async function ChargesPage({ params, searchParams }: ChargesPageP
       <ChargeList
         apiParams={apiParams}
         filters={filters}
-        initialData={{ data: rows, next_cursor: nextCursor }}
+        initialData={{ data: hideFromViewer(user, rows), next_cursor: nextCursor }}
       />
     </ClientMessages>
   )

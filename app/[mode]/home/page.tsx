@@ -15,9 +15,9 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { env } from '#lib/base/env.ts'
 import { dateFormat } from '#lib/base/formatters.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { isModeOpen, requireMode, requireUser } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, isModeOpen, requireMode, requireUser } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
-import type { SessionAccount } from '#lib/edge/session/schema.ts'
+import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { hasPermissionNow } from '#lib/services/people/roles.ts'
 import { listWaiting } from '#lib/views/dashboard/approvals.ts'
 import { readFirstSteps } from '#lib/views/dashboard/first-steps.ts'
@@ -49,14 +49,7 @@ export default async function HomePage({ params, searchParams }: HomePageProps) 
   const user = await requireUser()
   const account = await chooseAccount(user)
   if (account && isModeOpen(mode, account)) {
-    return (
-      <AccountHome
-        {...{ account, mode }}
-        name={user.name}
-        userId={user.id}
-        search={await searchParams}
-      />
-    )
+    return <AccountHome {...{ account, mode }} user={user} search={await searchParams} />
   }
   return (
     <>
@@ -71,12 +64,11 @@ export default async function HomePage({ params, searchParams }: HomePageProps) 
 interface AccountHomeProps {
   account: SessionAccount
   mode: Mode
-  name: string
-  userId: string
+  user: SessionUser
   search: SearchParams
 }
 
-async function AccountHome({ account, mode, name, userId, search }: AccountHomeProps) {
+async function AccountHome({ account, mode, user, search }: AccountHomeProps) {
   const isHidden = mode !== 'test' || (await cookies()).get(FIRST_STEPS_COOKIE)?.value === 'hidden'
   const [t, home, steps, waiting] = await Promise.all([
     getTranslations(),
@@ -84,14 +76,14 @@ async function AccountHome({ account, mode, name, userId, search }: AccountHomeP
     isHidden || !hasPermissionNow(account, 'tokens:write')
       ? null
       : readFirstSteps(account.id, mode),
-    listWaiting(account.id, mode, userId),
+    listWaiting(account.id, mode, user.id),
   ])
   const { PUBLIC_URL, TROCO_ENV } = env()
   return (
     <div className="relative">
       {/* On phones, the page starts with the balance, and the search button is beside it. */}
       <div className="max-lg:absolute max-lg:top-0 max-lg:right-0 max-lg:z-10">
-        <PageHead title={<Greeting name={name} />} isTitleDesktopOnly>
+        <PageHead title={<Greeting name={user.name} />} isTitleDesktopOnly>
           <IfAllowed permission="transactions:write">
             <Link
               href={`/${mode}/charges/new`}
@@ -105,8 +97,12 @@ async function AccountHome({ account, mode, name, userId, search }: AccountHomeP
         </PageHead>
       </div>
       <ClientMessages namespaces={[...NAMESPACES]}>
-        <LiveWaitingNotice initialData={waiting} />
-        <LiveHome initialData={home} query={chartQuery(search)} key={account.id}>
+        <LiveWaitingNotice initialData={hideFromViewer(user, waiting)} />
+        <LiveHome
+          initialData={hideFromViewer(user, home)}
+          query={chartQuery(search)}
+          key={account.id}
+        >
           {steps && FIRST_STEPS.some(step => !steps[step]) ? (
             <FirstSteps initialData={steps} origin={PUBLIC_URL} isLocal={TROCO_ENV === 'local'} />
           ) : null}

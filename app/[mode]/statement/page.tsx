@@ -15,7 +15,7 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import {
   findStatementRange,
   type StatementRange,
@@ -35,7 +35,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function StatementPage({ params, searchParams }: StatementPageProps) {
-  const { account, mode } = await requireMember(params)
+  const { account, mode, user } = await requireMember(params)
   const [t, search] = await Promise.all([getTranslations('statement'), searchParams])
   const range = await findStatementRange(account.id, mode, statementSpan(search, account.timeZone))
   const { rows, nextCursor } = await listStatement(account.id, mode, range, parseCursor(search))
@@ -54,7 +54,7 @@ export default async function StatementPage({ params, searchParams }: StatementP
           </Suspense>
         </StatementSummary>
         {rows.length > 0 ? (
-          <StatementRows rows={rows} days={days} mode={mode} />
+          <StatementRows rows={hideFromViewer(user, rows)} days={days} mode={mode} />
         ) : (
           <NoMovements isAllTime={isAllTime} mode={mode} />
         )}

@@ -11,7 +11,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { isTrocoError } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
 import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
 import { listEndpoints } from '#lib/services/webhooks/queries.ts'
@@ -31,7 +31,7 @@ export interface DeliveriesViewProps {
 
 /** Shows the list and the delivery in the URL: beside the list, on phones instead of the list. */
 export async function DeliveriesView({ params, searchParams }: DeliveriesViewProps) {
-  const { account, mode } = await requireMember(params)
+  const { account, mode, user } = await requireMember(params)
   const { id } = await params
   const query = readDeliveriesQuery(await searchParams, account.timeZone)
   const [t, page, endpoints, resendable, delivery] = await Promise.all([
@@ -63,7 +63,9 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
           endpoints={endpoints.map(endpoint => ({ id: endpoint.id, url: endpoint.url }))}
           selectedId={delivery?.id}
         >
-          {delivery ? <DeliveryPanel key={delivery.id} delivery={delivery} /> : null}
+          {delivery ? (
+            <DeliveryPanel key={delivery.id} delivery={hideFromViewer(user, delivery)} />
+          ) : null}
         </Deliveries>
       </ClientMessages>
     </>

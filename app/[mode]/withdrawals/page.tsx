@@ -8,7 +8,7 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { listWithdrawals } from '#lib/rooms/withdrawals/queries.ts'
 import { withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
@@ -35,7 +35,9 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
     readApprovalSettings(account.id, user.id),
   ])
   const { apiParams, query } = readWithdrawalFilters(search, account.timeZone)
-  const { rows, nextCursor } = await listWithdrawals(account.id, mode, query)
+  const { rows, nextCursor } = await listWithdrawals(account.id, mode, query, {
+    matchesKeys: user.viewing === null,
+  })
   const path = `/withdrawals?${new URLSearchParams(apiParams)}`
   return (
     <>
@@ -73,8 +75,11 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
       <ClientMessages namespaces={['withdrawals', 'withdrawalStatus', 'pixKey', 'approvals']}>
         <WithdrawalList
           path={path}
-          initialWaiting={waiting}
-          initialData={{ data: rows.map(withdrawalToWire), next_cursor: nextCursor }}
+          initialWaiting={hideFromViewer(user, waiting)}
+          initialData={{
+            data: hideFromViewer(user, rows.map(withdrawalToWire)),
+            next_cursor: nextCursor,
+          }}
         />
       </ClientMessages>
     </>

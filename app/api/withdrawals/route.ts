@@ -59,8 +59,9 @@ export const GET = endpoint({
   query: listQuery(WITHDRAWAL_STATUSES, SEARCH_DESCRIPTION),
   response: WithdrawalPage,
   allowsRememberedCaller: true,
-  async handle({ account, mode, query, showsDocuments }) {
-    const page = await listWithdrawals(account.ref, mode, query)
+  async handle({ account, mode, query, user, showsDocuments }) {
+    const matchesKeys = !user?.viewing
+    const page = await listWithdrawals(account.ref, mode, query, { matchesKeys })
     return pageResult(page, withdrawalSerializerFor(showsDocuments))
   },
 })

@@ -10,6 +10,8 @@ export const ACTIONS = [
   'account.limited',
   'account.suspended',
   'account.updated',
+  'account.viewing_begun',
+  'account.viewing_ended',
   'audit.exported',
   'charge.cancelled',
   'charge.document_revealed',

@@ -50,6 +50,8 @@ export interface Caller {
   responsibleId: string | null
   /** Members who may know the token without being its issuer now. */
   formerIssuers: readonly string[]
+  /** Whether staff views the account: it changes nothing and sees no whole document. */
+  isViewing: boolean
   /** Rate limit key of the token; null for a session: its requests count for the address only. */
   key: string | null
 }
@@ -79,7 +81,8 @@ export function readRememberedCaller({ header }: HttpRequest): Caller | null {
 function toTokenCaller({ proof, ...caller }: ProvenCaller): Caller {
   const ref = { id: caller.account.id, proof }
   const account = { ...caller.account, ref, role: null }
-  return { kind: 'token', ...caller, account, user: null, responsibleId: caller.issuedBy }
+  const rest = { user: null, responsibleId: caller.issuedBy, isViewing: false }
+  return { kind: 'token', ...caller, account, ...rest }
 }
 
 /** Characters of a token that are stored and shown, and so not secret. */
@@ -112,7 +115,8 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
     receivingConnectionId: connectionIn(mode, sessionAccount.receivingConnectionId),
     payingConnectionId: connectionIn(mode, sessionAccount.payingConnectionId),
   }
-  const responsible = { responsibleId: user.id, formerIssuers: [] }
+  const isViewing = user.viewing !== null
+  const responsible = { responsibleId: user.id, formerIssuers: [], isViewing }
   return { kind: 'session', mode, permissions, account, user, ...responsible, key: null }
 }
 
@@ -162,6 +166,20 @@ export function authorize(
     throw refuse('permission_denied', { permission })
   }
   if (proof === 'required' && caller.user) requireProof(caller.user, caller.mode)
+}
+
+/**
+ * Refuses staff that views an account whatever is no plain read, before any other check: each write,
+ * each export, and each read that needs a proof because it shows a secret. The role of a viewer
+ * refuses most of it, too, and `account.ref` of a write finds no membership to lock.
+ */
+export function requireMoreThanViewing(
+  { isViewing }: Caller,
+  { method }: HttpRequest,
+  { proof, isExport }: { proof?: ProofRule; isExport?: true },
+): void {
+  if (isViewing && (isWriteMethod(method) || proof === 'required' || isExport))
+    throw refuse('viewing_read_only')
 }
 
 function sessionRequired(): TrocoError {

@@ -1,6 +1,7 @@
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
 import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
+import { hideTaxIds } from '#lib/base/pix/tax-id.ts'
 import { parseFields, readObjectOf, readQuery } from '#lib/edge/http/body.ts'
 import {
   accountNotActive,
@@ -9,6 +10,7 @@ import {
   type Caller,
   readRememberedCaller,
   readTokenPrefix,
+  requireMoreThanViewing,
 } from '#lib/edge/http/caller.ts'
 import type { Declaration } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
@@ -102,6 +104,7 @@ async function serveEndpoint(
   }
   const check = new RecentCheck(async () => {
     const caller = await authenticateRequest(state)
+    requireMoreThanViewing(caller, incoming, declared)
     authorize(caller, incoming, declared.allow, declared.proof)
     return caller
   })
@@ -208,6 +211,12 @@ async function runEndpoint(
   const caller = await check.read()
   if (declared.isExport) state.exportPlace ??= state.places.take('export', caller.account.id)
   await state.exportPlace
+  if (caller.isViewing) return resultResponse(hideInResult(await handle()))
   if (!rule) return resultResponse(await handle())
   return runOncePerKey({ incoming, caller, rule, allow: declared.allow, content }, handle)
+}
+
+function hideInResult(result: unknown): unknown {
+  const isText = typeof result === 'object' && result !== null && 'serialized' in result
+  return hideTaxIds(isText ? JSON.parse(String(result.serialized)) : result)
 }

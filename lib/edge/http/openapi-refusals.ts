@@ -9,6 +9,7 @@ export const ERROR_SUMMARIES: Record<PublicErrorCode, string> = {
     'A live token, but live mode is not enabled for the account, or not for charges',
   withdrawals_disabled: 'A live token, but the account pays nothing out in live mode',
   cross_origin: 'A dashboard session, from another origin',
+  viewing_read_only: 'A dashboard session of the operator’s staff, which views the account',
   proof_required: 'A dashboard session whose last confirmation of identity is too old',
   too_many_requests: 'A rate limit was exceeded, or too many requests are in progress',
   malformed_json: 'The body is not JSON in UTF-8',

@@ -50,7 +50,7 @@ function listErrorCodes(
     'account_not_active',
     'permission_denied',
     ...(hasModeCheck ? (['live_mode_disabled'] as const) : []),
-    ...(isWrite ? (['cross_origin'] as const) : []),
+    ...(isWrite ? (['cross_origin', 'viewing_read_only'] as const) : []),
     ...(proof === 'required' ? (['proof_required'] as const) : []),
     'too_many_requests',
     ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),

@@ -148,6 +148,11 @@ const RESPONSES = [
   [refuse('member_already'), 409, 'This user is already a member'],
   [refuse('last_owner'), 409, 'An account must have an owner: make another member an owner first'],
   [refuse('invitation_ended', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
+  [
+    refuse('viewing_read_only'),
+    403,
+    'Staff views this account: nothing can be changed, exported or revealed',
+  ],
   [refuse('user_not_found'), 404, 'User not found'],
   [refuse('admin_reset_refused'), 403, 'An admin is reset at the command line only: `user reset`'],
   [refuse('link_expired'), 410, 'This link has expired or was already used: request a new one'],

@@ -2,6 +2,7 @@ import { headers } from 'next/headers'
 import { notFound, redirect } from 'next/navigation'
 import { PATH_HEADER } from '#lib/base/headers.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
+import { hideTaxIds } from '#lib/base/pix/tax-id.ts'
 import { currentUser } from '#lib/edge/session/current.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
@@ -52,6 +53,11 @@ export async function requireMember(params: Promise<{ mode: string }>): Promise<
 export function isModeOpen(mode: Mode, account: SessionAccount): boolean {
   const { receivingConnectionId, payingConnectionId } = account
   return connectionIn(mode, receivingConnectionId ?? payingConnectionId) !== null
+}
+
+/** Masks documents in what a page shows to staff that views an account, as the API does. */
+export function hideFromViewer<Data>({ viewing }: SessionUser, data: Data): Data {
+  return viewing ? hideTaxIds(data) : data
 }
 
 /** Guards a page for an action: members without the permission get a 404. */

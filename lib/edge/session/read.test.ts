@@ -44,7 +44,7 @@ test("a session returns its user and the user's accounts", async () => {
   const sessionId = expect.stringMatching(/^[0-9a-f-]{36}$/)
   const proof = { sessionId, provedAgoS: 0, hasSecondFactor: false }
   const person = { id, email, isEmailVerified: true, name: email, isAdmin: false }
-  expect(user).toEqual({ ...person, ...proof, ...preferences, accounts })
+  expect(user).toEqual({ ...person, ...proof, ...preferences, accounts, viewing: null })
 })
 
 test('the table never contains the secret of a session', async () => {

@@ -1,4 +1,5 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
+import { utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { payingConnectionSql, receivingConnectionSql } from '#lib/services/gateway/assigned.ts'
@@ -18,7 +19,8 @@ export async function readSession(secret: string, recordsUse = true): Promise<Se
   if (!SECRET_FORMAT.test(secret)) return null
   const [user] = await db().$queryRaw<(Omit<SessionUser, 'accounts'> & { roles: MemberRole[] })[]>`
     WITH session AS (
-      SELECT s.id, s.user_id, s.last_used_at, s.proved_at FROM user_sessions s
+      SELECT s.id, s.user_id, s.last_used_at, s.proved_at, s.viewed_account_id, s.viewing_until
+      FROM user_sessions s
       WHERE s.secret_hash = ${hashSecret(secret)} AND ${activeSessionCondition('s')}
     ), noted AS (
       UPDATE user_sessions s SET last_used_at = now() FROM session
@@ -28,6 +30,9 @@ export async function readSession(secret: string, recordsUse = true): Promise<Se
       session.id AS "sessionId",
       extract(epoch FROM now() - session.proved_at)::int AS "provedAgoS",
       ${hasSecondFactor} AS "hasSecondFactor",
+      CASE WHEN u.is_admin AND session.viewing_until > now()
+        THEN json_build_object('accountId', session.viewed_account_id,
+          'until', ${utcText('session.viewing_until')}) END AS viewing,
       coalesce((
       SELECT json_agg(json_build_object('id', m.account_id, 'role', m.role)
         ORDER BY m.created_at, m.account_id)
@@ -37,7 +42,9 @@ export async function readSession(secret: string, recordsUse = true): Promise<Se
     WHERE u.disabled_at IS NULL`
   if (!user) return null
   const { roles, ...rest } = user
-  return { ...rest, accounts: await readAccountsOf(roles) }
+  const { viewing } = rest
+  const viewed: MemberRole[] | null = viewing && [{ id: viewing.accountId, role: 'viewer' }]
+  return { ...rest, accounts: await readAccountsOf(viewed ?? roles) }
 }
 
 /** Reads the accounts of a user, in the order in which they joined. */

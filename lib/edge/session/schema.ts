@@ -29,7 +29,15 @@ export interface SessionUser {
   locale: string | null
   /** Theme chosen on any device; null before the first choice. */
   theme: string | null
+  /** For staff that views an account: only that one, with a role that reads. */
   accounts: SessionAccount[]
+  viewing: Viewing | null
+}
+
+/** An account that staff views read-only: docs/decisions/051. */
+export interface Viewing {
+  accountId: string
+  until: string
 }
 
 export const ACCOUNT_COOKIE = 'troco-account'

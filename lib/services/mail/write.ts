@@ -66,6 +66,7 @@ export type Message =
   | { kind: 'certificateEnds'; connection: string; ends: Date; path: string }
   | { kind: 'accountActivated'; account: string }
   | { kind: 'accountSuspended'; account: string; reason: string }
+  | { kind: 'accountViewed'; account: string; reason: string; until: Date; path: string }
 
 export interface Recipient {
   email: string

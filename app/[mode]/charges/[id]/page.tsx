@@ -15,7 +15,7 @@ import { Money, moneyText } from '#components/format/format.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { isTrocoError } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { readChargeTimeline } from '#lib/views/dashboard/charge-timeline.ts'
 
 interface PageProps {
@@ -31,8 +31,8 @@ const findTimeline = cache(async (accountId: string, mode: Mode, id: string) =>
 )
 
 async function loadTimeline(params: PageProps['params']) {
-  const { account, mode } = await requireMember(params)
-  return findTimeline(account.id, mode, (await params).id)
+  const { account, mode, user } = await requireMember(params)
+  return hideFromViewer(user, await findTimeline(account.id, mode, (await params).id))
 }
 
 export async function generateMetadata({ params }: PageProps): Promise<Metadata> {

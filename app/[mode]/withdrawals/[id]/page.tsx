@@ -5,7 +5,7 @@ import { WithdrawalView } from '#app/[mode]/withdrawals/[id]/view.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { isTrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
 
 interface WithdrawalPageProps {
@@ -27,7 +27,7 @@ export default async function WithdrawalPage({ params }: WithdrawalPageProps) {
         ...(['rejection', 'deliveryProblem'] as const),
       ]}
     >
-      <WithdrawalView initialData={timeline} />
+      <WithdrawalView initialData={hideFromViewer(user, timeline)} />
     </ClientMessages>
   )
 }

@@ -3,7 +3,7 @@ import { notFound } from 'next/navigation'
 import { getLocale, getTranslations } from 'next-intl/server'
 import { ReceiptPage } from '#components/receipt/receipt-page.tsx'
 import { isTrocoError } from '#lib/base/errors.ts'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { readReceipt } from '#lib/views/dashboard/receipt.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -25,6 +25,10 @@ export default async function ChargeReceiptPage({ params }: ChargeReceiptPagePro
   })
   const parent = { href: `/${mode}/charges/${sheet.id}`, label: t('charge.one') }
   return (
-    <ReceiptPage sheet={sheet} parent={parent} pdfPath={`/dashboard/charges/${sheet.id}/receipt`} />
+    <ReceiptPage
+      sheet={hideFromViewer(user, sheet)}
+      parent={parent}
+      pdfPath={`/dashboard/charges/${sheet.id}/receipt`}
+    />
   )
 }

@@ -3,7 +3,7 @@ import { notFound } from 'next/navigation'
 import { getLocale, getTranslations } from 'next-intl/server'
 import { ReceiptPage } from '#components/receipt/receipt-page.tsx'
 import { isTrocoError } from '#lib/base/errors.ts'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { readReceipt } from '#lib/views/dashboard/receipt.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -26,7 +26,7 @@ export default async function WithdrawalReceiptPage({ params }: WithdrawalReceip
   const parent = { href: `/${mode}/withdrawals/${sheet.id}`, label: t('withdrawals.one') }
   return (
     <ReceiptPage
-      sheet={sheet}
+      sheet={hideFromViewer(user, sheet)}
       parent={parent}
       pdfPath={`/dashboard/withdrawals/${sheet.id}/receipt`}
     />

@@ -1,0 +1,19 @@
+import * as z from 'zod'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { beginViewing } from '#lib/services/people/view-account.ts'
+import { reasonRequest } from '#lib/views/admin/schema.ts'
+
+export const POST = adminEndpoint({
+  method: 'POST',
+  effect: 'none',
+  summary: 'View the dashboard of an account read-only for 30 minutes',
+  body: reasonRequest,
+  response: z.object({ data: z.object({ until: z.iso.datetime() }) }),
+  errorCodes: ['account_not_found'],
+  proof: 'required',
+  async handle({ user, body, params: { id = '' } }) {
+    const viewer = { userId: user.id, sessionId: user.sessionId }
+    const until = await beginViewing(viewer, id, body.reason)
+    return { data: { until: until.toISOString() } }
+  },
+})

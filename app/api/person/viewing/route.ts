@@ -1,0 +1,15 @@
+import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
+import { endViewing } from '#lib/services/people/view-account.ts'
+
+export const DELETE = userEndpoint({
+  method: 'DELETE',
+  effect: 'none',
+  summary: 'End the viewing of an account',
+  response: EmptyResponse,
+  proof: { notRequired: 'It only takes access to an account away.' },
+  async handle({ user }) {
+    await endViewing({ userId: user.id, sessionId: user.sessionId })
+    return { data: {} }
+  },
+})
