@@ -29,7 +29,7 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
     </Frame>
   )
   return (
-    <ClientMessages>
+    <ClientMessages namespaces={user.viewing ? ['viewing'] : []}>
       <ApiProvider key={account?.id} mode={mode} account={account && toMember(account, mode)}>
         {frame}
         <ConnectionNotice />

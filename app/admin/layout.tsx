@@ -10,7 +10,7 @@ import { chooseAccount } from '#lib/edge/session/preferences.ts'
 export default async function AdminLayout({ children }: { children: ReactNode }) {
   const user = await requireAdmin()
   return (
-    <ClientMessages namespaces={['adminTabs']}>
+    <ClientMessages namespaces={['adminTabs', 'viewing']}>
       <ApiProvider mode="test" account={null}>
         <Frame user={user} account={await chooseAccount(user)}>
           <AdminTabs />

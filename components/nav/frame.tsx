@@ -5,6 +5,7 @@ import { ACCOUNT_MENU, AccountMenu } from '#components/nav/account-menu.tsx'
 import { NavLink } from '#components/nav/nav-link.tsx'
 import { type Place, placesOf } from '#components/nav/places.ts'
 import { Rail } from '#components/nav/rail.tsx'
+import { ViewingBanner } from '#components/nav/viewing-banner.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Logo } from '#components/ui/logo.tsx'
 import type { Mode } from '#lib/base/mode.ts'
@@ -51,6 +52,9 @@ export function Frame({ user, account, mode, children }: FrameProps) {
         tabIndex={-1}
         className="px-4 pt-1 pb-28 outline-none md:ml-59 md:px-8 md:pt-9 md:pb-16 lg:px-10 print:m-0 print:p-0"
       >
+        {user.viewing && account ? (
+          <ViewingBanner viewing={user.viewing} accountName={account.name} />
+        ) : null}
         <div className="max-w-[1180px]">{children}</div>
       </main>
       <BottomBar places={phone} menu={ACCOUNT_MENU} />

@@ -1,6 +1,6 @@
 'use client'
 
-import { Check, Pause } from 'lucide-react'
+import { Check, Eye, Pause } from 'lucide-react'
 import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
@@ -12,6 +12,30 @@ const ReasonDialog = dynamic(() =>
 )
 
 type StatusAction = 'activate' | 'suspend'
+
+export function ViewButton({ id, name }: Pick<AccountDetail, 'id' | 'name'>) {
+  const t = useTranslations('viewing')
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button variant="quiet" onClick={() => setOpen(true)}>
+        <Eye size={16} aria-hidden />
+        {t('begin')}
+      </Button>
+      {isOpen ? (
+        <ReasonDialog
+          title={t('title', { name })}
+          description={t('text')}
+          action={t('begin')}
+          path={`/admin/accounts/${id}/view`}
+          onClose={() => setOpen(false)}
+          // Full page load: the frame of this page belongs to another account or none.
+          onDone={() => location.assign('/')}
+        />
+      ) : null}
+    </>
+  )
+}
 
 export function AccountActions({ account }: { account: AccountDetail }) {
   const t = useTranslations('adminAccount')

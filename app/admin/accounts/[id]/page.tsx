@@ -3,7 +3,11 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
-import { AccountActions, RevokeAllButton } from '#app/admin/accounts/[id]/account-actions.tsx'
+import {
+  AccountActions,
+  RevokeAllButton,
+  ViewButton,
+} from '#app/admin/accounts/[id]/account-actions.tsx'
 import { Amounts, PaymentLinks } from '#app/admin/accounts/[id]/amounts.tsx'
 import { ApprovalChange } from '#app/admin/accounts/[id]/approval-change.tsx'
 import { ConnectionsForm } from '#app/admin/accounts/[id]/connections-form.tsx'
@@ -84,6 +88,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
         beside={<AccountState status={account.status} />}
         isStaffPage
       >
+        <ViewButton id={id} name={name} />
         <AccountActions account={account} />
       </PageHead>
       <AccountStatusNotice account={account} />
