@@ -10,6 +10,7 @@ import { announceShutdown } from '#lib/base/db/wake.ts'
 import { env, loadEnvFile } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
+import { startStoringCounts } from '#lib/edge/http/request-counts.ts'
 import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
 import { redirectConsole } from '#lib/edge/server/console.ts'
 import { createFront } from '#lib/edge/server/front.ts'
@@ -40,12 +41,14 @@ async function serve(isDevelopment: boolean): Promise<void> {
     await pages.prepare()
     const front = await createFront(pages.getRequestHandler(), isDevelopment)
     await listen(front, PORT, HOST)
+    const storeLastCounts = startStoringCounts()
     if (WORKER) worker = startWorker()
     log().info({ port: PORT, worker: WORKER }, 'server listening')
     printWelcome(demo)
     await stopRequested
     announceShutdown()
     await Promise.all([drain(front), worker?.stop()])
+    await storeLastCounts()
     worker = null
     await pages.close()
   } finally {

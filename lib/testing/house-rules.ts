@@ -107,6 +107,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   audit_links: 'base/audit',
   audit_unlinked: 'base/audit',
   worker_heartbeats: 'edge/jobs',
+  request_counts: 'edge/http',
 }
 
 /** Code that makes ids of charges, withdrawals, refunds, receipts and events: all must be routable. */
@@ -127,6 +128,7 @@ export const FOREIGN_WRITES: Record<string, string> = {
   'lib/edge/jobs/prune.ts gateway_calls': 'pruning by age',
   'lib/edge/jobs/prune.ts idempotency_keys': 'pruning by age',
   'lib/edge/jobs/prune.ts mails': 'pruning by age',
+  'lib/edge/jobs/prune.ts request_counts': 'pruning by age',
   'lib/edge/jobs/prune.ts sign_in_tries': 'pruning by age',
   'lib/edge/jobs/prune.ts user_sessions': 'pruning by age',
 }

@@ -23,6 +23,7 @@ import {
   exhaustedAllowance,
 } from '#lib/edge/http/rate-limit.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
+import { countRequest } from '#lib/edge/http/request-counts.ts'
 import { type ErrorFormat, errorResponse, json, resultResponse } from '#lib/edge/http/response.ts'
 import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
 import { awaitThroughput, countBytes, limitBytesOfUser } from '#lib/edge/http/throughput.ts'
@@ -87,7 +88,9 @@ export function respondTo(
     incoming.onEnd(() => state.places.release())
     countBytes(state.throughputKey, Buffer.byteLength(response.text))
     Object.assign(response.headers, allowanceHeaders(state.allowances))
-    const tookMs = Math.round(performance.now() - began)
+    const exactMs = performance.now() - began
+    if (tokenPrefix !== undefined) countRequest(response.status, exactMs)
+    const tookMs = Math.round(exactMs)
     log().debug({ method, status: response.status, tookMs }, 'request completed')
     return response
   })

@@ -35,6 +35,14 @@ export function pruneSessions(): Promise<number> {
       WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
+/** Deletes counts of requests that the overview of staff no longer shows. */
+export function pruneRequestCounts(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM request_counts WHERE hour IN (
+      SELECT hour FROM request_counts
+      WHERE hour < now() - interval '32 days' LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
 /** Deletes mails a week after they failed, so that the operator has time to see them. */
 export function pruneFailedMails(): Promise<number> {
   return db().$executeRaw`

@@ -16,6 +16,7 @@ import {
   pruneFailedMails,
   pruneGatewayCalls,
   pruneIdempotencyKeys,
+  pruneRequestCounts,
   pruneSessions,
   pruneSignInAttempts,
 } from '#lib/edge/jobs/prune.ts'
@@ -166,6 +167,7 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
     { name: 'prune sign-in attempts', run: pruneSignInAttempts, idleMs: MINUTE_MS },
     { name: 'prune challenges', run: pruneChallenges, idleMs: MINUTE_MS },
     { name: 'prune sessions', run: pruneSessions, idleMs: HOUR_MS },
+    { name: 'prune request counts', run: pruneRequestCounts, idleMs: HOUR_MS },
     { name: 'prune failed mails', run: pruneFailedMails, idleMs: HOUR_MS },
     { name: 'prune attempt bodies', run: pruneAttemptBodies, idleMs: HOUR_MS },
     { name: 'prune events', run: pruneEvents, idleMs: HOUR_MS },
