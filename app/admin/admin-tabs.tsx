@@ -12,13 +12,14 @@ const TAB_NAMES = [
 export function AdminTabs() {
   const t = useTranslations('adminTabs')
   const path = usePathname()
-  const tabs = TAB_NAMES.map(name => {
+  const pages = TAB_NAMES.map(name => {
     const href = `/admin/${name}`
     return { href, label: t(name), isCurrent: path === href || path.startsWith(`${href}/`) }
   })
+  const overview = { href: '/admin', label: t('overview'), isCurrent: path === '/admin' }
   return (
     <div className="mb-6">
-      <Tabs label={t('label')} tabs={tabs} />
+      <Tabs label={t('label')} tabs={[overview, ...pages]} />
     </div>
   )
 }

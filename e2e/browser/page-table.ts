@@ -40,6 +40,7 @@ export const PAGES: Record<string, Audience> = {
   '/[mode]/settings/tokens/new': 'tokens:write',
   '/[mode]/settings/security': 'person',
   '/[mode]/settings/audit': 'audit:read',
+  '/admin': 'admin',
   '/admin/accounts': 'admin',
   '/admin/accounts/[id]': 'admin',
   '/admin/accounts/[id]/charges': 'admin',

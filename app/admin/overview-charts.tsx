@@ -1,0 +1,99 @@
+import { useTranslations } from 'next-intl'
+import { OverviewChart } from '#app/admin/overview-chart.tsx'
+import { moneyText } from '#components/format/format.tsx'
+import { dateFormat, numberFormat } from '#lib/base/formatters.ts'
+import type { Overview, OverviewBucket, SpanName } from '#lib/views/admin/overview/schema.ts'
+
+/** In Sao Paulo, whose days the buckets follow. */
+const LABEL_FORMATS = {
+  '24h': { hour: '2-digit', minute: '2-digit' },
+  '7d': { weekday: 'short', hour: '2-digit', minute: '2-digit' },
+  '30d': { day: 'numeric', month: 'short' },
+} as const satisfies Record<SpanName, Intl.DateTimeFormatOptions>
+
+interface OverviewChartsProps {
+  overview: Overview
+  span: SpanName
+  locale: string
+}
+
+export function OverviewCharts({
+  overview: { buckets, total },
+  span,
+  locale,
+}: OverviewChartsProps) {
+  const t = useTranslations('overview')
+  const label = dateFormat(locale, { ...LABEL_FORMATS[span], timeZone: 'America/Sao_Paulo' })
+  const number = numberFormat(locale, { maximumFractionDigits: 0 })
+  const percent = numberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
+  const money = (cents: number) => moneyText(cents, locale)
+  const duration = (ms: number) =>
+    t('ms', { value: numberFormat(locale, { maximumFractionDigits: ms < 10 ? 1 : 0 }).format(ms) })
+  const shared = {
+    labels: buckets.map(({ at }) => label.format(new Date(at))),
+    texts: { bucket: t('bucket'), figures: t('figures'), empty: t('empty') },
+  }
+  const valuesOf = (read: (bucket: OverviewBucket) => number | null) => buckets.map(read)
+  const errors = total.refused + total.limited + total.failed
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-2">
+      <OverviewChart
+        {...shared}
+        title={t('volume')}
+        text={t('volumeText', { count: total.paid_count })}
+        total={money(total.paid_amount)}
+        kind="bars"
+        series={[
+          { name: t('volume'), color: 'accent', values: valuesOf(bucket => bucket.paid_amount) },
+        ]}
+        format={money}
+      />
+      <OverviewChart
+        {...shared}
+        title={t('conversion')}
+        text={t('conversionText', { paid: total.converted, created: total.created })}
+        total={total.created > 0 ? percent.format(total.converted / total.created) : '—'}
+        kind="lines"
+        series={[{ name: t('conversion'), color: 'accent', values: valuesOf(conversionOf) }]}
+        format={value => percent.format(value)}
+        top={1}
+      />
+      <OverviewChart
+        {...shared}
+        title={t('errors')}
+        text={t('errorsText', { requests: total.requests })}
+        total={t('errorsTotal', {
+          count: errors,
+          part: percent.format(total.requests > 0 ? errors / total.requests : 0),
+        })}
+        kind="bars"
+        series={[
+          { name: t('failed'), color: 'bad', values: valuesOf(bucket => bucket.failed) },
+          { name: t('limited'), color: 'test', values: valuesOf(bucket => bucket.limited) },
+          { name: t('refused'), color: 'muted', values: valuesOf(bucket => bucket.refused) },
+        ]}
+        format={value => number.format(value)}
+      />
+      <OverviewChart
+        {...shared}
+        title={t('latency')}
+        text={t('latencyText')}
+        total={
+          total.p50 === null || total.p99 === null
+            ? '—'
+            : `${duration(total.p50)} · ${duration(total.p99)}`
+        }
+        kind="lines"
+        series={[
+          { name: t('p50'), color: 'accent', values: valuesOf(bucket => bucket.p50) },
+          { name: t('p99'), color: 'wait', values: valuesOf(bucket => bucket.p99), isDashed: true },
+        ]}
+        format={duration}
+      />
+    </div>
+  )
+}
+
+function conversionOf({ created, converted }: OverviewBucket): number | null {
+  return created > 0 ? converted / created : null
+}
