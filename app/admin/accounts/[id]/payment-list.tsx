@@ -78,7 +78,7 @@ function PaymentFilters({ kind, mode, get, set }: FiltersProps) {
         ))}
       </fieldset>
       <SearchFilter
-        label={t(`adminPayments.search.${kind}`)}
+        label={t('adminPayments.search')}
         value={get('q')}
         onSearch={q => set({ q }, true)}
       />
@@ -108,12 +108,9 @@ function PaymentRows({ kind, accountId, rows }: Omit<PaymentListProps, 'mode' | 
       <Link
         href={`/admin/accounts/${accountId}?charge=${row.id}#payment`}
         prefetch={false}
-        className={`block ${ROW_LINK}`}
+        className={ROW_LINK}
       >
-        <span className="block truncate">{row.subject}</span>
-        {row.note ? (
-          <span className="block font-mono font-normal text-[12.5px] text-muted">{row.note}</span>
-        ) : null}
+        <span className={kind === 'charges' ? 'font-mono text-[13px]' : ''}>{row.subject}</span>
       </Link>
     ),
   }))

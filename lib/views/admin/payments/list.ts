@@ -1,3 +1,6 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { isUuid } from '#lib/base/ids.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
@@ -17,15 +20,19 @@ interface PaymentPage {
   nextCursor: string | null
 }
 
-/** Lists an account's charges for staff, masked, by the filters of a page's URL. */
+/**
+ * Lists an account's charges for staff by the filters of a page's URL. The masked document is the only
+ * data of the payer, and a search matches none of it.
+ */
 export async function listMaskedCharges(id: string, search: SearchParams): Promise<PaymentPage> {
   const [mode, timeZone] = await Promise.all([readMode(id, search), readTimeZone(id)])
-  const { query } = readChargeFilters(search, timeZone, PAGE_SIZE)
-  const { rows, nextCursor } = await listCharges(id, mode, query)
-  const lines = rows.map(({ client_name, client_doc, ...charge }) => ({
+  const { q, ...query } = readChargeFilters(search, timeZone, PAGE_SIZE).query
+  const external_id = q === undefined ? undefined : await findReference(id, mode, q)
+  if (external_id === null) return { mode, rows: [], nextCursor: null }
+  const { rows, nextCursor } = await listCharges(id, mode, { ...query, external_id })
+  const lines = rows.map(charge => ({
     ...pickLine(charge),
-    subject: client_name,
-    note: maskTaxId(client_doc),
+    subject: maskTaxId(charge.client_doc),
     status: charge.status,
   }))
   return { mode, rows: lines, nextCursor }
@@ -42,7 +49,6 @@ export async function listMaskedWithdrawals(
   const lines = rows.map(withdrawal => ({
     ...pickLine(withdrawal),
     subject: maskedKeyOf(withdrawal),
-    note: null,
     status: withdrawal.status,
   }))
   return { mode, rows: lines, nextCursor }
@@ -54,6 +60,15 @@ async function readMode(id: string, { mode }: SearchParams): Promise<Mode> {
   if (chosen) return chosen
   const { receiving_id, paying_id } = await readAssignedConnections(id)
   return (receiving_id ?? paying_id) ? 'live' : 'test'
+}
+
+/** Returns the reference of the charge with this id, reference or end-to-end id; null: none has it. */
+async function findReference(accountId: string, mode: Mode, q: string): Promise<string | null> {
+  const [found] = await queryRows<string>(Prisma.sql`
+    SELECT to_json(c.external_id)::text AS json FROM charges c
+    WHERE c.account_id = ${accountId}::uuid AND c.mode = ${mode}
+      AND (c.external_id = ${q} OR c.end_to_end_id = ${q} OR c.id = ${isUuid(q) ? q : null}::uuid)`)
+  return found ?? null
 }
 
 function pickLine(row: Pick<PaymentLine, 'id' | 'amount' | 'created_at' | 'external_id'>) {

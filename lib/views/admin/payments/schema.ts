@@ -4,10 +4,8 @@ import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 /** A charge or withdrawal in a list for staff: nothing in it is a whole document or key. */
 export interface PaymentLine {
   id: string
-  /** The payer's name, or the masked Pix key of a withdrawal. */
+  /** The payer's masked document, or the masked Pix key of a withdrawal. */
   subject: string
-  /** The payer's masked document. */
-  note: string | null
   external_id: string | null
   status: ChargeStatus | WithdrawalStatus
   amount: number

@@ -2,7 +2,7 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { PaymentList } from '#app/admin/accounts/[id]/payment-list.tsx'
-import { PaymentsPage } from '#app/admin/accounts/[id]/payments-page.tsx'
+import { PaymentsFrame } from '#app/admin/accounts/[id]/payments-frame.tsx'
 import { isUuid } from '#lib/base/ids.ts'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { findAccountName } from '#lib/rooms/accounts/queries.ts'
@@ -25,8 +25,8 @@ export default async function ChargesPage({ params, searchParams }: ChargesPageP
   if (name === null) return notFound()
   const page = await listMaskedCharges(id, await searchParams)
   return (
-    <PaymentsPage account={{ id, name }} kind="charges" mode={page.mode}>
+    <PaymentsFrame account={{ id, name }} kind="charges" mode={page.mode}>
       <PaymentList kind="charges" accountId={id} {...page} />
-    </PaymentsPage>
+    </PaymentsFrame>
   )
 }

@@ -7,7 +7,7 @@ import type { Mode } from '#lib/base/mode.ts'
 
 const KINDS = ['charges', 'withdrawals'] as const
 
-interface PaymentsPageProps {
+interface PaymentsFrameProps {
   account: { id: string; name: string }
   kind: (typeof KINDS)[number]
   mode: Mode
@@ -15,7 +15,7 @@ interface PaymentsPageProps {
 }
 
 /** The frame of the two pages of an account's payments. */
-export async function PaymentsPage({ account, kind, mode, children }: PaymentsPageProps) {
+export async function PaymentsFrame({ account, kind, mode, children }: PaymentsFrameProps) {
   const t = await getTranslations('adminPayments')
   const tabs = KINDS.map(name => ({
     href: `/admin/accounts/${account.id}/${name}?mode=${mode}`,
