@@ -1,4 +1,5 @@
 import { ShieldAlert, ShieldCheck } from 'lucide-react'
+import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import type { AccountMember } from '#lib/views/admin/schema.ts'
 
@@ -12,7 +13,13 @@ export function MemberLines({ members }: { members: AccountMember[] }) {
           className="flex flex-wrap items-center gap-x-6 gap-y-1 border-line py-3 not-first:border-t"
         >
           <div className="min-w-0 flex-1 basis-44">
-            <p className="truncate font-medium">{name}</p>
+            <Link
+              href={`/admin/people/${id}`}
+              prefetch={false}
+              className="block truncate font-medium hover:underline"
+            >
+              {name}
+            </Link>
             <p className="truncate text-muted text-small">{email}</p>
           </div>
           <p className="w-20 text-small">

@@ -80,6 +80,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
         'settings',
         'chargeStatus',
         'rejection',
+        'viewing',
       ]}
     >
       <PageHead
