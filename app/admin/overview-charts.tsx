@@ -69,8 +69,8 @@ export function OverviewCharts({
         kind="bars"
         series={[
           { name: t('failed'), color: 'bad', values: valuesOf(bucket => bucket.failed) },
-          { name: t('limited'), color: 'test', values: valuesOf(bucket => bucket.limited) },
-          { name: t('refused'), color: 'muted', values: valuesOf(bucket => bucket.refused) },
+          { name: t('limited'), color: 'lightWait', values: valuesOf(bucket => bucket.limited) },
+          { name: t('refused'), color: 'lightMuted', values: valuesOf(bucket => bucket.refused) },
         ]}
         format={value => number.format(value)}
       />

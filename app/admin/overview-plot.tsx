@@ -1,9 +1,9 @@
 export const COLORS = {
   accent: 'var(--accent)',
   wait: 'var(--wait)',
-  test: 'var(--test)',
   bad: 'var(--bad)',
-  muted: 'var(--faint)',
+  lightWait: 'color-mix(in srgb, var(--wait) 50%, var(--surface))',
+  lightMuted: 'color-mix(in srgb, var(--faint) 40%, var(--surface))',
 } as const
 
 export interface Series {
@@ -57,18 +57,8 @@ function Marks({ kind, series, labels, top }: PlotProps & { top: number }) {
   const step = WIDTH / labels.length
   const yOf = (value: number) => HEIGHT - (Math.min(value, top) / top) * HEIGHT
   if (kind === 'lines')
-    return series.map(({ name, color, values, isDashed }) => (
-      <path
-        key={name}
-        d={linePath(values, index => (index + 0.5) * step, yOf)}
-        fill="none"
-        stroke={COLORS[color]}
-        strokeWidth={2}
-        strokeLinecap="round"
-        strokeLinejoin="round"
-        strokeDasharray={isDashed ? '4 5' : undefined}
-        vectorEffect="non-scaling-stroke"
-      />
+    return series.map(one => (
+      <Line key={one.name} {...one} xOf={index => (index + 0.5) * step} yOf={yOf} />
     ))
   return labels.map((label, index) => {
     let below = 0
@@ -91,17 +81,34 @@ function Marks({ kind, series, labels, top }: PlotProps & { top: number }) {
   })
 }
 
-/** A line with a gap where a value is missing, and a dot for a value between two gaps. */
-function linePath(
-  values: Series['values'],
-  xOf: (index: number) => number,
-  yOf: (value: number) => number,
-): string {
-  return values
-    .map((value, index) => {
-      if (value === null) return ''
-      const point = `${xOf(index).toFixed(1)} ${yOf(value).toFixed(1)}`
-      return (values[index - 1] ?? null) === null ? `M${point}h0.1` : `L${point}`
-    })
-    .join('')
+interface LineProps extends Series {
+  xOf: (index: number) => number
+  yOf: (value: number) => number
+}
+
+/** A line with gaps where values are missing, and a dot at each value, which may have gaps around it. */
+function Line({ color, values, isDashed, xOf, yOf }: LineProps) {
+  const points = values.map((value, index) =>
+    value === null ? null : `${xOf(index).toFixed(1)} ${yOf(value).toFixed(1)}`,
+  )
+  const line = points.map((point, index) => point && `${points[index - 1] ? 'L' : 'M'}${point}`)
+  const dots = points.map(point => point && `M${point}h0.01`)
+  const stroke = {
+    fill: 'none',
+    stroke: COLORS[color],
+    strokeLinecap: 'round',
+    vectorEffect: 'non-scaling-stroke',
+  } as const
+  return (
+    <>
+      <path
+        {...stroke}
+        d={line.filter(Boolean).join('')}
+        strokeWidth={2}
+        strokeLinejoin="round"
+        strokeDasharray={isDashed ? '4 5' : undefined}
+      />
+      <path {...stroke} d={dots.filter(Boolean).join('')} strokeWidth={5} />
+    </>
+  )
 }

@@ -22,7 +22,7 @@ export function Pager({ nextCursor }: { nextCursor: string | null }) {
   const isFirst = !searchParams.get('cursor')
   if (isFirst && !nextCursor) return null
   return (
-    <nav className="mt-4 flex justify-between gap-3">
+    <nav aria-label={t('pages')} className="mt-4 flex justify-between gap-3">
       {isFirst ? (
         <span />
       ) : (

@@ -86,7 +86,13 @@ interface SelectionBarProps {
 function SelectionBar({ count, onClear, onAct }: SelectionBarProps) {
   const t = useTranslations('accountSelection')
   return (
-    <div className={count > 0 ? 'sticky bottom-4 z-20 mt-4' : ''}>
+    <div
+      className={
+        count > 0
+          ? 'sticky bottom-[calc(68px+env(safe-area-inset-bottom))] z-20 mt-4 md:bottom-4'
+          : ''
+      }
+    >
       <p role="status" className="sr-only">
         {count > 0 ? t('selected', { count }) : ''}
       </p>
