@@ -1,24 +1,15 @@
 import { devices, type Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
-import { addSession, createSession, createShop, openShop } from '#e2e/browser/merchant.ts'
+import {
+  addSession,
+  createSession,
+  createShop,
+  openAdmin,
+  openShop,
+} from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection } from '#lib/testing/connection.ts'
-
-/** Opens a browser session of an admin beside the merchant's. */
-async function openAdmin(page: Page): Promise<Page> {
-  const context = await page
-    .context()
-    .browser()
-    ?.newContext({
-      locale: 'en-US',
-      viewport: page.viewportSize(),
-      baseURL: readSetting('BASE_URL'),
-    })
-  if (!context) throw new Error('There is no browser')
-  await addSession(context, await createSession({ isAdmin: true }))
-  return context.newPage()
-}
 
 async function callWithToken(token: string): Promise<[number, string]> {
   const headers = { authorization: `Bearer ${token}` }

@@ -1,4 +1,4 @@
-import type { BrowserContext } from 'playwright/test'
+import type { BrowserContext, Page } from 'playwright/test'
 import { openRuntime } from '#bin/runtime.ts'
 import { readSetting } from '#e2e/browser/app.ts'
 import { db } from '#lib/base/db/client.ts'
@@ -94,6 +94,21 @@ export async function signInAs(context: BrowserContext, email: string): Promise<
     context,
     await openSession(user.id, { ip: '203.0.113.9', userAgent: 'a browser' }),
   )
+}
+
+/** Opens a browser session of an admin beside the merchant's. */
+export async function openAdmin(page: Page): Promise<Page> {
+  const context = await page
+    .context()
+    .browser()
+    ?.newContext({
+      locale: 'en-US',
+      viewport: page.viewportSize(),
+      baseURL: readSetting('BASE_URL'),
+    })
+  if (!context) throw new Error('There is no browser')
+  await addSession(context, await createSession({ isAdmin: true }))
+  return context.newPage()
 }
 
 export async function addSession(context: BrowserContext, value: string): Promise<void> {
