@@ -161,6 +161,7 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
     { accountId: shop.id, chargeId: charge.transaction_id },
     1,
   )
+  const owner = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
   // For homologation: no job calls its bank, which does not exist.
   const bank = await db().connection.create({
     data: {
@@ -177,5 +178,6 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
     ['/endpoints/', endpoint.id],
     ['/admin/accounts/', shop.id],
     ['/admin/disputes/', dispute?.id ?? ''],
+    ['/admin/people/', owner.userId],
   ]
 }

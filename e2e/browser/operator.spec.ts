@@ -1,0 +1,136 @@
+import type { Page } from 'playwright/test'
+import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { createShop, openAdmin, openShop, type Shop } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { CANARY } from '#lib/testing/canary.ts'
+
+test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
+
+/** Gives the reason in the open dialog and confirms it. */
+async function confirm(page: Page, action: string, reason: string): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Reason').fill(reason)
+  await dialog.getByRole('button', { name: action, exact: true }).click()
+}
+
+async function searchAccounts(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Name, owner’s e-mail or account number').fill(text)
+  await expect(page).toHaveURL(new RegExp(`q=${encodeURIComponent(text).replaceAll('%20', '\\+')}`))
+}
+
+async function requestPayout(shop: Shop): Promise<string> {
+  const key = { pixKeyType: 'cpf', pixKey: CANARY.document, dictKey: CANARY.document } as const
+  return (await createWithdrawal(shop.id, 'test', { amount: 1_000, ...key })).id
+}
+
+test('an admin suspends and activates several accounts for a reason, and reads one’s payments masked', async ({
+  page,
+}) => {
+  const name = `Rede ${Date.now()}`
+  const [first] = [await createShop(`${name} Norte`), await createShop(`${name} Sul`)]
+  const withdrawal = await requestPayout(first)
+  const admin = await openAdmin(page)
+  await admin.goto('/admin')
+  await expectAccessible(admin)
+  await admin.getByRole('link', { name: 'Test' }).click()
+  await expect(admin).toHaveURL('/admin?span=24h&mode=test')
+  await admin.getByRole('link', { name: '7 days' }).click()
+  await expect(admin).toHaveURL('/admin?span=7d&mode=test')
+  await admin.getByText('Show figures').first().click()
+  await expect(admin.getByRole('table', { name: 'Volume paid' }).getByRole('row')).toHaveCount(29)
+
+  await admin.getByRole('link', { name: 'Accounts', exact: true }).first().click()
+  await searchAccounts(admin, name)
+  const states = admin.getByRole('table').getByTestId('account-status')
+  await expect(states).toHaveCount(2)
+  await admin.getByRole('table').getByLabel('Select all accounts on this page').check()
+  await expectAccessible(admin)
+  await admin.getByRole('button', { name: 'Suspend' }).click()
+  await confirm(admin, 'Suspend', 'fraud wave')
+  await expect(admin.getByRole('dialog')).toContainText('2 accounts changed')
+  await admin.getByRole('dialog').getByText('Close', { exact: true }).click()
+  await expect(states).toHaveText(['Suspended', 'Suspended'])
+  // The selection outlasts another search.
+  await admin.getByRole('table').getByLabel(`Select ${first.name}`).check()
+  await searchAccounts(admin, `${name} Sul`)
+  await expect(states).toHaveCount(1)
+  await admin
+    .getByRole('table')
+    .getByLabel(/^Select Rede/)
+    .check()
+  await admin.getByRole('button', { name: 'Activate' }).click()
+  await confirm(admin, 'Activate', 'cleared')
+  await expect(admin.getByRole('dialog')).toContainText('2 accounts changed')
+  await admin.getByRole('dialog').getByText('Close', { exact: true }).click()
+  await expect(states).toHaveText(['Active'])
+
+  await admin.goto(`/admin/accounts/${first.id}`)
+  await admin.getByRole('link', { name: 'Withdrawals' }).click()
+  await expect(admin.getByRole('table')).toContainText('***.982.247-**')
+  expect(await admin.content()).not.toContain(CANARY.document)
+  await admin.getByRole('link', { name: 'Charges' }).click()
+  await expect(admin.getByRole('table').getByRole('row')).toHaveCount(2)
+  await expectAccessible(admin)
+  await admin.getByRole('button', { name: 'Live' }).click()
+  await expect(admin.getByText('No charges in live mode yet.')).toBeVisible()
+  await admin.goto(`/admin/accounts/${first.id}/withdrawals?q=${withdrawal}`)
+  await admin.getByRole('table').getByRole('link').click()
+  await expect(admin).toHaveURL(new RegExp(`charge=${withdrawal}#payment$`))
+
+  const { user } = await db().membership.findFirstOrThrow({
+    where: { accountId: first.id },
+    include: { user: true },
+  })
+  await admin.goto(`/admin/people?q=${user.email}`)
+  await admin.getByRole('link', { name: user.name }).click()
+  await expect(admin.getByRole('link', { name: first.name })).toBeVisible()
+  await expectAccessible(admin)
+  await admin.getByRole('button', { name: 'Send password link' }).click()
+  await confirm(admin, 'Send password link', 'locked out')
+  await expect(admin.getByText(`Link sent to ${user.email}.`)).toBeVisible()
+  await expect(admin.getByRole('list', { name: 'Audit log' })).toContainText('locked out')
+  await admin.context().close()
+})
+
+test('an admin views the dashboard as the merchant, read-only and masked, and the owner sees why', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context, `Vista ${Date.now()}`)
+  const withdrawal = await requestPayout(shop)
+  const admin = await openAdmin(page)
+  await admin.goto(`/admin/accounts/${shop.id}`)
+  await admin.getByRole('button', { name: 'View as merchant' }).click()
+  await confirm(admin, 'View as merchant', 'asked by phone')
+  await expect(admin).toHaveURL('/test/home')
+  const banner = admin.getByRole('region', { name: 'View as merchant' })
+  await expect(banner).toContainText(`You are viewing ${shop.name}, read-only, until`)
+  await expectAccessible(admin)
+  const { id: charge } = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
+  const places = ['home', 'charges', `charges/${charge}`, 'withdrawals', 'statement', 'webhooks']
+  const more = [`withdrawals/${withdrawal}`, 'bank', 'settings', 'settings/members', 'disputes']
+  for (const place of [...places, ...more, 'settings/tokens', 'webhooks/endpoints']) {
+    const response = await admin.request.get(`/test/${place}`)
+    const html = await response.text()
+    expect([response.status(), html.includes('You are viewing')], place).toEqual([200, true])
+    for (const document of [CANARY.document, CANARY.formattedDocument])
+      expect(html, place).not.toContain(document)
+  }
+  for (const place of ['charges/new', 'withdrawals/new', 'settings/tokens/new', 'settings/audit'])
+    expect(await (await admin.request.get(`/test/${place}`)).text(), place).toContain('404')
+  await admin.goto(`/test/withdrawals/${withdrawal}`)
+  await expect(admin.getByText('***.982.247-**').first()).toBeVisible()
+  await expect(admin.getByRole('link', { name: /^(New charge|Request)/ })).toHaveCount(0)
+
+  await banner.getByRole('button', { name: 'End viewing' }).click()
+  await expect(admin).toHaveURL(`/admin/accounts/${shop.id}`)
+  await expect(banner).toHaveCount(0)
+  await page.goto('/test/settings/audit')
+  const record = page.getByRole('button', {
+    name: 'Dashboard opened for viewing by an administrator',
+  })
+  await record.filter({ visible: true }).click()
+  await expect(page.getByRole('dialog')).toContainText('asked by phone')
+  await admin.context().close()
+})
