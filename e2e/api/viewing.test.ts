@@ -24,6 +24,7 @@ const READ_ONLY = [
 const REFUSED_READS = [
   ...['GET /dashboard/charges/export', 'GET /dashboard/statement/export'],
   ...['GET /dashboard/audit/export', 'GET /dashboard/webhooks/secret'],
+  ...['charges', 'withdrawals'].map(kind => `GET /dashboard/${kind}/[id]/receipt`),
 ]
 
 let api: Api

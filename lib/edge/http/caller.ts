@@ -176,9 +176,9 @@ export function authorize(
 export function requireMoreThanViewing(
   { isViewing }: Caller,
   { method }: HttpRequest,
-  { proof, isExport }: { proof?: ProofRule; isExport?: true },
+  { proof, isExport, isFile }: { proof?: ProofRule; isExport?: true; isFile?: true },
 ): void {
-  if (isViewing && (isWriteMethod(method) || proof === 'required' || isExport))
+  if (isViewing && (isWriteMethod(method) || proof === 'required' || isExport || isFile))
     throw refuse('viewing_read_only')
 }
 

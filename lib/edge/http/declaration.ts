@@ -87,6 +87,8 @@ interface Details<Body, Query> {
   idempotency?: IdempotencyRule
   /** Whether the response is a file of any size, written while its client reads. */
   isExport?: true
+  /** Whether the response is a small file whose export is recorded. */
+  isFile?: true
   /** Allows a remembered caller: `handle`'s first statement about money must use `account.ref`. */
   allowsRememberedCaller?: boolean
   handle: (call: Call<Body, Query>) => Promise<unknown>

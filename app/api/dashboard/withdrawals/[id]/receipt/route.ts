@@ -6,6 +6,7 @@ export const GET = endpoint({
   method: 'GET',
   summary: 'Export the receipt of an approved withdrawal as PDF',
   allow: 'dashboard:read',
+  isFile: true,
   query: receiptQuery,
   response: z.string(),
   errorCodes: ['withdrawal_not_found', 'not_found'],
