@@ -7,6 +7,7 @@ import { ChargeState } from '#components/status/state-chips.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
+import { shownStatusOf } from '#lib/rooms/charges/states.ts'
 
 interface ChargeRowsProps {
   label: string
@@ -20,7 +21,7 @@ export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
   const rows = charges.map(charge => ({
     ...charge,
     title: charge.client_name,
-    state: <ChargeState status={charge.status} />,
+    state: <ChargeState status={shownStatusOf(charge)} />,
     subject: (
       <Link href={`/${mode}/charges/${charge.id}`} prefetch={false} className={ROW_LINK}>
         {charge.client_name}

@@ -6,18 +6,21 @@ import {
   type LucideIcon,
   RefreshCw,
   TimerOff,
+  Undo2,
   UserCheck,
   X,
 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
+import type { ShownChargeStatus } from '#lib/rooms/charges/states.ts'
 import type { TokenStatus } from '#lib/rooms/tokens/states.ts'
 import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 
-export const CHARGE_STATUS_STYLES: Record<ChargeStatus, { tone: Tone; icon: LucideIcon }> = {
+export const CHARGE_STATUS_STYLES: Record<ShownChargeStatus, { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },
   paid: { tone: 'ok', icon: Check },
+  partly_refunded: { tone: 'off', icon: Undo2 },
+  refunded: { tone: 'off', icon: Undo2 },
   expired: { tone: 'off', icon: TimerOff },
   failed: { tone: 'bad', icon: X },
 }

@@ -3,12 +3,21 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import { addConnection } from '#lib/testing/connection.ts'
-import { type Api, CHARGE, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
+import {
+  type Api,
+  CHARGE,
+  expectBalancedLedger,
+  makeMerchant,
+  startApi,
+} from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
@@ -25,7 +34,7 @@ afterAll(() => api.close())
 const createTestCharge = (extra: object) =>
   createCharge(merchant, 'test', { ...CHARGE, ...extra }, null)
 const callApi = (query: string, path = 'export') =>
-  call(api.url, 'GET', `/dashboard/charges/${path}?${query}`, { headers })
+  call(api.url, 'GET', `/dashboard/charges${path && '/'}${path}?${query}`, { headers })
 
 async function readExport(query: string): Promise<string[]> {
   // text() would remove the BOM.
@@ -107,6 +116,56 @@ test('the export has exactly the filtered charges, over several batches, newest 
   const total = await callApi('amount_from=4500', 'totals')
   const amount = all.filter(n => n >= 4_000).reduce((sum, n) => sum + 500 + n, 0)
   expect(total.body).toEqual({ count: expensive.length, amount, paid_amount: 0, is_exact: true })
+})
+
+test('each charge is listed, counted and exported under one status, also when it is refunded', async () => {
+  const shop = await makeMerchant()
+  headers = pageHeaders(await signIn(shop, 'finance'), shop.id)
+  const ids: Record<string, string> = {}
+  for (const [name, refunded] of [
+    ['paid', 0],
+    ['partly_refunded', 400],
+    ['refunded', CHARGE.amount],
+  ] as const) {
+    const { id } = await createCharge(shop, 'test', { ...CHARGE, external_id: name }, null)
+    ids[name] = id
+    await simulateCharge(shop.id, id, 'paid')
+    if (refunded === 0) continue
+    const refund = await createRefund(shop.id, 'test', id, { amount: refunded })
+    const settlement = { accountId: shop.id, refundId: refund.id, chargeColumns }
+    await completeRefund({ ...settlement, returnId: newId() })
+  }
+  await expectBalancedLedger(shop.id)
+  const amount = CHARGE.amount
+  const { data } = (await callApi('', '')).body
+  expect(data).toMatchObject([
+    { id: ids.refunded, status: 'paid', amount, refunded_amount: amount },
+    { id: ids.partly_refunded, status: 'paid', amount, refunded_amount: 400 },
+    { id: ids.paid, status: 'paid', amount, refunded_amount: 0 },
+  ])
+  for (const [name, text] of [
+    ['paid', 'Paga'],
+    ['partly_refunded', 'Devolvida em parte'],
+    ['refunded', 'Devolvida'],
+  ] as const) {
+    for (const query of [
+      `status=${name}`,
+      `status=${name}&q=ana`,
+      `status=${name}&amount_from=1`,
+    ]) {
+      const page = await callApi(query, '')
+      expect(
+        page.body.data.map((row: { id: string }) => row.id),
+        query,
+      ).toEqual([ids[name]])
+      expect((await callApi(query, 'totals')).body, query).toMatchObject({ count: 1, amount })
+    }
+    const [, line, ...others] = await readExport(`locale=pt-BR&status=${name}`)
+    expect(others).toEqual([])
+    expect(line?.startsWith(`${name};${text};`), line).toBe(true)
+  }
+  const own = await call(api.url, 'GET', '/transactions?status=refunded', { headers })
+  expect(own.status, 'the public API has the statuses of the specification').toBe(422)
 })
 
 test('an unknown language or invalid filter is 422 naming the field', async () => {

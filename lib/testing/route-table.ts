@@ -57,6 +57,7 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   'GET /dashboard/home': ANY_PAGE,
   'GET /dashboard/steps': ANY_PAGE,
   'GET /dashboard/bank/read': ANY_PAGE,
+  'GET /dashboard/charges': ANY_PAGE,
   'GET /dashboard/charges/totals': ANY_PAGE,
   'GET /dashboard/charges/export': ANY_PAGE,
   'GET /dashboard/audit': 'audit:read',

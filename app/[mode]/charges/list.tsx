@@ -17,7 +17,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
-import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
+import { SHOWN_CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 
 const REFRESH_MS = 4_000
 
@@ -31,7 +31,7 @@ interface ChargeListProps {
 export function ChargeList({ apiParams, filters, initialData }: ChargeListProps) {
   const t = useTranslations('charges')
   const urlFilters = useFilters()
-  const path = `/transactions?${new URLSearchParams(apiParams)}`
+  const path = `/dashboard/charges?${new URLSearchParams(apiParams)}`
   const { data, error } = useLivePage(path, initialData, REFRESH_MS)
   const clear = () => urlFilters.set(CLEARED_FILTERS)
   const isFiltered = Object.keys(filters).length > 0
@@ -108,7 +108,7 @@ function StatusChips({ chosen, onChoose }: StatusChipsProps) {
   return (
     <fieldset className="-mx-4 flex min-w-0 basis-[calc(100%+32px)] gap-2 overflow-x-auto px-4 py-1 md:mx-0 md:basis-full md:px-0">
       <legend className="sr-only">{t('status')}</legend>
-      {(['all', ...CHARGE_STATUSES] as const).map(status => (
+      {(['all', ...SHOWN_CHARGE_STATUSES] as const).map(status => (
         <button
           key={status}
           type="button"

@@ -10,6 +10,7 @@ import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { listChargeRows } from '#lib/rooms/charges/queries.ts'
+import { rowFiltersOf } from '#lib/rooms/charges/wire.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { hasPermission } from '#lib/services/people/roles.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
@@ -31,7 +32,7 @@ export default async function ChargesPage({ params, searchParams }: ChargesPageP
   const [t, search] = await Promise.all([getTranslations('charges'), searchParams])
   const { apiParams, query } = readChargeFilters(search, account.timeZone, PAGE_SIZE)
   const matchesDocuments = hasPermission(account.role, 'payers:read')
-  const filtered = { ...query, matchesDocuments }
+  const filtered = { ...rowFiltersOf(query), matchesDocuments }
   const { rows, nextCursor } = await listChargeRows(account.id, mode, filtered)
   const { limit, cursor, ...filters } = apiParams
   return (

@@ -16,9 +16,14 @@ import {
   searchCondition,
   searchCte,
 } from '#lib/rooms/charges/search.ts'
-import { type ChargeDetail, type ChargesQuery, chargeToWire } from '#lib/rooms/charges/wire.ts'
+import {
+  type ChargeDetail,
+  type ChargesQuery,
+  chargeToWire,
+  type RefundFilter,
+} from '#lib/rooms/charges/wire.ts'
 
-type ChargesSearch = ChargesQuery & SearchScope
+type ChargesSearch = ChargesQuery & RefundFilter & SearchScope
 
 /** Columns of a ChargeRow, from a table or CTE named `c`. */
 export const chargeColumns = Prisma.sql`
@@ -37,7 +42,7 @@ export const eventColumns = {
 }
 
 const listedColumns = Prisma.sql`
-  c.id, c.status, c.amount, c.external_id, c.client_name, ${utc('c.created_at')}`
+  c.id, c.status, c.amount, c.refunded_amount, c.external_id, c.client_name, ${utc('c.created_at')}`
 
 /** Finds a charge by id or by the merchant's reference. Text in UUID form is always an id. */
 export async function findCharge(

@@ -17,12 +17,20 @@ export function chargesWhere(
   mode: Mode,
   filters: ChargeFilters & { cursor?: string },
 ): Prisma.Sql {
-  const { amount_from: from, amount_to: to } = filters
+  const { amount_from: from, amount_to: to, refunded } = filters
   return Prisma.sql`
     ${accountCondition('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'
     ${filterSql('c', filters)}
     ${sqlIfDefined(from, Prisma.sql`AND c.amount >= ${from}::bigint`)}
-    ${sqlIfDefined(to, Prisma.sql`AND c.amount <= ${to}::bigint`)}`
+    ${sqlIfDefined(to, Prisma.sql`AND c.amount <= ${to}::bigint`)}
+    ${refunded ? REFUNDED[refunded] : Prisma.empty}`
+}
+
+/** Amounts above zero are in the index `charges_refunded_idx`. */
+const REFUNDED = {
+  none: Prisma.sql`AND c.refunded_amount = 0`,
+  part: Prisma.sql`AND c.refunded_amount > 0 AND c.refunded_amount < c.amount`,
+  whole: Prisma.sql`AND c.refunded_amount > 0 AND c.refunded_amount >= c.amount`,
 }
 
 /** Joins by primary key first: with stale statistics, PostgreSQL would fold all rows per key. */

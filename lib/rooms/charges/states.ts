@@ -4,3 +4,29 @@
  */
 export const CHARGE_STATUSES = ['pending', 'paid', 'expired', 'failed'] as const
 export type ChargeStatus = (typeof CHARGE_STATUSES)[number]
+
+/** Statuses in the dashboard, where a refunded charge is not shown as paid. Each charge has one. */
+export const SHOWN_CHARGE_STATUSES = [
+  'pending',
+  'paid',
+  'partly_refunded',
+  'refunded',
+  'expired',
+  'failed',
+] as const
+export type ShownChargeStatus = (typeof SHOWN_CHARGE_STATUSES)[number]
+
+interface RefundableCharge {
+  status: ChargeStatus
+  amount: number
+  refunded_amount: number
+}
+
+export function shownStatusOf({
+  status,
+  amount,
+  refunded_amount: refunded,
+}: RefundableCharge): ShownChargeStatus {
+  if (status !== 'paid' || refunded === 0) return status
+  return refunded < amount ? 'partly_refunded' : 'refunded'
+}

@@ -9,7 +9,11 @@ import {
   pickFields,
 } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
-import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
+import {
+  CHARGE_STATUSES,
+  SHOWN_CHARGE_STATUSES,
+  type ShownChargeStatus,
+} from '#lib/rooms/charges/states.ts'
 
 const ID = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
 const BR_CODE =
@@ -107,11 +111,13 @@ export const ListedCharge = ChargeDetail.pick({
   id: true,
   status: true,
   amount: true,
+  refunded_amount: true,
   external_id: true,
   client_name: true,
   created_at: true,
 })
 export type ListedCharge = z.infer<typeof ListedCharge>
+export const ListedChargePage = pageOf(ListedCharge)
 
 /** Row as this room's queries select it. `chargeToWire` adds `transaction_id` and `payment_url`. */
 export type ChargeRow = Omit<ChargeDetail, 'transaction_id' | 'payment_url' | 'cancelled_at'> & {
@@ -140,14 +146,41 @@ function centsFilter(description: string, example: number) {
     .meta({ like: z.int().min(0).optional(), ...openApiMeta(description, example) })
 }
 
-export const chargesQuery = listQuery(CHARGE_STATUSES, SEARCH_DESCRIPTION).extend({
+const amountFilters = {
   amount_from: centsFilter('Minimum amount, in cents.', 1500),
   amount_to: centsFilter('Maximum amount, in cents.', 9900),
-})
+}
+
+export const chargesQuery = listQuery(CHARGE_STATUSES, SEARCH_DESCRIPTION).extend(amountFilters)
 export type ChargesQuery = z.infer<typeof chargesQuery>
 
-export const chargeFilters = chargesQuery.omit({ limit: true, cursor: true })
-export type ChargeFilters = z.infer<typeof chargeFilters>
+/** How much of a charge is refunded; only the dashboard filters by it. */
+export interface RefundFilter {
+  refunded?: 'none' | 'part' | 'whole'
+}
+export type ChargeFilters = Omit<ChargesQuery, 'limit' | 'cursor'> & RefundFilter
+
+/** Query of the dashboard's list, with the statuses that it shows. */
+export const shownChargesQuery = listQuery(SHOWN_CHARGE_STATUSES).extend(amountFilters)
+export type ShownChargesQuery = z.infer<typeof shownChargesQuery>
+
+export const shownChargeFilters = shownChargesQuery.omit({ limit: true, cursor: true })
+
+const REFUNDED: Partial<Record<ShownChargeStatus, RefundFilter['refunded']>> = {
+  paid: 'none',
+  partly_refunded: 'part',
+  refunded: 'whole',
+}
+
+/** Replaces the shown status by the conditions on a row. */
+export function rowFiltersOf<Query extends { status?: ShownChargeStatus }>(
+  query: Query,
+): Omit<Query, 'status'> & Pick<ChargeFilters, 'status' | 'refunded'> {
+  const { status, ...others } = query
+  const refunded = status && REFUNDED[status]
+  const rowStatus = status === 'partly_refunded' || status === 'refunded' ? 'paid' : status
+  return { ...others, status: rowStatus, refunded }
+}
 
 export const ChargesTotal = z.object({
   count: z.int(),

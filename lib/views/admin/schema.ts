@@ -67,7 +67,7 @@ export const TOKEN_FILTERS = ['in_force', 'revoked', 'expired'] as const
 
 /** The masked document is the only data of the payer. */
 export interface MaskedCharge
-  extends Pick<ListedCharge, 'id' | 'status' | 'amount' | 'created_at'> {
+  extends Pick<ListedCharge, 'id' | 'status' | 'amount' | 'refunded_amount' | 'created_at'> {
   mode: Mode
   payer: string
 }

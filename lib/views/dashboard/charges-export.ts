@@ -10,12 +10,13 @@ import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
 import { readCharges } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import type { SearchScope } from '#lib/rooms/charges/search.ts'
-import { chargeFilters } from '#lib/rooms/charges/wire.ts'
+import { shownStatusOf } from '#lib/rooms/charges/states.ts'
+import { rowFiltersOf, shownChargeFilters } from '#lib/rooms/charges/wire.ts'
 import { csvFile } from '#lib/views/dashboard/csv-file.ts'
 import { dayOf } from '#lib/views/dashboard/period.ts'
 import { MESSAGES } from '#messages/words.ts'
 
-export const chargesExportQuery = chargeFilters.extend({ locale: fileLocale })
+export const chargesExportQuery = shownChargeFilters.extend({ locale: fileLocale })
 
 /** Rows per query: enough to repeat the search rarely, few enough for memory. */
 const BATCH_MAX = 2_000
@@ -33,6 +34,7 @@ export async function exportCharges(
   const timeZone = await readTimeZone(accountId)
   const { charges: t, chargeStatus } = MESSAGES[locale]
   const time = csvTimeFormatter(locale, timeZone)
+  const rowFilters = rowFiltersOf(filters)
   const at = (text: string | null) => text && time(text)
   const payer = [t.payer, t.column.email, t.column.document]
   const times = [t.column.created, t.column.paid, t.column.expires]
@@ -41,10 +43,10 @@ export async function exportCharges(
     locale,
     head: [...head, t.column.endToEnd, t.column.id],
     pages: walkPages(cursor =>
-      readCharges<Row>(columns, accountId, mode, { ...filters, cursor, limit: BATCH_MAX }),
+      readCharges<Row>(columns, accountId, mode, { ...rowFilters, cursor, limit: BATCH_MAX }),
     ),
     cellsOf: row => [
-      ...[row.external_id, chargeStatus[row.status]],
+      ...[row.external_id, chargeStatus[shownStatusOf(row)]],
       ...[{ amount: row.amount }, { amount: row.refunded_amount }],
       ...[row.client_name, row.client_email, maskTaxId(row.client_doc)],
       ...[at(row.created_at), at(row.paid_at), at(row.expires_at)],

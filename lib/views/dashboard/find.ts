@@ -8,6 +8,7 @@ import { parseBrCode } from '#lib/base/pix/br-code.ts'
 import { normalizeTaxId, taxIdKind } from '#lib/base/pix/tax-id.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
+import { shownStatusOf } from '#lib/rooms/charges/states.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 import { HIT_KINDS, type Hit } from '#lib/views/dashboard/schema.ts'
 
@@ -88,7 +89,7 @@ function chargeHit(row: ChargeRow, text: string, matchesDocuments: boolean): Hit
     id,
     label: client_name,
     detail: external_id,
-    status: row.status,
+    status: shownStatusOf(row),
     amount: row.amount,
     href: `/${mode}/charges/${id}`,
     isExact: isPayer || names.includes(text) || names.includes(text.toLowerCase()),

@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod'
 import { listQuery } from '#lib/base/fields.ts'
-import { type ChargesQuery, chargesQuery } from '#lib/rooms/charges/wire.ts'
+import { type ShownChargesQuery, shownChargesQuery } from '#lib/rooms/charges/wire.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 import { readSpan } from '#lib/views/dashboard/period.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
@@ -26,7 +26,7 @@ const TEXT_FILTERS = ['status', 'q', 'amount_from', 'amount_to', 'cursor'] as co
 
 export interface ParsedChargeFilters {
   apiParams: Record<string, string>
-  query: ChargesQuery
+  query: ShownChargesQuery
 }
 
 /** Reads the filters of a page's URL, with days in the merchant's zone. Drops invalid values. */
@@ -38,11 +38,11 @@ export function readChargeFilters(
   const { from, to } = readSpan(params, timeZone)
   const apiParams: Record<string, string> = {
     limit: String(limit),
-    ...readUrlFilters(params, TEXT_FILTERS, chargesQuery.shape),
+    ...readUrlFilters(params, TEXT_FILTERS, shownChargesQuery.shape),
   }
   if (from) apiParams.created_from = from.toISOString()
   if (to) apiParams.created_to = to.toISOString()
-  return { apiParams, query: chargesQuery.parse(apiParams) }
+  return { apiParams, query: shownChargesQuery.parse(apiParams) }
 }
 
 const withdrawalsQuery = listQuery(WITHDRAWAL_STATUSES)

@@ -10,6 +10,7 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
+import { shownStatusOf } from '#lib/rooms/charges/states.ts'
 
 const RefundDialog = dynamic(() =>
   import('#app/[mode]/charges/[id]/refund-dialog.tsx').then(module => module.RefundDialog),
@@ -75,9 +76,10 @@ function Refund({ isOffered }: { isOffered: boolean }) {
 
 export function LiveChargeState() {
   const { charge } = useLiveCharge().timeline
+  const outcome = outcomeOf(charge)
   return (
     <span data-testid="charge-status">
-      <ChargeState status={outcomeOf(charge)} />
+      <ChargeState status={outcome === 'paid' ? shownStatusOf(charge) : outcome} />
     </span>
   )
 }

@@ -12,6 +12,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { formatTaxId } from '#lib/base/pix/tax-id.ts'
+import { shownStatusOf } from '#lib/rooms/charges/states.ts'
 import type { BankOrder, MaskedCharge, WithdrawalEnding } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>
@@ -89,7 +90,7 @@ function FoundChargeFacts({ accountId, charge }: { accountId: string; charge: Ma
           </span>
         </Fact>
         <Fact name={t('adminAccount.status')}>
-          {t(`chargeStatus.${charge.status}`)} · {t(`adminAccount.${charge.mode}`)}
+          {t(`chargeStatus.${shownStatusOf(charge)}`)} · {t(`adminAccount.${charge.mode}`)}
         </Fact>
         <Fact name={t('adminAccount.created')}>
           <RelativeTime at={charge.created_at} />

@@ -8,6 +8,7 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
+import { shownStatusOf } from '#lib/rooms/charges/states.ts'
 import type { InboxDetail, InboxEvidence, SideCharge } from '#lib/views/admin/inbox/schema.ts'
 
 interface SideProps {
@@ -97,7 +98,7 @@ function ChargeFacts({ charge }: { charge: SideCharge }) {
         <span className="font-semibold">
           <Money cents={charge.amount} />
         </span>{' '}
-        <ChargeState status={charge.status} />
+        <ChargeState status={shownStatusOf(charge)} />
         <Code>{charge.id}</Code>
       </Fact>
       <Fact name={t('payer')}>{charge.payer}</Fact>

@@ -1,13 +1,13 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
-import { ChargesTotal, chargeFilters } from '#lib/rooms/charges/wire.ts'
+import { ChargesTotal, rowFiltersOf, shownChargeFilters } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
   summary: 'Read the totals of the matching charges',
   allow: 'dashboard:read',
-  query: chargeFilters,
+  query: shownChargeFilters,
   response: ChargesTotal,
   handle: ({ account, mode, query, readsPayers }) =>
-    totalCharges(account.ref, mode, { ...query, matchesDocuments: readsPayers }),
+    totalCharges(account.ref, mode, { ...rowFiltersOf(query), matchesDocuments: readsPayers }),
 })

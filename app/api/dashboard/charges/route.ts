@@ -1,0 +1,16 @@
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { pageResult } from '#lib/edge/http/page.ts'
+import { listChargeRows } from '#lib/rooms/charges/queries.ts'
+import { ListedChargePage, rowFiltersOf, shownChargesQuery } from '#lib/rooms/charges/wire.ts'
+
+export const GET = endpoint({
+  method: 'GET',
+  summary: 'List charges with the statuses that the dashboard shows',
+  allow: 'dashboard:read',
+  query: shownChargesQuery,
+  response: ListedChargePage,
+  async handle({ account, mode, query, readsPayers }) {
+    const search = { ...rowFiltersOf(query), matchesDocuments: readsPayers }
+    return pageResult(await listChargeRows(account.ref, mode, search))
+  },
+})
