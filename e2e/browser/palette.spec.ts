@@ -55,9 +55,12 @@ test('the keyboard opens every page and command, by words of both languages', as
   await (await openPalette(page)).fill('escuro')
   await page.keyboard.press('Enter')
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+  const search = page.getByRole('button', { name: 'Busque ou cole' })
+  await search.focus()
   await openPalette(page)
   await page.keyboard.press('Escape')
   await expect(inputOf(page)).toHaveCount(0)
+  await expect(search).toBeFocused()
 })
 
 test('Enter opens the charge of a pasted code, id, reference or document', async ({

@@ -4,6 +4,7 @@ import { NextIntlClientProvider, useLocale, useMessages, useTranslations } from 
 import { Dialog } from 'radix-ui'
 import { Search } from '#app/[mode]/palette/search.tsx'
 import { PALETTE_MESSAGES } from '#app/[mode]/palette/targets.ts'
+import { useReturnFocus } from '#components/ui/return-focus.ts'
 
 export function Palette({ onClose }: { onClose: () => void }) {
   const locale = useLocale()
@@ -14,6 +15,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         <Dialog.Portal>
           <Dialog.Overlay className="fixed inset-0 z-50 bg-[rgb(0_0_0/0.45)]" />
           <Dialog.Content
+            onCloseAutoFocus={useReturnFocus()}
             aria-describedby={undefined}
             className="fixed inset-x-0 top-0 z-50 overflow-hidden rounded-b-sheet border border-line bg-surface text-ink shadow-over md:inset-x-auto md:top-[12vh] md:left-1/2 md:w-[min(640px,92vw)] md:-translate-x-1/2 md:rounded-sheet"
           >
