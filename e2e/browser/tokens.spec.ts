@@ -41,7 +41,7 @@ test('a token is created, shown once, used, revoked and then refused', async ({
   expect(await fetchStatus(token)).toBe(200)
   expect(await fetchStatus(token, '/withdrawals')).toBe(403)
 
-  await page.getByRole('link', { name: 'Já copiei' }).click()
+  await page.getByRole('button', { name: 'Já salvei' }).click()
   const row = page.getByTestId('token-row').filter({ hasText: 'ERP da matriz' })
   await expect(row).toContainText('3 de 8: ver saldo, ler cobranças, criar cobranças')
   await expect(row).toContainText(`${token.slice(0, 20)}…${token.slice(-4)}`)
@@ -104,19 +104,44 @@ test('an owner confirms a token whose creator has lost its permissions', async (
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 
-  test('after a rotation both tokens work until the old one expires', async ({ page, context }) => {
+  test('after a rotation both tokens work, and the new one is shown until it is saved', async ({
+    page,
+    context,
+  }) => {
     const { token: oldToken } = await openShop(context)
+    await page.goto('/test/settings')
     await page.goto('/test/settings/tokens')
     await expectAccessible(page)
-    await page.getByTestId('token-row').getByRole('button', { name: 'Rotate' }).click()
+    const rotate = page.getByTestId('token-row').getByRole('button', { name: 'Rotate' }).last()
+    await rotate.click()
     const dialog = page.getByRole('dialog')
+    await expect(dialog).toBeVisible()
+    await page.keyboard.press('Escape')
+    await expect(dialog).toBeHidden()
+    await expect(rotate).toBeFocused()
+    await rotate.click()
     await dialog.getByLabel('Keep the current token working for').selectOption('1 hour')
     await expectAccessible(page)
     await dialog.getByRole('button', { name: 'Rotate' }).click()
     const newToken = await readShownToken(page)
     await expect(dialog).toContainText(`Authorization: Bearer ${newToken}`)
     expect([await fetchStatus(oldToken), await fetchStatus(newToken)]).toEqual([200, 200])
-    await dialog.getByRole('button', { name: 'I’ve copied it' }).click()
+    const leaveByEscape = () => page.keyboard.press('Escape')
+    const leaveByClick = () => page.mouse.click(4, 4)
+    const leaveByBack = () => page.evaluate(() => history.back())
+    for (const leave of [leaveByEscape, leaveByClick, leaveByBack, leaveByBack]) {
+      await leave()
+      await expect(dialog.getByRole('alert')).toContainText('won’t be shown again')
+      await expect(page.getByTestId('token-value')).toHaveText(newToken)
+    }
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'I’ve saved it' }).click()
+    await expect(dialog).toBeHidden()
+    // A replaced token has no button any more.
+    await expect(page.getByRole('main')).toBeFocused()
+    await page.goBack()
+    await expect(page).toHaveURL('/test/settings')
+    await page.goForward()
     const rows = page.getByTestId('token-row')
     await expect(rows).toHaveCount(2)
     await expect(rows.filter({ hasText: oldToken.slice(0, 20) })).toContainText('Replaced')
@@ -155,6 +180,6 @@ test('a token whose response was lost is not shown again, and the page says what
   await expect(page.getByRole('main').getByRole('alert')).toBeVisible()
   await page.getByRole('button', { name: 'Criar token' }).click()
   await expect(page.getByText('a resposta se perdeu')).toBeVisible()
-  await page.getByRole('link', { name: 'Ver tokens' }).click()
+  await page.getByRole('button', { name: 'Ver tokens' }).click()
   await expect(page.getByTestId('token-row').filter({ hasText: 'Perdido' })).toHaveCount(1)
 })

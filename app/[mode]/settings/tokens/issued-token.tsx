@@ -2,36 +2,46 @@
 
 import { TriangleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
+import { Button } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
 import { Notice } from '#components/ui/notice.tsx'
+import { SecretDialog } from '#components/ui/secret-dialog.tsx'
 import type { Permission, TokenRow } from '#lib/rooms/tokens/schema.ts'
 
 export type IssuedTokenRow = TokenRow & { token: string | null }
 
 interface IssuedTokenProps {
   issued: IssuedTokenRow
+  /** Origin of the API, for the example command. */
   origin: string
-  children: ReactNode
+  onClose: () => void
 }
 
 /** Shows a new token in full. The server never returns it again. */
-export function IssuedToken({ issued, origin, children }: IssuedTokenProps) {
+export function IssuedTokenDialog({ issued, origin, onClose }: IssuedTokenProps) {
   const t = useTranslations('tokens')
   const { token } = issued
+  const title = t('shown.title')
   if (token === null) {
     return (
-      <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
-        <Notice tone="wait" icon={TriangleAlert} role="alert">
-          {t('shown.lost')}
-        </Notice>
-        <div className="flex justify-end">{children}</div>
-      </div>
+      <Dialog isOpen onClose={onClose} title={title}>
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
+          <Notice tone="wait" icon={TriangleAlert} role="alert">
+            {t('shown.lost')}
+          </Notice>
+          <div className="flex justify-end">
+            <Button variant="quiet" onClick={onClose}>
+              {t('shown.back')}
+            </Button>
+          </div>
+        </div>
+      </Dialog>
     )
   }
   const command = exampleCommand(token, issued.permissions, origin)
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
+    <SecretDialog title={title} savedLabel={t('shown.done')} onSaved={onClose}>
       <Notice tone="wait" icon={TriangleAlert}>
         {t('shown.warning')}
       </Notice>
@@ -43,10 +53,9 @@ export function IssuedToken({ issued, origin, children }: IssuedTokenProps) {
         >
           {token}
         </code>
-      </div>
-      <div className="flex flex-wrap items-center gap-3">
-        <CopyButton text={token} variant="primary" />
-        {children}
+        <div className="mt-3 flex">
+          <CopyButton text={token} />
+        </div>
       </div>
       {command ? (
         <div className="border-line border-t pt-5">
@@ -59,7 +68,7 @@ export function IssuedToken({ issued, origin, children }: IssuedTokenProps) {
           </pre>
         </div>
       ) : null}
-    </div>
+    </SecretDialog>
   )
 }
 

@@ -2,10 +2,12 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { IssuedToken, type IssuedTokenRow } from '#app/[mode]/settings/tokens/issued-token.tsx'
+import {
+  IssuedTokenDialog,
+  type IssuedTokenRow,
+} from '#app/[mode]/settings/tokens/issued-token.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
-import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Select } from '#components/ui/field.tsx'
 import { OVERLAP_HOURS, rotateRequest, type TokenRow } from '#lib/rooms/tokens/schema.ts'
@@ -36,17 +38,7 @@ export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogPro
       onDone()
     },
   })
-  if (issued) {
-    return (
-      <Dialog isOpen onClose={onClose} title={t('tokens.shown.title')}>
-        <IssuedToken issued={issued} origin={origin}>
-          <Button variant="quiet" onClick={onClose}>
-            {issued.token ? t('tokens.shown.done') : t('ui.close')}
-          </Button>
-        </IssuedToken>
-      </Dialog>
-    )
-  }
+  if (issued) return <IssuedTokenDialog issued={issued} origin={origin} onClose={onClose} />
   return (
     <Dialog
       isOpen

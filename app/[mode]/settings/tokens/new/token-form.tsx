@@ -1,15 +1,18 @@
 'use client'
 
 import { useQueryClient } from '@tanstack/react-query'
-import Link from 'next/link'
+import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { IssuedToken, type IssuedTokenRow } from '#app/[mode]/settings/tokens/issued-token.tsx'
+import {
+  IssuedTokenDialog,
+  type IssuedTokenRow,
+} from '#app/[mode]/settings/tokens/issued-token.tsx'
 import { PermissionFields } from '#app/[mode]/settings/tokens/new/permission-fields.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { Button, buttonClass } from '#components/ui/button.tsx'
+import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
@@ -17,6 +20,7 @@ import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
 export function TokenForm({ origin }: { origin: string }) {
   const t = useTranslations('tokens')
   const api = useApi()
+  const router = useRouter()
   const queryClient = useQueryClient()
   const [issued, setIssued] = useState<IssuedTokenRow | null>(null)
   const form = useForm({
@@ -35,21 +39,6 @@ export function TokenForm({ origin }: { origin: string }) {
     },
   })
   const { mode } = api.scope
-  const listPath = `/${mode}/settings/tokens`
-  if (issued) {
-    return (
-      <Sheet className="max-w-[720px] px-4 py-6 md:px-7">
-        <h2 tabIndex={-1} ref={node => node?.focus()} className="mb-4 text-title outline-none">
-          {t('shown.title')}
-        </h2>
-        <IssuedToken issued={issued} origin={origin}>
-          <Link href={listPath} prefetch={false} className={buttonClass('quiet')}>
-            {issued.token ? t('shown.done') : t('shown.back')}
-          </Link>
-        </IssuedToken>
-      </Sheet>
-    )
-  }
   return (
     <Sheet className="max-w-[720px] px-4 py-6 md:px-7">
       <form {...form.props} className="grid grid-cols-[minmax(0,1fr)] gap-6">
@@ -71,6 +60,13 @@ export function TokenForm({ origin }: { origin: string }) {
           </Button>
         </div>
       </form>
+      {issued ? (
+        <IssuedTokenDialog
+          issued={issued}
+          origin={origin}
+          onClose={() => router.push(`/${mode}/settings/tokens`)}
+        />
+      ) : null}
     </Sheet>
   )
 }
