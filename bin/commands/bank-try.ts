@@ -3,9 +3,11 @@ import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { formatDecimalAmount } from '#lib/base/money.ts'
+import { formatReason } from '#lib/base/reason.ts'
 import { tryConnections } from '#lib/edge/jobs/try-connections.ts'
 import { findConnection } from '#lib/services/gateway/connections.ts'
 import { beginTry } from '#lib/services/tries/begin.ts'
+import { TRY_PROBLEMS } from '#lib/services/tries/problems.ts'
 import { findLatestTry } from '#lib/services/tries/queries.ts'
 import type { Try } from '#lib/services/tries/schema.ts'
 import type { StepCode, StepState, StepView, TryStep } from '#lib/services/tries/states.ts'
@@ -81,7 +83,7 @@ async function follow(connectionId: string, begun: Try): Promise<Try> {
   }
   for (let found: Try = begun; ; found = (await findLatestTry(connectionId)) ?? found) {
     for (const step of found.steps) print(formatStep(found, step))
-    if (found.problem) print(`      ${found.problem}\n`)
+    for (const problem of found.problems) print(`      ${formatReason(TRY_PROBLEMS, problem)}\n`)
     if (found.ended_at) return found
     await tryConnections()
     await sleep(POLL_MS)

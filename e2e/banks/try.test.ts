@@ -198,9 +198,9 @@ describe('a try', () => {
     })
     const opened = await stage.open({ pixKey: key })
     await stage.announce(await stage.pay(opened))
-    const { problem } = await stage.workUntil(found => found.problem !== null)
-    expect(problem).toContain('bloqueada')
-    expect(problem).not.toContain(key)
+    const { problems } = await stage.workUntil(found => found.problems.length > 0)
+    expect(problems).toMatchObject([{ params: { text: expect.stringContaining('bloqueada') } }])
+    expect(JSON.stringify(problems)).not.toContain(key)
     expect((await stage.workUntil(isEnded)).status).toBe('passed')
   })
 
@@ -238,7 +238,12 @@ describe('a try', () => {
     const ended = await stage.workUntil(isEnded)
     expect(ended.status).toBe('failed')
     expect(stateOf(ended)).toMatchObject({ code: 'failed blocked', payment: 'skipped' })
-    expect(ended.problem).toContain('acesso_negado')
+    const text = expect.stringContaining('acesso_negado')
+    expect(ended.problems).toEqual([{ code: 'bank_says', params: { text } }])
+    // As the version before this one stores it.
+    await db().bankTry.updateMany({ where: { id: ended.id }, data: { problem: 'In English' } })
+    const stored = { code: 'other', params: { text: 'In English' } }
+    expect((await stage.read()).problems).toEqual([stored])
   })
 })
 
@@ -293,7 +298,7 @@ test('the payout of a try waits for a place at the bank, and keeps it from withd
   await stage.announce(await stage.pay(await stage.open({ pixKey: key })))
   for (let count = 0; count < 4; count++) await stage.work()
   expect(await stage.payoutsTo(key)).toEqual([])
-  expect((await stage.read()).problem).toBe('Other payouts have all places at the bank')
+  expect((await stage.read()).problems).toEqual([{ code: 'no_place', params: {} }])
   await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE account_id = ${accountId}::uuid`
   for (let count = 0; count < 2; count++) await stage.work()
   expect(await stage.payoutsTo(key)).toMatchObject([{ status: 'EM_PROCESSAMENTO' }])

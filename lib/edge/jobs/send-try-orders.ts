@@ -2,11 +2,13 @@ import { type Claim, holdLease } from '#lib/base/db/claim.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { maskPixKey } from '#lib/base/pix/pix-key.ts'
 import { placeOther, slowDownOther } from '#lib/rooms/withdrawals/places.ts'
+import { TIMED_OUT } from '#lib/services/gateway/call.ts'
 import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { hasCall, mayArrive } from '#lib/services/gateway/journal.ts'
 import { type Placement, placeOrder } from '#lib/services/gateway/order.ts'
-import { redactText } from '#lib/services/gateway/record-call.ts'
+import { RESTS_REASON, redactText } from '#lib/services/gateway/record-call.ts'
+import type { TryProblem } from '#lib/services/tries/problems.ts'
 import type { ClaimedTry } from '#lib/services/tries/queries.ts'
 import {
   completeTryOrder,
@@ -22,8 +24,8 @@ export const GIVE_UP_MS = 60 * MINUTE_MS
 /** Pause while other payouts have all places, which end within 30 s. */
 const PLACE_PAUSE_MS = 5_000
 
-/** What waits: for how long, and what the bank said. Null: nothing. */
-export type Wait = { pauseMs: number; problem?: string } | null
+/** What waits: for how long, and why its calls did not succeed. Null: nothing. */
+export type Wait = { pauseMs: number; problems?: TryProblem[] } | null
 
 /** Pause before a question is repeated: a person waits at first. */
 export function pauseAt(ageMs: number): number {
@@ -34,11 +36,22 @@ export function pauseAt(ageMs: number): number {
 export function describeFailure(
   result: GatewayResult<unknown> | null,
   hidden: Record<string, string> = {},
-): string | undefined {
-  if (result === null || result.outcome === 'ok') return undefined
-  const text = result.outcome === 'rejected' ? (result.bankText ?? result.code) : result.reason
-  return redactText(text, hidden)
+): TryProblem[] {
+  if (result === null || result.outcome === 'ok') return []
+  const reason = result.outcome === 'rejected' ? (result.bankText ?? result.code) : result.reason
+  if (reason === RESTS_REASON) return [{ code: 'resting', params: {} }]
+  if (result.outcome === 'blocked' && result.code === 'balance')
+    return [{ code: 'no_balance', params: {} }]
+  if (reason === TIMED_OUT.reason) return [{ code: 'timed_out', params: {} }]
+  return [{ code: PROBLEM_CODES[result.outcome], params: { text: redactText(reason, hidden) } }]
 }
+
+const PROBLEM_CODES = {
+  rejected: 'bank_says',
+  blocked: 'bank_says',
+  retryable: 'no_answer',
+  unknown: 'no_answer',
+} as const
 
 /**
  * Sends the refund and the payout of a paid try, each under its own id, or asks about them. A lost response
@@ -60,19 +73,19 @@ async function giveBack(
   if (refundStatus !== 'pending' || endToEndId === null) return null
   const order = { id: removeHyphens(refundId), endToEndId, amount }
   const subject = await toSubject(claim, refundId, 'refundCharge')
-  let problem: string | undefined
+  let problems: TryProblem[] = []
   const placement = await placeOrder('receipt_return', subject, gateway, {
     query: bank => bank.getRefund(order),
     mayCall: () => holdLease('bank_tries', claim),
     async send(bank) {
       const result = await bank.refundCharge(order)
-      problem = describeFailure(result)
+      problems = describeFailure(result)
       return result
     },
     findHidden: async () => ({}),
   })
   const isSentLate = paidMs > GIVE_UP_MS && !(await mayArrive(subject, 'refundCharge'))
-  return settle(claim, 'refund', placement, { paidMs, isSentLate, problem })
+  return settle(claim, 'refund', placement, { paidMs, isSentLate, problems })
 }
 
 async function payOut(claim: Claim, found: ClaimedTry, served: ServedConnection): Promise<Wait> {
@@ -90,7 +103,7 @@ async function payOut(claim: Claim, found: ClaimedTry, served: ServedConnection)
     hold: (tx, placeMs) => holdTryPlace(tx, claim, placeMs),
   } satisfies Parameters<typeof placeOther>[1]
   const hidden = { [pixKey]: maskPixKey(pixKeyType, pixKey) }
-  let [problem, hasPlace]: [string | undefined, boolean] = [undefined, isPlaced]
+  let [problems, hasPlace]: [TryProblem[], boolean] = [[], isPlaced]
   const placement = await placeOrder('withdrawal', subject, served.gateway, {
     query: bank => bank.getPayout(order),
     async mayCall() {
@@ -101,20 +114,18 @@ async function payOut(claim: Claim, found: ClaimedTry, served: ServedConnection)
       // It may still arrive from the call before.
       if (isPlaced) return null
       const result = await bank.sendPayout({ ...order, ownerDoc: null })
-      problem = hasPlace
-        ? describeFailure(result, hidden)
-        : 'Other payouts have all places at the bank'
+      problems = hasPlace ? describeFailure(result, hidden) : [{ code: 'no_place', params: {} }]
       return result
     },
     findHidden: async () => hidden,
   })
   if (placement.state === 'unsent') {
-    if (!hasPlace) return { pauseMs: PLACE_PAUSE_MS, problem }
+    if (!hasPlace) return { pauseMs: PLACE_PAUSE_MS, problems }
     await releaseTryPlace(claim)
     if (placement.isRateLimit) await slowDownOther(served, place, placement.pauseMs)
   }
   const isSentLate = paidMs > GIVE_UP_MS && !(await mayArrive(subject, 'sendPayout'))
-  return settle(claim, 'payout', placement, { paidMs, isSentLate, problem })
+  return settle(claim, 'payout', placement, { paidMs, isSentLate, problems })
 }
 
 /** The order as the journal knows it: each has its own id, and was called before or not. */
@@ -131,7 +142,7 @@ async function settle(
   claim: Claim,
   order: 'refund' | 'payout',
   placement: Placement,
-  { paidMs, isSentLate, problem }: { paidMs: number; isSentLate: boolean; problem?: string },
+  { paidMs, isSentLate, problems }: { paidMs: number; isSentLate: boolean; problems: TryProblem[] },
 ): Promise<Wait> {
   if (placement.state === 'done') await completeTryOrder(claim, order, placement.endToEndId)
   else if (placement.state === 'refused')
@@ -140,7 +151,7 @@ async function settle(
     await rejectTryOrder(claim, order, 'not_sent')
   else {
     const askedMs = 'pauseMs' in placement ? placement.pauseMs : 0
-    return { pauseMs: Math.max(askedMs, pauseAt(paidMs)), ...(problem && { problem }) }
+    return { pauseMs: Math.max(askedMs, pauseAt(paidMs)), problems }
   }
   return null
 }

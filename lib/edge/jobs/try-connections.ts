@@ -9,11 +9,12 @@ import {
   type Wait,
 } from '#lib/edge/jobs/send-try-orders.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
-import { findFlaw, findReachable, type ServedConnection } from '#lib/services/gateway/choose.ts'
+import { findReachable, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import type { ChargeState, GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/order.ts'
+import type { TryProblem } from '#lib/services/tries/problems.ts'
 import { type ClaimedTry, findClaimedTry } from '#lib/services/tries/queries.ts'
 import { receiveTryPayments } from '#lib/services/tries/receive.ts'
 import {
@@ -32,6 +33,7 @@ const PAYABLE_S = 3_600
 const SIGHT_MAX_MS = 10 * MINUTE_MS
 /** Pages of a list that are read for one payment at once. */
 const PAGES_MAX = 20
+const UNSERVED: TryProblem = { code: 'unserved', params: {} }
 
 /**
  * Makes the next call of each due try of a connection, for homologation and production. After a crash at
@@ -54,8 +56,8 @@ async function advance(claim: Claim): Promise<void> {
   const served = await findReachable(claim.connectionId)
   const wait = served
     ? await takeStep(claim, found, served)
-    : { pauseMs: MINUTE_MS, problem: (await findFlaw(claim.connectionId)) ?? undefined }
-  if (wait) await postponeTry(claim, wait.pauseMs, wait.problem)
+    : { pauseMs: MINUTE_MS, problems: [UNSERVED] }
+  if (wait) await postponeTry(claim, wait.pauseMs, wait.problems)
 }
 
 function takeStep(claim: Claim, found: ClaimedTry, served: ServedConnection): Promise<Wait> {
@@ -79,12 +81,12 @@ async function openCode(
     await storeTryCode(claim, brCode, payableForMs)
     return { pauseMs: 0 }
   }
-  const problem = describeFailure(result)
+  const problems = describeFailure(result)
   // Nobody knows a code that was not shown. If the bank has it nevertheless, it expires there.
   const isFinal = result.outcome === 'rejected' || result.outcome === 'blocked'
-  if (isFinal) await failTry(claim, result.outcome === 'blocked' ? 'blocked' : 'refused', problem)
-  else if (ageMs > GIVE_UP_MS) await failTry(claim, 'no_code', problem)
-  else return { pauseMs: Math.max(pauseAt(ageMs), requestedPauseMs(result)), problem }
+  if (isFinal) await failTry(claim, result.outcome === 'blocked' ? 'blocked' : 'refused', problems)
+  else if (ageMs > GIVE_UP_MS) await failTry(claim, 'no_code', problems)
+  else return { pauseMs: Math.max(pauseAt(ageMs), requestedPauseMs(result)), problems }
   return null
 }
 
@@ -100,10 +102,10 @@ async function lookForPayment(
     ? await bank.cancelCharge(txid)
     : stateIn(await bank.getCharges([txid]), txid)
   if (result.outcome !== 'ok') {
-    const problem = describeFailure(result)
+    const problems = describeFailure(result)
     if (overdueMs < GIVE_UP_MS)
-      return { pauseMs: Math.max(pauseAt(ageMs), requestedPauseMs(result)), problem }
-    await failTry(claim, 'not_paid', problem)
+      return { pauseMs: Math.max(pauseAt(ageMs), requestedPauseMs(result)), problems }
+    await failTry(claim, 'not_paid', problems)
     return null
   }
   const state = result.value
@@ -137,9 +139,8 @@ async function finish(claim: Claim, found: ClaimedTry, served: ServedConnection)
   const orders = await sendTryOrders(claim, found, served)
   const waits = [paidMs > SIGHT_MAX_MS ? null : sight, ...orders].filter(wait => wait !== null)
   if (waits.length > 0) {
-    const problems = waits.flatMap(({ problem }) => problem ?? [])
     const pauseMs = Math.min(...waits.map(wait => wait.pauseMs))
-    return { pauseMs, ...(problems.length > 0 && { problem: problems.join('; ') }) }
+    return { pauseMs, problems: waits.flatMap(({ problems }) => problems ?? []) }
   }
   await endTry(claim)
   return null
@@ -158,7 +159,7 @@ async function lookInList(
   for (let count = 0; count < PAGES_MAX; count++) {
     const page: Awaited<ReturnType<typeof listReceipts>> = await listReceipts(since, cursor)
     if (page.outcome !== 'ok')
-      return { pauseMs: listPauseMs(page, pauseAt(paidMs)), problem: describeFailure(page) }
+      return { pauseMs: listPauseMs(page, pauseAt(paidMs)), problems: describeFailure(page) }
     if (page.value.items.some(item => item.endToEndId === endToEndId)) {
       await noteListed(claim)
       return null

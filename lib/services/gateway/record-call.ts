@@ -42,7 +42,7 @@ export interface Call<Value> {
 }
 
 const NOT_CALLED = { outcome: 'retryable', reason: 'not called' } as const
-const RESTS_REASON = 'the connection rests after failed calls'
+export const RESTS_REASON = 'the connection rests after failed calls'
 
 /** Journaled fields. None has payer data; the PIX key is masked before. */
 const JOURNALED_FIELDS = [

@@ -14,8 +14,11 @@ type Row = Omit<Try, 'steps' | 'key'> & {
   facts: Omit<TryFacts, 'status'>
 }
 
-const columns = Prisma.sql`t.id, t.mode, t.status, t.amount, t.payout_amount, t.br_code, t.problem,
-  t.pix_key, t.pix_key_type, ${utc('t.created_at')}, ${utc('t.expires_at')}, ${utc('t.ended_at')},
+/** The version before this one stores a text in `problem`. */
+const columns = Prisma.sql`t.id, t.mode, t.status, t.amount, t.payout_amount, t.br_code,
+  CASE WHEN t.problem IS NULL THEN COALESCE(t.problems, '[]') ELSE json_build_array(json_build_object(
+    'code', 'other', 'params', json_build_object('text', t.problem))) END AS problems,
+   t.pix_key, t.pix_key_type, ${utc('t.created_at')}, ${utc('t.expires_at')}, ${utc('t.ended_at')},
   json_build_object('hasCode', t.br_code IS NOT NULL, 'failure', t.failure,
     'isPaid', t.end_to_end_id IS NOT NULL, 'isNoticed', t.noticed_at IS NOT NULL,
     'isListed', t.listed_at IS NOT NULL, 'refundStatus', t.refund_status,

@@ -19,8 +19,8 @@ WITH locked AS (
   RETURNING account_id, subject_id AS id
 ), paid AS (
   UPDATE bank_tries t
-  SET status = 'paid', end_to_end_id = $6, problem = NULL, paid_at = $7::timestamptz,
-      received_at = now(), refund_status = 'pending', due_at = CASE
+  SET status = 'paid', end_to_end_id = $6, problem = NULL, problems = NULL,
+      paid_at = $7::timestamptz, received_at = now(), refund_status = 'pending', due_at = CASE
       WHEN t.lease IS NULL THEN now() ELSE t.due_at END
   FROM claimed k
   WHERE t.account_id = k.account_id AND t.id = k.id AND t.status IN ('opening', 'open')

@@ -72,7 +72,7 @@ async function receiveTryPayment(
         FOR UPDATE`,
       claimed: claimPaymentsSql('locked'),
       paid: Prisma.sql`
-        UPDATE bank_tries t SET status = 'paid', end_to_end_id = ${endToEndId}, problem = NULL,
+        UPDATE bank_tries t SET status = 'paid', end_to_end_id = ${endToEndId}, problem = NULL, problems = NULL,
           paid_at = ${paidAt}::timestamptz, received_at = now(), refund_status = 'pending',
           due_at = CASE WHEN t.lease IS NULL THEN now() ELSE t.due_at END
         FROM claimed k WHERE t.account_id = k.account_id AND t.id = k.id

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { MODES } from '#lib/base/mode.ts'
+import { ShownProblem } from '#lib/services/tries/problems.ts'
 import { STEP_CODES, STEP_STATES, TRY_STATUSES, TRY_STEPS } from '#lib/services/tries/states.ts'
 
 export const BeginTry = z.object({
@@ -18,7 +19,7 @@ export const Try = z.object({
   payout_amount: z.int(),
   br_code: z.string().nullable(),
   key: z.string().nullable().meta({ description: 'The Pix key, masked' }),
-  problem: z.string().nullable().meta({ description: 'What the bank last said against it' }),
+  problems: z.array(ShownProblem).meta({ description: 'Why the last calls did not succeed' }),
   created_at: z.string(),
   expires_at: z.string().nullable(),
   ended_at: z.string().nullable(),

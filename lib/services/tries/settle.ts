@@ -5,16 +5,27 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
+import type { TryProblem } from '#lib/services/tries/problems.ts'
 import type { StepCode } from '#lib/services/tries/states.ts'
 
 /** Longest text of a bank that is stored. */
 const TEXT_MAX = 500
+const PROBLEMS_MAX = 3
 
 /** Condition that the claim still holds its try. */
 const isHeld = ({ accountId, id, lease }: Claim) => Prisma.sql`t.account_id = ${accountId}::uuid
   AND t.id = ${id}::uuid AND t.lease = ${lease}::uuid`
 
-const shorten = (text: string | null | undefined) => text?.replaceAll('\0', '').slice(0, TEXT_MAX)
+const shorten = (text: string) => text.replaceAll('\0', '').slice(0, TEXT_MAX)
+
+/** Returns the assignments that replace the problems. */
+function problemsSql(problems: TryProblem[]): Prisma.Sql {
+  const stored = problems.map(({ code, params }) =>
+    JSON.stringify({ code, params: 'text' in params ? { text: shorten(`${params.text}`) } : {} }),
+  )
+  const list = [...new Set(stored)].slice(0, PROBLEMS_MAX).join()
+  return Prisma.sql`problem = NULL, problems = ${`[${list}]`}::json`
+}
 
 /** Stores the code that the bank made. A payment may have come before it. */
 export async function storeTryCode(
@@ -29,11 +40,15 @@ export async function storeTryCode(
 }
 
 /** Ends a try that nobody has paid: what is paid later is a payment of no charge, for the inbox. */
-export function failTry(claim: Claim, failure: StepCode, problem?: string | null): Promise<void> {
+export function failTry(
+  claim: Claim,
+  failure: StepCode,
+  problems: TryProblem[] = [],
+): Promise<void> {
   return transaction(async tx => {
     const ended = await tx.$executeRaw`
       UPDATE bank_tries t SET status = 'failed', failure = ${failure}, ended_at = now(), due_at = NULL,
-        lease = NULL, problem = ${shorten(problem) ?? null}
+        lease = NULL, ${problemsSql(problems)}
       WHERE ${isHeld(claim)} AND t.status IN ('opening', 'open')`
     if (ended > 0) await recordEnd(tx, claim, failure)
   })
@@ -60,11 +75,15 @@ async function recordEnd(tx: Tx, { connectionId: target, mode }: Claim, result: 
   await recordAudit(tx, { actor, action: 'connection.tried', target, after: { mode, result } })
 }
 
-/** Lets the next step wait. `problem`: what the bank said against this one. */
-export async function postponeTry(claim: Claim, pauseMs: number, problem?: string): Promise<void> {
+/** Lets the next step wait. `problems`: why the calls of this one did not succeed. */
+export async function postponeTry(
+  claim: Claim,
+  pauseMs: number,
+  problems: TryProblem[] = [],
+): Promise<void> {
   await db().$executeRaw`
     UPDATE bank_tries t SET due_at = ${nowPlusMs(pauseMs)}, lease = NULL,
-      problem = ${shorten(problem) ?? null}
+      ${problemsSql(problems)}
     WHERE ${isHeld(claim)} AND t.ended_at IS NULL`
 }
 

@@ -20,7 +20,7 @@ const CONCLUSION_TONES = { passed: 'text-ok', failed: 'text-bad', running: '' }
 /** Shows the unpaid code, the steps and the result of a try. */
 export function TrySteps({ latest }: { latest: Try }) {
   const t = useTranslations('banks')
-  const { status, problem, br_code: code } = latest
+  const { status, problems, br_code: code } = latest
   const conclusion = status === 'passed' || status === 'failed' ? status : 'running'
   return (
     <>
@@ -34,9 +34,11 @@ export function TrySteps({ latest }: { latest: Try }) {
         <p role="status" className={`font-semibold ${CONCLUSION_TONES[conclusion]}`}>
           {t(`try.${conclusion}`)}
         </p>
-        {problem ? (
-          <p className="break-words text-muted text-small">{t('try.bankSays', { problem })}</p>
-        ) : null}
+        {problems.map(({ code, params }) => (
+          <p key={`${code} ${params.text}`} className="break-words text-muted text-small">
+            {t(`try.problem.${code}`, params)}
+          </p>
+        ))}
       </div>
     </>
   )
@@ -101,7 +103,7 @@ function Step({ view: { step, state, code, text }, latest: { id, key: payee } }:
         {code ? <p className="text-muted text-small">{t(`try.reason.${code}`)}</p> : null}
         {text ? (
           <p className="break-words text-muted text-small">
-            {t('try.bankSays', { problem: text })}
+            {t('try.problem.bank_says', { text })}
           </p>
         ) : null}
       </div>

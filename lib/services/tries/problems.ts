@@ -1,0 +1,25 @@
+import * as z from 'zod'
+import { type ReasonOf, reasonParams } from '#lib/base/reason.ts'
+
+/**
+ * Why the last call of a try did not succeed. bank_says: with the bank's own text. no_answer:
+ * `text` is the status or the error of the connection. other: a text stored before there were codes.
+ */
+export const TRY_PROBLEMS = {
+  bank_says: 'The bank says: {text}',
+  no_balance: 'The balance at the bank does not cover the payout',
+  no_answer: 'No usable response from the bank: {text}',
+  timed_out: 'No response from the bank in time',
+  resting: 'No call yet: the connection pauses after failed calls',
+  no_place: 'No call yet: other payouts hold all places at the bank',
+  unserved: 'This server cannot call the bank: `bank check` says why',
+  other: '{text}',
+} as const
+
+export type TryProblem = ReasonOf<typeof TRY_PROBLEMS>
+export type TryProblemCode = TryProblem['code']
+
+export const ShownProblem = z.object({
+  code: z.enum(Object.keys(TRY_PROBLEMS) as TryProblemCode[]),
+  params: reasonParams,
+})
