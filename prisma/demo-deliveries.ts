@@ -1,4 +1,4 @@
-import { db } from '#lib/base/db/client.ts'
+import { db, type Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { problemText } from '#lib/services/webhooks/problem.ts'
@@ -8,30 +8,27 @@ const ATTEMPT_DELAYS_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000]
 
 const FAILED = { code: 'status', params: { status: 500 } } as const
 
+/** Time from the event to the first attempt, as the worker needs it. */
+const FIRST_ATTEMPT_MS = 400
+
 /**
  * Sets the delivery of the first payment to exhausted, that of the second to delivered and all
  * others to stopped. The first payment must be older than the whole schedule of attempts.
  */
-export async function settleDeliveries(account: Account, paidAt: Date[]): Promise<void> {
-  const [exhausted, delivered] = await db().delivery.findMany({
-    where: { accountId: account.id, event: { type: 'transaction.paid' } },
-    orderBy: { sequence: 'asc' },
-    take: 2,
-  })
-  const [failingSince, deliveredAt] = paidAt
-  const requestHeaders = { 'content-type': 'application/json' }
+export async function settleDeliveries({ id: accountId }: Account): Promise<void> {
+  const [exhausted, delivered] = await db().$queryRaw<DemoDelivery[]>`
+    SELECT d.account_id AS "accountId", d.id, c.paid_at AS "paidAt"
+    FROM deliveries d JOIN charges c ON c.account_id = d.account_id AND c.id = d.subject_id
+    WHERE d.account_id = ${accountId}::uuid AND c.paid_at IS NOT NULL ORDER BY d.sequence LIMIT 2`
   await transaction(async tx => {
-    if (delivered && deliveredAt) {
-      const { accountId, id } = delivered
-      const result = { responseStatus: 200, responseBody: 'ok', durationMs: 38 }
-      const attempt = { accountId, deliveryId: id, number: 1, requestHeaders, ...result }
-      await tx.deliveryAttempt.create({ data: { ...attempt, createdAt: deliveredAt } })
-      const done = { status: 'delivered', deliveredAt, attempts: 1, dueAt: null }
-      await tx.delivery.update({ where: { accountId_id: { accountId, id } }, data: done })
+    if (delivered) {
+      const attempt = { responseStatus: 200, responseBody: 'ok', durationMs: 38 }
+      const last = await recordAttempts(tx, delivered, [0], attempt)
+      const done = { status: 'delivered', deliveredAt: last, attempts: 1 }
+      await setOutcome(tx, delivered, last, done)
     }
-    if (exhausted && failingSince) {
-      const { accountId, id } = exhausted
-      const result = {
+    if (exhausted) {
+      const attempt = {
         responseStatus: 500,
         responseBody: 'Internal Server Error',
         problem: problemText(FAILED),
@@ -39,28 +36,51 @@ export async function settleDeliveries(account: Account, paidAt: Date[]): Promis
         problemParams: FAILED.params,
         durationMs: 112,
       }
-      let elapsedS = 0
-      await tx.deliveryAttempt.createMany({
-        data: ATTEMPT_DELAYS_S.map((pause, index) => {
-          elapsedS += pause
-          const createdAt = new Date(failingSince.getTime() + elapsedS * 1_000)
-          return {
-            accountId,
-            deliveryId: id,
-            number: index + 1,
-            requestHeaders,
-            createdAt,
-            ...result,
-          }
-        }),
-      })
-      const done = { status: 'exhausted', attempts: ATTEMPT_DELAYS_S.length, dueAt: null }
-      await tx.delivery.update({ where: { accountId_id: { accountId, id } }, data: done })
+      const last = await recordAttempts(tx, exhausted, ATTEMPT_DELAYS_S, attempt)
+      const done = { status: 'exhausted', attempts: ATTEMPT_DELAYS_S.length }
+      await setOutcome(tx, exhausted, last, done)
     }
     // The receiver does not exist, so pending deliveries would be retried in vain.
     await tx.delivery.updateMany({
-      where: { accountId: account.id, status: 'pending' },
+      where: { accountId, status: 'pending' },
       data: { status: 'stopped', dueAt: null },
     })
   })
+}
+
+interface DemoDelivery {
+  accountId: string
+  id: string
+  paidAt: Date
+}
+
+/** Records the attempts, and returns the time of the last one. */
+async function recordAttempts(
+  tx: Tx,
+  { accountId, id: deliveryId, paidAt }: DemoDelivery,
+  delaysS: number[],
+  result: Omit<
+    Prisma.DeliveryAttemptCreateManyInput,
+    'accountId' | 'deliveryId' | 'number' | 'requestHeaders'
+  >,
+): Promise<Date> {
+  let at = new Date(paidAt.getTime() + FIRST_ATTEMPT_MS)
+  const requestHeaders = { 'content-type': 'application/json' }
+  const data = delaysS.map((delayS, index) => {
+    at = new Date(at.getTime() + delayS * 1_000)
+    const attempt = { accountId, deliveryId, number: index + 1, createdAt: at, requestHeaders }
+    return { ...attempt, ...result }
+  })
+  await tx.deliveryAttempt.createMany({ data })
+  return at
+}
+
+function setOutcome(
+  tx: Tx,
+  { accountId, id, paidAt: createdAt }: DemoDelivery,
+  updatedAt: Date,
+  outcome: Prisma.DeliveryUpdateInput,
+) {
+  const data = { ...outcome, createdAt, updatedAt, dueAt: null }
+  return tx.delivery.update({ where: { accountId_id: { accountId, id } }, data })
 }

@@ -66,10 +66,7 @@ export async function createHistory(account: Account): Promise<void> {
   await payCharges(account, planned.slice(2 * third))
   await withdraw(account, 150_000, 'hold@aurora.example', null, 'pending')
   await createUnpaidCharges(account, now)
-  await settleDeliveries(
-    account,
-    planned.slice(-RECEIVED_COUNT).map(({ paidAt }) => paidAt),
-  )
+  await settleDeliveries(account)
 }
 
 /** Plans deterministic payments, more frequent and larger towards the present. */

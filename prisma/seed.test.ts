@@ -59,7 +59,17 @@ test('the demo account received R$ 25.000,00 in 90 days and has payments in ever
     JOIN charges c ON c.account_id = e.account_id AND c.id = e.subject_id
     WHERE t.account_id = ${accountId}::uuid AND t.created_at <= now()`
   expect(attempts).toHaveLength(8)
-  expect(Math.min(...attempts.map(({ hours }) => hours))).toBeGreaterThanOrEqual(0)
+  expect(Math.min(...attempts.map(({ hours }) => hours))).toBeGreaterThan(0)
+  const [times] = await db().$queryRaw<Record<string, boolean>[]>`
+    SELECT bool_and(d.created_at = c.paid_at) AS delivery,
+      bool_and(t.first >= d.created_at) AS attempts, bool_and(t.last <= d.updated_at) AS outcome,
+      bool_and(d.updated_at < now() - interval '1 hour') AS past
+    FROM deliveries d JOIN charges c ON c.account_id = d.account_id AND c.id = d.subject_id
+    CROSS JOIN LATERAL (SELECT min(a.created_at) AS first, max(a.created_at) AS last
+      FROM delivery_attempts a WHERE a.account_id = d.account_id AND a.delivery_id = d.id) t
+    WHERE d.account_id = ${accountId}::uuid AND d.attempts > 0`
+  const isRight = { delivery: true, attempts: true, outcome: true, past: true }
+  expect(times).toEqual(isRight)
   expect(await db().charge.count({ where: { accountId, status: 'pending', dueAt: null } })).toBe(0)
   expect(await readBalances(accountId, 'test')).toEqual({ available: 1_710_000, outbound: 150_000 })
   await expectBalancedLedger(accountId)

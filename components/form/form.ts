@@ -1,6 +1,13 @@
 'use client'
 
-import { type FocusEvent, type InputEvent, type SubmitEvent, useRef, useState } from 'react'
+import {
+  type FocusEvent,
+  type FormEvent,
+  type InputEvent,
+  type SubmitEvent,
+  useRef,
+  useState,
+} from 'react'
 import type { ZodType } from 'zod'
 import { ApiError } from '#lib/edge/client/api.ts'
 
@@ -24,7 +31,8 @@ export interface Form {
     noValidate: true
     onSubmit: (event: SubmitEvent<HTMLFormElement>) => Promise<void>
     onBlur: (event: FocusEvent<HTMLFormElement>) => void
-    onInput: () => void
+    /** Without an event: rows were added or removed. */
+    onInput: (event?: FormEvent<HTMLFormElement>) => void
   }
 }
 
@@ -34,6 +42,8 @@ export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
   const [failure, setFailure] = useState<unknown>(null)
   const [isBusy, setBusy] = useState(false)
   const idempotencyKey = useRef<string | null>(null)
+  /** Fields that the server refused although the schema accepts them. */
+  const refusedNames = useRef(new Set<string>())
 
   async function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
@@ -41,6 +51,7 @@ export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
     const form = event.currentTarget
     const validation = validate(schema, read(new FormData(form)))
     setProblems(validation.problems)
+    refusedNames.current.clear()
     setFailure(null)
     if (!validation.ok) return focusFirstProblem(form, validation.problems)
     setBusy(true)
@@ -50,6 +61,7 @@ export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
     } catch (error) {
       const refusedFields = error instanceof ApiError ? refusedFieldsOf(error, form) : {}
       setProblems(refusedFields)
+      refusedNames.current = new Set(Object.keys(refusedFields))
       if (Object.keys(refusedFields).length === 0) setFailure(error)
       focusFirstProblem(form, refusedFields)
     } finally {
@@ -70,8 +82,15 @@ export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
     setProblems(ownProblem ? { ...otherProblems, [name]: ownProblem } : otherProblems)
   }
 
-  const onInput = () => {
+  /** Removes messages that no longer apply; those of the server stay until their field is edited. */
+  function onInput(event?: FormEvent<HTMLFormElement>) {
     idempotencyKey.current = null
+    if (!event || Object.keys(problems).length === 0) return
+    const editedName = (event.target as unknown as HTMLInputElement).name?.split('.')[0] ?? ''
+    refusedNames.current.delete(editedName)
+    const validation = validate(schema, read(new FormData(event.currentTarget)))
+    const isCurrent = (name: string) => refusedNames.current.has(name) || validation.problems[name]
+    setProblems(Object.fromEntries(Object.entries(problems).filter(([name]) => isCurrent(name))))
   }
   return { problems, failure, isBusy, props: { noValidate: true, onSubmit, onBlur, onInput } }
 }
@@ -89,7 +108,7 @@ export function editFormProps(
       else await props.onSubmit(event)
     },
     onInput(event: InputEvent<HTMLFormElement>) {
-      props.onInput()
+      props.onInput(event)
       onEdit(new FormData(event.currentTarget))
     },
   }

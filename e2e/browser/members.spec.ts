@@ -131,17 +131,18 @@ test('a member is removed after a decision about each token', async ({ page, con
 })
 
 test.describe('the last owner', () => {
-  test.use({ expectedStatuses: [409] })
-
-  test('cannot leave and sees the reason', async ({ page, context }) => {
+  test('is told before confirming that the account needs another owner', async ({
+    page,
+    context,
+  }) => {
     await openShop(context)
     await page.goto('/test/settings/members')
     await page.getByRole('button', { name: 'Deixar a conta', exact: true }).first().click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByRole('button', { name: 'Deixar a conta', exact: true }).click()
-    await expect(dialog.getByRole('alert')).toHaveText(
-      'A conta precisa de um dono. Antes, passe esse papel para outra pessoa.',
-    )
+    const dialog = page.getByRole('dialog', { name: 'Você é o único dono' })
+    await expect(dialog).toContainText('Antes de sair, dê o papel de dono a outra pessoa.')
+    await expect(dialog.getByRole('button', { name: 'Deixar a conta' })).toHaveCount(0)
+    await dialog.getByRole('button', { name: 'Entendi' }).click()
+    await expect(dialog).toBeHidden()
   })
 })
 

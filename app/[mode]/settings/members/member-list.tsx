@@ -132,8 +132,16 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
         <RemoveDialog member={openDialog.member} onClose={close} onDone={refresh} />
       ) : null}
       {openDialog?.kind === 'leave' ? (
-        <LeaveDialog name={openDialog.member.full_name} onClose={close} />
+        <LeaveDialog
+          name={openDialog.member.full_name}
+          isLastOwner={isLastOwner(openDialog.member, data.members)}
+          onClose={close}
+        />
       ) : null}
     </>
   )
+}
+
+function isLastOwner({ role }: Member, members: Member[]): boolean {
+  return role === 'owner' && members.filter(member => member.role === 'owner').length === 1
 }

@@ -13,6 +13,7 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
+import { ApiError } from '#lib/edge/client/api.ts'
 import { type Endpoint, endpointRequest } from '#lib/services/webhooks/schema.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 
@@ -31,6 +32,7 @@ export function EndpointForm({ endpoint, isLoopbackAllowed }: EndpointFormProps)
   const mayReadPayers = useHasPermission()('payers:read')
   const [created, setCreated] = useState<(Endpoint & { secret: string }) | null>(null)
   const [isSaved, setSaved] = useState(false)
+  const [isPrivate, setPrivate] = useState(false)
   const form = useForm({
     schema: endpointRequest[mode],
     read: data => {
@@ -42,14 +44,20 @@ export function EndpointForm({ endpoint, isLoopbackAllowed }: EndpointFormProps)
       }
     },
     async send(body, idempotencyKey) {
-      if (endpoint) {
-        await api.send('PATCH', `${ENDPOINTS_PATH}/${endpoint.id}`, { body })
-        setSaved(true)
-        return router.refresh()
+      try {
+        if (endpoint) {
+          await api.send('PATCH', `${ENDPOINTS_PATH}/${endpoint.id}`, { body })
+          setSaved(true)
+          return router.refresh()
+        }
+        const request = { body, idempotencyKey }
+        const response = await api.send<{ data: typeof created }>('POST', ENDPOINTS_PATH, request)
+        setCreated(response.data)
+      } catch (error) {
+        // The form has the server's schema, so the server refused where the address leads.
+        setPrivate(error instanceof ApiError && error.fields.url !== undefined)
+        throw error
       }
-      const request = { body, idempotencyKey }
-      const response = await api.send<{ data: typeof created }>('POST', ENDPOINTS_PATH, request)
-      setCreated(response.data)
     },
   })
   if (created) return <NewEndpoint id={created.id} secret={created.secret} />
@@ -58,9 +66,10 @@ export function EndpointForm({ endpoint, isLoopbackAllowed }: EndpointFormProps)
   return (
     <form
       {...form.props}
-      onInput={() => {
+      onInput={event => {
         setSaved(false)
-        form.props.onInput()
+        setPrivate(false)
+        form.props.onInput(event)
       }}
       className="grid gap-6"
     >
@@ -75,7 +84,10 @@ export function EndpointForm({ endpoint, isLoopbackAllowed }: EndpointFormProps)
         defaultValue={endpoint?.url}
         placeholder="https://"
         hint={t(`endpoints.urlHint.${hintKey}`)}
-        problem={url && t(`endpoints.urlProblem.${url === 'required' ? url : mode}`)}
+        problem={
+          url &&
+          t(`endpoints.urlProblem.${url === 'required' ? url : isPrivate ? 'private' : mode}`)
+        }
       />
       <EventChoice
         chosen={endpoint?.event_types ?? EVENT_TYPES}

@@ -74,7 +74,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
 
   const form = useForm({ schema: withdrawalRequest[mode], read: readFields, send })
   function onInput(event: FormEvent<HTMLFormElement>) {
-    form.props.onInput()
+    form.props.onInput(event)
     const data = new FormData(event.currentTarget)
     setAmount(parseReais(String(data.get('amount'))))
     setTypeMissing(false)
