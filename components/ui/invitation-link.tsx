@@ -9,18 +9,20 @@ interface InvitationLinkProps {
   /** Null if the link was already shown: it is not stored. */
   link: string | null
   email: string
+  /** False without a mail server: only the link brings the invitation. */
+  isMailed: boolean
   children: ReactNode
 }
 
-export function InvitationLink({ link, email, children }: InvitationLinkProps) {
+export function InvitationLink({ link, email, isMailed, children }: InvitationLinkProps) {
   const t = useTranslations('invitationLink')
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
       <p tabIndex={-1} ref={node => node?.focus()} className="break-words outline-none">
-        {t('sent', { email, days: INVITATION_DAYS })}
+        {t(isMailed ? 'sending' : 'unsent', { email, days: INVITATION_DAYS })}
       </p>
       <Notice tone="wait" icon={TriangleAlert}>
-        {link ? t('once') : t('lost')}
+        {link ? t(isMailed ? 'once' : 'onlyLink') : t('lost')}
       </Notice>
       {link ? (
         <code

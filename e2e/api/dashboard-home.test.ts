@@ -209,4 +209,9 @@ test('a first step is completed by the merchant’s own action, not by the welco
   expect(await steps()).toEqual({ token: true, payment: true, webhook: false })
   await createDelivery('delivered', 1)
   expect(await steps()).toEqual({ token: true, payment: true, webhook: true })
+  // As pruning does.
+  const where = { accountId: merchant.id }
+  await db().deliveryAttempt.deleteMany({ where })
+  await db().delivery.deleteMany({ where })
+  expect(await steps()).toEqual({ token: true, payment: true, webhook: true })
 })

@@ -218,6 +218,24 @@ describe('PATCH endpoints/{id}', () => {
   })
 })
 
+test.each([
+  'http://203.0.113.9/hooks',
+  'http://10.1.2.3/hooks',
+  'http://0x0a000001/hooks',
+  'http://169.254.169.254/latest',
+  'http://[fd00::1]/hooks',
+])('an endpoint is neither created with the private address %s nor changed to it', async url => {
+  const { id } = await create()
+  for (const [method, path] of [
+    ['POST', ROOT],
+    ['PATCH', `${ROOT}/${id}`],
+  ] as const) {
+    const { status, body } = await callApi(method, path, { ...ENDPOINT_REQUEST, url })
+    expect([status, Object.keys(body.errors)]).toEqual([422, ['url']])
+  }
+  expect((await callApi('GET', ROOT)).body.data).toMatchObject([{ id, url: SHOP_URL }])
+})
+
 describe('DELETE endpoints/{id}', () => {
   test('200: pending deliveries are stopped and new events create none', async () => {
     const { id } = await create()

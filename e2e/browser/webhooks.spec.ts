@@ -34,34 +34,42 @@ async function createPaidCharge({ token }: Shop, webhook_url?: string): Promise<
 
 const deliveryRows = (page: Page) => page.getByTestId('delivery-row')
 
-test('an endpoint is created, and the delivery of a payment appears by itself', async ({
-  page,
-  context,
-}) => {
-  const shop = await openShop(context)
-  await page.setViewportSize(DESKTOP)
-  await page.goto('/test/webhooks')
-  await expect(page.getByText('Nenhuma entrega ainda')).toBeVisible()
-  await expectAccessible(page)
-  await page.getByRole('link', { name: 'Criar destino' }).click()
-  await page.getByLabel('Endereço').fill('loja')
-  await page.getByRole('button', { name: 'Criar destino' }).click()
-  await expect(page.getByText('Digite a URL completa')).toBeVisible()
-  await page.getByLabel('Endereço').fill(`${receiver.url}/hook`)
-  await page.getByLabel('Todos os eventos').uncheck()
-  await page.getByRole('button', { name: 'Criar destino' }).click()
-  await expect(page.getByText('Escolha ao menos um evento.')).toBeVisible()
-  await page.getByLabel('transaction.paid').check()
-  await expectAccessible(page)
-  await page.getByRole('button', { name: 'Criar destino' }).click()
-  await expect(page.getByTestId('secret-value')).toHaveText(/^whsec_/)
-  await page.getByRole('link', { name: 'Webhooks' }).first().click()
-  await expect(page.getByText('O destino está pronto.')).toBeVisible()
-  const reference = await createPaidCharge(shop)
-  await expect(deliveryRows(page)).toHaveCount(1)
-  await expect(deliveryRows(page)).toContainText(reference)
-  await expect(deliveryRows(page)).toContainText('Entregue')
-  expect(receiver.calls.map(({ path }) => path)).toEqual(['/hook'])
+test.describe('a private address', () => {
+  test.use({ expectedStatuses: [422] })
+
+  test('is refused, an endpoint is created, and the delivery of a payment appears by itself', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    await page.setViewportSize(DESKTOP)
+    await page.goto('/test/webhooks')
+    await expect(page.getByText('Nenhuma entrega ainda')).toBeVisible()
+    await expectAccessible(page)
+    await page.getByRole('link', { name: 'Criar destino' }).click()
+    await page.getByLabel('Endereço').fill('loja')
+    await page.getByRole('button', { name: 'Criar destino' }).click()
+    await expect(page.getByText('Digite a URL completa')).toBeVisible()
+    await page.getByLabel('Endereço').fill('http://10.1.2.3/hook')
+    await page.getByRole('button', { name: 'Criar destino' }).click()
+    await expect(page.getByText('Este endereço é privado')).toBeVisible()
+    await page.getByLabel('Endereço').fill(`${receiver.url}/hook`)
+    await expect(page.getByText('Este endereço é privado')).toHaveCount(0)
+    await page.getByLabel('Todos os eventos').uncheck()
+    await page.getByRole('button', { name: 'Criar destino' }).click()
+    await expect(page.getByText('Escolha ao menos um evento.')).toBeVisible()
+    await page.getByLabel('transaction.paid').check()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Criar destino' }).click()
+    await expect(page.getByTestId('secret-value')).toHaveText(/^whsec_/)
+    await page.getByRole('link', { name: 'Webhooks' }).first().click()
+    await expect(page.getByText('O destino está pronto.')).toBeVisible()
+    const reference = await createPaidCharge(shop)
+    await expect(deliveryRows(page)).toHaveCount(1)
+    await expect(deliveryRows(page)).toContainText(reference)
+    await expect(deliveryRows(page)).toContainText('Entregue')
+    expect(receiver.calls.map(({ path }) => path)).toEqual(['/hook'])
+  })
 })
 
 test('a failed delivery shows the reason, its text once revealed, and succeeds when it is resent', async ({

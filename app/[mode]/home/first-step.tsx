@@ -6,9 +6,9 @@ import { CopyButton } from '#components/ui/copy.tsx'
 import type { FirstStepName } from '#lib/views/dashboard/schema.ts'
 
 const STEP_PATHS: Record<FirstStepName, string> = {
-  token: '/test/settings/tokens',
   payment: '/test/charges/new',
-  webhook: '/test/webhooks/endpoints',
+  token: '/test/settings/tokens/new',
+  webhook: '/test/webhooks/endpoints/new',
 }
 
 interface FirstStepProps {
@@ -48,7 +48,7 @@ export function FirstStep({ step, isDone, isNext, origin, isLocal }: FirstStepPr
           </div>
           {isDone ? null : <StepActions step={step} isNext={isNext} />}
         </div>
-        {isNext && step === 'payment' ? (
+        {isNext && step === 'token' ? (
           <CommandExample text={chargeCommand(origin, t('tokenWord'))} />
         ) : null}
         {isNext && step === 'webhook' && isLocal ? (

@@ -18,7 +18,9 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
   const t = useTranslations('inviteMerchant')
   const api = useApi()
   const queryClient = useQueryClient()
-  const [created, setCreated] = useState<{ link: string; email: string } | null>(null)
+  const [created, setCreated] = useState<{ link: string; email: string; isMailed: boolean } | null>(
+    null,
+  )
   const { data: openInvitations = [] } = useQuery({
     queryKey: INVITATIONS_KEY,
     queryFn: async ({ signal }) =>
@@ -29,10 +31,10 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
     schema: openingRequest,
     read: data => ({ email: String(data.get('email')).trim() || undefined }),
     send: async body => {
-      const response = await api.send<{ data: { link: string } }>('POST', '/admin/invitations', {
-        body,
-      })
-      setCreated({ link: response.data.link, email: body.email })
+      const path = '/admin/invitations'
+      type Created = { data: { link: string; is_mailed: boolean } }
+      const { data } = await api.send<Created>('POST', path, { body })
+      setCreated({ link: data.link, email: body.email, isMailed: data.is_mailed })
       await refresh()
     },
   })

@@ -13,7 +13,7 @@ export interface LimitDetails {
   freesAt: string | null
 }
 
-/** `code` is the X-Error-Code of the response, or `network` if no response arrived. */
+/** `code` is the X-Error-Code of the response, or `network` (`not_sent` after a write) if no response arrived. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -73,7 +73,7 @@ export function createApi(scope: ApiScope, requestProof?: RequestProof): Api {
     const init = { method, headers, body: JSON.stringify(body), signal }
     const response = await fetch(`/api${path}`, init).catch(error => {
       if (signal?.aborted) throw error
-      throw new ApiError(0, 'network')
+      throw new ApiError(0, method === 'GET' ? 'network' : 'not_sent')
     })
     if (response.status === 401) {
       location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`)

@@ -26,7 +26,12 @@ export const InvitationList = z.object({ data: z.array(Invitation) })
 
 /** `link` is returned only once: null in the response to a repeated request. */
 export const InvitationCreated = z.object({
-  data: z.object({ id: z.uuid(), link: z.string().nullable() }),
+  data: z.object({
+    id: z.uuid(),
+    link: z.string().nullable(),
+    /** Whether a mail server is configured to send the invitation. */
+    is_mailed: z.boolean(),
+  }),
 })
 
 export const EmptyResponse = z.object({ data: z.object({}) })

@@ -11,8 +11,11 @@ export async function queueMail(tx: Tx, to: Recipient, message: Message): Promis
   await tx.mail.create({ data: { id, sealed, dueAt: new Date() } })
 }
 
-/** Returns whether mails can be sent. Without a mail server, a local installation logs them. */
+/** Returns whether mails can be read. Without a mail server, a local installation logs them. */
 export function canSendMail(): boolean {
-  const { SMTP_URL, TROCO_ENV } = env()
-  return SMTP_URL !== undefined || TROCO_ENV === 'local'
+  return isMailServerSet() || env().TROCO_ENV === 'local'
+}
+
+export function isMailServerSet(): boolean {
+  return env().SMTP_URL !== undefined
 }

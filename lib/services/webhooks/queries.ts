@@ -108,3 +108,23 @@ async function findEndpoint(
       AND (p.deleted_at IS NULL OR ${includesDeleted}::boolean)`)
   return row ?? null
 }
+
+/** Maximum latest deliveries searched: after so many failures, first steps no longer matter. */
+const DELIVERIES_READ_MAX = 1_000
+
+/** Returns whether a webhook was ever delivered, and stores it, because deliveries are pruned. */
+export async function hasDelivered(accountId: string, mode: Mode): Promise<boolean> {
+  const [found] = await db().$queryRaw<{ isStored: boolean; isFound: boolean }[]>`
+    SELECT s.first_delivered_at IS NOT NULL AS "isStored", EXISTS (SELECT FROM (
+        SELECT d.status FROM deliveries d
+        WHERE d.account_id = s.account_id AND d.mode = s.mode AND s.first_delivered_at IS NULL
+        ORDER BY d.sequence DESC LIMIT ${DELIVERIES_READ_MAX}) d
+      WHERE d.status = 'delivered') AS "isFound"
+    FROM event_sequences s WHERE s.account_id = ${accountId}::uuid AND s.mode = ${mode}`
+  if (found?.isFound) {
+    await db().$executeRaw`
+      UPDATE event_sequences SET first_delivered_at = now()
+      WHERE account_id = ${accountId}::uuid AND mode = ${mode} AND first_delivered_at IS NULL`
+  }
+  return found !== undefined && (found.isStored || found.isFound)
+}

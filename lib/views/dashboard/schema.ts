@@ -121,7 +121,7 @@ export interface ApprovalSettings {
   } | null
 }
 
-export const FIRST_STEPS = ['token', 'payment', 'webhook'] as const
+export const FIRST_STEPS = ['payment', 'token', 'webhook'] as const
 export type FirstStepName = (typeof FIRST_STEPS)[number]
 
 export const FIRST_STEPS_COOKIE = 'troco-first-steps'

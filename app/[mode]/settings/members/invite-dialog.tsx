@@ -18,10 +18,16 @@ interface InviteDialogProps {
   onDone: () => void
 }
 
+interface CreatedInvitation {
+  link: string | null
+  email: string
+  isMailed: boolean
+}
+
 export function InviteDialog({ invitationToResend, onClose, onDone }: InviteDialogProps) {
   const t = useTranslations()
   const api = useApi()
-  const [created, setCreated] = useState<{ link: string | null; email: string } | null>(null)
+  const [created, setCreated] = useState<CreatedInvitation | null>(null)
   const form = useForm({
     schema: invitationRequest.test,
     read: data => ({
@@ -30,12 +36,13 @@ export function InviteDialog({ invitationToResend, onClose, onDone }: InviteDial
     }),
     send: async (body, idempotencyKey) => {
       const request = { body, idempotencyKey }
-      const response = await api.send<{ data: { link: string | null } }>(
+      const response = await api.send<{ data: { link: string | null; is_mailed: boolean } }>(
         'POST',
         '/dashboard/invitations',
         request,
       )
-      setCreated({ link: response.data.link, email: body.email })
+      const { link, is_mailed: isMailed } = response.data
+      setCreated({ link, email: body.email, isMailed })
       onDone()
     },
   })

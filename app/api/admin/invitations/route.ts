@@ -5,6 +5,7 @@ import { inviteMerchant } from '#lib/rooms/accounts/invite.ts'
 import { listInvitations } from '#lib/rooms/accounts/people-queries.ts'
 import { openingRequest } from '#lib/rooms/accounts/schema.ts'
 import { InvitationCreated, InvitationList } from '#lib/rooms/accounts/wire.ts'
+import { isMailServerSet } from '#lib/services/mail/queue.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',
@@ -25,6 +26,6 @@ export const POST = adminEndpoint({
   proof: 'required',
   async handle({ user, body }) {
     const { id, path } = await inviteMerchant(body.email, requireActor(user.id))
-    return { data: { id, link: env().PUBLIC_URL + path } }
+    return { data: { id, link: env().PUBLIC_URL + path, is_mailed: isMailServerSet() } }
   },
 })
