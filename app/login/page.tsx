@@ -1,4 +1,4 @@
-import { CircleAlert } from 'lucide-react'
+import { CircleAlert, TimerOff } from 'lucide-react'
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { redirect } from 'next/navigation'
@@ -18,7 +18,7 @@ export async function generateMetadata(): Promise<Metadata> {
 
 interface LoginPageProps {
   searchParams: Promise<
-    Record<'next' | 'problem' | 'error' | 'proof', string | string[] | undefined>
+    Record<'next' | 'problem' | 'error' | 'proof' | 'ended', string | string[] | undefined>
   >
 }
 
@@ -101,6 +101,13 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
           </Notice>
         </div>
       ) : null}
+      {search.ended === undefined || refusal ? null : (
+        <div className="mb-5">
+          <Notice tone="wait" icon={TimerOff} role="status">
+            {t('ended')}
+          </Notice>
+        </div>
+      )}
       <SignInForm
         labels={labels}
         problems={problems}

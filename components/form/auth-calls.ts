@@ -1,3 +1,4 @@
+import { dropDraft } from '#components/form/draft.ts'
 import type { Factor } from '#lib/services/people/schema.ts'
 
 /** Second factor that is still required after the correct password. */
@@ -89,6 +90,7 @@ export async function fetchProviderUrl(
 }
 
 export async function signOut(): Promise<boolean> {
+  dropDraft()
   try {
     return (await post('/api/auth/signout', {})).ok
   } catch {

@@ -9,6 +9,7 @@ import {
   useState,
 } from 'react'
 import type { ZodType } from 'zod'
+import { useDraft } from '#components/form/draft.ts'
 import { ApiError } from '#lib/edge/client/api.ts'
 
 export type FieldProblem = 'required' | 'invalid'
@@ -28,6 +29,7 @@ export interface Form {
   failure: unknown
   isBusy: boolean
   props: {
+    id: string
     noValidate: true
     onSubmit: (event: SubmitEvent<HTMLFormElement>) => Promise<void>
     onBlur: (event: FocusEvent<HTMLFormElement>) => void
@@ -41,6 +43,7 @@ export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
   const [problems, setProblems] = useState<Form['problems']>({})
   const [failure, setFailure] = useState<unknown>(null)
   const [isBusy, setBusy] = useState(false)
+  const { id, markEdited } = useDraft()
   const idempotencyKey = useRef<string | null>(null)
   /** Fields that the server refused although the schema accepts them. */
   const refusedNames = useRef(new Set<string>())
@@ -70,29 +73,37 @@ export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
   }
 
   function onBlur(event: FocusEvent<HTMLFormElement>) {
-    const { name: inputName, value } = event.target as unknown as HTMLInputElement
-    // The name of an input in a row begins with its list: `items.1.price`.
-    const name = inputName?.split('.')[0]
+    const { value } = event.target as unknown as HTMLInputElement
+    const name = fieldNameOf(event)
     if (!name || (value === '' && !problems[name])) return
     // Removing a message here would move the button before the click ends; submitting validates.
     if (event.relatedTarget?.matches('[type=submit]')) return
     const validation = validate(schema, read(new FormData(event.currentTarget)))
-    const { [name]: _, ...otherProblems } = problems
     const ownProblem = validation.problems[name]
+    const otherProblems = filterKeys(problems, other => other !== name)
     setProblems(ownProblem ? { ...otherProblems, [name]: ownProblem } : otherProblems)
   }
 
   /** Removes messages that no longer apply; those of the server stay until their field is edited. */
   function onInput(event?: FormEvent<HTMLFormElement>) {
     idempotencyKey.current = null
+    markEdited()
     if (!event || Object.keys(problems).length === 0) return
-    const editedName = (event.target as unknown as HTMLInputElement).name?.split('.')[0] ?? ''
-    refusedNames.current.delete(editedName)
-    const validation = validate(schema, read(new FormData(event.currentTarget)))
-    const isCurrent = (name: string) => refusedNames.current.has(name) || validation.problems[name]
-    setProblems(Object.fromEntries(Object.entries(problems).filter(([name]) => isCurrent(name))))
+    refusedNames.current.delete(fieldNameOf(event))
+    const { problems: found } = validate(schema, read(new FormData(event.currentTarget)))
+    const isCurrent = (name: string) => refusedNames.current.has(name) || found[name]
+    setProblems(filterKeys(problems, isCurrent))
   }
-  return { problems, failure, isBusy, props: { noValidate: true, onSubmit, onBlur, onInput } }
+  return { problems, failure, isBusy, props: { id, noValidate: true, onSubmit, onBlur, onInput } }
+}
+
+/** Returns the name of the edited field. In a row it begins with its list: `items.1.price`. */
+function fieldNameOf(event: FormEvent<HTMLFormElement>): string {
+  return (event.target as unknown as HTMLInputElement).name?.split('.')[0] ?? ''
+}
+
+function filterKeys(problems: Form['problems'], isKept: (name: string) => unknown) {
+  return Object.fromEntries(Object.entries(problems).filter(([name]) => isKept(name)))
 }
 
 /** Returns props of a form that edits stored values: submits only if changed, reports each edit. */

@@ -11,7 +11,7 @@ import { FactorForm } from '#components/proof/factor-form.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { ApiError } from '#lib/edge/client/api.ts'
+import { ApiError, SESSION_ENDED_EVENT } from '#lib/edge/client/api.ts'
 import { type ProofMethod, type ProofRequest, passwordProof } from '#lib/services/people/schema.ts'
 
 const PROOF_PATH = '/person/proof'
@@ -92,6 +92,7 @@ function SignInAgain() {
   async function signInAgain() {
     setBusy(true)
     if (await signOut()) {
+      dispatchEvent(new Event(SESSION_ENDED_EVENT))
       const currentPath = location.pathname + location.search
       return location.assign(`/login?proof&next=${encodeURIComponent(currentPath)}`)
     }

@@ -12,6 +12,8 @@ import {
   test,
 } from '#e2e/browser/app.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
+import { openPerson } from '#e2e/browser/person.ts'
+import { db } from '#lib/base/db/client.ts'
 
 const PORTUGUESE_AMOUNT = /^R\$ \d{1,3}(\.\d{3})*,\d{2}$/
 const ENGLISH_AMOUNT = /^R\$ \d{1,3}(,\d{3})*\.\d{2}$/
@@ -65,6 +67,52 @@ test.describe('on a desktop, in Portuguese', () => {
       isOnLogin: true,
     })
     await expect(page).toHaveURL('/test/charges?status=paid')
+  })
+
+  test.describe('a form', () => {
+    test.use({ expectedStatuses: [401] })
+
+    test('survives the end of the session and a server that is gone, without secrets', async ({
+      page,
+      context,
+    }) => {
+      const { email, password } = await openPerson(context)
+      const PAYER = {
+        ...{ client_name: 'Rita Lima', client_email: 'rita@example.com' },
+        ...{ client_doc: '529.982.247-25', amount: '49,90' },
+      }
+      await page.goto('/test/charges/new')
+      for (const [name, value] of Object.entries(PAYER))
+        await page.locator(`[name=${name}]`).fill(value)
+      await page.getByText('Mais opções').click()
+      await page.getByLabel('Expira em').selectOption('7 dias')
+      const submit = page.getByRole('button', { name: 'Criar cobrança' })
+      await page.route('**/api/transactions', route => route.abort('aborted'), { times: 1 })
+      await submit.click()
+      const alert = page.getByRole('main').getByRole('alert')
+      await expect(alert).toContainText('Nada é reenviado sozinho')
+      await db().userSession.deleteMany({ where: { user: { email } } })
+      await submit.click()
+      await expect(page).toHaveURL('/login?next=%2Ftest%2Fcharges%2Fnew&ended')
+      await expect(page.getByText('Sua sessão terminou.')).toBeVisible()
+      await expectAccessible(page)
+      await fillSignIn(page, email, password, { isOnLogin: true })
+      await expect(page).toHaveURL('/test/charges/new')
+      for (const [name, value] of Object.entries(PAYER))
+        await expect(page.locator(`[name=${name}]`)).toHaveValue(value)
+      await submit.click()
+      await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 49,90')
+      await expect(page.getByRole('timer')).toHaveText(/^Expira em (6 d 23|7 d 00)/)
+
+      await page.goto('/test/settings/security')
+      await page.getByLabel('Senha atual').fill(password)
+      await page.getByLabel('Nova senha').fill('another four words nobody expects')
+      await db().userSession.deleteMany({ where: { user: { email } } })
+      await page.getByRole('button', { name: 'Trocar a senha' }).click()
+      await expect(page.getByText('Sua sessão terminou.')).toBeVisible()
+      const kept = await page.evaluate(() => JSON.stringify(sessionStorage))
+      expect(kept).not.toContain('words nobody expects')
+    })
   })
 
   test('signing out ends the session on the server', { tag: '@torture' }, async ({

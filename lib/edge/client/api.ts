@@ -13,6 +13,9 @@ export interface LimitDetails {
   freesAt: string | null
 }
 
+/** Dispatched before the sign-in page replaces a page whose session has ended. */
+export const SESSION_ENDED_EVENT = 'troco-session-ended'
+
 /** `code` is the X-Error-Code of the response, or `network` (`not_sent` after a write) if no response arrived. */
 export class ApiError extends Error {
   readonly status: number
@@ -76,7 +79,9 @@ export function createApi(scope: ApiScope, requestProof?: RequestProof): Api {
       throw new ApiError(0, method === 'GET' ? 'network' : 'not_sent')
     })
     if (response.status === 401) {
-      location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`)
+      dispatchEvent(new Event(SESSION_ENDED_EVENT))
+      const currentPath = location.pathname + location.search
+      location.assign(`/login?next=${encodeURIComponent(currentPath)}&ended`)
     }
     if (response.ok) return response
     const problem = await readError(response)
