@@ -2,8 +2,8 @@
 
 import { NextIntlClientProvider, useLocale, useMessages, useTranslations } from 'next-intl'
 import { Dialog } from 'radix-ui'
-import { Search } from '#app/[mode]/palette/search.tsx'
-import { PALETTE_MESSAGES } from '#app/[mode]/palette/targets.ts'
+import { Search } from '#components/palette/search.tsx'
+import { PALETTE_MESSAGES } from '#components/palette/targets.ts'
 import { useReturnFocus } from '#components/ui/return-focus.ts'
 
 export function Palette({ onClose }: { onClose: () => void }) {

@@ -6,19 +6,19 @@ import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { Dialog } from 'radix-ui'
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react'
-import { HitItem, hitKey, TargetGroup } from '#app/[mode]/palette/items.tsx'
-import { KeyboardHints, SearchStatus } from '#app/[mode]/palette/search-status.tsx'
+import { useApi } from '#components/form/api.ts'
+import { signOut } from '#components/form/auth-calls.ts'
+import { setLocale, setTheme } from '#components/format/preferences.ts'
+import { useHasPermission } from '#components/nav/permissions.tsx'
+import { HitItem, hitKey, TargetGroup } from '#components/palette/items.tsx'
+import { KeyboardHints, SearchStatus } from '#components/palette/search-status.tsx'
 import {
   actionTargets,
   matchesTarget,
   pageTargets,
   type Target,
-} from '#app/[mode]/palette/targets.ts'
-import { useFind } from '#app/[mode]/palette/use-find.ts'
-import { useApi } from '#components/form/api.ts'
-import { signOut } from '#components/form/auth-calls.ts'
-import { setLocale, setTheme } from '#components/format/preferences.ts'
-import { useHasPermission } from '#components/nav/permissions.tsx'
+} from '#components/palette/targets.ts'
+import { useFind } from '#components/palette/use-find.ts'
 import { nextLocale } from '#lib/base/locale.ts'
 import { ApiError } from '#lib/edge/client/api.ts'
 

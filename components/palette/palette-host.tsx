@@ -5,7 +5,7 @@ import { useEffect, useState } from 'react'
 import { watchPalette } from '#components/nav/search-button.tsx'
 
 const Palette = dynamic(() =>
-  import('#app/[mode]/palette/palette.tsx').then(module => module.Palette),
+  import('#components/palette/palette.tsx').then(module => module.Palette),
 )
 
 /** Renders the page's only palette, which is loaded when first opened. */
