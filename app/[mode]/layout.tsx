@@ -33,7 +33,7 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
       <ApiProvider key={account?.id} mode={mode} account={account && toMember(account, mode)}>
         {frame}
         <ConnectionNotice />
-        {account ? <PaletteHost /> : null}
+        {account || user.isAdmin ? <PaletteHost isAdmin={user.isAdmin} /> : null}
       </ApiProvider>
     </ClientMessages>
   )

@@ -4,6 +4,7 @@ import { Command } from 'cmdk'
 import {
   ArrowUpRight,
   Ban,
+  Building2,
   Check,
   CircleX,
   KeyRound,
@@ -28,6 +29,7 @@ const ICONS: Record<Hit['kind'], LucideIcon> = {
   delivery: Webhook,
   event: Webhook,
   token: KeyRound,
+  account: Building2,
 }
 
 const STATUS_STYLES = {
@@ -37,6 +39,7 @@ const STATUS_STYLES = {
   delivered: { tone: 'ok', icon: Check },
   active: { tone: 'ok', icon: Check },
   stopped: { tone: 'off', icon: CircleX },
+  suspended: { tone: 'bad', icon: Ban },
   revoked: { tone: 'off', icon: Ban },
   exhausted: { tone: 'bad', icon: X },
 } satisfies Record<string, { tone: Tone; icon: LucideIcon }>

@@ -8,8 +8,13 @@ const Palette = dynamic(() =>
   import('#components/palette/palette.tsx').then(module => module.Palette),
 )
 
+interface PaletteHostProps {
+  /** Offers the operator's pages and all accounts. */
+  isAdmin: boolean
+}
+
 /** Renders the page's only palette, which is loaded when first opened. */
-export function PaletteHost() {
+export function PaletteHost({ isAdmin }: PaletteHostProps) {
   const [isOpen, setOpen] = useState(false)
   useEffect(
     () =>
@@ -19,5 +24,5 @@ export function PaletteHost() {
       ),
     [],
   )
-  return isOpen ? <Palette onClose={() => setOpen(false)} /> : null
+  return isOpen ? <Palette isAdmin={isAdmin} onClose={() => setOpen(false)} /> : null
 }

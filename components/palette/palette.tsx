@@ -6,7 +6,12 @@ import { Search } from '#components/palette/search.tsx'
 import { PALETTE_MESSAGES } from '#components/palette/targets.ts'
 import { useReturnFocus } from '#components/ui/return-focus.ts'
 
-export function Palette({ onClose }: { onClose: () => void }) {
+interface PaletteProps {
+  isAdmin: boolean
+  onClose: () => void
+}
+
+export function Palette({ isAdmin, onClose }: PaletteProps) {
   const locale = useLocale()
   const messages = { ...useMessages(), ...PALETTE_MESSAGES[locale] }
   return (
@@ -20,7 +25,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             className="fixed inset-x-0 top-0 z-50 overflow-hidden rounded-b-sheet border border-line bg-surface text-ink shadow-over md:inset-x-auto md:top-[12vh] md:left-1/2 md:w-[min(640px,92vw)] md:-translate-x-1/2 md:rounded-sheet"
           >
             <Title />
-            <Search onClose={onClose} />
+            <Search isAdmin={isAdmin} onClose={onClose} />
           </Dialog.Content>
         </Dialog.Portal>
       </Dialog.Root>

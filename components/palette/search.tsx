@@ -13,6 +13,7 @@ import { useHasPermission } from '#components/nav/permissions.tsx'
 import { HitItem, hitKey, TargetGroup } from '#components/palette/items.tsx'
 import { KeyboardHints, SearchStatus } from '#components/palette/search-status.tsx'
 import {
+  ADMIN_TARGETS,
   actionTargets,
   matchesTarget,
   pageTargets,
@@ -25,21 +26,21 @@ import { ApiError } from '#lib/edge/client/api.ts'
 /** Matches a digit or @: the text is an id, document or e-mail, not the name of a page. */
 const IDENTIFIER_PATTERN = /[\d@]/
 
-export function Search({ onClose }: { onClose: () => void }) {
+interface SearchProps {
+  isAdmin: boolean
+  onClose: () => void
+}
+
+export function Search({ isAdmin, onClose }: SearchProps) {
   const t = useTranslations('palette')
-  const { mode } = useApi().scope
   const [typed, setTyped] = useState('')
   const [selected, setSelected] = useState('')
-  const { hits, isSearching, error } = useFind(typed)
+  const { hits, isSearching, error } = useFind(typed, isAdmin)
   const { openPage, runTarget, failure } = useTargetActions(onClose)
   /** Text at the time Enter was pressed, while the results were still loading. */
   const pendingEnter = useRef<string | null>(null)
   const text = typed.trim()
-  const hasPermission = useHasPermission()
-  const isOffered = (target: Target) =>
-    matchesTarget(target, text) && (!target.needs || hasPermission(target.needs))
-  const places = pageTargets(mode).filter(isOffered)
-  const actions = actionTargets(mode).filter(isOffered)
+  const { places, actions } = useTargets(text, isAdmin)
   const targetCount = places.length + actions.length
 
   useEffect(() => {
@@ -113,6 +114,20 @@ export function Search({ onClose }: { onClose: () => void }) {
       <KeyboardHints />
     </Command>
   )
+}
+
+/** Without an account, as on the operator's pages, no page of an account is offered. */
+function useTargets(text: string, isAdmin: boolean) {
+  const { mode, accountId } = useApi().scope
+  const hasPermission = useHasPermission()
+  const isOffered = (target: Target) =>
+    matchesTarget(target, text) && (!target.needs || hasPermission(target.needs))
+  const places = [
+    ...(accountId === null ? [] : pageTargets(mode)),
+    ...(isAdmin ? ADMIN_TARGETS : []),
+  ]
+  const actions = actionTargets(mode).filter(({ href }) => accountId !== null || !href)
+  return { places: places.filter(isOffered), actions: actions.filter(isOffered) }
 }
 
 function useTargetActions(onClose: () => void) {

@@ -1,9 +1,12 @@
 import {
+  Activity,
   ArrowUpRight,
   BookOpen,
+  Building2,
   FlaskConical,
   History,
   House,
+  Inbox,
   KeyRound,
   Landmark,
   Languages,
@@ -63,6 +66,17 @@ export function pageTargets(mode: Mode): Target[] {
   ]
 }
 
+/** The operator's pages, for admins only. */
+export const ADMIN_TARGETS: Target[] = [
+  { name: 'adminAccounts', icon: Building2, href: '/admin/accounts' },
+  { name: 'adminBanks', icon: Landmark, href: '/admin/banks' },
+  { name: 'adminReconciliation', icon: Inbox, href: '/admin/reconciliation' },
+  { name: 'adminDisputes', icon: ShieldAlert, href: '/admin/disputes' },
+  { name: 'adminTokens', icon: KeyRound, href: '/admin/tokens' },
+  { name: 'adminAudit', icon: History, href: '/admin/audit' },
+  { name: 'adminHealth', icon: Activity, href: '/admin/health' },
+]
+
 export function actionTargets(mode: Mode): Target[] {
   const basePath = `/${mode}`
   const [name, otherMode] =
@@ -106,6 +120,13 @@ const SYNONYMS: Record<TargetName, string> = {
   security:
     'senha autenticador chave de acesso sessões aparelhos password authenticator passkey sessions devices',
   audit: 'registro histórico quem fez log history who',
+  adminAccounts: 'admin lojistas contas merchants accounts',
+  adminBanks: 'admin conexões efí banks connections',
+  adminReconciliation: 'admin conciliação conferência reconciliation inbox',
+  adminDisputes: 'admin med fraude fraud med',
+  adminTokens: 'admin chaves keys',
+  adminAudit: 'admin registro histórico log history',
+  adminHealth: 'admin status filas workers queues jobs',
   docs: 'referência openapi ajuda documentation openapi help',
   newCharge: 'criar cobrar pix qr create pix qr',
   newWithdrawal: 'sacar solicitar novo retirar withdraw payout new',

@@ -9,12 +9,10 @@ interface PageHeadProps {
   beside?: ReactNode
   children?: ReactNode
   isTitleDesktopOnly?: boolean
-  /** Hides the search button, for the operator's pages, which have no account. */
-  isStaffPage?: boolean
 }
 
 export function PageHead(props: PageHeadProps) {
-  const { title, parent, beside, children, isTitleDesktopOnly, isStaffPage } = props
+  const { title, parent, beside, children, isTitleDesktopOnly } = props
   return (
     <div className="mb-6 grid grid-cols-[minmax(0,1fr)_auto] items-end gap-x-3 lg:mb-7 lg:flex lg:min-h-11 lg:flex-wrap lg:gap-y-3">
       <div className="min-w-0 lg:flex-1 lg:basis-60">
@@ -32,7 +30,7 @@ export function PageHead(props: PageHeadProps) {
         </h1>
       </div>
       <div className="max-lg:contents lg:flex lg:flex-wrap lg:items-center lg:gap-3">
-        {isStaffPage ? null : <SearchButton />}
+        <SearchButton />
         {children ? (
           <div className="flex flex-wrap items-center gap-3 max-lg:col-span-2 max-lg:mt-2 max-lg:empty:hidden">
             {children}

@@ -1,6 +1,8 @@
 import type { Page } from 'playwright/test'
+import { ADMIN_TARGETS } from '#components/palette/targets.ts'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
-import { openShop, type Shop } from '#e2e/browser/merchant.ts'
+import { addSession, createSession, openShop, type Shop, signOut } from '#e2e/browser/merchant.ts'
+import { newId } from '#lib/base/ids.ts'
 
 test.use({ locale: 'pt-BR' })
 
@@ -77,6 +79,36 @@ test('Enter opens the charge of a pasted code, id, reference or document', async
     await page.keyboard.press('Enter')
     await page.waitForURL(`**${path}`)
   }
+})
+
+test('an admin reaches every page of the operator and every account, a merchant none', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context, `Padaria ${newId()}`)
+  await page.goto('/test/settings')
+  const input = await openPalette(page)
+  await input.fill('administração')
+  await expect(page.getByText('Nada encontrado.')).toBeVisible()
+  await input.fill(shop.name)
+  await expect(page.getByText('Nada encontrado.')).toBeVisible()
+
+  await signOut(context)
+  await addSession(context, await createSession({ isAdmin: true }))
+  await page.goto('/admin')
+  const pages = page.getByRole('navigation', { name: 'Administração' }).getByRole('link')
+  await expect(page).toHaveURL('/admin/accounts')
+  await expect(pages).toHaveCount(ADMIN_TARGETS.length)
+  await (await openPalette(page)).fill('administração')
+  await expect(page.getByRole('option')).toHaveCount(ADMIN_TARGETS.length)
+  await expectAccessible(page)
+  await inputOf(page).fill('saúde')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL('/admin/health')
+  await (await openPalette(page)).fill(shop.name)
+  await expect(page.getByRole('option', { name: shop.name })).toBeVisible()
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(`/admin/accounts/${shop.id}`)
 })
 
 test('ids of another merchant find nothing', { tag: '@torture' }, async ({

@@ -161,6 +161,7 @@ const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'DELETE /person/sessions/[id]': 'without',
   'POST /admin/people/[id]/password': 'with proof',
   'POST /admin/people/[id]/second-factor': 'with proof',
+  'GET /admin/accounts': 'without',
   'GET /admin/banks': 'without',
   'POST /admin/banks': 'with proof',
   'GET /admin/banks/[id]': 'without',

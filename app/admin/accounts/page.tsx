@@ -32,7 +32,7 @@ export default async function AccountsPage({ searchParams }: AccountsPageProps) 
   const statuses = ACCOUNT_STATUSES.map(value => ({ value, label: t(`accountStatus.${value}`) }))
   return (
     <>
-      <PageHead title={t('accounts.title')} isStaffPage>
+      <PageHead title={t('accounts.title')}>
         {env().SIGNUPS === 'closed' ? null : (
           <ClientMessages namespaces={['inviteMerchant', 'invitationLink']}>
             <InviteMerchant />

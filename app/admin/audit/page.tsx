@@ -28,7 +28,7 @@ export default async function StaffAuditPage({ searchParams }: AuditPageProps) {
     <ClientMessages
       namespaces={['audit', 'auditAction', 'auditActor', 'auditField', 'auditGroup', 'auditValue']}
     >
-      <PageHead title={t('title')} isStaffPage />
+      <PageHead title={t('title')} />
       <div className="-mt-4 mb-4 flex flex-wrap items-center justify-between gap-x-6 gap-y-1">
         <p className="text-muted text-small">{t('ofAll')}</p>
         <ExportAudit isStaff filters={filters} />

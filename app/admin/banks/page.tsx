@@ -22,7 +22,7 @@ export default async function BanksPage() {
   ])
   return (
     <ClientMessages namespaces={['banks']}>
-      <PageHead title={t('title')} isStaffPage>
+      <PageHead title={t('title')}>
         {banks.length > 0 ? (
           <Link href="/admin/banks/new" className={buttonClass('primary')}>
             <Plus size={16} aria-hidden />

@@ -31,7 +31,7 @@ export default async function DisputesPage({ searchParams }: DisputesPageProps) 
   }))
   return (
     <>
-      <PageHead title={t('title')} isStaffPage />
+      <PageHead title={t('title')} />
       <ClientMessages namespaces={['accounts', 'disputes']}>
         <FilteredList namespace="disputes" {...{ statuses, nextCursor }}>
           {disputes.length > 0 ? (

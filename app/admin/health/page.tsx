@@ -15,7 +15,7 @@ export default async function HealthPage() {
   const [t, health] = await Promise.all([getTranslations('health'), readHealth()])
   return (
     <ClientMessages namespaces={['health', 'deliveryProblem']}>
-      <PageHead title={t('title')} isStaffPage />
+      <PageHead title={t('title')} />
       <p className="-mt-4 mb-6 text-muted text-small">{t('text')}</p>
       <LiveHealth initialData={health} />
     </ClientMessages>

@@ -36,7 +36,7 @@ export default async function ReconciliationPage({ searchParams }: Reconciliatio
   ])
   return (
     <ClientMessages namespaces={['inbox']}>
-      <PageHead title={t('title')} isStaffPage />
+      <PageHead title={t('title')} />
       <OpenSummary open={open} />
       <div className="mb-4 flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
         <InboxFilters connections={connections} kinds={[...INBOX_KINDS]} />

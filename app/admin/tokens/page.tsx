@@ -29,7 +29,7 @@ export default async function TokensPage({ searchParams }: TokensPageProps) {
   const statuses = TOKEN_FILTERS.map(value => ({ value, label: t(`filter.${value}`) }))
   return (
     <>
-      <PageHead title={t('title')} isStaffPage />
+      <PageHead title={t('title')} />
       <ClientMessages namespaces={['accounts', 'adminTokens', 'adminDeed', 'tokens']}>
         <FilteredList namespace="adminTokens" {...{ statuses, nextCursor }}>
           {rows.length > 0 ? (

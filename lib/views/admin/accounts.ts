@@ -10,7 +10,13 @@ import { findAccountsOfOwner, findOwnerEmails } from '#lib/rooms/accounts/people
 import type { AccountStatus } from '#lib/rooms/accounts/schema.ts'
 import { assessDisputes } from '#lib/services/ledger/owed.ts'
 import { hasSecondFactor } from '#lib/services/people/factors.ts'
-import type { AccountDetail, AccountLine, AccountMember, PerMode } from '#lib/views/admin/schema.ts'
+import type {
+  AccountDetail,
+  AccountLine,
+  AccountMember,
+  FoundAccount,
+  PerMode,
+} from '#lib/views/admin/schema.ts'
 
 const PAGE_SIZE = 25
 const VOLUME_DAYS = 30
@@ -64,6 +70,17 @@ export async function listAccountLines(query: AccountsQuery): Promise<Page<Accou
 /** Condition on a name, ignoring case and accents (prisma/functions/troco_fold.sql). */
 export function nameCondition(name: 'a.name' | 'u.name', part: string): Prisma.Sql {
   return Prisma.sql`position(troco_fold(${part}) IN troco_fold(${Prisma.raw(name)})) > 0`
+}
+
+const FOUND_MAX = 8
+
+/** Finds accounts by part of the name, by id or by the owner's e-mail, the newest first. */
+export async function findAccounts(q: string): Promise<FoundAccount[]> {
+  const rows = await queryRows<Omit<FoundAccount, 'owner_email'>>(Prisma.sql`
+    SELECT json_build_object('id', a.id, 'name', a.name, 'status', a.status)::text AS json
+    FROM accounts a WHERE ${await accountSearchCondition(q)} ORDER BY a.id DESC LIMIT ${FOUND_MAX}`)
+  const ownerEmails = await findOwnerEmails(rows.map(({ id }) => id))
+  return rows.map(row => ({ ...row, owner_email: ownerEmails.get(row.id) ?? null }))
 }
 
 /** Matches the id, or a part of the name or of an owner's e-mail. */

@@ -36,6 +36,8 @@ export interface AccountLine {
   volume: PerMode
 }
 
+export type FoundAccount = Pick<AccountLine, 'id' | 'name' | 'status' | 'owner_email'>
+
 export interface AccountMember {
   id: string
   name: string
@@ -163,7 +165,8 @@ export type Finding = {
   /** Of the audit log. */
   flaws?: AuditFlaw[]
 } & ({ level: 'ok'; state: GoodState } | { level: 'warning' | 'problem'; state: BadState })
-export type Check = Finding & { name: CheckName }
+/** `stuck`: jobs of a queue that do not end by themselves; absent if there are none. */
+export type Check = Finding & { name: CheckName; stuck?: number }
 
 const count = z.int().min(0)
 

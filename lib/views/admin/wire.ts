@@ -37,3 +37,23 @@ export const SecondFactorReset = z.object({
 export const AccountStatusChanges = z.object({
   data: z.array(z.object({ account_id: z.uuid(), outcome: z.enum(STATUS_OUTCOMES) })),
 })
+
+const QUERY_LENGTH_MAX = 255
+export const FindAccountsQuery = z.object({
+  q: z
+    .string(must('be a string'))
+    .trim()
+    .min(1, must('not be empty'))
+    .max(QUERY_LENGTH_MAX, must(`have at most ${QUERY_LENGTH_MAX} characters`)),
+})
+
+export const FoundAccounts = z.object({
+  data: z.array(
+    z.object({
+      id: z.uuid(),
+      name: z.string(),
+      status: z.enum(ACCOUNT_STATUSES),
+      owner_email: z.string().nullable(),
+    }),
+  ),
+})

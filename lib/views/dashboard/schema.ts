@@ -129,7 +129,8 @@ export const FIRST_STEPS_COOKIE = 'troco-first-steps'
 export const HIT_KINDS = ['charge', 'withdrawal', 'refund', 'delivery', 'event', 'token'] as const
 
 export interface Hit {
-  kind: (typeof HIT_KINDS)[number]
+  /** An account is found by the operator's search only. */
+  kind: (typeof HIT_KINDS)[number] | 'account'
   id: string
   label: string
   detail: string | null

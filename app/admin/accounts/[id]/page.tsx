@@ -87,7 +87,6 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
         title={<span className="break-words">{name}</span>}
         parent={{ href: '/admin/accounts', label: t('accounts') }}
         beside={<AccountState status={account.status} />}
-        isStaffPage
       >
         <ViewButton id={id} name={name} />
         <AccountActions account={account} />

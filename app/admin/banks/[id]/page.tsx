@@ -53,7 +53,6 @@ export default async function BankPage({ params }: BankPageProps) {
         title={<span className="break-words">{bank.name}</span>}
         parent={{ href: '/admin/banks', label: t('title') }}
         beside={<BankState bank={bank} />}
-        isStaffPage
       />
       <div className="mb-6 grid gap-3 empty:hidden">
         <StateNotices bank={bank} />

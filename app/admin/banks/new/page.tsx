@@ -18,11 +18,7 @@ export default async function NewBankPage() {
   const withAppKey = profiles.filter(name => usesAppKey(name))
   return (
     <ClientMessages namespaces={['banks', 'bankForm']}>
-      <PageHead
-        title={t('title')}
-        parent={{ href: '/admin/banks', label: tBanks('title') }}
-        isStaffPage
-      />
+      <PageHead title={t('title')} parent={{ href: '/admin/banks', label: tBanks('title') }} />
       <p className="-mt-4 mb-6 max-w-[640px] text-muted">{t('text')}</p>
       <BankForm profiles={profiles} withAppKey={withAppKey} />
     </ClientMessages>

@@ -44,7 +44,6 @@ export default async function ItemPage({ params }: ItemPageProps) {
         title={title}
         parent={{ href: '/admin/reconciliation', label: t('title') }}
         beside={<ItemState item={item} />}
-        isStaffPage
       />
       <p className="-mt-4 mb-5 text-muted">
         {item.amount === null ? null : (

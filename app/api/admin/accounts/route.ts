@@ -1,0 +1,13 @@
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { findAccounts } from '#lib/views/admin/accounts.ts'
+import { FindAccountsQuery, FoundAccounts } from '#lib/views/admin/wire.ts'
+
+export const GET = adminEndpoint({
+  method: 'GET',
+  summary: "Find accounts by name, id or owner's e-mail",
+  query: FindAccountsQuery,
+  response: FoundAccounts,
+  async handle({ query }) {
+    return { data: await findAccounts(query.q) }
+  },
+})
