@@ -1,5 +1,7 @@
 import { Check as CheckIcon, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
+import { CauseLink, LINK_CLASS } from '#app/admin/health/cause-link.tsx'
+import { JOBS_ID } from '#app/admin/health/jobs.tsx'
 import { useDurations } from '#components/format/duration.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Code } from '#components/ui/code.tsx'
@@ -60,10 +62,18 @@ function CheckLine({ check }: { check: Check }) {
       <span className="font-medium">{t(`check.${check.name}`)}</span>
       <span className="break-words text-muted text-small max-lg:order-last max-lg:col-span-2">
         {t(`said.${check.state}`, { ...formatFigures(check.figures), found })}
+        {check.stuck ? (
+          <>
+            {' '}
+            <a href={`#${JOBS_ID}`} className={LINK_CLASS}>
+              {t('stuck', { count: check.stuck })}
+            </a>
+          </>
+        ) : null}
         {check.level === 'ok' ? null : (
           <span className="mt-1 block text-ink">
             <span className="font-semibold">{t('whatToDo')}: </span>
-            <Advice text={t(`advice.${check.state}`)} />
+            <Advice text={t(`advice.${check.state}`)} /> <CauseLink name={check.name} />
           </span>
         )}
       </span>

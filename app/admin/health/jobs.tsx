@@ -10,6 +10,8 @@ import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { JobKind, StuckJob } from '#lib/views/admin/schema.ts'
 
+export const JOBS_ID = 'health-jobs'
+
 interface RequeueRequest {
   kind: JobKind
   id?: string
@@ -29,8 +31,8 @@ export function Jobs({ jobs }: { jobs: StuckJob[] }) {
     kind => jobs.filter(job => job.kind === kind && job.can_run).length > 1,
   )
   return (
-    <section aria-labelledby="health-jobs">
-      <h2 id="health-jobs" className="text-title">
+    <section aria-labelledby={JOBS_ID}>
+      <h2 id={JOBS_ID} className="scroll-mt-6 text-title">
         {t('jobs.title')}
       </h2>
       <p className="mt-1 mb-3 max-w-[80ch] text-muted text-small">{t('jobs.text')}</p>

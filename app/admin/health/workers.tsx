@@ -5,18 +5,20 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
 import type { WorkerLine } from '#lib/views/admin/schema.ts'
 
+export const WORKERS_ID = 'health-workers'
+
 /** Active workers, and those that stopped reporting within the last day. */
 export function Workers({ workers }: { workers: WorkerLine[] }) {
   const t = useTranslations('health')
   const { inWords } = useDurations()
   if (workers.length === 0) return null
   return (
-    <section aria-labelledby="health-workers">
-      <h2 id="health-workers" className="mb-2.5 text-title">
+    <section aria-labelledby={WORKERS_ID}>
+      <h2 id={WORKERS_ID} className="mb-2.5 scroll-mt-6 text-title">
         {t('workers.title')}
       </h2>
       <Sheet>
-        <Table aria-labelledby="health-workers">
+        <Table aria-labelledby={WORKERS_ID}>
           <thead>
             <tr>
               <HeaderCell width="40%">{t('workers.host')}</HeaderCell>

@@ -14,6 +14,7 @@ export const HealthRead = z.object({
         state: z.string(),
         figures: z.record(z.string(), z.union([z.string(), z.number()])),
         flaws: z.array(auditFlaw).optional(),
+        stuck: z.int().min(1).optional(),
       }),
     ),
     workers: z.array(WorkerLine),

@@ -271,6 +271,19 @@ describe('a stuck queue', () => {
     await expectFinding('withdrawals', ['problem', 'queue_waits'], by(6), not)
   })
 
+  test('has its stuck work in its line, also if nothing is due', async () => {
+    const { id } = await createWithdrawal(merchant.id, 'test', {
+      ...{ amount: 1_000, pixKeyType: 'email', pixKey: 'hold@x.example' },
+      dictKey: 'hold@x.example',
+    })
+    const readStuck = async () =>
+      (await readHealth()).checks.find(({ name }) => name === 'withdrawals')?.stuck
+    const before = (await readStuck()) ?? 0
+    const createdAt = new Date(Date.now() - 16 * 60_000)
+    await db().withdrawal.updateMany({ where: { id }, data: { createdAt } })
+    expect(await readStuck()).toBe(before + 1)
+  })
+
   test('of deliveries is reported for any receiver', async () => {
     await createPaidCharge(merchant, 'http://127.0.0.1:9/hook')
     const other = await makeMerchant()

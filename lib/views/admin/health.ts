@@ -21,11 +21,12 @@ import {
   type Check,
   type Finding,
   type Health,
+  type JobKind,
   QUEUES,
   type WorkerLine,
 } from '#lib/views/admin/schema.ts'
 import type { CheckName } from '#lib/views/admin/states.ts'
-import { listStuckJobs } from '#lib/views/admin/stuck.ts'
+import { countStuckJobs, listStuckJobs } from '#lib/views/admin/stuck.ts'
 import { examineTokens } from '#lib/views/admin/tokens.ts'
 import {
   examineCertificates,
@@ -66,6 +67,8 @@ export async function readHealth(): Promise<Health> {
   })
   await runCheck('workers', async () => assessWorkers(workers))
   for (const name of QUEUES) await runCheck(name, () => examineQueue(name))
+  const counted = await countStuck(checks).catch(() => checks)
+  checks.splice(0, checks.length, ...counted)
   await runCheck('receivers', examineReceivers)
   await runCheck('endpoints', () => examineEndpoints())
   await runCheck('gateway', examineGateways)
@@ -89,6 +92,25 @@ export async function readHealth(): Promise<Health> {
   await runCheck('addresses', examineEmails)
   const jobs = await listStuckJobs(STUCK_MAX).catch(() => [])
   return { at: new Date().toISOString(), checks, workers, jobs }
+}
+
+const STUCK_KINDS: Partial<Record<CheckName, JobKind>> = {
+  charges: 'charge',
+  withdrawals: 'withdrawal',
+  refunds: 'refund',
+  deliveries: 'delivery',
+  mails: 'mail',
+}
+
+/** Adds to each queue how much of its work is stuck: it need not be overdue. */
+function countStuck(checks: Check[]): Promise<Check[]> {
+  return Promise.all(
+    checks.map(async check => {
+      const kind = STUCK_KINDS[check.name]
+      const stuck = kind ? await countStuckJobs(kind) : 0
+      return stuck > 0 ? { ...check, stuck } : check
+    }),
+  )
 }
 
 const UNREADABLE: Finding = { level: 'problem', state: 'unreadable', figures: {} }

@@ -1,4 +1,4 @@
-import { Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { reasonColumns, utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { JOB_KINDS, type JobKind, type StuckJob } from '#lib/views/admin/schema.ts'
@@ -17,6 +17,14 @@ export async function listStuckJobs(limit: number): Promise<StuckJob[]> {
     if (jobs.length < limit) jobs.push(...(await listStuckJobsOfKind(kind, limit - jobs.length)))
   }
   return jobs
+}
+
+const COUNTED_MAX = 1_000
+
+export async function countStuckJobs(kind: JobKind): Promise<number> {
+  const [found] = await db().$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM (${stuckSql[kind]} LIMIT ${COUNTED_MAX}) j`
+  return found?.count ?? 0
 }
 
 /** A mail belongs to no account, and its table to another side than accounts. */

@@ -1,0 +1,50 @@
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { JOBS_ID } from '#app/admin/health/jobs.tsx'
+import { WORKERS_ID } from '#app/admin/health/workers.tsx'
+import type { CheckName } from '#lib/views/admin/states.ts'
+
+export const LINK_CLASS = 'font-semibold text-accent hover:underline'
+
+const CAUSE_PATHS = {
+  accounts: '/admin/accounts',
+  banks: '/admin/banks',
+  tokens: '/admin/tokens',
+  audit: '/admin/audit',
+  jobs: `#${JOBS_ID}`,
+  workers: `#${WORKERS_ID}`,
+} as const
+
+/** Where the cause of a warning is shown. The database and the server's settings have no page. */
+const CAUSES: Partial<Record<CheckName, keyof typeof CAUSE_PATHS>> = {
+  workers: 'workers',
+  charges: 'jobs',
+  withdrawals: 'jobs',
+  refunds: 'jobs',
+  deliveries: 'jobs',
+  mails: 'jobs',
+  search: 'workers',
+  gateway: 'banks',
+  certificates: 'banks',
+  receivers: 'accounts',
+  endpoints: 'accounts',
+  mail_server: 'jobs',
+  ended: 'audit',
+  ledger: 'accounts',
+  audit_log: 'audit',
+  staff: 'audit',
+  tokens: 'tokens',
+  addresses: 'accounts',
+}
+
+/** Leads to where the cause of a warning is shown. */
+export function CauseLink({ name }: { name: CheckName }) {
+  const t = useTranslations('health')
+  const cause = CAUSES[name]
+  if (!cause) return null
+  return (
+    <Link href={CAUSE_PATHS[cause]} prefetch={false} className={LINK_CLASS}>
+      {t(`cause.${cause}`)}
+    </Link>
+  )
+}
