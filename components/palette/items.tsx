@@ -7,6 +7,7 @@ import {
   Building2,
   Check,
   CircleX,
+  Clock,
   KeyRound,
   type LucideIcon,
   QrCode,
@@ -39,7 +40,9 @@ const STATUS_STYLES = {
   delivered: { tone: 'ok', icon: Check },
   active: { tone: 'ok', icon: Check },
   stopped: { tone: 'off', icon: CircleX },
-  suspended: { tone: 'bad', icon: Ban },
+  account_active: { tone: 'ok', icon: Check },
+  account_pending: { tone: 'wait', icon: Clock },
+  account_suspended: { tone: 'bad', icon: Ban },
   revoked: { tone: 'off', icon: Ban },
   exhausted: { tone: 'bad', icon: X },
 } satisfies Record<string, { tone: Tone; icon: LucideIcon }>

@@ -35,5 +35,5 @@ export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
     created: createdLabel,
     amount: t('amount'),
   }
-  return <AmountRows label={label} heads={heads} statusWidth="150px" rows={rows} />
+  return <AmountRows label={label} heads={heads} statusWidth="176px" rows={rows} />
 }
