@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
+import { supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { readSession } from '#lib/edge/session/read.ts'
@@ -133,7 +134,7 @@ describe('an invitation', () => {
     const key = newId()
     const first = await callApi('POST', 'invitations', owner, body, 'test', key)
     const again = await callApi('POST', 'invitations', owner, body, 'test', key)
-    expect(again.body.data).toEqual({ id: first.body.data.id, link: null })
+    expect(again.body.data).toEqual({ id: first.body.data.id, link: null, is_mailed: false })
     expect(await db().invitation.count({ where: { accountId: merchant.id } })).toBe(1)
     const [newer] = [await invite(` ${body.email.toUpperCase()} `)]
     const invited = await readPerson(await signIn(await makeMerchant(), 'viewer'))
@@ -144,6 +145,19 @@ describe('an invitation', () => {
       account_id: merchant.id,
       role: 'developer',
     })
+  })
+
+  test('is called mailed only if there is a mail server to take it', async () => {
+    const invitation = { email: makeEmail(), role: 'viewer' }
+    const isMailed = async () =>
+      (await callApi('POST', 'invitations', owner, invitation)).body.data.is_mailed
+    expect(await isMailed()).toBe(false)
+    supplyEnv({ SMTP_URL: 'smtps://mail.example' })
+    try {
+      expect(await isMailed()).toBe(true)
+    } finally {
+      supplyEnv({ SMTP_URL: '' })
+    }
   })
 
   test('is refused for a member, for an invalid or look-alike e-mail and above the limit', async () => {

@@ -139,7 +139,7 @@ test.describe('the last owner', () => {
     await page.goto('/test/settings/members')
     await page.getByRole('button', { name: 'Deixar a conta', exact: true }).first().click()
     const dialog = page.getByRole('dialog', { name: 'Você é o único dono' })
-    await expect(dialog).toContainText('Antes de sair, dê o papel de dono a outra pessoa.')
+    await expect(dialog).toContainText('Antes de deixá-la, dê o papel de dono a outra pessoa.')
     await expect(dialog.getByRole('button', { name: 'Deixar a conta' })).toHaveCount(0)
     await dialog.getByRole('button', { name: 'Entendi' }).click()
     await expect(dialog).toBeHidden()
