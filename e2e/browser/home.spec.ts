@@ -144,6 +144,11 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(page).toHaveURL(`${HOME_PATH}?period=90d`)
     await expect(table.getByRole('row')).toHaveCount(91)
     await page.getByRole('button', { name: 'Período' }).click()
+    await page.getByRole('menuitemradio', { name: 'Mês passado' }).click()
+    await expect(page).toHaveURL(`${HOME_PATH}?period=last_month`)
+    await expect(page.getByText('Nenhum recebimento neste período')).toBeVisible()
+    await page.getByRole('button', { name: 'Período' }).click()
+    await page.getByRole('menuitemradio', { name: 'Escolher datas' }).click()
     const dialog = page.getByRole('dialog', { name: 'Escolher datas' })
     await dialog.getByLabel('De').fill('2026-01-30')
     await dialog.getByLabel('Até').fill('2026-02-02')
@@ -151,6 +156,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(page).toHaveURL(`${HOME_PATH}?period=custom&from=2026-01-30&to=2026-02-02`)
     await expect(table.getByRole('row')).toHaveCount(5)
     await expect(page.getByText('Nenhum recebimento neste período')).toBeVisible()
+    await page.goBack()
     await page.goBack()
     await expect(page.getByRole('button', { name: 'Últimos 90 dias' })).toHaveAttribute(
       'aria-pressed',

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
@@ -46,6 +47,24 @@ for (const [size, width] of [
   })
 }
 
+/** Chooses February 2024 with the keyboard alone. */
+async function chooseFebruary(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Período: Hoje' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('menuitemradio', { name: 'Escolher mês' }).press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Escolher mês' })
+  const previousYear = dialog.getByRole('button', { name: 'Ano anterior' })
+  while ((await dialog.getByRole('status').textContent()) !== '2024') {
+    await previousYear.press('Enter')
+  }
+  await expectAccessible(page)
+  await dialog.getByRole('radio', { checked: true }).focus()
+  while (!(await dialog.getByRole('radio', { name: 'fevereiro' }).isChecked())) {
+    await page.keyboard.press('ArrowRight')
+  }
+  await page.keyboard.press('Enter')
+}
+
 test('the period is in the URL, and an empty period offers the whole statement', async ({
   page,
   context,
@@ -61,6 +80,12 @@ test('the period is in the URL, and an empty period offers the whole statement',
   await page.getByRole('button', { name: /Período/ }).click()
   await page.getByRole('menuitemradio', { name: 'Hoje' }).click()
   await expect(page).toHaveURL(/period=today/)
+  await chooseFebruary(page)
+  await expect(page).toHaveURL(/period=2024-02$/)
+  await expect(page.getByRole('button', { name: 'Período: fevereiro de 2024' })).toBeVisible()
+  await expect(page.getByText('Nenhuma movimentação neste período')).toBeVisible()
+  await page.getByRole('button', { name: 'Limpar: Período' }).click()
+  await expect(page).toHaveURL(/period=all/)
 })
 
 test.describe('in English', () => {

@@ -7,6 +7,9 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { dateFormat } from '#lib/base/formatters.ts'
 import type { DayReceived } from '#lib/views/dashboard/schema.ts'
 
+/** Periods whose days are counted, not named; the first is the default. */
+const LAST_DAYS = ['', '7d', '30d', '90d']
+
 /** Loaded after the page. The layout reserves the chart's space. */
 const Chart = dynamic(() => import('#app/[mode]/home/chart.tsx').then(module => module.Chart), {
   ssr: false,
@@ -16,7 +19,7 @@ export function ChartCard({ days }: { days: DayReceived[] }) {
   const t = useTranslations('chart')
   const filters = useFilters()
   const sum = days.reduce((sum, { amount }) => sum + amount, 0)
-  const range = useRangeText(days, filters.get('period') === 'custom')
+  const range = useRangeText(days, !LAST_DAYS.includes(filters.get('period')))
   const picker = <RangePicker {...filters} />
   return (
     <section aria-busy={filters.isPending}>

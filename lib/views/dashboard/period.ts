@@ -1,8 +1,9 @@
 import { dateFormat } from '#lib/base/formatters.ts'
-import { PERIODS, type Period, type SearchParams } from '#lib/views/dashboard/schema.ts'
+import { MONTH, PERIODS, type SearchParams } from '#lib/views/dashboard/schema.ts'
 
+type Period = (typeof PERIODS)[number]
 const DAYS: Partial<Record<Period, number>> = { today: 1, '7d': 7, '30d': 30, '90d': 90 }
-/** Dates from 2000 on: PIX began in 2020; PostgreSQL lacks time zone data for very early years. */
+/** Dates from 2000 on: PostgreSQL lacks time zone data for very early years. */
 const DATE = /^2\d{3}-\d\d-\d\d$/
 
 /** Time from the first midnight to the midnight after the last day, in the merchant's time zone. */
@@ -12,21 +13,27 @@ export interface Span {
 }
 
 export function readSpan(params: SearchParams, timeZone: string, now = new Date()): Span {
-  const period = PERIODS.find(known => known === params.period)
-  if (!period) return {}
-  const days = DAYS[period]
-  const today = dayOf(now, timeZone)
-  if (days) {
-    return {
-      from: midnight(addDays(today, 1 - days), timeZone),
-      to: midnight(addDays(today, 1), timeZone),
-    }
-  }
-  const [first, last] = [params.from, params.to].map(readDay)
+  const [first, last] = readDays(params, dayOf(now, timeZone))
   return {
     from: first ? midnight(first, timeZone) : undefined,
     to: last ? midnight(addDays(last, 1), timeZone) : undefined,
   }
+}
+
+/** First and last day of the chosen period; null where it is open. */
+function readDays(params: SearchParams, today: string): [string | null, string | null] {
+  const period = PERIODS.find(known => known === params.period)
+  if (period === 'custom') return [readDay(params.from), readDay(params.to)]
+  const days = period && DAYS[period]
+  if (days) return [addDays(today, 1 - days), today]
+  const month = monthOf(params.period, today)
+  return month ? [`${month}-01`, addDays(`${addMonths(month, 1)}-01`, -1)] : [null, null]
+}
+
+function monthOf(period: SearchParams[string], today: string): string | null {
+  if (period === 'this_month') return today.slice(0, 7)
+  if (period === 'last_month') return addMonths(today.slice(0, 7), -1)
+  return typeof period === 'string' && MONTH.test(period) ? period : null
 }
 
 /** Maximum days: beyond a year, bars can no longer be distinguished. */
@@ -34,15 +41,11 @@ const CHART_DAYS_MAX = 366
 const CHART_DAYS = 30
 
 export function chartDays(params: SearchParams, today: string): string[] {
-  const period = PERIODS.find(known => known === params.period)
-  const [first, last] = period === 'custom' ? [params.from, params.to].map(readDay) : []
+  const [first, last] = readDays(params, today)
   const end = last && last < today ? last : today
-  if (first && first <= end) {
-    const earliest = addDays(end, 1 - CHART_DAYS_MAX)
-    return listDays([first, earliest].toSorted().at(-1) ?? end, end)
-  }
-  const days = (period && DAYS[period]) ?? CHART_DAYS
-  return listDays(addDays(end, 1 - days), end)
+  if (!first || first > end) return listDays(addDays(end, 1 - CHART_DAYS), end)
+  const earliest = addDays(end, 1 - CHART_DAYS_MAX)
+  return listDays([first, earliest].toSorted().at(-1) ?? end, end)
 }
 
 export function listDays(first: string, last: string): string[] {
@@ -62,6 +65,13 @@ export function addDays(day: string, days: number): string {
   const date = new Date(`${day}T00:00:00Z`)
   date.setUTCDate(date.getUTCDate() + days)
   return date.toISOString().slice(0, 10)
+}
+
+/** Returns the month, such as `2026-11`, so many months later. */
+function addMonths(month: string, months: number): string {
+  const date = new Date(`${month}-01T00:00:00Z`)
+  date.setUTCMonth(date.getUTCMonth() + months)
+  return date.toISOString().slice(0, 7)
 }
 
 /** Midnight of the day, or its first moment if a clock change skips midnight. */

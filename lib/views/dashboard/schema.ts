@@ -9,8 +9,9 @@ import type { Attempt } from '#lib/services/webhooks/schema.ts'
 
 export type { DayReceived, Home, ReceiptSheet, Received, Steps } from '#lib/views/dashboard/wire.ts'
 
-export const PERIODS = ['today', '7d', '30d', '90d', 'custom'] as const
-export type Period = (typeof PERIODS)[number]
+/** A period is one of these, or a month such as `2026-11`, from 2000 on: PIX began in 2020. */
+export const PERIODS = ['today', '7d', '30d', '90d', 'this_month', 'last_month', 'custom'] as const
+export const MONTH = /^2\d{3}-(0[1-9]|1[0-2])$/
 
 export type SearchParams = Record<string, string | string[] | undefined>
 
