@@ -23,9 +23,6 @@ import { useFind } from '#components/palette/use-find.ts'
 import { nextLocale } from '#lib/base/locale.ts'
 import { ApiError } from '#lib/edge/client/api.ts'
 
-/** Matches a digit or @: the text is an id, document or e-mail, not the name of a page. */
-const IDENTIFIER_PATTERN = /[\d@]/
-
 interface SearchProps {
   isAdmin: boolean
   onClose: () => void
@@ -56,7 +53,7 @@ export function Search({ isAdmin, onClose }: SearchProps) {
 
   function onKeyDown(event: KeyboardEvent) {
     if (event.key !== 'Enter' || !isSearching) return
-    if (targetCount > 0 && !IDENTIFIER_PATTERN.test(text)) return
+    if (targetCount > 0) return
     event.preventDefault()
     pendingEnter.current = text
   }

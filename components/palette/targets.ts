@@ -107,9 +107,10 @@ export function actionTargets(mode: Mode): Target[] {
 /** Search synonyms in both languages, never shown. */
 const SYNONYMS: Record<TargetName, string> = {
   home: 'painel saldo resumo gráfico dashboard balance overview chart',
-  charges: 'pix recebimentos vendas pagamentos transações pix payments sales transactions',
-  withdrawals: 'sacar retirada transferir payout transfer',
-  statement: 'lançamentos movimentações csv ofx ledger entries csv ofx',
+  charges:
+    'pix recebimentos vendas pagamentos transações estorno reembolso devolução exportar csv pix payments sales transactions refund export csv',
+  withdrawals: 'sacar retirada transferir exportar csv payout transfer export csv',
+  statement: 'lançamentos movimentações exportar csv ofx ledger entries export csv ofx',
   webhooks: 'entregas avisos destinos notificações deliveries endpoints notifications',
   tokens: 'chaves api acesso credenciais keys access credentials',
   disputes: 'med disputa defesa fraude chargeback dispute defense fraud',
@@ -118,8 +119,8 @@ const SYNONYMS: Record<TargetName, string> = {
     'ajustes preferências perfil conta fuso cidade validade preferences profile account zone city expiry',
   members: 'equipe pessoas convidar papéis team people invite roles',
   security:
-    'senha autenticador chave de acesso sessões aparelhos password authenticator passkey sessions devices',
-  audit: 'registro histórico quem fez log history who',
+    'senha 2fa duas etapas autenticador chave de acesso sessões aparelhos password two-factor authenticator passkey sessions devices',
+  audit: 'registro histórico quem fez exportar log history who export',
   adminAccounts: 'admin lojistas contas merchants accounts',
   adminBanks: 'admin conexões efí banks connections',
   adminReconciliation: 'admin conciliação conferência reconciliation inbox',
