@@ -111,7 +111,7 @@ test('the export has exactly the filtered charges, over several batches, newest 
   const expensive = all.filter(n => n >= 4_000).map(n => `row ${n}`)
   expect(references(await readExport('locale=en&amount_from=4500'))).toEqual(expensive)
   expect(references(await readExport('locale=en&q=ana+62&status=pending'))).toEqual(
-    all.filter(n => String(n).startsWith('62')).map(n => `row ${n}`),
+    all.filter(n => String(n).includes('62')).map(n => `row ${n}`),
   )
   const total = await callApi('amount_from=4500', 'totals')
   const amount = all.filter(n => n >= 4_000).reduce((sum, n) => sum + 500 + n, 0)

@@ -154,28 +154,44 @@ describe('q', () => {
     return body.data.map(({ id }: { id: string }) => id)
   }
 
-  test('finds a charge by a part of name or e-mail and by its whole identifiers', async () => {
+  test('finds a charge by identifiers, words in any order, amount and the beginning of the document', async () => {
     const payer = { client_name: 'Zoë 100%_Álvares', client_email: 'ZOE+1@Example.com' }
     const identifiers = { client_doc: '390.533.447-05', external_id: 'order #1' }
-    const id = (await send('/transactions', { ...CHARGE, ...payer, ...identifiers })).transaction_id
+    const charge = { ...CHARGE, ...payer, ...identifiers, amount: 44_654 }
+    const id = (await send('/transactions', charge)).transaction_id
     const { end_to_end_id } = await send(`/sandbox/transactions/${id}`, { outcome: 'paid' })
     const whole = [id, id.toUpperCase(), end_to_end_id, ...Object.values(identifiers)]
-    for (const q of [...whole, 'Zoë', 'zoë 100%_á', '%_', 'zoe+1@']) {
+    const parts = [
+      'Zoë',
+      '100%_á zoë',
+      '%_',
+      'zoe+1@',
+      'ORDER',
+      '390.533',
+      '446,54 zoe',
+      'R$ 446.54',
+    ]
+    for (const q of [...whole, ...parts]) {
       expect(await find('/transactions', q), q).toEqual([id])
     }
-    for (const q of ['order', '%zz%', '_o_', id.slice(0, 13), '390.533', "'; --"]) {
+    for (const q of ['order 2', '%zz%', '_o_', id.slice(0, 13), '533.447', '46,54', "'; --"]) {
       expect(await find('/transactions', q), q).toEqual([])
     }
   })
 
-  test('finds a withdrawal by its whole identifiers and by its PIX key in either form', async () => {
-    const order = { ...WITHDRAWAL, pix_key: 'HOLD+q@Example.com', external_id: 'wage #1' }
+  test('finds a withdrawal by identifiers, part of the reference, amount and PIX key in either form', async () => {
+    const order = {
+      ...{ ...WITHDRAWAL, amount: 44_655 },
+      ...{ pix_key: 'HOLD+q@Example.com', external_id: 'wage #1' },
+    }
     const { id } = await send('/withdrawals', order)
     const { end_to_end_id } = await send(`/sandbox/withdrawals/${id}`, { outcome: 'approved' })
-    for (const q of ['wage #1', id, end_to_end_id, order.pix_key, 'hold+q@example.com']) {
+    const whole = ['wage #1', id, end_to_end_id, order.pix_key, 'hold+q@example.com']
+    const tail = end_to_end_id.slice(-20).toLowerCase()
+    for (const q of [...whole, 'WAGE', '446,55', 'R$ 446.55', tail]) {
       expect(await find('/withdrawals', q), q).toEqual([id])
     }
-    for (const q of ['wage', 'hold', '%', id.slice(0, 13)]) {
+    for (const q of ['wage 2', 'hold', '%', '46,55', tail.slice(0, -1), id.slice(0, 13)]) {
       expect(await find('/withdrawals', q), q).toEqual([])
     }
   })

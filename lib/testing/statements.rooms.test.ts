@@ -4,6 +4,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
+import { completeIndex } from '#lib/rooms/charges/complete-index.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
@@ -279,6 +280,9 @@ const VERBS: Record<string, Calls> = {
   'charges/index-charges': {
     'new charges': () => indexCharges(),
     'charges behind the mark': () => indexLateCharges(),
+  },
+  'charges/complete-index': {
+    'rows of an earlier version': () => completeIndex(),
   },
   'charges/total': {
     'charges that match all filters, for a remembered token': [

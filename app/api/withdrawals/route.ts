@@ -45,7 +45,8 @@ export const POST = endpoint({
   },
 })
 
-const SEARCH_DESCRIPTION = 'Search text: a complete Pix key, reference, id or end-to-end id.'
+const SEARCH_DESCRIPTION =
+  'Search text: a complete Pix key or id, part of the reference, an amount (`446,54`) or at least four characters of the end of an end-to-end id.'
 
 function createdResponse(withdrawal: WithdrawalRow) {
   return { message: 'Withdrawal created', data: createdWithdrawalToWire(withdrawal) }

@@ -16,13 +16,14 @@ WITH behind AS (
   FROM behind b
   CROSS JOIN share
   CROSS JOIN LATERAL (SELECT c.account_id, c.id, c.mode,
-      troco_fold(c.client_name || chr(10) || c.client_email) AS words,
-      upper(translate(c.client_doc, './ -', '')) AS doc
+      troco_fold(c.client_name || chr(10) || c.client_email || CASE
+      WHEN c.external_id = c.txid THEN '' ELSE chr(10) || c.external_id END) AS words,
+      upper(translate(c.client_doc, './ -', '')) AS doc, c.amount
       FROM charges c WHERE c.account_id = b.account_id AND c.mode = b.mode
       AND c.status <> 'opening' AND c.id > COALESCE(b.mark, $5::uuid)
       AND c.id < $6::uuid ORDER BY c.id LIMIT share.most) n
 ), written AS (
-  INSERT INTO charge_searches (account_id, id, mode, words, doc)
+  INSERT INTO charge_searches (account_id, id, mode, words, doc, amount)
   SELECT *
   FROM due
   ON CONFLICT DO NOTHING
@@ -38,9 +39,11 @@ SELECT count(*)::int AS count, min(id::text) AS reached
 FROM due;
 
 -- charges behind the mark
-INSERT INTO charge_searches (account_id, id, mode, words, doc)
-SELECT c.account_id, c.id, c.mode, troco_fold(c.client_name || chr(10) || c.client_email) AS words,
-    upper(translate(c.client_doc, './ -', '')) AS doc
+INSERT INTO charge_searches (account_id, id, mode, words, doc, amount)
+SELECT c.account_id, c.id, c.mode,
+    troco_fold(c.client_name || chr(10) || c.client_email || CASE
+    WHEN c.external_id = c.txid THEN '' ELSE chr(10) || c.external_id END) AS words,
+    upper(translate(c.client_doc, './ -', '')) AS doc, c.amount
 FROM charge_search_marks m
 JOIN charges c ON c.account_id = m.account_id AND c.mode = m.mode AND c.id <= m.id
 WHERE c.status <> 'opening' AND c.id >= $1::uuid

@@ -9,7 +9,7 @@ const BACKLOG_MAX_MS = 60_000
 const ACCOUNTS_MAX = 20
 const ROWS_MAX = 2_000
 
-const indexColumns = Prisma.sql`c.account_id, c.id, c.mode, ${wordsSql('c')} AS words, ${docSql('c')} AS doc`
+const indexColumns = Prisma.sql`c.account_id, c.id, c.mode, ${wordsSql('c')} AS words, ${docSql('c')} AS doc, c.amount`
 
 /**
  * Indexes new charges and advances the account's mark in one statement. Safe to run concurrently.
@@ -30,7 +30,7 @@ export async function indexCharges(now = Date.now() - COMMITTED_AFTER_MS): Promi
         SELECT ${indexColumns} ${unindexedSql(Prisma.sql`b.account_id`, Prisma.sql`b.mode`, Prisma.sql`b.mark`, now)}
         ORDER BY c.id LIMIT share.most) n
     ), written AS (
-      INSERT INTO charge_searches (account_id, id, mode, words, doc) SELECT * FROM due
+      INSERT INTO charge_searches (account_id, id, mode, words, doc, amount) SELECT * FROM due
       ON CONFLICT DO NOTHING
     ), marked AS (
       INSERT INTO charge_search_marks AS m (account_id, mode, id)
@@ -56,7 +56,7 @@ function unindexedSql(
 /** Indexes charges with an id behind the mark, because of a slow clock or a slow bank. */
 export function indexLateCharges(): Promise<number> {
   return db().$executeRaw`
-    INSERT INTO charge_searches (account_id, id, mode, words, doc)
+    INSERT INTO charge_searches (account_id, id, mode, words, doc, amount)
     SELECT ${indexColumns} FROM charge_search_marks m JOIN charges c
       ON c.account_id = m.account_id AND c.mode = m.mode AND c.id <= m.id
     WHERE c.status <> 'opening' AND c.id >= ${idLowerBoundAt(Date.now())}::uuid

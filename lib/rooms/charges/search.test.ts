@@ -3,6 +3,7 @@ import { db, disconnect } from '#lib/base/db/client.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { completeIndex } from '#lib/rooms/charges/complete-index.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
@@ -19,6 +20,7 @@ afterAll(disconnect)
 const inAMinute = () => Date.now() + 60_000
 let merchant: Account
 let names: Map<string, string>
+let endToEndId: string
 
 const openChargeWith = (extra: Partial<ChargeRequest>) =>
   createCharge(merchant, 'test', { ...CHARGE, ...extra }, null)
@@ -48,7 +50,10 @@ async function insertNewerCharges(rows: number): Promise<void> {
 beforeAll(async () => {
   merchant = await makeMerchant()
   const payers = {
-    joao: { client_name: 'João da Conceição', client_email: 'jc@padaria.example' },
+    joao: {
+      ...{ client_name: 'João da Conceição', client_email: 'jc@padaria.example' },
+      amount: 44_654,
+    },
     plain: { client_name: 'JOAO PEREIRA', client_email: 'Pereira@Example.com' },
     odd: { client_name: 'Zoë 100%_Álvares \\ Cia', client_doc: '11.222.333/0001-81' },
     wide: { client_name: 'Ｌｏｊａ ％', external_id: 'Order-1', amount: 9_900 },
@@ -56,6 +61,9 @@ beforeAll(async () => {
   names = new Map()
   for (const [name, payer] of Object.entries(payers))
     names.set((await openChargeWith(payer)).id, name)
+  const { id } = await openChargeWith({ client_name: 'Paga Souza', client_email: 'ps@example.net' })
+  names.set(id, 'paid')
+  endToEndId = (await simulateCharge(merchant.id, id, 'paid')).end_to_end_id ?? expect.unreachable()
 })
 
 const CASES: [string, string[]][] = [
@@ -72,10 +80,24 @@ const CASES: [string, string[]][] = [
   ['_o', []],
   ['11222333000181', ['odd']],
   ['11.222.333/0001-81', ['odd']],
-  ['11222333', []],
+  ['11222333', ['odd']],
+  ['11.222', ['odd']],
+  ['112', ['odd']],
+  ['11', []],
   ['Order-1', ['wide']],
-  ['order-1', []],
-  ['Order', []],
+  ['order-1', ['wide']],
+  ['rder', ['wide']],
+  ['conceicao joão', ['joao']],
+  ['con jo', ['joao']],
+  ['joao pereira example', ['plain']],
+  ['joao pereira conceicao', []],
+  ['446,54', ['joao']],
+  ['446.54', ['joao']],
+  ['R$ 446,54', ['joao']],
+  ['joao 446,54', ['joao']],
+  ['pereira 446,54', []],
+  ['46,54', []],
+  ['99', ['wide']],
 ]
 
 describe.each([
@@ -91,10 +113,29 @@ describe.each([
     expect((await totalCharges(merchant.id, 'test', filters)).count).toBe(found.length)
   })
 
-  test('a document is not found for callers who may not read documents', async () => {
-    const q = '11222333000181'
-    expect((await listCharges(merchant.id, 'test', { limit: 20, q })).rows).toEqual([])
-    expect((await totalCharges(merchant.id, 'test', { q })).count).toBe(0)
+  test.each(['11222333000181', '112', '11.222'])(
+    'the document %s is not found for callers who may not read documents',
+    async q => {
+      expect((await listCharges(merchant.id, 'test', { limit: 20, q })).rows).toEqual([])
+      expect((await totalCharges(merchant.id, 'test', { q })).count).toBe(0)
+    },
+  )
+
+  test('a paid charge is found by the end of its end-to-end id, of four characters or more', async () => {
+    const tail = (length: number) => endToEndId.slice(-length)
+    // At least one digit, without which the text is a word.
+    const shortest = Math.max(4, endToEndId.length - endToEndId.search(/\d\D*$/))
+    for (const q of [
+      tail(shortest),
+      tail(20).toLowerCase(),
+      endToEndId,
+      endToEndId.toLowerCase(),
+    ]) {
+      expect(await findNames({ q }), q).toEqual(['paid'])
+      expect((await totalCharges(merchant.id, 'test', { q })).count, q).toBe(1)
+    }
+    expect(await findNames({ q: tail(3) })).toEqual([])
+    expect(await findNames({ q: endToEndId.slice(0, -1) })).toEqual([])
   })
 
   test('other filters and the cursor apply within the results', async () => {
@@ -132,6 +173,17 @@ test('a charge with an id behind the mark, made by a slow clock, is indexed late
   names.set((await openChargeWith({ client_name: 'Atrasada Sousa' })).id, 'late')
   expect(await indexLateCharges()).toBe(1)
   expect(await findNames({ q: 'atrasada' })).toEqual(['late'])
+})
+
+test('rows of an earlier version are completed once, with amount and reference', async () => {
+  await indexCharges(inAMinute())
+  await db().$executeRaw`
+    UPDATE charge_searches SET words = 'loja', amount = NULL
+    WHERE id IN (SELECT id FROM charges WHERE external_id = 'Order-1')`
+  expect(await findNames({ q: 'order-1' })).toEqual([])
+  expect(await completeIndex()).toBe(1)
+  expect(await findNames({ q: 'order-1 99,00' })).toEqual(['wide'])
+  expect(await completeIndex()).toBe(0)
 })
 
 test('totals have count, amount and paid amount of the filtered charges', async () => {

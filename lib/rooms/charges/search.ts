@@ -7,7 +7,7 @@ import { filterSql, sqlIfDefined } from '#lib/base/db/page.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { normalizeTaxId, taxIdKind } from '#lib/base/pix/tax-id.ts'
+import { type ParsedSearch, parseSearch, type SearchTerm } from '#lib/rooms/charges/search-terms.ts'
 import type { ChargeFilters } from '#lib/rooms/charges/wire.ts'
 
 const ZERO_ID = '00000000-0000-0000-0000-000000000000'
@@ -46,57 +46,87 @@ export interface SearchScope {
 }
 type Search = SearchScope & { q: string }
 
+function parse({ q, matchesDocuments = false }: Search): ParsedSearch {
+  return parseSearch(q, matchesDocuments)
+}
+
 export function searchCondition(alias: string, search: Search): Prisma.Sql {
-  const { q } = search
+  const { id, text, terms, document, tail } = parse(search)
   const c = Prisma.raw(alias)
-  const id = isUuid(q) ? q : null
-  return Prisma.sql`(${c}.id = ${id}::uuid OR ${c}.external_id = ${q} OR ${c}.end_to_end_id = ${q}
-    OR ${docSql(alias)} = ${docOf(search)} OR ${wordsSql(alias)} LIKE ${patternSql(q)})`
+  return Prisma.sql`(${c}.id = ${id}::uuid OR ${c}.external_id = ${text} OR ${c}.end_to_end_id = ${text}
+    OR starts_with(${tailSql(alias)}, ${tail}) OR starts_with(${docSql(alias)}, ${document})
+    OR (${termsSql(terms, wordsSql(alias), Prisma.sql`${c}.amount`)}))`
 }
 
 /** Computes `charge_searches.words` for a charge: prisma/functions/troco_fold.sql. */
 export function wordsSql(alias: string): Prisma.Sql {
   const c = Prisma.raw(alias)
-  return Prisma.sql`troco_fold(${c}.client_name || chr(10) || ${c}.client_email)`
+  return Prisma.sql`troco_fold(${c}.client_name || chr(10) || ${c}.client_email
+    || CASE WHEN ${c}.external_id = ${c}.txid THEN '' ELSE chr(10) || ${c}.external_id END)`
 }
 
 export function docSql(alias: string): Prisma.Sql {
   return Prisma.sql`upper(translate(${Prisma.raw(alias)}.client_doc, './ -', ''))`
 }
 
-function docOf({ q, matchesDocuments }: Search): string | null {
-  return matchesDocuments && taxIdKind(q) ? normalizeTaxId(q) : null
+/** The expression of the index `charges_end_to_end_tail_idx`. */
+function tailSql(alias: string): Prisma.Sql {
+  return Prisma.sql`upper(reverse(${Prisma.raw(alias)}.end_to_end_id)) COLLATE "C"`
 }
 
-/** Escapes after folding, which turns a full-width % into %. A subquery is evaluated once. */
-function patternSql(q: string): Prisma.Sql {
-  return Prisma.sql`(SELECT '%' || regexp_replace(troco_fold(${q}), '([\\\\%_])', '\\\\\\1', 'g') || '%')`
+function termsSql(terms: SearchTerm[], words: Prisma.Sql, amount: Prisma.Sql): Prisma.Sql {
+  if (terms.length === 0) return Prisma.sql`false`
+  const conditions = terms.map(term => termSql(term, words, amount))
+  return Prisma.join(conditions, ' AND ')
 }
 
 /** A text without three letters in a row has no trigram: `|| ''` then avoids the slower index. */
-function indexedWords(q: string): Prisma.Sql {
-  return /[\p{L}\p{N}]{3}/u.test(q) ? Prisma.sql`c.words` : Prisma.sql`(c.words || '')`
+function termSql(term: SearchTerm, words: Prisma.Sql, amount: Prisma.Sql): Prisma.Sql {
+  const isAmount = Prisma.sql`${amount} = ${term.amount}::bigint`
+  if (term.text === null) return isAmount
+  const text = term.isIndexed ? words : Prisma.sql`(${words} || '')`
+  const isPart = Prisma.sql`${text} LIKE ${patternSql(term.text)}`
+  return term.amount === null ? isPart : Prisma.sql`(${isPart} OR ${isAmount})`
 }
 
-/** CTE `found`: exact, indexed and not yet indexed matches. The partial index needs `mode IN`. */
+/** Escapes after folding, which turns a full-width % into %. A subquery is evaluated once. */
+function patternSql(text: string): Prisma.Sql {
+  return Prisma.sql`(SELECT '%' || regexp_replace(troco_fold(${text}), '([\\\\%_])', '\\\\\\1', 'g') || '%')`
+}
+
+/**
+ * CTE `found`: exact, indexed and not yet indexed matches. The partial index needs `mode IN`. Without
+ * a CTE of their own, PostgreSQL would read all charges for the few that are not indexed.
+ */
 export function searchCte(account: AccountRef, mode: Mode, search: Search): Prisma.Sql {
-  const { q } = search
+  const { text, terms, document, tail } = parse(search)
   const scope = Prisma.sql`${accountCondition('c', account)} AND c.mode = ${mode}`
   const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${scope} AND c.status <> 'opening'`
   const indexed = Prisma.sql`SELECT c.account_id, c.id FROM charge_searches c WHERE ${scope}`
-  return Prisma.sql`found AS MATERIALIZED (
-    ${indexed} AND c.mode IN ('test', 'live') AND ${indexedWords(q)} LIKE ${patternSql(q)}
-    UNION ${indexed} AND c.doc = ${docOf(search)}
-    UNION ${exactSql(listed, q)}
-    UNION ${listed} AND c.id > COALESCE((
-        SELECT m.id FROM charge_search_marks m WHERE ${accountCondition('m', account)} AND m.mode = ${mode}
-      ), ${ZERO_ID}::uuid) AND ${searchCondition('c', search)})`
+  const mark = Prisma.sql`SELECT m.id FROM charge_search_marks m
+    WHERE ${accountCondition('m', account)} AND m.mode = ${mode}`
+  return Prisma.sql`unindexed AS MATERIALIZED (
+    ${listed} AND c.id > COALESCE((${mark}), ${ZERO_ID}::uuid)
+  ), found AS MATERIALIZED (
+    ${indexed} AND c.mode IN ('test', 'live')
+      AND ${termsSql(terms, Prisma.sql`c.words`, Prisma.sql`c.amount`)}
+    UNION ${indexed} AND ${startSql(Prisma.sql`c.doc`, document)}
+    UNION ${listed} AND ${startSql(tailSql('c'), tail)}
+    UNION ${exactSql(listed, text)}
+    UNION SELECT c.account_id, c.id FROM ${joinCharges('unindexed')}
+    WHERE ${searchCondition('c', search)})`
 }
 
-function exactSql(listed: Prisma.Sql, q: string): Prisma.Sql {
-  const id = isUuid(q) ? q : null
-  return Prisma.sql`${listed} AND c.id = ${id}::uuid UNION ${listed} AND c.external_id = ${q}
-    UNION ${listed} AND c.end_to_end_id = ${q}`
+/** A range, because an index does not serve a beginning that is a parameter. Values: 0-9 and A-Z. */
+function startSql(value: Prisma.Sql, start: string | null): Prisma.Sql {
+  const end = start && `${start}${'Z'.repeat(32)}`
+  return Prisma.sql`${value} >= ${start} AND ${value} <= ${end} AND starts_with(${value}, ${start})`
+}
+
+function exactSql(listed: Prisma.Sql, text: string): Prisma.Sql {
+  const id = isUuid(text) ? text : null
+  return Prisma.sql`${listed} AND c.id = ${id}::uuid UNION ${listed} AND c.external_id = ${text}
+    UNION ${listed} AND c.end_to_end_id = ${text}`
 }
 
 export async function findChargeIds(

@@ -16,44 +16,60 @@ FROM (SELECT c.status, c.amount FROM charges c WHERE (SELECT COALESCE((SELECT t.
     AND c.amount <= $22::bigint LIMIT $23) r;
 
 -- charges that a search finds
-WITH found AS MATERIALIZED (
+WITH unindexed AS MATERIALIZED (
+  SELECT c.account_id, c.id
+  FROM charges c
+  WHERE c.account_id = $1::uuid AND c.mode = $2 AND c.status <> 'opening'
+      AND c.id > COALESCE((SELECT m.id FROM charge_search_marks m WHERE m.account_id = $3::uuid
+      AND m.mode = $4), $5::uuid)
+), found AS MATERIALIZED (
   SELECT c.account_id, c.id
   FROM charge_searches c
-  WHERE c.account_id = $1::uuid AND c.mode = $2 AND c.mode IN ('test', 'live')
-      AND c.words LIKE (SELECT '%' || regexp_replace(troco_fold($3), '([\\%_])', '\\\1',
+  WHERE c.account_id = $6::uuid AND c.mode = $7 AND c.mode IN ('test', 'live')
+      AND c.words LIKE (SELECT '%' || regexp_replace(troco_fold($8), '([\\%_])', '\\\1',
       'g') || '%')
   UNION
   SELECT c.account_id, c.id
   FROM charge_searches c
-  WHERE c.account_id = $4::uuid AND c.mode = $5 AND c.doc = $6
+  WHERE c.account_id = $9::uuid AND c.mode = $10 AND c.doc >= $11 AND c.doc <= $12
+      AND starts_with(c.doc, $13)
   UNION
   SELECT c.account_id, c.id
   FROM charges c
-  WHERE c.account_id = $7::uuid AND c.mode = $8 AND c.status <> 'opening' AND c.id = $9::uuid
+  WHERE c.account_id = $14::uuid AND c.mode = $15 AND c.status <> 'opening'
+      AND upper(reverse(c.end_to_end_id)) COLLATE "C" >= $16
+      AND upper(reverse(c.end_to_end_id)) COLLATE "C" <= $17
+      AND starts_with(upper(reverse(c.end_to_end_id)) COLLATE "C", $18)
   UNION
   SELECT c.account_id, c.id
   FROM charges c
-  WHERE c.account_id = $10::uuid AND c.mode = $11 AND c.status <> 'opening' AND c.external_id = $12
+  WHERE c.account_id = $19::uuid AND c.mode = $20 AND c.status <> 'opening' AND c.id = $21::uuid
   UNION
   SELECT c.account_id, c.id
   FROM charges c
-  WHERE c.account_id = $13::uuid AND c.mode = $14 AND c.status <> 'opening'
-      AND c.end_to_end_id = $15
+  WHERE c.account_id = $22::uuid AND c.mode = $23 AND c.status <> 'opening' AND c.external_id = $24
   UNION
   SELECT c.account_id, c.id
   FROM charges c
-  WHERE c.account_id = $16::uuid AND c.mode = $17 AND c.status <> 'opening'
-      AND c.id > COALESCE((SELECT m.id
-      FROM charge_search_marks m WHERE m.account_id = $18::uuid AND m.mode = $19), $20::uuid)
-      AND (c.id = $21::uuid OR c.external_id = $22 OR c.end_to_end_id = $23
-      OR upper(translate(c.client_doc, './ -', '')) = $24
-      OR troco_fold(c.client_name || chr(10) || c.client_email) LIKE (SELECT '%' ||
-      regexp_replace(troco_fold($25), '([\\%_])', '\\\1', 'g') || '%'))
+  WHERE c.account_id = $25::uuid AND c.mode = $26 AND c.status <> 'opening'
+      AND c.end_to_end_id = $27
+  UNION
+  SELECT c.account_id, c.id
+  FROM unindexed
+  CROSS JOIN LATERAL (SELECT * FROM charges c WHERE c.account_id = unindexed.account_id
+      AND c.id = unindexed.id OFFSET 0) c
+  WHERE (c.id = $28::uuid OR c.external_id = $29 OR c.end_to_end_id = $30
+      OR starts_with(upper(reverse(c.end_to_end_id)) COLLATE "C", $31)
+      OR starts_with(upper(translate(c.client_doc, './ -', '')), $32)
+      OR (troco_fold(c.client_name || chr(10) || c.client_email || CASE
+      WHEN c.external_id = c.txid THEN ''
+      ELSE chr(10) || c.external_id END) LIKE (SELECT '%' || regexp_replace(troco_fold($33),
+      '([\\%_])', '\\\1', 'g') || '%')))
 )
 SELECT json_build_object('count', count(*), 'amount',
-    LEAST(COALESCE(sum(r.amount), 0), $26::bigint), 'paid_amount',
-    LEAST(COALESCE(sum(r.amount) FILTER (WHERE r.status = 'paid'), 0), $27::bigint))::text AS json
+    LEAST(COALESCE(sum(r.amount), 0), $34::bigint), 'paid_amount',
+    LEAST(COALESCE(sum(r.amount) FILTER (WHERE r.status = 'paid'), 0), $35::bigint))::text AS json
 FROM (SELECT c.status, c.amount FROM found CROSS JOIN LATERAL (SELECT *
     FROM charges c WHERE c.account_id = found.account_id
-    AND c.id = found.id OFFSET 0) c WHERE c.account_id = $28::uuid AND c.mode = $29
-    AND c.status <> 'opening' LIMIT $30) r;
+    AND c.id = found.id OFFSET 0) c WHERE c.account_id = $36::uuid AND c.mode = $37
+    AND c.status <> 'opening' LIMIT $38) r;

@@ -134,7 +134,7 @@ export const ChargeRead = z
 export const ChargePage = pageOf(ChargeDetail).meta({ id: 'ChargePage' })
 
 const SEARCH_DESCRIPTION =
-  "Search text: part of the payer's name or e-mail, ignoring case and accents, or a complete reference, id, end-to-end id or, with `payers:read`, document."
+  "Search text: words of the payer's name, e-mail and the reference, in any order and ignoring case and accents, an amount (`446,54`), an id, at least four characters of the end of an end-to-end id or, with `payers:read`, at least three of the beginning of a document."
 const CENTS_RULE = 'be a whole number of cents'
 
 function centsFilter(description: string, example: number) {

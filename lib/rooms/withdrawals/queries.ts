@@ -8,7 +8,8 @@ import type { ListQuery } from '#lib/base/fields.ts'
 import { isUuid, removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { cents } from '#lib/base/money.ts'
+import { cents, parseReais } from '#lib/base/money.ts'
+import { reverseTail } from '#lib/base/pix/end-to-end-id.ts'
 import { maskTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { type WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
@@ -138,20 +139,30 @@ export async function readCreatedWithdrawal(
   return { ...row, status: 'pending' }
 }
 
-/** `matchesKeys`: whether a search also matches Pix keys. Who sees them masked could guess a CPF. */
 export function listWithdrawals(
   account: AccountRef,
   mode: Mode,
   { q, ...query }: ListQuery,
   { matchesKeys = true } = {},
 ): Promise<Page<WithdrawalRow>> {
-  const key = matchesKeys ? q : null
-  const found = q
-    ? Prisma.sql`AND (w.external_id = ${q} OR w.end_to_end_id = ${q} OR w.pix_key = ${key}
-        OR w.dict_key = ${key} OR w.id = ${isUuid(q) ? q : null}::uuid)`
-    : Prisma.empty
+  const found = q ? Prisma.sql`AND ${withdrawalMatches(q, matchesKeys)}` : Prisma.empty
   const rows = Prisma.sql`
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
     WHERE ${accountCondition('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
   return readPage<WithdrawalRow>(rows, query.limit)
+}
+
+/**
+ * Matches an id, part of the reference, an amount or the end of an end-to-end id; Pix keys only with
+ * `matchesKeys`, since a user who sees them masked could guess a CPF.
+ */
+export function withdrawalMatches(q: string, matchesKeys: boolean): Prisma.Sql {
+  const text = q.trim()
+  const key = matchesKeys ? text : null
+  return Prisma.sql`(w.pix_key = ${key} OR w.dict_key = ${key}
+    OR w.id = ${isUuid(text) ? text : null}::uuid OR w.end_to_end_id = ${text}
+    OR starts_with(upper(reverse(w.end_to_end_id)), ${reverseTail(text)})
+    OR w.amount = ${parseReais(text)}::bigint OR w.external_id = ${text}
+    OR (w.external_id <> replace(w.id::text, '-', '')
+      AND strpos(troco_fold(w.external_id), troco_fold(${text})) > 0))`
 }

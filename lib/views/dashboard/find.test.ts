@@ -6,7 +6,7 @@ import { createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
-import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
+import { makePayout, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 import { findHits, HitList } from '#lib/views/dashboard/find.ts'
 
 let api: Api
@@ -71,7 +71,14 @@ test('a payer is found by document in any notation, e-mail and part of the name'
   const { client_doc, client_email, id } = await read('/transactions/[id]')
   const digits = client_doc.replaceAll(/\D/g, '')
   const dotted = digits.replace(/(\d{3})(\d{3})(\d{3})(\d{2})/, '$1.$2.$3-$4')
-  for (const text of [digits, dotted, client_email, client_email.toUpperCase(), 'ana acer']) {
+  for (const text of [
+    digits,
+    dotted,
+    client_email,
+    client_email.toUpperCase(),
+    'acer ana',
+    digits.slice(0, 5),
+  ]) {
     const hits = await search(text)
     expect(
       hits.map(hit => hit.id),
@@ -79,6 +86,22 @@ test('a payer is found by document in any notation, e-mail and part of the name'
     ).toContain(id)
     expect(hits.length, text).toBeLessThanOrEqual(8)
   }
+})
+
+test('a withdrawal and a refund are found by amount and the end of their end-to-end id', async () => {
+  const kindsOf = async (q: string) => (await search(q)).map(({ kind, id }) => `${kind} ${id}`)
+  const withdrawal = await db().withdrawal.findFirstOrThrow({ where: { id: world.withdrawal } })
+  const refund = await db().refund.findFirstOrThrow({ where: { id: world.refund } })
+  for (const { id, amount, kind } of [
+    { ...withdrawal, kind: 'withdrawal' },
+    { ...refund, kind: 'refund' },
+  ]) {
+    const typed = `R$ ${(Number(amount) / 100).toFixed(2).replace('.', ',')}`
+    expect(await kindsOf(typed)).toContain(`${kind} ${id}`)
+  }
+  const payout = await makePayout(api, world.token)
+  const { endToEndId } = await db().withdrawal.findFirstOrThrow({ where: { id: payout } })
+  expect(await kindsOf(endToEndId?.slice(-20) ?? '')).toEqual([`withdrawal ${payout}`])
 })
 
 test('whether the document in a name is that of the payer shows only to who may read it', async () => {

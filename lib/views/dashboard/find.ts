@@ -4,15 +4,20 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { must } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { parseReais } from '#lib/base/money.ts'
 import { parseBrCode } from '#lib/base/pix/br-code.ts'
+import { reverseTail } from '#lib/base/pix/end-to-end-id.ts'
 import { normalizeTaxId, taxIdKind } from '#lib/base/pix/tax-id.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { shownStatusOf } from '#lib/rooms/charges/states.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
+import { withdrawalMatches } from '#lib/rooms/withdrawals/queries.ts'
 import { HIT_KINDS, type Hit } from '#lib/views/dashboard/schema.ts'
 
 const HITS_MAX = 8
+/** Withdrawals and refunds have no index of amounts and ends of ids: the newest are read. */
+const NEWEST_MAX = 2_000
 /** Maximum input: a PIX code has at most 512 characters. */
 const TEXT_MAX = 600
 const REFERENCE_MAX = 255
@@ -40,12 +45,16 @@ export const HitList = z.object({
   ),
 })
 
-/** Finds the records of one account and mode that match a text, exact matches first. */
+/**
+ * Finds the records of one account and mode that match a text, exact matches first. `matchesKeys`:
+ * whether it also compares Pix keys, which staff sees masked.
+ */
 export async function findHits(
   accountId: string,
   mode: Mode,
   text: string,
   matchesDocuments: boolean,
+  matchesKeys = true,
 ): Promise<Hit[]> {
   const terms = parseSearchTerms(text.trim())
   const found = await Promise.all(
@@ -53,13 +62,14 @@ export async function findHits(
       const query = { q: term.slice(0, REFERENCE_MAX), limit: HITS_MAX, matchesDocuments }
       const [{ rows }, others] = await Promise.all([
         listCharges(accountId, mode, query),
-        findOtherHits(accountId, mode, term),
+        findOtherHits(accountId, mode, term, matchesKeys),
       ])
       return [...rows.map(row => chargeHit(row, term, matchesDocuments)), ...others]
     }),
   )
-  const hits = [...new Map(found.flat().map(hit => [hit.id, hit])).values()]
-  return hits.sort((one, other) => Number(other.isExact) - Number(one.isExact)).slice(0, HITS_MAX)
+  const hits = found.flat().sort((one, other) => Number(other.isExact) - Number(one.isExact))
+  const isFirst = ({ id }: Hit, index: number) => hits.findIndex(hit => hit.id === id) === index
+  return hits.filter(isFirst).slice(0, HITS_MAX)
 }
 
 /** A PIX code contains the charge's id without hyphens, but may also be a merchant's reference. */
@@ -96,8 +106,13 @@ function chargeHit(row: ChargeRow, text: string, matchesDocuments: boolean): Hit
   }
 }
 
-/** Searches each kind by its own index; no table is scanned. */
-async function findOtherHits(accountId: string, mode: Mode, text: string): Promise<Hit[]> {
+/** Searches each kind by its own index, and the newest withdrawals and refunds. */
+async function findOtherHits(
+  accountId: string,
+  mode: Mode,
+  text: string,
+  matchesKeys: boolean,
+): Promise<Hit[]> {
   const scopeCondition = (alias: string) => {
     const row = Prisma.raw(alias)
     return Prisma.sql`${row}.account_id = ${accountId}::uuid AND ${row}.mode = ${mode}`
@@ -111,14 +126,15 @@ async function findOtherHits(accountId: string, mode: Mode, text: string): Promi
         selectRefunds(scopeCondition, Prisma.sql`r.return_id = ${text}`, basePath),
         ...(/^troco_(test|live)_/.test(text) ? [selectTokens(scopeCondition, text, basePath)] : []),
       ]
-  const union = Prisma.join(
-    parts.map(part => Prisma.sql`(${part})`),
-    ' UNION ALL ',
+  const exact = parts.map(part => Prisma.sql`(SELECT e.*, true AS "isExact" FROM (${part}) e)`)
+  const similar = selectNewest(scopeCondition, text, basePath, matchesKeys).map(
+    part => Prisma.sql`(SELECT s.*, false AS "isExact" FROM (${part}) s LIMIT ${HITS_MAX})`,
   )
-  const columns = Prisma.sql`f.kind, f.id, f.label, f.detail, f.status, f.amount, f.href,
-    true AS "isExact"`
+  const union = Prisma.join([...exact, ...similar], ' UNION ALL ')
+  const columns = Prisma.sql`f.kind, f.id, f.label, f.detail, f.status, f.amount, f.href, f."isExact"`
   return queryRows<Hit>(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM (${union} LIMIT ${HITS_MAX}) f`)
+    SELECT ${asJson(columns)}::text AS json
+    FROM (${union} ORDER BY "isExact" DESC, id DESC LIMIT ${HITS_MAX}) f`)
 }
 
 type ScopeSql = (alias: string) => Prisma.Sql
@@ -159,6 +175,32 @@ function selectRefunds(
       r.amount, ${basePath}::text || '/charges/' || r.charge_id AS href
     FROM refunds r JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
     WHERE ${scopeCondition('r')} AND ${condition}`
+}
+
+function selectNewest(
+  scopeCondition: ScopeSql,
+  text: string,
+  basePath: string,
+  matchesKeys: boolean,
+): Prisma.Sql[] {
+  const newest = (table: string, alias: string) =>
+    Prisma.sql`${Prisma.raw(alias)}.id IN (SELECT n.id FROM ${Prisma.raw(table)} n
+      WHERE ${scopeCondition('n')} ORDER BY n.id DESC LIMIT ${NEWEST_MAX})`
+  const isRefund = Prisma.sql`(r.amount = ${parseReais(text)}::bigint
+    OR starts_with(upper(reverse(r.return_id)), ${reverseTail(text)}))`
+  return [
+    selectWithdrawals(
+      scopeCondition,
+      Prisma.sql`${newest('withdrawals', 'w')} AND ${withdrawalMatches(text, matchesKeys)}
+        ORDER BY w.id DESC`,
+      basePath,
+    ),
+    selectRefunds(
+      scopeCondition,
+      Prisma.sql`${newest('refunds', 'r')} AND ${isRefund} ORDER BY r.id DESC`,
+      basePath,
+    ),
+  ]
 }
 
 function selectDeliveries(

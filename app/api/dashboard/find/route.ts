@@ -7,7 +7,8 @@ export const GET = endpoint({
   allow: 'dashboard:read',
   query: FindQuery,
   response: HitList,
-  async handle({ account, mode, query, readsPayers }) {
-    return { data: await findHits(account.id, mode, query.q, readsPayers) }
+  async handle({ account, mode, query, user, readsPayers }) {
+    const matchesKeys = !user?.viewing
+    return { data: await findHits(account.id, mode, query.q, readsPayers, matchesKeys) }
   },
 })
