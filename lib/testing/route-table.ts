@@ -88,6 +88,8 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   'GET /dashboard/charges/[id]/receipt': ANY_PAGE,
   'GET /dashboard/charges/[id]/live': { allow: ANY_PAGE, isEndless: true },
   'GET /dashboard/statement/export': ANY_PAGE,
+  'GET /dashboard/refunds/export': ANY_PAGE,
+  'GET /dashboard/withdrawals/export': ANY_PAGE,
   'GET /dashboard/withdrawals/waiting': ANY_PAGE,
   'GET /dashboard/withdrawals/[id]/timeline': ANY_PAGE,
   'GET /dashboard/withdrawals/[id]/receipt': ANY_PAGE,

@@ -35,7 +35,7 @@ export function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
           </button>
         </p>
       ) : null}
-      <ExportCharges query={String(new URLSearchParams(filters))} />
+      <Exports filters={filters} />
     </div>
   )
 }
@@ -75,18 +75,33 @@ function Totals({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
   )
 }
 
-function ExportCharges({ query }: { query: string }) {
+/** The refunds are those of the period, whatever the other filters: they are of paid charges. */
+function Exports({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
   const t = useTranslations('charges')
+  const locale = useLocale()
+  const { created_from, created_to } = filters
+  const period = { ...(created_from && { created_from }), ...(created_to && { created_to }) }
+  const pathOf = (subject: string, query: Record<string, string>) =>
+    `/dashboard/${subject}/export?${new URLSearchParams({ locale, ...query })}`
+  const labels = {
+    stop: t('stop'),
+    broken: t('exportBroken'),
+    saving: (rows: number) => t('exporting', { rows }),
+  }
   return (
-    <ExportButton
-      path={`/dashboard/charges/export?locale=${useLocale()}&${query}`}
-      labels={{
-        save: t('export'),
-        stop: t('stop'),
-        broken: t('exportBroken'),
-        saving: rows => t('exporting', { rows }),
-        saved: rows => t('exported', { rows }),
-      }}
-    />
+    <div className="flex flex-wrap items-center gap-x-5 md:ml-auto">
+      <ExportButton
+        path={pathOf('charges', filters)}
+        labels={{ ...labels, save: t('export'), saved: rows => t('exported', { rows }) }}
+      />
+      <ExportButton
+        path={pathOf('refunds', period)}
+        labels={{
+          ...labels,
+          save: t('exportRefunds'),
+          saved: rows => t('exportedRefunds', { rows }),
+        }}
+      />
+    </div>
   )
 }

@@ -2,7 +2,9 @@
 
 import { ArrowUpRight } from 'lucide-react'
 import Link from 'next/link'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
+import { WithdrawalRows } from '#app/[mode]/withdrawals/withdrawal-rows.tsx'
+import { ExportButton } from '#components/filters/export-button.tsx'
 import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { type ListPage, useLivePage } from '#components/filters/live-page.ts'
@@ -11,14 +13,10 @@ import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
-import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { useWaiting, WaitingNotice } from '#components/status/waiting.tsx'
-import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { ROW_LINK } from '#components/ui/table.tsx'
-import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 import type { WaitingWithdrawal } from '#lib/views/dashboard/schema.ts'
@@ -28,11 +26,18 @@ const CLEARED_FILTERS = { status: null, period: null, from: null, to: null, q: n
 
 interface WithdrawalListProps {
   path: string
+  /** API parameters without limit and cursor. */
+  exportFilters: Record<string, string>
   initialData: ListPage<WithdrawalRow>
   initialWaiting: WaitingWithdrawal[]
 }
 
-export function WithdrawalList({ path, initialData, initialWaiting }: WithdrawalListProps) {
+export function WithdrawalList({
+  path,
+  exportFilters,
+  initialData,
+  initialWaiting,
+}: WithdrawalListProps) {
   const filters = useFilters()
   const { data, error } = useLivePage(path, initialData, REFRESH_MS)
   const waiting = useWaiting(initialWaiting)
@@ -41,6 +46,7 @@ export function WithdrawalList({ path, initialData, initialWaiting }: Withdrawal
     <>
       <WaitingNotice waiting={waiting} />
       <WithdrawalFilters {...filters} />
+      {data.data.length > 0 ? <ExportWithdrawals filters={exportFilters} /> : null}
       <ListBody error={error} isPending={filters.isPending} nextCursor={data.next_cursor}>
         {data.data.length > 0 ? (
           <WithdrawalRows withdrawals={data.data} waiting={waiting} />
@@ -76,6 +82,25 @@ function WithdrawalFilters({ get, set }: Pick<ReturnType<typeof useFilters>, 'ge
   )
 }
 
+function ExportWithdrawals({ filters }: { filters: Record<string, string> }) {
+  const t = useTranslations('withdrawals')
+  const query = new URLSearchParams({ locale: useLocale(), ...filters })
+  return (
+    <div className="mb-2 flex flex-wrap items-center">
+      <ExportButton
+        path={`/dashboard/withdrawals/export?${query}`}
+        labels={{
+          save: t('export'),
+          stop: t('stop'),
+          broken: t('exportBroken'),
+          saving: rows => t('exporting', { rows }),
+          saved: rows => t('exported', { rows }),
+        }}
+      />
+    </div>
+  )
+}
+
 function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
   const t = useTranslations('withdrawals')
   const { scope } = useApi()
@@ -97,42 +122,5 @@ function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
         </EmptyState>
       )}
     </Sheet>
-  )
-}
-
-interface WithdrawalRowsProps {
-  withdrawals: WithdrawalRow[]
-  waiting: WaitingWithdrawal[]
-}
-
-function WithdrawalRows({ withdrawals, waiting }: WithdrawalRowsProps) {
-  const t = useTranslations('withdrawals')
-  const waitingIds = new Set(waiting.map(({ id }) => id))
-  const rows = withdrawals.map(withdrawal => ({
-    ...withdrawal,
-    state: <WithdrawalState status={withdrawal.status} isWaiting={waitingIds.has(withdrawal.id)} />,
-    subject: <PixKeyLink withdrawal={withdrawal} />,
-  }))
-  const heads = {
-    subject: t('key'),
-    reference: t('reference'),
-    status: t('status'),
-    created: t('created'),
-    amount: t('amount'),
-  }
-  return <AmountRows label={t('title')} heads={heads} statusWidth="216px" rows={rows} />
-}
-
-function PixKeyLink({ withdrawal }: { withdrawal: WithdrawalRow }) {
-  const t = useTranslations('pixKey')
-  const { id, mode, pix_key_type: type, pix_key } = withdrawal
-  const normalized = normalizePixKey(type, pix_key, 'form')
-  return (
-    <Link href={`/${mode}/withdrawals/${id}`} prefetch={false} className={`block ${ROW_LINK}`}>
-      <span className="block truncate">
-        {maskPixKey(type, normalized.ok ? normalized.key : pix_key)}
-      </span>
-      <span className="block font-normal text-muted text-small">{t(type)}</span>
-    </Link>
   )
 }

@@ -39,6 +39,7 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
     matchesKeys: user.viewing === null,
   })
   const path = `/withdrawals?${new URLSearchParams(apiParams)}`
+  const { cursor, ...exportFilters } = apiParams
   return (
     <>
       <PageHead title={t('title')}>
@@ -75,6 +76,7 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
       <ClientMessages namespaces={['withdrawals', 'withdrawalStatus', 'pixKey', 'approvals']}>
         <WithdrawalList
           path={path}
+          exportFilters={exportFilters}
           initialWaiting={hideFromViewer(user, waiting)}
           initialData={{
             data: hideFromViewer(user, rows.map(withdrawalToWire)),

@@ -45,6 +45,7 @@ export const ACTIONS = [
   'receipt_key.rotated',
   'receipt_key.withdrawn',
   'refund.requested',
+  'refunds.exported',
   'statement.exported',
   'token.adopted',
   'token.issued',
@@ -85,6 +86,7 @@ export const ACTIONS = [
   'withdrawal.end_proposed',
   'withdrawal.ended',
   'withdrawal.requested',
+  'withdrawals.exported',
 ] as const
 export type Action = (typeof ACTIONS)[number]
 

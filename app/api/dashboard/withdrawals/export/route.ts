@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { recordExport } from '#lib/views/dashboard/record-export.ts'
+import {
+  exportWithdrawals,
+  withdrawalsExportQuery,
+} from '#lib/views/dashboard/withdrawals-export.ts'
+
+export const GET = endpoint({
+  method: 'GET',
+  summary: 'Export the matching withdrawals as CSV',
+  allow: 'dashboard:read',
+  query: withdrawalsExportQuery,
+  response: z.string(),
+  isExport: true,
+  async handle({ account, mode, userId, query }) {
+    await recordExport('withdrawals.exported', userId, account.id, { ...query, mode })
+    return exportWithdrawals(account.id, mode, query)
+  },
+})

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { call } from '#lib/testing/call.ts'
+import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
+import { pageHeaders, signIn } from '#lib/testing/member.ts'
+import { makePayout, makeWorld, type World } from '#lib/testing/world.ts'
+import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
+
+let api: Api
+let world: World
+let headers: Record<string, string>
+beforeAll(async () => {
+  api = await startApi()
+  world = await makeWorld(api)
+  headers = pageHeaders(await signIn(world.merchant, 'viewer'), world.merchant.id)
+})
+afterAll(() => api.close())
+
+async function readExport(subject: string, query: string, as = headers): Promise<string[]> {
+  const response = await fetch(`${api.url}/api/dashboard/${subject}/export?${query}`, {
+    headers: as,
+  })
+  expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  // text() would remove the BOM.
+  const text = Buffer.from(await response.arrayBuffer()).toString('utf8')
+  expect(text.startsWith('\uFEFF')).toBe(true)
+  const lines = text.split('\r\n')
+  expect(lines.pop()).toBe(`${EXPORT_END}${lines.length - 1}`)
+  return lines
+}
+
+test('withdrawals are exported with masked keys, local times and filters, newest first', async () => {
+  const paid = await makePayout(api, world.token)
+  const createdAt = new Date('2026-03-10T01:30:05Z')
+  const data = { externalId: '=1+1', payeeName: 'Ana; "Bia"', createdAt }
+  await db().withdrawal.updateMany({ where: { id: paid }, data })
+  const [head, first = '', second = ''] = await readExport('withdrawals', 'locale=pt-BR')
+  expect(head).toContain('Referência;Situação;Valor;Devolvido;Tipo da chave;Chave Pix;Quem recebe;')
+  expect(first).toMatch(/^'=1\+1;Aprovado;10,00;0,00;E-mail;[^;]*\*[^;]*;"Ana; ""Bia""";/)
+  expect(first).toContain(';09/03/2026 22:30:05;')
+  expect(first).not.toContain('hold@')
+  expect(second).toContain(';Pendente;10,00;')
+  expect(second).toContain(world.withdrawal)
+  const [, ...pending] = await readExport('withdrawals', 'locale=en&status=pending')
+  expect(pending.map(line => line.split(',').at(-1))).toEqual([world.withdrawal])
+  expect(pending[0]).toContain(',Pending,10.00,')
+  expect(await readExport('withdrawals', `locale=en&q=${world.withdrawal}`)).toHaveLength(2)
+})
+
+test('refunds are exported with their charge and payer, as text that is no formula', async () => {
+  const data = { reason: '@SUM(A1)\r\nx' }
+  await db().refund.updateMany({ where: { id: world.refund }, data })
+  const [head, line = '', ...others] = await readExport('refunds', 'locale=pt-BR')
+  expect(head).toContain('Referência;Pagador;Situação;Valor;Motivo;Solicitada em;')
+  expect(line).toMatch(/ x;Ana plain;(Pendente|Concluída);1,00;'@SUM\(A1\) x;/)
+  expect(line).toContain(`;${world.paid};${world.refund}`)
+  expect(others).toEqual([])
+  expect(await readExport('refunds', 'locale=en&status=rejected')).toHaveLength(1)
+  expect(await readExport('refunds', 'locale=en&created_to=2020-01-01')).toHaveLength(1)
+})
+
+test.each(['withdrawals', 'refunds'])(
+  'an export of %s is audited, of one account, and for sessions only',
+  async subject => {
+    const path = `/dashboard/${subject}/export`
+    await readExport(subject, 'locale=en&status=pending')
+    const record = await db().auditRecord.findFirstOrThrow({
+      where: { accountId: world.merchant.id, action: `${subject}.exported` },
+      orderBy: { id: 'desc' },
+    })
+    expect(record.after).toEqual({ status: 'pending', mode: 'test' })
+    const stranger = await makeMerchant()
+    const theirs = pageHeaders(await signIn(stranger, 'owner'), stranger.id)
+    expect(await readExport(subject, 'locale=en', theirs)).toHaveLength(1)
+    const byToken = await call(api.url, 'GET', `${path}?locale=en`, { token: world.token })
+    expect(byToken.status).toBe(403)
+    for (const query of ['', 'locale=fr', 'locale=en&status=open']) {
+      expect((await call(api.url, 'GET', `${path}?${query}`, { headers })).status, query).toBe(422)
+    }
+  },
+)
