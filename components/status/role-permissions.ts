@@ -5,6 +5,7 @@ import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts
 export const ROLE_ACTIONS = [
   { name: 'see', needs: 'dashboard:read' },
   { name: 'charge', needs: 'transactions:write' },
+  { name: 'cancel', needs: 'charges:write' },
   { name: 'refund', needs: 'refunds:write' },
   { name: 'withdraw', needs: 'withdrawals:write' },
   { name: 'approve', needs: 'withdrawals:approve' },

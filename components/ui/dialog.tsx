@@ -69,20 +69,22 @@ interface DialogActionsProps {
   isBusy: boolean
   failure: unknown
   isDestructive?: boolean
+  /** Label of the other button where "Cancel" would be ambiguous. */
+  keep?: string
   onCancel: () => void
   /** Called by the confirming button. If absent, the button submits the form. */
   onConfirm?: () => void
 }
 
 export function DialogActions(props: DialogActionsProps) {
-  const { action, busy, isBusy, failure, isDestructive, onCancel, onConfirm } = props
+  const { action, busy, isBusy, failure, isDestructive, keep, onCancel, onConfirm } = props
   const t = useTranslations('ui')
   return (
     <>
       <Problem error={failure} />
       <div className="flex flex-wrap justify-end gap-3">
         <Button variant="quiet" onClick={onCancel}>
-          {t('cancel')}
+          {keep ?? t('cancel')}
         </Button>
         <Button
           variant="primary"

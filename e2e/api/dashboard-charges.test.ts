@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { call } from '#lib/testing/call.ts'
 import {
@@ -86,4 +86,24 @@ describe('GET /dashboard/charges/[id]/timeline', () => {
       expect(refusal(await callApi(`${id}/timeline`)), id).toEqual(NOT_FOUND)
     }
   })
+})
+
+test('a pending charge is cancelled once, by members who may; a paid one is not', async () => {
+  const { id } = await openCharge(merchant, 1_500)
+  const as = async (role: Role) => pageHeaders(await signIn(merchant, role), merchant.id)
+  const cancel = async (role: Role, chargeId = id) =>
+    call(api.url, 'POST', `/dashboard/charges/${chargeId}/cancel`, { headers: await as(role) })
+  expect((await cancel('viewer')).status).toBe(403)
+  const { status, body } = await cancel('developer')
+  expect([status, body.data.status, body.data.cancelled_at !== undefined]).toEqual([
+    ...[200, 'expired', true],
+  ])
+  expect(body.data.client_doc).toContain('***')
+  expect((await cancel('finance')).body.data.cancelled_at).toBe(body.data.cancelled_at)
+  const paid = await openCharge(merchant, 1_500)
+  await simulateCharge(merchant.id, paid.id, 'paid')
+  expect((await cancel('owner', paid.id)).status).toBe(409)
+  const stranger = pageHeaders(await signIn(await makeMerchant(), 'owner'), merchant.id)
+  const path = `/dashboard/charges/${id}/cancel`
+  expect((await call(api.url, 'POST', path, { headers: stranger })).status).toBe(401)
 })

@@ -20,6 +20,7 @@ export function isPermission(text: string): text is Permission {
 /** Permissions of members in the dashboard, never of tokens. */
 export const PAGE_PERMISSIONS = [
   'dashboard:read',
+  'charges:write',
   'webhooks:read',
   'webhooks:write',
   'tokens:read',
@@ -51,6 +52,7 @@ export const ROLES_BY_PERMISSION: Record<AnyPermission, readonly Role[]> = {
   'events:read': ALL_ROLES,
   'payers:read': MONEY_ROLES,
   'dashboard:read': ALL_ROLES,
+  'charges:write': ['owner', 'finance', 'developer'],
   'webhooks:read': ALL_ROLES,
   'webhooks:write': DEVELOPER_ROLES,
   'tokens:read': ALL_ROLES,

@@ -55,6 +55,7 @@ export default async function ChargePage({ params }: PageProps) {
         'chargeTimeline',
         'chargeStatus',
         'refund',
+        'cancel',
         'rejection',
         'deliveryProblem',
       ]}

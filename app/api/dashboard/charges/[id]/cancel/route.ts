@@ -1,0 +1,21 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
+import { serializeMaskedCharge } from '#lib/rooms/charges/queries.ts'
+import { ChargeRead } from '#lib/rooms/charges/wire.ts'
+
+export const POST = endpoint({
+  method: 'POST',
+  summary: 'Cancel a pending charge',
+  allow: 'charges:write',
+  proof: { notRequired: 'It takes no money; a payment that arrives later is credited.' },
+  effect: 'none',
+  response: ChargeRead,
+  errorCodes: ['transaction_not_found', 'already_final'],
+  idempotency: { retentionS: 86_400 },
+  async handle({ account, mode, params: { id = '' }, userId }) {
+    const canceller = { accountId: account.id, mode, by: requireActor(userId).id }
+    const charge = await cancelCharge(canceller, id)
+    return { status: 'success', data: serializeMaskedCharge(charge) }
+  },
+})
