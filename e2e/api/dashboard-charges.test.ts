@@ -107,3 +107,26 @@ test('a pending charge is cancelled once, by members who may; a paid one is not'
   const path = `/dashboard/charges/${id}/cancel`
   expect((await call(api.url, 'POST', path, { headers: stranger })).status).toBe(401)
 })
+
+test('a pending charge is described by members who may, and shows it only then', async () => {
+  const { id } = await openCharge(merchant, 1_500)
+  const describeAs = async (role: Role, description: unknown) =>
+    call(api.url, 'POST', `/dashboard/charges/${id}/description`, {
+      headers: pageHeaders(await signIn(merchant, role), merchant.id),
+      body: { description },
+    })
+  const read = async () => (await callApi(`${id}/timeline`)).body.data.charge
+  expect(await read()).not.toHaveProperty('description')
+  expect((await describeAs('viewer', 'x')).status).toBe(403)
+  const { status, body } = await describeAs('developer', '  Mensalidade de março ')
+  expect([status, body.data.description]).toEqual([200, 'Mensalidade de março'])
+  expect((await read()).description).toBe('Mensalidade de março')
+  for (const invalid of [' ', 'x'.repeat(141), 7, 'a\u0000b']) {
+    expect((await describeAs('owner', invalid)).status, String(invalid)).toBe(422)
+  }
+  expect((await describeAs('owner', '')).body.data).not.toHaveProperty('description')
+  await describeAs('owner', 'x'.repeat(140))
+  await simulateCharge(merchant.id, id, 'paid')
+  expect((await describeAs('owner', 'Depois')).status).toBe(409)
+  expect((await read()).description).toBe('x'.repeat(140))
+})

@@ -9,6 +9,7 @@ import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
+import { describeCharge } from '#lib/rooms/charges/describe.ts'
 import { paymentUrl, txidsOfPage } from '#lib/rooms/charges/payment-url.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import {
@@ -85,6 +86,16 @@ function expectNoPayerData(text: string): void {
     expect(text.toLowerCase()).not.toContain(value.toLowerCase())
   }
 }
+
+test('what a member wrote for the payer is on the page before and after the payment', async () => {
+  const { id } = await createTestCharge()
+  expect((await fetchPage(pageUrl(id))).text).not.toContain('class="what"')
+  await describeCharge(merchant.id, 'test', id, 'Mensalidade <b>de</b> março')
+  const shown = 'Mensalidade &#60;b&#62;de&#60;/b&#62; março'
+  expect((await fetchPage(pageUrl(id))).text).toContain(`<p class="what">${shown}</p>`)
+  await simulateCharge(merchant.id, id, 'paid')
+  expect((await fetchPage(pageUrl(id))).text).toContain(`<dd>${shown}</dd>`)
+})
 
 describe('the path of a payment page', () => {
   test('identifies its charge and no other', () => {

@@ -83,6 +83,10 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   },
   'PATCH /dashboard/profile': { allow: 'profile:write', body: { theme: 'dark' } },
   'POST /dashboard/charges/[id]/document': 'documents:reveal',
+  'POST /dashboard/charges/[id]/description': {
+    allow: 'charges:write',
+    body: { description: 'a' },
+  },
   'POST /dashboard/charges/[id]/cancel': 'charges:write',
   'GET /dashboard/find': ANY_PAGE,
   'GET /dashboard/charges/[id]/timeline': ANY_PAGE,

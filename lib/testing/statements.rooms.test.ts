@@ -5,6 +5,7 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
 import { completeIndex } from '#lib/rooms/charges/complete-index.ts'
+import { describeCharge } from '#lib/rooms/charges/describe.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
@@ -61,6 +62,7 @@ const silentBank = Object.assign(new StubBank(), {
 
 let merchant: Account
 let connectionId: string
+let described: string
 let token: string
 let tokenId: string
 beforeAll(async () => {
@@ -280,6 +282,14 @@ const VERBS: Record<string, Calls> = {
   'charges/index-charges': {
     'new charges': () => indexCharges(),
     'charges behind the mark': () => indexLateCharges(),
+  },
+  'charges/describe': {
+    'a pending charge': [
+      async () => {
+        described = (await openCharge(merchant)).id
+      },
+      () => describeCharge(merchant.id, 'test', described, 'x'),
+    ],
   },
   'charges/complete-index': {
     'rows of an earlier version': () => completeIndex(),

@@ -30,7 +30,7 @@ WITH closings AS (
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
       c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r) AS resource
   FROM closed c
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events
@@ -82,7 +82,7 @@ SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status
     to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
     to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
     c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r)::text AS json
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r)::text AS json
 FROM closed c;
 
 -- a charge that a member cancelled
@@ -123,7 +123,7 @@ WITH closings AS (
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
       c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r) AS resource
   FROM closed c
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events
@@ -175,7 +175,7 @@ SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status
     to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
     to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
     c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r)::text AS json
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r)::text AS json
 FROM closed c;
 
 -- charges that no worker holds
@@ -211,7 +211,7 @@ WITH closings AS (
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
       c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at) r) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r) AS resource
   FROM closed c
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events

@@ -30,7 +30,8 @@ export const chargeColumns = Prisma.sql`
   c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata, c.client_name,
   c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms, c.webhook_url,
   ${utc('c.expires_at')}, ${utc('c.paid_at')}, c.end_to_end_id, c.refunded_amount,
-  ${utc('c.created_at')}, ${utc('c.updated_at')}, c.webhook_masked, ${utc('c.cancelled_at')}`
+  ${utc('c.created_at')}, ${utc('c.updated_at')}, c.webhook_masked, ${utc('c.cancelled_at')},
+  c.description`
 
 export const chargeAsJson = asJson(chargeColumns)
 

@@ -14,6 +14,7 @@ import {
 import type { Mode } from '#lib/base/mode.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { isValidCnpj, isValidCpf, taxIdKind } from '#lib/base/pix/tax-id.ts'
+import { DESCRIPTION_LENGTH_MAX } from '#lib/rooms/charges/states.ts'
 
 export type {
   ChargeRow,
@@ -150,6 +151,18 @@ export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
     ),
     webhook_url: httpsUrl.optional(),
   }),
+}
+
+/** Without a description, as with an empty one, the charge has none. */
+const DescriptionRequest = z.object({
+  description: text(1, DESCRIPTION_LENGTH_MAX)
+    .optional()
+    .meta(openApiMeta('Text for the payer.', 'Mensalidade de novembro')),
+})
+
+export const descriptionRequest: Record<Mode, typeof DescriptionRequest> = {
+  test: DescriptionRequest,
+  live: DescriptionRequest,
 }
 
 export const OutcomeRequest = z

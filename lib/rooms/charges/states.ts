@@ -5,6 +5,9 @@
 export const CHARGE_STATUSES = ['pending', 'paid', 'expired', 'failed'] as const
 export type ChargeStatus = (typeof CHARGE_STATUSES)[number]
 
+/** Maximum length of the text for the payer. */
+export const DESCRIPTION_LENGTH_MAX = 140
+
 /** Statuses in the dashboard, where a refunded charge is not shown as paid. Each charge has one. */
 export const SHOWN_CHARGE_STATUSES = [
   'pending',

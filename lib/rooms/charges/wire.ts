@@ -29,6 +29,9 @@ const DOCUMENT_DESCRIPTION =
 const CANCELLED_AT_DESCRIPTION =
   'Time of cancellation, only if you cancelled the charge. Its status is `expired`, or `paid` after a late payment.'
 
+const DESCRIPTION_DESCRIPTION =
+  'Text for the payer, only if a member of the account wrote one in the dashboard.'
+
 const createdFields = {
   transaction_id: z.uuid().meta(openApiMeta('Id of the charge.', ID)),
   br_code: z
@@ -103,6 +106,10 @@ export const ChargeDetail = z
     cancelled_at: instant
       .optional()
       .meta(openApiMeta(CANCELLED_AT_DESCRIPTION, '2026-11-21T01:28:12.004211Z')),
+    description: z
+      .string()
+      .optional()
+      .meta(openApiMeta(DESCRIPTION_DESCRIPTION, 'Mensalidade de novembro')),
   })
   .meta({ id: 'Charge' })
 export type ChargeDetail = z.infer<typeof ChargeDetail>
@@ -120,9 +127,13 @@ export type ListedCharge = z.infer<typeof ListedCharge>
 export const ListedChargePage = pageOf(ListedCharge)
 
 /** Row as this room's queries select it. `chargeToWire` adds `transaction_id` and `payment_url`. */
-export type ChargeRow = Omit<ChargeDetail, 'transaction_id' | 'payment_url' | 'cancelled_at'> & {
+export type ChargeRow = Omit<
+  ChargeDetail,
+  'transaction_id' | 'payment_url' | 'cancelled_at' | 'description'
+> & {
   /** Absent in earlier events. */
   cancelled_at?: string | null
+  description?: string | null
   /** Whether `webhook_url` receives the document masked. Absent in earlier events: it does not. */
   webhook_masked?: boolean
 }
@@ -198,7 +209,11 @@ export function createdChargeToWire(charge: CreatedCharge) {
 }
 
 export function chargeToWire(charge: ChargeRow, paymentUrl: string): ChargeDetail {
-  const { cancelled_at } = charge
+  const { cancelled_at, description } = charge
   const wireFields = { ...charge, transaction_id: charge.id, payment_url: paymentUrl }
-  return { ...pickFields(detailFields, wireFields), ...(cancelled_at && { cancelled_at }) }
+  return {
+    ...pickFields(detailFields, wireFields),
+    ...(cancelled_at && { cancelled_at }),
+    ...(description && { description }),
+  }
 }

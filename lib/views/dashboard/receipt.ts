@@ -71,6 +71,7 @@ async function readChargeRows(
     ['receiver', account.name],
     ['payer', charge.client_name],
     ['payerDocument', charge.client_doc],
+    ['description', charge.description],
     ['reference', reference === removeHyphens(charge.id) ? null : reference],
     ['createdAt', time(charge.created_at)],
     ['returned', returned > 0 ? money(returned) : null],

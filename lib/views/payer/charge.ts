@@ -48,7 +48,7 @@ ${isOpen ? renderPayable(charge, texts) : renderOutcome(charge, state, texts)}
 }
 
 function renderHead(
-  { merchant, amount, reference }: PayableCharge,
+  { merchant, amount, description, reference }: PayableCharge,
   state: State,
   texts: PayerTexts,
 ): Html {
@@ -57,6 +57,7 @@ function renderHead(
   return html`<div class="head"><p class="name">${merchant}</p>
 ${renderAmount(amount, texts)}
 ${state === 'pending' ? html`<h1 class="sr">${t('pay', { merchant, amount: amountText })}</h1>` : html`<p class="sr">${amountText}</p>`}
+${description !== null && html`<p class="what">${description}</p>`}
 ${reference !== null && html`<p class="ref">${reference}</p>`}</div>`
 }
 
@@ -126,6 +127,7 @@ function listFacts(
     refunded_amount > 0 ? [t('back'), moneyText(refunded_amount)] : null,
     charge.paid_at ? [t('when'), timeText(charge.paid_at, time_zone)] : null,
     state === 'expired' ? [t('expiredAt'), timeText(charge.expires_at, time_zone)] : null,
+    charge.description !== null ? [t('description'), charge.description] : null,
     reference !== null ? [t('reference'), reference] : null,
     charge.end_to_end_id ? [t('endToEnd'), charge.end_to_end_id, 'id'] : null,
   ]

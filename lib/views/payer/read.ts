@@ -20,6 +20,8 @@ export interface PayableCharge {
   end_to_end_id: string | null
   refunded_amount: number
   is_viewed: boolean
+  /** Written by a member for the payer. */
+  description: string | null
   merchant: string
   time_zone: string
 }
@@ -40,7 +42,7 @@ export async function readPayableCharge(txids: string[]): Promise<PayableCharge 
     c.account_id, c.id, c.mode, c.status, c.amount, c.br_code, ${REFERENCE}, ${utc('c.expires_at')},
     ceil(extract(epoch FROM c.expires_at - now()))::int AS seconds_left, ${utc('c.paid_at')},
     c.end_to_end_id, c.refunded_amount, c.viewed_at IS NOT NULL AS is_viewed, a.name AS merchant,
-    a.time_zone`
+    a.time_zone, c.description`
   const [row] = await queryRows<PayableCharge>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM charges c JOIN accounts a ON a.id = c.account_id
     WHERE c.txid = ANY(${txids}) AND c.status <> 'opening'`)

@@ -18,6 +18,7 @@ main{width:100%;max-width:390px;margin:0 auto;padding:26px 22px 12px;outline:0}
 .sum.long{font-size:32px}
 .sum i{font-style:normal;font-weight:400;font-size:.5em;color:var(--muted);letter-spacing:0;margin-right:.28em}
 .sum sup{font-size:.46em;letter-spacing:0;line-height:0;vertical-align:.62em}
+.what{margin-top:6px;overflow-wrap:anywhere}
 .ref{color:var(--muted);font-size:13.5px;overflow-wrap:anywhere;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden}
 .sheet{background:var(--surface);border:1px solid var(--line);border-radius:16px;box-shadow:var(--lift);padding:20px}
 .qr{display:block;width:100%;max-width:304px;margin:0 auto;height:auto;aspect-ratio:1;background:#fff;border:1px solid var(--line);border-radius:12px}

@@ -1,4 +1,5 @@
 import { useLocale, useTranslations } from 'next-intl'
+import { Description } from '#app/[mode]/charges/[id]/description.tsx'
 import { Identifiers, PayerDocument } from '#app/[mode]/charges/[id]/live-facts.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
@@ -18,6 +19,7 @@ export function ChargeDetails({ charge }: Pick<ChargeTimelineData, 'charge'>) {
           <PayerDocument />
         </Fact>
         <Fact name={t('email')}>{client_email}</Fact>
+        <Description />
         {client_phone ? <Fact name={t('phone')}>{client_phone}</Fact> : null}
         {items && items.length > 0 ? (
           <Fact name={t('items')}>

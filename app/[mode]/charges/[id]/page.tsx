@@ -56,6 +56,7 @@ export default async function ChargePage({ params }: PageProps) {
         'chargeStatus',
         'refund',
         'cancel',
+        'description',
         'rejection',
         'deliveryProblem',
       ]}

@@ -12,10 +12,11 @@ import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { MoneyField } from '#components/ui/field.tsx'
+import { Field, MoneyField } from '#components/ui/field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ApiError } from '#lib/edge/client/api.ts'
 import { chargeRequest } from '#lib/rooms/charges/schema.ts'
+import { DESCRIPTION_LENGTH_MAX } from '#lib/rooms/charges/states.ts'
 
 interface CreateResponse {
   data: { transaction_id: string }
@@ -34,6 +35,7 @@ export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
   const rowIds = useRef({ items: [] as number[], metadata: [] as number[] })
   const [amountText, setAmountText] = useState('')
   const [isCreated, setCreated] = useState(false)
+  const describing = useRef<HTMLInputElement>(null)
   const form = useForm({
     schema: chargeRequest[mode],
     read: data => readCharge(data, rowIds.current.items, rowIds.current.metadata),
@@ -43,9 +45,20 @@ export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
         idempotencyKey,
       })
       setCreated(true)
-      router.push(`/${mode}/charges/${data.transaction_id}`)
+      const unsaved = await describe(data.transaction_id)
+      router.push(`/${mode}/charges/${data.transaction_id}${unsaved}`)
     },
   })
+  /** Returns the query by which the charge's page asks for a text that could not be saved. */
+  async function describe(id: string): Promise<string> {
+    const description = describing.current?.value.trim()
+    if (!description) return ''
+    const path = `/dashboard/charges/${id}/description`
+    return api.send('POST', path, { body: { description } }).then(
+      () => '',
+      () => `?${new URLSearchParams({ description })}`,
+    )
+  }
   const isReferenceTaken =
     form.failure instanceof ApiError && form.failure.code === 'external_id_used'
   const isBusy = form.isBusy || isCreated
@@ -66,6 +79,15 @@ export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
           />
         </div>
         <PayerFields problemFor={problemFor} />
+        <Field
+          ref={describing}
+          label={t('newCharge.description')}
+          name="description"
+          note={t('ui.optional')}
+          autoComplete="off"
+          maxLength={DESCRIPTION_LENGTH_MAX}
+          hint={t('newCharge.descriptionHint')}
+        />
         <MoreOptions
           expiresIn={expiresIn}
           problemFor={problemFor}

@@ -1,0 +1,21 @@
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { describeCharge } from '#lib/rooms/charges/describe.ts'
+import { serializeMaskedCharge } from '#lib/rooms/charges/queries.ts'
+import { descriptionRequest } from '#lib/rooms/charges/schema.ts'
+import { ChargeRead } from '#lib/rooms/charges/wire.ts'
+
+export const POST = endpoint({
+  method: 'POST',
+  summary: 'Describe a pending charge for its payer',
+  allow: 'charges:write',
+  proof: { notRequired: 'It changes a text on the payer’s page, and neither amount nor receiver.' },
+  effect: 'none',
+  body: descriptionRequest,
+  response: ChargeRead,
+  errorCodes: ['transaction_not_found', 'already_final'],
+  idempotency: { retentionS: 86_400 },
+  async handle({ account, mode, params: { id = '' }, body }) {
+    const charge = await describeCharge(account.id, mode, id, body.description ?? null)
+    return { status: 'success', data: serializeMaskedCharge(charge) }
+  },
+})
