@@ -87,6 +87,29 @@ function expectNoPayerData(text: string): void {
   }
 }
 
+test('a preview of the link names merchant and amount, and nothing of the payer', async () => {
+  const { id } = await createTestCharge()
+  const { client_name: description } = PAYER
+  await describeCharge(merchant.id, 'test', id, `Para ${description}`)
+  const preview = async () => {
+    const { text } = await fetchPage(pageUrl(id))
+    return [...text.matchAll(/<meta (?:name|property)="([\w:]+)" content="([^"]*)">/g)].map(
+      ([, name, content]) => `${name} ${content}`,
+    )
+  }
+  const name = 'Padaria &#60;São João&#62; &#38; &#34;Filhos&#34;'
+  const pending = await preview()
+  expect(pending).toContain(`og:title R$ 1.234,56 para ${name}`)
+  expect(pending).toContain('og:type website')
+  expect(pending).toContain('robots noindex, nofollow')
+  expect(pending.filter(tag => tag.startsWith('og:description Pague com Pix'))).toHaveLength(1)
+  await simulateCharge(merchant.id, id, 'paid')
+  const paid = await preview()
+  expect(paid).toContain(`og:title Pagamento recebido · ${name}`)
+  expect(paid).toContain(`og:description ${name} recebeu R$ 1.234,56.`)
+  for (const tag of [...pending, ...paid]) expectNoPayerData(tag)
+})
+
 test('what a member wrote for the payer is on the page before and after the payment', async () => {
   const { id } = await createTestCharge()
   expect((await fetchPage(pageUrl(id))).text).not.toContain('class="what"')

@@ -44,7 +44,8 @@ ${isOpen ? renderPayable(charge, texts) : renderOutcome(charge, state, texts)}
 </main>`
   const refreshS = isOpen ? REFRESH_S : isLate ? LATE_REFRESH_S : 0
   const ribbon: PageContent['ribbon'] = charge.mode === 'test' ? [t('test'), t('testText')] : null
-  return { title, main, ribbon, refreshS, hasScript: true }
+  const preview = { title, text: isOpen ? t('previewText') : explainState(charge, state, texts) }
+  return { title, main, ribbon, refreshS, hasScript: true, preview }
 }
 
 function renderHead(

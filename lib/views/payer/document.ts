@@ -13,6 +13,8 @@ export interface PageContent {
   /** Seconds until a browser without scripts reloads; 0: never. */
   refreshS: number
   hasScript: boolean
+  /** What a messenger shows of a shared link; nothing about the payer. */
+  preview?: { title: string; text: string }
 }
 
 /** Renders the whole page: one style, at most one script, nothing from other hosts. */
@@ -21,7 +23,7 @@ export function renderDocument(
   { locale, t }: PayerTexts,
   nonce: string,
 ): string {
-  const { title, main, ribbon, refreshS, hasScript } = content
+  const { title, main, ribbon, refreshS, hasScript, preview } = content
   const refresh = refreshS > 0 && html`<meta http-equiv="refresh" content="${refreshS}">`
   const next = nextLocale(locale)
   const otherLanguage = languageOf(next)
@@ -33,7 +35,14 @@ export function renderDocument(
 <meta name="robots" content="noindex, nofollow">
 <meta name="format-detection" content="telephone=no">
 <title>${title}</title>
-<link rel="icon" href="${new Html(FAVICON)}">
+${
+  preview !== undefined &&
+  html`<meta name="description" content="${preview.text}">
+<meta property="og:type" content="website">
+<meta property="og:title" content="${preview.title}">
+<meta property="og:description" content="${preview.text}">
+`
+}<link rel="icon" href="${new Html(FAVICON)}">
 <style nonce="${nonce}">${STYLES}</style>
 ${hasScript ? html`<noscript><style nonce="${nonce}">${PLAIN_STYLES}</style>${refresh}</noscript>` : refresh}
 </head>
