@@ -21,6 +21,7 @@ import enReceipt from '#messages/en/receipt.json' with { type: 'json' }
 import enRefusal from '#messages/en/refusal.json' with { type: 'json' }
 import enSecurity from '#messages/en/security.json' with { type: 'json' }
 import enSettings from '#messages/en/settings.json' with { type: 'json' }
+import enShare from '#messages/en/share.json' with { type: 'json' }
 import enStatement from '#messages/en/statement.json' with { type: 'json' }
 import enTokens from '#messages/en/tokens.json' with { type: 'json' }
 import enWebhooks from '#messages/en/webhooks.json' with { type: 'json' }
@@ -47,6 +48,7 @@ import ptReceipt from '#messages/pt-BR/receipt.json' with { type: 'json' }
 import ptRefusal from '#messages/pt-BR/refusal.json' with { type: 'json' }
 import ptSecurity from '#messages/pt-BR/security.json' with { type: 'json' }
 import ptSettings from '#messages/pt-BR/settings.json' with { type: 'json' }
+import ptShare from '#messages/pt-BR/share.json' with { type: 'json' }
 import ptStatement from '#messages/pt-BR/statement.json' with { type: 'json' }
 import ptTokens from '#messages/pt-BR/tokens.json' with { type: 'json' }
 import ptWebhooks from '#messages/pt-BR/webhooks.json' with { type: 'json' }
@@ -72,6 +74,7 @@ const en = {
   ...enPalette,
   ...enReceipt,
   ...enSettings,
+  ...enShare,
   ...enStatement,
   ...enTokens,
   ...enWebhooks,
@@ -97,6 +100,7 @@ const ptBR = {
   ...ptPalette,
   ...ptReceipt,
   ...ptSettings,
+  ...ptShare,
   ...ptStatement,
   ...ptTokens,
   ...ptWebhooks,

@@ -5,7 +5,7 @@ import { createReceiptUrl } from '#lib/services/payment-receipts/sign.ts'
 type Payment = Pick<ChargeRow, 'id' | 'mode' | 'status' | 'amount' | 'paid_at' | 'end_to_end_id'>
 type PaidCharge = Payment & { paid_at: string; end_to_end_id: string }
 
-export function hasReceipt(charge: Payment): charge is PaidCharge {
+function hasReceipt(charge: Payment): charge is PaidCharge {
   return charge.status === 'paid' && charge.paid_at !== null && isEndToEndId(charge.end_to_end_id)
 }
 

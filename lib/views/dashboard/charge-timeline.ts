@@ -6,7 +6,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { instant, pickFields } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { findCharge, serializeMaskedCharge } from '#lib/rooms/charges/queries.ts'
-import { hasReceipt } from '#lib/rooms/charges/receipt-url.ts'
+import { createChargeReceiptUrl } from '#lib/rooms/charges/receipt-url.ts'
 import { refundColumns } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
@@ -54,7 +54,7 @@ export async function readChargeTimeline(
   return {
     charge: serializeMaskedCharge(row),
     steps: buildSteps(row, history),
-    has_receipt: hasReceipt(row),
+    receipt_url: await createChargeReceiptUrl(row),
     refunds: history.refunds.map(refund => ({ ...refund, ...pickRejection(refund) })),
     ...pickFields(refundLimits, history),
   }
@@ -223,7 +223,7 @@ export const ChargeTimelineRead = z.object({
   data: z.object({
     charge: ChargeDetail,
     steps: z.array(step),
-    has_receipt: z.boolean(),
+    receipt_url: z.string().nullable(),
     refunds: z.array(RefundDetail.extend(rejectionFields)),
     ...refundLimits,
   }),

@@ -190,7 +190,7 @@ export interface RefundLimits {
 export interface ChargeTimelineData extends RefundLimits {
   charge: ChargeDetail
   steps: ChargeStep[]
-  has_receipt: boolean
+  receipt_url: string | null
   refunds: (RefundDetail & RejectionFields)[]
 }
 

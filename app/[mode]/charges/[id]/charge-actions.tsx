@@ -1,6 +1,6 @@
 'use client'
 
-import { Ban, ExternalLink, ReceiptText, Undo2 } from 'lucide-react'
+import { Ban, ExternalLink, ReceiptText, Share2, Undo2 } from 'lucide-react'
 import dynamic from 'next/dynamic'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
@@ -20,12 +20,17 @@ const CancelDialog = dynamic(() =>
   import('#app/[mode]/charges/[id]/cancel-dialog.tsx').then(module => module.CancelDialog),
 )
 
-export function ChargeActions() {
+const ShareDialog = dynamic(() =>
+  import('#app/[mode]/charges/[id]/share-dialog.tsx').then(module => module.ShareDialog),
+)
+
+export function ChargeActions({ merchant }: { merchant: string }) {
   const t = useTranslations()
   const { timeline } = useLiveCharge()
   const { id, mode, status, payment_url } = timeline.charge
   return (
     <>
+      {status === 'pending' || timeline.receipt_url ? <Share merchant={merchant} /> : null}
       {status === 'pending' ? (
         <div className="flex">
           <CopyButton
@@ -44,7 +49,7 @@ export function ChargeActions() {
           </a>
         </div>
       ) : null}
-      {timeline.has_receipt ? (
+      {timeline.receipt_url ? (
         <Link
           href={`/${mode}/charges/${id}/receipt`}
           prefetch={false}
@@ -60,6 +65,21 @@ export function ChargeActions() {
       <IfAllowed permission="refunds:write">
         <Refund isOffered={timeline.refundable > 0} />
       </IfAllowed>
+    </>
+  )
+}
+
+function Share({ merchant }: { merchant: string }) {
+  const t = useTranslations('share')
+  const isPaid = useLiveCharge().timeline.receipt_url !== null
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button variant={isPaid ? 'quiet' : 'primary'} onClick={() => setOpen(true)}>
+        <Share2 size={16} aria-hidden />
+        {t(isPaid ? 'receiptAction' : 'action')}
+      </Button>
+      {isOpen ? <ShareDialog merchant={merchant} onClose={() => setOpen(false)} /> : null}
     </>
   )
 }

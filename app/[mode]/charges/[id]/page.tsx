@@ -45,7 +45,11 @@ export async function generateMetadata({ params }: PageProps): Promise<Metadata>
 }
 
 export default async function ChargePage({ params }: PageProps) {
-  const [timeline, t] = await Promise.all([loadTimeline(params), getTranslations()])
+  const [timeline, t, { account }] = await Promise.all([
+    loadTimeline(params),
+    getTranslations(),
+    requireMember(params),
+  ])
   const { charge } = timeline
   const parent = { href: `/${charge.mode}/charges`, label: t('nav.place.charges') }
   return (
@@ -56,6 +60,7 @@ export default async function ChargePage({ params }: PageProps) {
         'chargeStatus',
         'refund',
         'cancel',
+        'share',
         'description',
         'rejection',
         'deliveryProblem',
@@ -74,7 +79,7 @@ export default async function ChargePage({ params }: PageProps) {
             </>
           }
         >
-          <ChargeActions />
+          <ChargeActions merchant={account.name} />
         </PageHead>
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,300px)_minmax(0,1fr)] xl:grid-cols-[minmax(0,380px)_minmax(0,1fr)]">
           <PayPanel qr={<ChargeQr code={charge.br_code} />} />
