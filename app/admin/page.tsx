@@ -40,7 +40,7 @@ export default async function OverviewPage({ searchParams }: OverviewPageProps) 
   }))
   return (
     <ClientMessages>
-      <PageHead title={t('title')} isStaffPage />
+      <PageHead title={t('title')} />
       <div className="mb-5 flex flex-wrap justify-between gap-3">
         <Tabs label={t('spans')} tabs={spans} />
         <Tabs label={t('modes')} tabs={modes} />

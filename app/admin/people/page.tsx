@@ -28,7 +28,7 @@ export default async function PeoplePage({ searchParams }: PeoplePageProps) {
   const statuses = PERSON_FILTERS.map(value => ({ value, label: t(`filter.${value}`) }))
   return (
     <>
-      <PageHead title={t('title')} isStaffPage />
+      <PageHead title={t('title')} />
       <ClientMessages namespaces={['accounts', 'adminPeople']}>
         <FilteredList namespace="adminPeople" {...{ statuses, nextCursor }}>
           {rows.length > 0 ? <PersonList people={rows} /> : null}

@@ -9,11 +9,7 @@ import {
   pickFields,
 } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
-import {
-  CHARGE_STATUSES,
-  SHOWN_CHARGE_STATUSES,
-  type ShownChargeStatus,
-} from '#lib/rooms/charges/states.ts'
+import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 
 const ID = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
 const BR_CODE =
@@ -157,7 +153,7 @@ function centsFilter(description: string, example: number) {
     .meta({ like: z.int().min(0).optional(), ...openApiMeta(description, example) })
 }
 
-const amountFilters = {
+export const amountFilters = {
   amount_from: centsFilter('Minimum amount, in cents.', 1500),
   amount_to: centsFilter('Maximum amount, in cents.', 9900),
 }
@@ -170,28 +166,6 @@ export interface RefundFilter {
   refunded?: 'none' | 'part' | 'whole'
 }
 export type ChargeFilters = Omit<ChargesQuery, 'limit' | 'cursor'> & RefundFilter
-
-/** Query of the dashboard's list, with the statuses that it shows. */
-export const shownChargesQuery = listQuery(SHOWN_CHARGE_STATUSES).extend(amountFilters)
-export type ShownChargesQuery = z.infer<typeof shownChargesQuery>
-
-export const shownChargeFilters = shownChargesQuery.omit({ limit: true, cursor: true })
-
-const REFUNDED: Partial<Record<ShownChargeStatus, RefundFilter['refunded']>> = {
-  paid: 'none',
-  partly_refunded: 'part',
-  refunded: 'whole',
-}
-
-/** Replaces the shown status by the conditions on a row. */
-export function rowFiltersOf<Query extends { status?: ShownChargeStatus }>(
-  query: Query,
-): Omit<Query, 'status'> & Pick<ChargeFilters, 'status' | 'refunded'> {
-  const { status, ...others } = query
-  const refunded = status && REFUNDED[status]
-  const rowStatus = status === 'partly_refunded' || status === 'refunded' ? 'paid' : status
-  return { ...others, status: rowStatus, refunded }
-}
 
 export const ChargesTotal = z.object({
   count: z.int(),

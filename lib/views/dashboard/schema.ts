@@ -194,9 +194,7 @@ export interface ChargeTimelineData extends RefundLimits {
   refunds: (RefundDetail & RejectionFields)[]
 }
 
-export interface ChargeStatusUpdate {
-  status: ChargeDetail['status']
-}
+export type ChargeStatusUpdate = Pick<ChargeDetail, 'status'>
 
 /** Marks the end of an exported file, before the row count; a file without it is incomplete. */
 export const EXPORT_END = '\u001e'

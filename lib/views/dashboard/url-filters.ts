@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod'
 import { listQuery } from '#lib/base/fields.ts'
-import { type ShownChargesQuery, shownChargesQuery } from '#lib/rooms/charges/wire.ts'
+import { type ShownChargesQuery, shownChargesQuery } from '#lib/rooms/charges/shown-query.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 import { readSpan } from '#lib/views/dashboard/period.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'

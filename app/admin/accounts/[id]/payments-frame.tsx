@@ -27,7 +27,6 @@ export async function PaymentsFrame({ account, kind, mode, children }: PaymentsF
       <PageHead
         title={t(kind)}
         parent={{ href: `/admin/accounts/${account.id}`, label: account.name }}
-        isStaffPage
       />
       <div className="mb-4">
         <Tabs label={t('label')} tabs={tabs} />

@@ -1,7 +1,8 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { pageResult } from '#lib/edge/http/page.ts'
 import { listChargeRows } from '#lib/rooms/charges/queries.ts'
-import { ListedChargePage, rowFiltersOf, shownChargesQuery } from '#lib/rooms/charges/wire.ts'
+import { rowFiltersOf, shownChargesQuery } from '#lib/rooms/charges/shown-query.ts'
+import { ListedChargePage } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

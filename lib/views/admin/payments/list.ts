@@ -6,6 +6,8 @@ import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { readAssignedConnections, readTimeZone } from '#lib/rooms/accounts/queries.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
+import { rowFiltersOf } from '#lib/rooms/charges/shown-query.ts'
+import { shownStatusOf } from '#lib/rooms/charges/states.ts'
 import { listWithdrawals } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import type { PaymentLine } from '#lib/views/admin/payments/schema.ts'
@@ -29,11 +31,11 @@ export async function listMaskedCharges(id: string, search: SearchParams): Promi
   const { q, ...query } = readChargeFilters(search, timeZone, PAGE_SIZE).query
   const external_id = q === undefined ? undefined : await findReference(id, mode, q)
   if (external_id === null) return { mode, rows: [], nextCursor: null }
-  const { rows, nextCursor } = await listCharges(id, mode, { ...query, external_id })
+  const { rows, nextCursor } = await listCharges(id, mode, { ...rowFiltersOf(query), external_id })
   const lines = rows.map(charge => ({
     ...pickLine(charge),
     subject: maskTaxId(charge.client_doc),
-    status: charge.status,
+    status: shownStatusOf(charge),
   }))
   return { mode, rows: lines, nextCursor }
 }

@@ -1,4 +1,4 @@
-import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
+import type { ShownChargeStatus } from '#lib/rooms/charges/states.ts'
 import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 
 /** A charge or withdrawal in a list for staff: nothing in it is a whole document or key. */
@@ -7,7 +7,7 @@ export interface PaymentLine {
   /** The payer's masked document, or the masked Pix key of a withdrawal. */
   subject: string
   external_id: string | null
-  status: ChargeStatus | WithdrawalStatus
+  status: ShownChargeStatus | WithdrawalStatus
   amount: number
   created_at: string
 }

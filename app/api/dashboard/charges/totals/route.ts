@@ -1,6 +1,7 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { rowFiltersOf, shownChargeFilters } from '#lib/rooms/charges/shown-query.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
-import { ChargesTotal, rowFiltersOf, shownChargeFilters } from '#lib/rooms/charges/wire.ts'
+import { ChargesTotal } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
