@@ -1,6 +1,6 @@
 'use client'
 
-import { Ban, ExternalLink, ReceiptText, Share2, Undo2 } from 'lucide-react'
+import { ExternalLink, ReceiptText, Share2, Undo2 } from 'lucide-react'
 import dynamic from 'next/dynamic'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
@@ -14,10 +14,6 @@ import { shownStatusOf } from '#lib/rooms/charges/states.ts'
 
 const RefundDialog = dynamic(() =>
   import('#app/[mode]/charges/[id]/refund-dialog.tsx').then(module => module.RefundDialog),
-)
-
-const CancelDialog = dynamic(() =>
-  import('#app/[mode]/charges/[id]/cancel-dialog.tsx').then(module => module.CancelDialog),
 )
 
 const ShareDialog = dynamic(() =>
@@ -59,9 +55,6 @@ export function ChargeActions({ merchant }: { merchant: string }) {
           {t('charge.receipt')}
         </Link>
       ) : null}
-      <IfAllowed permission="charges:write">
-        <Cancel isOffered={status === 'pending'} />
-      </IfAllowed>
       <IfAllowed permission="refunds:write">
         <Refund isOffered={timeline.refundable > 0} />
       </IfAllowed>
@@ -80,23 +73,6 @@ function Share({ merchant }: { merchant: string }) {
         {t(isPaid ? 'receiptAction' : 'action')}
       </Button>
       {isOpen ? <ShareDialog merchant={merchant} onClose={() => setOpen(false)} /> : null}
-    </>
-  )
-}
-
-/** An open dialog stays when the charge ends meanwhile: the refusal says so. */
-function Cancel({ isOffered }: { isOffered: boolean }) {
-  const t = useTranslations('cancel')
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <>
-      {isOffered ? (
-        <Button variant="quiet" onClick={() => setOpen(true)}>
-          <Ban size={16} aria-hidden />
-          {t('action')}
-        </Button>
-      ) : null}
-      {isOpen ? <CancelDialog onClose={() => setOpen(false)} /> : null}
     </>
   )
 }

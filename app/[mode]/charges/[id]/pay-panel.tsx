@@ -4,9 +4,11 @@ import { Ban, Check, Landmark, type LucideIcon, Timer, TimerOff, X } from 'lucid
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { CancelButton } from '#app/[mode]/charges/[id]/cancel-button.tsx'
 import { outcomeOf, useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { clockText, useSecondsTo } from '#components/format/duration.ts'
 import { moneyText } from '#components/format/format.tsx'
+import { IfAllowed } from '#components/nav/permissions.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
@@ -52,6 +54,9 @@ function PaymentCode({ qr }: { qr: ReactNode }) {
           {t('bank')}
         </Link>
       ) : null}
+      <IfAllowed permission="charges:write">
+        <CancelButton />
+      </IfAllowed>
     </>
   )
 }
