@@ -152,6 +152,71 @@ test.describe('on a desktop', () => {
     await expect(timeline.getByText('Cobrança cancelada')).toBeVisible()
   })
 
+  test.describe('when saving fails once', () => {
+    test.use({ expectedStatuses: [503] })
+
+    test('a charge is described and shared with its payer, then its receipt, or cancelled', async ({
+      page,
+      context,
+    }) => {
+      const shop = await openShop(context)
+      const unavailable = { status: 503, json: { error: 'Service unavailable' } }
+      await page.route('**/description', route => route.fulfill(unavailable), { times: 1 })
+      await page.goto('/test/charges/new')
+      await page.locator('[name=amount]').fill('100')
+      for (const [name, value] of Object.entries(PAYER))
+        await page.locator(`[name=${name}]`).fill(value)
+      await page.getByLabel('Descrição para o pagador').fill('Mensalidade')
+      await page.getByRole('button', { name: 'Criar cobrança' }).click()
+      const describing = page.getByRole('dialog', { name: 'Descrição para o pagador' })
+      await expect(describing.getByText('a descrição não foi salva')).toBeVisible()
+      await describing.getByRole('textbox').fill('Mensalidade de março')
+      await expectAccessible(page)
+      await describing.getByRole('button', { name: 'Salvar' }).click()
+      await expect(page.getByText('Mensalidade de março')).toBeVisible()
+      const id = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+
+      await page.getByRole('button', { name: 'Compartilhar' }).click()
+      const sharing = page.getByRole('dialog', { name: 'Compartilhar cobrança' })
+      const message = sharing.getByRole('textbox', { name: 'Mensagem' })
+      await expect(message).toHaveValue(
+        /Padaria do Teste enviou .* R\$ 100,00\.\nMensalidade de março\n/,
+      )
+      await expectAccessible(page)
+      await sharing.getByLabel('Idioma da mensagem').selectOption('English')
+      await message.fill(`Hi! ${await message.inputValue()}`)
+      const hrefOf = async (name: string) =>
+        new URL((await sharing.getByRole('link', { name }).getAttribute('href')) ?? '')
+      const whatsApp = await hrefOf('WhatsApp')
+      expect(whatsApp.origin).toBe('https://wa.me')
+      const shared = whatsApp.searchParams.get('text') ?? ''
+      expect(shared).toMatch(/^Hi! Test: no money is moved\.\n.* R\$ 100\.00\./)
+      expect((await hrefOf('E-mail')).pathname).toBe(PAYER.client_email)
+      await page.keyboard.press('Escape')
+
+      const payer = await context.newPage()
+      await payer.goto(/https?:\S+/.exec(shared)?.[0] ?? '')
+      await expect(payer.getByText('Mensalidade de março')).toBeVisible()
+      await payer.close()
+
+      await simulateOutcome(page, shop, id, 'paid')
+      await page.getByRole('button', { name: 'Enviar comprovante' }).click()
+      const receipt = page.getByRole('dialog', { name: 'Enviar comprovante' })
+      await expect(receipt.getByRole('textbox')).toHaveValue(/recebeu o seu Pix .*\/receipt\//s)
+      await page.keyboard.press('Escape')
+      await page.getByRole('link', { name: 'Comprovante' }).click()
+      await expect(page.getByText('Mensalidade de março')).toBeVisible()
+
+      await page.goto(`/test/charges/${await createCharge(page, shop)}`)
+      await page.getByRole('button', { name: 'Cancelar cobrança' }).click()
+      const cancelling = page.getByRole('dialog', { name: 'Cancelar esta cobrança?' })
+      await expectAccessible(page)
+      await cancelling.getByRole('button', { name: 'Cancelar cobrança' }).click()
+      await expectStatus(page, 'Cancelada')
+      await expect(page.getByRole('button', { name: 'Compartilhar' })).toHaveCount(0)
+    })
+  })
+
   test.describe('a refused charge', () => {
     test.use({ expectedStatuses: [409, 503] })
 
