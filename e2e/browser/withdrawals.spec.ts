@@ -176,7 +176,9 @@ test.describe('withdrawals', () => {
     await expect(page.getByText('Nenhum saque encontrado')).toBeVisible()
     await page.getByRole('button', { name: 'Limpar filtros' }).click()
     await expect(page.getByText('***.982.247-**').filter({ visible: true })).toBeVisible()
-    await page.getByRole('searchbox', { name: 'Chave Pix, referência ou ID' }).fill('52998224725')
+    await page
+      .getByRole('searchbox', { name: 'Chave Pix, referência, valor ou ID' })
+      .fill('52998224725')
     await expect(page).toHaveURL(/q=52998224725/)
     await expect(page.getByText('***.982.247-**').filter({ visible: true })).toBeVisible()
     const otherContext = await browser.newContext({ locale: 'pt-BR' })

@@ -40,7 +40,7 @@ export function DescriptionDialog({ defaultValue, isUnsaved, onClose }: Descript
         <TextArea
           label={t('label')}
           name="description"
-          rows={2}
+          rows={4}
           maxLength={DESCRIPTION_LENGTH_MAX}
           defaultValue={defaultValue}
           hint={t('hint')}

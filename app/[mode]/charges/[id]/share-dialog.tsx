@@ -53,7 +53,7 @@ export function ShareDialog({ merchant, onClose }: ShareDialogProps) {
         <TextArea
           label={t('message')}
           name="message"
-          rows={6}
+          rows={8}
           value={text}
           onChange={event => setEdited(event.currentTarget.value)}
         />
