@@ -6,8 +6,9 @@ import { SESSION_ENDED_EVENT } from '#lib/edge/client/api.ts'
 const DRAFT_KEY = 'troco-draft'
 /** Age from which a draft is no longer put back: the user has gone on to something else. */
 const AGE_MAX_MS = 60 * 60_000
-const SECRET_TYPES = ['password', 'hidden', 'file']
-const SECRET_AUTOCOMPLETE = /password|one-time-code/
+const KEPT_OUT_TYPES = ['password', 'hidden', 'file']
+const KEPT_OUT_NAMES = ['code']
+const KEPT_OUT_AUTOCOMPLETE = /password|one-time-code/
 
 type Input = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
@@ -96,7 +97,7 @@ function listInputs(form: HTMLFormElement): Input[] {
 }
 
 function isSecret({ type, name, autocomplete }: Input): boolean {
-  return SECRET_TYPES.includes(type) || name === 'code' || SECRET_AUTOCOMPLETE.test(autocomplete)
+  return KEPT_OUT_TYPES.includes(type) || KEPT_OUT_NAMES.includes(name) || KEPT_OUT_AUTOCOMPLETE.test(autocomplete)
 }
 
 function isTick(input: Input): input is HTMLInputElement {

@@ -29,7 +29,7 @@ test('docs/integrating.md lists every error code of the API under its status', (
   const ofApi = Object.entries(REFUSALS).filter(([, { audience }]) => audience === undefined)
   const codes = ofApi.map(([code, { status }]) => `${status} ${code}`)
   // A program with a token never gets these.
-  const ofSessions = ['403 cross_origin', '403 proof_required']
+  const ofSessions = ['403 cross_origin', '403 proof_required', '403 viewing_read_only']
   expect([...documented, ...ofSessions].toSorted()).toEqual(
     [...codes, '500 internal_error'].toSorted(),
   )

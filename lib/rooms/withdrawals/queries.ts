@@ -164,5 +164,5 @@ export function withdrawalMatches(q: string, matchesKeys: boolean): Prisma.Sql {
     OR starts_with(upper(reverse(w.end_to_end_id)), ${reverseTail(text)})
     OR w.amount = ${parseReais(text)}::bigint OR w.external_id = ${text}
     OR (w.external_id <> replace(w.id::text, '-', '')
-      AND strpos(troco_fold(w.external_id), troco_fold(${text})) > 0))`
+      AND strpos(lower(w.external_id), lower(${text})) > 0))`
 }
