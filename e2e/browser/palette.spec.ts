@@ -54,6 +54,12 @@ test('the keyboard opens every page and command, by words of both languages', as
   await page.keyboard.press('Enter')
   await page.waitForURL('**/test/settings/tokens')
   await expect(inputOf(page)).toHaveCount(0)
+  const again = await openPalette(page)
+  await again.fill('estorno')
+  await expect(page.getByRole('option', { name: 'Cobranças' })).toBeVisible()
+  await again.fill('2fa')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/test/settings/security')
   await (await openPalette(page)).fill('escuro')
   await page.keyboard.press('Enter')
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
@@ -72,7 +78,13 @@ test('Enter opens the charge of a pasted code, id, reference or document', async
   const shop = await openShop(context)
   const created = await createCharge(shop, 'pedido-77', 'Ana Beatriz')
   const path = `/test/charges/${created.transaction_id}`
-  for (const name of [created.br_code, created.transaction_id, 'pedido-77', '52998224725']) {
+  for (const name of [
+    created.br_code,
+    created.transaction_id,
+    'pedido-77',
+    '52998224725',
+    'ana 123,45',
+  ]) {
     await page.goto('/test/settings')
     const input = await openPalette(page)
     await input.fill(name)

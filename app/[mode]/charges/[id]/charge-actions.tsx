@@ -1,11 +1,12 @@
 'use client'
 
-import { ExternalLink, ReceiptText, Share2, Undo2 } from 'lucide-react'
+import { ExternalLink, ReceiptText, Undo2 } from 'lucide-react'
 import dynamic from 'next/dynamic'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { outcomeOf, useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
+import { ShareButton } from '#app/[mode]/charges/[id]/share-button.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
@@ -16,17 +17,13 @@ const RefundDialog = dynamic(() =>
   import('#app/[mode]/charges/[id]/refund-dialog.tsx').then(module => module.RefundDialog),
 )
 
-const ShareDialog = dynamic(() =>
-  import('#app/[mode]/charges/[id]/share-dialog.tsx').then(module => module.ShareDialog),
-)
-
 export function ChargeActions({ merchant }: { merchant: string }) {
   const t = useTranslations()
   const { timeline } = useLiveCharge()
   const { id, mode, status, payment_url } = timeline.charge
   return (
     <>
-      {status === 'pending' || timeline.receipt_url ? <Share merchant={merchant} /> : null}
+      {status === 'pending' ? <ShareButton merchant={merchant} /> : null}
       {status === 'pending' ? (
         <div className="flex">
           <CopyButton
@@ -58,21 +55,6 @@ export function ChargeActions({ merchant }: { merchant: string }) {
       <IfAllowed permission="refunds:write">
         <Refund isOffered={timeline.refundable > 0} />
       </IfAllowed>
-    </>
-  )
-}
-
-function Share({ merchant }: { merchant: string }) {
-  const t = useTranslations('share')
-  const isPaid = useLiveCharge().timeline.receipt_url !== null
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <>
-      <Button variant={isPaid ? 'quiet' : 'primary'} onClick={() => setOpen(true)}>
-        <Share2 size={16} aria-hidden />
-        {t(isPaid ? 'receiptAction' : 'action')}
-      </Button>
-      {isOpen ? <ShareDialog merchant={merchant} onClose={() => setOpen(false)} /> : null}
     </>
   )
 }

@@ -82,7 +82,7 @@ export default async function ChargePage({ params }: PageProps) {
           <ChargeActions merchant={account.name} />
         </PageHead>
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,300px)_minmax(0,1fr)] xl:grid-cols-[minmax(0,380px)_minmax(0,1fr)]">
-          <PayPanel qr={<ChargeQr code={charge.br_code} />} />
+          <PayPanel merchant={account.name} qr={<ChargeQr code={charge.br_code} />} />
           <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
             <ChargeTimeline />
             <Refunds />

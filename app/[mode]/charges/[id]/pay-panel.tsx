@@ -6,17 +6,27 @@ import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { CancelButton } from '#app/[mode]/charges/[id]/cancel-button.tsx'
 import { outcomeOf, useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
+import { ShareButton } from '#app/[mode]/charges/[id]/share-button.tsx'
 import { clockText, useSecondsTo } from '#components/format/duration.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
-export function PayPanel({ qr }: { qr: ReactNode }) {
+interface PayPanelProps {
+  merchant: string
+  qr: ReactNode
+}
+
+export function PayPanel({ merchant, qr }: PayPanelProps) {
   const outcome = outcomeOf(useLiveCharge().timeline.charge)
   return (
     <Sheet className="p-4 md:p-6">
-      {outcome === 'pending' ? <PaymentCode qr={qr} /> : <ChargeOutcome outcome={outcome} />}
+      {outcome === 'pending' ? (
+        <PaymentCode qr={qr} />
+      ) : (
+        <ChargeOutcome outcome={outcome} merchant={merchant} />
+      )}
     </Sheet>
   )
 }
@@ -76,12 +86,12 @@ const OUTCOME_TRANSITION =
 
 const OUTCOME_TEXT = 'mt-1 w-full max-w-[36ch] text-balance break-words text-muted text-small'
 
-function ChargeOutcome({ outcome }: { outcome: Outcome }) {
+function ChargeOutcome({ outcome, merchant }: { outcome: Outcome; merchant: string }) {
   const t = useTranslations('charge')
   const locale = useLocale()
   const { timeline, hasStatusChanged } = useLiveCharge()
   const { amount, client_name: name, refunded_amount: refunded } = timeline.charge
-  const { disputed, lost, late } = timeline
+  const { disputed, lost, late, receipt_url } = timeline
   const amounts = [
     ['refunded', refunded] as const,
     ['disputed', disputed] as const,
@@ -109,6 +119,11 @@ function ChargeOutcome({ outcome }: { outcome: Outcome }) {
           </p>
         ) : null,
       )}
+      {receipt_url ? (
+        <div className="mt-5">
+          <ShareButton merchant={merchant} />
+        </div>
+      ) : null}
     </div>
   )
 }
