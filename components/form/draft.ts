@@ -1,16 +1,12 @@
 import { useEffect, useId, useRef } from 'react'
 import { useOptionalApi } from '#components/form/api.ts'
+import { type Input, isSecret, isTick, setValue } from '#components/form/control.ts'
 import { SESSION_ENDED_EVENT } from '#lib/edge/client/api.ts'
 
 /** One draft per browser tab, gone with it. */
 const DRAFT_KEY = 'troco-draft'
 /** Age from which a draft is no longer put back: the user has gone on to something else. */
 const AGE_MAX_MS = 60 * 60_000
-const KEPT_OUT_TYPES = ['password', 'hidden', 'file']
-const KEPT_OUT_NAMES = ['code']
-const KEPT_OUT_AUTOCOMPLETE = /password|one-time-code/
-
-type Input = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
 interface Draft {
   path: string
@@ -96,28 +92,7 @@ function listInputs(form: HTMLFormElement): Input[] {
   )
 }
 
-function isSecret({ type, name, autocomplete }: Input): boolean {
-  return KEPT_OUT_TYPES.includes(type) || KEPT_OUT_NAMES.includes(name) || KEPT_OUT_AUTOCOMPLETE.test(autocomplete)
-}
-
-function isTick(input: Input): input is HTMLInputElement {
-  return input.type === 'checkbox' || input.type === 'radio'
-}
-
 /** Several checkboxes or radio buttons share a name. */
 function keyOf(input: Input): string {
   return isTick(input) ? `${input.name}=${input.value}` : input.name
-}
-
-/** Sets a value as if it were typed, so that React notices the change. */
-function setValue(input: Input, value: string | undefined): void {
-  if (value === undefined) return
-  if (isTick(input)) {
-    if (input.checked !== (value === 'on')) input.click()
-    return
-  }
-  if (input.value === value) return
-  Object.getOwnPropertyDescriptor(Object.getPrototypeOf(input), 'value')?.set?.call(input, value)
-  input.dispatchEvent(new Event('input', { bubbles: true }))
-  input.dispatchEvent(new Event('change', { bubbles: true }))
 }
