@@ -162,3 +162,21 @@ async function findViolations(page: Page, options: RunOptions): Promise<string[]
     return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)])
   }, options)
 }
+
+const SCRIPTS = '**/_next/static/chunks/*.js'
+
+/** Holds the scripts that `isHeld` names until the returned function is called. */
+export async function holdScripts(
+  page: Page,
+  isHeld = (_url: string) => true,
+): Promise<() => void> {
+  let release = () => {}
+  const released = new Promise<void>(resolve => {
+    release = resolve
+  })
+  await page.route(SCRIPTS, async route => {
+    if (isHeld(route.request().url())) await released
+    await route.continue().catch(() => {})
+  })
+  return release
+}

@@ -67,6 +67,7 @@ export function Deliveries({
         <div className="flex min-w-0 flex-1 basis-40">
           <SearchFilter
             label={t('filter.reference')}
+            name="reference"
             value={get('reference')}
             onSearch={reference => set({ reference })}
           />

@@ -36,6 +36,7 @@ export function FindCharge({ accountId, chargeId, charge, order, ending }: FindC
   return (
     <div className="grid gap-5">
       <form
+        method="get"
         onSubmit={event => {
           event.preventDefault()
           const id = new FormData(event.currentTarget).get('charge')
@@ -56,6 +57,7 @@ export function FindCharge({ accountId, chargeId, charge, order, ending }: FindC
         <Button
           variant="quiet"
           type="submit"
+          formMethod="get"
           disabled={isPending}
           aria-label={t('find')}
           className="h-11"

@@ -1,0 +1,52 @@
+import { expect, holdScripts, readSetting, test } from '#e2e/browser/app.ts'
+import { addSession, createSession, openShop } from '#e2e/browser/merchant.ts'
+
+test.use({ locale: 'pt-BR' })
+
+const OWN_LISTS = [
+  ['/test/charges?status=paid', 'q'],
+  ['/test/withdrawals?status=approved', 'q'],
+  ['/test/webhooks?status=failed', 'reference'],
+  ['/test/settings/audit?period=7d', 'q'],
+] as const
+const STAFF_LISTS = [
+  '/admin/accounts/:id/charges?status=paid',
+  '/admin/accounts?status=active',
+  '/admin/tokens?status=active',
+  '/admin/disputes?status=open',
+  '/admin/audit?period=7d',
+]
+
+test('a search typed before the scripts run filters each list, and so it does without scripts', async ({
+  browser,
+}) => {
+  const options = { baseURL: readSetting('BASE_URL'), locale: 'pt-BR' }
+  for (const javaScriptEnabled of [true, false]) {
+    const context = await browser.newContext({ ...options, javaScriptEnabled })
+    const page = await context.newPage()
+    const search = async (path: string, text: string) => {
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+      const release = await holdScripts(page)
+      await page.goto(path, { waitUntil: 'commit' })
+      const input = page.getByRole('searchbox')
+      await input.fill(text)
+      if (javaScriptEnabled) release()
+      else await input.press('Enter')
+    }
+    const { id, name } = await openShop(context, `Loja ${crypto.randomUUID()}`)
+    for (const [path, parameter] of OWN_LISTS) {
+      await search(path, 'nada')
+      await expect(page).toHaveURL(`${path}&${parameter}=nada`)
+    }
+    await addSession(context, await createSession({ isAdmin: true }))
+    for (const path of STAFF_LISTS) {
+      const address = path.replace(':id', id)
+      await search(address, name)
+      await expect(page).toHaveURL(`${address}&${new URLSearchParams({ q: name })}`)
+      if (!path.startsWith('/admin/tokens')) continue
+      await expect(page.getByTestId('token-row')).toHaveCount(1)
+      await expect(page.getByRole('link', { name })).toHaveAttribute('href', new RegExp(id))
+    }
+    await context.close()
+  }
+})
