@@ -28,8 +28,6 @@ interface SecondStepProps {
   labels: SecondStepLabels
   notice: ReactNode
   isBusy: boolean
-  /** False until hydration: without JavaScript the form does not work. */
-  isReady: boolean
   hasApp: boolean
   onCode: (code: string) => Promise<void>
   /** Null if no passkey is registered or the browser does not support passkeys. */
@@ -42,7 +40,6 @@ export function SecondStep({
   labels,
   notice,
   isBusy,
-  isReady,
   hasApp,
   onCode,
   onPasskey,
@@ -83,7 +80,7 @@ export function SecondStep({
       {method === 'passkey' ? null : (
         <CodeField key={method} label={labels[method]} isRecovery={method === 'recovery'} />
       )}
-      <Button variant="primary" type="submit" disabled={!isReady || isBusy} className="h-11 w-full">
+      <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
         {method === 'passkey' ? <KeyRound size={16} aria-hidden /> : null}
         {isBusy ? labels.busy : method === 'passkey' ? labels.passkey : labels.confirm}
       </Button>

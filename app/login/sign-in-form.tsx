@@ -40,7 +40,6 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
   const [isBusy, setBusy] = useState(false)
   const hasPasskeySupport = usePasskeySupport()
   const form = useRef<HTMLFormElement>(null)
-  const isReady = hasPasskeySupport !== null
   // After an expired second step, the password is required again.
   useEffect(() => {
     if (problem === 'challenge_ended') findPasswordInput(form.current)?.focus()
@@ -88,7 +87,6 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
         labels={labels.step}
         notice={notice}
         isBusy={isBusy}
-        isReady={isReady}
         hasApp={step.methods.includes('code')}
         onCode={code => attempt(() => signIn({ challenge: step.challenge, code }))}
         onPasskey={
@@ -124,20 +122,14 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
           required
           aria-invalid={isInvalid}
         />
-        {/* Disabled until hydration: without JavaScript the form does not work. */}
         <div className="grid gap-3">
-          <Button
-            variant="primary"
-            type="submit"
-            disabled={!isReady || isBusy}
-            className="h-11 w-full"
-          >
+          <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
             {isBusy ? labels.busy : labels.submit}
           </Button>
           {hasPasskeySupport === false ? null : (
             <Button
               variant="quiet"
-              disabled={!isReady || isBusy}
+              disabled={hasPasskeySupport === null || isBusy}
               onClick={attemptPasskey}
               className="h-11 w-full"
             >

@@ -32,7 +32,7 @@ export function ResetRequestForm() {
     )
   }
   return (
-    <form {...props} method="post" className="grid gap-5">
+    <form {...props} className="grid gap-5">
       <Problem error={failure} />
       <Field
         label={t('email')}

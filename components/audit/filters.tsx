@@ -100,7 +100,7 @@ function ExactForm({ names, get, onApply }: ExactFormProps) {
     onApply(Object.fromEntries(names.map(name => [name, String(data.get(name)).trim() || null])))
   }
   return (
-    <form onSubmit={submit} className="grid gap-5">
+    <form method="post" onSubmit={submit} className="grid gap-5">
       {names.map(name => (
         <Field
           key={name}

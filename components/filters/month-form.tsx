@@ -29,7 +29,7 @@ export function MonthForm({ chosen, onChoose }: MonthFormProps) {
     onChoose(`${year}-${month}`)
   }
   return (
-    <form onSubmit={submit} className="grid gap-5">
+    <form method="post" onSubmit={submit} className="grid gap-5">
       <YearSwitch year={year} yearMax={Number(thisMonth.slice(0, 4))} onChange={setYear} />
       <fieldset className="grid grid-cols-3 gap-2">
         <legend className="sr-only">{year}</legend>

@@ -51,7 +51,7 @@ function DayRangeForm({ from, to, onChoose }: DayRangeFormProps) {
     onChoose(String(data.get('from')), String(data.get('to')))
   }
   return (
-    <form onSubmit={submit} className="grid gap-5">
+    <form method="post" onSubmit={submit} className="grid gap-5">
       <div className="grid grid-cols-2 gap-4">
         <Field
           label={t('period.from')}

@@ -24,3 +24,59 @@ export function setValue(input: Input, value: string | undefined): void {
   input.dispatchEvent(new Event('input', { bubbles: true }))
   input.dispatchEvent(new Event('change', { bubbles: true }))
 }
+
+const earlyInputs = new WeakSet<Input>()
+
+/** Returns whether the user set this control before the page's scripts ran. */
+export function isEarly(input: Input): boolean {
+  return earlyInputs.has(input)
+}
+
+/** Reports to React what was typed or chosen before hydration, which it keeps but does not notice. */
+export async function adoptEarlyInput(form: HTMLFormElement): Promise<void> {
+  const edits = [...form.elements]
+    .filter(isInput)
+    .filter(isEdited)
+    .map(input => [input, readValue(input)] as const)
+  for (const [input] of edits) earlyInputs.add(input)
+  for (const [input, value] of edits) {
+    // React renders before the next one, whose handler may build on the state that this one sets.
+    await null
+    if (readValue(input) === value) resetControl(input)
+    setValue(input, value)
+  }
+}
+
+export function isInput(element: Element): element is Input {
+  return (
+    element instanceof HTMLInputElement ||
+    element instanceof HTMLSelectElement ||
+    element instanceof HTMLTextAreaElement
+  )
+}
+
+export function readValue(input: Input): string {
+  if (isTick(input)) return input.checked ? 'on' : ''
+  return input.value
+}
+
+/** Returns whether a control differs from the server's HTML. A chosen file cannot be set again. */
+function isEdited(input: Input): boolean {
+  if (input.type === 'file' || input.type === 'hidden') return false
+  if (input instanceof HTMLSelectElement) return input.selectedIndex !== defaultIndexOf(input)
+  if (!isTick(input)) return input.value !== input.defaultValue
+  const isReplaced = input.type === 'radio' && !input.checked
+  return !isReplaced && input.checked !== input.defaultChecked
+}
+
+function defaultIndexOf({ options }: HTMLSelectElement): number {
+  const index = [...options].findIndex(option => option.defaultSelected)
+  return index < 0 ? [...options].findIndex(option => !option.disabled) : index
+}
+
+/** React compares with the last value that it saw or that was set from a script, as here. */
+function resetControl(input: Input): void {
+  if (isTick(input)) input.checked = !input.checked
+  else if (input instanceof HTMLSelectElement) input.selectedIndex = -1
+  else input.value = input.defaultValue
+}

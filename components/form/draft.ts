@@ -1,6 +1,14 @@
 import { useEffect, useId, useRef } from 'react'
 import { useOptionalApi } from '#components/form/api.ts'
-import { type Input, isSecret, isTick, setValue } from '#components/form/control.ts'
+import {
+  type Input,
+  isEarly,
+  isInput,
+  isSecret,
+  isTick,
+  readValue,
+  setValue,
+} from '#components/form/control.ts'
 import { SESSION_ENDED_EVENT } from '#lib/edge/client/api.ts'
 
 /** One draft per browser tab, gone with it. */
@@ -51,7 +59,7 @@ export function dropDraft(): void {
 function saveDraft(form: HTMLFormElement, accountId: string | null): void {
   const fields = listInputs(form).map((input): Draft['fields'][number] => [
     keyOf(input),
-    isTick(input) ? (input.checked ? 'on' : '') : input.value,
+    readValue(input),
   ])
   const draft: Draft = { path: location.pathname, accountId, savedAtMs: Date.now(), fields }
   sessionStorage.setItem(DRAFT_KEY, JSON.stringify(draft))
@@ -66,7 +74,10 @@ function restoreDraft(form: HTMLFormElement, accountId: string | null): boolean 
   if (inputs.length === 0 || inputs.some(input => !values.has(keyOf(input)))) return false
   dropDraft()
   const restore = () => {
-    for (const input of listInputs(form)) setValue(input, values.get(keyOf(input)))
+    for (const input of listInputs(form)) {
+      // What was typed before the page's scripts ran is newer.
+      if (!isEarly(input)) setValue(input, values.get(keyOf(input)))
+    }
   }
   restore()
   setTimeout(restore)
@@ -82,14 +93,7 @@ function readDraft(): Draft | null {
 }
 
 function listInputs(form: HTMLFormElement): Input[] {
-  return [...form.elements].filter(
-    (element): element is Input =>
-      (element instanceof HTMLInputElement ||
-        element instanceof HTMLSelectElement ||
-        element instanceof HTMLTextAreaElement) &&
-      element.name !== '' &&
-      !isSecret(element),
-  )
+  return [...form.elements].filter(isInput).filter(input => input.name !== '' && !isSecret(input))
 }
 
 /** Several checkboxes or radio buttons share a name. */

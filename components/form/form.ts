@@ -30,6 +30,7 @@ export interface Form {
   isBusy: boolean
   props: {
     id: string
+    method: 'post'
     noValidate: true
     onSubmit: (event: SubmitEvent<HTMLFormElement>) => Promise<void>
     onBlur: (event: FocusEvent<HTMLFormElement>) => void
@@ -94,7 +95,8 @@ export function useForm<Wire>({ schema, read, send }: FormOptions<Wire>): Form {
     const isCurrent = (name: string) => refusedNames.current.has(name) || found[name]
     setProblems(filterKeys(problems, isCurrent))
   }
-  return { problems, failure, isBusy, props: { id, noValidate: true, onSubmit, onBlur, onInput } }
+  const handlers = { onSubmit, onBlur, onInput }
+  return { problems, failure, isBusy, props: { id, method: 'post', noValidate: true, ...handlers } }
 }
 
 /** Returns the name of the edited field. In a row it begins with its list: `items.1.price`. */

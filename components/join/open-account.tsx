@@ -39,7 +39,7 @@ export function SignUpForm({ isMailLogged }: { isMailLogged: boolean }) {
     )
   }
   return (
-    <form {...props} method="post" className="grid gap-5">
+    <form {...props} className="grid gap-5">
       <Problem error={failure} />
       <AccountNameField problem={problems.account_name} />
       <Field
@@ -95,7 +95,7 @@ export function OpenAccountForm({ secret }: { secret?: string }) {
     },
   })
   return (
-    <form {...props} method="post" className="grid gap-5">
+    <form {...props} className="grid gap-5">
       <Problem error={failure} />
       <AccountNameField problem={problems.account_name} />
       <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">

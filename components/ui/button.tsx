@@ -1,4 +1,5 @@
 import type { ComponentProps } from 'react'
+import { Submit } from '#components/ui/submit.tsx'
 
 const VARIANTS = {
   primary: 'justify-center px-4 bg-accent text-on-accent hover:brightness-110',
@@ -14,6 +15,10 @@ interface ButtonProps extends ComponentProps<'button'> {
   variant: keyof typeof VARIANTS
 }
 
+/** A button that submits with `formMethod="get"` works without scripts, as in a search. */
 export function Button({ variant, className = '', ...rest }: ButtonProps) {
-  return <button type="button" {...rest} className={`${buttonClass(variant)} ${className}`} />
+  const classes = `${buttonClass(variant)} ${className}`
+  if (rest.type === 'submit' && rest.formMethod !== 'get')
+    return <Submit {...rest} className={classes} />
+  return <button type="button" {...rest} className={classes} />
 }

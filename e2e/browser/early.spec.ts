@@ -3,6 +3,46 @@ import { addSession, createSession, openShop } from '#e2e/browser/merchant.ts'
 
 test.use({ locale: 'pt-BR' })
 
+test('a form filled in before its scripts run keeps what was typed, and is sent once they do', async ({
+  page,
+  context,
+}) => {
+  await openShop(context)
+  const release = await holdScripts(page)
+  await page.goto('/test/charges/new', { waitUntil: 'commit' })
+  await page.getByLabel('Valor').fill('12,34')
+  await page.getByLabel('Nome', { exact: true }).fill('Ana Beatriz')
+  await page.getByLabel('E-mail').fill('ana@example.com')
+  await page.getByLabel('CPF ou CNPJ').fill('529.982.247-25')
+  await page.getByLabel('CPF ou CNPJ').press('Enter')
+  const submit = page.getByRole('button', { name: 'Criar cobrança' })
+  await expect(submit).toBeDisabled()
+  await expect(page).toHaveURL('/test/charges/new')
+  release()
+  await submit.click()
+  await page.waitForURL(/charges\/[\w-]{36}$/)
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('12,34')
+
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  const releaseSettings = await holdScripts(page)
+  await page.goto('/test/settings', { waitUntil: 'commit' })
+  await page.getByLabel('Seu nome').fill('Beatriz Rocha')
+  releaseSettings()
+  const form = page.locator('form', { has: page.getByLabel('Seu nome') })
+  await form.getByRole('button', { name: 'Salvar' }).click()
+  await expect(form.getByRole('status')).toHaveText('Salvo.')
+
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  const releaseToken = await holdScripts(page)
+  await page.goto('/test/settings/tokens/new', { waitUntil: 'commit' })
+  const boxes = page.getByRole('checkbox')
+  for (const box of [boxes.first(), boxes.last()]) await box.uncheck()
+  releaseToken()
+  await expect(page.getByRole('button', { name: 'Criar token' })).toBeEnabled()
+  await expect(page.getByRole('button', { name: 'Tudo' })).toHaveAttribute('aria-pressed', 'false')
+  for (const box of [boxes.first(), boxes.last()]) await expect(box).not.toBeChecked()
+})
+
 const OWN_LISTS = [
   ['/test/charges?status=paid', 'q'],
   ['/test/withdrawals?status=approved', 'q'],

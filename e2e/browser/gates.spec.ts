@@ -22,7 +22,7 @@ const HEADER_VARIANTS: Record<string, string>[] = [
   { 'x-middleware-subrequest': Array(5).fill('src/middleware').join(':') },
 ]
 
-test('each page opens only to the audience in the table, whatever headers of Next are sent', async () => {
+test('each page opens only to its audience, whatever headers of Next are sent, and no form works too early', async () => {
   test.setTimeout(180_000)
   const pages = readdirSync('app', { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('page.tsx') && file !== 'page.tsx')
@@ -66,6 +66,7 @@ test('each page opens only to the audience in the table, whatever headers of Nex
             ? ''
             : `${describeResult(response, text)}, not ${expected}`,
           secrets.some(secret => text.includes(secret)) ? 'shows data of others' : '',
+          ...findUnsafeForms(text),
         ].map(problem => problem && `${label} at ${path}: ${problem}`)
       }),
     )
@@ -73,6 +74,25 @@ test('each page opens only to the audience in the table, whatever headers of Nex
   }
   expect(failures).toEqual([])
 })
+
+/**
+ * Returns the forms that the browser could send before the page's scripts run. Searches may: they are
+ * sent by GET, and the server filters. Any other would put what was typed into the URL, or lose it.
+ */
+function findUnsafeForms(html: string): string[] {
+  const forms = [...html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)]
+  return forms.flatMap(([, attributes = '', content = '']) => {
+    const isSearch = /type="search"|formmethod="get"/i.test(content)
+    if (isSearch && attributes.includes('method="get"')) return []
+    const buttons = content.match(/<button\b[^>]*type="submit"[^>]*>/g) ?? []
+    // Roles that may not edit see the fields without a button.
+    const isReadOnly = buttons.length === 0 && content.startsWith('<fieldset disabled=""')
+    const isUnsent = buttons.length > 0 && buttons.every(button => button.includes('disabled=""'))
+    return (isReadOnly || isUnsent) && attributes.includes('method="post"')
+      ? []
+      : [`has the form <${attributes}>`]
+  })
+}
 
 /**
  * Chooses no headers and, for visitors to whom the page stays closed, in turn one of the others;

@@ -3,6 +3,7 @@ import {
   expectAccessible,
   expectBalance,
   fillSignIn,
+  holdScripts,
   openAccountMenu,
   readBalanceCents,
   readSetting,
@@ -96,12 +97,16 @@ test.describe('on a desktop, in Portuguese', () => {
       await expect(page).toHaveURL('/login?next=%2Ftest%2Fcharges%2Fnew&ended')
       await expect(page.getByText('Sua sessão terminou.')).toBeVisible()
       await expectAccessible(page)
+      const release = await holdScripts(page)
       await fillSignIn(page, email, password, { isOnLogin: true })
       await expect(page).toHaveURL('/test/charges/new')
-      for (const [name, value] of Object.entries(PAYER))
+      // What is typed before the scripts run is newer than the draft.
+      await page.locator('[name=amount]').fill('59,90')
+      release()
+      for (const [name, value] of Object.entries({ ...PAYER, amount: '59,90' }))
         await expect(page.locator(`[name=${name}]`)).toHaveValue(value)
       await submit.click()
-      await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 49,90')
+      await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 59,90')
       await expect(page.getByRole('timer')).toHaveText(/^Expira em (6 d 23|7 d 00)/)
 
       await page.goto('/test/settings/security')

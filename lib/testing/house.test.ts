@@ -275,6 +275,11 @@ function checkPatterns({ path, text }: Source): string[] {
     ...(/\bnew TrocoError\(/.test(text) && path !== 'lib/base/errors.ts'
       ? [`${path} words a refusal: use refuse() and the table in lib/base/refusals.ts`]
       : []),
+    ...(/<form\b((?!method=|\{\.\.\.)[\s\S])*?onSubmit=/.test(text)
+      ? [
+          `${path} has a form without a method before onSubmit: sent early, it shows its data in the URL`,
+        ]
+      : []),
   ]
 }
 
@@ -417,6 +422,9 @@ test('a foreign write, a vague name, a long file and a forbidden pattern are fou
   expect(
     findViolations([{ path: 'lib/base/db/x.ts', text: "new TrocoError('x', 'y')" }]),
   ).toHaveLength(1)
+  const form = (attributes: string) => ({ path: 'app/x.tsx', text: `<form ${attributes}>` })
+  expect(findViolations([form('onSubmit={submit}')])).toHaveLength(1)
+  expect(findViolations([form('method="post" onSubmit={submit}')])).toEqual([])
   const makingId = (path: string, text: string) => findViolations([{ path, text }])
   expect(makingId('lib/rooms/charges/x.ts', 'newId()')).toHaveLength(1)
   expect(makingId('lib/rooms/charges/x.ts', 'newRoutableId(id)')).toEqual([])

@@ -47,7 +47,7 @@ export function CodeForm({ code, problem: initialProblem, readCode }: CodeFormPr
 
   const message = problem === 'empty' ? ui('required') : problem && t(`problem.${problem}`)
   return (
-    <form ref={form} onSubmit={submit} noValidate>
+    <form ref={form} method="post" onSubmit={submit} noValidate>
       <TextArea
         label={t('code')}
         name="code"

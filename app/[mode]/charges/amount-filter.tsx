@@ -87,7 +87,7 @@ function AmountRangeForm({ from, to, onChoose }: AmountRangeFormProps) {
       onChoose(min?.toString() ?? null, max?.toString() ?? null)
   }
   return (
-    <form onSubmit={submit} noValidate className="grid gap-5">
+    <form method="post" onSubmit={submit} noValidate className="grid gap-5">
       <div className="grid grid-cols-2 gap-4">
         <MoneyField
           label={t('charges.amountFrom')}

@@ -40,7 +40,7 @@ export function NewcomerForm({ secret, email, isOpening }: NewcomerFormProps) {
     },
   })
   return (
-    <form {...props} method="post" className="grid gap-5">
+    <form {...props} className="grid gap-5">
       <Problem error={failure} />
       {isOpening ? <AccountNameField problem={problems.account_name} /> : null}
       <Field

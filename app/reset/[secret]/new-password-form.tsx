@@ -41,7 +41,7 @@ export function NewPasswordForm({ secret, email }: NewPasswordFormProps) {
   }
   const isExpired = failure instanceof ApiError && failure.code === 'link_expired'
   return (
-    <form {...props} method="post" className="grid gap-5">
+    <form {...props} className="grid gap-5">
       <Problem error={failure} />
       {isExpired ? (
         <a href="/reset" className={buttonClass('quiet')}>

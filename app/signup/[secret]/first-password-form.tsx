@@ -23,7 +23,7 @@ export function FirstPasswordForm({ secret, email }: { secret: string; email: st
     },
   })
   return (
-    <form {...props} method="post" className="grid gap-5">
+    <form {...props} className="grid gap-5">
       <Problem error={failure} />
       <input type="email" autoComplete="username" value={email} readOnly hidden />
       <NewPasswordField label={t('password')} problem={problems.password} />

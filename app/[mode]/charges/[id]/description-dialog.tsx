@@ -36,7 +36,7 @@ export function DescriptionDialog({ defaultValue, isUnsaved, onClose }: Descript
   }
   return (
     <Dialog isOpen onClose={onClose} title={t('title')} description={isUnsaved && t('unsaved')}>
-      <form onSubmit={submit} className="grid gap-4">
+      <form method="post" onSubmit={submit} className="grid gap-4">
         <TextArea
           label={t('label')}
           name="description"

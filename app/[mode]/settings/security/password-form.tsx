@@ -38,7 +38,7 @@ export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormPr
     },
   })
   return (
-    <form {...props} method="post" className="grid gap-5">
+    <form {...props} className="grid gap-5">
       <Problem error={failure} />
       {/* A new key after each change empties the fields. */}
       <Fragment key={changeCount}>
