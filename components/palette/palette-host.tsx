@@ -1,28 +1,36 @@
 'use client'
 
-import dynamic from 'next/dynamic'
-import { useEffect, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import { watchPalette } from '#components/nav/search-button.tsx'
+import { loadPalette, PaletteDialog } from '#components/palette/palette-dialog.tsx'
 
-const Palette = dynamic(() =>
-  import('#components/palette/palette.tsx').then(module => module.Palette),
-)
-
-interface PaletteHostProps {
-  /** Offers the operator's pages and all accounts. */
-  isAdmin: boolean
-}
-
-/** Renders the page's only palette, which is loaded when first opened. */
-export function PaletteHost({ isAdmin }: PaletteHostProps) {
+/** Renders the page's only palette. Its scripts are loaded once the page is idle, or when it is opened. */
+export function PaletteHost({ isAdmin }: { isAdmin: boolean }) {
   const [isOpen, setOpen] = useState(false)
+  const close = useCallback(() => setOpen(false), [])
   useEffect(
     () =>
       watchPalette(
         () => setOpen(true),
-        () => setOpen(open => !open),
+        () => setOpen(open => !open && !isBelowLayer()),
       ),
     [],
   )
-  return isOpen ? <Palette isAdmin={isAdmin} onClose={() => setOpen(false)} /> : null
+  useEffect(loadWhenIdle, [])
+  return isOpen ? <PaletteDialog isAdmin={isAdmin} onClose={close} /> : null
+}
+
+/** Returns whether a dialog or menu of Radix is open, which would take the focus back from the palette. */
+function isBelowLayer(): boolean {
+  return document.querySelector(':is([role=dialog], [role=menu])[data-state=open]') !== null
+}
+
+/** Loads the palette after the page's own files. Returns a function that cancels this. */
+function loadWhenIdle() {
+  const load = () => loadPalette().catch(() => {})
+  // Safari has no requestIdleCallback.
+  const wait = () => ('requestIdleCallback' in window ? requestIdleCallback(load) : load())
+  if (document.readyState === 'complete') wait()
+  else addEventListener('load', wait)
+  return () => removeEventListener('load', wait)
 }

@@ -1,16 +1,15 @@
 'use client'
 
 import { Command } from 'cmdk'
-import { LoaderCircle, Search as SearchIcon, X } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
-import { Dialog } from 'radix-ui'
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { signOut } from '#components/form/auth-calls.ts'
 import { setLocale, setTheme } from '#components/format/preferences.ts'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { HitItem, hitKey, TargetGroup } from '#components/palette/items.tsx'
+import { INPUT_CLASS, QUERY_LENGTH_MAX, SearchRow } from '#components/palette/search-row.tsx'
 import { KeyboardHints, SearchStatus } from '#components/palette/search-status.tsx'
 import {
   ADMIN_TARGETS,
@@ -23,19 +22,25 @@ import { useFind } from '#components/palette/use-find.ts'
 import { nextLocale } from '#lib/base/locale.ts'
 import { ApiError } from '#lib/edge/client/api.ts'
 
-interface SearchProps {
+export interface SearchProps {
+  /** Offers the operator's pages and all accounts. */
   isAdmin: boolean
+  /** Text that was typed before this script was loaded. */
+  initialText: string
+  /** Whether Enter was pressed after it. */
+  isEntered: boolean
   onClose: () => void
 }
 
-export function Search({ isAdmin, onClose }: SearchProps) {
+export function Search({ isAdmin, initialText, isEntered, onClose }: SearchProps) {
   const t = useTranslations('palette')
-  const [typed, setTyped] = useState('')
+  const nav = useTranslations('nav')
+  const [typed, setTyped] = useState(initialText)
   const [selected, setSelected] = useState('')
   const { hits, isSearching, error } = useFind(typed, isAdmin)
   const { openPage, runTarget, failure } = useTargetActions(onClose)
   /** Text at the time Enter was pressed, while the results were still loading. */
-  const pendingEnter = useRef<string | null>(null)
+  const pendingEnter = useRef(isEntered ? initialText.trim() : null)
   const text = typed.trim()
   const { places, actions } = useTargets(text, isAdmin)
   const targetCount = places.length + actions.length
@@ -51,6 +56,12 @@ export function Search({ isAdmin, onClose }: SearchProps) {
     pendingEnter.current = null
   }, [hits, text, openPage])
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, for the Enter pressed before
+  useEffect(() => {
+    const [target] = [...places, ...actions]
+    if (isEntered && target) runTarget(target)
+  }, [])
+
   function onKeyDown(event: KeyboardEvent) {
     if (event.key !== 'Enter' || !isSearching) return
     if (targetCount > 0) return
@@ -60,33 +71,23 @@ export function Search({ isAdmin, onClose }: SearchProps) {
 
   return (
     <Command
-      label={t('title')}
+      label={nav('palette')}
       shouldFilter={false}
       loop
       value={selected}
       onValueChange={setSelected}
       onKeyDown={onKeyDown}
     >
-      <div className="flex items-center gap-3 border-line border-b px-4">
-        {isSearching ? (
-          <LoaderCircle size={18} aria-hidden className="shrink-0 animate-spin text-muted" />
-        ) : (
-          <SearchIcon size={18} aria-hidden className="shrink-0 text-muted" />
-        )}
+      <SearchRow isBusy={isSearching} onClose={onClose}>
         <Command.Input
+          ref={focusAtEnd}
           value={typed}
           onValueChange={setTyped}
-          placeholder={t('placeholder')}
-          maxLength={600}
-          className="h-14 min-w-0 flex-1 bg-transparent text-[16px] outline-none"
+          placeholder={nav('paletteHint')}
+          maxLength={QUERY_LENGTH_MAX}
+          className={INPUT_CLASS}
         />
-        <Dialog.Close
-          aria-label={t('close')}
-          className="-mr-2 grid size-10 shrink-0 place-items-center rounded-control text-muted hover:bg-sunk hover:text-ink md:hidden"
-        >
-          <X size={18} aria-hidden />
-        </Dialog.Close>
-      </div>
+      </SearchRow>
       <Command.List
         label={t('results')}
         className="max-h-[min(60dvh,440px)] scroll-py-2 overflow-y-auto p-2"
@@ -125,6 +126,12 @@ function useTargets(text: string, isAdmin: boolean) {
   ]
   const actions = actionTargets(mode).filter(({ href }) => accountId !== null || !href)
   return { places: places.filter(isOffered), actions: actions.filter(isOffered) }
+}
+
+/** Continues where the input stood that was shown until this script was loaded. */
+function focusAtEnd(input: HTMLInputElement | null): void {
+  input?.focus()
+  input?.setSelectionRange(input.value.length, input.value.length)
 }
 
 function useTargetActions(onClose: () => void) {

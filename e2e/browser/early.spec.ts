@@ -90,3 +90,52 @@ test('a search typed before the scripts run filters each list, and so it does wi
     await context.close()
   }
 })
+
+test('the palette takes what is typed, and Enter, before its scripts are loaded', async ({
+  page,
+  context,
+}) => {
+  await openShop(context)
+  const html = await (await page.request.get('/test/settings')).text()
+  const release = await holdScripts(page, url => !html.includes(url.split('/').at(-1) ?? ''))
+  await page.goto('/test/settings')
+  const palette = page.getByRole('dialog', { name: 'Busca' })
+  const input = palette.locator('input')
+  await expect(async () => {
+    await page.keyboard.press('Control+k')
+    await expect(input).toBeFocused({ timeout: 2_000 })
+  }).toPass()
+  await page.keyboard.type('saq')
+  await expect(palette.getByRole('option')).toHaveCount(0)
+  release()
+  await expect(palette.getByRole('option', { name: 'Saques' })).toBeVisible()
+  await page.keyboard.type('ues')
+  await expect(input).toHaveValue('saques')
+  await page.keyboard.press('Escape')
+  await expect(palette).toHaveCount(0)
+
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  const releaseEntered = await holdScripts(page, url => !html.includes(url.split('/').at(-1) ?? ''))
+  await page.goto('/test/settings')
+  const opener = page.getByRole('button', { name: 'Busque ou cole um código' })
+  await expect(async () => {
+    await opener.click({ timeout: 2_000 })
+    await expect(input).toBeFocused({ timeout: 2_000 })
+  }).toPass()
+  await page.keyboard.press('Escape')
+  await expect(opener).toBeFocused()
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('chaves')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL('/test/settings')
+  releaseEntered()
+  await page.waitForURL('**/test/settings/tokens')
+
+  const revoke = page.getByRole('button', { name: /^Revogar/ }).first()
+  await revoke.click()
+  const dialog = page.getByRole('dialog', { name: /^Revogar/ })
+  await expect(dialog).toBeVisible()
+  await page.keyboard.press('Control+k')
+  await expect(palette).toHaveCount(0)
+  await expect(dialog).toBeVisible()
+})

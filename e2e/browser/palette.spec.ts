@@ -190,7 +190,7 @@ test.describe('in English, on a phone', () => {
       route.fulfill({ status: 503, headers: { 'x-error-code': 'service_unavailable' }, json: {} }),
     )
     await input.fill('broken')
-    await expect(page.getByRole('alert')).toContainText('unavailable')
+    await expect(page.getByRole('dialog').getByRole('alert')).toContainText('unavailable')
     await page.getByRole('button', { name: 'Close' }).click()
     await expect(input).toHaveCount(0)
   })
