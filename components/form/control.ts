@@ -9,7 +9,11 @@ export function isTick(input: Input): input is HTMLInputElement {
 }
 
 export function isSecret({ type, name, autocomplete }: Input): boolean {
-  return KEPT_OUT_TYPES.includes(type) || KEPT_OUT_NAMES.includes(name) || KEPT_OUT_AUTOCOMPLETE.test(autocomplete)
+  return (
+    KEPT_OUT_TYPES.includes(type) ||
+    KEPT_OUT_NAMES.includes(name) ||
+    KEPT_OUT_AUTOCOMPLETE.test(autocomplete)
+  )
 }
 
 /** Sets a value as if it were typed, so that React notices the change. */
