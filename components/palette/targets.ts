@@ -3,6 +3,7 @@ import {
   ArrowUpRight,
   BookOpen,
   Building2,
+  ChartLine,
   FlaskConical,
   History,
   House,
@@ -68,10 +69,12 @@ export function pageTargets(mode: Mode): Target[] {
 
 /** The operator's pages, for admins only. */
 export const ADMIN_TARGETS: Target[] = [
+  { name: 'adminOverview', icon: ChartLine, href: '/admin' },
   { name: 'adminAccounts', icon: Building2, href: '/admin/accounts' },
   { name: 'adminBanks', icon: Landmark, href: '/admin/banks' },
   { name: 'adminReconciliation', icon: Inbox, href: '/admin/reconciliation' },
   { name: 'adminDisputes', icon: ShieldAlert, href: '/admin/disputes' },
+  { name: 'adminPeople', icon: Users, href: '/admin/people' },
   { name: 'adminTokens', icon: KeyRound, href: '/admin/tokens' },
   { name: 'adminAudit', icon: History, href: '/admin/audit' },
   { name: 'adminHealth', icon: Activity, href: '/admin/health' },
@@ -121,10 +124,12 @@ const SYNONYMS: Record<TargetName, string> = {
   security:
     'senha 2fa duas etapas autenticador chave de acesso sessões aparelhos password two-factor authenticator passkey sessions devices',
   audit: 'registro histórico quem fez exportar log history who export',
+  adminOverview: 'admin visão volume conversão latência overview volume conversion latency',
   adminAccounts: 'admin lojistas contas merchants accounts',
   adminBanks: 'admin conexões efí banks connections',
   adminReconciliation: 'admin conciliação conferência reconciliation inbox',
   adminDisputes: 'admin med fraude fraud med',
+  adminPeople: 'admin usuários senha redefinir users password reset',
   adminTokens: 'admin chaves keys',
   adminAudit: 'admin registro histórico log history',
   adminHealth: 'admin status filas workers queues jobs',

@@ -330,12 +330,13 @@ test.describe('on a phone, in English', () => {
       await dialog.getByRole('button', { name: 'Cancel' }).click()
       await expect(dialog).toBeHidden()
       await expect(button).toHaveCount(0)
-      const sentence = 'The payer disputes R$ 15.00. It can’t be refunded until the dispute ends.'
+      const sentence =
+        'The payer is disputing R$ 15.00. It can’t be refunded until the dispute ends.'
       await expect(page.getByText(sentence)).toBeVisible()
       await expectAccessible(page)
       await loseDispute({ ...report, amount: 400 })
       await page.reload()
-      await expect(page.getByText('The payer disputes R$ 5.00.')).toBeVisible()
+      await expect(page.getByText('The payer is disputing R$ 5.00.')).toBeVisible()
       await expect(page.getByText('R$ 4.00 went back to the payer')).toBeVisible()
       await button.click()
       await expect(dialog.getByLabel('Amount')).toHaveValue('6.00')

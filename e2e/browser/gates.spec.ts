@@ -119,10 +119,7 @@ function expectedResult(label: string, role: Role | null, audience: string, path
   }
   if (label === 'a visitor') return 'sent to /login'
   if (audience === 'person') return 'opens'
-  if (audience === 'admin') {
-    if (label !== 'an admin') return '404'
-    return path === '/admin' ? 'sent to /admin/accounts' : 'opens'
-  }
+  if (audience === 'admin') return label === 'an admin' ? 'opens' : '404'
   if (role === null) return HOME_RESULT
   const isTheirs = label !== 'a stranger' || !path.includes('[id]')
   if (audience === 'member') return isTheirs ? 'opens' : '404'

@@ -95,7 +95,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(balance).toContainText('mais R$ 600,00 reservados por pagamentos contestados')
     await expect(balance).not.toContainText('Nenhum valor reservado')
     await page.goto(`/test/charges/${id}`)
-    await expect(page.getByText('O pagador contestou R$ 600,00')).toBeVisible()
+    await expect(page.getByText('O pagador contestou R$ 600,00', { exact: true })).toBeVisible()
     await expectAccessible(page)
     await loseDispute({ ...report, amount: 45_000 })
     await page.reload()
