@@ -1,5 +1,6 @@
 import type { Locale } from '#lib/base/locale.ts'
 import enAdmin from '#messages/en/admin.json' with { type: 'json' }
+import enApiErrors from '#messages/en/api-errors.json' with { type: 'json' }
 import enAudit from '#messages/en/audit.json' with { type: 'json' }
 import enBank from '#messages/en/bank.json' with { type: 'json' }
 import enBanks from '#messages/en/banks.json' with { type: 'json' }
@@ -27,6 +28,7 @@ import enTokens from '#messages/en/tokens.json' with { type: 'json' }
 import enWebhooks from '#messages/en/webhooks.json' with { type: 'json' }
 import enWithdrawals from '#messages/en/withdrawals.json' with { type: 'json' }
 import ptAdmin from '#messages/pt-BR/admin.json' with { type: 'json' }
+import ptApiErrors from '#messages/pt-BR/api-errors.json' with { type: 'json' }
 import ptAudit from '#messages/pt-BR/audit.json' with { type: 'json' }
 import ptBank from '#messages/pt-BR/bank.json' with { type: 'json' }
 import ptBanks from '#messages/pt-BR/banks.json' with { type: 'json' }
@@ -118,3 +120,8 @@ export const REFUSAL_WORDS: Record<Locale, typeof ptRefusal> = {
   en: enRefusal,
 }
 export const PAYER_WORDS: Record<Locale, typeof ptPayer> = { 'pt-BR': ptPayer, en: enPayer }
+/** Cause and remedy of each error code of the API. */
+export const API_ERROR_WORDS: Record<Locale, typeof ptApiErrors> = {
+  'pt-BR': ptApiErrors,
+  en: enApiErrors,
+}

@@ -188,7 +188,7 @@ describe('no operation returns a full document', () => {
         for (const probe of probes)
           for (const guess of guesses) {
             const { status, headers, text } = await create(key, probe, guess)
-            expect([status, headers.get('x-error-code')]).toEqual([422, 'invalid_input'])
+            expect([status, headers.get('x-error-code')]).toEqual([422, 'idempotency_key_reused'])
             expect(text).toContain(conflict['Idempotency-Key'][0])
           }
       }

@@ -152,7 +152,7 @@ describe('POST /transactions/{id}/refunds', () => {
       422,
       '{"errors":{"amount":["amount must be at most 400, the amount left to refund"]}}',
     ])
-    expect(excess.headers.get('x-error-code')).toBe('invalid_input')
+    expect(excess.headers.get('x-error-code')).toBe('refund_exceeds_remainder')
     expect((await refund(charge, { amount: 400 })).status).toBe(200)
     for (const body of [{ amount: 1 }, undefined]) {
       const response = await refund(charge, body)
@@ -176,7 +176,7 @@ describe('POST /transactions/{id}/refunds', () => {
     expect([status, text, headers.get('x-error-code')]).toEqual([
       422,
       '{"errors":{"amount":["amount cannot be refunded while the payer disputes the charge: try again when the dispute has ended"]}}',
-      'invalid_input',
+      'refund_exceeds_remainder',
     ])
     await winDispute(report)
     expect((await refund(charge)).body.data.amount).toBe(1_000)

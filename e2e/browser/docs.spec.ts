@@ -7,6 +7,7 @@ import {
   signInAsDemo,
   test,
 } from '#e2e/browser/app.ts'
+import { API_REFUSALS } from '#lib/base/api-refusals.ts'
 
 async function openReference(page: Page, hash = ''): Promise<void> {
   await page.goto(`/docs${hash}`)
@@ -63,6 +64,21 @@ test.describe('the API reference', () => {
     await chooseThemeAndLanguage(page)
     expect([...origins]).toEqual([new URL(readSetting('BASE_URL')).origin])
     expect(browserErrors).toEqual([])
+  })
+
+  test('explains the code of every error on the page that errors link to', async ({
+    page,
+    request,
+  }) => {
+    const refusal = await request.get('/api/nothing')
+    const link = /^<(.*#not_found)>; rel="help"$/.exec(refusal.headers().link ?? '')?.[1] ?? ''
+    await page.goto(link)
+    const section = page.locator('#not_found')
+    await expect(section).toBeInViewport()
+    await expect(section).toContainText('The API has no such path.')
+    const codes = await page.locator('main section').evaluateAll(all => all.map(({ id }) => id))
+    expect(codes.toSorted()).toEqual([...Object.keys(API_REFUSALS), 'internal_error'].toSorted())
+    await expectAccessible(page)
   })
 
   test('has samples for curl, TypeScript, Python and PHP only, and sends a request with a token to this server', async ({

@@ -15,6 +15,7 @@ export const PAGES: Record<string, Audience> = {
   '/verify/[secret]': 'person',
   '/join/[secret]': 'anybody',
   '/docs': 'anybody',
+  '/docs/errors': 'anybody',
   '/reset': 'anybody',
   '/reset/[secret]': 'anybody',
   '/[mode]/home': 'person',

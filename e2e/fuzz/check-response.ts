@@ -1,7 +1,9 @@
 import type { Outcome } from '#e2e/fuzz/client.ts'
 import type { FuzzRequest, Routes } from '#e2e/fuzz/requests.ts'
 import type { ParsedResponse } from '#e2e/fuzz/response-parser.ts'
+import { API_REFUSALS } from '#lib/base/api-refusals.ts'
 import { isObject } from '#lib/base/fields.ts'
+import { REFUSALS } from '#lib/base/refusals.ts'
 import { matchRoute } from '#lib/edge/server/routes.ts'
 
 const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 415, 417, 422, 431]
@@ -46,12 +48,22 @@ function checkResponse(
   if (headers.has('set-cookie') && !mayMarkDevice) problems.push(`${label}: it sets a cookie`)
   if (!STATUSES_WITHOUT_REQUEST_ID.includes(status) && !headers.has('x-request-id'))
     problems.push(`${label}: no X-Request-Id`)
+  const isApi = request.target.startsWith('/api/')
+  if (isApi && status !== 200)
+    problems.push(...checkErrorCode(headers).map(text => `${label}: ${text}`))
   if (status === 405 && !headers.has('allow')) problems.push(`${label}: no Allow`)
   const bodyProblem =
     status === 200 ? checkSuccessBody(request, response, routes) : checkErrorBody(request, response)
   if (!isEmptyHead && bodyProblem !== null)
     problems.push(`${label}: ${bodyProblem}: ${body.slice(0, 200)}`)
   return problems
+}
+
+function checkErrorCode(headers: ParsedResponse['headers']): string[] {
+  const code = headers.get('x-error-code') ?? ''
+  if (!(code in REFUSALS)) return [`X-Error-Code ${code}`]
+  const isExplained = headers.get('link')?.endsWith(`/docs/errors#${code}>; rel="help"`)
+  return code in API_REFUSALS && !isExplained ? [`Link ${headers.get('link')}`] : []
 }
 
 function checkErrorBody(request: FuzzRequest, { status, body }: ParsedResponse): string | null {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { API_REFUSALS } from '#lib/base/api-refusals.ts'
 import { connect, db, Prisma, pool } from '#lib/base/db/client.ts'
 import {
   isDatabaseUnavailable,
@@ -9,7 +10,6 @@ import {
   TrocoError,
 } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
-import { REFUSALS } from '#lib/base/refusals.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { CANARY, CHARGE, makeMerchant } from '#lib/testing/fixtures.ts'
 
@@ -26,7 +26,7 @@ test('docs/integrating.md lists every error code of the API under its status', (
     const [status, , codes = ''] = row.slice(2).split(' | ')
     return [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => `${status} ${code}`)
   })
-  const ofApi = Object.entries(REFUSALS).filter(([, { audience }]) => audience === undefined)
+  const ofApi = Object.entries(API_REFUSALS)
   const codes = ofApi.map(([code, { status }]) => `${status} ${code}`)
   // A program with a token never gets these.
   const ofSessions = ['403 cross_origin', '403 proof_required', '403 viewing_read_only']

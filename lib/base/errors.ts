@@ -8,10 +8,14 @@ import {
 
 interface Details {
   fields?: FieldProblems
+  /** Field that the message is about, where the code does not fix it. */
+  field?: string
   permission?: string
   /** Seconds until the same request may be sent again. */
   retryAfterS?: number
   limit?: ExceededLimit
+  /** Methods of the path. */
+  allow?: string
   cause?: unknown
 }
 
@@ -22,6 +26,7 @@ export class TrocoError extends Error {
   readonly permission: string | undefined
   readonly retryAfterS: number | undefined
   readonly limit: ExceededLimit | undefined
+  readonly allow: string | undefined
 
   constructor(code: ErrorCode, message: string, details: Details = {}) {
     super(message, { cause: details.cause })
@@ -31,6 +36,7 @@ export class TrocoError extends Error {
     this.permission = details.permission
     this.retryAfterS = details.retryAfterS
     this.limit = details.limit
+    this.allow = details.allow
   }
 }
 
@@ -39,9 +45,10 @@ export function refuse<Code extends ErrorCode>(
   code: Code,
   ...args: RefuseArguments<Code>
 ): TrocoError {
-  const { message, field } = REFUSALS[code]
+  const { message, field: fixedField } = REFUSALS[code]
   const text = typeof message === 'string' ? message : message(...(args as never[]))
   const details = args.find(value => typeof value === 'object') as Details | undefined
+  const field = fixedField ?? details?.field
   return new TrocoError(code, text, { ...(field && { fields: { [field]: [text] } }), ...details })
 }
 

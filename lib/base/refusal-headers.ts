@@ -1,10 +1,14 @@
 import { type ExceededLimit, freesAtText } from '#lib/base/limits.ts'
 
+export type FieldProblems = Record<string, string[]>
+
 /** Values of an error that its headers show. */
 export interface HeaderValues {
   permission?: string | undefined
   retryAfterS?: number | undefined
   limit?: ExceededLimit | undefined
+  /** Methods of the path. */
+  allow?: string | undefined
 }
 
 export interface Refusal {
@@ -14,8 +18,6 @@ export interface Refusal {
   field?: string
   /** Response headers besides `x-error-code`: fixed, or a function of the error. */
   headers?: Record<string, string | ((values: HeaderValues) => string | null | undefined)>
-  /** Recipient of a code that API clients never get. Codes with an audience are not documented. */
-  audience?: 'pages' | 'operator'
 }
 
 export const PERMISSION_HEADERS = {

@@ -21,7 +21,7 @@ export const POST = endpoint({
   body: chargeRequest,
   errorFormat: 'first_message',
   response: ChargeCreated,
-  errorCodes: ['external_id_used', 'limit_exceeded'],
+  errorCodes: ['external_id_used', 'limit_exceeded', 'refused_by_bank'],
   allowsRememberedCaller: true,
   idempotency: {
     retentionS: 86_400,

@@ -12,7 +12,7 @@ import type { Effect, MethodAndProof } from '#lib/edge/http/declaration.ts'
 import { limitByAddress, type RequestState, respondTo } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
-import { json, resultResponse } from '#lib/edge/http/response.ts'
+import { resultResponse } from '#lib/edge/http/response.ts'
 import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
 import { limitBytesOfUser } from '#lib/edge/http/throughput.ts'
 import { deviceCookieHeader } from '#lib/edge/session/device-cookie.ts'
@@ -102,7 +102,7 @@ export function refuseAccountlessMethod(
     await limitByAddress(state)
     if (audience !== 'visitor')
       await (audience === 'admin' ? requireStaff : requirePerson)(incoming)
-    return json(405, { error: 'Method not allowed' }, { allow })
+    throw refuse('method_not_allowed', { allow })
   })
 }
 

@@ -1,5 +1,5 @@
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
-import { isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
+import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
 import { hideTaxIds } from '#lib/base/pix/tax-id.ts'
 import { parseFields, readObjectOf, readQuery } from '#lib/edge/http/body.ts'
@@ -24,7 +24,7 @@ import {
 } from '#lib/edge/http/rate-limit.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
 import { countRequest } from '#lib/edge/http/request-counts.ts'
-import { type ErrorFormat, errorResponse, json, resultResponse } from '#lib/edge/http/response.ts'
+import { type ErrorFormat, errorResponse, resultResponse } from '#lib/edge/http/response.ts'
 import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
 import { awaitThroughput, countBytes, limitBytesOfUser } from '#lib/edge/http/throughput.ts'
 
@@ -63,7 +63,7 @@ export function refuseMethod(incoming: HttpRequest, allow: string): Promise<Http
     const caller = await authenticateRequest(state)
     if (!caller.account.isActive) throw accountNotActive()
     await limitByCaller(state, caller)
-    return json(405, { error: 'Method not allowed' }, { allow })
+    throw refuse('method_not_allowed', { allow })
   })
 }
 

@@ -7,14 +7,14 @@ import {
   lockedUntilSql,
   storeKeySql,
 } from '#lib/base/db/idempotency.ts'
-import { invalidInput, isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
+import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { json, jsonText } from '#lib/edge/http/response.ts'
 
-const KEY_MAX = 255
+export const KEY_LENGTH_MAX = 255
 const PATH_MAX = 500
 /** How long a repeated request waits for the first one to finish. */
 const WAIT_MAX_MS = 10_000
@@ -45,8 +45,8 @@ interface StoredKey {
 
 export function readIdempotencyKey({ header }: HttpRequest): string | null {
   const key = header('idempotency-key')
-  if (key === null || (key !== '' && key.length <= KEY_MAX)) return key
-  throw invalidInput('Idempotency-Key', `must have 1 to ${KEY_MAX} characters`)
+  if (key === null || (key !== '' && key.length <= KEY_LENGTH_MAX)) return key
+  throw refuse('idempotency_key_invalid', { lengthMax: KEY_LENGTH_MAX })
 }
 
 /** Runs `handler` once per key, then replays. Refusals, which have no effect, are not stored. */
@@ -156,7 +156,7 @@ async function replayOrResume(
   handler: Handler,
 ): Promise<HttpResponse | null> {
   if (!stored.sameRequest) {
-    throw invalidInput('Idempotency-Key', 'was already used with a different body: send a new key')
+    throw refuse('idempotency_key_reused')
   }
   if (stored.state === 'running') return null
   if (stored.state === 'abandoned') {

@@ -83,6 +83,11 @@ export const HEADERS: Record<string, Json> = {
     schema: TEXT_SCHEMA,
     example: 'Bearer',
   },
+  Link: {
+    description: 'Page that explains the error code, with `rel="help"`.',
+    schema: TEXT_SCHEMA,
+    example: '<https://pix.shop.example/docs/errors#insufficient_balance>; rel="help"',
+  },
   'Retry-After': { description: 'Seconds to wait.', schema: SECONDS_SCHEMA, example: 2 },
   'RateLimit-Policy': {
     description: 'Limits: `q` requests in `w` seconds.',

@@ -1,3 +1,4 @@
+import { errorCodeTable } from '#lib/edge/http/openapi-refusals.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 
 /** Introduction of the API reference, in Markdown; each heading becomes a section. */
@@ -65,6 +66,8 @@ programs. Invalid input responds 422 with one of two bodies:
   \`{"errors": "amount is required"}\`
 - All other operations return the problems of all fields:
   \`{"errors": {"amount": ["…"], "pix_key": ["…"]}}\`
+
+${errorCodeTable()}
 
 After 429 or 503, wait for the number of seconds in \`Retry-After\` and repeat the request. A 500 is an
 error of the server: the write may have taken effect, so repeat it only with an \`Idempotency-Key\`.

@@ -1,36 +1,35 @@
-import type { PublicErrorCode } from '#lib/base/refusals.ts'
+import { API_REFUSALS } from '#lib/base/api-refusals.ts'
+import { INTERNAL_ERROR, type PublicErrorCode } from '#lib/base/refusals.ts'
+import { API_ERROR_WORDS } from '#messages/words.ts'
 
-/** Condition of each error code, shown in the OpenAPI document. */
-export const ERROR_SUMMARIES: Record<PublicErrorCode, string> = {
-  unauthenticated: 'No token, or an unknown, revoked or expired one',
-  account_not_active: 'The account is not active',
-  permission_denied: 'The token lacks the permission',
-  live_mode_disabled:
-    'A live token, but live mode is not enabled for the account, or not for charges',
-  withdrawals_disabled: 'A live token, but the account pays nothing out in live mode',
-  cross_origin: 'A dashboard session, from another origin',
-  viewing_read_only: 'A dashboard session of the operator’s staff, which views the account',
-  proof_required: 'A dashboard session whose last confirmation of identity is too old',
-  too_many_requests: 'A rate limit was exceeded, or too many requests are in progress',
-  malformed_json: 'The body is not JSON in UTF-8',
-  payload_too_large: 'The body is larger than 64 KiB',
-  unsupported_media_type: 'The Content-Type is not JSON, or the body is compressed',
-  invalid_input: 'Fields are missing or invalid',
-  limit_exceeded: 'The amount is above a limit, which `X-Limit` names',
-  insufficient_balance: 'The balance is too small',
-  dispute_not_covered: 'A payment is disputed, and the balance has not covered it yet',
-  transaction_not_found: 'The charge does not exist',
-  withdrawal_not_found: 'The withdrawal does not exist',
-  refund_not_found: 'The charge has no such refund',
-  not_found: 'A live token: the sandbox exists in test mode only',
-  external_id_used: 'The external_id is already used',
-  already_final: 'The status is final',
-  approval_pending: 'The withdrawal waits for the approval of a second member',
-  not_paid: 'The charge is not paid',
-  refund_window_closed: 'The payment is too old to be refunded',
-  in_progress: 'The first request with this key is still running',
-  events_gone: 'The events after this sequence number have been deleted',
-  service_unavailable: 'The bank or the database is unavailable',
+type Words = Record<PublicErrorCode | 'internal_error', { cause: string; remedy: string }>
+
+const ERROR_WORDS: Words = API_ERROR_WORDS.en.apiErrors
+
+/** Codes that any request can get, whatever its path. They are listed once, not with each operation. */
+export const GENERAL_CODES = [
+  'malformed_request',
+  'request_timeout',
+  'expectation_failed',
+  'headers_too_large',
+  'method_not_allowed',
+  'not_found',
+] as const satisfies PublicErrorCode[]
+
+export function causeOf(code: PublicErrorCode): string {
+  return ERROR_WORDS[code].cause
+}
+
+/** All error codes with status, cause and remedy, as a table in Markdown, sorted by status. */
+export function errorCodeTable(): string {
+  const statuses = Object.entries(API_REFUSALS).map(([code, { status }]) => [code, status] as const)
+  const rows = [...statuses, [INTERNAL_ERROR.code, INTERNAL_ERROR.status] as const]
+    .toSorted(([, a], [, b]) => a - b)
+    .map(([code, status]) => {
+      const { cause, remedy } = ERROR_WORDS[code as keyof Words]
+      return `| ${status} | \`${code}\` | ${cause} | ${remedy} |`
+    })
+  return ['| Status | Code | Cause | What to do |', '|---|---|---|---|', ...rows].join('\n')
 }
 
 export const STATUS_DESCRIPTIONS: Record<number, string> = {

@@ -4,14 +4,13 @@ import { REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
 import { INTERNAL_ERROR, type PublicErrorCode, REFUSALS } from '#lib/base/refusals.ts'
 import { parseFields } from '#lib/edge/http/body.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
-import { ERROR_SUMMARIES, STATUS_DESCRIPTIONS } from '#lib/edge/http/openapi-refusals.ts'
+import { KEY_LENGTH_MAX } from '#lib/edge/http/idempotency.ts'
+import { causeOf, STATUS_DESCRIPTIONS } from '#lib/edge/http/openapi-refusals.ts'
 import { type Json, SCHEMAS_PATH } from '#lib/edge/http/openapi-schemas.ts'
 import { errorResponse } from '#lib/edge/http/response.ts'
 import { needsOpenMode } from '#lib/services/people/roles.ts'
 
 type Declared = Endpoint['declared']
-
-const KEY_REUSED = 'was already used with a different body: send a new key'
 
 const COMMON_RESPONSES: Record<number, string> = {
   400: 'MalformedJson',
@@ -56,7 +55,9 @@ function listErrorCodes(
     ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(body || query ? (['invalid_input'] as const) : []),
     ...((errorCodes ?? []) as PublicErrorCode[]),
-    ...(idempotency ? (['in_progress'] as const) : []),
+    ...(idempotency
+      ? (['idempotency_key_invalid', 'idempotency_key_reused', 'in_progress'] as const)
+      : []),
     'service_unavailable',
   ]
 }
@@ -81,15 +82,9 @@ function describeResponse(declared: Declared, status: number, codes: PublicError
 function buildExamples(declared: Declared, code: PublicErrorCode): Json {
   const toBody = (error: TrocoError) =>
     JSON.parse(errorResponse(error, declared.errorFormat ?? 'field_messages').text) as Json
-  const examples = {
-    [code]: { summary: ERROR_SUMMARIES[code], value: toBody(buildExampleError(declared, code)) },
-  }
-  if (code !== 'invalid_input' || !declared.idempotency) return examples
-  const value = toBody(invalidInput('Idempotency-Key', KEY_REUSED))
-  return {
-    ...examples,
-    idempotency_key: { summary: 'The key was already used with another body', value },
-  }
+  // OpenAPI shows a summary as a title, without a full stop.
+  const summary = causeOf(code).replace(/\.$/, '')
+  return { [code]: { summary, value: toBody(buildExampleError(declared, code)) } }
 }
 
 function buildExampleError(
@@ -111,6 +106,14 @@ function buildExampleError(
       return refuse(code, { days: REFUND_WINDOW_DAYS })
     case 'limit_exceeded':
       return refuse(code, { limit: { name: 'account_withdrawal', amount: 100_000, freesAt: null } })
+    case 'idempotency_key_invalid':
+      return refuse(code, { lengthMax: KEY_LENGTH_MAX })
+    case 'refused_by_bank':
+      return refuse(code, { field: 'client_doc' })
+    case 'refund_exceeds_remainder':
+      return refuse(code, { rule: 'must be at most 1500, the amount left to refund' })
+    case 'method_not_allowed':
+      return refuse(code, { allow: 'GET, HEAD' })
     case 'events_gone':
       return refuse(code, { oldest: 4711 })
     default:
@@ -140,6 +143,7 @@ function describeHeaders(status: number, codes: PublicErrorCode[]): Json {
     ),
     ...(status === 429 ? ['RateLimit-Policy', 'RateLimit'] : []),
     ...(sent.has('retry-after') ? ['Retry-After'] : []),
+    'Link',
   ]
   return { ...headerRefs(names), 'X-Error-Code': codeHeader(codes) }
 }
@@ -154,7 +158,10 @@ export function headerRefs(names: string[]): Json {
 
 const INTERNAL_SERVER_ERROR = {
   description: STATUS_DESCRIPTIONS[INTERNAL_ERROR.status],
-  headers: { ...headerRefs(['X-Request-Id']), 'X-Error-Code': codeHeader([INTERNAL_ERROR.code]) },
+  headers: {
+    ...headerRefs(['X-Request-Id', 'Link']),
+    'X-Error-Code': codeHeader([INTERNAL_ERROR.code]),
+  },
   content: {
     'application/json': {
       schema: { $ref: `${SCHEMAS_PATH}Error` },

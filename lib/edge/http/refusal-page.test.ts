@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { refuse } from '#lib/base/errors.ts'
 import { buildPageRefusal } from '#lib/edge/http/refusal-page.ts'
 
 test.each([
@@ -8,7 +9,8 @@ test.each([
 ] as const)(
   'a refusal because of "%s" is a page in the language of the browser',
   (reason, portuguese, english) => {
-    const refusal = { status: 503, error: 'Refused', reason, headers: { 'retry-after': '7' } }
+    const error = refuse('service_unavailable')
+    const refusal = { error, reason, headers: { 'retry-after': '7' } }
     for (const [language, title] of [
       ['pt-BR', portuguese],
       ['en', english],
@@ -19,6 +21,6 @@ test.each([
       if (reason !== 'malformed') expect(text).toContain('7 s')
     }
     const { text } = buildPageRefusal(refusal, { accept: 'application/json' })
-    expect(JSON.parse(text)).toEqual({ error: 'Refused' })
+    expect(JSON.parse(text)).toEqual({ error: error.message })
   },
 )

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { TrocoError } from '#lib/base/errors.ts'
 import { LOCALES, preferredLocale } from '#lib/base/locale.ts'
 import type { HttpResponse } from '#lib/edge/http/exchange.ts'
-import { json } from '#lib/edge/http/response.ts'
+import { headersOf, refusalResponse } from '#lib/edge/http/response.ts'
 import { readCookie } from '#lib/edge/session/cookie.ts'
 import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
 import { Html, html } from '#lib/views/payer/html.ts'
@@ -10,8 +11,7 @@ import { REFUSAL_WORDS } from '#messages/words.ts'
 
 /** Refusal of a request for a page; one with a reason has a page of its own for browsers. */
 export interface PageRefusal {
-  status: number
-  error: string
+  error: TrocoError
   reason?: 'malformed' | 'busy' | 'overloaded'
   headers?: Record<string, string>
 }
@@ -35,14 +35,18 @@ const PAGE_HEADERS = {
 
 /** Builds the response: HTML if the caller asks for it, as browsers do for pages, else JSON. */
 export function buildPageRefusal(refusal: PageRefusal, request: IncomingHttpHeaders): HttpResponse {
-  const { status, error, reason, headers } = refusal
-  if (!reason || !request.accept?.includes('text/html')) return json(status, { error }, headers)
+  const { error, reason } = refusal
+  const asJson = refusalResponse(error)
+  const headers = { ...headersOf(error), ...refusal.headers }
+  if (!reason || !request.accept?.includes('text/html')) {
+    return { ...asJson, headers: { ...asJson.headers, ...headers } }
+  }
   const chosen = readCookie(request.cookie ?? '', LOCALE_COOKIE)
   const locale =
     LOCALES.find(known => known === chosen) ?? preferredLocale(request['accept-language'] ?? '')
   const words = REFUSAL_WORDS[locale].refusal
   const t = (key: keyof typeof words) =>
-    words[key].replace('{seconds}', headers?.['retry-after'] ?? '')
+    words[key].replace('{seconds}', headers['retry-after'] ?? '')
   const { text } = html`<!doctype html>
 <html lang="${locale}">
 <head>
@@ -58,5 +62,5 @@ export function buildPageRefusal(refusal: PageRefusal, request: IncomingHttpHead
 </body>
 </html>
 `
-  return { status, text, headers: { ...PAGE_HEADERS, ...headers } }
+  return { status: asJson.status, text, headers: { ...PAGE_HEADERS, ...headers } }
 }

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
+import { API_REFUSALS } from '#lib/base/api-refusals.ts'
+import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { type ErrorCode, REFUSALS, type Refusal } from '#lib/base/refusals.ts'
-import { errorResponse } from '#lib/edge/http/response.ts'
+import { ERRORS_PATH, errorResponse } from '#lib/edge/http/response.ts'
 
 const RETRY = { 'retry-after': '7' }
+const ERRORS_PAGE = `${env().PUBLIC_URL}${ERRORS_PATH}`
 const CUSTOM_MESSAGE = 'worded by its caller'
 
 const RESPONSES = [
@@ -153,6 +156,37 @@ const RESPONSES = [
     403,
     'Staff views this account: nothing can be changed, exported or revealed',
   ],
+  [refuse('malformed_request'), 400, 'Malformed request'],
+  [refuse('request_timeout'), 408, 'Request timed out'],
+  [refuse('expectation_failed'), 417, 'Expectation failed'],
+  [refuse('headers_too_large'), 431, 'Headers too large'],
+  [refuse('method_not_allowed', { allow: 'GET' }), 405, 'Method not allowed', { allow: 'GET' }],
+  [
+    refuse('idempotency_key_invalid', { lengthMax: 255 }),
+    422,
+    'Idempotency-Key must have 1 to 255 characters',
+  ],
+  [
+    refuse('idempotency_key_reused'),
+    422,
+    'Idempotency-Key was already used with a different body: send a new key',
+  ],
+  [
+    refuse('refused_by_bank', { field: 'client_document' }),
+    422,
+    'client_document was refused by the bank',
+    { 'x-error-fields': 'client_document' },
+  ],
+  [
+    refuse('refund_exceeds_remainder', { rule: 'must be at most 5' }),
+    422,
+    'amount must be at most 5',
+    { 'x-error-fields': 'amount' },
+  ],
+  [refuse('test_mode_only'), 404, 'Not found'],
+  [refuse('length_required'), 411, 'Length required'],
+  [refuse('form_required'), 415, 'Unsupported media type'],
+  [refuse('notice_refused'), 403, 'Forbidden'],
   [refuse('user_not_found'), 404, 'User not found'],
   [refuse('admin_reset_refused'), 403, 'An admin is reset at the command line only: `user reset`'],
   [refuse('link_expired'), 410, 'This link has expired or was already used: request a new one'],
@@ -174,6 +208,7 @@ test.each(
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'private, no-store',
       'x-error-code': code,
+      ...(code in API_REFUSALS && { link: `<${ERRORS_PAGE}#${code}>; rel="help"` }),
       ...headers,
     })
   },
@@ -189,7 +224,10 @@ test('an internal error is a 500 that does not reveal its reason', () => {
     expect(errorResponse(error, 'first_message')).toMatchObject({
       status: 500,
       text: '{"error":"Internal server error"}',
-      headers: { 'x-error-code': 'internal_error' },
+      headers: {
+        'x-error-code': 'internal_error',
+        link: `<${ERRORS_PAGE}#internal_error>; rel="help"`,
+      },
     })
   }
 })

@@ -1,6 +1,8 @@
+import { API_REFUSALS } from '#lib/base/api-refusals.ts'
+import { env } from '#lib/base/env.ts'
 import { isDatabaseUnavailable, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { keepLogContext, log } from '#lib/base/log.ts'
-import { INTERNAL_ERROR, REFUSALS } from '#lib/base/refusals.ts'
+import { type ErrorCode, INTERNAL_ERROR, REFUSALS } from '#lib/base/refusals.ts'
 import type { HttpResponse } from '#lib/edge/http/exchange.ts'
 
 export type ErrorFormat = 'first_message' | 'field_messages'
@@ -61,13 +63,16 @@ export function errorResponse(error: unknown, format: ErrorFormat): HttpResponse
     return json(
       INTERNAL_ERROR.status,
       { error: INTERNAL_ERROR.message },
-      { 'x-error-code': INTERNAL_ERROR.code },
+      codeHeaders('internal_error'),
     )
   }
   return refusalResponse(error, format)
 }
 
-function refusalResponse(error: TrocoError, format: ErrorFormat): HttpResponse {
+export function refusalResponse(
+  error: TrocoError,
+  format: ErrorFormat = 'field_messages',
+): HttpResponse {
   const { status } = REFUSALS[error.code]
   const body = status === 422 ? errorsBody(error, format) : { error: error.message }
   const fields = format === 'first_message' ? fieldsHeader(error) : {}
@@ -88,8 +93,22 @@ function fieldsHeader({ fields = {} }: TrocoError): Record<string, string> {
   return names.length > 0 ? { 'x-error-fields': names.join(' ') } : {}
 }
 
-function headersOf(error: TrocoError): Record<string, string> {
-  const headers: Record<string, string> = { 'x-error-code': error.code }
+/** Path of the page that explains all error codes; each has a section with its own name. */
+export const ERRORS_PATH = '/docs/errors'
+
+function isExplained(code: string): boolean {
+  return code === INTERNAL_ERROR.code || code in API_REFUSALS
+}
+
+/** Names the code and, if API clients can get it, links to its explanation. */
+export function codeHeaders(code: ErrorCode | 'internal_error'): Record<string, string> {
+  if (!isExplained(code)) return { 'x-error-code': code }
+  const page = `${env().PUBLIC_URL}${ERRORS_PATH}#${code}`
+  return { 'x-error-code': code, link: `<${page}>; rel="help"` }
+}
+
+export function headersOf(error: TrocoError): Record<string, string> {
+  const headers = codeHeaders(error.code)
   for (const [name, value] of Object.entries(REFUSALS[error.code].headers ?? {})) {
     const text = typeof value === 'string' ? value : value(error)
     if (text) headers[name] = text

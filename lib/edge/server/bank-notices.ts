@@ -51,8 +51,6 @@ export async function serveBankNotice(
   return serveApi(message, response, { handlers, params: { id, secret } }, sender)
 }
 
-const NOT_FOUND = json(404, { error: 'Not found' })
-
 /** A wrong secret, an unknown id and another method get what an unknown path gets. */
 async function serve(incoming: HttpRequest): Promise<HttpResponse> {
   return respondTo(incoming, 'field_messages', async () => {
@@ -62,13 +60,13 @@ async function serve(incoming: HttpRequest): Promise<HttpResponse> {
     const isOpen = isNoticeSecret(id, secret, bank?.notices ?? null)
     if (!bank || !isOpen || incoming.method !== 'POST') {
       await consumeAllowance('ip', ip)
-      return NOT_FOUND
+      throw refuse('not_found')
     }
     const lack = findLack(bank.notices, incoming)
     if (lack) {
       await consumeAllowance('ip', ip)
       log().warn({ connectionId: id, lack }, 'notice of a bank refused')
-      return json(403, { error: 'Forbidden' })
+      throw refuse('notice_refused')
     }
     const { gateway } = bank
     // Nothing can be read of the notice. The bank repeats one that is not acknowledged.

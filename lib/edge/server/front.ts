@@ -1,11 +1,16 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import type { Duplex } from 'node:stream'
 import { env } from '#lib/base/env.ts'
-import { log } from '#lib/base/log.ts'
-import { INTERNAL_ERROR } from '#lib/base/refusals.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { RECEIPT_KEYS_ROUTE } from '#lib/edge/http/receipt-page.ts'
 import { buildPageRefusal } from '#lib/edge/http/refusal-page.ts'
-import { json } from '#lib/edge/http/response.ts'
+import { errorResponse, json, refusalResponse } from '#lib/edge/http/response.ts'
 import { sendResponse, serveApi } from '#lib/edge/server/api.ts'
 import { isBankNotice, serveBankNotice } from '#lib/edge/server/bank-notices.ts'
 import {
@@ -67,20 +72,18 @@ export async function createFront(
     },
     (request, response) => {
       handleRequest(request, response).catch(error => {
-        log().error({ err: error }, 'HTTP front failed to handle a request')
+        const refusal = errorResponse(error, 'field_messages')
         if (response.headersSent) response.destroy()
-        else sendResponse(response, json(INTERNAL_ERROR.status, { error: INTERNAL_ERROR.message }))
+        else sendResponse(response, refusal)
       })
     },
   )
   cutUnreadResponses(server, unreadTimeoutMs)
   server.on('clientError', refuseInvalidHttp)
-  server.on('connect', (_request, socket) =>
-    refuseAndClose(socket, '400 Bad Request', 'Malformed request'),
-  )
+  server.on('connect', (_request, socket) => refuseAndClose(socket, refuse('malformed_request')))
   server.on('checkExpectation', (request, response) => {
     const sender = identifySender(request, TRUST_PROXY)
-    sendResponse(response, json(417, { error: 'Expectation failed' }), sender)
+    sendResponse(response, refusalResponse(refuse('expectation_failed')), sender)
   })
   return server
 }
@@ -96,7 +99,8 @@ async function createHandler(nextHandler: NextHandler, isDevelopment: boolean) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const sender = identifySender(request, TRUST_PROXY)
     const target = targetOf(request)
-    if (target === null) return sendResponse(response, MALFORMED, sender)
+    if (target === null)
+      return sendResponse(response, refusalResponse(refuse('malformed_request')), sender)
     request.url = target
     const path = pathOf(request)
     const serveFile = reference.get(path)
@@ -106,7 +110,7 @@ async function createHandler(nextHandler: NextHandler, isDevelopment: boolean) {
       const hasMethod = match?.handlers.has(request.method ?? '') ?? false
       // In development, Next finds routes that were added after startup.
       if (isDevelopment && !hasMethod) return passToNext(request, response, sender, 'api')
-      if (!match) return sendResponse(response, json(404, { error: 'Not found' }), sender)
+      if (!match) return sendResponse(response, refusalResponse(refuse('not_found')), sender)
       const isServedHere = isFastLane || hasDotSegments(path) || !hasMethod
       return isServedHere
         ? serveApi(request, response, match, sender)
@@ -162,8 +166,6 @@ function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
   }
 }
 
-const MALFORMED = json(400, { error: 'Malformed request' })
-
 function setCommonHeaders(response: ServerResponse, { requestId }: Sender): void {
   response.setHeader('x-request-id', requestId)
   for (const [name, value] of Object.entries(securityHeaders())) response.setHeader(name, value)
@@ -192,24 +194,23 @@ function isPublicPath(path: string): boolean {
 function refuseInvalidHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   if (error.code === 'HPE_HEADER_OVERFLOW') {
-    refuseAndClose(socket, '431 Request Header Fields Too Large', 'Headers too large')
+    refuseAndClose(socket, refuse('headers_too_large'))
   } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    refuseAndClose(socket, '408 Request Timeout', 'Request timed out')
+    refuseAndClose(socket, refuse('request_timeout'))
   } else {
-    refuseAndClose(socket, '400 Bad Request', 'Malformed request')
+    refuseAndClose(socket, refuse('malformed_request'))
   }
 }
 
-function refuseAndClose(socket: Duplex, status: string, error: string): void {
-  const body = JSON.stringify({ error })
-  const headers = Object.entries({
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-    Connection: 'close',
+function refuseAndClose(socket: Duplex, error: TrocoError): void {
+  const { status, headers, text } = refusalResponse(error)
+  const lines = Object.entries({
+    ...headers,
+    'content-length': Buffer.byteLength(text),
+    connection: 'close',
     ...securityHeaders(),
-  })
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`)
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`)
   // A caller that never closes its side would hold the connection open forever.
   setTimeout(() => socket.destroy(), CLOSE_DELAY_MS).unref()
 }

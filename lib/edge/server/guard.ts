@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import * as z from 'zod'
-import { isTrocoError } from '#lib/base/errors.ts'
+import { isTrocoError, refuse } from '#lib/base/errors.ts'
 import { busyAddressHeaders, consumeAllowance } from '#lib/edge/http/rate-limit.ts'
 import type { PageRefusal } from '#lib/edge/http/refusal-page.ts'
 import { decodePath, PUBLIC_FOLDERS } from '#lib/edge/server/routes.ts'
@@ -15,7 +15,8 @@ const AUTH_FOLDER = '/api/auth/'
 /** Action and provider, as next-auth spells them. */
 const AUTH_PATH = /^\/api\/auth\/[\w-]+(\/[\w-]+)?$/
 
-const MALFORMED: PageRefusal = { status: 400, error: 'Malformed request', reason: 'malformed' }
+const MALFORMED: PageRefusal = { error: refuse('malformed_request'), reason: 'malformed' }
+const CLOSE = { connection: 'close' }
 
 /** Counts a request for a page toward the limit of its address; null if it may proceed. */
 export async function refuseBusyAddress(address: string): Promise<PageRefusal | null> {
@@ -25,7 +26,7 @@ export async function refuseBusyAddress(address: string): Promise<PageRefusal | 
   } catch (error) {
     if (!isTrocoError(error) || error.code !== 'too_many_requests') throw error
     const headers = busyAddressHeaders(error.retryAfterS ?? 1)
-    return { status: 429, error: error.message, reason: 'busy', headers }
+    return { error, reason: 'busy', headers }
   }
 }
 
@@ -42,18 +43,18 @@ export function refusePageRequest(request: IncomingMessage, path: string): PageR
 
   const isRead = method === 'GET' || method === 'HEAD'
   if (!isRead && !(method === 'POST' && path.startsWith(AUTH_FOLDER))) {
-    return { status: 405, error: 'Method not allowed', headers: { allow: 'GET, HEAD' } }
+    return { error: refuse('method_not_allowed', { allow: 'GET, HEAD' }) }
   }
   // A body of unknown length could be stopped only after Next has begun to read it.
   if (headers['transfer-encoding'] !== undefined) {
-    return { status: 411, error: 'Length required', headers: { connection: 'close' } }
+    return { error: refuse('length_required'), headers: CLOSE }
   }
   if (Number(headers['content-length'] ?? 0) > FORM_BYTES_MAX) {
-    return { status: 413, error: 'Payload too large', headers: { connection: 'close' } }
+    return { error: refuse('payload_too_large'), headers: CLOSE }
   }
   // next-auth fails on malformed JSON, and no page sends any.
   if (!isRead && !FORM_TYPE.test(headers['content-type'] ?? FORM)) {
-    return { status: 415, error: 'Unsupported media type' }
+    return { error: refuse('form_required') }
   }
   return null
 }

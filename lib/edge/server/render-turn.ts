@@ -17,18 +17,10 @@ const BODY_MAX_MS = 100
 const ABANDONED_MS = 10_000
 const queue = new RenderQueue()
 
-const headers = { 'retry-after': '1' }
-const BUSY: PageRefusal = {
-  status: 429,
-  error: refuse('too_many_requests', { retryAfterS: 1 }).message,
-  reason: 'busy',
-  headers,
-}
+const BUSY: PageRefusal = { error: refuse('too_many_requests', { retryAfterS: 1 }), reason: 'busy' }
 const OVERLOADED: PageRefusal = {
-  status: 503,
-  error: refuse('service_unavailable').message,
+  error: refuse('service_unavailable', { retryAfterS: 1 }),
   reason: 'overloaded',
-  headers,
 }
 
 /**

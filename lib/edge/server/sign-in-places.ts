@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuse } from '#lib/base/errors.ts'
 import { networkOf, siteOf } from '#lib/base/network.ts'
-import { errorResponse, json } from '#lib/edge/http/response.ts'
+import { refusalResponse } from '#lib/edge/http/response.ts'
 import { sendResponse } from '#lib/edge/server/api.ts'
 import type { Sender } from '#lib/edge/server/headers.ts'
 import { cookieNames, readCookie } from '#lib/edge/session/cookie.ts'
@@ -10,7 +10,6 @@ import { findIssuedMark } from '#lib/services/people/known-device.ts'
 const SIGN_IN_PATH = '/api/auth/callback/credentials'
 /** Below the bytes that Node buffers of a request, so that a body arrives before anyone reads it. */
 const BODY_BYTES_MAX = 16 * 1024
-const TOO_LARGE = json(413, { error: 'Payload too large' }, { connection: 'close' })
 
 /**
  * Maximum sign-ins in progress, in total, by network and by mark. Next takes milliseconds to refuse
@@ -46,15 +45,15 @@ export async function serveSignIn(
   serve: () => Promise<void>,
 ): Promise<void> {
   if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) {
-    return sendResponse(response, TOO_LARGE, sender)
+    response.setHeader('connection', 'close')
+    return sendResponse(response, refusalResponse(refuse('payload_too_large')), sender)
   }
   if (!(await hasArrived(request))) return
   const place = makePlace(request, sender.address)
   // Without a socket, the response waits for another one of its connection, perhaps forever.
   if (!response.socket || !hasFreePlace(place)) {
     request.resume()
-    const refusal = errorResponse(refuse('service_unavailable'), 'field_messages')
-    return sendResponse(response, refusal, sender)
+    return sendResponse(response, refusalResponse(refuse('service_unavailable')), sender)
   }
   taken.add(place)
   // When the response is complete, not when the client has read it.

@@ -7,7 +7,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { joinCtes } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { invalidInput, parseDatabaseError, refuse, type TrocoError } from '#lib/base/errors.ts'
+import { parseDatabaseError, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { undoOpening } from '#lib/rooms/charges/end-opening.ts'
 import {
   insertCharge,
@@ -129,7 +129,7 @@ const REFUSED_FIELDS = { amount: 'amount', document: 'client_doc', expiry: 'expi
 /** Blames the caller only for a field that the caller can change; any other refusal is temporary. */
 export function refusalOf(result: GatewayResult<OpenedCharge>): TrocoError {
   if (result.outcome === 'rejected' && result.field)
-    return invalidInput(REFUSED_FIELDS[result.field], 'was refused by the bank')
+    return refuse('refused_by_bank', { field: REFUSED_FIELDS[result.field] })
   return unavailableFor(requestedPauseMs(result))
 }
 

@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { invalidInput, type TrocoError } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 
 /**
  * Selects from the locked charge `k` and adds what remains to refund: without what refunds take or hold
@@ -13,10 +13,8 @@ export const remainingSql = Prisma.sql`
 /** Refuses an amount above what remains. It is negative if a dispute was opened while a refund was held. */
 export function refuseAboveRemaining(params: Record<string, string | number>): TrocoError {
   const remaining = Number(params.remaining)
-  return invalidInput(
-    'amount',
-    describeLimit(remaining, Number(params.disputed), Number(params.lost)),
-  )
+  const rule = describeLimit(remaining, Number(params.disputed), Number(params.lost))
+  return refuse('refund_exceeds_remainder', { rule })
 }
 
 function describeLimit(remaining: number, disputed: number, lost: number): string {

@@ -16,13 +16,13 @@ export const POST = endpoint({
   proof: { notRequired: 'Test mode only: no real money or payer is involved.' },
   body: { test: OutcomeRequest, live: OutcomeRequest },
   response: ChargeRead,
-  errorCodes: ['transaction_not_found', 'already_final', 'not_found'],
+  errorCodes: ['transaction_not_found', 'already_final', 'test_mode_only'],
   idempotency: {
     retentionS: 86_400,
     mask: ({ status, data }: z.infer<typeof ChargeRead>) => ({ status, data: maskCharge(data) }),
   },
   async handle({ account, mode, body, params, showsDocuments }) {
-    if (mode !== 'test') throw refuse('not_found')
+    if (mode !== 'test') throw refuse('test_mode_only')
     const charge = await simulateCharge(account.id, params.id ?? '', body.outcome)
     return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
   },

@@ -19,13 +19,13 @@ export const POST = endpoint({
   proof: { notRequired: 'Test mode only: no real money is involved.' },
   body: { test: DecisionRequest, live: DecisionRequest },
   response: WithdrawalRead,
-  errorCodes: ['withdrawal_not_found', 'already_final', 'approval_pending', 'not_found'],
+  errorCodes: ['withdrawal_not_found', 'already_final', 'approval_pending', 'test_mode_only'],
   idempotency: {
     retentionS: 30 * 86_400,
     mask: ({ data }: z.infer<typeof WithdrawalRead>) => ({ data: maskWithdrawal(data) }),
   },
   async handle({ account, mode, body, params, showsDocuments }) {
-    if (mode !== 'test') throw refuse('not_found')
+    if (mode !== 'test') throw refuse('test_mode_only')
     const withdrawal = await simulateWithdrawal(account.id, params.id ?? '', body)
     return { data: withdrawalSerializerFor(showsDocuments)(withdrawal) }
   },

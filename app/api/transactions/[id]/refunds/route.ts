@@ -17,7 +17,10 @@ export const POST = endpoint({
   proof: 'required',
   body: refundRequest,
   response: RefundCreated,
-  errorCodes: ['transaction_not_found', 'not_paid', 'refund_window_closed', 'insufficient_balance'],
+  errorCodes: [
+    ...(['transaction_not_found', 'not_paid', 'refund_window_closed'] as const),
+    ...(['refund_exceeds_remainder', 'insufficient_balance'] as const),
+  ],
   allowsRememberedCaller: true,
   idempotency: {
     retentionS: 30 * 86_400,
