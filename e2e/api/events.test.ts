@@ -17,6 +17,8 @@ import {
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const EPOCH = /^[0-9a-f]{16}$/
+const EMPTY_FEED = '{"data":[],"next_after":0,"last_sequence":0}'
 const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
 let api: Api
@@ -67,7 +69,7 @@ describe('GET /events', () => {
       const { status, body, headers } = await listEvents()
       expect(status).toBe(200)
       expect(headers.get('cache-control')).toBe('private, no-store')
-      expect(Object.keys(body)).toEqual(['data', 'next_after'])
+      expect(Object.keys(body)).toEqual(['data', 'next_after', 'last_sequence'])
       expect(body.next_after).toBe(1)
       const [event] = body.data
       expect(event).toEqual({
@@ -104,6 +106,7 @@ describe('GET /events', () => {
           },
         ],
         next_after: 2,
+        last_sequence: 2,
       })
       await expectBalancedLedger(merchant.id)
     },
@@ -129,14 +132,14 @@ describe('GET /events', () => {
     const third = await listEvents(`?limit=3&after=${second.body.next_after}`)
     expect(sequencesOf(third)).toEqual([7])
     expect(third.body.next_after).toBe(7)
-    expect((await listEvents('?after=7')).text).toBe('{"data":[],"next_after":7}')
+    expect((await listEvents('?after=7')).text).toBe('{"data":[],"next_after":7,"last_sequence":7}')
     await createEvents(1)
     expect(sequencesOf(await listEvents('?after=7'))).toEqual([8])
   })
 
   test('an account without events gets an empty page and next_after 0', async () => {
-    expect((await listEvents()).text).toBe('{"data":[],"next_after":0}')
-    expect((await listEvents('?after=0&limit=1')).text).toBe('{"data":[],"next_after":0}')
+    expect((await listEvents()).text).toBe(EMPTY_FEED)
+    expect((await listEvents('?after=0&limit=1')).text).toBe(EMPTY_FEED)
   })
 
   test('forty concurrent events are numbered 1 to 40, and a concurrent reader misses none', async () => {
@@ -198,19 +201,59 @@ describe('GET /events', () => {
       410,
       '{"error":"Events before sequence 4 have been deleted: continue with after=3"}',
     ])
-    expect((await listEvents('?after=3')).text).toBe('{"data":[],"next_after":3}')
+    expect((await listEvents('?after=3')).text).toBe('{"data":[],"next_after":3,"last_sequence":3}')
     await createEvents(1)
     expect(sequencesOf(await listEvents('?after=3'))).toEqual([4])
   })
 
-  test('an after beyond the last event returns an empty page', async () => {
+  test('422 with the last sequence for an after beyond the newest event', async () => {
+    expect((await listEvents('?after=1')).status).toBe(422)
     await createEvents(1)
-    expect((await listEvents('?after=5')).text).toBe('{"data":[],"next_after":5}')
-    expect((await listEvents(`?after=${'9'.repeat(15)}`)).body.data).toEqual([])
+    expect((await listEvents('?after=1')).status).toBe(200)
+    for (const after of [2, 5, 10 ** 15 - 1]) {
+      const { status, body, headers } = await listEvents(`?after=${after}`)
+      expect([status, body]).toEqual([
+        422,
+        { errors: { after: ['after must be at most 1, the last_sequence of this feed'] } },
+      ])
+      expect(headers.get('x-error-code')).toBe('after_beyond_feed')
+      expect(headers.get('troco-feed-epoch')).toMatch(EPOCH)
+    }
+  })
+
+  test('410 for the epoch of another feed, with where to go on', async () => {
+    await createEvents(2)
+    const readEpoch = async (caller?: string) =>
+      (await listEvents('', caller)).headers.get('troco-feed-epoch') ?? ''
+    const [own, other] = [
+      await readEpoch(),
+      await readEpoch(await makeToken((await makeMerchant()).id)),
+    ]
+    expect([own, other]).toEqual([expect.stringMatching(EPOCH), expect.stringMatching(EPOCH)])
+    expect(other).not.toBe(own)
+    expect(sequencesOf(await listEvents(`?after=1&epoch=${own}`))).toEqual([2])
+    const expectMoved = async (query: string, epoch: string) => {
+      const { status, body, headers } = await listEvents(query)
+      const error =
+        'This feed has another epoch: continue with the one in Troco-Feed-Epoch and after=0'
+      expect([status, body]).toEqual([410, { error }])
+      expect(headers.get('x-error-code')).toBe('feed_epoch_changed')
+      expect(headers.get('troco-feed-epoch')).toBe(epoch)
+    }
+    // Also for a cursor beyond the end: the epoch says more than the sequence.
+    for (const after of [1, 900]) await expectMoved(`?after=${after}&epoch=${other}`, own)
+    const restored = '0123456789abcdef'
+    await db().eventSequence.updateMany({
+      where: { accountId: merchant.id },
+      data: { epoch: restored },
+    })
+    await expectMoved(`?after=2&epoch=${own}`, restored)
+    expect(sequencesOf(await listEvents(`?after=0&epoch=${restored}`))).toEqual([1, 2])
   })
 
   test.each([
     ['after', ['-1', '1.5', 'x', '0x1', '1e3', '1'.repeat(16), ' 1', '\0']],
+    ['epoch', ['x', 'ABCDEF0123456789', '0123456789abcdef0', '\0']],
     ['limit', ['0', '101', '-1', 'x', '1.5']],
   ])('422 under %s for an invalid value', async (field, values) => {
     for (const value of values) {
@@ -238,12 +281,12 @@ describe('GET /events', () => {
   test('returns no event of another account or mode', async () => {
     await createEvents(2)
     const stranger = await makeToken((await makeMerchant()).id)
-    expect((await listEvents('', stranger)).text).toBe('{"data":[],"next_after":0}')
+    expect((await listEvents('', stranger)).text).toBe(EMPTY_FEED)
     const tokenOptions = { accountId: merchant.id, mode: 'live' as const, name: 'live' }
     const live = await issueToken(
       { ...tokenOptions, permissions: [...PERMISSIONS] },
       { type: 'system' },
     )
-    expect((await listEvents('', live.token)).text).toBe('{"data":[],"next_after":0}')
+    expect((await listEvents('', live.token)).text).toBe(EMPTY_FEED)
   })
 })

@@ -92,13 +92,11 @@ describe.each(LISTS)('GET $path', kind => {
     expect(await fixture.idsOf({ external_id: 'row 7', status: 'pending' })).toEqual([])
   })
 
-  test('an empty or unknown parameter is ignored; of a repeated parameter the last value counts', async () => {
-    const emptyQuery = 'limit=&cursor=&status=&external_id=&created_from=&created_to=&q=&page=2'
+  test('an empty parameter counts as absent', async () => {
+    const emptyQuery = 'limit=&cursor=&status=&external_id=&created_from=&created_to=&q='
     expect((await fixture.send('GET', `${path}?${emptyQuery}`)).text).toBe(
       (await fixture.list()).text,
     )
-    const repeated = await fixture.send('GET', `${path}?limit=5&limit=0&limit=2`)
-    expect(repeated.body.data).toHaveLength(2)
   })
 
   test.each<[string, string[]]>([

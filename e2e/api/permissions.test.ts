@@ -292,6 +292,19 @@ function permissionDenied(...allow: AnyPermission[]): [number, string] {
   return [403, `{"error":"Permission denied: ${allow.join(' or ')}"}`]
 }
 
+/** Instead of a 404: a parameter that the operation does not have is refused before any look-up. */
+function isRefusedQuery(
+  { status, text, headers }: { status: number; text: string; headers: Headers },
+  { query }: RequestVariant,
+  [expectedStatus]: [number, string],
+): boolean {
+  if (expectedStatus !== 404 || query === '' || status !== 422) return false
+  const errors = text === '' ? {} : JSON.parse(text).errors
+  const sent = [...new URLSearchParams(query).keys()]
+  expect(sent).toEqual(expect.arrayContaining(Object.keys(errors)))
+  return headers.get('x-error-code') === 'invalid_input'
+}
+
 const tokens = new Map<string, Promise<string>>()
 
 /** Reuses tokens with the same permissions, because the tokens of an account are limited. */
@@ -323,7 +336,7 @@ describe.each(PATHS)('%s', path => {
           const response = await send(caller, method, variant)
           const label = `${caller.label}: ${method}`
           const refusal = expectedRefusal(caller, method, path)
-          if (refusal) {
+          if (refusal && !isRefusedQuery(response, variant, refusal)) {
             expect([response.status, response.text], label).toEqual(
               method === 'HEAD' ? [refusal[0], ''] : refusal,
             )
@@ -397,7 +410,7 @@ test('ids of another account in a query or a header give no access to it', async
           'x-account-id': merchant.id,
         },
       })
-      expect(response.status).toBe(200)
+      expect(response.status).toBe(path === '/account' ? 200 : 422)
       expect(response.text).not.toContain(MARKER)
     }
   }
@@ -503,7 +516,7 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
             },
           )
           const label = `${caller.label}: ${method}`
-          if (refusal) {
+          if (refusal && !isRefusedQuery(response, variant, refusal)) {
             expect([response.status, response.text], label).toEqual(
               method === 'HEAD' ? [refusal[0], ''] : refusal,
             )

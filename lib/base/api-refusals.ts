@@ -1,5 +1,6 @@
 import { type ExceededLimit, limitRule } from '#lib/base/limits.ts'
 import {
+  FEED_EPOCH_HEADERS,
   type FieldProblems,
   type HeaderValues,
   LIMIT_HEADERS,
@@ -108,8 +109,22 @@ export const API_REFUSALS = {
   },
   events_gone: {
     status: 410,
-    message: ({ oldest }: { oldest: number }) =>
+    message: ({ oldest }: { oldest: number; epoch: string }) =>
       `Events before sequence ${oldest} have been deleted: continue with after=${oldest - 1}`,
+    headers: FEED_EPOCH_HEADERS,
+  },
+  feed_epoch_changed: {
+    status: 410,
+    message: ({ oldest }: { oldest: number; epoch: string }) =>
+      `This feed has another epoch: continue with the one in Troco-Feed-Epoch and after=${oldest - 1}`,
+    headers: FEED_EPOCH_HEADERS,
+  },
+  after_beyond_feed: {
+    status: 422,
+    message: ({ last }: { last: number; epoch: string }) =>
+      `after must be at most ${last}, the last_sequence of this feed`,
+    field: 'after',
+    headers: FEED_EPOCH_HEADERS,
   },
   service_unavailable: {
     status: 503,

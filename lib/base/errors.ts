@@ -16,6 +16,8 @@ interface Details {
   limit?: ExceededLimit
   /** Methods of the path. */
   allow?: string
+  /** Epoch of the account's event feed. */
+  epoch?: string
   cause?: unknown
 }
 
@@ -27,6 +29,7 @@ export class TrocoError extends Error {
   readonly retryAfterS: number | undefined
   readonly limit: ExceededLimit | undefined
   readonly allow: string | undefined
+  readonly epoch: string | undefined
 
   constructor(code: ErrorCode, message: string, details: Details = {}) {
     super(message, { cause: details.cause })
@@ -37,6 +40,7 @@ export class TrocoError extends Error {
     this.retryAfterS = details.retryAfterS
     this.limit = details.limit
     this.allow = details.allow
+    this.epoch = details.epoch
   }
 }
 

@@ -9,6 +9,8 @@ export interface HeaderValues {
   limit?: ExceededLimit | undefined
   /** Methods of the path. */
   allow?: string | undefined
+  /** Epoch of the account's event feed. */
+  epoch?: string | undefined
 }
 
 export interface Refusal {
@@ -23,6 +25,7 @@ export interface Refusal {
 export const PERMISSION_HEADERS = {
   'x-required-permission': ({ permission }: HeaderValues) => permission,
 }
+export const FEED_EPOCH_HEADERS = { 'troco-feed-epoch': ({ epoch }: HeaderValues) => epoch }
 export const RETRY_AFTER_HEADERS = {
   'retry-after': ({ retryAfterS }: HeaderValues) => retryAfterS?.toString(),
 }

@@ -7,6 +7,7 @@ export const GET = endpoint({
   summary: 'Read the account',
   description: "Returns the name of the account and its available balance in the token's mode.",
   allow: 'account:read',
+  ignoresQuery: true,
   response: AccountRead,
   allowsRememberedCaller: true,
   async handle({ account, mode }) {

@@ -25,12 +25,18 @@ export const GET = endpoint({
   allow: 'events:read',
   query: eventsQuery,
   response: eventPageSchema(subjectSchemas),
-  errorCodes: ['events_gone'],
-  async handle({ account, mode, query: { after, limit }, showsDocuments }) {
-    const { oldest, last } = await readEventRange(account.id, mode)
-    if (after + 1 < oldest && after < last) throw refuse('events_gone', { oldest })
+  responseHeaders: ['Troco-Feed-Epoch'],
+  errorCodes: ['events_gone', 'feed_epoch_changed', 'after_beyond_feed'],
+  async handle({ account, mode, query, showsDocuments }) {
+    const { after, limit } = query
+    // In this order, events that are deleted between the two reads lead to a 410 and not to a gap.
     const page = await listEvents(account.id, mode, after, limit)
+    const { oldest, last, epoch } = await readEventRange(account.id, mode)
+    if (query.epoch && query.epoch !== epoch) throw refuse('feed_epoch_changed', { oldest, epoch })
+    if (after > last) throw refuse('after_beyond_feed', { last, epoch })
+    if (after + 1 < oldest && after < last) throw refuse('events_gone', { oldest, epoch })
     const toWire = (event: EventRow) => eventToWire(event, serializers, showsDocuments)
-    return pageResult(page, toWire, 'next_after')
+    const result = pageResult(page, toWire, 'next_after', { last_sequence: last })
+    return { ...result, headers: { 'troco-feed-epoch': epoch } }
   },
 })

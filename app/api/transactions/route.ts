@@ -20,6 +20,7 @@ export const POST = endpoint({
   proof: { notRequired: 'It takes no money, and its `webhook_url` receives this charge only.' },
   body: chargeRequest,
   errorFormat: 'first_message',
+  ignoresQuery: true,
   response: ChargeCreated,
   errorCodes: ['external_id_used', 'limit_exceeded', 'refused_by_bank'],
   allowsRememberedCaller: true,

@@ -25,6 +25,7 @@ export const POST = endpoint({
   allow: 'withdrawals:write',
   proof: 'required',
   body: withdrawalRequest,
+  ignoresQuery: true,
   response: WithdrawalCreated,
   errorCodes: [
     ...(['withdrawals_disabled', 'limit_exceeded', 'insufficient_balance'] as const),

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { refuse } from '#lib/base/errors.ts'
 import type { ErrorCode } from '#lib/base/refusals.ts'
-import { parseFields, readObjectOf, readQuery } from '#lib/edge/http/body.ts'
+import { parseFields, readObjectOf } from '#lib/edge/http/body.ts'
 import {
   isWriteMethod,
   readSignedInUser,
@@ -11,6 +11,7 @@ import {
 import type { Effect, MethodAndProof } from '#lib/edge/http/declaration.ts'
 import { limitByAddress, type RequestState, respondTo } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { parseQuery } from '#lib/edge/http/query.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
 import { resultResponse } from '#lib/edge/http/response.ts'
 import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
@@ -125,7 +126,7 @@ function createEndpoint<User extends SessionUser | null>(
     const content = declared.body ? await readObjectOf(incoming, check) : {}
     const user = await check.read()
     const body = declared.body && parseFields(declared.body, content)
-    const query = declared.query && parseFields(declared.query, readQuery(incoming.url))
+    const query = parseQuery(declared.query, incoming.url)
     const { params, ip } = incoming
     const userAgent = incoming.header('user-agent')
     const origin = incoming.header('origin') ?? ''

@@ -31,14 +31,6 @@ async function readObject(incoming: HttpRequest): Promise<Record<string, unknown
   return value
 }
 
-/** Parses the query string; the last value of a repeated name counts. */
-export function readQuery(url: string): Record<string, unknown> {
-  const index = url.indexOf('?')
-  const query = index < 0 ? {} : Object.fromEntries(new URLSearchParams(url.slice(index)))
-  refuseUnstorable(query, 1)
-  return query
-}
-
 /** Validates fields. Null and the empty string count as absent. */
 export function parseFields<T>(schema: z.ZodType<T>, input: Record<string, unknown>): T {
   const present = Object.entries(input).filter(([, value]) => value !== null && value !== '')
@@ -99,7 +91,7 @@ function markInexactIntegers(_key: string, value: unknown, context?: { source?: 
 }
 
 /** Refuses what cannot be stored: NUL, unpaired surrogates, inexact numbers, deep nesting. */
-function refuseUnstorable(value: unknown, depth: number, field = 'body'): void {
+export function refuseUnstorable(value: unknown, depth: number, field = 'body'): void {
   if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) throw invalidText(field)

@@ -76,8 +76,12 @@ interface Details<Body, Query> {
   /** Schema of the body in each mode; without a schema, the body is not read. */
   body?: Record<Mode, z.ZodType<Body>>
   query?: z.ZodType<Query>
+  /** Set for the specification's four operations: they ignore query parameters and name them in a header. */
+  ignoresQuery?: true
   errorFormat?: ErrorFormat
   response: z.ZodType
+  /** Headers of a success beyond those of every endpoint, described in openapi-parts.ts. */
+  responseHeaders?: string[]
   /** Error codes beyond those of every endpoint. */
   errorCodes?: ErrorCode[]
   /**

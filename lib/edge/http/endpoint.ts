@@ -2,7 +2,7 @@ import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
 import { hideTaxIds } from '#lib/base/pix/tax-id.ts'
-import { parseFields, readObjectOf, readQuery } from '#lib/edge/http/body.ts'
+import { parseFields, readObjectOf } from '#lib/edge/http/body.ts'
 import {
   accountNotActive,
   authenticate,
@@ -16,6 +16,7 @@ import type { Declaration } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { Places } from '#lib/edge/http/in-flight.ts'
 import { documentAccess, runOncePerKey } from '#lib/edge/http/once-per-key.ts'
+import { listIgnored, parseQuery } from '#lib/edge/http/query.ts'
 import {
   type Allowance,
   allowanceHeaders,
@@ -41,6 +42,8 @@ export interface RequestState {
   places: Places
   /** The token or signed-in user that the response's bytes count for; null until known. */
   throughputKey: string | null
+  /** Names in the query string that the operation ignores, for a header. */
+  ignoredParameters?: string | null
   addressLimit?: Promise<void>
   tokenLimit?: Promise<void>
   exportPlace?: Promise<void>
@@ -88,6 +91,7 @@ export function respondTo(
     incoming.onEnd(() => state.places.release())
     countBytes(state.throughputKey, Buffer.byteLength(response.text))
     Object.assign(response.headers, allowanceHeaders(state.allowances))
+    if (state.ignoredParameters) response.headers['x-ignored-parameters'] = state.ignoredParameters
     const exactMs = performance.now() - began
     if (tokenPrefix !== undefined) countRequest(response.status, exactMs)
     const tookMs = Math.round(exactMs)
@@ -101,6 +105,7 @@ async function serveEndpoint(
   declared: Declaration<unknown, unknown>,
 ): Promise<HttpResponse> {
   const { incoming } = state
+  if (declared.ignoresQuery) state.ignoredParameters = listIgnored(incoming.url)
   if (declared.allowsRememberedCaller && incoming.header('idempotency-key') === null) {
     const response = await tryRememberedCaller(state, declared)
     if (response) return response
@@ -204,7 +209,7 @@ async function runEndpoint(
     const caller = await check.read()
     const { account, mode, user, responsibleId, formerIssuers } = caller
     const body = schema && parseFields(schema[mode], content)
-    const query = querySchema && parseFields(querySchema, readQuery(incoming.url))
+    const query = declared.ignoresQuery ? undefined : parseQuery(querySchema, incoming.url)
     const { params, ip } = incoming
     const userId = user?.id ?? null
     const by = { user, userId, responsibleId, formerIssuers, ...documentAccess(caller) }

@@ -45,11 +45,11 @@ export function describeOperation(
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(content ? { requestBody: content.requestBody } : {}),
     responses: {
-      200: describeSuccessResponse(
-        shapes,
-        shapes.convert(declared.response, 'output'),
-        idempotency !== undefined,
-      ),
+      200: describeSuccessResponse(shapes, shapes.convert(declared.response, 'output'), [
+        ...(idempotency ? ['Idempotent-Replayed'] : []),
+        ...(declared.ignoresQuery ? ['X-Ignored-Parameters'] : []),
+        ...(declared.responseHeaders ?? []),
+      ]),
       ...describeErrorResponses(declared, isWrite, responses),
     },
     'x-codeSamples': buildSamples({
@@ -142,11 +142,10 @@ function describeRequestBody(shapes: Shapes, schema: Json) {
   }
 }
 
-function describeSuccessResponse(shapes: Shapes, schema: Json, isIdempotent: boolean): Json {
-  const names = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit']
+function describeSuccessResponse(shapes: Shapes, schema: Json, more: string[]): Json {
   return {
     description: 'Success.',
-    headers: headerRefs(isIdempotent ? [...names, 'Idempotent-Replayed'] : names),
+    headers: headerRefs(['X-Request-Id', 'RateLimit-Policy', 'RateLimit', ...more]),
     content: { 'application/json': { schema, example: shapes.exampleOf(schema) } },
   }
 }

@@ -58,6 +58,17 @@ export const HEADERS: Record<string, Json> = {
     schema: TEXT_SCHEMA,
     example: 'withdrawals:write',
   },
+  'X-Ignored-Parameters': {
+    description: 'Query parameters of the request, which this operation ignores.',
+    schema: TEXT_SCHEMA,
+    example: 'expand',
+  },
+  'Troco-Feed-Epoch': {
+    description:
+      'Epoch of the event feed. Within an epoch, sequence numbers have no gaps and are given once.',
+    schema: { ...TEXT_SCHEMA, pattern: '^[0-9a-f]{16}$' },
+    example: 'b54f1c0e9a7d3362',
+  },
   'X-Error-Fields': {
     description: 'All invalid fields, separated by spaces. The body names only the first.',
     schema: TEXT_SCHEMA,

@@ -51,7 +51,9 @@ Amounts are integers in cents: \`1500\` is R$ 15.00. Times are ISO 8601 in UTC w
 
 Send \`Content-Type: application/json\` and at most 64 KiB. Unknown fields are ignored. In optional
 fields, null and the empty string count as absent. An amount must be a JSON number, not a string.
-\`HEAD\` responds like \`GET\`, and a trailing slash is ignored. An unsupported method responds 405 with
+Unknown, repeated and malformed query parameters respond 422, which names them; \`GET /account\`,
+\`POST /transactions\`, \`GET /transactions/{id}\` and \`POST /withdrawals\` ignore them and name them in
+\`X-Ignored-Parameters\`. \`HEAD\` responds like \`GET\`, and a trailing slash is ignored. An unsupported method responds 405 with
 \`Allow\`; an unknown path responds 404 with \`{"error":"Not found"}\`.
 
 Every response has an \`X-Request-Id\`: the one that you sent, if it has at most 64 characters from

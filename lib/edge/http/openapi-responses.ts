@@ -7,6 +7,7 @@ import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { KEY_LENGTH_MAX } from '#lib/edge/http/idempotency.ts'
 import { causeOf, STATUS_DESCRIPTIONS } from '#lib/edge/http/openapi-refusals.ts'
 import { type Json, SCHEMAS_PATH } from '#lib/edge/http/openapi-schemas.ts'
+import { parseQuery } from '#lib/edge/http/query.ts'
 import { errorResponse } from '#lib/edge/http/response.ts'
 import { needsOpenMode } from '#lib/services/people/roles.ts'
 
@@ -40,7 +41,7 @@ export function describeErrorResponses(declared: Declared, isWrite: boolean, sha
 }
 
 function listErrorCodes(
-  { allow, body, query, errorCodes, idempotency, proof }: Declared,
+  { allow, body, ignoresQuery, errorCodes, idempotency, proof }: Declared,
   isWrite: boolean,
 ): PublicErrorCode[] {
   const hasModeCheck = [allow].flat().some(needsOpenMode)
@@ -53,7 +54,7 @@ function listErrorCodes(
     ...(proof === 'required' ? (['proof_required'] as const) : []),
     'too_many_requests',
     ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
-    ...(body || query ? (['invalid_input'] as const) : []),
+    ...(body || !ignoresQuery ? (['invalid_input'] as const) : []),
     ...((errorCodes ?? []) as PublicErrorCode[]),
     ...(idempotency
       ? (['idempotency_key_invalid', 'idempotency_key_reused', 'in_progress'] as const)
@@ -115,7 +116,11 @@ function buildExampleError(
     case 'method_not_allowed':
       return refuse(code, { allow: 'GET, HEAD' })
     case 'events_gone':
-      return refuse(code, { oldest: 4711 })
+      return refuse(code, { oldest: 4711, epoch: 'b54f1c0e9a7d3362' })
+    case 'feed_epoch_changed':
+      return refuse(code, { oldest: 1, epoch: 'b54f1c0e9a7d3362' })
+    case 'after_beyond_feed':
+      return refuse(code, { last: 4711, epoch: 'b54f1c0e9a7d3362' })
     default:
       return refuse(code)
   }
@@ -126,6 +131,7 @@ function findValidationError(schema: z.ZodType | undefined): TrocoError {
   for (const input of [{}, { limit: '0' }, { amount: 0 }]) {
     try {
       if (schema) parseFields(schema, input)
+      else parseQuery(undefined, '?expand=true')
     } catch (error) {
       if (isTrocoError(error)) return error
     }
@@ -141,6 +147,7 @@ function describeHeaders(status: number, codes: PublicErrorCode[]): Json {
     ...['X-Limit', 'X-Limit-Amount', 'X-Limit-Frees-At'].filter(name =>
       sent.has(name.toLowerCase()),
     ),
+    ...(sent.has('troco-feed-epoch') ? ['Troco-Feed-Epoch'] : []),
     ...(status === 429 ? ['RateLimit-Policy', 'RateLimit'] : []),
     ...(sent.has('retry-after') ? ['Retry-After'] : []),
     'Link',

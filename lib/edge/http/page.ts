@@ -6,6 +6,7 @@ export function pageResult<Row, Cursor extends string | number>(
   { rows, nextCursor, cursorOf }: Page<Row, Cursor>,
   serialize: (row: Row) => unknown = row => row,
   cursorName = 'next_cursor',
+  more: Record<string, unknown> = {},
 ): SerializedResult {
   const texts: string[] = []
   let next = nextCursor
@@ -21,5 +22,6 @@ export function pageResult<Row, Cursor extends string | number>(
     }
     texts.push(text)
   }
-  return { serialized: `{"data":[${texts.join(',')}],"${cursorName}":${JSON.stringify(next)}}` }
+  const rest = JSON.stringify({ [cursorName]: next, ...more })
+  return { serialized: `{"data":[${texts.join(',')}],${rest.slice(1)}` }
 }

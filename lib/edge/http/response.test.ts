@@ -7,6 +7,7 @@ import { ERRORS_PATH, errorResponse } from '#lib/edge/http/response.ts'
 
 const RETRY = { 'retry-after': '7' }
 const ERRORS_PAGE = `${env().PUBLIC_URL}${ERRORS_PATH}`
+const EPOCH = 'b54f1c0e9a7d3362'
 const CUSTOM_MESSAGE = 'worded by its caller'
 
 const RESPONSES = [
@@ -84,9 +85,22 @@ const RESPONSES = [
     { 'retry-after': '1' },
   ],
   [
-    refuse('events_gone', { oldest: 12 }),
+    refuse('events_gone', { oldest: 12, epoch: EPOCH }),
     410,
     'Events before sequence 12 have been deleted: continue with after=11',
+    { 'troco-feed-epoch': EPOCH },
+  ],
+  [
+    refuse('feed_epoch_changed', { oldest: 12, epoch: EPOCH }),
+    410,
+    'This feed has another epoch: continue with the one in Troco-Feed-Epoch and after=11',
+    { 'troco-feed-epoch': EPOCH },
+  ],
+  [
+    refuse('after_beyond_feed', { last: 12, epoch: EPOCH }),
+    422,
+    'after must be at most 12, the last_sequence of this feed',
+    { 'x-error-fields': 'after', 'troco-feed-epoch': EPOCH },
   ],
   [refuse('service_unavailable'), 503, 'Service unavailable', { 'retry-after': '2' }],
   [

@@ -36,12 +36,16 @@ export interface StreamedResult {
 
 export interface SerializedResult {
   serialized: string
+  headers?: Record<string, string>
 }
 
 export function resultResponse(result: unknown): HttpResponse {
   if (typeof result === 'object' && result !== null) {
     if ('chunks' in result) return stream(result as StreamedResult)
-    if ('serialized' in result) return jsonText(200, (result as SerializedResult).serialized)
+    if ('serialized' in result) {
+      const { serialized, headers } = result as SerializedResult
+      return jsonText(200, serialized, headers)
+    }
   }
   return json(200, result)
 }

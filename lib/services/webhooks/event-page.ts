@@ -52,6 +52,7 @@ export function eventPageSchema(shapes: Shapes) {
     .object({
       data: z.array(Event).meta(openApiMeta('Oldest first.')),
       next_after: z.int().meta(openApiMeta('Send it as `after` to read the next events.', 1)),
+      last_sequence: z.int().meta(openApiMeta('Sequence number of the newest event.', 1)),
     })
     .meta({ id: 'EventPage' })
 }

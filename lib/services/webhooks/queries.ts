@@ -32,18 +32,27 @@ export async function listEvents(
   return { ...page, nextCursor: last ? page.cursorOf(last) : after }
 }
 
-/** Returns the oldest stored sequence number (or last + 1) and the last assigned one (or 0). */
-export async function readEventRange(
-  accountId: string,
-  mode: Mode,
-): Promise<{ oldest: number; last: number }> {
-  const [range] = await db().$queryRaw<{ oldest: bigint | null; last: bigint }[]>`
-    SELECT s.last, (
+export interface EventRange {
+  /** Oldest stored sequence number, or `last` + 1. */
+  oldest: number
+  /** Last assigned sequence number, or 0. */
+  last: number
+  /** Within an epoch, sequence numbers have no gaps and are given once. */
+  epoch: string
+}
+
+export async function readEventRange(accountId: string, mode: Mode): Promise<EventRange> {
+  const [range] = await db().$queryRaw<
+    { oldest: bigint | null; last: bigint | null; epoch: string }[]
+  >`
+    SELECT s.last, coalesce(s.epoch, left(md5(k.account_id || k.mode), 16)) AS epoch, (
       SELECT e.sequence FROM events e
       WHERE e.account_id = s.account_id AND e.mode = s.mode ORDER BY e.sequence LIMIT 1) AS oldest
-    FROM event_sequences s WHERE s.account_id = ${accountId}::uuid AND s.mode = ${mode}`
-  const last = Number(range?.last ?? 0)
-  return { oldest: Number(range?.oldest ?? last + 1), last }
+    FROM (SELECT ${accountId}::uuid AS account_id, ${mode} AS mode) k
+    LEFT JOIN event_sequences s USING (account_id, mode)`
+  if (!range) throw new Invariant('the range of a feed is one row')
+  const last = Number(range.last ?? 0)
+  return { oldest: Number(range.oldest ?? last + 1), last, epoch: range.epoch }
 }
 
 /** Maximum deliveries read for an endpoint's health: the cost must not grow with traffic. */

@@ -177,6 +177,8 @@ function forBothModes<Shape extends z.ZodType>(shape: Shape) {
 
 const AFTER_RULE = 'be a sequence number: 0 or the next_after of a previous response'
 
+const EPOCH_RULE = 'be the Troco-Feed-Epoch of a previous response'
+
 export const eventsQuery = z.object({
   after: z
     .string()
@@ -190,5 +192,15 @@ export const eventsQuery = z.object({
         0,
       ),
     }),
+  epoch: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/, must(EPOCH_RULE))
+    .optional()
+    .meta(
+      openApiMeta(
+        'The `Troco-Feed-Epoch` of the response that you continue. If the feed has another one, because a backup was restored or the token is of the other mode, the response is 410 with where to continue.',
+        'b54f1c0e9a7d3362',
+      ),
+    ),
   limit: listLimit(100),
 })

@@ -8,6 +8,7 @@ export const GET = endpoint({
   summary: 'Read a charge',
   description: 'Returns the current state of the charge, by `transaction_id` or `external_id`.',
   allow: 'transactions:read',
+  ignoresQuery: true,
   response: ChargeRead,
   errorCodes: ['transaction_not_found'],
   allowsRememberedCaller: true,
