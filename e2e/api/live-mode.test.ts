@@ -157,6 +157,18 @@ describe('live mode', () => {
     },
   )
 
+  test.each(['111.111.111-11', '12345678909', '00.000.000/0000-00'])(
+    'refuses the placeholder %s as a payer, and writes nothing',
+    async client_doc => {
+      await connectBank(bank, merchant)
+      const { status, body, headers } = await post('/transactions', { ...CHARGE, client_doc })
+      const errors = "client_doc must be the payer's own CPF or CNPJ, not a placeholder"
+      expect([status, body]).toEqual([422, { errors }])
+      expect(headers.get('x-error-code')).toBe('placeholder_document')
+      expect(await db().charge.count({ where: { accountId: merchant.id, mode: 'live' } })).toBe(0)
+    },
+  )
+
   test('changes nothing about test mode', async () => {
     const testToken = await makeToken(merchant.id)
     expectOk(await call(api.url, 'POST', '/transactions', { token: testToken, body: CHARGE }))

@@ -137,9 +137,6 @@ describe('POST /transactions', () => {
     ['webhook_url', 'javascript:alert(1)'],
     ['webhook_url', `https://a.example/${long(2049 - 'https://a.example/'.length)}`],
     ['webhook_url', 1],
-    ['ip', '256.1.1.1'],
-    ['ip', 'localhost'],
-    ['ip', '203.0.113.7, 10.0.0.1'],
     ['metadata', 'text'],
     ['metadata', [1]],
     ['metadata', keys(21)],
@@ -170,6 +167,38 @@ describe('POST /transactions', () => {
     expect(body.errors).toMatch(new RegExp(`^${field}[ .[].*must `))
     expect(headers.get('x-error-code')).toBe('invalid_input')
     expect(await countCharges()).toBe(before)
+  })
+
+  test.each(['256.1.1.1', 'localhost', '203.0.113.7, 10.0.0.1', 7, {}])(
+    'an ip that cannot be read, as %j, counts as absent and is named',
+    async ip => {
+      const { status, body, headers } = await create({ ip })
+      expect([status, headers.get('x-ignored-fields')]).toEqual([200, 'ip'])
+      const { body: read } = await callApi('GET', `/transactions/${body.data.transaction_id}`)
+      expect(read.data.ip).toBe('127.0.0.1')
+      expect((await create({ ip: '203.0.113.7' })).headers.get('x-ignored-fields')).toBeNull()
+    },
+  )
+
+  test('an empty list as metadata or utms, as PHP writes an empty map, is an empty object', async () => {
+    const { status, body } = await create({ metadata: [], utms: [] })
+    expect([status, body.data.metadata]).toEqual([200, {}])
+    const { body: read } = await callApi('GET', `/transactions/${body.data.transaction_id}`)
+    expect([read.data.metadata, read.data.utms]).toEqual([{}, {}])
+  })
+
+  test('cancelled with a token, a charge ends as expired, also when the call is repeated', async () => {
+    const { body } = await create({ external_id: 'to cancel' })
+    const id = body.data.transaction_id
+    const path = '/transactions/to%20cancel/cancel'
+    const first = await callApi('POST', path)
+    expect([first.status, first.body.data.id, first.body.data.status]).toEqual([200, id, 'expired'])
+    expect(first.body.data.cancelled_at).not.toBeNull()
+    expect((await callApi('POST', path)).body).toEqual(first.body)
+    expect((await callApi('GET', `/transactions/${id}`)).body.data).toEqual(first.body.data)
+    await callApi('POST', `/sandbox/transactions/${id}`, { outcome: 'paid' })
+    const late = await callApi('POST', path)
+    expect([late.status, late.body]).toEqual([409, { error: 'Transaction is already paid' }])
   })
 
   test.each(['amount', 'client_name', 'client_email', 'client_doc'])(

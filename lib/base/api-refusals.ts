@@ -63,6 +63,11 @@ export const API_REFUSALS = {
     message: 'Idempotency-Key was already used with a different body: send a new key',
     field: 'Idempotency-Key',
   },
+  placeholder_document: {
+    status: 422,
+    message: "client_doc must be the payer's own CPF or CNPJ, not a placeholder",
+    field: 'client_doc',
+  },
   refused_by_bank: {
     status: 422,
     message: ({ field }: { field: string }) => `${field} was refused by the bank`,

@@ -78,10 +78,15 @@ export const anyObject = z.record(z.string(), z.unknown())
 
 /** Not z.record, which would drop a key named `__proto__`. */
 export function freeObject(bytesMax: number, keysMax?: number) {
-  return z
+  const object = z
     .custom<Record<string, unknown>>(isObject, must('be an object'))
     .refine(value => byteLength(value) <= bytesMax, must(`have at most ${bytesMax} bytes as JSON`))
-    .meta({ like: anyObject.meta({ maxProperties: keysMax }) })
+  return z.preprocess(toObject, object).meta({ like: anyObject.meta({ maxProperties: keysMax }) })
+}
+
+/** PHP writes an empty map as an empty list. */
+function toObject(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 0 ? {} : value
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

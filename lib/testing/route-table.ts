@@ -28,6 +28,7 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'GET /transactions': 'transactions:read',
   'POST /transactions': 'transactions:write',
   'GET /transactions/[id]': 'transactions:read',
+  'POST /transactions/[id]/cancel': 'transactions:write',
   'GET /transactions/[id]/refunds': 'transactions:read',
   'POST /transactions/[id]/refunds': { allow: 'refunds:write', body: { amount: 1 } },
   'GET /transactions/[id]/refunds/[refund_id]': 'transactions:read',

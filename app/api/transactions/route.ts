@@ -2,7 +2,7 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { pageResult } from '#lib/edge/http/page.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { chargeSerializerFor, listCharges, readCreatedCharge } from '#lib/rooms/charges/queries.ts'
-import { chargeRequest } from '#lib/rooms/charges/schema.ts'
+import { chargeRequest, listUnreadable } from '#lib/rooms/charges/schema.ts'
 import {
   ChargeCreated,
   ChargePage,
@@ -21,8 +21,13 @@ export const POST = endpoint({
   body: chargeRequest,
   errorFormat: 'first_message',
   ignoresQuery: true,
+  listIgnoredFields: listUnreadable,
+  responseHeaders: ['X-Ignored-Fields'],
   response: ChargeCreated,
-  errorCodes: ['external_id_used', 'limit_exceeded', 'refused_by_bank'],
+  errorCodes: [
+    ...(['external_id_used', 'placeholder_document'] as const),
+    ...(['limit_exceeded', 'refused_by_bank'] as const),
+  ],
   allowsRememberedCaller: true,
   idempotency: {
     retentionS: 86_400,

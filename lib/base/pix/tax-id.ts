@@ -14,6 +14,12 @@ export function taxIdKind(text: string): TaxIdKind | null {
   return /^[0-9A-Z]{12}\d{2}$/.test(bare) ? 'cnpj' : null
 }
 
+/** Numbers of forms and documentation, which no payer has: one repeated character, or 1 to 9. */
+export function isPlaceholderTaxId(text: string): boolean {
+  const bare = normalizeTaxId(text)
+  return taxIdKind(bare) !== null && (/^(.)\1*$/.test(bare) || bare === '12345678909')
+}
+
 export function isValidCpf(text: string): boolean {
   return taxIdKind(text) === 'cpf' && hasCheckDigits(normalizeTaxId(text), 11)
 }

@@ -9,10 +9,11 @@ import {
   unauthenticated,
 } from '#lib/edge/http/caller.ts'
 import type { Effect, MethodAndProof } from '#lib/edge/http/declaration.ts'
-import { limitByAddress, type RequestState, respondTo } from '#lib/edge/http/endpoint.ts'
+import { limitByAddress } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { parseQuery } from '#lib/edge/http/query.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
+import { type RequestState, respondTo } from '#lib/edge/http/respond.ts'
 import { resultResponse } from '#lib/edge/http/response.ts'
 import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
 import { limitBytesOfUser } from '#lib/edge/http/throughput.ts'

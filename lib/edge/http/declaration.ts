@@ -79,6 +79,8 @@ interface Details<Body, Query> {
   /** Set for the specification's four operations: they ignore query parameters and name them in a header. */
   ignoresQuery?: true
   errorFormat?: ErrorFormat
+  /** Lists the fields of a body whose value the operation ignores, for a header. */
+  listIgnoredFields?: (content: Record<string, unknown>) => string[]
   response: z.ZodType
   /** Headers of a success beyond those of every endpoint, described in openapi-parts.ts. */
   responseHeaders?: string[]

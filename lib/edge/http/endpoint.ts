@@ -1,6 +1,5 @@
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
-import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
 import { hideTaxIds } from '#lib/base/pix/tax-id.ts'
 import { parseFields, readObjectOf } from '#lib/edge/http/body.ts'
 import {
@@ -9,45 +8,22 @@ import {
   authorize,
   type Caller,
   readRememberedCaller,
-  readTokenPrefix,
   requireMoreThanViewing,
 } from '#lib/edge/http/caller.ts'
 import type { Declaration } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
-import { Places } from '#lib/edge/http/in-flight.ts'
 import { documentAccess, runOncePerKey } from '#lib/edge/http/once-per-key.ts'
-import { listIgnored, parseQuery } from '#lib/edge/http/query.ts'
-import {
-  type Allowance,
-  allowanceHeaders,
-  consumeAllowance,
-  exhaustedAllowance,
-} from '#lib/edge/http/rate-limit.ts'
+import { listParameters, parseQuery } from '#lib/edge/http/query.ts'
+import { consumeAllowance, exhaustedAllowance } from '#lib/edge/http/rate-limit.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
-import { countRequest } from '#lib/edge/http/request-counts.ts'
-import { type ErrorFormat, errorResponse, resultResponse } from '#lib/edge/http/response.ts'
+import { type RequestState, respondTo } from '#lib/edge/http/respond.ts'
+import { resultResponse } from '#lib/edge/http/response.ts'
 import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
-import { awaitThroughput, countBytes, limitBytesOfUser } from '#lib/edge/http/throughput.ts'
+import { awaitThroughput, limitBytesOfUser } from '#lib/edge/http/throughput.ts'
 
 export interface Endpoint extends RouteHandler {
   accountlessDeclaration?: undefined
   declared: Declaration<unknown, unknown>
-}
-
-/** Stored promises keep repeated checks from counting limits, or reading the body, twice. */
-export interface RequestState {
-  incoming: HttpRequest
-  logContext: LogContext
-  allowances: (Allowance | null)[]
-  places: Places
-  /** The token or signed-in user that the response's bytes count for; null until known. */
-  throughputKey: string | null
-  /** Names in the query string that the operation ignores, for a header. */
-  ignoredParameters?: string | null
-  addressLimit?: Promise<void>
-  tokenLimit?: Promise<void>
-  exportPlace?: Promise<void>
-  content?: Promise<Record<string, unknown>>
 }
 
 /** Wraps every API route: authenticates, authorizes, validates, then runs `handle`. */
@@ -70,42 +46,12 @@ export function refuseMethod(incoming: HttpRequest, allow: string): Promise<Http
   })
 }
 
-export function respondTo(
-  incoming: HttpRequest,
-  errorFormat: ErrorFormat = 'field_messages',
-  respond: (state: RequestState) => Promise<HttpResponse>,
-): Promise<HttpResponse> {
-  const { requestId, ip, method } = incoming
-  const tokenPrefix = readTokenPrefix(incoming)
-  return withLogContext({ requestId, ip, tokenPrefix }, async logContext => {
-    const began = performance.now()
-    const places = new Places()
-    const state: RequestState = {
-      incoming,
-      logContext,
-      allowances: [],
-      places,
-      throughputKey: null,
-    }
-    const response = await respond(state).catch(error => errorResponse(error, errorFormat))
-    incoming.onEnd(() => state.places.release())
-    countBytes(state.throughputKey, Buffer.byteLength(response.text))
-    Object.assign(response.headers, allowanceHeaders(state.allowances))
-    if (state.ignoredParameters) response.headers['x-ignored-parameters'] = state.ignoredParameters
-    const exactMs = performance.now() - began
-    if (tokenPrefix !== undefined) countRequest(response.status, exactMs)
-    const tookMs = Math.round(exactMs)
-    log().debug({ method, status: response.status, tookMs }, 'request completed')
-    return response
-  })
-}
-
 async function serveEndpoint(
   state: RequestState,
   declared: Declaration<unknown, unknown>,
 ): Promise<HttpResponse> {
   const { incoming } = state
-  if (declared.ignoresQuery) state.ignoredParameters = listIgnored(incoming.url)
+  if (declared.ignoresQuery) state.ignored.parameters = listParameters(incoming.url)
   if (declared.allowsRememberedCaller && incoming.header('idempotency-key') === null) {
     const response = await tryRememberedCaller(state, declared)
     if (response) return response
@@ -205,14 +151,20 @@ async function runEndpoint(
   const { body: schema, query: querySchema, idempotency: rule } = declared
   if (schema) state.content ??= readObjectOf(incoming, check)
   const content = await (state.content ?? {})
+  state.ignored.fields = declared.listIgnoredFields?.(content)
   const handle = async (once?: IdempotentRequest) => {
     const caller = await check.read()
     const { account, mode, user, responsibleId, formerIssuers } = caller
     const body = schema && parseFields(schema[mode], content)
     const query = declared.ignoresQuery ? undefined : parseQuery(querySchema, incoming.url)
     const { params, ip } = incoming
-    const userId = user?.id ?? null
-    const by = { user, userId, responsibleId, formerIssuers, ...documentAccess(caller) }
+    const by = {
+      user,
+      userId: user?.id ?? null,
+      responsibleId,
+      formerIssuers,
+      ...documentAccess(caller),
+    }
     const call = { account, mode, body, query, params, ip, once, ...by }
     return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
   }

@@ -95,9 +95,12 @@ export function tagOf(segments: string[]): string {
   return segments[0] === 'sandbox' ? 'Sandbox' : nounOf(segments).tag
 }
 
-/** Returns the tag and the singular noun for the last fixed segment of the path. */
+/** Last segments of paths that do something with the resource before them. */
+const VERBS = ['cancel']
+
+/** Returns the tag and the singular noun for the last fixed segment of the path that is no verb. */
 function nounOf(segments: string[]): { tag: string; singular: string } {
-  const last = segments.findLast(part => !isParameter(part)) ?? ''
+  const last = segments.findLast(part => !isParameter(part) && !VERBS.includes(part)) ?? ''
   const name = last.charAt(0).toUpperCase() + last.slice(1)
   return NOUNS[last] ?? { tag: name, singular: name }
 }
@@ -105,6 +108,8 @@ function nounOf(segments: string[]): { tag: string; singular: string } {
 function operationId(segments: string[], method: string): string {
   const { singular } = nounOf(segments)
   const isSingle = isParameter(segments.at(-1) ?? '') || segments.at(-1) === 'account'
+  const verb = VERBS.find(name => segments.at(-1) === name)
+  if (verb) return verb + singular
   if (segments[0] === 'sandbox') return `simulate${singular}`
   if (method === 'GET') return isSingle ? `get${singular}` : `list${singular}s`
   return method === 'POST' ? `create${singular}` : method.toLowerCase() + singular

@@ -63,6 +63,12 @@ export const HEADERS: Record<string, Json> = {
     schema: TEXT_SCHEMA,
     example: 'expand',
   },
+  'X-Ignored-Fields': {
+    description:
+      'Fields of the body, separated by commas, whose value could not be read: they count as absent.',
+    schema: TEXT_SCHEMA,
+    example: 'ip',
+  },
   'Troco-Feed-Epoch': {
     description:
       'Epoch of the event feed. Within an epoch, sequence numbers have no gaps and are given once.',

@@ -3,7 +3,7 @@ import { refuse } from '#lib/base/errors.ts'
 import type { FieldProblems } from '#lib/base/refusals.ts'
 import { parseFields, refuseUnstorable } from '#lib/edge/http/body.ts'
 
-const IGNORED_NAMES_MAX = 20
+const NAMES_MAX = 20
 const NAME_LENGTH_MAX = 64
 
 /** Reads the query string: the last value of a repeated name counts, and unknown names are ignored. */
@@ -21,11 +21,23 @@ export function parseQuery<T>(schema: z.ZodType<T> | undefined, url: string): T 
   return schema && parseFields(schema, readQuery(url))
 }
 
-/** Lists the names in a query string that an operation without parameters ignores, for a header. */
-export function listIgnored(url: string): string | null {
+/** Names of what an operation ignores of a request. */
+export interface Ignored {
+  parameters?: string[] | undefined
+  fields?: string[] | undefined
+}
+
+export function ignoredHeaders({ parameters = [], fields = [] }: Ignored): Record<string, string> {
+  return {
+    ...(parameters.length > 0 && { 'x-ignored-parameters': parameters.join(', ') }),
+    ...(fields.length > 0 && { 'x-ignored-fields': fields.join(', ') }),
+  }
+}
+
+/** Lists the names in a query string, short enough for a header. */
+export function listParameters(url: string): string[] {
   const names = new Set([...parametersOf(url).keys()].map(shorten))
-  const shown = [...names].slice(0, IGNORED_NAMES_MAX).map(encodeURIComponent)
-  return shown.length > 0 ? shown.join(', ') : null
+  return [...names].slice(0, NAMES_MAX).map(encodeURIComponent)
 }
 
 function findProblems(url: string, known: string[]): FieldProblems {

@@ -186,6 +186,12 @@ const RESPONSES = [
     'Idempotency-Key was already used with a different body: send a new key',
   ],
   [
+    refuse('placeholder_document'),
+    422,
+    "client_doc must be the payer's own CPF or CNPJ, not a placeholder",
+    { 'x-error-fields': 'client_doc' },
+  ],
+  [
     refuse('refused_by_bank', { field: 'client_document' }),
     422,
     'client_document was refused by the bank',

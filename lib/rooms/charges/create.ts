@@ -4,7 +4,7 @@ import { wake } from '#lib/base/db/wake.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { newRoutableId, removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
+import { isPlaceholderTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import { insertCharge } from '#lib/rooms/charges/insert.ts'
 import { findResumedConnection, openAtBank, refusalOf } from '#lib/rooms/charges/open.ts'
 import type { ChargeRequest, CreatedCharge } from '#lib/rooms/charges/schema.ts'
@@ -37,6 +37,8 @@ export async function createCharge(
   const resumedId = once && (await findResumedConnection(once))
   const connectionId = resumedId ?? connectionIn(mode, merchant.receivingConnectionId)
   if (!connectionId) throw refuse('live_mode_disabled')
+  if (mode === 'live' && isPlaceholderTaxId(request.client_doc))
+    throw refuse('placeholder_document')
   const gateway = await gatewayOfConnection(connectionId)
   const id = once?.id ?? newRoutableId(merchant.id)
   const order = {

@@ -13,7 +13,7 @@ import {
 } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
-import { isValidCnpj, isValidCpf, taxIdKind } from '#lib/base/pix/tax-id.ts'
+import { isPlaceholderTaxId, isValidCnpj, isValidCpf, taxIdKind } from '#lib/base/pix/tax-id.ts'
 import { DESCRIPTION_LENGTH_MAX } from '#lib/rooms/charges/states.ts'
 
 export type {
@@ -73,6 +73,13 @@ const ITEMS_DESCRIPTION =
   'Items of the charge. Purely descriptive: they create no products and do not change `amount`. The sum of price × quantity should equal `amount`.'
 const EXPIRES_IN_RULE = `be a whole number of seconds from ${EXPIRES_IN_MIN} to ${EXPIRES_IN_MAX}`
 
+const ipAddress = z.union([z.ipv4(), z.ipv6()])
+
+/** Lists the fields of a charge that are ignored because their value cannot be read. */
+export function listUnreadable({ ip = null }: Record<string, unknown>): string[] {
+  return ip === null || ip === '' || ipAddress.safeParse(ip).success ? [] : ['ip']
+}
+
 const ChargeRequest = z
   .object({
     amount: wholeCents(CHARGE_AMOUNT_MIN, AMOUNT_MAX).meta(
@@ -94,14 +101,17 @@ const ChargeRequest = z
       .meta(openApiMeta('Phone of the payer.', '+55 11 98765-4321')),
     webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL_DESCRIPTION)),
     ip: z
-      .union([z.ipv4(), z.ipv6()], must('be an IPv4 or IPv6 address'))
-      .optional()
-      .meta(
-        openApiMeta(
-          'IP address of the payer. Default: the client address of the request.',
+      .preprocess(
+        value => (ipAddress.safeParse(value).success ? value : undefined),
+        ipAddress.optional(),
+      )
+      .meta({
+        like: ipAddress.optional(),
+        ...openApiMeta(
+          'IP address of the payer. Default: the client address of the request. One that cannot be read counts as absent, and `X-Ignored-Fields` names it.',
           '203.0.113.7',
         ),
-      ),
+      }),
     metadata: freeObject(OBJECT_BYTES_MAX, METADATA_KEYS_MAX)
       .refine(
         value => Object.keys(value).length <= METADATA_KEYS_MAX,
@@ -146,7 +156,7 @@ export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
   test: ChargeRequest,
   live: ChargeRequest.extend({
     client_doc: ChargeRequest.shape.client_doc.refine(
-      value => isValidCpf(value) || isValidCnpj(value),
+      value => isValidCpf(value) || isValidCnpj(value) || isPlaceholderTaxId(value),
       must('be a CPF or CNPJ with valid check digits'),
     ),
     webhook_url: httpsUrl.optional(),

@@ -1,0 +1,21 @@
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
+import { chargeSerializerFor } from '#lib/rooms/charges/queries.ts'
+import { ChargeRead } from '#lib/rooms/charges/wire.ts'
+
+export const POST = endpoint({
+  method: 'POST',
+  effect: 'none',
+  summary: 'Cancel a charge',
+  description:
+    'Ends a pending charge as `expired`, with `cancelled_at`. A repeated call returns the same charge. A payment that arrives afterwards is credited: the charge is then `paid`.',
+  allow: 'transactions:write',
+  proof: { notRequired: 'It takes no money; a payment that arrives later is credited.' },
+  response: ChargeRead,
+  errorCodes: ['transaction_not_found', 'already_final'],
+  idempotency: { retentionS: 86_400 },
+  async handle({ account, mode, params: { id = '' }, userId, showsDocuments }) {
+    const charge = await cancelCharge({ accountId: account.id, mode, by: userId }, id)
+    return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
+  },
+})

@@ -1,0 +1,59 @@
+import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
+import { readTokenPrefix } from '#lib/edge/http/caller.ts'
+import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { Places } from '#lib/edge/http/in-flight.ts'
+import { type Ignored, ignoredHeaders } from '#lib/edge/http/query.ts'
+import { type Allowance, allowanceHeaders } from '#lib/edge/http/rate-limit.ts'
+import { countRequest } from '#lib/edge/http/request-counts.ts'
+import { type ErrorFormat, errorResponse } from '#lib/edge/http/response.ts'
+import { countBytes } from '#lib/edge/http/throughput.ts'
+
+/** Stored promises keep repeated checks from counting limits, or reading the body, twice. */
+export interface RequestState {
+  incoming: HttpRequest
+  logContext: LogContext
+  allowances: (Allowance | null)[]
+  places: Places
+  /** The token or signed-in user that the response's bytes count for; null until known. */
+  throughputKey: string | null
+  ignored: Ignored
+  addressLimit?: Promise<void>
+  tokenLimit?: Promise<void>
+  exportPlace?: Promise<void>
+  content?: Promise<Record<string, unknown>>
+}
+
+/** Runs `respond` in the request's log context, and adds the headers that every response has. */
+export function respondTo(
+  incoming: HttpRequest,
+  errorFormat: ErrorFormat = 'field_messages',
+  respond: (state: RequestState) => Promise<HttpResponse>,
+): Promise<HttpResponse> {
+  const { requestId, ip, method } = incoming
+  const tokenPrefix = readTokenPrefix(incoming)
+  return withLogContext({ requestId, ip, tokenPrefix }, async logContext => {
+    const began = performance.now()
+    const places = new Places()
+    const state: RequestState = {
+      incoming,
+      logContext,
+      allowances: [],
+      places,
+      throughputKey: null,
+      ignored: {},
+    }
+    const response = await respond(state).catch(error => errorResponse(error, errorFormat))
+    incoming.onEnd(() => state.places.release())
+    countBytes(state.throughputKey, Buffer.byteLength(response.text))
+    Object.assign(
+      response.headers,
+      allowanceHeaders(state.allowances),
+      ignoredHeaders(state.ignored),
+    )
+    const exactMs = performance.now() - began
+    if (tokenPrefix !== undefined) countRequest(response.status, exactMs)
+    const tookMs = Math.round(exactMs)
+    log().debug({ method, status: response.status, tookMs }, 'request completed')
+    return response
+  })
+}
