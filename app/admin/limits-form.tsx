@@ -6,7 +6,7 @@ import type { ZodType } from 'zod'
 import { useApi } from '#components/form/api.ts'
 import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
-import { MoneyField } from '#components/ui/field.tsx'
+import { MoneyField } from '#components/ui/money-field.tsx'
 import { formatReais, parseReais } from '#lib/base/money.ts'
 
 type Limits<Name extends string> = Record<Name, number | null>

@@ -1,9 +1,7 @@
 'use client'
 
 import { ChevronDown } from 'lucide-react'
-import { useLocale } from 'next-intl'
 import type { ComponentProps, ReactNode } from 'react'
-import { formatReais, parseReais } from '#lib/base/money.ts'
 
 const CONTROL_CLASS =
   'block w-full rounded-control border border-line2 bg-surface px-3 text-[16px] text-ink transition-colors duration-150 hover:border-faint focus-visible:border-accent aria-invalid:border-bad disabled:bg-sunk disabled:text-muted'
@@ -100,32 +98,5 @@ export function Select(props: SelectProps) {
         />
       </span>
     </FieldLayout>
-  )
-}
-
-type MoneyFieldProps = Omit<ComponentProps<typeof Field>, 'type' | 'inputMode'>
-
-/** Input of an amount in reais. Accepts any notation and normalizes the text on blur. */
-export function MoneyField({ onBlur, className = '', ...rest }: MoneyFieldProps) {
-  const locale = useLocale()
-  return (
-    <div className="relative">
-      <Field
-        placeholder={formatReais(0, locale)}
-        {...rest}
-        type="text"
-        inputMode="decimal"
-        autoComplete="off"
-        className={`pl-10 font-semibold ${className}`}
-        onBlur={event => {
-          const amount = parseReais(event.currentTarget.value)
-          if (amount !== null) event.currentTarget.value = formatReais(amount, locale)
-          onBlur?.(event)
-        }}
-      />
-      <span aria-hidden className="absolute top-[38px] left-3 text-muted">
-        R$
-      </span>
-    </div>
   )
 }

@@ -6,7 +6,7 @@ import { type SubmitEvent, useState } from 'react'
 import { moneyText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import { MoneyField } from '#components/ui/field.tsx'
+import { MoneyField } from '#components/ui/money-field.tsx'
 import { formatReais, parseReais } from '#lib/base/money.ts'
 
 const CHIP_CLASS =
