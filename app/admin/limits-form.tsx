@@ -32,7 +32,7 @@ export function LimitsForm<Name extends string>(props: LimitsFormProps<Name>) {
   const [isSaved, setSaved] = useState(false)
   const form = useForm({
     schema,
-    read: data => readLimits(data, names),
+    read: data => readLimits(data, names, locale),
     send: async body => {
       setStored((await api.send<{ data: Limits<Name> }>('PUT', path, { body })).data)
       setUnchanged(true)
@@ -42,7 +42,7 @@ export function LimitsForm<Name extends string>(props: LimitsFormProps<Name>) {
   return (
     <form
       {...editFormProps(form, isUnchanged, data => {
-        const current = readLimits(data, names)
+        const current = readLimits(data, names, locale)
         setSaved(false)
         setUnchanged(names.every(name => current[name] === stored[name]))
       })}
@@ -69,10 +69,14 @@ export function LimitsForm<Name extends string>(props: LimitsFormProps<Name>) {
 }
 
 /** Reads the limits; an invalid amount becomes NaN, which the schema refuses. */
-function readLimits<Name extends string>(data: FormData, names: readonly Name[]): Limits<Name> {
+function readLimits<Name extends string>(
+  data: FormData,
+  names: readonly Name[],
+  locale: string,
+): Limits<Name> {
   const readLimit = (name: string) => {
     const text = String(data.get(name) ?? '').trim()
-    return text === '' ? null : (parseReais(text) ?? Number.NaN)
+    return text === '' ? null : (parseReais(text, locale) ?? Number.NaN)
   }
   return Object.fromEntries(names.map(name => [name, readLimit(name)])) as Limits<Name>
 }

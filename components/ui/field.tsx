@@ -13,8 +13,10 @@ interface FieldTexts {
   id?: string
   hint?: ReactNode
   /** Error message. Also marks the input as invalid. */
-  problem?: string | null
+  problem?: ReactNode
   note?: string
+  /** At the right end of the line of the label. */
+  beside?: ReactNode
 }
 
 function FieldLayout({
@@ -24,14 +26,18 @@ function FieldLayout({
   hint,
   problem,
   note,
+  beside,
   children,
 }: FieldTexts & { children: ReactNode }) {
   return (
     <div className="min-w-0">
-      <label htmlFor={id} className="mb-1.5 block font-semibold text-small">
-        {label}
-        {note ? <span className="ml-1.5 font-normal text-muted">{note}</span> : null}
-      </label>
+      <div className="mb-1.5 flex flex-wrap justify-between gap-x-3 text-small">
+        <label htmlFor={id} className="font-semibold">
+          {label}
+          {note ? <span className="ml-1.5 font-normal text-muted">{note}</span> : null}
+        </label>
+        {beside ? <span className="ml-auto text-muted">{beside}</span> : null}
+      </div>
       {children}
       {problem ? (
         <p id={`${id}-problem`} className="mt-1.5 font-medium text-bad text-small">
@@ -52,12 +58,12 @@ function splitFieldProps<Props extends FieldTexts & { className?: string }>(
   props: Props,
   sizeClass: string,
 ) {
-  const { label, name, id = name, hint, problem, note, className = '', ...rest } = props
+  const { label, name, id = name, hint, problem, note, beside, className = '', ...rest } = props
   const describedBy = problem ? `${id}-problem` : hint ? `${id}-hint` : undefined
   const ariaProps = { 'aria-describedby': describedBy, 'aria-invalid': problem ? true : undefined }
   const classes = `${CONTROL_CLASS} ${sizeClass} ${className}`
   return {
-    texts: { label, name, id, hint, problem, note },
+    texts: { label, name, id, hint, problem, note, beside },
     control: { id, name, ...ariaProps, ...rest, className: classes },
   }
 }

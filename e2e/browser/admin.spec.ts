@@ -91,7 +91,7 @@ test('an admin sets limits, which the owner sees, and reveals a payer’s docume
   // A form above it has the same button while a bank can be assigned.
   const form = admin.locator('form').filter({ has: admin.getByLabel('Per charge') })
   const save = form.getByRole('button', { name: 'Save' })
-  await admin.getByLabel('Per charge').fill('1000')
+  await admin.getByLabel('Per charge').fill('1,000')
   await admin.getByLabel('Withdrawals per night').fill('abc')
   await save.click()
   await expect(admin.getByText(/^Enter an amount in reais/)).toBeVisible()

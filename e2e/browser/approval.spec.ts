@@ -91,7 +91,7 @@ test('an owner makes the rule stricter alone, and weaker only with another owner
   await page.goto('/test/settings')
   const section = page.locator('section', { hasText: 'Aprovação de saques' })
   await expect(section.getByText('Em vigor.')).toBeVisible()
-  await section.getByLabel('Saques acima de').fill('500')
+  await section.getByLabel('Saques acima de').fill('500,00')
   await section.getByRole('button', { name: 'Salvar' }).click()
   await expect(section.getByText('Salvo.')).toBeVisible()
   await section.getByLabel('O primeiro saque para cada chave').uncheck()

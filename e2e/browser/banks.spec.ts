@@ -107,7 +107,7 @@ test('an admin adds a bank, checks it, registers its notices, assigns it and clo
   await page.goto(bankUrl)
   await expect(page.getByRole('link', { name: shop.name })).toBeVisible()
 
-  await page.getByLabel('Per withdrawal').fill('1000')
+  await page.getByLabel('Per withdrawal').fill('1,000')
   await page.getByRole('button', { name: 'Save' }).click()
   await expect(page.getByText('Saved.')).toBeVisible()
 

@@ -67,7 +67,7 @@ for (const [name, width] of [
     await createCharge(shop, {})
     await page.goto('/test/charges')
     await page.getByRole('button', { name: 'Valor: Qualquer' }).click()
-    await page.getByLabel('Mínimo', { exact: true }).fill('998')
+    await page.getByLabel('Mínimo', { exact: true }).fill('998,00')
     await page.getByLabel('Máximo', { exact: true }).fill('10')
     await page.getByRole('button', { name: 'Aplicar' }).click()
     await expect(page.getByText('não pode ser menor')).toBeVisible()

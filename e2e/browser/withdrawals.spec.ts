@@ -133,7 +133,7 @@ test.describe('refused by the server', () => {
     } as const
     await createWithdrawal(shop.id, 'test', { ...key, amount: 1_000, externalId: 'payout-1' })
     await page.goto('/test/withdrawals/new')
-    await page.getByLabel('Valor').fill('2000')
+    await page.getByLabel('Valor').fill('2.000')
     await page.getByLabel('Chave Pix').fill('unavailable@example.com')
     await page.getByText('Referência e webhook').click()
     await page.getByLabel('Referência').fill('payout-1')

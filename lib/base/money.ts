@@ -1,5 +1,6 @@
 import { numberFormat } from '#lib/base/formatters.ts'
 import { Invariant } from '#lib/base/invariant.ts'
+import { LOCALES } from '#lib/base/locale.ts'
 
 /** Maximum amount of a movement in cents: the maximum of field 54 of a BR Code (9999999999.99). */
 export const AMOUNT_MAX = 999_999_999_999
@@ -12,18 +13,68 @@ export function cents(value: bigint | number | string): number {
   return amount
 }
 
-const UNGROUPED = /^\d+$/
-const GROUPED = /^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/
+export interface TypedAmount {
+  /** Cents; null if the text has no meaning, or more than one. */
+  amount: number | null
+  /** Possible meanings in cents, the smallest first, if `amount` is null. */
+  readings: number[]
+}
 
-/** A separator before the last one or two digits is decimal. Null if invalid or ambiguous. */
-export function parseReais(text: string): number | null {
-  const bare = text.replace(/^\s*R\$/, '').replace(/[\s\u00a0]/g, '')
-  const [, whole = '', decimal = '', fraction = ''] = /^(.*?)(?:([.,])(\d{1,2}))?$/.exec(bare) ?? []
-  const separator = GROUPED.exec(whole)?.[1]
-  if (!UNGROUPED.test(whole) && (separator === undefined || separator === decimal)) return null
-  const digits = whole.replace(/[.,]/g, '') + fraction.padEnd(2, '0')
-  const amount = Number(digits)
-  return amount <= AMOUNT_MAX ? amount : null
+/** Portuguese notation: at most two digits, groups of three, or any number of digits before decimals. */
+const NOTATIONS = [
+  /^(?:0|[1-9]\d?)$/,
+  /^[1-9]\d{0,2}(?:\.\d{3})+(?:,\d{1,2})?$/,
+  /^(?:0|[1-9]\d*),\d{1,2}$/,
+]
+const DIGITS_AND_SEPARATORS = /^[.,]*\d[\d.,]*$/
+/** A separator with more digits behind it starts neither decimals nor a group. */
+const DIGITS_BEHIND_MAX = 3
+
+/**
+ * Reads a typed amount in the notation of a language. A whole number of three or more digits needs a
+ * separator: if a comma was lost, it is 100 times the amount (docs/decisions/054).
+ */
+export function readReais(text: string, locale: string): TypedAmount {
+  const bare = text.trim().replace(/^R\$\s*/, '')
+  const hasDecimalComma = formatReais(0, locale).includes(',')
+  const typed = hasDecimalComma ? bare : bare.replace(/[.,]/g, char => (char === '.' ? ',' : '.'))
+  if (!NOTATIONS.some(notation => notation.test(typed)))
+    return { amount: null, readings: listReadings(typed.replace(/\s/g, '')) }
+  const [whole = '', fraction = ''] = typed.split(',')
+  const amount = toCents(whole, fraction)
+  return { amount: amount <= AMOUNT_MAX ? amount : null, readings: [] }
+}
+
+/** Returns the cents of a typed amount; null unless it has exactly one meaning. */
+export function parseReais(text: string, locale: string): number | null {
+  return readReais(text, locale).amount
+}
+
+/**
+ * Reads an amount that is searched for, in any notation: no text means different amounts in two of
+ * them. Digits alone are whole reais, because a wrong search costs nothing.
+ */
+export function parseSearchedReais(text: string): number | null {
+  const bare = text.replace(/^\s*R\$/i, '').replace(/\s/g, '')
+  const typed = /^\d+$/.test(bare) ? `${Number(bare)},00` : bare
+  const amounts = LOCALES.map(locale => parseReais(typed, locale))
+  return amounts.find(amount => amount !== null) ?? null
+}
+
+/** The last separator, or else the last two digits, may start decimals; or there are no decimals. */
+function listReadings(typed: string): number[] {
+  if (!DIGITS_AND_SEPARATORS.test(typed)) return []
+  const [, before = '', behind = ''] = /^(.*)[.,](.*)$/.exec(typed) ?? []
+  const isMixed = typed.includes('.') && typed.includes(',')
+  const isSeparated = before + behind !== '' && behind.length <= DIGITS_BEHIND_MAX
+  const withDecimals =
+    isMixed || isSeparated ? toCents(before, behind.slice(0, 2)) : toCents(typed) / 100
+  const readings = isMixed ? [withDecimals] : [withDecimals, toCents(typed)]
+  return [...new Set(readings)].filter(amount => amount <= AMOUNT_MAX)
+}
+
+function toCents(whole: string, fraction = ''): number {
+  return Number(whole.replace(/[.,]/g, '') + fraction.padEnd(2, '0'))
 }
 
 export function formatReais(amount: number, locale: string): string {

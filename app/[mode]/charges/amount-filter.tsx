@@ -75,7 +75,7 @@ function AmountRangeForm({ from, to, onChoose }: AmountRangeFormProps) {
     event.preventDefault()
     const data = new FormData(event.currentTarget)
     const texts = ['amount_from', 'amount_to'].map(name => String(data.get(name)).trim())
-    const [min = null, max = null] = texts.map(text => (text ? parseReais(text) : null))
+    const [min = null, max = null] = texts.map(text => (text ? parseReais(text, locale) : null))
     const isInvalid = texts.map((text, index) => text !== '' && [min, max][index] === null)
     const isReversed = min !== null && max !== null && max < min
     const newProblems: Record<string, string> = {}
@@ -87,7 +87,13 @@ function AmountRangeForm({ from, to, onChoose }: AmountRangeFormProps) {
       onChoose(min?.toString() ?? null, max?.toString() ?? null)
   }
   return (
-    <form method="post" onSubmit={submit} noValidate className="grid gap-5">
+    <form
+      method="post"
+      onSubmit={submit}
+      onInput={() => setProblems({})}
+      noValidate
+      className="grid gap-5"
+    >
       <div className="grid grid-cols-2 gap-4">
         <MoneyField
           label={t('charges.amountFrom')}

@@ -26,7 +26,7 @@ export function ApprovalForm({ initialSettings, canWrite }: ApprovalFormProps) {
   const [isSaved, setSaved] = useState(false)
   const form = useForm({
     schema: approvalRule.test,
-    read: readRule,
+    read: data => readRule(data, locale),
     send: async body => {
       const path = '/dashboard/account/approval'
       const { data } = await api.send<{ data: ApprovalSettings }>('PATCH', path, { body })
@@ -51,7 +51,7 @@ export function ApprovalForm({ initialSettings, canWrite }: ApprovalFormProps) {
         // The stored rule replaces the typed one while a change waits.
         key={`${settings.new_keys} ${settings.above} ${settings.change?.id}`}
         {...editFormProps(form, isUnchanged, data => {
-          const rule = readRule(data)
+          const rule = readRule(data, locale)
           setSaved(false)
           setUnchanged(rule.new_keys === settings.new_keys && rule.above === settings.above)
         })}
@@ -92,8 +92,8 @@ export function ApprovalForm({ initialSettings, canWrite }: ApprovalFormProps) {
 }
 
 /** Reads the rule; an invalid amount becomes NaN, which the schema refuses. */
-function readRule(data: FormData): ApprovalRule {
+function readRule(data: FormData, locale: string): ApprovalRule {
   const text = String(data.get('above') ?? '').trim()
-  const above = text === '' ? null : (parseReais(text) ?? Number.NaN)
+  const above = text === '' ? null : (parseReais(text, locale) ?? Number.NaN)
   return { new_keys: data.get('new_keys') === 'on', above }
 }

@@ -1,5 +1,5 @@
 import { isUuid } from '#lib/base/ids.ts'
-import { parseReais } from '#lib/base/money.ts'
+import { parseSearchedReais } from '#lib/base/money.ts'
 import { reverseTail } from '#lib/base/pix/end-to-end-id.ts'
 import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 
@@ -42,7 +42,7 @@ export function parseSearch(q: string, matchesDocuments: boolean): ParsedSearch 
 
 /** Words in any order. An amount such as `R$ 1 446,54` is one word. */
 function parseTerms(text: string): SearchTerm[] {
-  if (parseReais(text) !== null) return [parseTerm(text, false)]
+  if (parseSearchedReais(text) !== null) return [parseTerm(text, false)]
   const words = new Set(text.split(/\s+/).filter(word => word !== '' && !/^r\$$/i.test(word)))
   const longest = [...words].sort((one, other) => other.length - one.length).slice(0, TERMS_MAX)
   const isNarrow = longest.some(hasTrigram)
@@ -52,7 +52,7 @@ function parseTerms(text: string): SearchTerm[] {
 
 /** Alone, a short number is an amount only: without a trigram, all rows would be read for its text. */
 function parseTerm(word: string, isNarrow: boolean): SearchTerm {
-  const amount = parseReais(word)
+  const amount = parseSearchedReais(word)
   const isIndexed = hasTrigram(word)
   return { text: isNarrow || isIndexed || amount === null ? word : null, amount, isIndexed }
 }

@@ -8,7 +8,7 @@ import type { ListQuery } from '#lib/base/fields.ts'
 import { isUuid, removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { cents, parseReais } from '#lib/base/money.ts'
+import { cents, parseSearchedReais } from '#lib/base/money.ts'
 import { reverseTail } from '#lib/base/pix/end-to-end-id.ts'
 import { maskTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
@@ -162,7 +162,7 @@ export function withdrawalMatches(q: string, matchesKeys: boolean): Prisma.Sql {
   return Prisma.sql`(w.pix_key = ${key} OR w.dict_key = ${key}
     OR w.id = ${isUuid(text) ? text : null}::uuid OR w.end_to_end_id = ${text}
     OR starts_with(upper(reverse(w.end_to_end_id)), ${reverseTail(text)})
-    OR w.amount = ${parseReais(text)}::bigint OR w.external_id = ${text}
+    OR w.amount = ${parseSearchedReais(text)}::bigint OR w.external_id = ${text}
     OR (w.external_id <> replace(w.id::text, '-', '')
       AND strpos(lower(w.external_id), lower(${text})) > 0))`
 }

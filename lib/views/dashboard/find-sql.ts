@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { parseReais } from '#lib/base/money.ts'
+import { parseSearchedReais } from '#lib/base/money.ts'
 import { reverseTail } from '#lib/base/pix/end-to-end-id.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 import { withdrawalMatches } from '#lib/rooms/withdrawals/queries.ts'
@@ -57,7 +57,7 @@ export function selectNewest(
   const newest = (table: string, alias: string) =>
     Prisma.sql`${Prisma.raw(alias)}.id IN (SELECT n.id FROM ${Prisma.raw(table)} n
       WHERE ${scopeCondition('n')} ORDER BY n.id DESC LIMIT ${NEWEST_MAX})`
-  const isRefund = Prisma.sql`(r.amount = ${parseReais(text)}::bigint
+  const isRefund = Prisma.sql`(r.amount = ${parseSearchedReais(text)}::bigint
     OR starts_with(upper(reverse(r.return_id)), ${reverseTail(text)}))`
   return [
     selectWithdrawals(

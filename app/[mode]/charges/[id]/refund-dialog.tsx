@@ -24,7 +24,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
   const form = useForm({
     schema: refundRequest[api.scope.mode],
     read: data => ({
-      amount: zeroIfInvalid(parseReais(String(data.get('amount'))), refundable),
+      amount: zeroIfInvalid(parseReais(String(data.get('amount')), locale), refundable),
       reason: String(data.get('reason')).trim() || undefined,
     }),
     async send(body, idempotencyKey) {
@@ -48,7 +48,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
           label={t('refund.amount')}
           name="amount"
           defaultValue={formatReais(refundable, locale)}
-          onInput={event => setAmount(parseReais(event.currentTarget.value))}
+          onInput={event => setAmount(parseReais(event.currentTarget.value, locale))}
           problem={
             form.problems.amount
               ? t(isAnyLeft ? 'refund.amountWrong' : 'refund.none', { left })

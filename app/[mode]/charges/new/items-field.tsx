@@ -5,7 +5,8 @@ import { type SyntheticEvent, useState } from 'react'
 import { rowFieldName, sumItems } from '#app/[mode]/charges/new/new-charge.ts'
 import { AddRow, RemoveRow, RowInput, useRows } from '#app/[mode]/charges/new/rows.tsx'
 import { moneyText } from '#components/format/format.tsx'
-import { formatReais, parseReais } from '#lib/base/money.ts'
+import { useMoneyInput } from '#components/ui/money-field.tsx'
+import { parseReais } from '#lib/base/money.ts'
 
 interface ItemsFieldProps {
   amountText: string
@@ -20,10 +21,10 @@ export function ItemsField({ amountText, onRowsChange, problem }: ItemsFieldProp
   const [sum, setSum] = useState<number | null>(null)
   const { ids, add, remove } = useRows(onRowsChange)
   const updateSum = (form: HTMLFormElement | null, rowIds: number[]) =>
-    setSum(form ? sumItems(new FormData(form), rowIds) : null)
+    setSum(form ? sumItems(new FormData(form), locale, rowIds) : null)
   const onInput = (event: SyntheticEvent<HTMLFieldSetElement>) =>
     updateSum(event.currentTarget.form, ids)
-  const amount = parseReais(amountText)
+  const amount = parseReais(amountText, locale)
   const sumText = sum === null || ids.length === 0 ? null : moneyText(sum, locale)
   return (
     <fieldset name="items" tabIndex={-1} onInput={onInput} className="grid gap-2.5">
@@ -33,6 +34,7 @@ export function ItemsField({ amountText, onRowsChange, problem }: ItemsFieldProp
           key={id}
           id={id}
           number={index + 1}
+          hasProblem={problem !== null}
           onRemove={form => {
             remove(id)
             updateSum(
@@ -58,12 +60,13 @@ export function ItemsField({ amountText, onRowsChange, problem }: ItemsFieldProp
 interface ItemRowProps {
   id: number
   number: number
+  hasProblem: boolean
   onRemove: (form: HTMLFormElement | null) => void
 }
 
-function ItemRow({ id, number, onRemove }: ItemRowProps) {
+function ItemRow({ id, number, hasProblem, onRemove }: ItemRowProps) {
   const t = useTranslations('newCharge')
-  const locale = useLocale()
+  const price = useMoneyInput({}, hasProblem)
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto] gap-2 md:grid-cols-[minmax(0,1fr)_90px_140px_auto]">
       <RowInput
@@ -84,16 +87,16 @@ function ItemRow({ id, number, onRemove }: ItemRowProps) {
         name={rowFieldName('items', id, 'price')}
         label={t('itemPrice', { number })}
         placeholder={t('pricePlaceholder')}
-        inputMode="decimal"
-        onBlur={event => {
-          const price = parseReais(event.currentTarget.value)
-          if (price !== null) event.currentTarget.value = formatReais(price, locale)
-        }}
+        {...price.control}
       />
       <RemoveRow
         label={t('itemRemove', { number })}
         onClick={event => onRemove(event.currentTarget.form)}
       />
+      <span className="sr-only">{price.understood}</span>
+      {price.question ? (
+        <div className="col-span-full font-medium text-bad text-small">{price.question}</div>
+      ) : null}
     </div>
   )
 }

@@ -24,7 +24,7 @@ const validate = (
   overrides: Record<string, string>,
   items: number[] = [],
   metadata: number[] = [],
-) => chargeRequest.test.safeParse(readCharge(fillForm(overrides), items, metadata))
+) => chargeRequest.test.safeParse(readCharge(fillForm(overrides), 'pt-BR', items, metadata))
 const invalidFields = (...args: Parameters<typeof validate>) =>
   validate(...args).error?.issues.map(({ path }) => path[0])
 
@@ -72,8 +72,8 @@ test('filled rows are sent and added up; empty rows are dropped', () => {
     ],
     metadata: { order: '1048' },
   })
-  expect(sumItems(fillForm(rows), [1, 3, 4])).toBe(109_000)
-  expect(sumItems(fillForm(rows), [3])).toBeNull()
+  expect(sumItems(fillForm(rows), 'pt-BR', [1, 3, 4])).toBe(109_000)
+  expect(sumItems(fillForm(rows), 'pt-BR', [3])).toBeNull()
 })
 
 test.each([

@@ -20,11 +20,16 @@ export function rowFieldName(list: 'items' | 'metadata', id: number, part: strin
 }
 
 /** Builds the request body from the form; an empty field is undefined. */
-export function readCharge(data: FormData, itemIds: number[], metadataIds: number[]) {
+export function readCharge(
+  data: FormData,
+  locale: string,
+  itemIds: number[],
+  metadataIds: number[],
+) {
   const readField = (name: string) => String(data.get(name) ?? '').trim() || undefined
   const amount = readField('amount')
   return {
-    amount: amount && (parseReais(amount) ?? amount),
+    amount: amount && (parseReais(amount, locale) ?? amount),
     client_name: readField('client_name'),
     client_email: readField('client_email'),
     client_doc: readField('client_doc'),
@@ -32,7 +37,7 @@ export function readCharge(data: FormData, itemIds: number[], metadataIds: numbe
     external_id: readField('external_id'),
     expires_in: readExpiry(readField),
     webhook_url: readField('webhook_url'),
-    items: readItems(readField, itemIds),
+    items: readItems(readField, locale, itemIds),
     metadata: readMetadata(readField, metadataIds),
   }
 }
@@ -47,7 +52,11 @@ function readExpiry(readField: ReadField): number | undefined {
   return Math.round(Number(readField('expiry_count')?.replace(',', '.') ?? 0) * length) || 0
 }
 
-function readItems(readField: ReadField, ids: number[]): Record<string, unknown>[] | undefined {
+function readItems(
+  readField: ReadField,
+  locale: string,
+  ids: number[],
+): Record<string, unknown>[] | undefined {
   const items = ids.flatMap(id => {
     const readPart = (name: string) => readField(rowFieldName('items', id, name))
     const [name, quantity, price] = [readPart('name'), readPart('quantity'), readPart('price')]
@@ -59,7 +68,7 @@ function readItems(readField: ReadField, ids: number[]): Record<string, unknown>
         ...(quantity
           ? { quantity: Number.isFinite(quantityNumber) ? quantityNumber : quantity }
           : {}),
-        ...(price ? { price: parseReais(price) ?? `? ${price}` } : {}),
+        ...(price ? { price: parseReais(price, locale) ?? `? ${price}` } : {}),
       },
     ]
   })
@@ -82,9 +91,9 @@ function readMetadata(
 }
 
 /** Returns the sum of the items in cents; null if no item has a valid price. */
-export function sumItems(data: FormData, ids: number[]): number | null {
+export function sumItems(data: FormData, locale: string, ids: number[]): number | null {
   const subtotals = ids.flatMap(id => {
-    const price = parseReais(String(data.get(rowFieldName('items', id, 'price')) ?? ''))
+    const price = parseReais(String(data.get(rowFieldName('items', id, 'price')) ?? ''), locale)
     const quantity = String(data.get(rowFieldName('items', id, 'quantity')) ?? '').trim() || '1'
     return price === null ? [] : [price * Number(quantity.replace(',', '.'))]
   })

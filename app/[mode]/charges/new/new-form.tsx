@@ -1,7 +1,7 @@
 'use client'
 
 import { useRouter } from 'next/navigation'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { useRef, useState } from 'react'
 import { ItemsField } from '#app/[mode]/charges/new/items-field.tsx'
 import { MetadataField } from '#app/[mode]/charges/new/metadata-field.tsx'
@@ -30,6 +30,7 @@ interface NewChargeFormProps {
 
 export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
   const t = useTranslations()
+  const locale = useLocale()
   const api = useApi()
   const router = useRouter()
   const { mode } = api.scope
@@ -39,7 +40,7 @@ export function NewChargeForm({ expiresIn }: NewChargeFormProps) {
   const describing = useRef<HTMLInputElement>(null)
   const form = useForm({
     schema: chargeRequest[mode],
-    read: data => readCharge(data, rowIds.current.items, rowIds.current.metadata),
+    read: data => readCharge(data, locale, rowIds.current.items, rowIds.current.metadata),
     async send(body, idempotencyKey) {
       const { data } = await api.send<CreateResponse>('POST', '/transactions', {
         body,

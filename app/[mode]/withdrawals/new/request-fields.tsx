@@ -109,7 +109,7 @@ function AmountField({ form, available, amount }: RequestFieldsProps) {
     ? t('withdrawalRequest.insufficient', { amount: moneyText(available, locale) })
     : problem === 'required'
       ? t('ui.required')
-      : problem && parseReais(typed) === null
+      : problem && parseReais(typed, locale) === null
         ? t('withdrawalRequest.amountInvalid')
         : problem
           ? t('withdrawalRequest.amountMin', { amount: moneyText(WITHDRAWAL_AMOUNT_MIN, locale) })

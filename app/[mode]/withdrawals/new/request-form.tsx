@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { type FormEvent, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { AvailableBalance } from '#app/[mode]/withdrawals/new/available-balance.tsx'
@@ -25,6 +25,7 @@ interface RequestFormProps {
 
 export function RequestForm({ mode, available }: RequestFormProps) {
   const t = useTranslations('withdrawalRequest')
+  const locale = useLocale()
   const api = useApi()
   const router = useRouter()
   const formElement = useRef<HTMLFormElement>(null)
@@ -72,11 +73,15 @@ export function RequestForm({ mode, available }: RequestFormProps) {
     if (field instanceof HTMLElement) field.focus()
   }
 
-  const form = useForm({ schema: withdrawalRequest[mode], read: readFields, send })
+  const form = useForm({
+    schema: withdrawalRequest[mode],
+    read: data => readFields(data, locale),
+    send,
+  })
   function onInput(event: FormEvent<HTMLFormElement>) {
     form.props.onInput(event)
     const data = new FormData(event.currentTarget)
-    setAmount(parseReais(String(data.get('amount'))))
+    setAmount(parseReais(String(data.get('amount')), locale))
     setTypeMissing(false)
   }
 
@@ -126,11 +131,11 @@ function problemFieldOf(error: unknown): string | null {
   return error.code === 'invalid_input' ? (Object.keys(error.fields)[0] ?? null) : null
 }
 
-function readFields(data: FormData) {
+function readFields(data: FormData, locale: string) {
   const text = (name: string) => String(data.get(name) ?? '').trim() || undefined
   const amount = text('amount')
   return {
-    amount: amount === undefined ? undefined : (parseReais(amount) ?? Number.NaN),
+    amount: amount === undefined ? undefined : (parseReais(amount, locale) ?? Number.NaN),
     pix_key: text('pix_key'),
     pix_key_type: text('pix_key_type'),
     owner_doc: text('owner_doc'),
