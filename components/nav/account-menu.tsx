@@ -101,12 +101,18 @@ export function ModeSwitch({ mode }: { mode: Mode }) {
     <Link
       href={`/${OTHER_MODE[mode]}/home`}
       prefetch={false}
-      className="flex min-h-10 items-center gap-3 rounded-control border border-line2 px-2.5 transition-colors duration-150 hover:bg-sunk"
+      className="flex min-h-10 items-center gap-3 rounded-control border border-line2 px-2.5 transition-colors duration-150 hover:bg-sunk md:max-rail:justify-center"
+      title={t(`mode.${mode}`)}
     >
-      <FlaskConical size={18} strokeWidth={1.8} aria-hidden />
-      <span className={`font-semibold text-small ${text}`}>{t(`mode.${mode}`)}</span>
+      <FlaskConical size={18} strokeWidth={1.8} aria-hidden className={text} />
+      <span className={`font-semibold text-small md:max-rail:sr-only ${text}`}>
+        {t(`mode.${mode}`)}
+      </span>
       <span className="sr-only">{t(`modeOther.${mode}`)}</span>
-      <span aria-hidden className={`ml-auto h-5 w-[34px] rounded-chip p-[3px] ${track}`}>
+      <span
+        aria-hidden
+        className={`ml-auto h-5 w-[34px] rounded-chip p-[3px] md:max-rail:hidden ${track}`}
+      >
         <span className={`block size-[14px] rounded-chip bg-surface ${knob}`} />
       </span>
     </Link>

@@ -50,7 +50,7 @@ export function Frame({ user, account, mode, children }: FrameProps) {
       <main
         id="content"
         tabIndex={-1}
-        className="px-4 pt-1 pb-28 outline-none md:ml-59 md:px-8 md:pt-9 md:pb-16 lg:px-10 print:m-0 print:p-0"
+        className="px-4 pt-1 pb-28 outline-none md:ml-17 rail:ml-59 md:px-8 md:pt-9 md:pb-16 lg:px-10 print:m-0 print:p-0"
       >
         {user.viewing && account ? (
           <ViewingBanner viewing={user.viewing} accountName={account.name} />

@@ -13,6 +13,7 @@ interface NavLinkProps {
   excludedPath?: string
   icon: ReactNode
   className: string
+  title?: string
   children: ReactNode
 }
 
@@ -22,6 +23,7 @@ export function NavLink({
   excludedPath,
   icon,
   className,
+  title,
   children,
 }: NavLinkProps) {
   const path = usePathname()
@@ -33,6 +35,7 @@ export function NavLink({
       prefetch={false}
       aria-current={isCurrent ? 'page' : undefined}
       className={className}
+      title={title}
       // Navigation does not close a popover by itself.
       onClick={event => event.currentTarget.closest<HTMLElement>('[popover]')?.hidePopover()}
     >

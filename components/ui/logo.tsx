@@ -1,4 +1,9 @@
-export function Logo({ size = 24 }: { size?: number }) {
+interface LogoProps {
+  size?: number
+  nameClass?: string
+}
+
+export function Logo({ size = 24, nameClass = '' }: LogoProps) {
   return (
     <span className="inline-flex items-center gap-2.5">
       <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">
@@ -9,7 +14,7 @@ export function Logo({ size = 24 }: { size?: number }) {
         />
       </svg>
       <span
-        className="font-bold font-display leading-none tracking-[-0.02em]"
+        className={`font-bold font-display leading-none tracking-[-0.02em] ${nameClass}`}
         style={{ fontSize: size }}
       >
         Troco
