@@ -33,9 +33,10 @@ export function StatementRows({ rows, days, mode }: StatementRowsProps) {
         {groups.map(group => (
           <tbody key={group[0].version}>
             <tr className="border-line border-t bg-sunk">
-              <th scope="rowgroup" colSpan={5} className={`${DAY_CLASS} px-[18px] text-left`}>
+              <th scope="rowgroup" colSpan={4} className={`${DAY_CLASS} px-[18px] text-left`}>
                 <Day at={group[0].created_at} />
               </th>
+              <td className={WIDE_ONLY} />
             </tr>
             {group.map(row => (
               <TableRow key={row.version} row={row} mode={mode} />
