@@ -91,7 +91,7 @@ export function findUnreadable(page: Page): Promise<string[]> {
 
     function isForReadersOnly(element: Element): boolean {
       for (let parent: Element | null = element; parent; parent = parent.parentElement)
-        if (parent.clientWidth === 1 && parent.clientHeight === 1) return true
+        if (parent.clientWidth === 1) return true
       return false
     }
   })
