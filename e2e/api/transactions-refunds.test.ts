@@ -515,6 +515,26 @@ describe('GET /transactions/{id}/refunds', () => {
     }
   })
 
+  test('GET /refunds lists those of all charges of the account, newest first', async () => {
+    const ids: string[] = []
+    for (let count = 0; count < 3; count++) {
+      const charge = await payCharge({ amount: 1_000 })
+      ids.unshift((await refund(charge, { amount: 100 })).body.data.id)
+    }
+    await completeRefund({ ...settlement(ids[1] ?? ''), returnId: newId() })
+    const idsOf = async (query: string) => {
+      const { status, body } = await call(api.url, 'GET', `/refunds${query}`, { token })
+      expect(status).toBe(200)
+      return body.data.map(({ id }: { id: string }) => id)
+    }
+    expect(await idsOf('?limit=3')).toEqual(ids)
+    expect(await idsOf(`?limit=1&cursor=${ids[0]}`)).toEqual([ids[1]])
+    expect(await idsOf('?status=completed&limit=1')).toEqual([ids[1]])
+    const stranger = await makeToken((await makeMerchant()).id)
+    const other = await call(api.url, 'GET', '/refunds', { token: stranger })
+    expect(other.text).toBe('{"data":[],"next_cursor":null}')
+  })
+
   test('filters by status and time, and refuses filters that refunds do not have', async () => {
     const charge = await payCharge({ amount: 1_000 })
     const ids: string[] = []

@@ -32,6 +32,7 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'GET /transactions/[id]/refunds': 'transactions:read',
   'POST /transactions/[id]/refunds': { allow: 'refunds:write', body: { amount: 1 } },
   'GET /transactions/[id]/refunds/[refund_id]': 'transactions:read',
+  'GET /refunds': 'transactions:read',
   'GET /withdrawals': 'withdrawals:read',
   'POST /withdrawals': 'withdrawals:write',
   'GET /withdrawals/[id]': 'withdrawals:read',

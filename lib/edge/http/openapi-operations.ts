@@ -111,6 +111,8 @@ function operationId(segments: string[], method: string): string {
   const verb = VERBS.find(name => segments.at(-1) === name)
   if (verb) return verb + singular
   if (segments[0] === 'sandbox') return `simulate${singular}`
+  // `listRefunds` lists those of a charge.
+  if (segments[0] === 'refunds') return 'listAllRefunds'
   if (method === 'GET') return isSingle ? `get${singular}` : `list${singular}s`
   return method === 'POST' ? `create${singular}` : method.toLowerCase() + singular
 }

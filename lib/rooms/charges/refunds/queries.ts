@@ -46,16 +46,18 @@ export async function readCreatedRefund(
   return { ...row, status: 'pending' }
 }
 
+/** Lists the refunds of a charge, or of all. */
 export function listRefunds(
   account: AccountRef,
   mode: Mode,
-  chargeId: string,
+  chargeId: string | null,
   query: ListQuery,
 ): Promise<Page<RefundRow>> {
+  const ofCharge = chargeId ? Prisma.sql`AND r.charge_id = ${chargeId}::uuid` : Prisma.empty
   const rows = Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
-    WHERE ${accountCondition('r', account)} AND r.mode = ${mode}
-      AND r.charge_id = ${chargeId}::uuid ${pageSql('r', query)}`
+    WHERE ${accountCondition('r', account)} AND r.mode = ${mode} ${ofCharge}
+      ${pageSql('r', query)}`
   return readPage<RefundRow>(rows, query.limit)
 }
 
