@@ -141,9 +141,13 @@ function validate<Wire>(schema: ZodType<Wire>, input: unknown): Validation<Wire>
   return { ok: false, problems }
 }
 
+/** Codes that say which field is wrong; the field's own message then tells what to enter. */
+const FIELD_CODES =
+  /^(invalid_input|refund_exceeds_remainder|refused_by_bank|placeholder_document)$/
+
 /** Returns the fields that the response reports as invalid and that this form contains. */
 function refusedFieldsOf({ fields, code }: ApiError, form: HTMLFormElement): Form['problems'] {
-  if (code !== 'invalid_input') return {}
+  if (!FIELD_CODES.test(code)) return {}
   const fieldNames = Object.keys(fields).filter(name => form.elements.namedItem(name))
   return Object.fromEntries(fieldNames.map(name => [name, 'invalid' as const]))
 }

@@ -93,6 +93,8 @@ function usesIn(file: string): RegExp[] {
   // These pages do not use React, so no useTranslations call contains their namespace.
   if (file.startsWith('lib/views/payer/')) namespaces.push('payer.')
   if (file === 'lib/edge/http/refusal-page.ts') namespaces.push('refusal.')
+  // The page and the OpenAPI document list all of them.
+  if (file === 'lib/edge/http/openapi-refusals.ts') return [/^apiErrors\.\w+\.(cause|remedy)$/]
   const used = namespaces.flatMap(namespace => keys.map(key => namespace + key))
   const crash = [...code.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => `crash.${key}`)
   // CSV exports read their headings from the message files directly.

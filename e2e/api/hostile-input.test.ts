@@ -46,7 +46,10 @@ async function sendRequest(bytes: Uint8Array) {
   return [status, text]
 }
 
-describe.each(POSTS)('POST $path', ({ path }) => {
+/** A cancellation has no fields that could be invalid. */
+const POSTS_WITH_FIELDS = POSTS.filter(({ path }) => !path.endsWith('/cancel'))
+
+describe.each(POSTS_WITH_FIELDS)('POST $path', ({ path }) => {
   const line = () => `POST /api${resolvePath(world, path)}`
   const post = (body: string | Uint8Array, headers = '') => {
     const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`

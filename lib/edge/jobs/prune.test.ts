@@ -66,7 +66,7 @@ test('after 90 days events are deleted with their deliveries, oldest first and w
   )
   expect(await pruneEvents()).toBe(2)
   expect(await pruneEvents()).toBe(0)
-  expect(await readEventRange(otherMerchant.id, 'test')).toEqual({ oldest: 3, last: 4 })
+  expect(await readEventRange(otherMerchant.id, 'test')).toMatchObject({ oldest: 3, last: 4 })
   expect((await deliveriesOf(otherMerchant)).map(({ sequence }) => Number(sequence))).toEqual([
     3, 4,
   ])

@@ -264,7 +264,7 @@ describe('a bank that creates no charge', () => {
   test.each(FIELDS)("because of the caller's %s names the field %s", async (field, name) => {
     const { error, charge, once } = await refusedWith([{ outcome: 'rejected', field, ...REFUSAL }])
     expect(error).toMatchObject({
-      code: 'invalid_input',
+      code: 'refused_by_bank',
       message: `${name} was refused by the bank`,
       fields: { [name]: [`${name} was refused by the bank`] },
     })
@@ -275,7 +275,7 @@ describe('a bank that creates no charge', () => {
   test('after a lost response keeps what may exist for removal, and frees the key', async () => {
     const refused: GatewayResult<never> = { outcome: 'rejected', field: 'amount', ...REFUSAL }
     const { error, charge, bank, once } = await refusedWith([LOST, refused])
-    expect(error).toMatchObject({ code: 'invalid_input' })
+    expect(error).toMatchObject({ code: 'refused_by_bank' })
     expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
     expect(await keysOf(once)).toEqual([])
     await makeDue(charge.id)

@@ -163,6 +163,14 @@ export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
   }),
 }
 
+/** A cancellation has no fields; unknown ones are ignored. */
+const CancelRequest = z.object({}).meta({ id: 'CancelRequest', examples: [{}] })
+
+export const cancelRequest: Record<Mode, typeof CancelRequest> = {
+  test: CancelRequest,
+  live: CancelRequest,
+}
+
 /** Without a description, as with an empty one, the charge has none. */
 const DescriptionRequest = z.object({
   description: text(1, DESCRIPTION_LENGTH_MAX)

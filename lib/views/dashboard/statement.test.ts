@@ -29,7 +29,8 @@ async function makeHistory(actions: Action[]): Promise<Account> {
   const dictKey = 'hold@example.com'
   const key = { pixKeyType: 'email', pixKey: dictKey, dictKey } as const
   const refused = (error: { code?: string }) => {
-    if (error.code !== 'insufficient_balance' && error.code !== 'invalid_input') throw error
+    if (error.code !== 'insufficient_balance' && error.code !== 'refund_exceeds_remainder')
+      throw error
     return null
   }
   for (const { action, amount } of actions) {

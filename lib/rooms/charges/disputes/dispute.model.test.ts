@@ -235,7 +235,7 @@ class World {
       return model.hold(step.amount) ? null : code
     } else if (step.do === 'refund') {
       const left = this.unrefunded(step.which, 'completed', 'pending') - this.taken(step.which)
-      if ((step.amount ?? 1) > left) return 'invalid_input'
+      if ((step.amount ?? 1) > left) return 'refund_exceeds_remainder'
       return model.hold(step.amount ?? left) ? null : 'insufficient_balance'
     } else if (step.do === 'write off') {
       const claim = Math.max(0, model.owed - model.disputed)
@@ -316,7 +316,13 @@ test(
   'disputes and refunds hold, release and claim what they should, in any order and after any crash',
   async () => {
     const seen = {
-      ...{ crashes: 0, dispute_not_covered: 0, not_found: 0, invalid_input: 0, claims: 0 },
+      ...{
+        crashes: 0,
+        dispute_not_covered: 0,
+        not_found: 0,
+        refund_exceeds_remainder: 0,
+        claims: 0,
+      },
       ...{ partlyLost: 0, refunded: 0, refusedByDispute: 0 },
     }
 
@@ -342,7 +348,7 @@ test(
           expect(await world.apply(first)).toBe(predicted)
           expect(await readModel(merchant.id)).toEqual(model)
           if (predicted && predicted in seen) seen[predicted as 'not_found'] += 1
-          if (predicted === 'invalid_input' && world.isRefusedByDispute(first))
+          if (predicted === 'refund_exceeds_remainder' && world.isRefusedByDispute(first))
             seen.refusedByDispute += 1
         } else await Promise.all(steps.map(one => world.apply(one)))
         await world.resync()

@@ -195,7 +195,7 @@ describe('refused without any write:', () => {
     const { merchant, chargeId } = await makePaidMerchant(1_000)
     await fundMerchant(merchant, 100_000)
     const atMost = (left: number) => ({
-      code: 'invalid_input',
+      code: 'refund_exceeds_remainder',
       fields: { amount: [`amount must be at most ${left}, the amount left to refund`] },
     })
     await expectRefused(merchant, chargeId, 1_001, atMost(1_000))
@@ -204,7 +204,7 @@ describe('refused without any write:', () => {
     await expectRefused(merchant, chargeId, 999_999_999_999, atMost(400))
     await refund(merchant, chargeId, 400)
     const nothingLeft = {
-      code: 'invalid_input',
+      code: 'refund_exceeds_remainder',
       fields: { amount: ['amount cannot be refunded: refunds already cover the whole charge'] },
     }
     await expectRefused(merchant, chargeId, 1, nothingLeft)
@@ -230,7 +230,7 @@ describe('concurrently', () => {
     const { merchant, chargeId } = await makePaidMerchant(1_050)
     await fundMerchant(merchant, 50_000)
     const outcome = await runConcurrently(20, () => refund(merchant, chargeId, 100))
-    expect(outcome).toEqual({ won: 10, refusals: new Set(['invalid_input']) })
+    expect(outcome).toEqual({ won: 10, refusals: new Set(['refund_exceeds_remainder']) })
     expect(await refundsOf(merchant)).toBe(10)
     expect((await readRefundTotals(merchant, chargeId)).refundHeldAmount).toBe(1_000n)
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 50_050, outbound: 1_000 })
@@ -241,7 +241,7 @@ describe('concurrently', () => {
     const { merchant, chargeId } = await makePaidMerchant(5_000)
     await fundMerchant(merchant, 5_000)
     const outcome = await runConcurrently(20, () => refund(merchant, chargeId))
-    expect(outcome).toEqual({ won: 1, refusals: new Set(['invalid_input']) })
+    expect(outcome).toEqual({ won: 1, refusals: new Set(['refund_exceeds_remainder']) })
     expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 5_000 })
     await expectBalancedLedger(merchant.id)
   })

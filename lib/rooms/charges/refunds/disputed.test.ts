@@ -29,7 +29,7 @@ const OTHER_MONEY = 50_000
 const REASON = { code: 'unspecified', params: {}, bankText: null } as const
 
 const problem = (text: string) => ({
-  code: 'invalid_input',
+  code: 'refund_exceeds_remainder',
   fields: { amount: [`amount ${text}`] },
 })
 const atMost = (left: number) => problem(`must be at most ${left}, the amount left to refund`)

@@ -141,7 +141,7 @@ class Model {
         const charge = this.charge(step.which)
         const refundable = this.refundable(charge)
         if (!charge.isPaid) return 'not_paid'
-        if ((step.amount ?? 1) > refundable) return 'invalid_input'
+        if ((step.amount ?? 1) > refundable) return 'refund_exceeds_remainder'
         return (step.amount ?? refundable) > available ? 'insufficient_balance' : 'done'
       }
       default:
@@ -273,7 +273,7 @@ test('balances and refunds match a plain model after any sequence of payments an
       'pay done',
       'refund done',
       'refund insufficient_balance',
-      'refund invalid_input',
+      'refund refund_exceeds_remainder',
       'refund not_paid',
       'reject done',
       'reject nothing',

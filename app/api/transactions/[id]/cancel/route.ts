@@ -1,6 +1,7 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
 import { chargeSerializerFor } from '#lib/rooms/charges/queries.ts'
+import { cancelRequest } from '#lib/rooms/charges/schema.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
@@ -11,6 +12,7 @@ export const POST = endpoint({
     'Ends a pending charge as `expired`, with `cancelled_at`. A repeated call returns the same charge. A payment that arrives afterwards is credited: the charge is then `paid`.',
   allow: 'transactions:write',
   proof: { notRequired: 'It takes no money; a payment that arrives later is credited.' },
+  body: cancelRequest,
   response: ChargeRead,
   errorCodes: ['transaction_not_found', 'already_final'],
   idempotency: { retentionS: 86_400 },
