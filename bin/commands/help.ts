@@ -6,6 +6,7 @@ const HELP = `Usage: npm run -s troco -- <command>
   database roles                       limit the application's database role; see docs/operating.md
   doctor                               check the installation
   ledger verify [--account <e-mail|id>]
+  events renew-epochs
                                        verify the books
   inbox list                           print what staff must decide: time, kind, connection and facts
   reconcile --from <YYYY-MM-DD> [--to <YYYY-MM-DD>] [<name|id>]

@@ -40,6 +40,11 @@ test.each([
 })
 
 test('the names of ignored parameters stay short', async () => {
+  const cut = await callApi('GET', `/account?${'x'.repeat(63)}%F0%9F%98%80`)
+  expect([cut.status, cut.headers.get('x-ignored-parameters')]).toEqual([
+    200,
+    `${'x'.repeat(63)}%EF%BF%BD`,
+  ])
   const many = Array.from({ length: 200 }, (_, index) => `${index}${'x'.repeat(90)}`).join('&')
   const { headers } = await callApi('GET', `/account?${many}`)
   expect(headers.get('x-ignored-parameters')?.length).toBeLessThan(2_000)
@@ -50,6 +55,12 @@ test.each([
   ['/events?limit=5&limit=6', { limit: ['limit must not be sent twice'] }],
   ['/events?Limit=5', { Limit: [expect.stringMatching(/^Limit is not a parameter/)] }],
   ['/withdrawals?external_id=%ff', { external_id: ['external_id must be percent-encoded UTF-8'] }],
+  ['/transactions?__proto__=1', { ['__proto__']: [expect.stringMatching(/^__proto__ is not/)] }],
+  [
+    '/events?limit=1&?limit=5',
+    { '?limit': [expect.stringMatching(/^\?limit is not a parameter/)] },
+  ],
+  ['/events??limit=5', { '?limit': [expect.stringMatching(/^\?limit is not a parameter/)] }],
   ['/transactions?', null],
   ['/transactions?&limit=5&', null],
 ])('GET %s is refused if a parameter would have no effect', async (path, errors) => {

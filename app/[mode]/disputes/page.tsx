@@ -3,7 +3,7 @@ import { getTranslations } from 'next-intl/server'
 import { OwnDisputes } from '#app/[mode]/disputes/list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { listOwnDisputes } from '#lib/views/dashboard/disputes/list.ts'
 import { disputesQuery } from '#lib/views/dashboard/disputes/schema.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
@@ -19,7 +19,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function DisputesPage({ params, searchParams }: DisputesPageProps) {
-  const { account, mode } = await requireMember(params)
+  const { account, mode, user } = await requireMember(params)
   const { shape } = disputesQuery
   const filters = readUrlFilters(await searchParams, ['status', 'cursor'], shape)
   const [t, { rows, nextCursor }] = await Promise.all([
@@ -30,7 +30,7 @@ export default async function DisputesPage({ params, searchParams }: DisputesPag
     <ClientMessages namespaces={['disputes']}>
       <PageHead title={t('title')} />
       <p className="-mt-4 mb-5 max-w-[72ch] text-muted">{t('ownText')}</p>
-      <OwnDisputes disputes={rows} nextCursor={nextCursor} />
+      <OwnDisputes disputes={hideFromViewer(user, rows)} nextCursor={nextCursor} />
     </ClientMessages>
   )
 }

@@ -41,22 +41,24 @@ export function listParameters(url: string): string[] {
 }
 
 function findProblems(url: string, known: string[]): FieldProblems {
-  const problems: FieldProblems = {}
+  // Not an object: a parameter may be named __proto__.
+  const problems = new Map<string, string[]>()
   const seen = new Set<string>()
   for (const pair of queryOf(url).split('&')) {
-    const [[name, value] = ['', '']] = new URLSearchParams(pair)
+    // The first character of its argument is dropped if it is a question mark.
+    const [[name, value] = ['', '']] = new URLSearchParams(`?${pair}`)
     if (pair === '') continue
     const label = shorten(name)
     if (!known.includes(name)) {
       const names = known.length > 0 ? `: send ${known.join(', ')}` : ''
-      problems[label] = [`${label} is not a parameter of this operation${names}`]
-    } else if (seen.has(name)) problems[label] = [`${label} must not be sent twice`]
+      problems.set(label, [`${label} is not a parameter of this operation${names}`])
+    } else if (seen.has(name)) problems.set(label, [`${label} must not be sent twice`])
     else if (value.includes('\ufffd')) {
-      problems[label] = [`${label} must be percent-encoded UTF-8`]
+      problems.set(label, [`${label} must be percent-encoded UTF-8`])
     }
     seen.add(name)
   }
-  return problems
+  return Object.fromEntries(problems)
 }
 
 /** Names of a schema's fields. */
@@ -65,7 +67,7 @@ export function parameterNames(schema: z.ZodType): string[] {
 }
 
 function parametersOf(url: string): URLSearchParams {
-  return new URLSearchParams(queryOf(url))
+  return new URLSearchParams(`?${queryOf(url)}`)
 }
 
 function queryOf(url: string): string {
@@ -74,5 +76,5 @@ function queryOf(url: string): string {
 }
 
 function shorten(name: string): string {
-  return name.toWellFormed().slice(0, NAME_LENGTH_MAX)
+  return name.slice(0, NAME_LENGTH_MAX).toWellFormed()
 }

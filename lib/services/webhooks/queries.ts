@@ -5,7 +5,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
-import type { Mode } from '#lib/base/mode.ts'
+import { MODES, type Mode } from '#lib/base/mode.ts'
 import { DISABLED_REASONS } from '#lib/services/webhooks/disabled.ts'
 import type { EventRow } from '#lib/services/webhooks/schema.ts'
 import { readCreatedSecret } from '#lib/services/webhooks/secrets.ts'
@@ -53,6 +53,18 @@ export async function readEventRange(accountId: string, mode: Mode): Promise<Eve
   if (!range) throw new Invariant('the range of a feed is one row')
   const last = Number(range.last ?? 0)
   return { oldest: Number(range.oldest ?? last + 1), last, epoch: range.epoch }
+}
+
+/**
+ * Gives every event feed another epoch, after a restored backup: it gives out sequence numbers again,
+ * and readers that were further must not skip them. Returns the number of feeds.
+ */
+export function renewFeedEpochs(): Promise<number> {
+  return db().$executeRaw`
+    INSERT INTO event_sequences AS s (account_id, mode, epoch)
+    SELECT a.id, m.mode, left(md5(gen_random_uuid()::text), 16)
+    FROM accounts a CROSS JOIN unnest(${[...MODES]}::text[]) AS m (mode)
+    ON CONFLICT (account_id, mode) DO UPDATE SET epoch = excluded.epoch`
 }
 
 /** Maximum deliveries read for an endpoint's health: the cost must not grow with traffic. */
