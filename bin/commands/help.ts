@@ -6,8 +6,8 @@ const HELP = `Usage: npm run -s troco -- <command>
   database roles                       limit the application's database role; see docs/operating.md
   doctor                               check the installation
   ledger verify [--account <e-mail|id>]
-  events renew-epochs
                                        verify the books
+  events renew-epochs                  after a restore: give every event feed another epoch
   inbox list                           print what staff must decide: time, kind, connection and facts
   reconcile --from <YYYY-MM-DD> [--to <YYYY-MM-DD>] [<name|id>]
                                        hold days of banks against the books, and print what differs; exit
