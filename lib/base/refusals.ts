@@ -26,4 +26,16 @@ export const INTERNAL_ERROR = {
   status: 500,
   code: 'internal_error',
   message: 'Internal server error',
+} as const
+
+export type ApiErrorCode = PublicErrorCode | typeof INTERNAL_ERROR.code
+
+const API_STATUSES: Record<ApiErrorCode, { status: number }> = {
+  ...API_REFUSALS,
+  [INTERNAL_ERROR.code]: INTERNAL_ERROR,
 }
+
+/** All errors that API clients can get, by status. */
+export const API_ERRORS = (Object.keys(API_STATUSES) as ApiErrorCode[])
+  .map(code => ({ code, status: API_STATUSES[code].status }))
+  .toSorted((one, other) => one.status - other.status)

@@ -1,8 +1,7 @@
 import type { Metadata } from 'next'
 import { getLocale, getTranslations } from 'next-intl/server'
 import { DocsHeader } from '#app/docs/docs-header.tsx'
-import { API_REFUSALS } from '#lib/base/api-refusals.ts'
-import { INTERNAL_ERROR } from '#lib/base/refusals.ts'
+import { API_ERRORS } from '#lib/base/refusals.ts'
 import { currentUser } from '#lib/edge/session/gate.ts'
 import { API_ERROR_WORDS } from '#messages/words.ts'
 
@@ -13,21 +12,14 @@ export async function generateMetadata(): Promise<Metadata> {
 /** Every error response of the API links to its code's section here (RFC 8288, rel="help"). */
 export default async function ErrorsPage() {
   const [t, locale, user] = await Promise.all([getTranslations('docs'), getLocale(), currentUser()])
-  const words = Object.entries(API_ERROR_WORDS[locale].apiErrors)
-  const statuses: Record<string, { status: number }> = {
-    ...API_REFUSALS,
-    [INTERNAL_ERROR.code]: INTERNAL_ERROR,
-  }
-  const codes = words
-    .map(([code, text]) => ({ code, status: statuses[code]?.status ?? 0, ...text }))
-    .sort((one, other) => one.status - other.status)
+  const words = API_ERROR_WORDS[locale].apiErrors
   return (
     <>
       <DocsHeader isSignedIn={user !== null} />
       <main className="mx-auto max-w-3xl px-4 py-8 md:px-6">
         <h1 className="text-head">{t('errorsTitle')}</h1>
         <p className="mt-2 mb-6 text-muted">{t('errorsText')}</p>
-        {codes.map(({ code, status, cause, remedy }) => (
+        {API_ERRORS.map(({ code, status }) => (
           <section
             key={code}
             id={code}
@@ -40,11 +32,11 @@ export default async function ErrorsPage() {
               <span className="text-muted text-small tabular-nums">{status}</span>
             </h2>
             <p className="mt-1">
-              <Markup text={cause} />
+              <Markup text={words[code].cause} />
             </p>
             <p className="mt-1 text-muted">
               <span className="font-semibold text-ink">{t('remedy')}:</span>{' '}
-              <Markup text={remedy} />
+              <Markup text={words[code].remedy} />
             </p>
           </section>
         ))}

@@ -1,10 +1,8 @@
-import { API_REFUSALS } from '#lib/base/api-refusals.ts'
-import { INTERNAL_ERROR, type PublicErrorCode } from '#lib/base/refusals.ts'
+import { API_ERRORS, type ApiErrorCode, type PublicErrorCode } from '#lib/base/refusals.ts'
 import { API_ERROR_WORDS } from '#messages/words.ts'
 
-type Words = Record<PublicErrorCode | 'internal_error', { cause: string; remedy: string }>
-
-const ERROR_WORDS: Words = API_ERROR_WORDS.en.apiErrors
+const ERROR_WORDS: Record<ApiErrorCode, { cause: string; remedy: string }> =
+  API_ERROR_WORDS.en.apiErrors
 
 /** Codes that any request can get, whatever its path. They are listed once, not with each operation. */
 export const GENERAL_CODES = [
@@ -22,13 +20,10 @@ export function causeOf(code: PublicErrorCode): string {
 
 /** All error codes with status, cause and remedy, as a table in Markdown, sorted by status. */
 export function errorCodeTable(): string {
-  const statuses = Object.entries(API_REFUSALS).map(([code, { status }]) => [code, status] as const)
-  const rows = [...statuses, [INTERNAL_ERROR.code, INTERNAL_ERROR.status] as const]
-    .toSorted(([, a], [, b]) => a - b)
-    .map(([code, status]) => {
-      const { cause, remedy } = ERROR_WORDS[code as keyof Words]
-      return `| ${status} | \`${code}\` | ${cause} | ${remedy} |`
-    })
+  const rows = API_ERRORS.map(({ code, status }) => {
+    const { cause, remedy } = ERROR_WORDS[code]
+    return `| ${status} | \`${code}\` | ${cause} | ${remedy} |`
+  })
   return ['| Status | Code | Cause | What to do |', '|---|---|---|---|', ...rows].join('\n')
 }
 

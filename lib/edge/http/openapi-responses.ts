@@ -13,6 +13,9 @@ import { needsOpenMode } from '#lib/services/people/roles.ts'
 
 type Declared = Endpoint['declared']
 
+/** Epoch of a feed in the examples. */
+const EPOCH = 'b54f1c0e9a7d3362'
+
 const COMMON_RESPONSES: Record<number, string> = {
   400: 'MalformedJson',
   401: 'Unauthenticated',
@@ -116,11 +119,11 @@ function buildExampleError(
     case 'method_not_allowed':
       return refuse(code, { allow: 'GET, HEAD' })
     case 'events_gone':
-      return refuse(code, { oldest: 4711, epoch: 'b54f1c0e9a7d3362' })
+      return refuse(code, { oldest: 4711, epoch: EPOCH })
     case 'feed_epoch_changed':
-      return refuse(code, { oldest: 1, epoch: 'b54f1c0e9a7d3362' })
+      return refuse(code, { oldest: 1, epoch: EPOCH })
     case 'after_beyond_feed':
-      return refuse(code, { last: 4711, epoch: 'b54f1c0e9a7d3362' })
+      return refuse(code, { last: 4711, epoch: EPOCH })
     default:
       return refuse(code)
   }

@@ -1,8 +1,13 @@
-import { API_REFUSALS } from '#lib/base/api-refusals.ts'
 import { env } from '#lib/base/env.ts'
 import { isDatabaseUnavailable, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { keepLogContext, log } from '#lib/base/log.ts'
-import { type ErrorCode, INTERNAL_ERROR, REFUSALS } from '#lib/base/refusals.ts'
+import {
+  API_ERRORS,
+  type ApiErrorCode,
+  type ErrorCode,
+  INTERNAL_ERROR,
+  REFUSALS,
+} from '#lib/base/refusals.ts'
 import type { HttpResponse } from '#lib/edge/http/exchange.ts'
 
 export type ErrorFormat = 'first_message' | 'field_messages'
@@ -67,7 +72,7 @@ export function errorResponse(error: unknown, format: ErrorFormat): HttpResponse
     return json(
       INTERNAL_ERROR.status,
       { error: INTERNAL_ERROR.message },
-      codeHeaders('internal_error'),
+      codeHeaders(INTERNAL_ERROR.code),
     )
   }
   return refusalResponse(error, format)
@@ -99,14 +104,11 @@ function fieldsHeader({ fields = {} }: TrocoError): Record<string, string> {
 
 /** Path of the page that explains all error codes; each has a section with its own name. */
 export const ERRORS_PATH = '/docs/errors'
-
-function isExplained(code: string): boolean {
-  return code === INTERNAL_ERROR.code || code in API_REFUSALS
-}
+const EXPLAINED_CODES = new Set<string>(API_ERRORS.map(({ code }) => code))
 
 /** Names the code and, if API clients can get it, links to its explanation. */
-export function codeHeaders(code: ErrorCode | 'internal_error'): Record<string, string> {
-  if (!isExplained(code)) return { 'x-error-code': code }
+export function codeHeaders(code: ErrorCode | ApiErrorCode): Record<string, string> {
+  if (!EXPLAINED_CODES.has(code)) return { 'x-error-code': code }
   const page = `${env().PUBLIC_URL}${ERRORS_PATH}#${code}`
   return { 'x-error-code': code, link: `<${page}>; rel="help"` }
 }
