@@ -1,24 +1,19 @@
 import type * as z from 'zod'
 import { refuse } from '#lib/base/errors.ts'
-import type { FieldProblems } from '#lib/base/refusals.ts'
 import { parseFields, refuseUnstorable } from '#lib/edge/http/body.ts'
 
 const NAMES_MAX = 20
 const NAME_LENGTH_MAX = 64
 
-/** Reads the query string: the last value of a repeated name counts, and unknown names are ignored. */
-export function readQuery(url: string): Record<string, unknown> {
-  const query = Object.fromEntries(parametersOf(url))
-  refuseUnstorable(query, 1)
-  return query
-}
-
 /** Validates the query string. A parameter that would have no effect is refused, not ignored. */
 export function parseQuery<T>(schema: z.ZodType<T> | undefined, url: string): T | undefined {
-  const known = schema ? parameterNames(schema) : []
-  const problems = findProblems(url, known)
-  if (Object.keys(problems).length > 0) throw refuse('invalid_input', { fields: problems })
-  return schema && parseFields(schema, readQuery(url))
+  const parameters = parametersOf(url)
+  const problems = findProblems(parameters, schema ? parameterNames(schema) : [])
+  if (problems.size > 0) throw refuse('invalid_input', { fields: Object.fromEntries(problems) })
+  if (!schema) return undefined
+  const query = Object.fromEntries(parameters)
+  refuseUnstorable(query, 1)
+  return parseFields(schema, query)
 }
 
 /** Names of what an operation ignores of a request. */
@@ -40,14 +35,11 @@ export function listParameters(url: string): string[] {
   return [...names].slice(0, NAMES_MAX).map(encodeURIComponent)
 }
 
-function findProblems(url: string, known: string[]): FieldProblems {
-  // Not an object: a parameter may be named __proto__.
+/** Returns a map, because a parameter may be named __proto__. */
+function findProblems(parameters: URLSearchParams, known: string[]): Map<string, string[]> {
   const problems = new Map<string, string[]>()
   const seen = new Set<string>()
-  for (const pair of queryOf(url).split('&')) {
-    // The first character of its argument is dropped if it is a question mark.
-    const [[name, value] = ['', '']] = new URLSearchParams(`?${pair}`)
-    if (pair === '') continue
+  for (const [name, value] of parameters) {
     const label = shorten(name)
     if (!known.includes(name)) {
       const names = known.length > 0 ? `: send ${known.join(', ')}` : ''
@@ -58,7 +50,7 @@ function findProblems(url: string, known: string[]): FieldProblems {
     }
     seen.add(name)
   }
-  return Object.fromEntries(problems)
+  return problems
 }
 
 /** Names of a schema's fields. */
@@ -66,13 +58,10 @@ export function parameterNames(schema: z.ZodType): string[] {
   return Object.keys((schema as z.ZodObject).shape)
 }
 
+/** Adds the question mark again, because a second one belongs to the first name. */
 function parametersOf(url: string): URLSearchParams {
-  return new URLSearchParams(`?${queryOf(url)}`)
-}
-
-function queryOf(url: string): string {
   const index = url.indexOf('?')
-  return index < 0 ? '' : url.slice(index + 1)
+  return new URLSearchParams(index < 0 ? '' : `?${url.slice(index + 1)}`)
 }
 
 function shorten(name: string): string {

@@ -100,11 +100,9 @@ const ChargeRequest = z
       .optional()
       .meta(openApiMeta('Phone of the payer.', '+55 11 98765-4321')),
     webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL_DESCRIPTION)),
-    ip: z
-      .preprocess(
-        value => (ipAddress.safeParse(value).success ? value : undefined),
-        ipAddress.optional(),
-      )
+    ip: ipAddress
+      .optional()
+      .catch(undefined)
       .meta({
         like: ipAddress.optional(),
         ...openApiMeta(
