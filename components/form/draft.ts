@@ -75,7 +75,7 @@ function restoreDraft(form: HTMLFormElement, accountId: string | null): boolean 
   dropDraft()
   const restore = () => {
     for (const input of listInputs(form)) {
-      // What was typed before the page's scripts ran is newer.
+      // The user typed this into the new page, after the draft was stored.
       if (!isEarly(input)) setValue(input, values.get(keyOf(input)))
     }
   }

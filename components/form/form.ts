@@ -141,7 +141,7 @@ function validate<Wire>(schema: ZodType<Wire>, input: unknown): Validation<Wire>
   return { ok: false, problems }
 }
 
-/** Codes that say which field is wrong; the field's own message then tells what to enter. */
+/** Codes whose response names the invalid fields. The form shows its own message at each of them. */
 const FIELD_CODES =
   /^(invalid_input|refund_exceeds_remainder|refused_by_bank|placeholder_document)$/
 

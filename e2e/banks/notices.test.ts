@@ -129,7 +129,7 @@ describe('a notice', () => {
     expect(await creditsOf(id)).toHaveLength(1)
   })
 
-  // Before the test that leads to lists, of which one could still be on its way.
+  // Stands before the test that makes Troco read lists: one of those reads could still be running.
   test('that comes a thousand times leads to one question, and to no list', async () => {
     const { id, txid } = await openQuietCharge(1_500)
     await stage.bank.run('change', { notices: { isAbsent: true } })
