@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { TrocoError } from '#lib/base/errors.ts'
+import { Html, html } from '#lib/base/html.ts'
 import { LOCALES, preferredLocale } from '#lib/base/locale.ts'
 import type { HttpResponse } from '#lib/edge/http/exchange.ts'
 import { headersOf, refusalResponse } from '#lib/edge/http/response.ts'
 import { readCookie } from '#lib/edge/session/cookie.ts'
 import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
-import { Html, html } from '#lib/views/payer/html.ts'
 import { REFUSAL_WORDS } from '#messages/words.ts'
 
 /** Refusal of a request for a page; one with a reason has a page of its own for browsers. */

@@ -1,4 +1,4 @@
-import { type Html, html } from '#lib/views/payer/html.ts'
+import { type Html, html } from '#lib/base/html.ts'
 import type { PayerTexts } from '#lib/views/payer/texts.ts'
 
 /** Length from which an amount (ten million and more) needs a smaller font on small phones. */

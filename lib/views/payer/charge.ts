@@ -1,6 +1,6 @@
+import { type Html, html } from '#lib/base/html.ts'
 import { renderAmount } from '#lib/views/payer/amount.ts'
 import type { PageContent } from '#lib/views/payer/document.ts'
-import { type Html, html } from '#lib/views/payer/html.ts'
 import { type Icon, icon } from '#lib/views/payer/icons.ts'
 import { renderQrCode } from '#lib/views/payer/qr.ts'
 import type { PayableCharge } from '#lib/views/payer/read.ts'

@@ -1,5 +1,5 @@
+import { Html, html } from '#lib/base/html.ts'
 import { LANGUAGE_NAMES, languageOf, nextLocale } from '#lib/base/locale.ts'
-import { Html, html } from '#lib/views/payer/html.ts'
 import { FAVICON, icon } from '#lib/views/payer/icons.ts'
 import { SCRIPT } from '#lib/views/payer/script.ts'
 import { PLAIN_STYLES, STYLES } from '#lib/views/payer/styles.ts'

@@ -1,4 +1,4 @@
-import { Html } from '#lib/views/payer/html.ts'
+import { Html } from '#lib/base/html.ts'
 
 /** Icons from Lucide (ISC), the icon set that the dashboard uses through React. */
 const SHAPES = {

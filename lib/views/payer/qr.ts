@@ -1,6 +1,6 @@
 import { encode } from 'uqr'
+import { Html } from '#lib/base/html.ts'
 import { findDarkRuns } from '#lib/base/qr-runs.ts'
-import { Html } from '#lib/views/payer/html.ts'
 
 /** Width of the quiet zone that the QR standard requires, in modules. */
 const QUIET_ZONE = 4

@@ -1,4 +1,4 @@
-import { Html } from '#lib/views/payer/html.ts'
+import { Html } from '#lib/base/html.ts'
 
 /** Copies the code, counts down, and polls; a changed state of the charge replaces the content. */
 export const SCRIPT = new Html(`

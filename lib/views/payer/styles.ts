@@ -1,4 +1,4 @@
-import { Html } from '#lib/views/payer/html.ts'
+import { Html } from '#lib/base/html.ts'
 
 /** The dashboard's colours and proportions, in CSS for old phones too. */
 export const STYLES = new Html(`
