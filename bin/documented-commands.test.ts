@@ -28,9 +28,13 @@ afterEach(async () => {
   installation.remove()
 })
 
-test('docs/integrating.md contains examples/receiver.mjs unchanged', () => {
-  expect(readFileSync('docs/integrating.md', 'utf8')).toContain(readFileSync(RECEIVER, 'utf8'))
-})
+test.each(['en', 'pt-BR'])(
+  'the guide to webhooks in %s contains examples/receiver.mjs unchanged',
+  locale => {
+    const guide = readFileSync(`docs/guides/${locale}/webhooks.md`, 'utf8')
+    expect(guide).toContain(readFileSync(RECEIVER, 'utf8'))
+  },
+)
 
 function extractShellCommands(page: string, demo: Demo, receiver: string): string {
   const blocks = readFileSync(page, 'utf8').matchAll(/^```sh\n(.*?)^```/gms)
@@ -42,7 +46,7 @@ function extractShellCommands(page: string, demo: Demo, receiver: string): strin
     .replaceAll('http://127.0.0.1:4000/', receiver)
 }
 
-test('the commands of README.md and docs/integrating.md succeed and trigger webhooks', async () => {
+test('the commands of README.md and of the guide to webhooks succeed and trigger webhooks', async () => {
   const server = await startServer(installation)
   const demo: Demo = JSON.parse(
     readFileSync(join(installation.folder, 'data', 'demo.json'), 'utf8'),
@@ -75,12 +79,14 @@ test('the commands of README.md and docs/integrating.md succeed and trigger webh
   const approved = `withdrawal.approved ${sent.id}: 1000 cents`
   await expect.poll(() => receiverOutput, { timeout: 20_000 }).toContain(approved)
 
-  for (const page of ['README.md', 'docs/integrating.md']) {
+  for (const page of ['README.md', 'docs/guides/en/webhooks.md']) {
     const commands = extractShellCommands(page, demo, webhook_url)
     expect(commands).toContain('/transactions')
     const failingCurl = 'curl() { command curl --silent --show-error --fail "$@"; }'
+    const names = { API: demo.base_url, JSON: 'Content-Type: application/json' }
     const { status, stderr } = spawnSync('bash', ['-e', '-c', `${failingCurl}\n${commands}`], {
       encoding: 'utf8',
+      env: { ...process.env, ...names, AUTH: `Authorization: Bearer ${demo.token}` },
     })
     expect({ page, status, stderr }).toEqual({ page, status: 0, stderr: '' })
   }

@@ -1,4 +1,5 @@
 import type { Locale } from '#lib/base/locale.ts'
+import ptDocument from '#messages/document.pt-BR.json' with { type: 'json' }
 import enAdmin from '#messages/en/admin.json' with { type: 'json' }
 import enApiErrors from '#messages/en/api-errors.json' with { type: 'json' }
 import enAudit from '#messages/en/audit.json' with { type: 'json' }
@@ -19,6 +20,7 @@ import enOperator from '#messages/en/operator.json' with { type: 'json' }
 import enPalette from '#messages/en/palette.json' with { type: 'json' }
 import enPayer from '#messages/en/payer.json' with { type: 'json' }
 import enReceipt from '#messages/en/receipt.json' with { type: 'json' }
+import enReference from '#messages/en/reference.json' with { type: 'json' }
 import enRefusal from '#messages/en/refusal.json' with { type: 'json' }
 import enSecurity from '#messages/en/security.json' with { type: 'json' }
 import enSettings from '#messages/en/settings.json' with { type: 'json' }
@@ -47,6 +49,7 @@ import ptOperator from '#messages/pt-BR/operator.json' with { type: 'json' }
 import ptPalette from '#messages/pt-BR/palette.json' with { type: 'json' }
 import ptPayer from '#messages/pt-BR/payer.json' with { type: 'json' }
 import ptReceipt from '#messages/pt-BR/receipt.json' with { type: 'json' }
+import ptReference from '#messages/pt-BR/reference.json' with { type: 'json' }
 import ptRefusal from '#messages/pt-BR/refusal.json' with { type: 'json' }
 import ptSecurity from '#messages/pt-BR/security.json' with { type: 'json' }
 import ptSettings from '#messages/pt-BR/settings.json' with { type: 'json' }
@@ -124,4 +127,14 @@ export const PAYER_WORDS: Record<Locale, typeof ptPayer> = { 'pt-BR': ptPayer, e
 export const API_ERROR_WORDS: Record<Locale, typeof ptApiErrors> = {
   'pt-BR': ptApiErrors,
   en: enApiErrors,
+}
+/** Words of the documentation's pages. */
+export const REFERENCE_WORDS: Record<Locale, typeof ptReference> = {
+  'pt-BR': ptReference,
+  en: enReference,
+}
+/** Paragraphs of the OpenAPI document, by their English text. */
+export const DOCUMENT_WORDS: Record<Locale, Record<string, string>> = {
+  'pt-BR': ptDocument,
+  en: {},
 }

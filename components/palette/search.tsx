@@ -141,7 +141,9 @@ function useTargetActions(onClose: () => void) {
   const [failure, setFailure] = useState<Error | null>(null)
   const openPage = useCallback(
     (href: string) => {
-      router.push(href)
+      // The documentation is not a page of Next.
+      if (href === '/docs') location.assign(href)
+      else router.push(href)
       onClose()
     },
     [router, onClose],

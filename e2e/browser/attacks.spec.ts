@@ -12,7 +12,7 @@ interface Attack {
 }
 
 const PAGES = [
-  ...['/', '/login', '/reset/abc', '/join/abc', '/test/charges/x', '/nothing', '/docs'],
+  ...['/', '/login', '/reset/abc', '/join/abc', '/test/charges/x', '/nothing', '/docs/en'],
   ...['/_global-error', '/_next/image'],
 ]
 const FOLDERS = [
@@ -135,14 +135,20 @@ function listAttacks(file: string): Attack[] {
     ...PAGES.flatMap(page =>
       QUERIES.flatMap(query => short.map(part => ({ target: `${page}?${query}${part}` }))),
     ),
-    ...[...PAGES, file, '/icon.svg', '/docs/scalar.js', '/pay/x', '/api/auth/session'].flatMap(
-      target =>
-        Object.entries(HEADERS).flatMap(([name, values]) =>
-          values.flatMap(value => [
-            { target, headers: { [name]: value } },
-            { target, headers: { rsc: '1', [name]: value } },
-          ]),
-        ),
+    ...[
+      ...PAGES,
+      file,
+      '/icon.svg',
+      '/docs/assets/reader.js',
+      '/pay/x',
+      '/api/auth/session',
+    ].flatMap(target =>
+      Object.entries(HEADERS).flatMap(([name, values]) =>
+        values.flatMap(value => [
+          { target, headers: { [name]: value } },
+          { target, headers: { rsc: '1', [name]: value } },
+        ]),
+      ),
     ),
     ...listRouterAttacks(),
     ...['POST', 'PUT', 'OPTIONS', 'TRACE', 'HEAD'].flatMap(method =>

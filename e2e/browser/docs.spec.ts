@@ -1,4 +1,3 @@
-import type { Page } from 'playwright/test'
 import {
   expect,
   expectAccessible,
@@ -9,61 +8,55 @@ import {
 } from '#e2e/browser/app.ts'
 import { API_REFUSALS } from '#lib/base/api-refusals.ts'
 
-async function openReference(page: Page, hash = ''): Promise<void> {
-  await page.goto(`/docs${hash}`)
-  await expectReference(page)
-}
-
-async function expectReference(page: Page): Promise<void> {
-  const title = page.getByRole('heading', { level: 1, name: 'Troco API' })
-  // The page loads a script of 4 MB first.
-  await expect(title).toBeVisible()
-}
-
-async function chooseThemeAndLanguage(page: Page): Promise<void> {
-  const readTextColor = () =>
-    page.evaluate(
-      () => getComputedStyle(document.querySelector('.references-rendered') ?? document.body).color,
-    )
-  const light = await readTextColor()
-  await page.getByRole('radio', { name: 'Dark' }).press('Space')
-  await expect(page.locator('body')).toHaveClass(/dark-mode/)
-  expect(await readTextColor()).not.toBe(light)
-  await page.getByRole('button', { name: 'Português' }).click()
-  await expect(page.getByRole('link', { name: 'Introdução' })).toBeVisible()
-  await expect(page).toHaveTitle('Documentação da API · Troco')
-  await expect(page.locator('body')).toHaveClass(/dark-mode/)
-}
-
-test.describe('the API reference', () => {
+test.describe('the documentation', () => {
   test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
 
-  test('needs no sign-in, follows the chosen theme and language, and sends no request to another host', async ({
+  test('needs no sign-in, keeps theme, language and samples, and sends no request to another host', async ({
     page,
-    browserErrors,
   }) => {
     const origins = new Set<string>()
     page.on('request', request => origins.add(new URL(request.url()).origin))
-    await page.addInitScript(() => {
-      document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
-        reportError(new Error(`${violatedDirective} ${blockedURI}`)),
-      )
-    })
-    await openReference(page)
-    await expect(page).toHaveTitle('API reference · Troco')
-    await page.getByRole('link', { name: 'Charges', exact: true }).click()
-    await page.getByRole('link', { name: /^Create a charge/ }).click()
-    await expect(page.getByRole('heading', { name: 'Create a charge' })).toBeInViewport()
-    await page.keyboard.press('Control+k')
-    await page.keyboard.type('refund_failed')
-    await expect(page.getByRole('option', { name: /transaction\.refund_failed/ })).toBeVisible()
-    await page.keyboard.press('Escape')
-    await page.goto('/docs#tag/webhooks')
-    await expect(page.getByRole('heading', { name: 'transaction.paid' })).toBeVisible()
-    await page.waitForLoadState('networkidle')
-    await chooseThemeAndLanguage(page)
+    await page.goto('/docs')
+    await expect(page).toHaveURL('/docs/en')
+    await expect(page).toHaveTitle('Troco API · Troco')
+    await page.getByRole('link', { name: 'Create a charge', exact: true }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Create a charge' })).toBeVisible()
+    await page.getByRole('tab', { name: 'Python' }).click()
+    await expect(page.getByRole('tabpanel')).toContainText('requests.post(')
+    await page.keyboard.press('ArrowRight')
+    await expect(page.getByRole('tabpanel')).toContainText('curl_init(')
+    const readColor = () => page.evaluate(() => getComputedStyle(document.body).color)
+    const light = await readColor()
+    await page.getByRole('button', { name: 'Light or dark' }).click()
+    expect(await readColor()).not.toBe(light)
+    await page.getByRole('link', { name: 'Português' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Criar cobrança' })).toBeVisible()
+    await expect(page.getByRole('tabpanel')).toContainText('curl_init(')
+    expect(await readColor()).not.toBe(light)
+    await page.goto('/docs')
+    await expect(page).toHaveURL('/docs/pt')
     expect([...origins]).toEqual([new URL(readSetting('BASE_URL')).origin])
-    expect(browserErrors).toEqual([])
+  })
+
+  test('is searched by words and error codes, with the keyboard alone', async ({ page }) => {
+    await page.goto('/docs/en')
+    await page.getByRole('searchbox').focus()
+    await page.keyboard.type('rotation signature')
+    await expect(page.getByRole('search').getByRole('link').first()).toContainText(
+      'Webhooks done right',
+    )
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('zzzz')
+    await expect(page.getByRole('search')).toContainText('Nothing found')
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('insufficient_bal')
+    await expect(page.getByRole('search').getByRole('link').first()).toContainText(
+      'insufficient_balance',
+    )
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await expect(page).toHaveURL('/docs/en/errors#insufficient_balance')
+    await expect(page.locator('#insufficient_balance')).toBeInViewport()
   })
 
   test('explains the code of every error on the page that errors link to', async ({
@@ -73,100 +66,80 @@ test.describe('the API reference', () => {
     const refusal = await request.get('/api/nothing')
     const link = /^<(.*#not_found)>; rel="help"$/.exec(refusal.headers().link ?? '')?.[1] ?? ''
     await page.goto(link)
-    const section = page.locator('#not_found')
-    await expect(section).toBeInViewport()
-    await expect(section).toContainText('The API has no such path.')
-    const codes = await page.locator('main section').evaluateAll(all => all.map(({ id }) => id))
+    await expect(page.locator('#not_found')).toBeInViewport()
+    await expect(page.getByText('The API has no such path.')).toBeInViewport()
+    const codes = await page.locator('main h2').evaluateAll(all => all.map(({ id }) => id))
     expect(codes.toSorted()).toEqual([...Object.keys(API_REFUSALS), 'internal_error'].toSorted())
     await expectAccessible(page)
   })
 
-  test('has samples for curl, TypeScript, Python and PHP only, and sends a request with a token to this server', async ({
+  test('sends a request with a token to this server, and says what is missing', async ({
     page,
   }) => {
-    await openReference(page, '#tag/charges/POST/transactions')
-    const operation = page.getByRole('region', { name: 'Create a charge' })
-    const samples: [string, string][] = [
-      ['curl', '-H "Authorization: Bearer $TROCO_TOKEN"'],
-      ['TypeScript', 'await fetch('],
-      ['Python', 'requests.post('],
-      ['PHP', 'curl_init('],
-    ]
-    let selected = 'curl'
-    for (const [label, snippet] of samples) {
-      await operation.getByRole('button', { name: selected, exact: true }).click()
-      await expect(page.getByRole('option')).toHaveText(samples.map(([name]) => name))
-      await page.getByRole('option', { name: label }).click()
-      await expect(operation.locator('pre').first()).toContainText(snippet)
-      selected = label
-    }
-    // The same page: loading its script again takes seconds.
-    await openReference(page, '#tag/account/GET/account')
-    const token = process.env.E2E_TOKEN ?? ''
-    const account = page.getByRole('region', { name: 'Read the account' })
-    await account
-      .getByRole('button', { name: /^Try it/ })
-      .first()
-      .click()
-    const client = page.getByRole('dialog')
-    await client.getByLabel('Bearer Token').fill(token)
-    const response = page.waitForResponse('**/api/account')
-    await client.getByRole('button', { name: /Send/ }).first().click()
-    expect((await response).status()).toBe(200)
-    await expect(client.getByText('"balance"')).toBeVisible()
+    await page.goto('/docs/en/get-charge')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    const send = page.getByRole('button', { name: 'Send request' })
+    await send.click()
+    await expect(page.getByRole('status')).toContainText('Enter an API token')
+    await page.getByLabel('API token').fill(readSetting('TOKEN'))
+    await send.click()
+    await expect(page.getByRole('status')).toContainText('Fill in id')
+    await page.goto('/docs/en/get-account')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await expect(page.getByLabel('API token')).toHaveValue('')
+    await page.getByLabel('API token').fill(readSetting('TOKEN'))
+    await send.click()
+    await expect(page.getByRole('status')).toContainText('200 after')
+    await expect(page.getByRole('status')).toContainText('"balance"')
+    await page.goto('/docs/en/list-events')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await expect(page.getByLabel('API token')).toHaveValue(readSetting('TOKEN'))
+    await page.getByLabel('API token').fill('troco_live_x')
+    await expect(page.getByText('This is a live token')).toBeVisible()
+    await expectAccessible(page)
   })
 
-  test('is linked from the dashboard and links back to it', { tag: '@torture' }, async ({
-    page,
-  }) => {
+  test('is linked from the dashboard and links back', async ({ page }) => {
     await signInAsDemo(page)
     await page.getByRole('link', { name: 'Documentation' }).click()
-    await expect(page).toHaveURL('/docs')
-    await expectReference(page)
-    await page.getByRole('link', { name: 'Back to the dashboard' }).click()
+    await expect(page).toHaveURL('/docs/en')
+    await page.getByRole('link', { name: 'Dashboard' }).click()
     await expect(page).toHaveURL('/test/home')
-  })
-
-  test.describe('without its script', () => {
-    test.use({ expectedStatuses: [503] })
-
-    test('shows an error with the path of the document', async ({ page }) => {
-      await page.route('**/docs/scalar.js*', route => route.fulfill({ status: 503 }))
-      await page.goto('/docs')
-      const errorMessage = page.getByRole('alert').filter({ hasText: '/api/openapi.json' })
-      await expect(errorMessage).toBeVisible()
-    })
   })
 })
 
-const OPERATION = '#tag/charges/POST/transactions'
+test.describe('the documentation without scripts', () => {
+  test.use({ locale: 'en-US', javaScriptEnabled: false })
+
+  test('shows every sample, every field and a menu', async ({ page }) => {
+    await page.goto('/docs/en/create-charge')
+    for (const sample of ['$TROCO_TOKEN', 'await fetch(', 'requests.post(', 'curl_init('])
+      await expect(page.getByText(sample).first()).toBeVisible()
+    await expect(page.getByText('expires_in', { exact: true }).first()).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Try it' })).toBeHidden()
+    await page.getByRole('link', { name: 'Webhooks done right' }).first().click()
+    await expect(page.getByRole('heading', { name: 'Check the signature' })).toBeVisible()
+  })
+})
 
 test.describe('on a phone, in Portuguese', () => {
   test.use({ locale: 'pt-BR', viewport: { width: 390, height: 844 } })
 
-  test('the API reference is in the menu, fits the window, has no violation and has a menu', async ({
+  test('the documentation is in the menu, fits the window, has no violation and has a menu', async ({
     page,
   }) => {
     await signInAsDemo(page)
     const menu = await openAccountMenu(page)
     await menu.getByRole('link', { name: 'Documentação' }).click()
-    await openReference(page, OPERATION)
-    const width = await page.locator('html').evaluate(html => html.scrollWidth)
-    expect(width).toBeLessThanOrEqual(390)
-    await page.waitForLoadState('networkidle')
-    await expectAccessible(page)
-    await page.getByRole('button', { name: 'Abrir Menu' }).click()
-    await page.getByRole('link', { name: 'Withdrawals', exact: true }).click()
-    await expect(page.getByRole('link', { name: /^Create a withdrawal/ })).toBeVisible()
-  })
-})
-
-test.describe('on a desktop, in English', { tag: '@torture' }, () => {
-  test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
-
-  test('the API reference has no violation', async ({ page }) => {
-    await openReference(page, OPERATION)
-    await page.waitForLoadState('networkidle')
-    await expectAccessible(page)
+    await expect(page).toHaveURL('/docs/pt')
+    for (const path of ['', '/webhooks', '/create-charge']) {
+      await page.goto(`/docs/pt${path}`)
+      const width = await page.locator('html').evaluate(html => html.scrollWidth)
+      expect(width, path).toBeLessThanOrEqual(390)
+      await expectAccessible(page)
+    }
+    await page.getByText('Conteúdo', { exact: true }).click()
+    await page.getByRole('link', { name: 'Criar saque' }).click()
+    await expect(page).toHaveURL('/docs/pt/create-withdrawal')
   })
 })

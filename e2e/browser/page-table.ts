@@ -14,8 +14,6 @@ export const PAGES: Record<string, Audience> = {
   '/verify': 'person',
   '/verify/[secret]': 'person',
   '/join/[secret]': 'anybody',
-  '/docs': 'anybody',
-  '/docs/errors': 'anybody',
   '/reset': 'anybody',
   '/reset/[secret]': 'anybody',
   '/[mode]/home': 'person',

@@ -69,6 +69,9 @@ test('the keyboard opens every page and command, by words of both languages', as
   await page.keyboard.press('Escape')
   await expect(inputOf(page)).toHaveCount(0)
   await expect(search).toBeFocused()
+  await (await openPalette(page)).fill('documentação')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/docs/pt')
 })
 
 test('Enter opens the charge of a pasted code, id, reference or document', async ({

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { API_REFUSALS } from '#lib/base/api-refusals.ts'
 import { connect, db, Prisma, pool } from '#lib/base/db/client.ts'
 import {
   isDatabaseUnavailable,
@@ -19,21 +17,6 @@ function catchError(work: Promise<unknown>): Promise<unknown> {
     error => error,
   )
 }
-
-test('docs/integrating.md lists every error code of the API under its status', () => {
-  const rows = readFileSync('docs/integrating.md', 'utf8').match(/^\| \d{3} \|.*$/gm) ?? []
-  const documented = rows.flatMap(row => {
-    const [status, , codes = ''] = row.slice(2).split(' | ')
-    return [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => `${status} ${code}`)
-  })
-  const ofApi = Object.entries(API_REFUSALS)
-  const codes = ofApi.map(([code, { status }]) => `${status} ${code}`)
-  // A program with a token never gets these.
-  const ofSessions = ['403 cross_origin', '403 proof_required', '403 viewing_read_only']
-  expect([...documented, ...ofSessions].toSorted()).toEqual(
-    [...codes, '500 internal_error'].toSorted(),
-  )
-})
 
 describe('a TrocoError', () => {
   test('is recognized by name and code, even if its class was loaded twice', () => {

@@ -5,7 +5,7 @@ import { runProgram } from '#lib/testing/run.ts'
 
 /** Finds a program on the PATH by any of its names, or installs the Debian package as root. */
 export async function findProgram(debianPackage: string, names: string[]): Promise<string | null> {
-  return findOnPath(names) ?? ((await installPackage(debianPackage)) ? findOnPath(names) : null)
+  return findOnPath(names) ?? ((await installPackages([debianPackage])) ? findOnPath(names) : null)
 }
 
 function findOnPath(names: string[]): string | null {
@@ -14,12 +14,13 @@ function findOnPath(names: string[]): string | null {
   return paths.find(isExecutable) ?? null
 }
 
-async function installPackage(debianPackage: string): Promise<boolean> {
+/** Installs Debian packages, if this process may; returns whether it succeeded. */
+export async function installPackages(packages: string[]): Promise<boolean> {
   if (process.getuid?.() !== 0 || !isExecutable('/usr/bin/apt-get')) return false
-  process.stdout.write(`Installing the package ${debianPackage}…\n`)
+  process.stdout.write(`Installing ${packages.join(' ')}…\n`)
   const quietly = { DEBIAN_FRONTEND: 'noninteractive' }
   await runProgram('apt-get', ['update', '-qq'], quietly)
-  const args = ['install', '-y', '-qq', '--no-install-recommends', debianPackage]
+  const args = ['install', '-y', '-qq', '--no-install-recommends', ...packages]
   return (await runProgram('apt-get', args, quietly)) === 0
 }
 

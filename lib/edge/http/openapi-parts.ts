@@ -14,7 +14,7 @@ export const PARAMETERS: Record<string, Json> = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes the request safe to repeat. Use a new UUID for each operation. See Idempotency.',
+      'Makes the request safe to repeat. Use a new UUID for each operation. See the guide to errors and retries.',
     // No example: the reference's try-out form would send the same key with every call.
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
@@ -38,7 +38,7 @@ export const PARAMETERS: Record<string, Json> = {
     name: 'webhook-signature',
     in: 'header',
     required: true,
-    description: 'One or two signatures, separated by a space. See Webhooks.',
+    description: 'One or two signatures, separated by a space. See the guide to webhooks.',
     schema: { type: 'string' },
     example: 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
   },

@@ -1,4 +1,4 @@
-import { API_ERRORS, type ApiErrorCode, type PublicErrorCode } from '#lib/base/refusals.ts'
+import type { ApiErrorCode, PublicErrorCode } from '#lib/base/refusals.ts'
 import { API_ERROR_WORDS } from '#messages/words.ts'
 
 const ERROR_WORDS: Record<ApiErrorCode, { cause: string; remedy: string }> =
@@ -16,15 +16,6 @@ export const GENERAL_CODES = [
 
 export function causeOf(code: PublicErrorCode): string {
   return ERROR_WORDS[code].cause
-}
-
-/** All error codes with status, cause and remedy, as a table in Markdown, sorted by status. */
-export function errorCodeTable(): string {
-  const rows = API_ERRORS.map(({ code, status }) => {
-    const { cause, remedy } = ERROR_WORDS[code]
-    return `| ${status} | \`${code}\` | ${cause} | ${remedy} |`
-  })
-  return ['| Status | Code | Cause | What to do |', '|---|---|---|---|', ...rows].join('\n')
 }
 
 export const STATUS_DESCRIPTIONS: Record<number, string> = {

@@ -131,7 +131,9 @@ function php({ url, body, isIdempotent }: SampleRequest): string {
     '    ],',
     ...(body ? [`    CURLOPT_POSTFIELDS => json_encode(${writeLiteral(body, PHP, '    ')}),`] : []),
     ']);',
-    '$data = json_decode(curl_exec($curl), true);',
+    '$text = curl_exec($curl);',
+    'if ($text === false) throw new RuntimeException(curl_error($curl));',
+    '$data = json_decode($text, true);',
   ].join('\n')
 }
 

@@ -1,7 +1,7 @@
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { describeOperation, pathOf, tagOf } from '#lib/edge/http/openapi-operations.ts'
 import { ERRORS, HEADERS, PARAMETERS, SECURITY } from '#lib/edge/http/openapi-parts.ts'
-import { INTRODUCTION, TAGS } from '#lib/edge/http/openapi-prose.ts'
+import { introduction, TAGS } from '#lib/edge/http/openapi-prose.ts'
 import { type Json, SCHEMAS_PATH, Shapes } from '#lib/edge/http/openapi-schemas.ts'
 
 type Declared = Endpoint['declared']
@@ -35,7 +35,7 @@ export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
       title: 'Troco API',
       version: '1.0.0',
       summary: 'Charges, withdrawals and refunds by Pix',
-      description: INTRODUCTION,
+      description: introduction(server),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: server }],

@@ -92,7 +92,7 @@ async function createHandler(nextHandler: NextHandler, isDevelopment: boolean) {
   const routes = await loadRoutes()
   const publicRoutes = await loadPublicRoutes()
   const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
-  const reference = serveReference(routes, PUBLIC_URL)
+  const reference = await serveReference(routes, PUBLIC_URL)
   const isFastLane = API_LANE === 'fast' && !isDevelopment
   const passToNext = createPassage(nextHandler, isDevelopment)
 

@@ -29,14 +29,18 @@ describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, d
   })
   afterAll(() => close())
 
+  const CACHE_MINUTE = 'public, max-age=60'
+  const CACHE_YEAR = 'public, max-age=31536000, immutable'
   const FILES = [
-    ['/api/openapi.json', 'application/json; charset=utf-8', 'public, max-age=60', 50_000],
-    [
-      '/docs/scalar.js',
-      'text/javascript; charset=utf-8',
-      'public, max-age=31536000, immutable',
-      1_000_000,
-    ],
+    ['/api/openapi.json', 'application/json; charset=utf-8', CACHE_MINUTE, 50_000],
+    ['/api/openapi-3.0.json', 'application/json; charset=utf-8', CACHE_MINUTE, 50_000],
+    ['/docs/postman.json', 'application/json; charset=utf-8', CACHE_MINUTE, 5_000],
+    ['/docs/pt/search.json', 'application/json; charset=utf-8', CACHE_MINUTE, 20_000],
+    ['/docs/en', 'text/html; charset=utf-8', CACHE_MINUTE, 5_000],
+    ['/docs/pt/create-charge', 'text/html; charset=utf-8', CACHE_MINUTE, 5_000],
+    ['/docs/en/webhooks.md', 'text/markdown; charset=utf-8', CACHE_MINUTE, 5_000],
+    ['/llms.txt', 'text/plain; charset=utf-8', CACHE_MINUTE, 1_000],
+    ['/docs/assets/reader.js', 'text/javascript; charset=utf-8', CACHE_YEAR, 1_000],
   ] as const
 
   test.each(FILES)('%s is public and cacheable', async (path, type, cacheControl, bytesMin) => {
@@ -78,10 +82,38 @@ describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, d
     }
   })
 
+  test.each([
+    ['/docs', { 'accept-language': 'pt-BR' }, '/docs/pt'],
+    ['/docs', { 'accept-language': 'de' }, '/docs/en'],
+    ['/docs/errors', { 'accept-language': 'pt' }, '/docs/pt/errors'],
+    [
+      '/docs/errors/',
+      { cookie: 'a=b; troco-locale=en', 'accept-language': 'pt' },
+      '/docs/en/errors',
+    ],
+    ['/docs', { cookie: 'troco-locale=..%2Fx', 'accept-language': 'pt' }, '/docs/pt'],
+  ])('%s with %j leads to %s', async (path, headers, target) => {
+    const response = await requestFile(path, headers)
+    expect([response.status, response.headers.location]).toEqual([302, target])
+    expect(response.headers.vary).toBe('Accept-Language, Cookie')
+  })
+
+  test('a page and what it loads at first take less than 150 KB', async () => {
+    const page = await (await fetch(`${origin}/docs/en/create-charge`)).text()
+    const parts = page.match(/\/docs\/assets\/(?!trial)[^"]+/g) ?? []
+    expect(parts.length).toBeGreaterThan(2)
+    const sizes = await Promise.all(
+      [...new Set(parts)].map(
+        async part => (await (await fetch(origin + part)).arrayBuffer()).byteLength,
+      ),
+    )
+    expect(sizes.reduce((sum, size) => sum + size, page.length)).toBeLessThan(150_000)
+  })
+
   /**
    * Sends a request with node:http, because fetch adds cache validators of its own and hides a 304.
    */
-  async function requestFile(path: string, headers: Record<string, string>) {
+  async function requestFile(path: string, headers: Record<string, string | undefined>) {
     const outgoing = request(origin + path, { headers }).end()
     const [response] = await once(outgoing, 'response')
     let text = ''

@@ -1,7 +1,22 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { LOCALES, languageOf, preferredLocale } from '#lib/base/locale.ts'
 import { buildDocument, type ServedRoute } from '#lib/edge/http/openapi.ts'
+import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
+import type { ApiDocument } from '#lib/views/docs/document.ts'
+import { toOpenApi30 } from '#lib/views/docs/openapi30.ts'
+import { toPostman } from '#lib/views/docs/postman.ts'
+import { type Assets, renderPage } from '#lib/views/docs/render.ts'
+import { buildSearchIndex } from '#lib/views/docs/search.ts'
+import {
+  addressOf,
+  buildSite,
+  type DocsPage,
+  type DocsSite,
+  llmsText,
+  markdownOf,
+} from '#lib/views/docs/site.ts'
 
 interface StaticFile {
   body: Buffer
@@ -10,39 +25,120 @@ interface StaticFile {
 
 type FileHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** Cache-Control of the script, whose URL contains the version of Scalar. */
+/** Cache-Control of the files whose URL contains a hash of their content. */
 const CACHE_YEAR = 'public, max-age=31536000, immutable'
 const CACHE_MINUTE = 'public, max-age=60'
+const JSON_TYPE = 'application/json; charset=utf-8'
+const PAGE_POLICY = [
+  "default-src 'none'",
+  ...["script-src 'self'", "style-src 'self'", "font-src 'self'", "img-src 'self'"],
+  ...["connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+].join('; ')
 
-export function serveReference(routes: ServedRoute[], publicUrl: string): Map<string, FileHandler> {
-  const document = JSON.stringify(buildDocument(routes, publicUrl))
-  const documentFile = buildFile(
-    Buffer.from(document),
-    'application/json; charset=utf-8',
-    CACHE_MINUTE,
-  )
-  let script: Promise<StaticFile> | undefined
+const ASSET_FOLDER = new URL('../../views/docs/assets/', import.meta.url)
+const FONT = '@fontsource-variable/hanken-grotesk/files/hanken-grotesk-latin-wght-normal.woff2'
+const ASSETS = {
+  style: ['style.css', 'text/css; charset=utf-8', new URL('style.css', ASSET_FOLDER)],
+  reader: ['reader.js', 'text/javascript; charset=utf-8', new URL('reader.js', ASSET_FOLDER)],
+  trial: ['trial.js', 'text/javascript; charset=utf-8', new URL('trial.js', ASSET_FOLDER)],
+  font: ['hanken.woff2', 'font/woff2', new URL(import.meta.resolve(FONT))],
+} as const
+
+/** Serves the documentation: pages for people, and the document for programs in several formats. */
+export async function serveReference(
+  routes: ServedRoute[],
+  publicUrl: string,
+): Promise<Map<string, FileHandler>> {
+  const document = buildDocument(routes, publicUrl)
+  const sites = LOCALES.map(locale => buildSite(document as unknown as ApiDocument, locale))
+  const assets = await loadAssets()
   return new Map([
-    ['/api/openapi.json', (request, response) => sendFile(request, response, documentFile)],
-    [
-      '/docs/scalar.js',
-      async (request, response) => {
-        script ??= readScript()
-        return sendFile(request, response, await script)
-      },
-    ],
+    ['/api/openapi.json', lazily(() => jsonFile(document))],
+    ['/api/openapi-3.0.json', lazily(() => jsonFile(toOpenApi30(document)))],
+    ['/docs/postman.json', lazily(() => jsonFile(toPostman(document as unknown as ApiDocument)))],
+    ['/llms.txt', lazily(() => textFile(llmsText(sites)))],
+    ...assets.files,
+    ...sites.flatMap(site => siteFiles(site, assets.urls)),
+    ...redirects(sites),
   ])
 }
 
-async function readScript(): Promise<StaticFile> {
-  const scriptUrl = new URL('browser/standalone.js', import.meta.resolve('@scalar/api-reference'))
-  return buildFile(await readFile(scriptUrl), 'text/javascript; charset=utf-8', CACHE_YEAR)
+function siteFiles(site: DocsSite, assets: Assets): [string, FileHandler][] {
+  return [
+    [`${site.base}/search.json`, lazily(() => jsonFile(buildSearchIndex(site)))],
+    ...site.pages.flatMap((page): [string, FileHandler][] => [
+      [addressOf(site, page), lazily(() => pageFile(renderPage(site, page, assets)))],
+      [
+        `${site.base}/${page.slug || 'index'}.md`,
+        lazily(() => textFile(markdownOf(site, page), 'text/markdown')),
+      ],
+    ]),
+  ]
+}
+
+/** Leads the addresses without a language, of which error responses name one, to the reader's own. */
+function redirects(sites: DocsSite[]): [string, FileHandler][] {
+  const slugs = sites[0]?.pages.map(({ slug }: DocsPage) => slug) ?? []
+  return slugs.map(slug => [
+    slug ? `/docs/${slug}` : '/docs',
+    async ({ headers }, response) => {
+      const choice = new RegExp(`(?:^|; *)${LOCALE_COOKIE}=(${LOCALES.join('|')})(?:;|$)`)
+      const chosen = choice.exec(headers.cookie ?? '')?.[1]
+      const language = languageOf(chosen ?? preferredLocale(headers['accept-language'] ?? ''))
+      const location = `/docs/${language}${slug && `/${slug}`}`
+      const vary = 'Accept-Language, Cookie'
+      response.writeHead(302, { location, vary, 'cache-control': 'private, no-cache' }).end()
+    },
+  ])
+}
+
+async function loadAssets(): Promise<{ urls: Assets; files: [string, FileHandler][] }> {
+  const load = async ([name, type, source]: readonly [string, string, URL]) => {
+    const file = buildFile(await readFile(source), type, CACHE_YEAR)
+    const path = `/docs/assets/${name}`
+    return { path, type, file, url: `${path}?v=${file.headers.etag?.slice(1, 12)}` }
+  }
+  const [style, reader, trial, font] = await Promise.all([
+    load(ASSETS.style),
+    load(ASSETS.reader),
+    load(ASSETS.trial),
+    load(ASSETS.font),
+  ])
+  // The same URL as in the page's preload, or browsers would load the font twice.
+  const css = style.file.body.toString().replace(ASSETS.font[0], font.url)
+  style.file = buildFile(Buffer.from(css), style.type, CACHE_YEAR)
+  return {
+    urls: { style: style.url, reader: reader.url, trial: trial.url, font: font.url },
+    files: [style, reader, trial, font].map(({ path, file }) => [path, lazily(() => file)]),
+  }
+}
+
+function jsonFile(content: unknown): StaticFile {
+  return buildFile(Buffer.from(JSON.stringify(content)), JSON_TYPE, CACHE_MINUTE)
+}
+
+function textFile(text: string, type = 'text/plain'): StaticFile {
+  return buildFile(Buffer.from(text), `${type}; charset=utf-8`, CACHE_MINUTE)
+}
+
+function pageFile(text: string): StaticFile {
+  const file = buildFile(Buffer.from(text), 'text/html; charset=utf-8', CACHE_MINUTE)
+  return { ...file, headers: { ...file.headers, 'content-security-policy': PAGE_POLICY } }
 }
 
 function buildFile(body: Buffer, type: string, cacheControl: string): StaticFile {
   const digest = createHash('sha256').update(body).digest('base64url')
   const headers = { 'content-type': type, 'cache-control': cacheControl, etag: `"${digest}"` }
   return { body, headers }
+}
+
+/** Builds the file at its first request. */
+function lazily(build: () => StaticFile): FileHandler {
+  let file: StaticFile | undefined
+  return async (request, response) => {
+    file ??= build()
+    return sendFile(request, response, file)
+  }
 }
 
 async function sendFile(

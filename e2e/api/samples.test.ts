@@ -1,0 +1,202 @@
+import { execFile, spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { call } from '#lib/testing/call.ts'
+import { CHARGE } from '#lib/testing/charge.ts'
+import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
+import { LANGUAGES, type Language, prepareLanguages } from '#lib/testing/sample-languages.ts'
+import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { findFreePort } from '#lib/testing/server.ts'
+
+/** Guides whose samples run one after the other, as a reader would paste them. */
+const GUIDES = ['first-charge', 'testing', 'errors-and-retries', 'reconciling']
+const LOCALES = ['en', 'pt-BR']
+
+let api: Api
+beforeAll(async () => {
+  await prepareLanguages()
+  api = await startApi()
+})
+afterAll(() => api.close())
+
+/** Runs a program with a token and returns what it printed. */
+async function run(language: Language, source: string, token: string): Promise<string> {
+  const { program, args } = LANGUAGES[language]
+  const TROCO_TOKEN = token
+  const environment = { ...process.env, TROCO_TOKEN }
+  const { stdout } = await promisify(execFile)(program(), args(source), {
+    env: environment,
+    maxBuffer: 1 << 24,
+  })
+  return stdout
+}
+
+function samplesOf(guide: string, locale: string, language: Language): string {
+  return LANGUAGES[language].scope(sourceOf(guide, locale, language))
+}
+
+function sourceOf(guide: string, locale: string, language: Language): string {
+  const text = readFileSync(`docs/guides/${locale}/${guide}.md`, 'utf8')
+  const fences = text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))
+  const source = [...fences].map(([, code = '']) => code).join('\n')
+  expect(source.length, `${guide} has samples in ${language}`).toBeGreaterThan(40)
+  return source
+}
+
+describe.each(LOCALES)('the samples of the guides in %s', locale => {
+  test.each(Object.keys(LANGUAGES) as Language[])('run in order in %s', async language => {
+    const { id } = await makeMerchant()
+    const token = await makeToken(id)
+    // The first guide defines the function that the others use.
+    const [first = '', ...others] = GUIDES.map(guide => samplesOf(guide, locale, language))
+    const source = LANGUAGES[language].join([first, ...others])
+    const output = await run(language, source.replaceAll('http://localhost:3000', api.url), token)
+    expect(output).toContain('transaction.paid')
+    const read = async (path: string) => (await call(api.url, 'GET', path, { token })).body.data
+    expect(await read('/transactions/order-4711')).toMatchObject({ status: 'paid', amount: 4990 })
+    expect(await read('/transactions/order-4711/refunds')).toMatchObject([{ amount: 990 }])
+    expect(await read('/withdrawals/payout-88')).toMatchObject({ amount: 1000 })
+    expect(await read('/transactions/order-5001')).toMatchObject({ status: 'paid' })
+    expect(await read('/withdrawals/payout-5001')).toMatchObject({ status: 'rejected' })
+    expect(await read('/transactions/order-6001')).toMatchObject({ status: 'pending' })
+  })
+})
+
+/** Starts a receiver of the guide to webhooks on a free port; returns its URL. */
+async function startReceiver(language: 'python' | 'php', secret: string): Promise<string> {
+  const port = await findFreePort()
+  const source = sourceOf('webhooks', 'en', language).replace('4000', String(port))
+  const file = join(makeScratchFolder('troco-receiver-'), 'receiver')
+  writeFileSync(file, source)
+  const args = language === 'php' ? ['-S', `127.0.0.1:${port}`, file] : [file]
+  const environment = { ...process.env, TROCO_WEBHOOK_SECRET: secret }
+  const child = spawn(LANGUAGES[language].program(), args, { env: environment, stdio: 'ignore' })
+  onTestFinished(() => void child.kill())
+  const url = `http://127.0.0.1:${port}/`
+  await expect
+    .poll(() =>
+      fetch(url, { method: 'POST' }).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    )
+    .toBe(400)
+  return url
+}
+
+test.each(['python', 'php'] as const)(
+  'the receiver of the guide in %s accepts what Standard Webhooks signs, and nothing else',
+  async language => {
+    const secret = `whsec_${Buffer.from('a secret of 32 bytes for a test!').toString('base64')}`
+    const url = await startReceiver(language, secret)
+    const body = JSON.stringify({ id: 'evt', type: 'transaction.paid', name: 'José' })
+    const send = async (signed: string, sentAt: Date, sentBody = body, before = '') => {
+      const signature = new Webhook(signed).sign('evt', sentAt, body)
+      const headers = {
+        'webhook-id': 'evt',
+        'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
+        'webhook-signature': before + signature,
+      }
+      return (await fetch(url, { method: 'POST', headers, body: sentBody })).status
+    }
+    const now = new Date()
+    const other = `whsec_${Buffer.from('another secret of 32 bytes long!').toString('base64')}`
+    expect(await send(secret, now)).toBe(204)
+    expect(await send(secret, now, body, 'v1,AAAA ')).toBe(204)
+    expect(await send(other, now)).toBe(400)
+    expect(await send(secret, now, body.replace('paid', 'PAID'))).toBe(400)
+    expect(await send(secret, new Date(now.getTime() - 400_000))).toBe(400)
+  },
+)
+
+interface Sample {
+  lang: string
+  source: string
+}
+interface Operation {
+  operationId: string
+  'x-codeSamples': Sample[]
+}
+
+/** Makes what the sample of an operation reads or changes, and returns its ids by placeholder. */
+const PREPARATIONS: Record<string, (token: string) => Promise<Record<string, string>>> = {
+  getCharge: makeCharge,
+  cancelCharge: makeCharge,
+  createRefund: makePaidCharge,
+  listRefunds: makePaidCharge,
+  async getRefund(token) {
+    const ids = await makePaidCharge(token)
+    const path = `/transactions/${ids['order-1048']}/refunds`
+    const { body } = await call(api.url, 'POST', path, { token, body: { amount: 500 } })
+    return { ...ids, [REFUND_ID]: body.data.id }
+  },
+  createWithdrawal: makeBalance,
+  getWithdrawal: makeWithdrawal,
+  simulateCharge: makeCharge,
+  simulateWithdrawal: makeWithdrawal,
+}
+const REFUND_ID = '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60'
+
+async function makeCharge(token: string): Promise<Record<string, string>> {
+  const { body } = await call(api.url, 'POST', '/transactions', { token, body: { ...CHARGE } })
+  return { 'order-1048': body.data.transaction_id }
+}
+
+async function makePaidCharge(token: string): Promise<Record<string, string>> {
+  const ids = await makeCharge(token)
+  const path = `/sandbox/transactions/${ids['order-1048']}`
+  await call(api.url, 'POST', path, { token, body: { outcome: 'paid' } })
+  return ids
+}
+
+async function makeBalance(token: string): Promise<Record<string, string>> {
+  for (let count = 0; count < 4; count++) await makePaidCharge(token)
+  return {}
+}
+
+async function makeWithdrawal(token: string): Promise<Record<string, string>> {
+  await makeBalance(token)
+  const body = { amount: 1_000, pix_key: 'hold@example.com' }
+  const response = await call(api.url, 'POST', '/withdrawals', { token, body })
+  return { 'order-1048': response.body.data.id }
+}
+
+test('the samples of every operation succeed in every language', async () => {
+  const document = await (await fetch(`${api.url}/api/openapi.json`)).json()
+  const origin = new URL(document.servers[0].url).origin
+  const operations: Operation[] = Object.values(document.paths).flatMap(methods =>
+    Object.values(methods as Record<string, Operation>),
+  )
+  const { id } = await makeMerchant()
+  const token = await makeToken(id)
+  const sources: Record<Language, string[]> = { sh: [], js: [], python: [], php: [] }
+  for (const { operationId, 'x-codeSamples': samples } of operations) {
+    expect(samples.map(({ lang }) => LANGUAGE_OF[lang]).toSorted()).toEqual(
+      Object.keys(LANGUAGES).toSorted(),
+    )
+    for (const { lang, source } of samples) {
+      const ids = await PREPARATIONS[operationId]?.(token)
+      const filled = Object.entries({ [origin]: api.url, ...ids }).reduce(
+        (text, [placeholder, value]) => text.replaceAll(placeholder, value),
+        source,
+      )
+      const language = LANGUAGE_OF[lang] as Language
+      sources[language].push(LANGUAGES[language].scope(filled))
+    }
+  }
+  await Promise.all(
+    Object.entries(sources).map(([language, all]) =>
+      run(language as Language, LANGUAGES[language as Language].join(all), token),
+    ),
+  )
+})
+
+const LANGUAGE_OF: Record<string, Language | undefined> = {
+  bash: 'sh',
+  typescript: 'js',
+  python: 'python',
+  php: 'php',
+}

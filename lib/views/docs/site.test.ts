@@ -1,0 +1,130 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { LOCALES } from '#lib/base/locale.ts'
+import { buildDocument } from '#lib/edge/http/openapi.ts'
+import { loadRoutes } from '#lib/edge/server/routes.ts'
+import type { ApiDocument } from '#lib/views/docs/document.ts'
+import { renderPage } from '#lib/views/docs/render.ts'
+import { addressOf, buildSite, type DocsSite, markdownOf } from '#lib/views/docs/site.ts'
+import { DOCUMENT_WORDS } from '#messages/words.ts'
+
+const ASSETS = { style: '/s.css', reader: '/r.js', trial: '/t.js', font: '/f.woff2' }
+
+let document: ApiDocument
+let sites: DocsSite[]
+beforeAll(async () => {
+  const built = buildDocument(await loadRoutes(), 'https://pix.troco.test')
+  document = JSON.parse(JSON.stringify(built))
+  sites = LOCALES.map(locale => buildSite(document, locale))
+})
+
+/** Paragraphs of the texts for people, without the introduction, which no page shows. */
+function listParagraphs(value: unknown, key = ''): string[] {
+  if (typeof value === 'string')
+    return key === 'description' || key === 'summary' ? value.split('\n\n') : []
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value)
+    .filter(([name]) => !['example', 'value', 'info', 'x-codeSamples'].includes(name))
+    .flatMap(([name, part]) => listParagraphs(part, Array.isArray(value) ? '' : name))
+}
+
+const codeIn = (text: string) => (text.match(/`[^`]+`/g) ?? []).toSorted()
+
+test('every paragraph of the document has a Portuguese text with the same code, and no text is unused', () => {
+  const paragraphs = new Set(listParagraphs(document))
+  for (const type of Object.keys(document.webhooks)) paragraphs.delete(type)
+  const dictionary = DOCUMENT_WORDS['pt-BR']
+  expect(Object.keys(dictionary).toSorted()).toEqual([...paragraphs].toSorted())
+  for (const [english, portuguese] of Object.entries(dictionary)) {
+    expect(codeIn(portuguese), portuguese).toEqual(codeIn(english))
+  }
+})
+
+describe('the guides', () => {
+  const read = (locale: string, file: string) =>
+    readFileSync(`docs/guides/${locale}/${file}`, 'utf8')
+  const structureOf = (text: string) =>
+    text.match(/^(#+|```\w*|\||- |\d+\.)/gm)?.filter(mark => mark !== '- ')
+
+  test('exist in both languages with the same sections, tables and samples', () => {
+    const files = readdirSync('docs/guides/en')
+    expect(readdirSync('docs/guides/pt-BR')).toEqual(files)
+    for (const file of files) {
+      expect(structureOf(read('pt-BR', file)), file).toEqual(structureOf(read('en', file)))
+    }
+  })
+
+  test('are all pages of the site', () => {
+    const slugs = sites[0]?.pages.map(({ slug }) => `${slug || 'index'}.md`)
+    expect(slugs).toEqual(expect.arrayContaining(readdirSync('docs/guides/en')))
+  })
+})
+
+test('every operation and every event type has a page of its own', () => {
+  const operations = Object.values(document.paths).flatMap(methods => Object.values(methods))
+  for (const { pages } of sites) {
+    const shown = pages.map(({ slug }) => slug)
+    expect(new Set(shown).size).toBe(shown.length)
+    expect(pages.filter(page => page.operation)).toHaveLength(operations.length)
+    for (const type of Object.keys(document.webhooks))
+      expect(shown).toContain(type.replaceAll(/[._]/g, '-'))
+  }
+})
+
+test('every link leads to a page of the site and to a heading on it', () => {
+  const idsOf = new Map<string, Set<string>>()
+  const linksOf = new Map<string, string[]>()
+  for (const site of sites)
+    for (const page of site.pages) {
+      const html = renderPage(site, page, ASSETS)
+      const main = html.slice(html.indexOf('<main'))
+      idsOf.set(
+        addressOf(site, page),
+        new Set([...main.matchAll(/ id="([^"]+)"/g)].map(one => one[1] ?? '')),
+      )
+      linksOf.set(
+        addressOf(site, page),
+        [...html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(one => one[1] ?? ''),
+      )
+    }
+  const files = [
+    '/',
+    '/api/openapi.json',
+    '/api/openapi-3.0.json',
+    '/docs/postman.json',
+    '/llms.txt',
+  ]
+  const broken = [...linksOf].flatMap(([from, links]) =>
+    links
+      .map(link => link.replace('https://pix.troco.test', ''))
+      .filter(
+        link => !link.startsWith('https://') && !files.includes(link) && !link.endsWith('.md'),
+      )
+      .filter(link => {
+        const [path = '', hash] = link.split('#')
+        const ids = idsOf.get(path || from)
+        return !ids || (hash !== undefined && !ids.has(hash) && hash !== 'content')
+      })
+      .map(link => `${from} → ${link}`),
+  )
+  expect(broken).toEqual([])
+  expect(idsOf.get('/docs/en/errors')).toContain('insufficient_balance')
+})
+
+test('a page is Markdown as well, with addresses that lead to Markdown', () => {
+  const [site] = sites
+  const page = site?.pages.find(({ slug }) => slug === 'first-charge')
+  const text = site && page ? markdownOf(site, page) : ''
+  expect(text).toContain('](https://pix.troco.test/docs/pt/webhooks.md)')
+  expect(text).not.toContain('localhost:3000')
+})
+
+test('data of an operation cannot end the script that holds it', () => {
+  for (const site of sites)
+    for (const page of site.pages) {
+      const html = renderPage(site, page, ASSETS)
+      const scripts = html.match(/<script type="application\/json">(.*?)<\/script>/gs) ?? []
+      expect(scripts.length).toBe(page.operation ? 1 : 0)
+      for (const script of scripts) expect(JSON.parse(script.replace(/<[^<]*?>/g, ''))).toBeTruthy()
+    }
+})
