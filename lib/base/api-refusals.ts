@@ -1,6 +1,7 @@
 import { type ExceededLimit, limitRule } from '#lib/base/limits.ts'
 import {
-  FEED_EPOCH_HEADERS,
+  FEED_HEADERS,
+  type FeedPosition,
   type FieldProblems,
   type HeaderValues,
   LIMIT_HEADERS,
@@ -114,22 +115,22 @@ export const API_REFUSALS = {
   },
   events_gone: {
     status: 410,
-    message: ({ oldest }: { oldest: number; epoch: string }) =>
-      `Events before sequence ${oldest} have been deleted: continue with after=${oldest - 1}`,
-    headers: FEED_EPOCH_HEADERS,
+    message: ({ continueAfter }: FeedPosition) =>
+      `Events before sequence ${continueAfter + 1} have been deleted: continue with after=${continueAfter}`,
+    headers: FEED_HEADERS,
   },
   feed_epoch_changed: {
     status: 410,
-    message: ({ oldest }: { oldest: number; epoch: string }) =>
-      `This feed has another epoch: continue with the one in Troco-Feed-Epoch and after=${oldest - 1}`,
-    headers: FEED_EPOCH_HEADERS,
+    message: ({ continueAfter }: FeedPosition) =>
+      `This feed has another epoch: continue with the one in Troco-Feed-Epoch and after=${continueAfter}`,
+    headers: FEED_HEADERS,
   },
   after_beyond_feed: {
     status: 422,
-    message: ({ last }: { last: number; epoch: string }) =>
-      `after must be at most ${last}, the last_sequence of this feed`,
+    message: ({ continueAfter }: FeedPosition) =>
+      `after must be at most ${continueAfter}, the last_sequence of this feed`,
     field: 'after',
-    headers: FEED_EPOCH_HEADERS,
+    headers: FEED_HEADERS,
   },
   service_unavailable: {
     status: 503,

@@ -18,6 +18,7 @@ interface Details {
   allow?: string
   /** Epoch of the account's event feed. */
   epoch?: string
+  continueAfter?: number
   cause?: unknown
 }
 
@@ -30,6 +31,7 @@ export class TrocoError extends Error {
   readonly limit: ExceededLimit | undefined
   readonly allow: string | undefined
   readonly epoch: string | undefined
+  readonly continueAfter: number | undefined
 
   constructor(code: ErrorCode, message: string, details: Details = {}) {
     super(message, { cause: details.cause })
@@ -41,6 +43,7 @@ export class TrocoError extends Error {
     this.limit = details.limit
     this.allow = details.allow
     this.epoch = details.epoch
+    this.continueAfter = details.continueAfter
   }
 }
 

@@ -11,6 +11,8 @@ export interface HeaderValues {
   allow?: string | undefined
   /** Epoch of the account's event feed. */
   epoch?: string | undefined
+  /** Sequence number after which a reader of that feed continues. */
+  continueAfter?: number | undefined
 }
 
 export interface Refusal {
@@ -25,7 +27,16 @@ export interface Refusal {
 export const PERMISSION_HEADERS = {
   'x-required-permission': ({ permission }: HeaderValues) => permission,
 }
-export const FEED_EPOCH_HEADERS = { 'troco-feed-epoch': ({ epoch }: HeaderValues) => epoch }
+/** Where a reader of the event feed continues. */
+export interface FeedPosition {
+  epoch: string
+  continueAfter: number
+}
+
+export const FEED_HEADERS = {
+  'troco-feed-epoch': ({ epoch }: HeaderValues) => epoch,
+  'troco-continue-after': ({ continueAfter }: HeaderValues) => continueAfter?.toString(),
+}
 export const RETRY_AFTER_HEADERS = {
   'retry-after': ({ retryAfterS }: HeaderValues) => retryAfterS?.toString(),
 }

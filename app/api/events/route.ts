@@ -27,16 +27,16 @@ export const GET = endpoint({
   response: eventPageSchema(subjectSchemas),
   responseHeaders: ['Troco-Feed-Epoch'],
   errorCodes: ['events_gone', 'feed_epoch_changed', 'after_beyond_feed'],
-  async handle({ account, mode, query, showsDocuments }) {
-    const { after, limit } = query
+  async handle({ account, mode, query: { after, limit, epoch: known }, showsDocuments }) {
     // In this order, events that are deleted between the two reads lead to a 410 and not to a gap.
     const page = await listEvents(account.id, mode, after, limit)
     const { oldest, last, epoch } = await readEventRange(account.id, mode)
-    if (query.epoch && query.epoch !== epoch) throw refuse('feed_epoch_changed', { oldest, epoch })
-    if (after > last) throw refuse('after_beyond_feed', { last, epoch })
-    if (after + 1 < oldest && after < last) throw refuse('events_gone', { oldest, epoch })
+    const start = { epoch, continueAfter: oldest - 1 }
+    if (known && known !== epoch) throw refuse('feed_epoch_changed', start)
+    if (after > last) throw refuse('after_beyond_feed', { epoch, continueAfter: last })
+    if (after + 1 < oldest && after < last) throw refuse('events_gone', start)
     const toWire = (event: EventRow) => eventToWire(event, serializers, showsDocuments)
-    const result = pageResult(page, toWire, 'next_after', { last_sequence: last })
-    return { ...result, headers: { 'troco-feed-epoch': epoch } }
+    const headers = { 'troco-feed-epoch': epoch }
+    return { ...pageResult(page, toWire, 'next_after', { last_sequence: last }), headers }
   },
 })

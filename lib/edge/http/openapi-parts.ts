@@ -75,6 +75,11 @@ export const HEADERS: Record<string, Json> = {
     schema: { ...TEXT_SCHEMA, pattern: '^[0-9a-f]{16}$' },
     example: 'b54f1c0e9a7d3362',
   },
+  'Troco-Continue-After': {
+    description: 'Value of `after` with which to continue this feed.',
+    schema: { type: 'integer', minimum: 0, format: 'int64' },
+    example: 4710,
+  },
   'X-Error-Fields': {
     description: 'All invalid fields, separated by spaces. The body names only the first.',
     schema: TEXT_SCHEMA,

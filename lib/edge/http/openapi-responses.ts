@@ -119,11 +119,11 @@ function buildExampleError(
     case 'method_not_allowed':
       return refuse(code, { allow: 'GET, HEAD' })
     case 'events_gone':
-      return refuse(code, { oldest: 4711, epoch: EPOCH })
+      return refuse(code, { continueAfter: 4710, epoch: EPOCH })
     case 'feed_epoch_changed':
-      return refuse(code, { oldest: 1, epoch: EPOCH })
+      return refuse(code, { continueAfter: 0, epoch: EPOCH })
     case 'after_beyond_feed':
-      return refuse(code, { last: 4711, epoch: EPOCH })
+      return refuse(code, { continueAfter: 4711, epoch: EPOCH })
     default:
       return refuse(code)
   }
@@ -150,7 +150,7 @@ function describeHeaders(status: number, codes: PublicErrorCode[]): Json {
     ...['X-Limit', 'X-Limit-Amount', 'X-Limit-Frees-At'].filter(name =>
       sent.has(name.toLowerCase()),
     ),
-    ...(sent.has('troco-feed-epoch') ? ['Troco-Feed-Epoch'] : []),
+    ...(sent.has('troco-feed-epoch') ? ['Troco-Feed-Epoch', 'Troco-Continue-After'] : []),
     ...(status === 429 ? ['RateLimit-Policy', 'RateLimit'] : []),
     ...(sent.has('retry-after') ? ['Retry-After'] : []),
     'Link',

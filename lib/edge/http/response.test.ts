@@ -85,22 +85,22 @@ const RESPONSES = [
     { 'retry-after': '1' },
   ],
   [
-    refuse('events_gone', { oldest: 12, epoch: EPOCH }),
+    refuse('events_gone', { continueAfter: 11, epoch: EPOCH }),
     410,
     'Events before sequence 12 have been deleted: continue with after=11',
-    { 'troco-feed-epoch': EPOCH },
+    { 'troco-feed-epoch': EPOCH, 'troco-continue-after': '11' },
   ],
   [
-    refuse('feed_epoch_changed', { oldest: 12, epoch: EPOCH }),
+    refuse('feed_epoch_changed', { continueAfter: 11, epoch: EPOCH }),
     410,
     'This feed has another epoch: continue with the one in Troco-Feed-Epoch and after=11',
-    { 'troco-feed-epoch': EPOCH },
+    { 'troco-feed-epoch': EPOCH, 'troco-continue-after': '11' },
   ],
   [
-    refuse('after_beyond_feed', { last: 12, epoch: EPOCH }),
+    refuse('after_beyond_feed', { continueAfter: 12, epoch: EPOCH }),
     422,
     'after must be at most 12, the last_sequence of this feed',
-    { 'x-error-fields': 'after', 'troco-feed-epoch': EPOCH },
+    { 'x-error-fields': 'after', 'troco-feed-epoch': EPOCH, 'troco-continue-after': '12' },
   ],
   [refuse('service_unavailable'), 503, 'Service unavailable', { 'retry-after': '2' }],
   [

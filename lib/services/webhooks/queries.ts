@@ -57,13 +57,15 @@ export async function readEventRange(accountId: string, mode: Mode): Promise<Eve
 
 /**
  * Gives every event feed another epoch, after a restored backup: it gives out sequence numbers again,
- * and readers that were further must not skip them. Returns the number of feeds.
+ * and readers that were further must not skip them. Returns the number of feeds. Of one account only, if it is given.
  */
-export function renewFeedEpochs(): Promise<number> {
+export function renewFeedEpochs(accountId?: string): Promise<number> {
+  const accounts = accountId ? Prisma.sql`a.id = ${accountId}::uuid` : Prisma.sql`true`
   return db().$executeRaw`
     INSERT INTO event_sequences AS s (account_id, mode, epoch)
     SELECT a.id, m.mode, left(md5(gen_random_uuid()::text), 16)
     FROM accounts a CROSS JOIN unnest(${[...MODES]}::text[]) AS m (mode)
+    WHERE ${accounts}
     ON CONFLICT (account_id, mode) DO UPDATE SET epoch = excluded.epoch`
 }
 
