@@ -39,6 +39,7 @@ describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, d
     ['/docs/en', 'text/html; charset=utf-8', CACHE_MINUTE, 5_000],
     ['/docs/pt/create-charge', 'text/html; charset=utf-8', CACHE_MINUTE, 5_000],
     ['/docs/en/webhooks.md', 'text/markdown; charset=utf-8', CACHE_MINUTE, 5_000],
+    ['/docs/clients/troco.tgz', 'application/gzip', CACHE_MINUTE, 2_000],
     ['/llms.txt', 'text/plain; charset=utf-8', CACHE_MINUTE, 1_000],
     ['/docs/assets/reader.js', 'text/javascript; charset=utf-8', CACHE_YEAR, 1_000],
   ] as const

@@ -6,6 +6,7 @@ import { buildDocument, type ServedRoute } from '#lib/edge/http/openapi.ts'
 import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
 import type { ApiDocument } from '#lib/views/docs/document.ts'
 import { toOpenApi30 } from '#lib/views/docs/openapi30.ts'
+import { packCommandLine } from '#lib/views/docs/package.ts'
 import { toPostman } from '#lib/views/docs/postman.ts'
 import { type Assets, renderPage } from '#lib/views/docs/render.ts'
 import { buildSearchIndex } from '#lib/views/docs/search.ts'
@@ -56,6 +57,7 @@ export async function serveReference(
     ['/api/openapi.json', lazily(() => jsonFile(document))],
     ['/api/openapi-3.0.json', lazily(() => jsonFile(toOpenApi30(document)))],
     ['/docs/postman.json', lazily(() => jsonFile(toPostman(document as unknown as ApiDocument)))],
+    ['/docs/clients/troco.tgz', lazily(() => packageFile())],
     ['/llms.txt', lazily(() => textFile(llmsText(sites)))],
     ...assets.files,
     ...sites.flatMap(site => siteFiles(site, assets.urls)),
@@ -115,6 +117,10 @@ async function loadAssets(): Promise<{ urls: Assets; files: [string, FileHandler
 
 function jsonFile(content: unknown): StaticFile {
   return buildFile(Buffer.from(JSON.stringify(content)), JSON_TYPE, CACHE_MINUTE)
+}
+
+function packageFile(): StaticFile {
+  return buildFile(packCommandLine(), 'application/gzip', CACHE_MINUTE)
 }
 
 function textFile(text: string, type = 'text/plain'): StaticFile {

@@ -29,7 +29,7 @@ export interface DocsSite {
 const GUIDES = [
   'index',
   ...['first-charge', 'webhooks', 'testing', 'errors-and-retries'],
-  ...['reconciling', 'going-live'],
+  ...['command-line', 'reconciling', 'going-live'],
 ]
 /** Origin in the guides' texts, which the server's own one replaces. */
 const ORIGIN_IN_GUIDES = 'http://localhost:3000'

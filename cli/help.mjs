@@ -1,0 +1,21 @@
+export const HELP = `troco: the Troco API on your command line
+
+  troco listen --forward-to <url> [--secret <whsec_…>] [--types <type,…>]
+      Sends each event of test mode to a program on your machine, signed, as it happens.
+      Without --secret, a secret is derived from the token and printed: the same each time.
+
+  troco trigger <type>
+      Makes an event happen in test mode: transaction.paid, transaction.expired, transaction.failed,
+      transaction.refunded, withdrawal.approved or withdrawal.rejected.
+
+  troco events tail [--follow] [--after <sequence>] [--types <type,…>]
+      Prints the latest events, with --follow also those that come.
+
+Options of every command:
+  --url <url>      address of the server, or TROCO_URL
+  --token <token>  API token, or TROCO_TOKEN
+  --json           prints one JSON object per line, for programs
+  --help
+
+The token needs events:read; trigger also transactions:write, refunds:write and withdrawals:write.
+`

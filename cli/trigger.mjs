@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto'
+import { ApiError, UsageError } from './api.mjs'
+import { followEvents, readFeed } from './events.mjs'
+import { printEvent } from './output.mjs'
+
+const AMOUNT = 1_000
+const WAIT_MAX_MS = 15_000
+const PAYER = {
+  client_name: 'Ana Beatriz Rocha',
+  client_email: 'ana@example.com',
+  client_doc: '529.982.247-25',
+}
+
+/** What makes each event happen; each returns the id that the event names. */
+const STEPS = {
+  'transaction.paid': api => endCharge(api, 'paid'),
+  'transaction.expired': api => endCharge(api, 'expired'),
+  'transaction.failed': api => endCharge(api, 'failed'),
+  async 'transaction.refunded'(api) {
+    const charge = await endCharge(api, 'paid')
+    return (await post(api, `/transactions/${charge}/refunds`, {})).id
+  },
+  'withdrawal.approved': api => withdraw(api, 'ana@example.com'),
+  'withdrawal.rejected': api => withdraw(api, 'reject@example.com'),
+}
+
+/** Makes an event happen in test mode and prints it. */
+export async function triggerEvent(api, { json }, type) {
+  if (!api.isTest)
+    throw new UsageError(
+      'troco trigger works in test mode only: use a token that begins with troco_test_',
+    )
+  const step = Object.hasOwn(STEPS, type) ? STEPS[type] : null
+  if (!step) {
+    throw new UsageError(
+      `troco trigger knows ${Object.keys(STEPS).join(', ')}. The simulated bank never causes ${type}`,
+    )
+  }
+  const { last, epoch } = await readFeed(api)
+  const subject = await step(api)
+  const giveUp = setTimeout(() => {
+    process.stderr.write(`${type} of ${subject} did not happen within ${WAIT_MAX_MS / 1000} s\n`)
+    process.exit(1)
+  }, WAIT_MAX_MS)
+  for await (const event of followEvents(api, { after: last, epoch, types: type })) {
+    const { id } = event.refund ?? event.transaction ?? event.withdrawal
+    if (id !== subject) continue
+    printEvent(event, json)
+    break
+  }
+  clearTimeout(giveUp)
+}
+
+async function endCharge(api, outcome) {
+  const external_id = `trigger-${randomUUID()}`
+  const { transaction_id } = await post(api, '/transactions', {
+    amount: AMOUNT,
+    ...PAYER,
+    external_id,
+  })
+  await post(api, `/sandbox/transactions/${transaction_id}`, { outcome })
+  return transaction_id
+}
+
+/** Pays a charge first if the balance is too small. */
+async function withdraw(api, pix_key) {
+  const body = { amount: AMOUNT, pix_key }
+  try {
+    return (await post(api, '/withdrawals', body)).id
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'insufficient_balance') throw error
+  }
+  await endCharge(api, 'paid')
+  return (await post(api, '/withdrawals', body)).id
+}
+
+async function post({ call }, path, body) {
+  return (await call('POST', path, body, randomUUID())).data.data
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env node
+// Command line of the Troco API, for integrators: needs a URL and a token, but no database.
+import { parseArgs } from 'node:util'
+import { ApiError, connectApi, UsageError } from './api.mjs'
+import { tailEvents } from './events.mjs'
+import { HELP } from './help.mjs'
+import { forwardEvents } from './listen.mjs'
+import { triggerEvent } from './trigger.mjs'
+
+const OPTIONS = {
+  url: { type: 'string' },
+  token: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+  'forward-to': { type: 'string' },
+  secret: { type: 'string' },
+  types: { type: 'string' },
+  after: { type: 'string' },
+  follow: { type: 'boolean', short: 'f', default: false },
+}
+
+const COMMANDS = {
+  listen: { run: forwardEvents, options: ['forward-to', 'secret', 'types'] },
+  trigger: { run: triggerEvent, options: [], takes: 'an event type' },
+  'events tail': { run: tailEvents, options: ['types', 'after', 'follow'] },
+}
+const GENERAL = ['url', 'token', 'json', 'help']
+
+async function main(args) {
+  const { values, positionals } = readArguments(args)
+  const name = Object.keys(COMMANDS).find(one => positionals.join(' ').startsWith(one))
+  if (values.help || positionals.length === 0) return void process.stdout.write(HELP)
+  const command = COMMANDS[name]
+  if (!command) throw new UsageError(`Unknown command: ${positionals.join(' ')}`)
+  const rest = positionals.slice(name.split(' ').length)
+  if (command.takes && rest.length !== 1)
+    throw new UsageError(`troco ${name} needs ${command.takes}`)
+  if (!command.takes && rest.length > 0) throw new UsageError(`troco ${name} takes no ${rest[0]}`)
+  for (const option of Object.keys(values)) {
+    if (values[option] === false || GENERAL.includes(option)) continue
+    if (!command.options.includes(option)) {
+      throw new UsageError(`troco ${name} has no option --${option}`)
+    }
+  }
+  await command.run(connectApi(values), values, rest[0])
+}
+
+function readArguments(args) {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(error.message)
+  }
+}
+
+// Ctrl-C is how a command that follows events ends, not an error.
+process.on('SIGINT', () => process.exit(0))
+// A reader such as `head` that has seen enough closes the pipe.
+process.stdout.on('error', error => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
+main(process.argv.slice(2)).catch(error => {
+  if (error instanceof UsageError) {
+    process.stderr.write(`${error.message}\n\n${HELP}`)
+    process.exitCode = 2
+  } else if (error instanceof ApiError) {
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+  } else throw error
+})

@@ -1,0 +1,210 @@
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { renewFeedEpochs } from '#lib/services/webhooks/queries.ts'
+import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
+import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { findFreePort } from '#lib/testing/server.ts'
+
+let api: Api
+/** The program as npm installs it from the server. */
+let program: string
+beforeAll(async () => {
+  api = await startApi()
+  const folder = makeScratchFolder('troco-cli-')
+  const response = await fetch(`${api.url}/docs/clients/troco.tgz`)
+  writeFileSync(join(folder, 'troco.tgz'), Buffer.from(await response.arrayBuffer()))
+  const flags = ['--offline', '--no-audit', '--no-fund', '--prefix', folder]
+  execFileSync('npm', ['install', ...flags, join(folder, 'troco.tgz')], { stdio: 'pipe' })
+  program = join(folder, 'node_modules', '.bin', 'troco')
+})
+afterAll(() => api.close())
+
+interface Run {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+function environmentOf(token: string): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env.PATH ?? '',
+    TROCO_URL: api.url,
+    TROCO_TOKEN: token,
+  } as unknown as NodeJS.ProcessEnv
+}
+
+async function run(args: string[], token: string): Promise<Run> {
+  return new Promise(resolve => {
+    execFile(program, args, { env: environmentOf(token) }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    )
+  })
+}
+
+async function makeTestToken(): Promise<string> {
+  return makeToken((await makeMerchant()).id)
+}
+
+/** Runs what a worker would do until the work ends. */
+async function withWorker<T>(work: Promise<T>): Promise<T> {
+  let isRunning = true
+  const ended = work.finally(() => {
+    isRunning = false
+  })
+  while (isRunning) {
+    await sendDueRefunds()
+    await sendDueWithdrawals()
+    await Promise.race([ended, sleep(100)])
+  }
+  return ended
+}
+
+const EVENTS = [
+  ...['transaction.paid', 'transaction.expired', 'transaction.failed', 'transaction.refunded'],
+  ...['withdrawal.approved', 'withdrawal.rejected'],
+]
+
+test('each event that can be triggered happens, and the tail prints them in order', async () => {
+  const token = await makeTestToken()
+  for (const type of EVENTS) {
+    const { code, stdout, stderr } = await withWorker(run(['trigger', type, '--json'], token))
+    expect([code, stderr], type).toEqual([0, ''])
+    expect(JSON.parse(stdout), type).toMatchObject({ type, mode: 'test' })
+  }
+  const tail = await run(['events', 'tail', '--json', '--after', '0'], token)
+  const lines = tail.stdout
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  expect(lines.map(({ sequence }) => sequence)).toEqual(lines.map((_, index) => index + 1))
+  expect(lines.map(({ type }) => type)).toEqual(expect.arrayContaining(EVENTS))
+  const some = await run(['events', 'tail', '--types', 'transaction.failed'], token)
+  expect(some.stdout).toMatch(/^\S+ +\d+ +transaction\.failed +R\$\s10,00 +[\w-]{36}\n$/)
+})
+
+/** Starts a receiver that responds with `statuses` in turn and collects what it was sent. */
+async function startReceiver(statuses: number[]) {
+  const received: { body: string; headers: IncomingMessage['headers'] }[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    received.push({ body, headers: request.headers })
+    response.writeHead(statuses[received.length - 1] ?? 204).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` }
+}
+
+/** Starts `troco listen` and returns its lines, after it has begun to follow. */
+async function listen(args: string[], token: string) {
+  const child = spawn(program, ['listen', ...args], { env: environmentOf(token) })
+  onTestFinished(() => void child.kill())
+  const lines: string[] = []
+  createInterface(child.stdout).on('line', line => lines.push(line))
+  const notes: string[] = []
+  createInterface(child.stderr).on('line', line => notes.push(line))
+  await expect.poll(() => notes.length).toBe(2)
+  return { lines, secret: notes[1] ?? '', notes, child }
+}
+
+describe('troco listen', () => {
+  test('forwards events in order, with a signature that Standard Webhooks accepts', async () => {
+    const token = await makeTestToken()
+    await run(['trigger', 'transaction.paid'], token)
+    const { received, url } = await startReceiver([204, 500])
+    const { lines, secret, child } = await listen(['--forward-to', url, '--json'], token)
+    await run(['trigger', 'transaction.paid'], token)
+    await run(['trigger', 'transaction.failed'], token)
+    await expect.poll(() => lines.length).toBe(2)
+    expect(lines.map(line => JSON.parse(line))).toMatchObject([
+      { status: 204, event: { type: 'transaction.paid', sequence: 2 } },
+      { status: 500, event: { type: 'transaction.failed', sequence: 3 } },
+    ])
+    for (const { body, headers } of received) {
+      const event = new Webhook(secret).verify(body, headers as Record<string, string>)
+      expect(event).toMatchObject({ id: headers['webhook-id'] })
+    }
+    const again = await listen(['--forward-to', url], token)
+    expect(again.secret).toBe(secret)
+    child.kill('SIGINT')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  test('says that the receiver did not respond, and goes on', async () => {
+    const token = await makeTestToken()
+    const port = await findFreePort()
+    const { lines } = await listen(['--forward-to', `http://127.0.0.1:${port}/`], token)
+    await run(['trigger', 'transaction.paid'], token)
+    await expect.poll(() => lines[0]).toMatch(/transaction\.paid .*→ no response: ECONNREFUSED$/)
+  })
+
+  test('follows the new feed after a restored backup', async () => {
+    const { id } = await makeMerchant()
+    const token = await makeToken(id)
+    await run(['trigger', 'transaction.paid'], token)
+    const { url } = await startReceiver([])
+    const { lines, notes } = await listen(['--forward-to', url, '--json'], token)
+    expect(await renewFeedEpochs(id)).toBe(2)
+    await expect.poll(() => notes[2]).toContain('A backup was restored')
+    await run(['trigger', 'transaction.failed'], token)
+    await expect
+      .poll(() => lines.map(line => JSON.parse(line).event.type))
+      .toContain('transaction.failed')
+  })
+})
+
+describe('a command that cannot run', () => {
+  test.each([
+    [['listen'], 2, '--forward-to'],
+    [['listen', '--forward-to', 'nowhere'], 2, '--forward-to'],
+    [['listen', '--forward-to', 'http://127.0.0.1:9', '--secret', 'x'], 2, 'whsec_'],
+    [['trigger'], 2, 'needs an event type'],
+    [['trigger', 'withdrawal.returned'], 2, 'never causes withdrawal.returned'],
+    [['trigger', 'toString'], 2, 'never causes toString'],
+    [['events', 'tail', '--after', '-1'], 2, '--after'],
+    [['events', 'tail', '--secret', 'whsec_x'], 2, 'has no option --secret'],
+    [
+      ['events', 'tail', '--after', '900'],
+      1,
+      '422 after_beyond_feed: after: after must be at most 0',
+    ],
+    [['fly'], 2, 'Unknown command: fly'],
+    [['--fly'], 2, "Unknown option '--fly'"],
+    [
+      ['events', 'tail', '--url', 'http://localhost:1'],
+      1,
+      'No response from http://localhost:1/api',
+    ],
+  ])('%j says what to do', async (args, code, message) => {
+    const result = await run(args, await makeTestToken())
+    expect(result.stdout).toBe('')
+    expect(result.stderr).toContain(message)
+    expect(result.code).toBe(code)
+  })
+
+  test('names the code of an error and the page that explains it', async () => {
+    const { code, stderr } = await run(['events', 'tail'], 'troco_test_none')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^401 unauthenticated: .*\nhttp.*\/docs\/errors#unauthenticated\n$/)
+  })
+
+  test('never moves money in live mode', async () => {
+    for (const args of [
+      ['trigger', 'transaction.paid'],
+      ['listen', '--forward-to', 'http://127.0.0.1:9'],
+    ]) {
+      const { code, stderr } = await run(args, 'troco_live_x')
+      expect([code, stderr.includes('test mode only')]).toEqual([2, true])
+    }
+  })
+})
