@@ -2,10 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { prepare } from '#bin/prepare.mjs'
-import { findBrowser } from '#e2e/runner/browser.ts'
 import { listChanges, selectByChange } from '#e2e/runner/changed.ts'
 import { ImportGraph } from '#e2e/runner/import-graph.ts'
-import { countPlaywright, countVitest, readReport, type Tally } from '#e2e/runner/reports.ts'
+import type { Tally } from '#e2e/runner/reports.ts'
 import {
   listTests,
   parseRunOptions,
@@ -13,16 +12,23 @@ import {
   type Selection,
   selectByWords,
 } from '#e2e/runner/selection.ts'
+import {
+  check,
+  checkArchitecture,
+  LANE_REPORT,
+  PLAYWRIGHT_REPORT,
+  runNextLane,
+  runSpecs,
+  runTests,
+  SERVER_LOG,
+  VITEST_REPORT,
+  verify,
+} from '#e2e/runner/tools.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { searchLogs } from '#lib/testing/log-search.ts'
 import { runProgram } from '#lib/testing/run.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
-import { withServer } from '#lib/testing/server.ts'
 
-const VITEST_REPORT = '.cache/vitest.json'
-const LANE_REPORT = '.cache/vitest-lane.json'
-const PLAYWRIGHT_REPORT = '.cache/playwright.json'
-const SERVER_LOG = '.cache/e2e-server.log'
 const TEST_LOG = '.cache/test.log'
 const BANK_TRAFFIC = resolve('.cache/bank-traffic')
 const DATABASE_CLIENT = 'lib/base/db/client.ts'
@@ -53,20 +59,6 @@ async function runCommand(): Promise<Tally[]> {
   return runEverything()
 }
 
-/** Runs the checks that need no database and take seconds. */
-async function verify(): Promise<Tally[]> {
-  const colorFlags = process.stdout.isTTY ? [] : ['--colors=off']
-  return [
-    await check('lint', 'biome', ['ci', '--error-on-warnings', ...colorFlags]),
-    await check('types', 'tsc', ['-p', '.']),
-    await check('dead code', 'knip', []),
-  ]
-}
-
-function checkArchitecture(): Promise<Tally> {
-  return check('house', 'vitest', ['run', '--config', 'vitest.house.config.ts'])
-}
-
 async function runEverything(): Promise<Tally[]> {
   clearReports()
   printSeed()
@@ -76,18 +68,7 @@ async function runEverything(): Promise<Tally[]> {
   const checks = await verify()
   await building
   const vitest = await runTests([], { WITHOUT_REPEATS: '1' })
-  const nextLane = await runAndCount(
-    'the API once more, by way of Next',
-    LANE_REPORT,
-    countVitest,
-    () =>
-      runProgram('vitest', [
-        'run',
-        '--config',
-        'vitest.lane.config.ts',
-        ...reporterFlags(LANE_REPORT),
-      ]),
-  )
+  const nextLane = await runNextLane()
   const browser = await runSpecs([])
   const judges = await check('judges of the bank traffic', 'node', JUDGES)
   const { problem } = searchLogs([TEST_LOG, SERVER_LOG])
@@ -132,27 +113,6 @@ function select({ words, changed }: RunOptions, graph: ImportGraph): Selection {
   return { tests, specs }
 }
 
-function runTests(filters: string[], settings: Record<string, string> = {}): Promise<Tally> {
-  return runAndCount('tests', VITEST_REPORT, countVitest, () =>
-    runProgram('vitest', ['run', ...reporterFlags(VITEST_REPORT), ...filters], settings),
-  )
-}
-
-function runSpecs(files: string[], title: string | null = null): Promise<Tally> {
-  const filters = [...(title === null ? [] : ['-g', title]), ...files]
-  return runAndCount('browser', PLAYWRIGHT_REPORT, countPlaywright, async () => {
-    const executable = await findBrowser()
-    await prepare({ pages: true })
-    return withServer(SERVER_LOG, settings =>
-      runProgram('playwright', ['test', ...filters], {
-        ...settings,
-        E2E_BROWSER: executable,
-        PLAYWRIGHT_JSON_OUTPUT_FILE: PLAYWRIGHT_REPORT,
-      }),
-    )
-  })
-}
-
 /** Returns the files, or none if no title matches, so that no server is started needlessly. */
 function filterByTitle(specs: string[], title: string): string[] {
   if (specs.length === 0) return []
@@ -169,31 +129,4 @@ function clearReports(): void {
 function printSeed(): void {
   const seed = chooseSeed()
   process.stdout.write(`seed ${seed}: TEST_SEED=${seed} repeats this run's random choices\n`)
-}
-
-function reporterFlags(report: string): string[] {
-  return ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-}
-
-async function check(title: string, program: string, args: readonly string[]): Promise<Tally> {
-  process.stdout.write(`\n${title}\n`)
-  const hasPassed = (await runProgram(program, [...args])) === 0
-  if (!hasPassed) process.stdout.write(`${title} failed\n`)
-  return { passed: hasPassed ? 1 : 0, failed: hasPassed ? 0 : 1 }
-}
-
-/** Runs a test tool and counts its tests. A tool that fails without a failed test is a failure. */
-async function runAndCount(
-  title: string,
-  report: string,
-  count: (report: string) => Tally,
-  runTool: () => Promise<number>,
-): Promise<Tally> {
-  process.stdout.write(`\n${title}\n`)
-  const code = await runTool().catch(error => {
-    process.stdout.write(`${error instanceof Error ? error.message : error}\n`)
-    return 1
-  })
-  const tally = readReport(report, count)
-  return code !== 0 && tally.failed === 0 ? { ...tally, failed: 1 } : tally
 }
