@@ -14,14 +14,18 @@ function findOnPath(names: string[]): string | null {
   return paths.find(isExecutable) ?? null
 }
 
-/** Installs Debian packages, if this process may; returns whether it succeeded. */
+/**
+ * Installs Debian packages, if this process may; returns whether it succeeded. One process after the
+ * other: apt-get fails while another one runs.
+ */
 export async function installPackages(packages: string[]): Promise<boolean> {
   if (process.getuid?.() !== 0 || !isExecutable('/usr/bin/apt-get')) return false
   process.stdout.write(`Installing ${packages.join(' ')}…\n`)
   const quietly = { DEBIAN_FRONTEND: 'noninteractive' }
-  await runProgram('apt-get', ['update', '-qq'], quietly)
-  const args = ['install', '-y', '-qq', '--no-install-recommends', ...packages]
-  return (await runProgram('apt-get', args, quietly)) === 0
+  const runApt = (...args: string[]) =>
+    runProgram('flock', ['.cache/apt.lock', 'apt-get', ...args, '-qq'], quietly)
+  await runApt('update')
+  return (await runApt('install', '-y', '--no-install-recommends', ...packages)) === 0
 }
 
 export function isExecutable(file: string): boolean {

@@ -17,11 +17,9 @@ export interface ReadPdf {
 
 /** Reads a PDF with Debian's programs, which share no code with the product. */
 export async function readPdf(pdf: string): Promise<ReadPdf> {
-  const [pdftotext, pdftoppm, zbarimg] = await Promise.all([
-    requireProgram('poppler-utils', 'pdftotext'),
-    requireProgram('poppler-utils', 'pdftoppm'),
-    requireProgram('zbar-tools', 'zbarimg'),
-  ])
+  const pdftotext = await requireProgram('poppler-utils', 'pdftotext')
+  const pdftoppm = await requireProgram('poppler-utils', 'pdftoppm')
+  const zbarimg = await requireProgram('zbar-tools', 'zbarimg')
   const folder = mkdtempSync(join(tmpdir(), 'pdf-'))
   try {
     const file = join(folder, 'file.pdf')
@@ -37,13 +35,8 @@ export async function readPdf(pdf: string): Promise<ReadPdf> {
   }
 }
 
-let installing: Promise<unknown> = Promise.resolve()
-
-/** Installs one package after the other: apt-get takes a lock. */
 async function requireProgram(debianPackage: string, name: string): Promise<string> {
-  const found = installing.then(() => findProgram(debianPackage, [name]))
-  installing = found
-  const program = await found
+  const program = await findProgram(debianPackage, [name])
   if (!program) throw new Error(`${name} is missing: install the Debian package ${debianPackage}`)
   return program
 }
