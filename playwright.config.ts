@@ -15,6 +15,10 @@ export default defineConfig({
   reporter: [['list'], ['json']],
   use: {
     baseURL: process.env.E2E_BASE_URL,
+    // A response that breaks off leaves a page without a load event: `goto` would wait for the test's time-out.
+    navigationTimeout: 60_000,
+    // Saves the frames of animations. `npm run torture` shows them.
+    contextOptions: process.env.ALL_STORIES ? {} : { reducedMotion: 'reduce' },
     screenshot: 'only-on-failure',
     launchOptions: {
       executablePath: process.env.E2E_BROWSER,
