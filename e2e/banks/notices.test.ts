@@ -139,15 +139,19 @@ describe('a notice', () => {
     const send = () =>
       fetch(`${stage.web.url}${stage.address.pathname}/pix`, { method: 'POST', body })
     const statuses: number[] = []
+    const began = performance.now()
     for (let round = 0; round < 20; round++) {
       const responses = await Promise.all(Array.from({ length: 50 }, send))
       statuses.push(...responses.map(({ status }) => status))
     }
     expect(new Set(statuses)).toEqual(new Set([200]))
     await expect.poll(() => statusOf(id)).toBe('paid')
+    // A payment that is not booked after 2 s is looked for in the list, every 2 s, as on a busy machine.
+    const listsMax = Math.floor((performance.now() - began) / 2_000)
     for (const noticed of [txid, endToEndId]) await hurry(noticed)
     await expect.poll(() => countNotices([txid, endToEndId])).toBe(0)
-    expect([await countQuestions(txid), (await countLists()) - listsBefore]).toEqual([1, 0])
+    expect(await countQuestions(txid)).toBe(1)
+    expect((await countLists()) - listsBefore).toBeLessThanOrEqual(listsMax)
     expect(await creditsOf(id)).toHaveLength(1)
   })
 
