@@ -7,12 +7,7 @@ import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { Authority } from '#lib/testing/authority.ts'
 import { makeDatabase } from '#lib/testing/database.ts'
-import {
-  type Installation,
-  makeInstallation,
-  processesOf,
-  runCommand,
-} from '#lib/testing/process.ts'
+import { type Installation, makeInstallation, processesOf, runTroco } from '#lib/testing/process.ts'
 import { pickSize } from '#lib/testing/size.ts'
 
 let installation: Installation
@@ -27,7 +22,7 @@ afterAll(async () => {
 })
 
 async function troco(...args: string[]): Promise<{ code: number | null; output: string }> {
-  return runCommand(['troco', ...args], installation.settings)
+  return runTroco(args, installation.settings)
 }
 
 /** Returns the last line. The first command also prints the progress of creating the database. */
@@ -277,7 +272,7 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
     TROCO_SECRET: 'a-server-key-that-only-this-test-knows-0123456789',
   }
   const doctor = (overrides: object = {}) =>
-    runCommand(['troco', 'doctor'], { ...installation.settings, ...production, ...overrides })
+    runTroco(['doctor'], { ...installation.settings, ...production, ...overrides })
   const { output, code } = await doctor()
   expect(output).toContain('ok    sign-ups invite, new accounts pending')
   expect(output).toMatch(/^WRONG no mail server: .* set SMTP_URL and MAIL_FROM$/m)
@@ -299,7 +294,7 @@ test('`troco database roles` may be repeated, and names what one role alone stil
     ...installation.settings,
     ...{ DATABASE_URL: await makeDatabase({ migrated: false }), TROCO_ENV: 'local' },
   }
-  const { code, output } = await runCommand(['troco', 'database', 'roles'], single)
+  const { code, output } = await runTroco(['database', 'roles'], single)
   expect([code, output]).toEqual([
     1,
     expect.stringMatching(/^the database role troco owns the tables .* docs\/operating\.md\n$/),

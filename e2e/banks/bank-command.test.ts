@@ -17,7 +17,7 @@ import {
   makeToken,
   startApi,
 } from '#lib/testing/fixtures.ts'
-import { runCommand } from '#lib/testing/process.ts'
+import { runTroco } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
 inOwnDatabase()
@@ -49,7 +49,7 @@ function troco(args: string[], input?: string, PUBLIC_URL = env().PUBLIC_URL) {
     ...{ DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL), TROCO_SECRET, PUBLIC_URL },
     ...{ TROCO_ENV: 'local', NODE_ENV: 'production', TROCO_DATA: join(folder, 'data') },
   }
-  return runCommand(['troco', 'bank', ...args], settings, input)
+  return runTroco(['bank', ...args], settings, input)
 }
 
 const lastLine = (output: string) => output.trimEnd().split('\n').at(-1) ?? ''

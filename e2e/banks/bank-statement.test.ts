@@ -7,7 +7,7 @@ import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
-import { runCommand } from '#lib/testing/process.ts'
+import { runTroco } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
 inOwnDatabase()
@@ -44,7 +44,7 @@ function runBank(...args: string[]) {
     ...{ DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL), TROCO_SECRET, PUBLIC_URL },
     ...{ TROCO_ENV: 'local', NODE_ENV: 'production', TROCO_DATA: join(folder, 'data') },
   }
-  return runCommand(['troco', 'bank', ...args], settings)
+  return runTroco(['bank', ...args], settings)
 }
 
 test('the statement of a day is printed with its balances', async () => {

@@ -15,7 +15,7 @@ import { endDay } from '#lib/rooms/reconciliation/end-day.ts'
 import { listDays } from '#lib/rooms/reconciliation/queries.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
-import { runCommand } from '#lib/testing/process.ts'
+import { runTroco } from '#lib/testing/process.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
@@ -118,7 +118,7 @@ describe('troco reconcile', () => {
       ...{ DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL), TROCO_SECRET, PUBLIC_URL },
       ...{ TROCO_ENV: 'local', NODE_ENV: 'production', TROCO_DATA: join(folder, 'data') },
     }
-    return runCommand(['troco', 'reconcile', ...args], settings)
+    return runTroco(['reconcile', ...args], settings)
   }
 
   test.each([

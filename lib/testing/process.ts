@@ -45,12 +45,17 @@ export function copyData(from: Installation, to: Installation): void {
 }
 
 /** Runs `npm run …` without npm, through bin/bootstrap.mjs, which every npm script calls. */
-function startCommand(
+function startCommand(args: string[], settings: Record<string, string>): StartedProcess {
+  return startProcess('node', ['bin/bootstrap.mjs', ...args], settings)
+}
+
+function startProcess(
+  program: string,
   args: string[],
   settings: Record<string, string>,
   input?: string,
 ): StartedProcess {
-  const child = spawn('node', ['bin/bootstrap.mjs', ...args], {
+  const child = spawn(program, args, {
     env: { ...process.env, ...settings },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   })
@@ -65,11 +70,21 @@ function startCommand(
   return { child, output: () => text, ended }
 }
 
-/** `input`: text of its standard input; absent: none. */
-export async function runCommand(args: string[], settings: Record<string, string>, input?: string) {
-  const started = startCommand(args, settings, input)
-  const code = await started.ended
-  return { code, output: started.output() }
+export async function runCommand(args: string[], settings: Record<string, string>) {
+  return waitForEnd(startCommand(args, settings))
+}
+
+/** Runs `troco` without the bootstrap, which takes a second process. `input`: its standard input. */
+export async function runTroco(args: string[], settings: Record<string, string>, input?: string) {
+  const command = ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', ...args]
+  return waitForEnd(
+    startProcess(process.execPath, command, { ...settings, NODE_ENV: 'production' }, input),
+  )
+}
+
+async function waitForEnd({ ended, output }: StartedProcess) {
+  const code = await ended
+  return { code, output: output() }
 }
 
 export async function startServer(
