@@ -23,8 +23,9 @@ const DAY = 'e2e/day/day.test.ts'
 const left = process.env.WITHOUT_REPEATS ? REPEATS : []
 /** Matches code that changes state of the process, of which modules keep what they derive, or that measures it. */
 const PROCESS_CHANGE_PATTERN =
-  /supplyEnv|openOwnStage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.|--expose-gc|memoryUsage|process\.(on|emit)\(/
-const SHARED_FOLDERS = /^(lib|prisma|app|components|e2e\/(api|psp|runner))\//
+  /supplyEnv|open(Own|Notice)Stage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.|--expose-gc|memoryUsage|process\.(on|emit)\(/
+const SHARED_FOLDERS =
+  /^(lib|prisma|app|components|bin\/commands|e2e\/(api|banks|client|psp|runner))\//
 
 /** Files that share one module cache: a process of its own takes 0.3 s of a file, with the API 1 s. */
 const sharedFiles = globSync(TESTS).filter(

@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { db, disconnect } from '#lib/base/db/client.ts'
-import { env, supplyEnv } from '#lib/base/env.ts'
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { verifyPassword } from '#lib/services/people/password.ts'
-import { expectBalancedLedger, makeDatabase } from '#lib/testing/fixtures.ts'
+import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { openAccountWithOwner } from '#lib/testing/verified.ts'
 import { createDemoData, DEMO_MERCHANT } from '#prisma/seed.ts'
 
-const sharedUrl = env().DATABASE_URL ?? ''
-beforeAll(async () => {
-  supplyEnv({ DATABASE_URL: await makeDatabase() })
-})
-afterAll(async () => {
-  await disconnect()
-  supplyEnv({ DATABASE_URL: sharedUrl })
-})
+inOwnDatabase()
 
 test('after an interrupted seed, its account is suspended and one complete demo account is made', async () => {
   const begun = await openAccountWithOwner('Loja', DEMO_MERCHANT)

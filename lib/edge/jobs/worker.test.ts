@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { db, disconnect } from '#lib/base/db/client.ts'
+import { db } from '#lib/base/db/client.ts'
 import { listenForWakeUps } from '#lib/base/db/listen.ts'
 import { onWake } from '#lib/base/db/wake.ts'
-import { env, supplyEnv } from '#lib/base/env.ts'
+import { env } from '#lib/base/env.ts'
 import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { query } from '#lib/testing/embedded.ts'
 import {
   expectBalancedLedger,
-  makeDatabase,
+  inOwnDatabase,
   makeMerchant,
   openCharge,
   runAsOwner,
@@ -18,19 +18,16 @@ import {
 import { openReceiver, status } from '#lib/testing/receiver.ts'
 
 // A worker claims every due row, so these tests need a database of their own.
+inOwnDatabase()
 let merchant: Account
 const workers: Worker[] = []
 beforeAll(async () => {
-  supplyEnv({ DATABASE_URL: await makeDatabase() })
   merchant = await makeMerchant()
 })
 afterEach(async () => {
   for (const worker of workers.splice(0)) await worker.stop()
 })
-afterAll(async () => {
-  await expectBalancedLedger(merchant.id)
-  await disconnect()
-})
+afterAll(() => expectBalancedLedger(merchant.id))
 
 function startTestWorker(): Worker {
   const worker = startWorker()

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { db, disconnect } from '#lib/base/db/client.ts'
-import { env, supplyEnv } from '#lib/base/env.ts'
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
@@ -13,7 +12,7 @@ import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   expectBalancedLedger,
   fundMerchant,
-  makeDatabase,
+  inOwnDatabase,
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
@@ -34,14 +33,7 @@ type Step =
   | { resource: 'withdrawal'; do: 'approve' | 'reject' }
 
 // A database of its own: workers of other tests would claim the due charges.
-const sharedUrl = env().DATABASE_URL ?? ''
-beforeAll(async () => {
-  supplyEnv({ DATABASE_URL: await makeDatabase() })
-})
-afterAll(async () => {
-  await disconnect()
-  supplyEnv({ DATABASE_URL: sharedUrl })
-})
+inOwnDatabase()
 
 const outcome = fc.constantFrom<Outcome>('paid', 'failed', 'expired')
 const steps: fc.Arbitrary<Step>[] = [

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db, disconnect } from '#lib/base/db/client.ts'
-import { env, supplyEnv } from '#lib/base/env.ts'
+import { describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
@@ -16,7 +15,7 @@ import {
   CHARGE,
   expectBalancedLedger,
   fundMerchant,
-  makeDatabase,
+  inOwnDatabase,
   makeMerchant,
   openCharge,
   runAsOwner,
@@ -25,14 +24,7 @@ import {
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
 // A database of its own: deadlocks are counted, and other tests cause some on purpose.
-const sharedUrl = env().DATABASE_URL ?? ''
-beforeAll(async () => {
-  supplyEnv({ DATABASE_URL: await makeDatabase() })
-})
-afterAll(async () => {
-  await disconnect()
-  supplyEnv({ DATABASE_URL: sharedUrl })
-})
+inOwnDatabase()
 
 function paymentOf(merchant: Account, chargeId: string, changes: Partial<Payment> = {}): Payment {
   const endToEndId = `E${newId().replaceAll('-', '').slice(0, 31)}`

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { db, disconnect } from '#lib/base/db/client.ts'
-import { env, supplyEnv } from '#lib/base/env.ts'
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
 import { isTrocoError } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -14,7 +13,7 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   expectBalancedLedger,
-  makeDatabase,
+  inOwnDatabase,
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
@@ -25,14 +24,7 @@ const CHARGE_COUNT = 3
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
 // A database of its own: a worker of another test would send the due refunds.
-const sharedUrl = env().DATABASE_URL ?? ''
-beforeAll(async () => {
-  supplyEnv({ DATABASE_URL: await makeDatabase() })
-})
-afterAll(async () => {
-  await disconnect()
-  supplyEnv({ DATABASE_URL: sharedUrl })
-})
+inOwnDatabase()
 
 /** `which` selects a charge, or one of the existing refunds or withdrawals. */
 type Step =

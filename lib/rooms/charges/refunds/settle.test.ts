@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db, disconnect, Prisma } from '#lib/base/db/client.ts'
+import { describe, expect, test } from 'vitest'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { onWake, type Topic } from '#lib/base/db/wake.ts'
-import { env, supplyEnv } from '#lib/base/env.ts'
 import { pickFields } from '#lib/base/fields.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -23,7 +22,7 @@ import {
   CHARGE,
   expectBalancedLedger,
   fundMerchant,
-  makeDatabase,
+  inOwnDatabase,
   makeMerchant,
   openCharge,
   runAsOwner,
@@ -32,14 +31,7 @@ import {
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
 // A database of its own: deadlocks are counted, and triggers make tables fail.
-const sharedUrl = env().DATABASE_URL ?? ''
-beforeAll(async () => {
-  supplyEnv({ DATABASE_URL: await makeDatabase() })
-})
-afterAll(async () => {
-  await disconnect()
-  supplyEnv({ DATABASE_URL: sharedUrl })
-})
+inOwnDatabase()
 
 const makeReturnId = () => `D${newId().replaceAll('-', '').slice(0, 31)}`
 
