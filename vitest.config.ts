@@ -18,8 +18,8 @@ const REPEATS = [
   'e2e/torture/idempotency.test.ts',
   'e2e/day/controls.test.ts',
 ]
-/** Uses all cores, and its bank waits by the true time: it runs after the others. */
-const DAY = 'e2e/day/day.test.ts'
+/** They start the product with its pages, which `npm test` builds while the other files run. */
+const LAST = ['bin/start.test.ts', 'bin/documented-commands.test.ts', 'e2e/day/day.test.ts']
 const left = process.env.WITHOUT_REPEATS ? REPEATS : []
 /** Matches code that changes state of the process, of which modules keep what they derive, or that measures it. */
 const PROCESS_CHANGE_PATTERN =
@@ -46,9 +46,9 @@ export default defineConfig({
       { extends: true, test: { name: 'shared', include: sharedFiles, isolate: false } },
       {
         extends: true,
-        test: { name: 'alone', include: TESTS, exclude: [...sharedFiles, ...left, DAY] },
+        test: { name: 'alone', include: TESTS, exclude: [...sharedFiles, ...left, ...LAST] },
       },
-      { extends: true, test: { name: 'day', include: [DAY], sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: 'last', include: LAST, sequence: { groupOrder: 1 } } },
     ],
   },
 })

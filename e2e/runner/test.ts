@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { prepare } from '#bin/prepare.mjs'
 import { listChanges, selectByChange } from '#e2e/runner/changed.ts'
@@ -17,10 +17,11 @@ import {
   checkArchitecture,
   LANE_REPORT,
   PLAYWRIGHT_REPORT,
-  runNextLane,
+  runBeside,
   runSpecs,
   runTests,
   SERVER_LOG,
+  SIDE_OUTPUT,
   VITEST_REPORT,
   verify,
 } from '#e2e/runner/tools.ts'
@@ -62,19 +63,17 @@ async function runCommand(): Promise<Tally[]> {
 async function runEverything(): Promise<Tally[]> {
   clearReports()
   printSeed()
-  const building = prepare({ pages: true })
-  // Awaited after the checks, which may name the reason of a failed build.
-  building.catch(() => {})
+  // `runBeside` waits for the build, and reports if it fails.
+  prepare({ pages: true }).catch(() => {})
   const checks = await verify()
-  await building
-  const vitest = await runTests([], { WITHOUT_REPEATS: '1' })
-  const nextLane = await runNextLane()
-  const browser = await runSpecs([])
+  // Side by side: while Vitest waits for a time or a process, the browser tests use the cores.
+  const [tests, beside] = await Promise.all([runTests([], { WITHOUT_REPEATS: '1' }), runBeside()])
+  process.stdout.write(readFileSync(SIDE_OUTPUT))
   const judges = await check('judges of the bank traffic', 'node', JUDGES)
   const { problem } = searchLogs([TEST_LOG, SERVER_LOG])
   if (problem) process.stdout.write(`logs: ${problem}\n`)
   const logs = { passed: problem ? 0 : 1, failed: problem ? 1 : 0 }
-  return [...checks, vitest, nextLane, browser, judges, logs]
+  return [...checks, tests, ...beside, judges, logs]
 }
 
 /** Runs the selected tests and prepares only what they need. */
@@ -122,8 +121,9 @@ function filterByTitle(specs: string[], title: string): string[] {
 }
 
 function clearReports(): void {
-  const files = [VITEST_REPORT, LANE_REPORT, PLAYWRIGHT_REPORT, SERVER_LOG, TEST_LOG, BANK_TRAFFIC]
-  for (const file of files) rmSync(file, { force: true, recursive: true })
+  const reports = [VITEST_REPORT, LANE_REPORT, PLAYWRIGHT_REPORT]
+  for (const file of [...reports, SERVER_LOG, TEST_LOG, BANK_TRAFFIC])
+    rmSync(file, { force: true, recursive: true })
 }
 
 function printSeed(): void {

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { prepare } from '#bin/prepare.mjs'
 import { findBrowser } from '#e2e/runner/browser.ts'
 import { countPlaywright, countVitest, readReport, type Tally } from '#e2e/runner/reports.ts'
@@ -8,6 +9,8 @@ export const VITEST_REPORT = '.cache/vitest.json'
 export const LANE_REPORT = '.cache/vitest-lane.json'
 export const PLAYWRIGHT_REPORT = '.cache/playwright.json'
 export const SERVER_LOG = '.cache/e2e-server.log'
+/** Output of what runs beside the tests. */
+export const SIDE_OUTPUT = '.cache/side-output.txt'
 
 /** Runs the checks that need no database and take seconds. */
 export async function verify(): Promise<Tally[]> {
@@ -29,30 +32,35 @@ export function runTests(filters: string[], settings: Record<string, string> = {
   )
 }
 
-export function runSpecs(files: string[], title: string | null = null): Promise<Tally> {
+/**
+ * Runs what needs the pages: the browser tests, and a sample of the API tests against the product in
+ * which Next serves the API. Its output is in a file, so that lines of two tools do not mix.
+ */
+export async function runBeside(): Promise<Tally[]> {
+  writeFileSync(SIDE_OUTPUT, '')
+  return [await runSpecs([], null, SIDE_OUTPUT), await runNextLane()]
+}
+
+export function runSpecs(
+  files: string[],
+  title: string | null = null,
+  outputFile: string | null = null,
+): Promise<Tally> {
   const filters = [...(title === null ? [] : ['-g', title]), ...files]
   return runAndCount('browser', PLAYWRIGHT_REPORT, countPlaywright, async () => {
     const executable = await findBrowser()
     await prepare({ pages: true })
-    return withServer(SERVER_LOG, settings =>
-      runProgram('playwright', ['test', ...filters], {
-        ...settings,
-        E2E_BROWSER: executable,
-        PLAYWRIGHT_JSON_OUTPUT_FILE: PLAYWRIGHT_REPORT,
-      }),
-    )
+    return withServer(SERVER_LOG, settings => {
+      const reports = { E2E_BROWSER: executable, PLAYWRIGHT_JSON_OUTPUT_FILE: PLAYWRIGHT_REPORT }
+      return runProgram('playwright', ['test', ...filters], { ...settings, ...reports }, outputFile)
+    })
   })
 }
 
-/** Runs a sample of the API tests against the built product in which Next serves the API. */
-export function runNextLane(): Promise<Tally> {
+function runNextLane(): Promise<Tally> {
+  const args = ['run', '--config', 'vitest.lane.config.ts', ...reporterFlags(LANE_REPORT)]
   return runAndCount('the API once more, by way of Next', LANE_REPORT, countVitest, () =>
-    runProgram('vitest', [
-      'run',
-      '--config',
-      'vitest.lane.config.ts',
-      ...reporterFlags(LANE_REPORT),
-    ]),
+    runProgram('vitest', args, {}, SIDE_OUTPUT),
   )
 }
 
