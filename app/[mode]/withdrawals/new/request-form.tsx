@@ -3,19 +3,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
-import { type FormEvent, useRef, useState } from 'react'
-import { flushSync } from 'react-dom'
+import { type FormEvent, useState } from 'react'
 import { AvailableBalance } from '#app/[mode]/withdrawals/new/available-balance.tsx'
 import { isAmbiguousKey } from '#app/[mode]/withdrawals/new/key-fields.tsx'
 import { RequestFields } from '#app/[mode]/withdrawals/new/request-fields.tsx'
-import { Review } from '#app/[mode]/withdrawals/new/review.tsx'
+import { WithdrawalReview } from '#app/[mode]/withdrawals/new/review.tsx'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
+import { refusedFieldOf, useReview } from '#components/form/review.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import { parseReais } from '#lib/base/money.ts'
-import { ApiError } from '#lib/edge/client/api.ts'
 import { type WithdrawalRequest, withdrawalRequest } from '#lib/rooms/withdrawals/schema.ts'
 
 interface RequestFormProps {
@@ -28,8 +27,8 @@ export function RequestForm({ mode, available }: RequestFormProps) {
   const locale = useLocale()
   const api = useApi()
   const router = useRouter()
-  const formElement = useRef<HTMLFormElement>(null)
-  const [reviewed, setReviewed] = useState<WithdrawalRequest | null>(null)
+  const { formElement, reviewed, review, returnToField, focusField } =
+    useReview<WithdrawalRequest>()
   const [amount, setAmount] = useState<number | null>(null)
   const [isTypeMissing, setTypeMissing] = useState(false)
   const [isSent, setSent] = useState(false)
@@ -40,7 +39,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
   })
 
   async function send(body: WithdrawalRequest, idempotencyKey: string) {
-    if (!reviewed) return review(body)
+    if (!reviewed) return reviewUnlessAmbiguous(body)
     try {
       type CreateResponse = { data: { id: string } }
       const { data } = await api.send<CreateResponse>('POST', '/withdrawals', {
@@ -50,27 +49,18 @@ export function RequestForm({ mode, available }: RequestFormProps) {
       setSent(true)
       router.push(`/${mode}/withdrawals/${data.id}`)
     } catch (error) {
-      const field = problemFieldOf(error)
+      const field = refusedFieldOf(error)
       if (field) returnToField(field)
       if (field === 'amount') await balance.refetch()
       throw error
     }
   }
 
-  function review(body: WithdrawalRequest) {
+  function reviewUnlessAmbiguous(body: WithdrawalRequest) {
     const isAmbiguous = !body.pix_key_type && isAmbiguousKey(body.pix_key)
     setTypeMissing(isAmbiguous)
     if (isAmbiguous) return focusField('pix_key_type')
-    setReviewed(body)
-  }
-  /** Shows the fields again. They stay mounted while hidden, so that their values are not lost. */
-  function returnToField(name: string) {
-    flushSync(() => setReviewed(null))
-    focusField(name)
-  }
-  function focusField(name: string) {
-    const field = formElement.current?.elements.namedItem(name)
-    if (field instanceof HTMLElement) field.focus()
+    review(body)
   }
 
   const form = useForm({
@@ -106,13 +96,13 @@ export function RequestForm({ mode, available }: RequestFormProps) {
           />
         </div>
         {reviewed ? (
-          <Review
+          <WithdrawalReview
             mode={mode}
             body={reviewed}
             available={balance.data.balance}
             isBusy={form.isBusy || isSent}
             onBack={() => returnToField('amount')}
-            problem={problemFieldOf(form.failure) ? null : <Problem error={form.failure} />}
+            problem={refusedFieldOf(form.failure) ? null : <Problem error={form.failure} />}
           />
         ) : null}
         <p role="status" className="sr-only">
@@ -122,13 +112,6 @@ export function RequestForm({ mode, available }: RequestFormProps) {
       <AvailableBalance balance={balance.data.balance} amount={reviewed?.amount ?? amount} />
     </form>
   )
-}
-
-function problemFieldOf(error: unknown): string | null {
-  if (!(error instanceof ApiError)) return null
-  if (error.code === 'insufficient_balance') return 'amount'
-  if (error.code === 'external_id_used') return 'external_id'
-  return error.code === 'invalid_input' ? (Object.keys(error.fields)[0] ?? null) : null
 }
 
 function readFields(data: FormData, locale: string) {
