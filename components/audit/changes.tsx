@@ -5,6 +5,7 @@ import type { AuditLine, AuditValues } from '#lib/base/audit/schema.ts'
 /** Names of the audited values that hold cents. */
 const MONEY_FIELDS = [
   ...['amount', 'charge_max', 'withdrawal_max', 'night_max', 'day_max', 'approval_above'],
+  'charge_review_above',
   ...['payout_max', 'payout_day_max'],
 ]
 

@@ -2,7 +2,7 @@
 
 import type { LucideIcon } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { FIELD_CODES } from '#components/form/form.ts'
 import { HeroMoney } from '#components/format/format.tsx'
@@ -76,7 +76,7 @@ export function Review({ amountLabel, amount, children, ...rest }: ReviewProps) 
       </Notice>
       {problem}
       <div className="flex flex-wrap gap-3 max-md:flex-col">
-        <Button variant="primary" type="submit" disabled={isBusy}>
+        <Button variant="primary" type="submit" disabled={isBusy} onClick={ignoreSecondClick}>
           {confirm}
         </Button>
         <Button variant="quiet" onClick={onBack} disabled={isBusy}>
@@ -85,6 +85,11 @@ export function Review({ amountLabel, amount, children, ...rest }: ReviewProps) 
       </div>
     </section>
   )
+}
+
+/** The second click of a double click on the button of the form, at the place where this one appears. */
+function ignoreSecondClick(event: MouseEvent<HTMLButtonElement>): void {
+  if (event.detail > 1) event.preventDefault()
 }
 
 export function ReviewRow({ name, children }: { name: string; children: ReactNode }) {

@@ -15,6 +15,7 @@ const SETTINGS = {
   city: 'São Luís',
   expires_in: 3_600,
   time_zone: 'America/Fortaleza',
+  charge_review_above: 500_000,
 }
 
 let api: Api
@@ -56,13 +57,15 @@ describe('PATCH account', () => {
     expect([status, body.data]).toEqual([200, { id: merchant.id, ...SETTINGS }])
     expectShape(AccountSettings, body)
     const [account] = (await readSession(secret))?.accounts ?? []
-    const { expires_in: expiresIn, time_zone: timeZone, ...rest } = SETTINGS
-    expect(account).toMatchObject({ ...rest, expiresIn, timeZone })
+    const { name, city, expires_in: expiresIn, time_zone: timeZone } = SETTINGS
+    const stored = { name, city, expiresIn, timeZone, chargeReviewAbove: 500_000 }
+    expect(account).toMatchObject(stored)
     const before = {
       name: 'Loja antiga',
       city: 'BRASILIA',
       expires_in: 86_400,
       time_zone: 'America/Sao_Paulo',
+      charge_review_above: null,
     }
     expect(await listAuditRecords()).toMatchObject([{ actorType: 'user', before, after: SETTINGS }])
     await patch('account', SETTINGS)
@@ -93,6 +96,7 @@ describe('PATCH account', () => {
 
   const zoneMessage = 'time_zone must be a time zone such as America/Sao_Paulo'
   const secondsMessage = 'expires_in must be a whole number of seconds from 60 to 2592000'
+  const reviewMessage = 'charge_review_above must be a whole number of cents from 0 to 999999999999'
   test.each([
     [{ name: '日本' }, { name: ['name must contain a letter or digit'] }],
     [{ name: 'a\nb' }, { name: ['name must contain no line breaks or control characters'] }],
@@ -100,6 +104,10 @@ describe('PATCH account', () => {
     [{ city: 'Pindamonhangaba1' }, { city: ['city must have 1 to 15 characters'] }],
     [{ expires_in: 59 }, { expires_in: [secondsMessage] }],
     [{ expires_in: 2_592_001 }, { expires_in: [secondsMessage] }],
+    [{ charge_review_above: -1 }, { charge_review_above: [reviewMessage] }],
+    [{ charge_review_above: 1_000_000_000_000 }, { charge_review_above: [reviewMessage] }],
+    [{ charge_review_above: 0.5 }, { charge_review_above: [reviewMessage] }],
+    [{ charge_review_above: '5000' }, { charge_review_above: [reviewMessage] }],
     [{ time_zone: 'America/Atlantis' }, { time_zone: [zoneMessage] }],
     [{ time_zone: "UTC'; --" }, { time_zone: [zoneMessage] }],
   ])('422 names the invalid field in %j', async (invalid, errors) => {

@@ -78,6 +78,11 @@ export const API_REFUSALS = {
     message: ({ rule }: { rule: string }) => `amount ${rule}`,
     field: 'amount',
   },
+  review_required: {
+    status: 422,
+    message: 'amount is above the threshold of this account: review it, then confirm it',
+    field: 'amount',
+  },
   limit_exceeded: {
     status: 422,
     message: ({ limit }: { limit: ExceededLimit }) => `amount ${limitRule(limit)}`,

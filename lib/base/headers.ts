@@ -3,5 +3,8 @@ export const ADDRESS_HEADER = 'x-troco-address'
 /** Request id: a well-formed value from the client, otherwise a new one from the front. */
 export const REQUEST_ID_HEADER = 'x-request-id'
 
+/** Amount in cents that a member confirmed in the review of a charge. */
+export const REVIEWED_AMOUNT_HEADER = 'troco-reviewed-amount'
+
 /** Path of the request. The front sets it because Next does not pass it to pages. */
 export const PATH_HEADER = 'x-troco-path'

@@ -1,12 +1,14 @@
 'use client'
 
 import { useRouter } from 'next/navigation'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
+import { MoneyField } from '#components/ui/money-field.tsx'
+import { formatReais, parseReais } from '#lib/base/money.ts'
 import { foldText } from '#lib/base/pix/emv.ts'
 import { type AccountChange, accountChange, SHOWN_NAME_MAX } from '#lib/rooms/accounts/schema.ts'
 
@@ -30,13 +32,14 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
   const t = useTranslations('settings')
   const api = useApi()
   const router = useRouter()
+  const locale = useLocale()
   const spanText = useSpanText()
   const [stored, setStored] = useState(account)
   const [current, setCurrent] = useState(account)
   const [isSaved, setSaved] = useState(false)
   const form = useForm({
     schema: accountChange.test,
-    read: readFields,
+    read: data => readFields(data, locale),
     send: async body => {
       await api.send('PATCH', '/dashboard/account', { body })
       setStored(body)
@@ -48,6 +51,7 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
   const names = Object.keys(stored) as (keyof AccountChange)[]
   const isUnchanged = names.every(name => String(stored[name]) === String(current[name]))
   const { problems } = form
+  const threshold = stored.charge_review_above
   const expiryChoices = [...new Set([...EXPIRY_CHOICES_S, stored.expires_in])].sort(
     (one, other) => one - other,
   )
@@ -55,7 +59,7 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
     <form
       {...editFormProps(form, isUnchanged, data => {
         setSaved(false)
-        setCurrent({ ...stored, ...readTrimmedFields(data) })
+        setCurrent({ ...stored, ...readTrimmedFields(data, locale) })
       })}
     >
       <fieldset
@@ -105,6 +109,16 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
             {timeZones}
           </Select>
         </div>
+        <div className="sm:col-span-2">
+          <MoneyField
+            label={t('account.reviewAbove')}
+            name="charge_review_above"
+            defaultValue={threshold === null ? '' : formatReais(threshold, locale)}
+            placeholder={t('account.reviewNone')}
+            hint={t('account.reviewAboveHint')}
+            problem={problems.charge_review_above ? t('account.reviewAboveInvalid') : null}
+          />
+        </div>
         {canWrite ? (
           <div className="sm:col-span-2">
             <SaveButton
@@ -120,14 +134,18 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
   )
 }
 
-function readTrimmedFields(data: FormData) {
+/** An invalid amount becomes NaN, which the schema refuses. */
+function readTrimmedFields(data: FormData, locale: string): AccountChange {
   const text = (name: string) => String(data.get(name) ?? '').trim()
   const [name, city, time_zone] = [text('name'), text('city'), text('time_zone')]
-  return { name, city, expires_in: Number(data.get('expires_in')), time_zone }
+  const threshold = text('charge_review_above')
+  const charge_review_above =
+    threshold === '' ? null : (parseReais(threshold, locale) ?? Number.NaN)
+  return { name, city, expires_in: Number(data.get('expires_in')), time_zone, charge_review_above }
 }
 
-function readFields(data: FormData) {
-  const { name, city, ...rest } = readTrimmedFields(data)
+function readFields(data: FormData, locale: string) {
+  const { name, city, ...rest } = readTrimmedFields(data, locale)
   return { name: name || undefined, city: city || undefined, ...rest }
 }
 

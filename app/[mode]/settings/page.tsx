@@ -77,6 +77,7 @@ async function AccountSection({ account }: { account: SessionAccount }) {
   const t = await getTranslations('settings')
   const canWrite = hasPermissionNow(account, 'settings:write')
   const { name, city, expiresIn: expires_in, timeZone: time_zone } = account
+  const charge_review_above = account.chargeReviewAbove
   return (
     <Section title={t('account.title')} text={t('account.text')}>
       {hasPermission(account.role, 'settings:write') ? null : (
@@ -87,7 +88,7 @@ async function AccountSection({ account }: { account: SessionAccount }) {
         </div>
       )}
       <AccountForm
-        account={{ name, city, expires_in, time_zone }}
+        account={{ name, city, expires_in, time_zone, charge_review_above }}
         canWrite={canWrite}
         timeZones={
           <TimeZoneOptions brazilLabel={t('account.brazil')} worldLabel={t('account.world')} />

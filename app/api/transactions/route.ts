@@ -1,8 +1,11 @@
+import { refuse } from '#lib/base/errors.ts'
+import { REVIEWED_AMOUNT_HEADER } from '#lib/base/headers.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { pageResult } from '#lib/edge/http/page.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { chargeSerializerFor, listCharges, readCreatedCharge } from '#lib/rooms/charges/queries.ts'
 import { chargeRequest, listUnreadable } from '#lib/rooms/charges/schema.ts'
+import { needsReview } from '#lib/rooms/charges/states.ts'
 import {
   ChargeCreated,
   ChargePage,
@@ -26,7 +29,7 @@ export const POST = endpoint({
   response: ChargeCreated,
   errorCodes: [
     ...(['external_id_used', 'placeholder_document'] as const),
-    ...(['limit_exceeded', 'refused_by_bank'] as const),
+    ...(['limit_exceeded', 'refused_by_bank', 'review_required'] as const),
   ],
   allowsRememberedCaller: true,
   idempotency: {
@@ -35,7 +38,11 @@ export const POST = endpoint({
     rebuild: async ({ account, mode }, id) =>
       createdResponse(await readCreatedCharge(account, mode, id)),
   },
-  async handle({ account, mode, body, ip, once, readsPayers }) {
+  async handle({ account, mode, body, ip, header, once, readsPayers }) {
+    // An amount that was confirmed does not cover another.
+    const isReviewed = header(REVIEWED_AMOUNT_HEADER) === String(body.amount)
+    if (!isReviewed && needsReview(body.amount, account.chargeReviewAbove))
+      throw refuse('review_required')
     const creator = { ...account, webhookMasked: !readsPayers }
     return createdResponse(await createCharge(creator, mode, body, ip, once))
   },

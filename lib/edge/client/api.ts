@@ -1,3 +1,4 @@
+import { REVIEWED_AMOUNT_HEADER } from '#lib/base/headers.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
 /** Account and mode that a page shows; the account is null for a user without one. */
@@ -41,6 +42,8 @@ interface RequestOptions {
   body?: unknown
   /** The same in every attempt of one action, so that the action happens once. */
   idempotencyKey?: string
+  /** Amount of a charge that the user has reviewed, in cents. */
+  reviewedAmount?: number
   signal?: AbortSignal
 }
 
@@ -65,7 +68,7 @@ export function createApi(scope: ApiScope, requestProof?: RequestProof): Api {
     path: string,
     options: RequestOptions = {},
   ): Promise<Response> => {
-    const { body, idempotencyKey, signal } = options
+    const { body, idempotencyKey, reviewedAmount, signal } = options
     const headers: Record<string, string> = {}
     if (scope.accountId !== null) {
       headers['troco-mode'] = scope.mode
@@ -73,6 +76,7 @@ export function createApi(scope: ApiScope, requestProof?: RequestProof): Api {
     }
     if (body !== undefined) headers['content-type'] = 'application/json'
     if (idempotencyKey) headers['idempotency-key'] = idempotencyKey
+    if (reviewedAmount !== undefined) headers[REVIEWED_AMOUNT_HEADER] = String(reviewedAmount)
     const init = { method, headers, body: JSON.stringify(body), signal }
     const response = await fetch(`/api${path}`, init).catch(error => {
       if (signal?.aborted) throw error

@@ -37,6 +37,8 @@ export interface CallingAccount {
   /** Connection of new withdrawals; null: the account pays nothing out in live mode. */
   payingConnectionId: string | null
   role: SessionAccount['role'] | null
+  /** Amount above which a charge must have been reviewed; null: none, as for each token. */
+  chargeReviewAbove: number | null
 }
 
 /** Sender of a request: a program with a token, or a member in the dashboard. */
@@ -80,7 +82,7 @@ export function readRememberedCaller({ header }: HttpRequest): Caller | null {
 
 function toTokenCaller({ proof, ...caller }: ProvenCaller): Caller {
   const ref = { id: caller.account.id, proof }
-  const account = { ...caller.account, ref, role: null }
+  const account = { ...caller.account, ref, role: null, chargeReviewAbove: null }
   const rest = { user: null, responsibleId: caller.issuedBy, isViewing: false }
   return { kind: 'token', ...caller, account, ...rest }
 }
@@ -105,13 +107,13 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   const user = await readSignedInUser(incoming)
   const sessionAccount = user?.accounts.find(({ id }) => id === accountId)
   if (!user || !sessionAccount) return null
-  const { name, city, expiresIn, status, role } = sessionAccount
+  const { name, city, expiresIn, chargeReviewAbove, status, role } = sessionAccount
   const isActive = isActiveStatus(status)
   const permissions = listPermissions(role)
   const lockMember = memberLock({ accountId, userId: user.id }, role)
   const ref = isWriteMethod(incoming.method) ? { id: accountId, lockMember } : accountId
   const account = {
-    ...{ id: accountId, ref, name, city, expiresIn, isActive, role },
+    ...{ id: accountId, ref, name, city, expiresIn, chargeReviewAbove, isActive, role },
     receivingConnectionId: connectionIn(mode, sessionAccount.receivingConnectionId),
     payingConnectionId: connectionIn(mode, sessionAccount.payingConnectionId),
   }

@@ -3,6 +3,7 @@ import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { ErrorCode } from '#lib/base/refusals.ts'
 import type { CallingAccount } from '#lib/edge/http/caller.ts'
+import type { HttpRequest } from '#lib/edge/http/exchange.ts'
 import type { IdempotencyRule } from '#lib/edge/http/idempotency.ts'
 import type { ErrorFormat } from '#lib/edge/http/response.ts'
 import type { ProofRule } from '#lib/edge/session/proof.ts'
@@ -16,6 +17,7 @@ interface Call<Body, Query> {
   query: Query
   params: Record<string, string>
   ip: string | null
+  header: HttpRequest['header']
   userId: string | null
   /** Member who answers for the request: the user, or the issuer of the token. */
   responsibleId: string | null

@@ -157,7 +157,7 @@ async function runEndpoint(
     const { account, mode, user, responsibleId, formerIssuers } = caller
     const body = schema && parseFields(schema[mode], content)
     const query = declared.ignoresQuery ? undefined : parseQuery(querySchema, incoming.url)
-    const { params, ip } = incoming
+    const { params, ip, header } = incoming
     const by = {
       user,
       userId: user?.id ?? null,
@@ -165,7 +165,7 @@ async function runEndpoint(
       formerIssuers,
       ...documentAccess(caller),
     }
-    const call = { account, mode, body, query, params, ip, once, ...by }
+    const call = { account, mode, body, query, params, ip, header, once, ...by }
     return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
   }
   const caller = await check.read()

@@ -203,6 +203,12 @@ const RESPONSES = [
     'amount must be at most 5',
     { 'x-error-fields': 'amount' },
   ],
+  [
+    refuse('review_required'),
+    422,
+    'amount is above the threshold of this account: review it, then confirm it',
+    { 'x-error-fields': 'amount' },
+  ],
   [refuse('test_mode_only'), 404, 'Not found'],
   [refuse('length_required'), 411, 'Length required'],
   [refuse('form_required'), 415, 'Unsupported media type'],

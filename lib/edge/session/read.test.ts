@@ -34,7 +34,7 @@ test("a session returns its user and the user's accounts", async () => {
   await db().membership.create({ data: { accountId: merchant.id, userId: id, role: 'finance' } })
   const user = await readSession(await openSession(id, CALLER))
   const { city, expiresIn } = merchant
-  const zone = { timeZone: 'America/Sao_Paulo' }
+  const zone = { timeZone: 'America/Sao_Paulo', chargeReviewAbove: null }
   const statusFields = { ...zone, status: 'active', statusReason: null, role: 'finance' }
   const connections = { receivingConnectionId: null, payingConnectionId: null }
   const accounts = [

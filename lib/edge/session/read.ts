@@ -51,7 +51,7 @@ export async function readSession(secret: string, recordsUse = true): Promise<Se
 async function readAccountsOf(roles: MemberRole[]): Promise<SessionAccount[]> {
   if (roles.length === 0) return []
   const columns = Prisma.sql`a.id, a.name, a.city, a.expires_in AS "expiresIn",
-    a.time_zone AS "timeZone", a.status, a.status_reason AS "statusReason",
+    a.time_zone AS "timeZone", a.charge_review_above AS "chargeReviewAbove", a.status, a.status_reason AS "statusReason",
     ${Prisma.raw(receivingConnectionSql)} AS "receivingConnectionId",
     ${Prisma.raw(payingConnectionSql)} AS "payingConnectionId"`
   const rows = await queryRows<Omit<SessionAccount, 'role'>>(Prisma.sql`

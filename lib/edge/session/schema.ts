@@ -6,6 +6,8 @@ export interface SessionAccount {
   city: string
   expiresIn: number
   timeZone: string
+  /** Amount in cents above which a member reviews a charge before it is created; null: none. */
+  chargeReviewAbove: number | null
   status: AccountStatus
   statusReason: string | null
   /** Connections in live mode; null: it is closed, or pays nothing out. */

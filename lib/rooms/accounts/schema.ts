@@ -42,6 +42,9 @@ const AccountChange = z.object({
     .min(60, must(EXPIRES_IN_RULE))
     .max(2_592_000, must(EXPIRES_IN_RULE)),
   time_zone: z.string().refine(isTimeZone, must('be a time zone such as America/Sao_Paulo')),
+  charge_review_above: limitSchema(0).meta(
+    openApiMeta('Amount above which a member reviews a new charge; null: none.'),
+  ),
 })
 export type AccountChange = z.infer<typeof AccountChange>
 export const accountChange = { test: AccountChange, live: AccountChange }

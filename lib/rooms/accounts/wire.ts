@@ -16,6 +16,7 @@ export const AccountSettings = z.object({
     city: z.string(),
     expires_in: z.int(),
     time_zone: z.string(),
+    charge_review_above: z.int().nullable(),
   }),
 })
 

@@ -33,3 +33,8 @@ export function shownStatusOf({
   if (status !== 'paid' || refunded === 0) return status
   return refunded < amount ? 'partly_refunded' : 'refunded'
 }
+
+/** Returns whether a member reviews a charge before it is created. */
+export function needsReview(amount: number, threshold: number | null): boolean {
+  return threshold !== null && amount > threshold
+}

@@ -21,7 +21,7 @@ export default async function NewChargePage({ params }: { params: Promise<{ mode
       <PageHead title={t('newCharge.title')} parent={parent} />
       <p className="-mt-4 mb-5 max-w-[60ch] text-muted">{t('newCharge.text')}</p>
       <ClientMessages namespaces={['newCharge']}>
-        <NewChargeForm expiresIn={account.expiresIn} />
+        <NewChargeForm expiresIn={account.expiresIn} reviewAbove={account.chargeReviewAbove} />
       </ClientMessages>
     </>
   )
