@@ -76,10 +76,19 @@ export function Review({ amountLabel, amount, children, ...rest }: ReviewProps) 
       </Notice>
       {problem}
       <div className="flex flex-wrap gap-3 max-md:flex-col">
-        <Button variant="primary" type="submit" disabled={isBusy} onClick={ignoreSecondClick}>
+        <Button
+          variant="primary"
+          type="submit"
+          disabled={isBusy}
+          onClick={event => isSecondClick(event) && event.preventDefault()}
+        >
           {confirm}
         </Button>
-        <Button variant="quiet" onClick={onBack} disabled={isBusy}>
+        <Button
+          variant="quiet"
+          disabled={isBusy}
+          onClick={event => isSecondClick(event) || onBack()}
+        >
           {t('reviewBack')}
         </Button>
       </div>
@@ -87,9 +96,9 @@ export function Review({ amountLabel, amount, children, ...rest }: ReviewProps) 
   )
 }
 
-/** The second click of a double click on the button of the form, at the place where this one appears. */
-function ignoreSecondClick(event: MouseEvent<HTMLButtonElement>): void {
-  if (event.detail > 1) event.preventDefault()
+/** Of a double click on the form's button, the second click lands where a button of the review appears. */
+function isSecondClick({ detail }: MouseEvent): boolean {
+  return detail > 1
 }
 
 export function ReviewRow({ name, children }: { name: string; children: ReactNode }) {
