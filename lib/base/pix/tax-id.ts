@@ -49,25 +49,6 @@ export function maskTaxId(text: string): string {
   return '***'
 }
 
-const TAX_ID_IN_TEXT =
-  /(?<![\w./-])(?:\d{3}\.?\d{3}\.?\d{3}-?\d{2}|[\dA-Z]{2}\.?[\dA-Z]{3}\.?[\dA-Z]{3}\/?[\dA-Z]{4}-?\d{2})(?![\w/-])/gi
-
-/** Masks each valid document in the strings of a value, such as the Pix key that is a CPF. */
-export function hideTaxIds<Value>(value: Value): Value {
-  const hide = (part: unknown): unknown => {
-    if (typeof part === 'string') return part.replace(TAX_ID_IN_TEXT, maskIfValid)
-    if (Array.isArray(part)) return part.map(hide)
-    if (typeof part !== 'object' || part === null) return part
-    if (Object.getPrototypeOf(part) !== Object.prototype) return part
-    return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, hide(inner)]))
-  }
-  return hide(value) as Value
-}
-
-function maskIfValid(text: string): string {
-  return isValidCpf(text) || isValidCnpj(text) ? maskTaxId(text) : text
-}
-
 // Refuses one repeated character: 00000000000000 has valid check digits but is never issued.
 function hasCheckDigits(bare: string, weightMax: number): boolean {
   if (/^(.)\1*$/.test(bare)) return false

@@ -1,6 +1,6 @@
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
-import { hideTaxIds } from '#lib/base/pix/tax-id.ts'
+import { hideTaxIds } from '#lib/base/pix/hide-tax-ids.ts'
 import { parseFields, readObjectOf } from '#lib/edge/http/body.ts'
 import {
   accountNotActive,
