@@ -6,12 +6,13 @@ import { call } from '#lib/testing/call.ts'
 import {
   type Api,
   CANARY,
+  CHARGE,
   expectBalancedLedger,
   makeMerchant,
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { mailsTo } from '#lib/testing/mailbox.ts'
-import { pageHeaders, personHeaders, refusal, signInAdmin } from '#lib/testing/member.ts'
+import { pageHeaders, personHeaders, refusal, signIn, signInAdmin } from '#lib/testing/member.ts'
 import { OPERATIONS, PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
@@ -86,6 +87,48 @@ test('staff that views an account reads it without documents, and changes, expor
   expect(found.body.data).toEqual([])
   expect(await db().auditRecord.count({ where: { accountId: world.merchant.id } })).toBe(before)
   await expectBalancedLedger(world.merchant.id)
+  await endView()
+})
+
+test('what staff sees masked is found by none of its digits, and the rest of a reference is', async () => {
+  const { token, merchant } = world
+  const reference = `cli-${CANARY.document}`
+  const charge = { ...CHARGE, external_id: reference, client_name: `Maria ${CANARY.document}` }
+  const payout = { amount: 1_000, pix_key: 'ana@example.com', external_id: reference }
+  for (const [path, body] of [
+    ['/transactions', charge] as const,
+    ['/withdrawals', payout] as const,
+  ])
+    expect((await call(api.url, 'POST', path, { token, body })).status).toBeLessThan(300)
+  const owner = pageHeaders(await signIn(merchant, 'owner'), merchant.id)
+  expect((await view(merchant.id)).status).toBe(200)
+  const staff = pageHeaders(admin, merchant.id)
+  const lists = ['/transactions', '/dashboard/charges', '/dashboard/find', '/withdrawals']
+  const find = async (headers: object, list: string, q: string) => {
+    const path = `${list}?${new URLSearchParams({ q })}`
+    const { status, body } = await call(api.url, 'GET', path, { headers: { ...headers } })
+    expect(status).toBe(200)
+    return body.data.length > 0
+  }
+  const digits = [4, 7, 10, 11].map(length => CANARY.document.slice(0, length))
+  for (const list of lists) {
+    expect(await find(owner, list, reference), list).toBe(true)
+    expect(await find(staff, list, 'cli-'), list).toBe(true)
+    for (const q of [...digits, `cli-${CANARY.document.slice(0, 5)}`, reference])
+      expect(await find(staff, list, q), `${list} ${q}`).toBe(false)
+  }
+  expect(await find(staff, '/transactions', 'maria')).toBe(true)
+  const totals = `/dashboard/charges/totals?q=${CANARY.document.slice(0, 6)}`
+  expect((await call(api.url, 'GET', totals, { headers: staff })).body.count).toBe(0)
+  for (const path of ['/transactions', '/withdrawals']) {
+    const one = `${path}/${reference}`
+    expect((await call(api.url, 'GET', one, { headers: owner })).status).toBe(200)
+    expect((await call(api.url, 'GET', one, { headers: staff })).status).toBe(404)
+    const filtered = await call(api.url, 'GET', `${path}?external_id=${reference}`, {
+      headers: staff,
+    })
+    expect(filtered.body.data).toEqual([])
+  }
   await endView()
 })
 

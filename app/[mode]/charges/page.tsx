@@ -31,8 +31,11 @@ export default async function ChargesPage({ params, searchParams }: ChargesPageP
   const { account, mode, user } = await requireMember(params)
   const [t, search] = await Promise.all([getTranslations('charges'), searchParams])
   const { apiParams, query } = readChargeFilters(search, account.timeZone, PAGE_SIZE)
-  const matchesDocuments = hasPermission(account.role, 'payers:read')
-  const filtered = { ...rowFiltersOf(query), matchesDocuments }
+  const filtered = {
+    ...rowFiltersOf(hideFromViewer(user, query)),
+    matchesDocuments: hasPermission(account.role, 'payers:read'),
+    isViewing: user.viewing !== null,
+  }
   const { rows, nextCursor } = await listChargeRows(account.id, mode, filtered)
   const { limit, cursor, ...filters } = apiParams
   return (

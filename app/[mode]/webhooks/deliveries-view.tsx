@@ -33,7 +33,7 @@ export interface DeliveriesViewProps {
 export async function DeliveriesView({ params, searchParams }: DeliveriesViewProps) {
   const { account, mode, user } = await requireMember(params)
   const { id } = await params
-  const query = readDeliveriesQuery(await searchParams, account.timeZone)
+  const query = hideFromViewer(user, readDeliveriesQuery(await searchParams, account.timeZone))
   const [t, page, endpoints, resendable, delivery] = await Promise.all([
     getTranslations('webhooks'),
     listDeliveriesByReference(account.id, mode, query),
@@ -58,9 +58,9 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
       <ClientMessages namespaces={['webhooks', 'deliveries', 'deliveryProblem']}>
         <Deliveries
           query={query}
-          page={{ data: page.rows, next_cursor: page.nextCursor }}
+          page={{ data: hideFromViewer(user, page.rows), next_cursor: page.nextCursor }}
           resendable={resendable}
-          endpoints={endpoints.map(endpoint => ({ id: endpoint.id, url: endpoint.url }))}
+          endpoints={hideFromViewer(user, endpoints).map(({ id, url }) => ({ id, url }))}
           selectedId={delivery?.id}
         >
           {delivery ? (

@@ -35,9 +35,9 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
     readApprovalSettings(account.id, user.id),
   ])
   const { apiParams, query } = readWithdrawalFilters(search, account.timeZone)
-  const { rows, nextCursor } = await listWithdrawals(account.id, mode, query, {
-    matchesKeys: user.viewing === null,
-  })
+  const asked = hideFromViewer(user, query)
+  const isViewing = user.viewing !== null
+  const { rows, nextCursor } = await listWithdrawals(account.id, mode, asked, { isViewing })
   const path = `/withdrawals?${new URLSearchParams(apiParams)}`
   const { cursor, ...exportFilters } = apiParams
   return (

@@ -60,8 +60,8 @@ export const GET = endpoint({
   query: chargesQuery,
   response: ChargePage,
   allowsRememberedCaller: true,
-  async handle({ account, mode, query, readsPayers, showsDocuments }) {
-    const search = { ...query, matchesDocuments: readsPayers }
+  async handle({ account, mode, query, isViewing, readsPayers, showsDocuments }) {
+    const search = { ...query, matchesDocuments: readsPayers, isViewing }
     const page = await listCharges(account.ref, mode, search)
     return pageResult(page, chargeSerializerFor(showsDocuments))
   },

@@ -61,9 +61,8 @@ export const GET = endpoint({
   query: listQuery(WITHDRAWAL_STATUSES, SEARCH_DESCRIPTION),
   response: WithdrawalPage,
   allowsRememberedCaller: true,
-  async handle({ account, mode, query, user, showsDocuments }) {
-    const matchesKeys = !user?.viewing
-    const page = await listWithdrawals(account.ref, mode, query, { matchesKeys })
+  async handle({ account, mode, query, isViewing, showsDocuments }) {
+    const page = await listWithdrawals(account.ref, mode, query, { isViewing })
     return pageResult(page, withdrawalSerializerFor(showsDocuments))
   },
 })

@@ -23,6 +23,8 @@ interface Call<Body, Query> {
   responsibleId: string | null
   formerIssuers: readonly string[]
   user: SessionUser | null
+  /** Whether staff views the account: a search must not match what a response masks. */
+  isViewing: boolean
   /** Whether the caller may read payers' documents (`payers:read`), members after an audited request. */
   readsPayers: boolean
   /** Whether responses contain documents in full: for tokens only. */

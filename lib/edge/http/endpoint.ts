@@ -154,12 +154,16 @@ async function runEndpoint(
   state.ignored.fields = declared.listIgnoredFields?.(content)
   const handle = async (once?: IdempotentRequest) => {
     const caller = await check.read()
-    const { account, mode, user, responsibleId, formerIssuers } = caller
+    const { account, mode, user, isViewing, responsibleId, formerIssuers } = caller
     const body = schema && parseFields(schema[mode], content)
-    const query = declared.ignoresQuery ? undefined : parseQuery(querySchema, incoming.url)
-    const { params, ip, header } = incoming
+    const { ip, header } = incoming
+    const parsed = declared.ignoresQuery ? undefined : parseQuery(querySchema, incoming.url)
+    // Staff could otherwise confirm a document that it guesses, as a reference in a path or filter.
+    const asked = { params: incoming.params, query: parsed }
+    const { params, query } = isViewing ? hideTaxIds(asked) : asked
     const by = {
       user,
+      isViewing,
       userId: user?.id ?? null,
       responsibleId,
       formerIssuers,

@@ -5,6 +5,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition } from '#lib/base/db/columns.ts'
 import { filterSql, sqlIfDefined } from '#lib/base/db/page.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { withoutTaxIds } from '#lib/base/db/tax-ids.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { type ParsedSearch, parseSearch, type SearchTerm } from '#lib/rooms/charges/search-terms.ts'
@@ -43,6 +44,8 @@ export function joinCharges(keys: string): Prisma.Sql {
 /** Whether a search also matches documents. A caller who may not read them could guess them. */
 export interface SearchScope {
   matchesDocuments?: boolean
+  /** Whether staff views the account: what it sees masked in names and references is not matched. */
+  isViewing?: boolean
 }
 type Search = SearchScope & { q: string }
 
@@ -55,7 +58,7 @@ export function searchCondition(alias: string, search: Search): Prisma.Sql {
   const c = Prisma.raw(alias)
   return Prisma.sql`(${c}.id = ${id}::uuid OR ${c}.external_id = ${text} OR ${c}.end_to_end_id = ${text}
     OR starts_with(${tailSql(alias)}, ${tail}) OR starts_with(${docSql(alias)}, ${document})
-    OR (${termsSql(terms, wordsSql(alias), Prisma.sql`${c}.amount`)}))`
+    OR (${termsSql(terms, wordsSql(alias), Prisma.sql`${c}.amount`, search)}))`
 }
 
 /** Computes `charge_searches.words` for a charge: prisma/functions/troco_fold.sql. */
@@ -74,18 +77,33 @@ function tailSql(alias: string): Prisma.Sql {
   return Prisma.sql`upper(reverse(${Prisma.raw(alias)}.end_to_end_id)) COLLATE "C"`
 }
 
-function termsSql(terms: SearchTerm[], words: Prisma.Sql, amount: Prisma.Sql): Prisma.Sql {
+function termsSql(
+  terms: SearchTerm[],
+  words: Prisma.Sql,
+  amount: Prisma.Sql,
+  { isViewing = false }: SearchScope,
+): Prisma.Sql {
   if (terms.length === 0) return Prisma.sql`false`
-  const conditions = terms.map(term => termSql(term, words, amount))
+  const conditions = terms.map(term => termSql(term, words, amount, isViewing))
   return Prisma.join(conditions, ' AND ')
 }
 
 /** A text without three letters in a row has no trigram: `|| ''` then avoids the slower index. */
-function termSql(term: SearchTerm, words: Prisma.Sql, amount: Prisma.Sql): Prisma.Sql {
+function termSql(
+  term: SearchTerm,
+  words: Prisma.Sql,
+  amount: Prisma.Sql,
+  isViewing: boolean,
+): Prisma.Sql {
   const isAmount = Prisma.sql`${amount} = ${term.amount}::bigint`
   if (term.text === null) return isAmount
   const text = term.isIndexed ? words : Prisma.sql`(${words} || '')`
-  const isPart = Prisma.sql`${text} LIKE ${patternSql(term.text)}`
+  const pattern = patternSql(term.text)
+  const isFound = Prisma.sql`${text} LIKE ${pattern}`
+  // The index serves the first condition only.
+  const isPart = isViewing
+    ? Prisma.sql`(${isFound} AND ${withoutTaxIds(words)} LIKE ${pattern})`
+    : isFound
   return term.amount === null ? isPart : Prisma.sql`(${isPart} OR ${isAmount})`
 }
 
@@ -109,7 +127,7 @@ export function searchCte(account: AccountRef, mode: Mode, search: Search): Pris
     ${listed} AND c.id > COALESCE((${mark}), ${ZERO_ID}::uuid)
   ), found AS MATERIALIZED (
     ${indexed} AND c.mode IN ('test', 'live')
-      AND ${termsSql(terms, Prisma.sql`c.words`, Prisma.sql`c.amount`)}
+      AND ${termsSql(terms, Prisma.sql`c.words`, Prisma.sql`c.amount`, search)}
     UNION ${indexed} AND ${startSql(Prisma.sql`c.doc`, document)}
     UNION ${listed} AND ${startSql(tailSql('c'), tail)}
     UNION ${exactSql(listed, text)}

@@ -4,6 +4,7 @@ import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
 import { type Page, pageSql, readPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
+import { withoutTaxIds } from '#lib/base/db/tax-ids.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
 import { isUuid, removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
@@ -143,9 +144,9 @@ export function listWithdrawals(
   account: AccountRef,
   mode: Mode,
   { q, ...query }: ListQuery,
-  { matchesKeys = true } = {},
+  { isViewing = false } = {},
 ): Promise<Page<WithdrawalRow>> {
-  const found = q ? Prisma.sql`AND ${withdrawalMatches(q, matchesKeys)}` : Prisma.empty
+  const found = q ? Prisma.sql`AND ${withdrawalMatches(q, isViewing)}` : Prisma.empty
   const rows = Prisma.sql`
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
     WHERE ${accountCondition('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
@@ -153,16 +154,19 @@ export function listWithdrawals(
 }
 
 /**
- * Matches an id, part of the reference, an amount or the end of an end-to-end id; Pix keys only with
- * `matchesKeys`, since a user who sees them masked could guess a CPF.
+ * Matches an id, part of the reference, an amount or the end of an end-to-end id, and a
+ * whole Pix key. Staff that views the account sees documents masked and could guess them: for it,
+ * neither a key nor a document in a reference matches.
  */
-export function withdrawalMatches(q: string, matchesKeys: boolean): Prisma.Sql {
+export function withdrawalMatches(q: string, isViewing = false): Prisma.Sql {
   const text = q.trim()
-  const key = matchesKeys ? text : null
+  const key = isViewing ? null : text
+  const reference = Prisma.sql`w.external_id`
+  const shown = isViewing ? withoutTaxIds(reference) : reference
   return Prisma.sql`(w.pix_key = ${key} OR w.dict_key = ${key}
     OR w.id = ${isUuid(text) ? text : null}::uuid OR w.end_to_end_id = ${text}
     OR starts_with(upper(reverse(w.end_to_end_id)), ${reverseTail(text)})
     OR w.amount = ${parseSearchedReais(text)}::bigint OR w.external_id = ${text}
     OR (w.external_id <> replace(w.id::text, '-', '')
-      AND strpos(lower(w.external_id), lower(${text})) > 0))`
+      AND strpos(lower(${shown}), lower(${text})) > 0))`
 }

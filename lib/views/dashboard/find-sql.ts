@@ -52,7 +52,7 @@ export function selectNewest(
   scopeCondition: ScopeSql,
   text: string,
   basePath: string,
-  matchesKeys: boolean,
+  isViewing: boolean,
 ): Prisma.Sql[] {
   const newest = (table: string, alias: string) =>
     Prisma.sql`${Prisma.raw(alias)}.id IN (SELECT n.id FROM ${Prisma.raw(table)} n
@@ -62,7 +62,7 @@ export function selectNewest(
   return [
     selectWithdrawals(
       scopeCondition,
-      Prisma.sql`${newest('withdrawals', 'w')} AND ${withdrawalMatches(text, matchesKeys)}
+      Prisma.sql`${newest('withdrawals', 'w')} AND ${withdrawalMatches(text, isViewing)}
         ORDER BY w.id DESC`,
       basePath,
     ),

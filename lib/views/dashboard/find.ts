@@ -47,23 +47,24 @@ export const HitList = z.object({
 })
 
 /**
- * Finds the records of one account and mode that match a text, exact matches first. `matchesKeys`:
- * whether it also compares Pix keys, which staff sees masked.
+ * Finds the records of one account and mode that match a text, exact matches first. Staff that
+ * views the account finds nothing by what it sees masked.
  */
 export async function findHits(
   accountId: string,
   mode: Mode,
   text: string,
   matchesDocuments: boolean,
-  matchesKeys = true,
+  isViewing = false,
 ): Promise<Hit[]> {
   const terms = parseSearchTerms(text.trim())
   const found = await Promise.all(
     terms.map(async term => {
-      const query = { q: term.slice(0, REFERENCE_MAX), limit: HITS_MAX, matchesDocuments }
+      const scope = { matchesDocuments, isViewing }
+      const query = { q: term.slice(0, REFERENCE_MAX), limit: HITS_MAX, ...scope }
       const [{ rows }, others] = await Promise.all([
         listCharges(accountId, mode, query),
-        findOtherHits(accountId, mode, term, matchesKeys),
+        findOtherHits(accountId, mode, term, isViewing),
       ])
       return [...rows.map(row => chargeHit(row, term, matchesDocuments)), ...others]
     }),
@@ -112,7 +113,7 @@ async function findOtherHits(
   accountId: string,
   mode: Mode,
   text: string,
-  matchesKeys: boolean,
+  isViewing: boolean,
 ): Promise<Hit[]> {
   const scopeCondition = (alias: string) => {
     const row = Prisma.raw(alias)
@@ -128,7 +129,7 @@ async function findOtherHits(
         ...(/^troco_(test|live)_/.test(text) ? [selectTokens(scopeCondition, text, basePath)] : []),
       ]
   const exact = parts.map(part => Prisma.sql`(SELECT e.*, true AS "isExact" FROM (${part}) e)`)
-  const similar = selectNewest(scopeCondition, text, basePath, matchesKeys).map(
+  const similar = selectNewest(scopeCondition, text, basePath, isViewing).map(
     part => Prisma.sql`(SELECT s.*, false AS "isExact" FROM (${part}) s LIMIT ${HITS_MAX})`,
   )
   const union = Prisma.join([...exact, ...similar], ' UNION ALL ')

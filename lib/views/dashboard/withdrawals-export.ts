@@ -43,7 +43,7 @@ export async function exportWithdrawals(
   const { withdrawalFile: t, withdrawalStatus, pixKey } = MESSAGES[locale]
   const time = csvTimeFormatter(locale, timeZone)
   const at = (text: string | null) => text && time(text)
-  const found = filters.q ? Prisma.sql`AND ${withdrawalMatches(filters.q, true)}` : Prisma.empty
+  const found = filters.q ? Prisma.sql`AND ${withdrawalMatches(filters.q)}` : Prisma.empty
   const read = (cursor?: string) =>
     readPage<Row>(
       Prisma.sql`SELECT ${columns}::text AS json FROM withdrawals w

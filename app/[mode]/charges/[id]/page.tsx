@@ -24,7 +24,7 @@ interface PageProps {
 
 /** Cached per request, because the metadata and the page both read the timeline. */
 const findTimeline = cache(async (accountId: string, mode: Mode, id: string) =>
-  readChargeTimeline(accountId, mode, decodeURIComponent(id)).catch(error => {
+  readChargeTimeline(accountId, mode, id).catch(error => {
     if (isTrocoError(error)) return notFound()
     throw error
   }),
@@ -32,7 +32,8 @@ const findTimeline = cache(async (accountId: string, mode: Mode, id: string) =>
 
 async function loadTimeline(params: PageProps['params']) {
   const { account, mode, user } = await requireMember(params)
-  return hideFromViewer(user, await findTimeline(account.id, mode, (await params).id))
+  const id = hideFromViewer(user, decodeURIComponent((await params).id))
+  return hideFromViewer(user, await findTimeline(account.id, mode, id))
 }
 
 export async function generateMetadata({ params }: PageProps): Promise<Metadata> {

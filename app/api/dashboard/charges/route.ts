@@ -10,8 +10,8 @@ export const GET = endpoint({
   allow: 'dashboard:read',
   query: shownChargesQuery,
   response: ListedChargePage,
-  async handle({ account, mode, query, readsPayers }) {
-    const search = { ...rowFiltersOf(query), matchesDocuments: readsPayers }
+  async handle({ account, mode, query, isViewing, readsPayers }) {
+    const search = { ...rowFiltersOf(query), matchesDocuments: readsPayers, isViewing }
     return pageResult(await listChargeRows(account.ref, mode, search))
   },
 })

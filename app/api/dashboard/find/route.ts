@@ -7,8 +7,7 @@ export const GET = endpoint({
   allow: 'dashboard:read',
   query: FindQuery,
   response: HitList,
-  async handle({ account, mode, query, user, readsPayers }) {
-    const matchesKeys = !user?.viewing
-    return { data: await findHits(account.id, mode, query.q, readsPayers, matchesKeys) }
+  async handle({ account, mode, query, isViewing, readsPayers }) {
+    return { data: await findHits(account.id, mode, query.q, readsPayers, isViewing) }
   },
 })

@@ -11,7 +11,9 @@ test('staff see the payments of one account and mode, by filters, without a whol
   await openCharge(other)
   await fundMerchant(merchant, 9_000)
   const key = { pixKeyType: 'cpf', pixKey: CANARY.document, dictKey: CANARY.document } as const
-  const withdrawal = await createWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
+  const withdrawal = await createWithdrawal(merchant.id, 'test', {
+    ...{ amount: 1_000, externalId: `cli-${CANARY.document}`, ...key },
+  })
   const idsOf = (page: { rows: { id: string }[] }) => page.rows.map(({ id }) => id)
 
   // Without a bank, the account's mode is test unless the URL says otherwise.
@@ -32,7 +34,8 @@ test('staff see the payments of one account and mode, by filters, without a whol
   expect(withdrawals.rows[0]?.subject).toMatch(/^\*\*\*\.\d{3}\.\d{3}-\*\*$/)
   expect((await listMaskedWithdrawals(merchant.id, { period: 'today' })).rows).toHaveLength(1)
   for (const list of [listMaskedCharges, listMaskedWithdrawals]) {
-    for (const q of [CANARY.document, CHARGE.client_name, CHARGE.client_email])
+    const parts = [CANARY.document.slice(0, 5), `cli-${CANARY.document}`]
+    for (const q of [CANARY.document, CHARGE.client_name, CHARGE.client_email, ...parts])
       expect((await list(merchant.id, { q })).rows).toEqual([])
     const texts = JSON.stringify([charges, withdrawals])
     for (const text of [CANARY.document, CHARGE.client_name, CHARGE.client_email])

@@ -2,6 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
+import { hideTaxIds } from '#lib/base/pix/hide-tax-ids.ts'
 import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { readAssignedConnections, readTimeZone } from '#lib/rooms/accounts/queries.ts'
@@ -28,7 +29,7 @@ interface PaymentPage {
  */
 export async function listMaskedCharges(id: string, search: SearchParams): Promise<PaymentPage> {
   const [mode, timeZone] = await Promise.all([readMode(id, search), readTimeZone(id)])
-  const { q, ...query } = readChargeFilters(search, timeZone, PAGE_SIZE).query
+  const { q, ...query } = readChargeFilters(hideTaxIds(search), timeZone, PAGE_SIZE).query
   const external_id = q === undefined ? undefined : await findReference(id, mode, q)
   if (external_id === null) return { mode, rows: [], nextCursor: null }
   const { rows, nextCursor } = await listCharges(id, mode, { ...rowFiltersOf(query), external_id })
@@ -37,7 +38,7 @@ export async function listMaskedCharges(id: string, search: SearchParams): Promi
     subject: maskTaxId(charge.client_doc),
     status: shownStatusOf(charge),
   }))
-  return { mode, rows: lines, nextCursor }
+  return { mode, rows: hideTaxIds(lines), nextCursor }
 }
 
 /** Lists an account's withdrawals for staff, with masked Pix keys. */
@@ -46,14 +47,14 @@ export async function listMaskedWithdrawals(
   search: SearchParams,
 ): Promise<PaymentPage> {
   const [mode, timeZone] = await Promise.all([readMode(id, search), readTimeZone(id)])
-  const { query } = readWithdrawalFilters(search, timeZone)
-  const { rows, nextCursor } = await listWithdrawals(id, mode, query, { matchesKeys: false })
+  const { query } = readWithdrawalFilters(hideTaxIds(search), timeZone)
+  const { rows, nextCursor } = await listWithdrawals(id, mode, query, { isViewing: true })
   const lines = rows.map(withdrawal => ({
     ...pickLine(withdrawal),
     subject: maskedKeyOf(withdrawal),
     status: withdrawal.status,
   }))
-  return { mode, rows: lines, nextCursor }
+  return { mode, rows: hideTaxIds(lines), nextCursor }
 }
 
 /** The mode of the URL; without one, live mode if the account has a bank. */

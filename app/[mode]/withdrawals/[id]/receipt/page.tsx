@@ -17,7 +17,7 @@ interface WithdrawalReceiptPageProps {
 export default async function WithdrawalReceiptPage({ params }: WithdrawalReceiptPageProps) {
   const { account, mode, user } = await requireMember(params)
   const [{ id: segment }, locale, t] = await Promise.all([params, getLocale(), getTranslations()])
-  const id = decodeURIComponent(segment)
+  const id = hideFromViewer(user, decodeURIComponent(segment))
   const request = { account, mode, kind: 'withdrawal', id, userId: user.id, locale } as const
   const sheet = await readReceipt(request).catch(error => {
     if (isTrocoError(error)) return notFound()

@@ -9,6 +9,8 @@ export const GET = endpoint({
   allow: 'dashboard:read',
   query: shownChargeFilters,
   response: ChargesTotal,
-  handle: ({ account, mode, query, readsPayers }) =>
-    totalCharges(account.ref, mode, { ...rowFiltersOf(query), matchesDocuments: readsPayers }),
+  handle({ account, mode, query, isViewing, readsPayers }) {
+    const search = { ...rowFiltersOf(query), matchesDocuments: readsPayers, isViewing }
+    return totalCharges(account.ref, mode, search)
+  },
 })
