@@ -33,7 +33,7 @@ let world: World
 let admin: string
 beforeAll(async () => {
   api = await startApi()
-  world = await makeWorld(api)
+  world = await makeWorld(api, `cli-${CANARY.document}`)
   admin = await signInAdmin()
 })
 afterAll(() => api.close())
@@ -53,11 +53,27 @@ const listActions = async ({ id: accountId }: { id: string }) => {
 const setSession = async (data: object) =>
   db().userSession.update({ where: { secretHash: hashSecret(admin) }, data })
 
+/** Adds an endpoint with the document in its address. */
+async function addEndpoint(accountId: string): Promise<string> {
+  const headers = pageHeaders(await signIn(world.merchant, 'owner'), accountId)
+  const body = { url: `https://a.example/${CANARY.document}`, event_types: '*' }
+  const made = await call(api.url, 'POST', '/dashboard/webhooks/endpoints', { headers, body })
+  return made.body.data.id
+}
+
 test('staff that views an account reads it without documents, and changes, exports and reveals nothing', async () => {
   const key = { pix_key: CANARY.document, pix_key_type: 'cpf', owner_doc: CANARY.formattedDocument }
   const body = { amount: 1_000, ...key }
   const sent = await call(api.url, 'POST', '/withdrawals', { token: world.token, body })
   const payout = sent.body.data.id
+  const numbers = { metadata: { cpf: Number(CANARY.document), [CANARY.formattedDocument]: 1 } }
+  await call(api.url, 'POST', '/transactions', {
+    token: world.token,
+    body: { ...CHARGE, ...numbers },
+  })
+  const endpoint = await addEndpoint(world.merchant.id)
+  const where = { accountId: world.merchant.id }
+  const delivery = (await db().delivery.findFirstOrThrow({ where })).id
   expect((await view(world.merchant.id)).status).toBe(200)
   const headers = pageHeaders(admin, world.merchant.id)
   const before = await db().auditRecord.count({ where: { accountId: world.merchant.id } })
@@ -70,18 +86,32 @@ test('staff that views an account reads it without documents, and changes, expor
       continue
     }
     if (isEndless) continue
-    const urls = [url, url.replace(world.withdrawal, payout)]
+    const part = /\/(deliveries|endpoints)\/\[id\]/.exec(path)?.[1]
+    const ids = part && { deliveries: delivery, endpoints: endpoint }[part]
+    const urls = ids
+      ? [url.replace(world.charge, ids)]
+      : [url, url.replace(world.withdrawal, payout)]
     for (const response of await Promise.all(
       urls.map(one => call(api.url, method, one, { headers })),
     )) {
       expect([200, 403, 404], name).toContain(response.status)
       expect(response.text, name).not.toContain(CANARY.document)
       expect(response.text, name).not.toContain(CANARY.formattedDocument)
+      expect(response.text, name).not.toMatch(/whsec_|troco_(test|live)_\w{10}/)
       if (response.status === 200) reads.push(name)
     }
   }
-  const expected = ['GET /withdrawals', 'GET /withdrawals/[id]', 'GET /transactions', 'GET /events']
-  expect(reads).toEqual(expect.arrayContaining([...expected, 'GET /dashboard/home']))
+  const expected = [
+    ...['GET /withdrawals', 'GET /withdrawals/[id]', 'GET /transactions', 'GET /events'],
+    ...[
+      'home',
+      'find',
+      'webhooks/deliveries/[id]',
+      'webhooks/endpoints/[id]',
+      'charges/[id]/timeline',
+    ].map(path => `GET /dashboard/${path}`),
+  ]
+  expect(reads).toEqual(expect.arrayContaining(expected))
   // A search would confirm the guess of a masked key.
   const found = await call(api.url, 'GET', `/withdrawals?q=${CANARY.document}`, { headers })
   expect(found.body.data).toEqual([])

@@ -81,7 +81,7 @@ test.describe('in English', () => {
     await page.reload()
     await expect(threshold).toHaveValue('1,000.00')
     await page.goto('/test/settings/audit')
-    await page.getByText('Account details changed').click()
+    await page.getByText('Account details changed').filter({ visible: true }).click()
     await expect(page.getByText('Review of charges above: empty → R$ 1,000.00')).toBeVisible()
     await page.goto('/test/charges/new')
     await fillCharge(page, '1,000.00')

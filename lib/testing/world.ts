@@ -27,7 +27,7 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
   const order = { ...CHARGE, ...markedFields, ...payer, items }
   const [charge, paid] = [newId(), newId()].map(id => ({
     ...order,
-    external_id: `${marker}${id} x`,
+    external_id: `${marker}-${id} x`,
   }))
   const chargeId = (await send('/transactions', charge ?? {})).transaction_id
   const paidId = (await send('/transactions', paid ?? {})).transaction_id

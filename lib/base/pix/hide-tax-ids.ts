@@ -17,7 +17,11 @@ const IDS = [
   '(?<![0-9a-z])[ED][0-9]{20}[0-9a-z]{11}(?![0-9a-z])',
 ].join('|')
 
-const ID_OR_TAX_ID = new RegExp(`(${IDS})|${TAX_ID_FORM}`, 'gi')
+/** In a BR Code, the merchant's name (59) stands between digits: its own length and the city's (60). */
+const IN_BR_CODE =
+  '(?:(?<![0-9])|(?<=5802BR59[0-9]{2}))(?:[0-9]{14}|[0-9]{11})(?:(?![0-9])|(?=60(?:0[1-9]|1[0-5])[a-z]))'
+
+const ID_OR_TAX_ID = new RegExp(`(${IDS})|${IN_BR_CODE}|${TAX_ID_FORM}`, 'gi')
 
 /** Properties with data of the merchant's choice. Other numbers are amounts, counts and times. */
 const FREE = ['metadata', 'utms', 'items', 'products']
