@@ -1,7 +1,9 @@
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { createShop, openAdmin, openShop, type Shop } from '#e2e/browser/merchant.ts'
+import { PAGES } from '#e2e/browser/page-table.ts'
 import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 
@@ -22,6 +24,22 @@ async function searchAccounts(page: Page, text: string): Promise<void> {
 async function requestPayout(shop: Shop): Promise<string> {
   const key = { pixKeyType: 'cpf', pixKey: CANARY.document, dictKey: CANARY.document } as const
   return (await createWithdrawal(shop.id, 'test', { amount: 1_000, ...key })).id
+}
+
+/** Creates a paid charge with the document in every text, an endpoint and a delivery of the payment. */
+async function createMarkedCharge(page: Page, shop: Shop): Promise<string> {
+  const marker = `cli-${CANARY.document}`
+  const headers = { authorization: `Bearer ${shop.token}` }
+  const post = async (path: string, data: object) =>
+    (await (await page.request.post(`/api${path}`, { headers, data })).json()).data
+  const free = { metadata: { [marker]: Number(CANARY.document) }, items: [{ name: marker }] }
+  const { transaction_id: id } = await post('/transactions', {
+    ...{ amount: 1_500, client_name: `Ana ${CANARY.document}`, client_doc: CANARY.document },
+    ...{ client_email: `${marker}@example.com`, external_id: marker, ...free },
+    webhook_url: `https://a.example/${marker}`,
+  })
+  await post(`/sandbox/transactions/${id}`, { outcome: 'paid' })
+  return id
 }
 
 test('an admin suspends and activates several accounts for a reason, and reads one’s payments masked', async ({
@@ -97,7 +115,7 @@ test('an admin views the dashboard as the merchant, read-only and masked, and th
   page,
   context,
 }) => {
-  const shop = await openShop(context, `Vista ${Date.now()}`)
+  const shop = await openShop(context, `Vista ${Date.now()} ${CANARY.document}`)
   const withdrawal = await requestPayout(shop)
   const admin = await openAdmin(page)
   await admin.goto(`/admin/accounts/${shop.id}`)
@@ -105,20 +123,42 @@ test('an admin views the dashboard as the merchant, read-only and masked, and th
   await confirm(admin, 'View as merchant', 'asked by phone')
   await expect(admin).toHaveURL('/test/home')
   const banner = admin.getByRole('region', { name: 'View as merchant' })
-  await expect(banner).toContainText(`You are viewing ${shop.name}, read-only, until`)
+  await expect(banner).toContainText(
+    /You are viewing Vista \d+ \*{3}\.982\.247-\*\*, read-only, until/,
+  )
   await expectAccessible(admin)
-  const { id: charge } = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
-  const places = ['home', 'charges', `charges/${charge}`, 'withdrawals', 'statement', 'webhooks']
-  const more = [`withdrawals/${withdrawal}`, 'bank', 'settings', 'settings/members', 'disputes']
-  for (const place of [...places, ...more, 'settings/tokens', 'webhooks/endpoints']) {
-    const response = await admin.request.get(`/test/${place}`)
-    const html = await response.text()
-    expect([response.status(), html.includes('You are viewing')], place).toEqual([200, true])
-    for (const document of [CANARY.document, CANARY.formattedDocument])
-      expect(html, place).not.toContain(document)
+  const charge = await createMarkedCharge(page, shop)
+  const endpoint = newId()
+  const url = `https://a.example/${CANARY.document}`
+  const owned = { accountId: shop.id, id: endpoint, mode: 'test', host: 'a.example' }
+  await db().webhookEndpoint.create({ data: { ...owned, url, eventTypes: ['transaction.paid'] } })
+  const { id: delivery } = await db().delivery.findFirstOrThrow({ where: { accountId: shop.id } })
+  const ids = {
+    charges: charge,
+    withdrawals: withdrawal,
+    endpoints: endpoint,
+    deliveries: delivery,
   }
-  for (const place of ['charges/new', 'withdrawals/new', 'settings/tokens/new', 'settings/audit'])
-    expect(await (await admin.request.get(`/test/${place}`)).text(), place).toContain('404')
+  for (const [pattern, audience] of Object.entries(PAGES)) {
+    if (!pattern.startsWith('/[mode]/')) continue
+    const isShown = audience === 'member' || audience === 'person'
+    const path = pattern
+      .replace('[mode]', 'test')
+      .replace(/(\w+)\/\[id\]/, (_, kind: keyof typeof ids) => `${kind}/${ids[kind]}`)
+    const response = await admin.request.get(path)
+    const html = await response.text()
+    if (!isShown) expect(html, path).toContain('404')
+    else expect([response.status(), html.includes('You are viewing')], path).toEqual([200, true])
+    for (const secret of [CANARY.document, CANARY.formattedDocument, 'whsec_', shop.token])
+      expect(html, path).not.toContain(secret)
+  }
+  for (const query of [`q=${CANARY.document.slice(0, 5)}`, `q=cli-${CANARY.document}`])
+    for (const list of ['charges', 'withdrawals'])
+      expect(await (await admin.request.get(`/test/${list}?${query}`)).text()).not.toContain(
+        list === 'charges' ? charge : withdrawal,
+      )
+  const guess = await admin.request.get(`/test/charges/cli-${CANARY.document}`)
+  expect(await guess.text()).toContain('404')
   await admin.goto(`/test/withdrawals/${withdrawal}`)
   await expect(admin.getByText('***.982.247-**').first()).toBeVisible()
   await expect(admin.getByRole('link', { name: /^(New charge|Request)/ })).toHaveCount(0)

@@ -5,7 +5,7 @@ import { Bank } from '#app/[mode]/bank/bank.tsx'
 import { OpenCharges } from '#app/[mode]/bank/open-charges.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { findCharge, listChargeRows } from '#lib/rooms/charges/queries.ts'
 import { readCharge, readCode } from '#lib/views/dashboard/bank.ts'
 import type { BankReading, SearchParams } from '#lib/views/dashboard/schema.ts'
@@ -23,9 +23,9 @@ export async function generateMetadata(): Promise<Metadata> {
 
 /** A simulated bank for test mode, where merchants pay their own charges. */
 export default async function BankPage({ params, searchParams }: BankPageProps) {
-  const { account, mode } = await requireMember(params)
+  const { user, account, mode } = await requireMember(params)
   if (mode !== 'test') notFound()
-  const { code, charge } = await searchParams
+  const { code, charge } = hideFromViewer(user, await searchParams)
   const [t, reading, openCharges] = await Promise.all([
     getTranslations('bank'),
     readRequestedCharge(account.id, code, charge),
@@ -38,9 +38,13 @@ export default async function BankPage({ params, searchParams }: BankPageProps) 
       <p className="-mt-3 mb-6 max-w-[62ch] text-muted md:-mt-4">{t('about')}</p>
       <ClientMessages namespaces={['bank', 'chargeStatus']}>
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,30rem)_minmax(0,1fr)] xl:gap-8">
-          <Bank key={reading?.charge?.id ?? pasted} reading={reading} code={pasted} />
+          <Bank
+            key={reading?.charge?.id ?? pasted}
+            reading={hideFromViewer(user, reading)}
+            code={pasted}
+          />
           <OpenCharges
-            charges={openCharges.rows}
+            charges={hideFromViewer(user, openCharges.rows)}
             limit={PENDING_CHARGES_MAX}
             chosenId={reading?.charge?.id}
           />

@@ -1,6 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { hideTaxIds } from '#lib/base/pix/hide-tax-ids.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { payingConnectionSql, receivingConnectionSql } from '#lib/services/gateway/assigned.ts'
 import { hasSecondFactor } from '#lib/services/people/factors.ts'
@@ -44,7 +45,8 @@ export async function readSession(secret: string, recordsUse = true): Promise<Se
   const { roles, ...rest } = user
   const { viewing } = rest
   const viewed: MemberRole[] | null = viewing && [{ id: viewing.accountId, role: 'viewer' }]
-  return { ...rest, accounts: await readAccountsOf(viewed ?? roles) }
+  const accounts = await readAccountsOf(viewed ?? roles)
+  return { ...rest, accounts: viewed ? hideTaxIds(accounts) : accounts }
 }
 
 /** Reads the accounts of a user, in the order in which they joined. */

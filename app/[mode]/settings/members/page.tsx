@@ -8,7 +8,7 @@ import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { listInvitations, listMembers } from '#lib/rooms/accounts/people-queries.ts'
 import { hasPermissionNow } from '#lib/services/people/roles.ts'
 
@@ -37,7 +37,10 @@ export default async function MembersPage({ params }: { params: Promise<{ mode: 
         </div>
       )}
       <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
-        <MemberList people={{ members, invitations }} currentUserId={user.id} />
+        <MemberList
+          people={hideFromViewer(user, { members, invitations })}
+          currentUserId={user.id}
+        />
         <RolesTable />
       </div>
     </ClientMessages>

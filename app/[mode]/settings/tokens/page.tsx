@@ -9,7 +9,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { env } from '#lib/base/env.ts'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { listTokens } from '#lib/rooms/tokens/queries.ts'
 import { hasPermission, hasPermissionNow } from '#lib/services/people/roles.ts'
 
@@ -18,7 +18,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function TokensPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requireMember(params)
+  const { user, account, mode } = await requireMember(params)
   const [t, tokens] = await Promise.all([getTranslations('tokens'), listTokens(account.id, mode)])
   const canWrite = hasPermissionNow(account, 'tokens:write')
   return (
@@ -45,7 +45,7 @@ export default async function TokensPage({ params }: { params: Promise<{ mode: s
         </div>
       )}
       <ClientMessages namespaces={['tokens']}>
-        <TokenList tokens={tokens} origin={env().PUBLIC_URL} />
+        <TokenList tokens={hideFromViewer(user, tokens)} origin={env().PUBLIC_URL} />
       </ClientMessages>
     </>
   )

@@ -12,7 +12,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { listEndpoints } from '#lib/services/webhooks/queries.ts'
 
 const SECRET_PATH = '/dashboard/webhooks/secret'
@@ -22,7 +22,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function EndpointsPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requireMember(params)
+  const { user, account, mode } = await requireMember(params)
   const [t, endpoints] = await Promise.all([
     getTranslations('endpoints'),
     listEndpoints(account.id, mode),
@@ -49,7 +49,7 @@ export default async function EndpointsPage({ params }: { params: Promise<{ mode
       </div>
       <h2 className="sr-only">{t('title')}</h2>
       {endpoints.length > 0 ? (
-        <EndpointList endpoints={endpoints} mode={mode} />
+        <EndpointList endpoints={hideFromViewer(user, endpoints)} mode={mode} />
       ) : (
         <Sheet>
           <EmptyState icon={Webhook} title={t('none')} text={t('noneText')}>

@@ -23,7 +23,7 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { env } from '#lib/base/env.ts'
 import { isTrocoError } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { requireMember } from '#lib/edge/session/gate.ts'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { countMissed } from '#lib/services/webhooks/enable.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 
@@ -36,9 +36,9 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function EndpointPage({ params }: EndpointPageProps) {
-  const { account, mode } = await requireMember(params)
+  const { user, account, mode } = await requireMember(params)
   const { id } = await params
-  const endpoint = await findEndpoint(account.id, mode, id)
+  const endpoint = hideFromViewer(user, await findEndpoint(account.id, mode, id))
   const isDisabled = endpoint.status === 'disabled'
   const [t, missedCount] = await Promise.all([
     getTranslations('endpoints'),
