@@ -41,8 +41,8 @@ test.each([
 
 // The readings are in the notation of the same language.
 test.each([
-  ['10,999', ['10,99', '10.999,00']],
-  ['0.999', ['0,99', '999,00']],
+  ['10,999', ['109,99', '10.999,00']],
+  ['0.999', ['9,99', '999,00']],
   ['12.34', ['12,34', '1.234,00']],
   ['1.5', ['1,50', '15,00']],
   ['1234', ['12,34', '1.234,00']],
@@ -52,10 +52,10 @@ test.each([
   ['1.23456', ['1.234,56', '123.456,00']],
   ['1.2345', ['123,45', '12.345,00']],
   ['1.234.56', ['1.234,56', '123.456,00']],
-  ['12.34.567', ['1.234,56', '1.234.567,00']],
+  ['12.34.567', ['12.345,67', '1.234.567,00']],
   ['12,,34', ['12,34', '1.234,00']],
   ['1,234.56', ['1.234,56']],
-  ['1.234,567', ['1.234,56']],
+  ['1.234,567', ['12.345,67', '1.234.567,00']],
   ['15,', ['15,00']],
   [',50', ['0,50', '50,00']],
   ['1 500', ['15,00', '1.500,00']],
@@ -144,6 +144,16 @@ test.each(LOCALES)('each reading that is offered is read as itself (%s)', locale
       expect(new Set(readings).size).toBe(readings.length)
       for (const reading of readings)
         expect(parseReais(formatReais(reading, locale), locale)).toBe(reading)
+    }),
+  )
+})
+
+test.each(LOCALES)('each reading that is offered keeps all digits that were typed (%s)', locale => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^[\d., ]{1,14}$/), text => {
+      const digits = text.replace(/\D/g, '').replace(/^0+/, '')
+      for (const reading of readReais(text, locale).readings)
+        expect([digits, `${digits}0`, `${digits}00`]).toContain(String(reading || ''))
     }),
   )
 })

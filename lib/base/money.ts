@@ -27,8 +27,7 @@ const NOTATIONS = [
   /^(?:0|[1-9]\d*),\d{1,2}$/,
 ]
 const DIGITS_AND_SEPARATORS = /^[.,]*\d[\d.,]*$/
-/** A separator with more digits behind it starts neither decimals nor a group. */
-const DIGITS_BEHIND_MAX = 3
+const DECIMALS = 2
 
 /**
  * Reads a typed amount in the notation of a language. A whole number of three or more digits needs a
@@ -61,15 +60,14 @@ export function parseSearchedReais(text: string): number | null {
   return amounts.find(amount => amount !== null) ?? null
 }
 
-/** The last separator, or else the last two digits, may start decimals; or there are no decimals. */
+/** Each reading keeps all digits: the last separator or the last two digits start decimals, or nothing does. */
 function listReadings(typed: string): number[] {
   if (!DIGITS_AND_SEPARATORS.test(typed)) return []
-  const [, before = '', behind = ''] = /^(.*)[.,](.*)$/.exec(typed) ?? []
+  const [separated, before = '', behind = ''] = /^(.*)[.,](.*)$/.exec(typed) ?? []
+  const startsDecimals = separated !== undefined && behind.length <= DECIMALS
+  const withDecimals = startsDecimals ? toCents(before, behind) : toCents(typed) / 100
   const isMixed = typed.includes('.') && typed.includes(',')
-  const isSeparated = before + behind !== '' && behind.length <= DIGITS_BEHIND_MAX
-  const withDecimals =
-    isMixed || isSeparated ? toCents(before, behind.slice(0, 2)) : toCents(typed) / 100
-  const readings = isMixed ? [withDecimals] : [withDecimals, toCents(typed)]
+  const readings = isMixed && startsDecimals ? [withDecimals] : [withDecimals, toCents(typed)]
   return [...new Set(readings)].filter(amount => amount <= AMOUNT_MAX)
 }
 
