@@ -30,7 +30,12 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
   )
   return (
     <ClientMessages namespaces={user.viewing ? ['viewing'] : []}>
-      <ApiProvider key={account?.id} mode={mode} account={account && toMember(account, mode)}>
+      <ApiProvider
+        key={account?.id}
+        mode={mode}
+        userId={user.id}
+        account={account && toMember(account, mode)}
+      >
         {frame}
         <ConnectionNotice />
         {account || user.isAdmin ? <PaletteHost isAdmin={user.isAdmin} /> : null}

@@ -12,7 +12,7 @@ export default async function AdminLayout({ children }: { children: ReactNode })
   const user = await requireAdmin()
   return (
     <ClientMessages namespaces={['adminTabs', 'viewing']}>
-      <ApiProvider mode="test" account={null}>
+      <ApiProvider mode="test" userId={user.id} account={null}>
         <Frame user={user} account={await chooseAccount(user)}>
           <AdminTabs />
           {children}

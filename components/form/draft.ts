@@ -9,40 +9,48 @@ import {
   readValue,
   setValue,
 } from '#components/form/control.ts'
-import { SESSION_ENDED_EVENT } from '#lib/edge/client/api.ts'
+import { type ApiScope, SESSION_ENDED_EVENT } from '#lib/edge/client/api.ts'
 
 /** One draft per browser tab, gone with it. */
 const DRAFT_KEY = 'troco-draft'
 /** Age from which a draft is no longer put back: the user has gone on to something else. */
 const AGE_MAX_MS = 60 * 60_000
 
-interface Draft {
+type Owner = Pick<ApiScope, 'userId' | 'accountId'>
+
+interface Draft extends Owner {
   path: string
-  accountId: string | null
+  /** Which form of the page: see `identify`. */
+  form: string
   savedAtMs: number
   /** Names and values in the order of the form; those of checkboxes are `on` or empty. */
   fields: [name: string, value: string][]
 }
 
 /**
- * Keeps what was typed when the session ends, without secrets, and puts it back when the same form is
- * shown again. Returns the id for the form, and a function that marks it as edited.
+ * Keeps what a signed-in user typed when the session ends, without secrets, and puts it back when the
+ * same user is shown the same form. Returns the id for the form, and a function that marks it as edited.
  */
 export function useDraft(): { id: string; markEdited: () => void } {
   const id = useId()
   const isEdited = useRef(false)
-  const accountId = useOptionalApi()?.scope.accountId ?? null
+  const { userId = null, accountId = null } = useOptionalApi()?.scope ?? {}
   useEffect(() => {
-    const findForm = () => document.getElementById(id)
-    const form = findForm()
-    if (form instanceof HTMLFormElement && restoreDraft(form, accountId)) isEdited.current = true
+    const findForm = () => {
+      const form = document.getElementById(id)
+      return form instanceof HTMLFormElement ? form : null
+    }
+    const shown = findForm()
+    if (!shown || userId === null) return
+    const place = { userId, accountId, path: location.pathname, form: identify(shown) }
+    if (restoreDraft(shown, place)) isEdited.current = true
     const save = () => {
       const current = findForm()
-      if (isEdited.current && current instanceof HTMLFormElement) saveDraft(current, accountId)
+      if (isEdited.current && current) saveDraft(current, place)
     }
     addEventListener(SESSION_ENDED_EVENT, save)
     return () => removeEventListener(SESSION_ENDED_EVENT, save)
-  }, [id, accountId])
+  }, [id, userId, accountId])
   return {
     id,
     markEdited() {
@@ -51,27 +59,39 @@ export function useDraft(): { id: string; markEdited: () => void } {
   }
 }
 
+type Place = Omit<Draft, 'savedAtMs' | 'fields'>
+
+/** Tells the forms of a page apart when they appear: by fields, button, and order among equal ones. */
+function identify(form: HTMLFormElement): string {
+  const describe = (one: HTMLFormElement) => {
+    const names = listInputs(one).map(keyOf)
+    return [...names, one.querySelector('[type=submit]')?.textContent].join()
+  }
+  const description = describe(form)
+  const equal = [...document.forms].filter(one => describe(one) === description)
+  return `${description} ${equal.indexOf(form)}`
+}
+
 /** Called on signing out: the next user of this tab is another one. */
 export function dropDraft(): void {
   sessionStorage.removeItem(DRAFT_KEY)
 }
 
-function saveDraft(form: HTMLFormElement, accountId: string | null): void {
+function saveDraft(form: HTMLFormElement, place: Place): void {
   const fields = listInputs(form).map((input): Draft['fields'][number] => [
     keyOf(input),
     readValue(input),
   ])
-  const draft: Draft = { path: location.pathname, accountId, savedAtMs: Date.now(), fields }
+  const draft: Draft = { ...place, savedAtMs: Date.now(), fields }
   sessionStorage.setItem(DRAFT_KEY, JSON.stringify(draft))
 }
 
 /** Fields that appear only after another has its value are set in a second pass. */
-function restoreDraft(form: HTMLFormElement, accountId: string | null): boolean {
-  const draft = readDraft()
-  if (!draft || draft.path !== location.pathname || draft.accountId !== accountId) return false
+function restoreDraft(form: HTMLFormElement, place: Place): boolean {
+  const draft = readDraft(place.userId)
+  if (!draft || draft.path !== place.path || draft.accountId !== place.accountId) return false
+  if (draft.form !== place.form) return false
   const values = new Map(draft.fields)
-  const inputs = listInputs(form)
-  if (inputs.length === 0 || inputs.some(input => !values.has(keyOf(input)))) return false
   dropDraft()
   const restore = () => {
     for (const input of listInputs(form)) {
@@ -84,10 +104,12 @@ function restoreDraft(form: HTMLFormElement, accountId: string | null): boolean 
   return true
 }
 
-function readDraft(): Draft | null {
+/** Deletes the draft of another user, and an old one. */
+function readDraft(userId: string | null): Draft | null {
   const text = sessionStorage.getItem(DRAFT_KEY)
   const draft = text === null ? null : (JSON.parse(text) as Draft)
-  if (draft && Date.now() - draft.savedAtMs < AGE_MAX_MS) return draft
+  const isOwn = draft?.userId === userId
+  if (draft && isOwn && Date.now() - draft.savedAtMs < AGE_MAX_MS) return draft
   dropDraft()
   return null
 }

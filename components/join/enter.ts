@@ -3,7 +3,7 @@ import { storePreference } from '#components/format/preferences.ts'
 import { createApi } from '#lib/edge/client/api.ts'
 import { ACCOUNT_COOKIE } from '#lib/edge/session/schema.ts'
 
-export const anonymousApi = createApi({ mode: 'test', accountId: null })
+export const anonymousApi = createApi({ mode: 'test', userId: null, accountId: null })
 
 export function enterAccount(accountId: string): void {
   storePreference(ACCOUNT_COOKIE, accountId)

@@ -23,12 +23,13 @@ function shouldRetry(failures: number, error: Error): boolean {
 
 interface ApiProviderProps {
   mode: Mode
+  userId: string
   /** Null on pages that belong to no account: the operator's and the user's own. */
   account: (Member & Pick<SessionAccount, 'id'>) | null
   children: ReactNode
 }
 
-export function ApiProvider({ mode, account, children }: ApiProviderProps) {
+export function ApiProvider({ mode, userId, account, children }: ApiProviderProps) {
   const accountId = account?.id ?? null
   const [resolveProof, setResolveProof] = useState<((isProved: boolean) => void) | null>(null)
   const [queryClient] = useState(
@@ -37,8 +38,8 @@ export function ApiProvider({ mode, account, children }: ApiProviderProps) {
   )
   const api = useMemo(() => {
     const requestProof = () => new Promise<boolean>(resolve => setResolveProof(() => resolve))
-    return createApi({ mode, accountId }, requestProof)
-  }, [mode, accountId])
+    return createApi({ mode, userId, accountId }, requestProof)
+  }, [mode, userId, accountId])
   const endProof = (isProved: boolean) => {
     resolveProof?.(isProved)
     setResolveProof(null)

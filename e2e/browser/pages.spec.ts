@@ -120,6 +120,38 @@ test.describe('on a desktop, in Portuguese', () => {
     })
   })
 
+  test.describe('a draft', () => {
+    test.use({ expectedStatuses: [401] })
+
+    test('returns to its own form, and never to another user who signs in in this tab', async ({
+      page,
+      context,
+    }) => {
+      const [first, second] = [await openPerson(context), await openPerson(context)]
+      const { accountId } = await db().membership.findFirstOrThrow({ where: { userId: first.id } })
+      await db().membership.updateMany({ where: { userId: second.id }, data: { accountId } })
+      const name = page.getByLabel('Seu nome')
+      const loseSession = async () => {
+        await name.fill('Outro nome')
+        await db().userSession.deleteMany({ where: { userId: first.id } })
+        await page.getByRole('button', { name: 'Salvar' }).last().click()
+        await expect(page.getByText('Sua sessão terminou.')).toBeVisible()
+      }
+      await context.clearCookies()
+      await page.goto('/login?next=/test/settings')
+      await fillSignIn(page, first.email, first.password, { isOnLogin: true })
+      await loseSession()
+      await fillSignIn(page, first.email, first.password, { isOnLogin: true })
+      await expect(name).toHaveValue('Outro nome')
+      await expect(page.getByLabel('Nome da empresa ou loja')).toHaveValue('Padaria do Teste')
+      await loseSession()
+      await fillSignIn(page, second.email, second.password, { isOnLogin: true })
+      await expect(page).toHaveURL('/test/settings')
+      await expect.poll(() => page.evaluate(() => sessionStorage.length)).toBe(0)
+      await expect(name).toHaveValue(second.email)
+    })
+  })
+
   test('signing out ends the session on the server', { tag: '@torture' }, async ({
     page,
     context,

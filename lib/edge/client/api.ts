@@ -1,9 +1,11 @@
 import { REVIEWED_AMOUNT_HEADER } from '#lib/base/headers.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
-/** Account and mode that a page shows; the account is null for a user without one. */
+/** User, account and mode of a page; the account is null for a user without one. */
 export interface ApiScope {
   mode: Mode
+  /** Null on pages for visitors. */
+  userId: string | null
   accountId: string | null
 }
 
@@ -102,7 +104,7 @@ export function createApi(scope: ApiScope, requestProof?: RequestProof): Api {
 }
 
 export function createVisitorApi(): Api {
-  return createApi({ mode: 'test', accountId: null })
+  return createApi({ mode: 'test', userId: null, accountId: null })
 }
 
 async function readError(response: Response): Promise<ApiError> {
