@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId, newRoutableId } from '#lib/base/ids.ts'
+import { formatReais } from '#lib/base/money.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -45,6 +46,16 @@ describe.each(LISTS)('GET $path', kind => {
     for (const external_id of ['row', 'ROW 7', 'row 7 ', 'row%', "' OR 1=1 --"]) {
       expect(await fixture.idsOf({ external_id })).toEqual([])
     }
+  })
+
+  test('q: part of a reference, an id or an amount, as a person searches', async () => {
+    expect(await fixture.idsOf({ q: 'ROW 7' })).toEqual(ids(7))
+    expect(await fixture.idsOf({ q: 'row' })).toHaveLength(ROW_COUNT)
+    expect(await fixture.idsOf({ q: fixture.at(4).id })).toEqual(ids(4))
+    expect(await fixture.idsOf({ q: formatReais(Number(kind.body.amount), 'pt-BR') })).toHaveLength(
+      ROW_COUNT,
+    )
+    expect(await fixture.idsOf({ q: 'no such row' })).toEqual([])
   })
 
   test('created_from is inclusive and created_to exclusive, to the microsecond', async () => {
