@@ -143,6 +143,12 @@ test.describe('the last owner', () => {
     await expect(dialog.getByRole('button', { name: 'Deixar a conta' })).toHaveCount(0)
     await dialog.getByRole('button', { name: 'Entendi' }).click()
     await expect(dialog).toBeHidden()
+    await page.getByRole('button', { name: 'Mudar papel' }).first().click()
+    await expect(dialog).toContainText('Antes de mudar o seu papel')
+    await expect(dialog.getByRole('radio')).toHaveCount(0)
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'Entendi' }).click()
+    await expect(dialog).toBeHidden()
   })
 })
 

@@ -3,17 +3,14 @@
 import { useTranslations } from 'next-intl'
 import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
-import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 
 interface LeaveDialogProps {
   name: string
-  /** Whether the account has no other owner: it must get one first. */
-  isLastOwner: boolean
   onClose: () => void
 }
 
-export function LeaveDialog({ name, isLastOwner, onClose }: LeaveDialogProps) {
+export function LeaveDialog({ name, onClose }: LeaveDialogProps) {
   const t = useTranslations('members')
   const api = useApi()
   const leaving = useAction(async () => {
@@ -21,22 +18,6 @@ export function LeaveDialog({ name, isLastOwner, onClose }: LeaveDialogProps) {
     // Full page load: the cached data belongs to the account just left.
     location.assign('/')
   })
-  if (isLastOwner) {
-    return (
-      <Dialog
-        isOpen
-        onClose={onClose}
-        title={t('lastOwner.title')}
-        description={t('lastOwner.text')}
-      >
-        <div className="flex justify-end">
-          <Button variant="quiet" onClick={onClose}>
-            {t('lastOwner.close')}
-          </Button>
-        </div>
-      </Dialog>
-    )
-  }
   return (
     <Dialog isOpen onClose={onClose} title={t('leaveTitle', { name })} description={t('leaveText')}>
       <div className="grid gap-5">

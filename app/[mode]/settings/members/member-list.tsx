@@ -21,6 +21,9 @@ const RoleDialog = dynamic(() =>
 const LeaveDialog = dynamic(() =>
   import('#app/[mode]/settings/members/leave-dialog.tsx').then(found => found.LeaveDialog),
 )
+const LastOwnerDialog = dynamic(() =>
+  import('#app/[mode]/settings/members/last-owner-dialog.tsx').then(found => found.LastOwnerDialog),
+)
 const RemoveDialog = dynamic(() =>
   import('#app/[mode]/settings/members/remove-dialog.tsx').then(module => module.RemoveDialog),
 )
@@ -35,6 +38,7 @@ export interface MembersAndInvitations {
 
 type OpenDialog =
   | { kind: 'role' | 'remove' | 'leave'; member: Member }
+  | { kind: 'lastOwner'; wanted: 'role' | 'leave' }
   | { kind: 'resend'; invitation: Invitation }
 
 interface MemberListProps {
@@ -69,7 +73,11 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
           {data.members.map(member => {
             const isMe = member.user_id === currentUserId
             const showDialog = (kind: 'role' | 'remove' | 'leave') => () =>
-              setOpenDialog({ kind, member })
+              setOpenDialog(
+                kind !== 'remove' && isLastOwner(member, data.members)
+                  ? { kind: 'lastOwner', wanted: kind }
+                  : { kind, member },
+              )
             const buttonProps = {
               variant: 'plain',
               'aria-describedby': `member-${member.user_id}`,
@@ -132,11 +140,10 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
         <RemoveDialog member={openDialog.member} onClose={close} onDone={refresh} />
       ) : null}
       {openDialog?.kind === 'leave' ? (
-        <LeaveDialog
-          name={openDialog.member.full_name}
-          isLastOwner={isLastOwner(openDialog.member, data.members)}
-          onClose={close}
-        />
+        <LeaveDialog name={openDialog.member.full_name} onClose={close} />
+      ) : null}
+      {openDialog?.kind === 'lastOwner' ? (
+        <LastOwnerDialog wanted={openDialog.wanted} onClose={close} />
       ) : null}
     </>
   )
