@@ -34,6 +34,7 @@ export function OverviewCharts({
     texts: { bucket: t('bucket'), figures: t('figures'), empty: t('empty') },
   }
   const valuesOf = (read: (bucket: OverviewBucket) => number | null) => buckets.map(read)
+  const { p50, p99 } = total
   const errors = total.refused + total.limited + total.failed
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-2">
@@ -77,12 +78,12 @@ export function OverviewCharts({
       <OverviewChart
         {...shared}
         title={t('latency')}
-        text={t('latencyText')}
-        total={
-          total.p50 === null || total.p99 === null
-            ? '—'
-            : `${duration(total.p50)} · ${duration(total.p99)}`
+        text={
+          p50 === null || p99 === null
+            ? t('latencyNone')
+            : t('latencyText', { p50: duration(p50), p99: duration(p99) })
         }
+        total={p50 === null ? '—' : duration(p50)}
         kind="lines"
         series={[
           { name: t('p50'), color: 'accent', values: valuesOf(bucket => bucket.p50) },

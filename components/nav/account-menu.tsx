@@ -52,11 +52,10 @@ export function AccountMenu({ user, account, name, mode, places }: AccountMenuPr
         </div>
       ) : null}
       <div className="grid grid-cols-2 border-line border-t py-2 md:hidden">
-        {places.map(({ name: key, href, pathPrefix, excludedPath, icon: Icon }) => (
+        {places.map(({ name: key, href, excludedPath, icon: Icon }) => (
           <NavLink
             key={key}
             href={href}
-            pathPrefix={pathPrefix}
             excludedPath={excludedPath}
             icon={<Icon size={16} aria-hidden />}
             className={`${buttonClass('plain')} aria-[current]:text-accent`}

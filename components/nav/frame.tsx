@@ -78,11 +78,10 @@ function BottomBar({ places, menu }: BottomBarProps) {
       aria-label={t('places')}
       className="fixed inset-x-0 bottom-0 z-30 flex h-[calc(60px+env(safe-area-inset-bottom))] border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden print:hidden"
     >
-      {places.map(({ name, href, pathPrefix, excludedPath, icon: Icon }) => (
+      {places.map(({ name, href, excludedPath, icon: Icon }) => (
         <NavLink
           key={name}
           href={href}
-          pathPrefix={pathPrefix}
           excludedPath={excludedPath}
           icon={<Icon size={19} strokeWidth={1.8} aria-hidden />}
           className={ITEM_CLASS}

@@ -7,9 +7,7 @@ import type { ReactNode } from 'react'
 
 interface NavLinkProps {
   href: string
-  /** Path prefix under which the link is current, if it differs from `href`. */
-  pathPrefix?: string
-  /** Path below that prefix under which another link is current. */
+  /** Path below `href` under which another link is current. */
   excludedPath?: string
   icon: ReactNode
   className: string
@@ -17,18 +15,10 @@ interface NavLinkProps {
   children: ReactNode
 }
 
-export function NavLink({
-  href,
-  pathPrefix = href,
-  excludedPath,
-  icon,
-  className,
-  title,
-  children,
-}: NavLinkProps) {
+export function NavLink({ href, excludedPath, icon, className, title, children }: NavLinkProps) {
   const path = usePathname()
   const isBelow = (place: string) => path === place || path.startsWith(`${place}/`)
-  const isCurrent = isBelow(pathPrefix) && !(excludedPath && isBelow(excludedPath))
+  const isCurrent = isBelow(href) && !(excludedPath && isBelow(excludedPath))
   return (
     <Link
       href={href}

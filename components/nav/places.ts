@@ -33,7 +33,6 @@ export interface Place {
   name: PlaceName
   href: string
   icon: LucideIcon
-  pathPrefix?: string
   excludedPath?: string
 }
 
@@ -60,9 +59,7 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
     href: `${basePath}/withdrawals`,
     icon: ArrowUpRight,
   }
-  const admin: Place[] = user.isAdmin
-    ? [{ name: 'accounts', href: '/admin/accounts', pathPrefix: '/admin', icon: Building2 }]
-    : []
+  const admin: Place[] = user.isAdmin ? [{ name: 'accounts', href: '/admin', icon: Building2 }] : []
   if (!account) {
     const main = user.isAdmin ? admin : [home]
     return { main, more: [], phone: main }

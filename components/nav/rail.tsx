@@ -24,11 +24,10 @@ const NAME_CLASS = 'max-rail:sr-only'
 
 export function Rail({ main, more, mode, name }: RailProps) {
   const t = useTranslations('nav')
-  const link = ({ name: key, href, pathPrefix, excludedPath, icon: Icon }: Place) => (
+  const link = ({ name: key, href, excludedPath, icon: Icon }: Place) => (
     <NavLink
       key={key}
       href={href}
-      pathPrefix={pathPrefix}
       excludedPath={excludedPath}
       icon={<Icon size={18} strokeWidth={1.8} aria-hidden />}
       className={LINK_CLASS}

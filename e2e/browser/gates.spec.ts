@@ -115,7 +115,7 @@ function describeResult(response: Response, text: string): string {
 function expectedResult(label: string, role: Role | null, audience: string, path: string): string {
   if (audience === 'anybody') {
     const isSignedIn = path === '/login' && label !== 'a visitor'
-    return isSignedIn ? (label === 'an admin' ? 'sent to /admin/accounts' : HOME_RESULT) : 'opens'
+    return isSignedIn ? (label === 'an admin' ? 'sent to /admin' : HOME_RESULT) : 'opens'
   }
   if (label === 'a visitor') return 'sent to /login'
   if (audience === 'person') return 'opens'

@@ -236,7 +236,7 @@ test.describe('the operator', () => {
 
   test('sees the account of the demo merchant', async ({ page }) => {
     await signInAsAdmin(page)
-    await expect(page).toHaveURL('/admin/accounts')
+    await expect(page).toHaveURL('/admin')
     await page.goto(`/admin/accounts?q=${encodeURIComponent(readSetting('DEMO_EMAIL'))}`)
     const row = page.getByRole('row').filter({ hasText: readSetting('DEMO_EMAIL') })
     await expect(row).toContainText('Ativa')

@@ -82,5 +82,5 @@ export async function requireAdmin(): Promise<SessionUser> {
 
 export function landingPath(user: SessionUser | null): string {
   if (!user) return '/login'
-  return user.isAdmin && user.accounts.length === 0 ? '/admin/accounts' : '/test/home'
+  return user.isAdmin && user.accounts.length === 0 ? '/admin' : '/test/home'
 }
