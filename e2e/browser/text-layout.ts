@@ -37,7 +37,8 @@ export function findUnreadable(page: Page): Promise<string[]> {
       if (boxes.length >= 4 && text.trim().length / boxes.length < 6)
         found.push(`in a column: ${startOf(text)}`)
       if (boxes.some(box => isCutOff(box, element))) found.push(`cut off: ${startOf(text)}`)
-      if (isStub(element)) found.push(`shortened to a few letters: ${startOf(text)}`)
+      if (boxes.some(box => isStub(box, element)))
+        found.push(`shortened to a few letters: ${startOf(text)}`)
       for (const box of boxes) {
         const visible = clip(lettersOf(box), element)
         if (visible) lines.push({ text, element, layer: layerOf(element), box: visible })
@@ -116,11 +117,13 @@ export function findUnreadable(page: Page): Promise<string[]> {
       return false
     }
 
-    function isStub(element: Element): boolean {
+    /** An ellipsis says that there is more, but what it leaves says nothing. */
+    function isStub(box: DOMRect, element: Element): boolean {
       for (const parent of around(element)) {
-        const { textOverflow, fontSize } = getComputedStyle(parent)
-        if (textOverflow !== 'ellipsis' || parent.scrollWidth <= parent.clientWidth) continue
-        return parent.clientWidth < 5 * Number.parseFloat(fontSize)
+        const { textOverflow, paddingRight, fontSize } = getComputedStyle(parent)
+        const end = parent.getBoundingClientRect().right - Number.parseFloat(paddingRight)
+        if (textOverflow === 'ellipsis' && box.right > end + 1)
+          return end - box.left < 5 * Number.parseFloat(fontSize)
       }
       return false
     }
