@@ -1,8 +1,16 @@
 import { useTranslations } from 'next-intl'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, CodeCell, HeaderCell, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
+import {
+  Cell,
+  CodeCell,
+  HeaderCell,
+  ROW_LINK,
+  Row,
+  Table,
+  TWO_LINES,
+} from '#components/ui/table.tsx'
 import type { AuditLine } from '#lib/base/audit/schema.ts'
 
 interface RowsProps {
@@ -13,14 +21,14 @@ interface RowsProps {
 
 export function AuditRows(props: RowsProps) {
   return (
-    <Sheet>
+    <ListSheet>
       <AuditTable {...props} />
-      <ul className="lg:hidden">
+      <ul className="@table:hidden">
         {props.lines.map(line => (
           <AuditCard key={line.id} line={line} {...props} />
         ))}
       </ul>
-    </Sheet>
+    </ListSheet>
   )
 }
 
@@ -40,15 +48,17 @@ function AuditTable({ isStaff, lines, onShow }: RowsProps) {
       <tbody>
         {lines.map(line => (
           <Row key={line.id} data-testid="audit-row">
-            <Cell className="truncate font-medium">
+            <Cell className="font-medium">
               <ShowButton line={line} onShow={onShow} />
             </Cell>
-            <Cell className="truncate" title={line.actor.email ?? undefined}>
-              <ActorName actor={line.actor} />
+            <Cell title={line.actor.email ?? undefined}>
+              <span className={TWO_LINES}>
+                <ActorName actor={line.actor} />
+              </span>
             </Cell>
             {isStaff ? (
-              <Cell className="truncate text-muted" title={line.account?.name}>
-                {line.account?.name ?? '—'}
+              <Cell className="text-muted" title={line.account?.name}>
+                <span className={TWO_LINES}>{line.account?.name ?? '—'}</span>
               </Cell>
             ) : null}
             <CodeCell code={line.ip} />
@@ -76,7 +86,7 @@ function AuditCard({ isStaff, line, onShow }: RowsProps & { line: AuditLine }) {
       <span className="relative z-10 self-start text-muted text-small">
         <RelativeTime at={line.created_at} side="end" />
       </span>
-      <span className="col-span-2 truncate text-muted text-small">
+      <span className="col-span-2 wrap-anywhere text-muted text-small">
         <ActorName actor={line.actor} />
         {isStaff && line.account ? ` · ${line.account.name}` : null}
       </span>
@@ -91,7 +101,7 @@ function ShowButton({ line, onShow }: Pick<RowsProps, 'onShow'> & { line: AuditL
       type="button"
       aria-haspopup="dialog"
       onClick={() => onShow(line)}
-      className={`max-w-full truncate text-left max-lg:whitespace-normal ${ROW_LINK}`}
+      className={`text-left ${ROW_LINK}`}
     >
       {actionText(line.action)}
     </button>

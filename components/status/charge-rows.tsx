@@ -5,7 +5,7 @@ import { useTranslations } from 'next-intl'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
-import { ROW_LINK } from '#components/ui/table.tsx'
+import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 import { shownStatusOf } from '#lib/rooms/charges/states.ts'
 
@@ -23,8 +23,8 @@ export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
     title: charge.client_name,
     state: <ChargeState status={shownStatusOf(charge)} />,
     subject: (
-      <Link href={`/${mode}/charges/${charge.id}`} prefetch={false} className={ROW_LINK}>
-        {charge.client_name}
+      <Link href={`/${mode}/charges/${charge.id}`} prefetch={false} className={`block ${ROW_LINK}`}>
+        <span className={TWO_LINES}>{charge.client_name}</span>
       </Link>
     ),
   }))
@@ -35,5 +35,5 @@ export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
     created: createdLabel,
     amount: t('amount'),
   }
-  return <AmountRows label={label} heads={heads} statusWidth="176px" rows={rows} />
+  return <AmountRows label={label} heads={heads} statusWidth="196px" rows={rows} />
 }

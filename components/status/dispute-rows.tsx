@@ -4,8 +4,16 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Deadline, DisputeState } from '#components/status/dispute-state.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, HeaderCell, ROW_LINK, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
+import {
+  Cell,
+  HeaderCell,
+  ROW_LINK,
+  Row,
+  Table,
+  TWO_LINES,
+  WIDE_ONLY,
+} from '#components/ui/table.tsx'
 import type { DisputeBasics } from '#lib/views/dashboard/disputes/schema.ts'
 
 export interface DisputeRow extends DisputeBasics {
@@ -23,7 +31,7 @@ interface DisputeRowsProps {
 export function DisputeRows({ subjectHead, disputes }: DisputeRowsProps) {
   const t = useTranslations('disputes')
   return (
-    <Sheet>
+    <ListSheet>
       <Table aria-label={t('title')}>
         <thead>
           <tr>
@@ -64,12 +72,12 @@ export function DisputeRows({ subjectHead, disputes }: DisputeRowsProps) {
           ))}
         </tbody>
       </Table>
-      <ul className="lg:hidden">
+      <ul className="@table:hidden">
         {disputes.map(dispute => (
           <DisputeCard key={dispute.id} dispute={dispute} />
         ))}
       </ul>
-    </Sheet>
+    </ListSheet>
   )
 }
 
@@ -77,7 +85,7 @@ function SubjectLink({ dispute }: { dispute: DisputeRow }) {
   const { href, subject, detail } = dispute
   return (
     <Link href={href} prefetch={false} className={`block ${ROW_LINK}`}>
-      <span className="block truncate font-medium">{subject}</span>
+      <span className={`font-medium ${TWO_LINES}`}>{subject}</span>
       {detail ? (
         <span className="block truncate font-normal text-muted text-small">{detail}</span>
       ) : null}

@@ -1,7 +1,15 @@
 import type { ReactNode } from 'react'
 import { Money, RelativeTime } from '#components/format/format.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, CodeCell, HeaderCell, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
+import {
+  Cell,
+  CodeCell,
+  HeaderCell,
+  Row,
+  Table,
+  TWO_LINES,
+  WIDE_ONLY,
+} from '#components/ui/table.tsx'
 
 export interface AmountRow {
   id: string
@@ -25,14 +33,14 @@ interface AmountRowsProps {
 
 export function AmountRows(props: AmountRowsProps) {
   return (
-    <Sheet>
+    <ListSheet>
       <AmountTable {...props} />
-      <ul className="lg:hidden">
+      <ul className="@table:hidden">
         {props.rows.map(row => (
           <AmountCard key={row.id} {...row} />
         ))}
       </ul>
-    </Sheet>
+    </ListSheet>
   )
 }
 
@@ -55,7 +63,7 @@ function AmountTable({ label, heads, statusWidth, rows }: AmountRowsProps) {
       <tbody>
         {rows.map(row => (
           <Row key={row.id}>
-            <Cell className="truncate font-medium" title={row.title}>
+            <Cell className="font-medium" title={row.title}>
               {row.subject}
             </Cell>
             <CodeCell code={row.external_id} className={WIDE_ONLY} />
@@ -77,18 +85,24 @@ function AmountTable({ label, heads, statusWidth, rows }: AmountRowsProps) {
 
 function AmountCard({ subject, external_id, state, created_at, amount }: AmountRow) {
   return (
-    <li className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-line px-4 py-3 not-first:border-t">
-      <span className="truncate font-medium">{subject}</span>
-      <span className="self-start text-right font-semibold">
-        <Money cents={amount} />
-      </span>
-      <span className="flex min-w-0 gap-2 text-muted text-small">
-        <span className="relative z-10">
-          <RelativeTime at={created_at} />
+    <li className="relative grid gap-1 border-line px-4 py-3 not-first:border-t">
+      <div className="flex items-start justify-between gap-3">
+        <div className="min-w-0 font-medium">{subject}</div>
+        <span className="shrink-0 font-semibold">
+          <Money cents={amount} />
         </span>
-        <span className="truncate font-mono text-[12.5px] leading-[21px]">{external_id}</span>
-      </span>
-      <span className="justify-self-end">{state}</span>
+      </div>
+      <div className="flex items-center justify-between gap-3">
+        <span className="flex min-w-0 flex-wrap gap-x-2 text-muted text-small">
+          <span className="relative z-10">
+            <RelativeTime at={created_at} />
+          </span>
+          <span className={`font-mono text-[12.5px] leading-[21px] ${TWO_LINES}`}>
+            {external_id}
+          </span>
+        </span>
+        <span className="shrink-0">{state}</span>
+      </div>
     </li>
   )
 }

@@ -9,6 +9,11 @@ export function Sheet({ className = '', ...rest }: ComponentProps<'div'>) {
   )
 }
 
+/** Holds a list, whose rows become cards where it has no room for a table. */
+export function ListSheet({ className = '', ...rest }: ComponentProps<'div'>) {
+  return <Sheet {...rest} className={`@container ${className}`} />
+}
+
 export function Skeleton({ className = '' }: { className?: string }) {
   return <span aria-hidden className={`block animate-pulse rounded-[6px] bg-sunk ${className}`} />
 }

@@ -1,12 +1,12 @@
 import type { ComponentProps } from 'react'
 
-/** A table for wide windows. The column widths do not depend on the content. */
+/** A table for a `ListSheet` with room for it. The column widths do not depend on the content. */
 export function Table(props: ComponentProps<'table'>) {
-  return <table {...props} className="hidden w-full table-fixed lg:table" />
+  return <table {...props} className="hidden w-full table-fixed @table:table" />
 }
 
-/** Classes of the cells of a column that narrower windows have no space for. */
-export const WIDE_ONLY = 'max-xl:hidden'
+/** Classes of the cells of a column that narrower tables have no space for. */
+export const WIDE_ONLY = '@max-wide:hidden'
 
 const SIDES = { left: 'text-left', right: 'text-right' }
 
@@ -14,7 +14,7 @@ interface HeaderCellProps {
   /** A column without a width takes the space that the others leave. */
   width?: string
   side?: keyof typeof SIDES
-  /** Shows the column in wide windows only, with `WIDE_ONLY` on its cells. */
+  /** Shows the column in wide tables only, with `WIDE_ONLY` on its cells. */
   isWideOnly?: boolean
   children: string
 }
@@ -39,6 +39,9 @@ export function Cell({ className = '', ...rest }: ComponentProps<'td'>) {
   return <td {...rest} className={`px-[18px] py-2 ${className}`} />
 }
 
+/** Classes of a text of which long ones show two lines, the rest as an ellipsis. */
+export const TWO_LINES = 'line-clamp-2 wrap-anywhere'
+
 interface CodeCellProps {
   code: string | null
   className?: string
@@ -47,11 +50,12 @@ interface CodeCellProps {
 /** Shows a code, such as a reference or an IP address, or a dash. */
 export function CodeCell({ code, className = '' }: CodeCellProps) {
   return (
-    <Cell
-      className={`truncate text-muted ${code ? 'font-mono text-[13px]' : ''} ${className}`}
-      title={code ?? undefined}
-    >
-      {code ?? '—'}
+    <Cell className={`text-muted ${className}`} title={code ?? undefined}>
+      {code ? (
+        <span className={`font-mono text-[13px] leading-[1.4] ${TWO_LINES}`}>{code}</span>
+      ) : (
+        '—'
+      )}
     </Cell>
   )
 }

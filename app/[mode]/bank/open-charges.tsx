@@ -10,7 +10,7 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { ROW_LINK } from '#components/ui/table.tsx'
+import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
 
 /** Refresh interval: the merchant's programs create charges while the page is open. */
@@ -65,14 +65,16 @@ function OpenCharge({ charge, isChosen }: { charge: ListedCharge; isChosen: bool
         href={`/test/bank?charge=${charge.id}`}
         prefetch={false}
         aria-current={isChosen ? 'true' : undefined}
-        className={`truncate rounded-[4px] font-medium ${ROW_LINK}`}
+        className={`rounded-[4px] font-medium ${ROW_LINK}`}
       >
-        {charge.client_name}
+        <span className={TWO_LINES}>{charge.client_name}</span>
       </Link>
       <span className="text-right font-semibold">
         <Money cents={charge.amount} />
       </span>
-      <span className="truncate font-mono text-[12.5px] text-muted">{charge.external_id}</span>
+      <span className={`font-mono text-[12.5px] text-muted ${TWO_LINES}`}>
+        {charge.external_id}
+      </span>
       <span className="relative text-right text-muted text-small">
         <RelativeTime at={charge.created_at} side="end" />
       </span>

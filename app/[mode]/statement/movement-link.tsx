@@ -8,7 +8,7 @@ import {
 } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { ROW_LINK } from '#components/ui/table.tsx'
+import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskPixKey } from '#lib/base/pix/pix-key.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
@@ -51,14 +51,14 @@ export function MovementLink({ row, mode }: MovementLinkProps) {
           <Link
             href={`/${mode}/${path}`}
             prefetch={false}
-            className={`block truncate font-medium ${ROW_LINK}`}
+            className={`block font-medium ${ROW_LINK}`}
           >
             {t(`kind.${kind}`)}
           </Link>
         ) : (
-          <span className="block truncate font-medium">{t(`kind.${kind}`)}</span>
+          <span className="block font-medium">{t(`kind.${kind}`)}</span>
         )}
-        <span className="block truncate text-muted text-small">{client_name ?? key}</span>
+        <span className={`text-muted text-small ${TWO_LINES}`}>{client_name ?? key}</span>
       </span>
     </span>
   )

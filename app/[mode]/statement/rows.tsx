@@ -3,8 +3,16 @@ import { MovementLink } from '#app/[mode]/statement/movement-link.tsx'
 import { SignedMoney } from '#app/[mode]/statement/signed-money.tsx'
 import { Day, ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, CodeCell, HeaderCell, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
+import {
+  Cell,
+  CodeCell,
+  HeaderCell,
+  Row,
+  Table,
+  TWO_LINES,
+  WIDE_ONLY,
+} from '#components/ui/table.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 
@@ -19,7 +27,7 @@ export function StatementRows({ rows, days, mode }: StatementRowsProps) {
   const t = useTranslations('statement')
   const groups = groupByDay(rows, days)
   return (
-    <Sheet>
+    <ListSheet>
       <Table aria-label={t('title')}>
         <thead>
           <tr>
@@ -44,7 +52,7 @@ export function StatementRows({ rows, days, mode }: StatementRowsProps) {
           </tbody>
         ))}
       </Table>
-      <div className="overflow-hidden rounded-sheet lg:hidden">
+      <div className="overflow-hidden rounded-sheet @table:hidden">
         {groups.map(group => (
           <section key={group[0].version} className="border-line not-first:border-t">
             <h2 className={`${DAY_CLASS} bg-sunk px-4 font-sans! tracking-normal!`}>
@@ -58,7 +66,7 @@ export function StatementRows({ rows, days, mode }: StatementRowsProps) {
           </section>
         ))}
       </div>
-    </Sheet>
+    </ListSheet>
   )
 }
 
@@ -120,9 +128,11 @@ function EntryCard({ row, mode }: EntryProps) {
           <Money cents={row.balance_after} />
         </span>
       </span>
-      <span className="col-span-2 flex min-w-0 gap-2 pl-[35px] text-muted text-small">
+      <span className="col-span-2 flex min-w-0 flex-wrap gap-x-2 pl-[35px] text-muted text-small">
         <ExactTime at={row.created_at} format="minute" />
-        <span className="truncate font-mono text-[12.5px] leading-[21px]">{row.external_id}</span>
+        <span className={`font-mono text-[12.5px] leading-[21px] ${TWO_LINES}`}>
+          {row.external_id}
+        </span>
       </span>
     </li>
   )

@@ -18,7 +18,7 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
 import type { DeliveriesQuery, DeliveryPage, Endpoint } from '#lib/services/webhooks/schema.ts'
 
 interface DeliveriesProps {
@@ -86,7 +86,7 @@ export function Deliveries({
         }
       >
         <div className={`min-w-0 ${listClass}`}>
-          <Sheet
+          <ListSheet
             aria-busy={isPending}
             className={`overflow-clip transition-opacity duration-150 ${isPending ? 'opacity-60' : ''}`}
           >
@@ -97,7 +97,7 @@ export function Deliveries({
             ) : (
               <NoDeliveries hasEndpoint={endpoints.length > 0} />
             )}
-          </Sheet>
+          </ListSheet>
           <Pager nextCursor={data.next_cursor} />
         </div>
         {children}
@@ -124,13 +124,13 @@ function DeliveryList({
     <>
       <div
         aria-hidden
-        className={`hidden gap-x-4 px-[18px] py-2.5 font-medium text-[12.5px] text-muted lg:grid ${COLUMNS_CLASS}`}
+        className={`hidden gap-x-4 px-[18px] py-2.5 font-medium text-[12.5px] text-muted @table:grid ${COLUMNS_CLASS}`}
       >
         <span>{t('event')}</span>
         <span>{t('state')}</span>
         <span className="text-right">{t('when')}</span>
       </div>
-      <ul aria-labelledby="deliveries" className="lg:border-line lg:border-t">
+      <ul aria-labelledby="deliveries" className="@table:border-line @table:border-t">
         {deliveries.map(delivery => (
           <DeliveryRow
             key={delivery.id}

@@ -6,7 +6,7 @@ import { RelativeTime } from '#components/format/format.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { Delivery } from '#lib/services/webhooks/schema.ts'
 
-export const COLUMNS_CLASS = 'lg:grid-cols-[minmax(0,1fr)_196px_150px]'
+export const COLUMNS_CLASS = '@table:grid-cols-[minmax(0,1fr)_196px_150px]'
 
 interface DeliveryRowProps {
   delivery: Delivery
@@ -20,26 +20,24 @@ export function DeliveryRow({ delivery, href, isSelected }: DeliveryRowProps) {
   return (
     <li
       data-testid="delivery-row"
-      className={`relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1.5 border-line px-4 py-3 not-first:border-t has-[a:hover]:bg-paper lg:min-h-[67px] lg:px-[18px] lg:py-2.5 ${COLUMNS_CLASS} ${isSelected ? 'bg-accent-soft' : ''}`}
+      className={`relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1.5 border-line px-4 py-3 not-first:border-t has-[a:hover]:bg-paper @table:min-h-[67px] @table:px-[18px] @table:py-2.5 ${COLUMNS_CLASS} ${isSelected ? 'bg-accent-soft' : ''}`}
     >
-      <div className="min-w-0 max-lg:col-span-2">
+      <div className="min-w-0 @max-table:col-span-2">
         <Link
           href={href}
           prefetch={false}
           scroll={false}
           aria-current={isSelected ? 'true' : undefined}
-          className={`block truncate font-mono font-semibold text-[13.5px] leading-[1.6] ${ROW_LINK}`}
+          className={`block wrap-anywhere font-mono font-semibold text-[13.5px] leading-[1.6] ${ROW_LINK}`}
         >
           {type}
         </Link>
-        <p className="flex min-w-0 items-center gap-1.5 text-muted text-small">
-          <span className="min-w-0 max-w-[50%] shrink-0 truncate">
+        <p className="line-clamp-3 wrap-anywhere text-muted text-small" title={delivery.url}>
+          <span className="inline-block max-w-full truncate align-bottom">
             {delivery.subject_reference ?? delivery.subject_id}
           </span>
-          <ArrowRight size={13} aria-hidden className="shrink-0" />
-          <span className="min-w-0 truncate" title={delivery.url}>
-            {hostAndPathOf(delivery.url)}
-          </span>
+          <ArrowRight size={13} aria-hidden className="mx-1.5 inline" />
+          {hostAndPathOf(delivery.url)}
         </p>
       </div>
       <div>

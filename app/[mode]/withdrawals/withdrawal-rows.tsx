@@ -2,7 +2,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
-import { ROW_LINK } from '#components/ui/table.tsx'
+import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import type { WaitingWithdrawal } from '#lib/views/dashboard/schema.ts'
@@ -36,7 +36,7 @@ function PixKeyLink({ withdrawal }: { withdrawal: WithdrawalRow }) {
   const normalized = normalizePixKey(type, pix_key, 'form')
   return (
     <Link href={`/${mode}/withdrawals/${id}`} prefetch={false} className={`block ${ROW_LINK}`}>
-      <span className="block truncate">
+      <span className={TWO_LINES}>
         {maskPixKey(type, normalized.ok ? normalized.key : pix_key)}
       </span>
       <span className="block font-normal text-muted text-small">{t(type)}</span>

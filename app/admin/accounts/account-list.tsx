@@ -3,8 +3,16 @@ import { useTranslations } from 'next-intl'
 import { AccountState } from '#app/admin/accounts/account-state.tsx'
 import { SelectBox } from '#app/admin/accounts/selection.tsx'
 import { Money, RelativeTime } from '#components/format/format.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
-import { Cell, HeaderCell, ROW_LINK, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
+import {
+  Cell,
+  HeaderCell,
+  ROW_LINK,
+  Row,
+  Table,
+  TWO_LINES,
+  WIDE_ONLY,
+} from '#components/ui/table.tsx'
 import type { AccountLine, PerMode } from '#lib/views/admin/schema.ts'
 
 export function AccountList({ accounts }: { accounts: AccountLine[] }) {
@@ -12,7 +20,7 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
   const selectable = accounts.map(({ id, name }) => ({ id, name }))
   const selection = useTranslations('accountSelection')
   return (
-    <Sheet>
+    <ListSheet>
       <Table aria-label={t('title')}>
         <thead>
           <tr>
@@ -59,12 +67,12 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
           ))}
         </tbody>
       </Table>
-      <ul className="lg:hidden">
+      <ul className="@table:hidden">
         {accounts.map(account => (
           <AccountCard key={account.id} account={account} />
         ))}
       </ul>
-    </Sheet>
+    </ListSheet>
   )
 }
 
@@ -80,11 +88,11 @@ function AccountName({ account }: { account: AccountLine }) {
       <Link
         href={`/admin/accounts/${account.id}`}
         prefetch={false}
-        className={`block truncate font-medium ${ROW_LINK}`}
+        className={`block font-medium ${ROW_LINK}`}
       >
-        {account.name}
+        <span className={TWO_LINES}>{account.name}</span>
       </Link>
-      <span className="block truncate text-muted text-small">
+      <span className={`text-muted text-small ${TWO_LINES}`}>
         {account.owner_email ?? t('nobody')}
       </span>
     </>

@@ -8,7 +8,7 @@ import { useDurations } from '#components/format/duration.ts'
 import { useTimeText } from '#components/format/exact-time.tsx'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Skeleton } from '#components/ui/sheet.tsx'
-import { ROW_LINK } from '#components/ui/table.tsx'
+import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import type { BankLine } from '#lib/views/admin/banks/schema.ts'
 
 export function BankName({ bank }: { bank: BankLine }) {
@@ -18,11 +18,11 @@ export function BankName({ bank }: { bank: BankLine }) {
       <Link
         href={`/admin/banks/${bank.id}`}
         prefetch={false}
-        className={`block truncate font-medium ${ROW_LINK}`}
+        className={`block font-medium ${ROW_LINK}`}
       >
-        {bank.name}
+        <span className={TWO_LINES}>{bank.name}</span>
       </Link>
-      <span className="block truncate text-muted text-small">
+      <span className="block text-muted text-small">
         {t(`kind.${bank.kind}`)} · {t(`environment.${bank.environment}`)}
       </span>
     </>
@@ -67,10 +67,10 @@ export function Latency({ latency }: Pick<BankLine, 'latency'>) {
   const t = useTranslations('banks')
   const { callDuration } = useDurations()
   if (latency === null) return t('noCalls')
-  const { p50_ms: p50, p95_ms: p95 } = latency
   return (
-    <span title={t('latencyHint')} className="lg:whitespace-nowrap">
-      {t('latencyText', { p50: callDuration(p50), p95: callDuration(p95) })}
+    <span title={t('latencyHint')}>
+      <span className="block">{callDuration(latency.p50_ms)}</span>
+      <span className="block">{t('latencyMost', { time: callDuration(latency.p95_ms) })}</span>
     </span>
   )
 }
@@ -78,7 +78,7 @@ export function Latency({ latency }: Pick<BankLine, 'latency'>) {
 /** Balance at the bank and, below it, that of the books. */
 export function Balance({ read }: { read: MoneyRead | undefined }) {
   const t = useTranslations('banks')
-  if (read?.isPending) return <Skeleton className="ml-auto h-4 w-20 max-lg:ml-0" />
+  if (read?.isPending) return <Skeleton className="ml-auto h-4 w-20 @max-table:ml-0" />
   if (!read?.money) return '—'
   const { bank, books } = read.money
   return (
@@ -93,7 +93,7 @@ export function Balance({ read }: { read: MoneyRead | undefined }) {
 
 export function Cover({ read }: { read: MoneyRead | undefined }) {
   const t = useTranslations('banks')
-  if (read?.isPending) return <Skeleton className="ml-auto h-4 w-12 max-lg:ml-0" />
+  if (read?.isPending) return <Skeleton className="ml-auto h-4 w-12 @max-table:ml-0" />
   const cover = read?.money ? coverOf(read.money) : null
   if (cover === null) return '—'
   return (

@@ -9,7 +9,7 @@ import { coverOf, type MoneyRead, useBankMoney } from '#app/admin/banks/use-mone
 import { Money } from '#components/format/format.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { ListSheet, Sheet } from '#components/ui/sheet.tsx'
 import type { BankLine } from '#lib/views/admin/banks/schema.ts'
 
 /** Connections to banks; their balances follow once the banks have answered. */
@@ -18,23 +18,23 @@ export function BankList({ banks, owned }: { banks: BankLine[]; owned: number })
   const money = useBankMoney(banks)
   if (banks.length === 0)
     return (
-      <Sheet>
+      <ListSheet>
         <EmptyState icon={Landmark} title={t('none')} text={t('noneText')}>
           <Link href="/admin/banks/new" className={buttonClass('primary')}>
             {t('add')}
           </Link>
         </EmptyState>
-      </Sheet>
+      </ListSheet>
     )
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
       <Total banks={banks} owned={owned} money={money} />
       <ShortNotices banks={banks} money={money} />
       <CertificateNotices banks={banks} />
-      <Sheet>
+      <ListSheet>
         <BankTable banks={banks} money={money} />
         <BankCards banks={banks} money={money} />
-      </Sheet>
+      </ListSheet>
     </div>
   )
 }

@@ -71,7 +71,7 @@ export function BankTable({ banks, money }: RowsProps) {
 export function BankCards({ banks, money }: RowsProps) {
   const t = useTranslations('banks')
   return (
-    <ul className="lg:hidden">
+    <ul className="@table:hidden">
       {banks.map(bank => (
         <li
           key={bank.id}

@@ -5,7 +5,7 @@ import { JOBS_ID } from '#app/admin/health/jobs.tsx'
 import { useDurations } from '#components/format/duration.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Code } from '#components/ui/code.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
 import { numberFormat } from '#lib/base/formatters.ts'
 import type { Check, Level } from '#lib/views/admin/schema.ts'
 import { CHECK_GROUPS, type CheckGroupName, type CheckName } from '#lib/views/admin/states.ts'
@@ -34,13 +34,13 @@ function CheckGroup({ name, checks }: { name: CheckGroupName; checks: Check[] })
       <h2 id={`health-${name}`} className="mb-2.5 text-title">
         {t(`group.${name}`)}
       </h2>
-      <Sheet>
+      <ListSheet>
         <ul>
           {checks.map(check => (
             <CheckLine key={keyOf(check)} check={check} />
           ))}
         </ul>
-      </Sheet>
+      </ListSheet>
     </section>
   )
 }
@@ -57,10 +57,10 @@ function CheckLine({ check }: { check: Check }) {
   return (
     <li
       data-testid={`check-${check.name}`}
-      className="grid items-baseline gap-x-6 gap-y-1 border-line px-4 py-3 not-first:border-t max-lg:grid-cols-[minmax(0,1fr)_auto] lg:grid-cols-[13rem_minmax(0,1fr)_auto] lg:px-6"
+      className="grid items-baseline gap-x-6 gap-y-1 border-line px-4 py-3 not-first:border-t @max-table:grid-cols-[minmax(0,1fr)_auto] @table:grid-cols-[13rem_minmax(0,1fr)_auto] @table:px-6"
     >
       <span className="font-medium">{t(`check.${check.name}`)}</span>
-      <span className="break-words text-muted text-small max-lg:order-last max-lg:col-span-2">
+      <span className="break-words text-muted text-small @max-table:order-last @max-table:col-span-2">
         {t(`said.${check.state}`, { ...formatFigures(check.figures), found })}
         {check.stuck ? (
           <>

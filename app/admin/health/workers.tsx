@@ -1,7 +1,7 @@
 import { useTranslations } from 'next-intl'
 import { useDurations } from '#components/format/duration.ts'
 import { RelativeTime } from '#components/format/format.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
 import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
 import type { WorkerLine } from '#lib/views/admin/schema.ts'
 
@@ -17,7 +17,7 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
       <h2 id={WORKERS_ID} className="mb-2.5 scroll-mt-6 text-title">
         {t('workers.title')}
       </h2>
-      <Sheet>
+      <ListSheet>
         <Table aria-labelledby={WORKERS_ID}>
           <thead>
             <tr>
@@ -30,9 +30,7 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
           <tbody>
             {workers.map(worker => (
               <Row key={worker.id}>
-                <Cell className="truncate font-medium" title={worker.host}>
-                  {worker.host}
-                </Cell>
+                <Cell className="wrap-anywhere font-medium">{worker.host}</Cell>
                 <Cell className="font-mono text-[13px] text-muted">{worker.pid}</Cell>
                 <Cell className="text-muted text-small">
                   <RelativeTime at={worker.started_at} />
@@ -44,13 +42,13 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
             ))}
           </tbody>
         </Table>
-        <ul className="lg:hidden">
+        <ul className="@table:hidden">
           {workers.map(worker => (
             <li
               key={worker.id}
               className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 border-line px-4 py-3 not-first:border-t"
             >
-              <span className="truncate font-medium">
+              <span className="wrap-anywhere font-medium">
                 {worker.host} · {worker.pid}
               </span>
               <span className="text-muted text-small tabular-nums">
@@ -59,7 +57,7 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
             </li>
           ))}
         </ul>
-      </Sheet>
+      </ListSheet>
     </section>
   )
 }

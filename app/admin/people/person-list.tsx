@@ -3,37 +3,37 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { RelativeTime } from '#components/format/format.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { PersonLine } from '#lib/views/admin/people/schema.ts'
 
 export function PersonList({ people }: { people: PersonLine[] }) {
   const t = useTranslations('adminPeople')
   return (
-    <Sheet>
+    <ListSheet>
       <ul aria-label={t('title')}>
         {people.map(person => (
           <li
             key={person.id}
-            className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-6 gap-y-1.5 border-line px-4 py-3.5 not-first:border-t has-[a:hover]:bg-paper md:px-[18px] lg:grid-cols-[minmax(0,1fr)_10rem_12rem_11rem]"
+            className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-6 gap-y-1.5 border-line px-4 py-3.5 not-first:border-t has-[a:hover]:bg-paper md:px-[18px] @table:grid-cols-[minmax(0,1fr)_7rem_15rem_10rem]"
           >
             <div className="min-w-0">
               <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
                 <Link
                   href={`/admin/people/${person.id}`}
                   prefetch={false}
-                  className={`min-w-0 truncate font-medium ${ROW_LINK}`}
+                  className={`min-w-0 wrap-anywhere font-medium ${ROW_LINK}`}
                 >
                   {person.name}
                 </Link>
                 <PersonState person={person} />
               </div>
-              <p className="truncate text-muted text-small">{person.email}</p>
+              <p className="wrap-anywhere text-muted text-small">{person.email}</p>
             </div>
-            <p className="text-right text-muted text-small lg:text-left">
+            <p className="text-right text-muted text-small @table:text-left">
               {t('accountCount', { count: person.account_count })}
             </p>
-            <div className="lg:order-none">
+            <div className="@table:order-none">
               <FactorState hasFactor={person.has_second_factor} />
             </div>
             <p className="text-right text-muted text-small">
@@ -48,7 +48,7 @@ export function PersonList({ people }: { people: PersonLine[] }) {
           </li>
         ))}
       </ul>
-    </Sheet>
+    </ListSheet>
   )
 }
 

@@ -9,7 +9,7 @@ import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
 import { Cell, HeaderCell, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
 import type { InboxLine } from '#lib/views/admin/inbox/schema.ts'
 
@@ -27,7 +27,7 @@ export function ItemList({ items, nextCursor }: ItemListProps) {
   const clear = () => set(Object.fromEntries(FILTERS.map(name => [name, null])))
   return (
     <ListBody error={null} isPending={isPending} nextCursor={nextCursor}>
-      <Sheet>
+      <ListSheet>
         {items.length > 0 ? (
           <Items items={items} />
         ) : isFiltered ? (
@@ -35,7 +35,7 @@ export function ItemList({ items, nextCursor }: ItemListProps) {
         ) : (
           <EmptyState icon={Inbox} title={t('none')} text={t('noneText')} />
         )}
-      </Sheet>
+      </ListSheet>
     </ListBody>
   )
 }
@@ -74,7 +74,7 @@ function Items({ items }: { items: InboxLine[] }) {
           ))}
         </tbody>
       </Table>
-      <ul className="lg:hidden">
+      <ul className="@table:hidden">
         {items.map(item => (
           <li
             key={item.id}
@@ -109,11 +109,11 @@ function ItemName({ item }: { item: InboxLine }) {
       <Link
         href={`/admin/reconciliation/${item.id}`}
         prefetch={false}
-        className={`block truncate font-medium ${ROW_LINK}`}
+        className={`block font-medium ${ROW_LINK}`}
       >
         {kindName(item.kind)}
       </Link>
-      <span className="block truncate text-muted text-small">
+      <span className="block wrap-anywhere text-muted text-small">
         {item.connection.name} · {t(`mode.${item.mode}`)}
       </span>
     </>

@@ -25,10 +25,10 @@ export function InvitationRow({ invitation, onResend, onDone }: InvitationRowPro
   return (
     <li
       data-testid="invitation-row"
-      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2.5 border-line px-4 py-4 not-first:border-t md:px-[18px] xl:grid-cols-[minmax(0,1fr)_150px_184px_256px] xl:items-start"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2.5 border-line px-4 py-4 not-first:border-t md:px-[18px] @wide:grid-cols-[minmax(0,1fr)_150px_184px_256px] @wide:items-start"
     >
       <div className="min-w-0">
-        <p id={`invitation-${id}`} className="truncate font-semibold" title={email}>
+        <p id={`invitation-${id}`} className="wrap-anywhere font-semibold">
           {email}
         </p>
         {inviter ? (
@@ -53,7 +53,7 @@ export function InvitationRow({ invitation, onResend, onDone }: InvitationRowPro
         )}
       </div>
       {onResend ? (
-        <div className="flex flex-wrap gap-1 max-xl:-ml-2.5 xl:-mt-2 xl:justify-end">
+        <div className="flex flex-wrap gap-1 @max-wide:-ml-2.5 @wide:-mt-2 @wide:justify-end">
           <Button variant="plain" aria-describedby={`invitation-${id}`} onClick={onResend}>
             {t('again')}
           </Button>
@@ -68,7 +68,7 @@ export function InvitationRow({ invitation, onResend, onDone }: InvitationRowPro
         </div>
       ) : null}
       {revocation.failure ? (
-        <div className="xl:col-span-4">
+        <div className="@wide:col-span-4">
           <Problem error={revocation.failure} />
         </div>
       ) : null}

@@ -9,7 +9,7 @@ import { MemberRow } from '#app/[mode]/settings/members/member-row.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
 import type {
   InvitationRow as Invitation,
   MemberRow as Member,
@@ -68,7 +68,7 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
   }
   return (
     <>
-      <Sheet>
+      <ListSheet>
         <ul aria-label={t('title')}>
           {data.members.map(member => {
             const isMe = member.user_id === currentUserId
@@ -103,13 +103,13 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
             )
           })}
         </ul>
-      </Sheet>
+      </ListSheet>
       {data.invitations.length > 0 ? (
         <section aria-labelledby="invitations">
           <h2 id="invitations" className="mb-2.5 text-title">
             {t('invitations')}
           </h2>
-          <Sheet>
+          <ListSheet>
             <ul aria-labelledby="invitations">
               {data.invitations.map(invitation => (
                 <InvitationRow
@@ -122,7 +122,7 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
                 />
               ))}
             </ul>
-          </Sheet>
+          </ListSheet>
         </section>
       ) : null}
       {openDialog?.kind === 'resend' ? (

@@ -17,7 +17,7 @@ export function MemberRow({ member, isMe, children }: MemberRowProps) {
   return (
     <li
       data-testid="member-row"
-      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2.5 border-line px-4 py-4 not-first:border-t md:px-[18px] xl:grid-cols-[minmax(0,1fr)_150px_184px_256px] xl:items-start"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2.5 border-line px-4 py-4 not-first:border-t md:px-[18px] @wide:grid-cols-[minmax(0,1fr)_150px_184px_256px] @wide:items-start"
     >
       <div className="min-w-0">
         <p id={`member-${user_id}`} className="break-words font-semibold">
@@ -25,17 +25,19 @@ export function MemberRow({ member, isMe, children }: MemberRowProps) {
           {isMe ? <span className="ml-1.5 font-normal text-muted">{t('you')}</span> : null}
         </p>
         {full_name === email ? null : (
-          <p className="truncate text-muted text-small" title={email}>
-            {email}
-          </p>
+          <p className="wrap-anywhere text-muted text-small">{email}</p>
         )}
       </div>
       <div>
         <p className="font-medium" data-testid="member-role">
           {t(`role.${role}`)}
         </p>
-        <p className="mt-0.5 flex items-center gap-1.5 text-muted text-small">
-          <FactorIcon size={14} aria-hidden className={has_second_factor ? 'text-ok' : ''} />
+        <p className="mt-0.5 flex gap-1.5 text-muted text-small">
+          <FactorIcon
+            size={14}
+            aria-hidden
+            className={`mt-[3px] shrink-0 ${has_second_factor ? 'text-ok' : ''}`}
+          />
           {has_second_factor ? t('twoSteps') : t('oneStep')}
         </p>
       </div>
@@ -47,7 +49,7 @@ export function MemberRow({ member, isMe, children }: MemberRowProps) {
           <RelativeTime at={joined_at} />
         </Time>
       </dl>
-      <div className="flex flex-wrap gap-1 empty:hidden max-xl:-ml-2.5 xl:-mt-2 xl:justify-end">
+      <div className="flex flex-wrap gap-1 empty:hidden @max-wide:-ml-2.5 @wide:-mt-2 @wide:justify-end">
         {children}
       </div>
     </li>

@@ -1,7 +1,7 @@
 import { Check, Minus } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { ROLE_ACTIONS, useRoleText } from '#components/status/role-permissions.ts'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
 import { Table } from '#components/ui/table.tsx'
 import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
@@ -14,7 +14,7 @@ export function RolesTable() {
       <h2 id="roles" className="mb-2.5 text-title">
         {t('roles')}
       </h2>
-      <Sheet>
+      <ListSheet>
         <Table aria-labelledby="roles">
           <thead>
             <tr>
@@ -43,7 +43,7 @@ export function RolesTable() {
             ))}
           </tbody>
         </Table>
-        <dl className="lg:hidden">
+        <dl className="@table:hidden">
           {ROLES.map(role => (
             <div key={role} className="border-line px-4 py-3.5 not-first:border-t">
               <dt className="font-semibold">{t(`role.${role}`)}</dt>
@@ -51,7 +51,7 @@ export function RolesTable() {
             </div>
           ))}
         </dl>
-      </Sheet>
+      </ListSheet>
     </section>
   )
 }

@@ -11,7 +11,7 @@ import { useApi } from '#components/form/api.ts'
 import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { ListSheet } from '#components/ui/sheet.tsx'
 import type { TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
 
 const AdoptDialog = dynamic(() =>
@@ -70,19 +70,19 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
     ))
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
-      <Sheet>
+      <ListSheet>
         {activeTokens.length > 0 ? (
           <ul aria-label={t('inForce')}>{rows(activeTokens)}</ul>
         ) : (
           <NoToken isFirst={endedTokens.length === 0} />
         )}
-      </Sheet>
+      </ListSheet>
       {endedTokens.length > 0 ? (
         <section>
           <h2 className="mb-2.5 text-title">{t('ended')}</h2>
-          <Sheet>
+          <ListSheet>
             <ul aria-label={t('ended')}>{rows(endedTokens)}</ul>
-          </Sheet>
+          </ListSheet>
         </section>
       ) : null}
       {openDialog?.action === 'adopt' ? (

@@ -22,7 +22,7 @@ export function TokenRow({ token, onRevoke, onRotate, onAdopt }: TokenRowProps) 
   return (
     <li
       data-testid="token-row"
-      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-3 border-line px-4 py-4 not-first:border-t lg:grid-cols-[minmax(0,1fr)_190px_178px] xl:grid-cols-[minmax(0,1fr)_190px_270px] lg:items-start lg:px-[18px]"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-3 border-line px-4 py-4 not-first:border-t @table:grid-cols-[minmax(0,1fr)_190px_178px] @wide:grid-cols-[minmax(0,1fr)_190px_270px] @table:items-start @table:px-[18px]"
     >
       <div className="min-w-0">
         <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
@@ -41,7 +41,7 @@ export function TokenRow({ token, onRevoke, onRotate, onAdopt }: TokenRowProps) 
       </div>
       <Times token={token} />
       {!isActiveStatus(status) || !onRevoke ? null : (
-        <div className="flex flex-wrap gap-1 max-lg:-ml-2.5 lg:-mt-2 lg:justify-end">
+        <div className="flex flex-wrap gap-1 @max-table:-ml-2.5 @table:-mt-2 @table:justify-end">
           {onAdopt ? (
             <Button variant="plain" aria-describedby={`token-${id}`} onClick={onAdopt}>
               {t('adopt')}

@@ -16,11 +16,11 @@ export function MemberLines({ members }: { members: AccountMember[] }) {
             <Link
               href={`/admin/people/${id}`}
               prefetch={false}
-              className="block truncate font-medium hover:underline"
+              className="block wrap-anywhere font-medium hover:underline"
             >
               {name}
             </Link>
-            <p className="truncate text-muted text-small">{email}</p>
+            <p className="wrap-anywhere text-muted text-small">{email}</p>
           </div>
           <p className="w-20 text-small">
             {t(`settings.role.${role}`)}
@@ -32,9 +32,9 @@ export function MemberLines({ members }: { members: AccountMember[] }) {
             className={`flex w-42 items-center gap-1.5 text-small ${hasFactor ? 'text-ok' : 'text-muted'}`}
           >
             {hasFactor ? (
-              <ShieldCheck size={15} aria-hidden />
+              <ShieldCheck size={15} aria-hidden className="shrink-0" />
             ) : (
-              <ShieldAlert size={15} aria-hidden />
+              <ShieldAlert size={15} aria-hidden className="shrink-0" />
             )}
             {hasFactor ? t('adminAccount.factor') : t('adminAccount.noFactor')}
           </p>

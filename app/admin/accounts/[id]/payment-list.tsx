@@ -10,7 +10,7 @@ import { useFilters } from '#components/filters/use-filters.ts'
 import { ChargeState, WithdrawalState } from '#components/status/state-chips.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { ROW_LINK } from '#components/ui/table.tsx'
+import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 import { CHARGE_STATUSES, type ChargeStatus } from '#lib/rooms/charges/states.ts'
 import { WITHDRAWAL_STATUSES, type WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
@@ -108,9 +108,11 @@ function PaymentRows({ kind, accountId, rows }: Omit<PaymentListProps, 'mode' | 
       <Link
         href={`/admin/accounts/${accountId}?charge=${row.id}#payment`}
         prefetch={false}
-        className={ROW_LINK}
+        className={`block ${ROW_LINK}`}
       >
-        <span className={kind === 'charges' ? 'font-mono text-[13px]' : ''}>{row.subject}</span>
+        <span className={`${TWO_LINES} ${kind === 'charges' ? 'font-mono text-[13px]' : ''}`}>
+          {row.subject}
+        </span>
       </Link>
     ),
   }))
@@ -121,5 +123,6 @@ function PaymentRows({ kind, accountId, rows }: Omit<PaymentListProps, 'mode' | 
     created: t('created'),
     amount: t('amount'),
   }
-  return <AmountRows label={t(kind)} heads={heads} statusWidth="150px" rows={lines} />
+  const statusWidth = kind === 'charges' ? '196px' : '216px'
+  return <AmountRows label={t(kind)} heads={heads} statusWidth={statusWidth} rows={lines} />
 }
