@@ -1,12 +1,13 @@
 'use client'
 
-import { Clock } from 'lucide-react'
+import { Clock, Inbox } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 
 interface FilteredListProps {
@@ -49,11 +50,19 @@ export function FilteredList({ namespace, statuses, pending = 0, ...list }: Filt
       <ListBody error={null} isPending={isPending} nextCursor={list.nextCursor}>
         {list.children ?? (
           <Sheet>
-            <NoMatches
-              title={t(`${namespace}.${isFiltered ? 'noneFit' : 'none'}`)}
-              text={t(`${namespace}.${isFiltered ? 'noneFitText' : 'noneText'}`)}
-              clear={() => set({ q: null, status: null })}
-            />
+            {isFiltered ? (
+              <NoMatches
+                title={t(`${namespace}.noneFit`)}
+                text={t(`${namespace}.noneFitText`)}
+                clear={() => set({ q: null, status: null })}
+              />
+            ) : (
+              <EmptyState
+                icon={Inbox}
+                title={t(`${namespace}.none`)}
+                text={t(`${namespace}.noneText`)}
+              />
+            )}
           </Sheet>
         )}
       </ListBody>

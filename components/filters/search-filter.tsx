@@ -74,7 +74,7 @@ export function SearchFilter({ label, name = 'q', value, onSearch }: SearchFilte
             clearTimeout(timer.current)
             timer.current = setTimeout(() => search(text), DEBOUNCE_MS)
           }}
-          className="h-9 w-full rounded-chip border border-line2 bg-surface pr-3 pl-9 text-[16px] md:text-small"
+          className="h-9 w-full rounded-chip border border-line2 bg-surface text-ellipsis pr-3 pl-9 text-[16px] md:text-small"
         />
       </form>
     </search>

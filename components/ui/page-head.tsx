@@ -15,7 +15,7 @@ export function PageHead(props: PageHeadProps) {
   const { title, parent, beside, children, isTitleDesktopOnly } = props
   return (
     <div className="mb-6 grid grid-cols-[minmax(0,1fr)_auto] items-end gap-x-3 lg:mb-7 lg:flex lg:min-h-11 lg:flex-wrap lg:gap-y-3">
-      <div className="min-w-0 lg:flex-1 lg:basis-60">
+      <div className="min-w-0 lg:grow">
         {parent ? (
           <nav className="mb-1 flex min-h-7 flex-wrap items-center gap-x-2 text-muted text-small">
             <Link href={parent.href} prefetch={false} className="hover:text-ink">
