@@ -25,7 +25,9 @@ export function PageHead(props: PageHeadProps) {
             {beside}
           </nav>
         ) : null}
-        <h1 className={`break-words pb-1 text-head ${isTitleDesktopOnly ? 'max-lg:sr-only' : ''}`}>
+        <h1
+          className={`text-balance break-words pb-1 text-head ${isTitleDesktopOnly ? 'max-lg:sr-only' : ''}`}
+        >
           {title}
         </h1>
       </div>

@@ -34,7 +34,7 @@ export function KeyFields({ mode, problems, isTypeMissing }: KeyFieldsProps) {
       ? t('withdrawalRequest.typeMissing')
       : null
   return (
-    <div className="grid gap-5 sm:grid-cols-[minmax(0,1fr)_236px] sm:gap-4">
+    <div className="grid gap-5 sm:grid-cols-[minmax(0,1fr)_256px] sm:gap-4">
       <Field
         name="pix_key"
         label={t('withdrawals.key')}
