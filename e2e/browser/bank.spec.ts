@@ -28,7 +28,7 @@ test.describe('on a desktop', () => {
     const { id, code } = await openCharge(shop, 123_456, 'mesa-7')
     await page.goto('/test/bank')
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('Banco simulado')
-    const field = page.getByLabel('Código Pix copia e cola')
+    const field = page.getByLabel('Código Pix Copia e Cola')
     const read = page.getByRole('button', { name: 'Ler código' })
     await read.click()
     await expect(field).toHaveAccessibleDescription('Preencha este campo.')

@@ -67,7 +67,7 @@ test('an action of a merchant is in the audit log of the owner and of the operat
   ])
   expect(file.suggestedFilename()).toMatch(/^auditoria-[\d-]+\.csv$/)
   await page.reload()
-  await expect(rows.first()).toContainText('Registro de auditoria exportado')
+  await expect(rows.first()).toContainText('Auditoria exportada')
 })
 
 test('an owner sees that the operator acted, but neither the name nor the IP address', async ({

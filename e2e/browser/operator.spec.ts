@@ -168,7 +168,7 @@ test('an admin views the dashboard as the merchant, read-only and masked, and th
   await expect(banner).toHaveCount(0)
   await page.goto('/test/settings/audit')
   const record = page.getByRole('button', {
-    name: 'Dashboard opened for viewing by an administrator',
+    name: 'Viewing by an administrator started',
   })
   await record.filter({ visible: true }).click()
   await expect(page.getByRole('dialog')).toContainText('asked by phone')
