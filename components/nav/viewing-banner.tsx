@@ -36,6 +36,7 @@ export function ViewingBanner({ viewing: { accountId, until }, accountName }: Vi
   return (
     <section
       aria-label={t('begin')}
+      data-stays="top"
       className="sticky top-0 z-30 -mx-4 mb-5 grid gap-3 bg-test-soft px-4 py-2.5 text-test md:-mx-8 md:-mt-9 md:mb-8 md:px-8 lg:-mx-10 lg:px-10 print:hidden"
     >
       <div className="flex max-w-[1180px] flex-wrap items-center justify-between gap-x-6 gap-y-2">

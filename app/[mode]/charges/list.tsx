@@ -106,7 +106,7 @@ interface StatusChipsProps {
 function StatusChips({ chosen, onChoose }: StatusChipsProps) {
   const t = useTranslations('charges')
   return (
-    <fieldset className="-mx-4 flex min-w-0 basis-[calc(100%+32px)] gap-2 overflow-x-auto px-4 py-1 md:mx-0 md:basis-full md:px-0">
+    <fieldset className="flex min-w-0 basis-full gap-2 overflow-x-auto py-1">
       <legend className="sr-only">{t('status')}</legend>
       {(['all', ...SHOWN_CHARGE_STATUSES] as const).map(status => (
         <button

@@ -27,7 +27,7 @@ export function DeliveryFilters({ get, set, endpoints }: DeliveryFiltersProps) {
     { value: NO_ENDPOINT, label: t('ofResources') },
   ]
   return (
-    <div className="flex gap-2 max-md:-mx-4 max-md:w-[100vw] max-md:overflow-x-auto max-md:px-4 max-md:py-0.5 max-md:[scrollbar-width:none] md:contents">
+    <div className="flex gap-2 max-md:w-full max-md:overflow-x-auto max-md:py-1 max-md:[scrollbar-width:none] md:contents">
       <ChoiceFilter
         label={t('filter.status')}
         value={get('status')}

@@ -87,6 +87,7 @@ function SelectionBar({ count, onClear, onAct }: SelectionBarProps) {
   const t = useTranslations('accountSelection')
   return (
     <div
+      data-stays={count > 0 ? 'bottom' : undefined}
       className={
         count > 0
           ? 'sticky bottom-[calc(68px+env(safe-area-inset-bottom))] z-20 mt-4 md:bottom-4'
