@@ -22,6 +22,8 @@ export function FilteredList({ namespace, statuses, pending = 0, ...list }: Filt
   const t = useTranslations()
   const { get, set, isPending } = useFilters()
   const isFiltered = get('q') !== '' || get('status') !== ''
+  const key = isFiltered ? 'noneFit' : 'none'
+  const texts = { title: t(`${namespace}.${key}`), text: t(`${namespace}.${key}Text`) }
   return (
     <>
       <div className="mb-4 flex flex-wrap items-center gap-2">
@@ -51,17 +53,9 @@ export function FilteredList({ namespace, statuses, pending = 0, ...list }: Filt
         {list.children ?? (
           <Sheet>
             {isFiltered ? (
-              <NoMatches
-                title={t(`${namespace}.noneFit`)}
-                text={t(`${namespace}.noneFitText`)}
-                clear={() => set({ q: null, status: null })}
-              />
+              <NoMatches {...texts} clear={() => set({ q: null, status: null })} />
             ) : (
-              <EmptyState
-                icon={Inbox}
-                title={t(`${namespace}.none`)}
-                text={t(`${namespace}.noneText`)}
-              />
+              <EmptyState icon={Inbox} {...texts} />
             )}
           </Sheet>
         )}
