@@ -3,7 +3,7 @@ export default {
   // Each build has its own folder, so that a running server keeps the files it started with.
   distDir: process.env.TROCO_BUILD ?? '.next',
   poweredByHeader: false,
-  // Compression is the reverse proxy's task.
+  // The front compresses (lib/edge/server/compression.ts).
   compress: false,
   reactStrictMode: true,
   devIndicators: false,

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { compressBuild } from './compress-build.mjs'
 
 /** First version with type stripping, argon2 and WebAssembly module imports. */
 const NODE_MIN = [24, 7]
@@ -66,7 +67,8 @@ function generate() {
 function build() {
   const sources = ['app', 'components', 'lib', 'messages', 'public', 'prisma/schema.prisma']
   const settings = ['next.config.js', 'postcss.config.mjs', 'tsconfig.json', 'package.json']
-  const madeFrom = fingerprint([...sources, ...settings, 'package-lock.json'])
+  const compressor = 'bin/compress-build.mjs'
+  const madeFrom = fingerprint([...sources, ...settings, compressor, 'package-lock.json'])
   const folder = join('.next', madeFrom.slice(0, 12))
   process.env.TROCO_BUILD = folder
   return {
@@ -75,7 +77,7 @@ function build() {
     madeFrom,
     command: () => [findNode(), 'node_modules/next/dist/bin/next', 'build'],
     env: () => ({ NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' }),
-    after: removeOldBuilds,
+    after: () => compressBuild(folder).then(removeOldBuilds),
   }
 }
 
@@ -140,10 +142,7 @@ function runStep({ title, command, env = () => ({}), after = () => {} }) {
     child.on('error', rejectStep)
     child.on('close', code => {
       clearInterval(progressTimer)
-      if (code === 0) {
-        after()
-        return resolveStep()
-      }
+      if (code === 0) return Promise.resolve(after()).then(resolveStep, rejectStep)
       process.stderr.write(printed)
       rejectStep(new Error(`${title} failed: see its output above`))
     })

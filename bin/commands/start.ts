@@ -7,7 +7,7 @@ import { type Demo, openDemo } from '#bin/demo.ts'
 import { openRuntime, type Runtime } from '#bin/runtime.ts'
 import { waitForStop } from '#bin/stop.ts'
 import { announceShutdown } from '#lib/base/db/wake.ts'
-import { env, loadEnvFile } from '#lib/base/env.ts'
+import { env, inheritedEnv, loadEnvFile } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { startStoringCounts } from '#lib/edge/http/request-counts.ts'
@@ -39,7 +39,10 @@ async function serve(isDevelopment: boolean): Promise<void> {
     const demo = await openDemoIfLocal(runtime)
     const pages = next({ dev: isDevelopment, hostname: HOST, port: PORT })
     await pages.prepare()
-    const front = await createFront(pages.getRequestHandler(), isDevelopment)
+    const front = await createFront(pages.getRequestHandler(), {
+      isDevelopment,
+      buildFolder: inheritedEnv().TROCO_BUILD,
+    })
     await listen(front, PORT, HOST)
     const storeLastCounts = startStoringCounts()
     if (WORKER) worker = startWorker()

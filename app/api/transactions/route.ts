@@ -54,6 +54,7 @@ function createdResponse(charge: Parameters<typeof createdChargeToWire>[0]) {
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List charges',
   description: "Returns the charges of the account in the token's mode, newest first.",
   allow: 'transactions:read',

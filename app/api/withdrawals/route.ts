@@ -55,6 +55,7 @@ function createdResponse(withdrawal: WithdrawalRow) {
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List withdrawals',
   description: "Returns the withdrawals of the account in the token's mode, newest first.",
   allow: 'withdrawals:read',

@@ -59,6 +59,7 @@ export interface AccountlessEndpoint extends RouteHandler {
     /** Undefined for visitors. */
     method?: MethodAndProof['method']
     proof?: ProofRule
+    isCompressible?: true
     effect?: Effect
     response: z.ZodType
     body?: z.ZodType
@@ -140,9 +141,10 @@ function createEndpoint<User extends SessionUser | null>(
     return { ...response, headers: { ...response.headers, ...cookies } }
   }
   const serve = (incoming: HttpRequest) => respondTo(incoming, 'field_messages', respond)
-  const { method, proof, effect, response, body, query } = declared
+  const { method, proof, isCompressible, effect, response, body, query } = declared
+  const kept = { method, proof, isCompressible, effect, response, body, query }
   return Object.assign(createRouteHandler(serve), {
-    accountlessDeclaration: { audience, method, proof, effect, response, body, query },
+    accountlessDeclaration: { audience, ...kept },
   })
 }
 

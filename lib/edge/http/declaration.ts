@@ -65,10 +65,14 @@ export type Effect =
   /** Ends the membership of a member. */
   | 'removal'
 
-/** A write states whether it requires a proof; a read that shows a secret may require one. */
+/**
+ * A write states whether it requires a proof; a read that shows a secret may require one. Only a read
+ * without a proof may be compressed: its response holds no secret (docs/decisions/055).
+ */
 export type MethodAndProof =
-  | { method: 'GET'; proof?: 'required' }
-  | { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; proof: ProofRule }
+  | { method: 'GET'; proof: 'required'; isCompressible?: never }
+  | { method: 'GET'; proof?: never; isCompressible?: true }
+  | { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; proof: ProofRule; isCompressible?: never }
 
 interface Details<Body, Query> {
   summary: string

@@ -5,6 +5,7 @@ import { log } from '#lib/base/log.ts'
 import { refuseAccountlessMethod } from '#lib/edge/http/accountless-endpoint.ts'
 import { refuseMethod } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { compressWhenWritten } from '#lib/edge/server/compression.ts'
 import { type Sender, securityHeaders } from '#lib/edge/server/headers.ts'
 import { onResponseEnd } from '#lib/edge/server/response-end.ts'
 import type { Match } from '#lib/edge/server/routes.ts'
@@ -32,6 +33,8 @@ export async function serveApi(
     onEnd: callback => onResponseEnd(message.socket, response, callback),
   }
   const endpoint = handlers.get(method)
+  if ((endpoint?.declared ?? endpoint?.accountlessDeclaration)?.isCompressible)
+    compressWhenWritten(message, response)
   const outgoing = endpoint
     ? await endpoint.serve(incoming)
     : await refuseUnknownMethod(incoming, handlers)

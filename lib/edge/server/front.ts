@@ -13,6 +13,8 @@ import { buildPageRefusal } from '#lib/edge/http/refusal-page.ts'
 import { errorResponse, json, refusalResponse } from '#lib/edge/http/response.ts'
 import { sendResponse, serveApi } from '#lib/edge/server/api.ts'
 import { isBankNotice, serveBankNotice } from '#lib/edge/server/bank-notices.ts'
+import { loadBuiltFiles } from '#lib/edge/server/built-files.ts'
+import { compressWhenWritten } from '#lib/edge/server/compression.ts'
 import {
   hasDotSegments,
   isFilePath,
@@ -28,7 +30,7 @@ import {
   setTrustedHeaders,
 } from '#lib/edge/server/headers.ts'
 import { checkReadiness } from '#lib/edge/server/health.ts'
-import { serveReference } from '#lib/edge/server/reference.ts'
+import { type FileHandler, serveReference } from '#lib/edge/server/reference.ts'
 import { renderInTurn } from '#lib/edge/server/render-turn.ts'
 import {
   loadPublicRoutes,
@@ -50,13 +52,20 @@ const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 32 * 1024
 const CLOSE_DELAY_MS = 500
 
+interface FrontOptions {
+  isDevelopment?: boolean
+  unreadTimeoutMs?: number
+  /** Folder of the built pages, whose files the front serves. */
+  buildFolder?: string
+}
+
 /** Serves /api and public pages itself; Next, which gets the other paths, costs about 20 times as much. */
 export async function createFront(
   nextHandler: NextHandler,
-  isDevelopment = false,
-  unreadTimeoutMs?: number,
+  { isDevelopment = false, unreadTimeoutMs, buildFolder }: FrontOptions = {},
 ): Promise<Server> {
-  const handleRequest = await createHandler(nextHandler, isDevelopment)
+  const builtFiles = await loadBuiltFiles(buildFolder)
+  const handleRequest = await createHandler(nextHandler, builtFiles, isDevelopment)
   const { TRUST_PROXY } = env()
   const server = createServer(
     {
@@ -88,11 +97,13 @@ export async function createFront(
   return server
 }
 
-async function createHandler(nextHandler: NextHandler, isDevelopment: boolean) {
+type Files = Map<string, FileHandler>
+
+async function createHandler(nextHandler: NextHandler, builtFiles: Files, isDevelopment: boolean) {
   const routes = await loadRoutes()
   const publicRoutes = await loadPublicRoutes()
   const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
-  const reference = await serveReference(routes, PUBLIC_URL)
+  const files = new Map([...builtFiles, ...(await serveReference(routes, PUBLIC_URL))])
   const isFastLane = API_LANE === 'fast' && !isDevelopment
   const passToNext = createPassage(nextHandler, isDevelopment)
 
@@ -103,7 +114,7 @@ async function createHandler(nextHandler: NextHandler, isDevelopment: boolean) {
       return sendResponse(response, refusalResponse(refuse('malformed_request')), sender)
     request.url = target
     const path = pathOf(request)
-    const serveFile = reference.get(path)
+    const serveFile = files.get(path)
     if (isBankNotice(path)) return serveBankNotice(request, response, path, sender)
     if (isApiPath(path) && !serveFile) {
       const match = matchRoute(routes, path.slice('/api'.length))
@@ -132,7 +143,7 @@ async function createHandler(nextHandler: NextHandler, isDevelopment: boolean) {
         return passToNext(request, response, sender, 'public')
       // A path that cannot be decoded or has more segments matches nothing, like an unknown id.
       const publicMatch = match ?? matchRoute(publicRoutes, `/${path.split('/')[1]}/none`)
-      if (publicMatch) return serveApi(request, response, publicMatch, sender)
+      if (publicMatch) return serveCompressed(request, response, publicMatch, sender)
     }
     const serveNext = () => passToNext(request, response, sender, 'page')
     if (isSignIn(request, path)) return serveSignIn(request, response, sender, serveNext)
@@ -144,6 +155,12 @@ async function createHandler(nextHandler: NextHandler, isDevelopment: boolean) {
     setCommonHeaders(response, sender)
     return serveFile(request, response)
   }
+}
+
+/** Serves a page for anyone, which holds no secret. */
+const serveCompressed: typeof serveApi = (request, response, ...rest) => {
+  compressWhenWritten(request, response)
+  return serveApi(request, response, ...rest)
 }
 
 /** Returns a function that passes a request to Next: a page, or what API_LANE=next serves there. */
@@ -161,6 +178,9 @@ function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
     if (kind === 'public') response.removeHeader('referrer-policy')
     if (kind === 'page') {
       response.setHeader('content-security-policy', addContentPolicy(request, isDevelopment))
+      // What next-auth sends holds the CSRF token.
+      const isPage = !request.url?.startsWith('/api/')
+      if (isPage && !isDevelopment) compressWhenWritten(request, response)
     }
     return nextHandler(request, response)
   }

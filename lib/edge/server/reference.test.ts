@@ -16,9 +16,12 @@ describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, d
   let close: () => void
   beforeAll(async () => {
     supplyEnv({ API_LANE: lane })
-    const front = await createFront(async (_, response) => {
-      response.writeHead(501).end()
-    }, development)
+    const front = await createFront(
+      async (_, response) => {
+        response.writeHead(501).end()
+      },
+      { isDevelopment: development },
+    )
     supplyEnv({ API_LANE: 'fast' })
     await once(front.listen(0, '127.0.0.1'), 'listening')
     origin = `http://127.0.0.1:${(front.address() as AddressInfo).port}`
@@ -57,7 +60,8 @@ describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, d
   })
 
   test.each(FILES)('%s returns 304 for a known ETag', async path => {
-    const etag = (await fetch(origin + path)).headers.get('etag') ?? ''
+    const headers = { 'accept-encoding': 'identity' }
+    const etag = (await fetch(origin + path, { headers })).headers.get('etag') ?? ''
     expect(etag).toMatch(/^"[\w-]{43}"$/)
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
       const response = await requestFile(path, { 'if-none-match': known })
@@ -67,9 +71,18 @@ describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, d
     expect((await requestFile(path, { 'if-none-match': '"other"' })).status).toBe(200)
   })
 
+  const TEXTS = FILES.filter(([, type]) => type !== 'application/gzip')
+
+  test.each(TEXTS)('%s is compressed', async path => {
+    const { headers } = await fetch(origin + path)
+    expect(headers.get('content-encoding')).toBe('gzip')
+    expect(headers.get('etag')).toMatch(/^W\/"[\w-]{43}"$/)
+  })
+
   test.each(FILES)('HEAD of %s returns its length and no body', async path => {
     const whole = Buffer.from(await (await fetch(origin + path)).arrayBuffer())
-    const head = await fetch(origin + path, { method: 'HEAD' })
+    const headers = { 'accept-encoding': 'identity' }
+    const head = await fetch(origin + path, { method: 'HEAD', headers })
     expect([head.status, await head.text()]).toEqual([200, ''])
     expect(head.headers.get('content-length')).toBe(String(whole.byteLength))
   })

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LOCALES, languageOf, preferredLocale } from '#lib/base/locale.ts'
 import { buildDocument, type ServedRoute } from '#lib/edge/http/openapi.ts'
+import { compressWhenWritten } from '#lib/edge/server/compression.ts'
 import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
 import type { ApiDocument } from '#lib/views/docs/document.ts'
 import { toOpenApi30 } from '#lib/views/docs/openapi30.ts'
@@ -24,7 +25,7 @@ interface StaticFile {
   headers: Record<string, string>
 }
 
-type FileHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+export type FileHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** Cache-Control of the files whose URL contains a hash of their content. */
 const CACHE_YEAR = 'public, max-age=31536000, immutable'
@@ -148,11 +149,12 @@ function lazily(build: () => StaticFile): FileHandler {
 }
 
 async function sendFile(
-  { headers: requestHeaders }: IncomingMessage,
+  request: IncomingMessage,
   response: ServerResponse,
   { body, headers }: StaticFile,
 ): Promise<void> {
-  const cachedTags = requestHeaders['if-none-match']
+  compressWhenWritten(request, response)
+  const cachedTags = request.headers['if-none-match']
     ?.split(',')
     .map(tag => tag.trim().replace(/^W\//, ''))
   if (cachedTags?.includes(headers.etag ?? '') || cachedTags?.includes('*')) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { loadRoutes, matchRoute } from '#lib/edge/server/routes.ts'
 
 function route(path: string) {
@@ -58,4 +59,23 @@ describe('loading the routes', () => {
     expect(found).toContainEqual(['/sandbox/transactions/[id]', ['POST']])
     expect(JSON.stringify(found)).not.toContain('nextauth')
   })
+})
+
+test('no response that may be compressed has a field for a secret', async () => {
+  const names: string[] = []
+  for (const { segments, handlers } of await loadRoutes()) {
+    for (const [method, { declared, accountlessDeclaration }] of handlers) {
+      const declaration = declared ?? accountlessDeclaration
+      if (!declaration.isCompressible) continue
+      expect(['GET', 'HEAD'], segments.join('/')).toContain(method)
+      const schema = JSON.stringify(
+        z.toJSONSchema(declaration.response, { unrepresentable: 'any', io: 'output' }),
+      )
+      for (const [, name = ''] of schema.matchAll(
+        /"(\w*(?:secret|token|password|recovery|csrf|private|link)\w*)":/g,
+      ))
+        names.push(`${segments.join('/')} ${name}`)
+    }
+  }
+  expect(names).toEqual([])
 })

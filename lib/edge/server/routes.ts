@@ -14,6 +14,7 @@ interface Route<Handler> {
 
 export interface Match<
   Handler = RouteHandler & {
+    declared?: Endpoint['declared']
     accountlessDeclaration?: AccountlessEndpoint['accountlessDeclaration']
   },
 > {

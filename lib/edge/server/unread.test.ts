@@ -28,7 +28,7 @@ beforeAll(async () => {
     const timer = setInterval(() => response.write('heartbeat\n'), HEARTBEAT_MS)
     response.once('close', () => clearInterval(timer))
   }
-  front = await createFront(respond, false, TIMEOUT_MS)
+  front = await createFront(respond, { unreadTimeoutMs: TIMEOUT_MS })
   front.listen(0, '127.0.0.1')
   await once(front, 'listening')
 })

@@ -4,6 +4,7 @@ import { FindAccountsQuery, FoundAccounts } from '#lib/views/admin/wire.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',
+  isCompressible: true,
   summary: "Find accounts by name, id or owner's e-mail",
   query: FindAccountsQuery,
   response: FoundAccounts,

@@ -4,6 +4,7 @@ import { HealthRead } from '#lib/views/admin/health-wire.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'Read the system health and stuck jobs',
   response: HealthRead,
   async handle() {

@@ -4,6 +4,7 @@ import { InboxPage, inboxQuery } from '#lib/views/admin/inbox/schema.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List what staff must decide, with age and sum of what is open',
   query: inboxQuery,
   response: InboxPage,

@@ -5,6 +5,7 @@ import { pageResult } from '#lib/edge/http/page.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List the audit log of the account',
   allow: 'audit:read',
   query: auditQuery,

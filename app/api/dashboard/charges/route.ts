@@ -6,6 +6,7 @@ import { ListedChargePage } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List charges with the statuses that the dashboard shows',
   allow: 'dashboard:read',
   query: shownChargesQuery,

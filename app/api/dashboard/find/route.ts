@@ -3,6 +3,7 @@ import { FindQuery, findHits, HitList } from '#lib/views/dashboard/find.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'Search the account',
   allow: 'dashboard:read',
   query: FindQuery,

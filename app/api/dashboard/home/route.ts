@@ -5,6 +5,7 @@ import { HomeRead, homeQuery } from '#lib/views/dashboard/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'Read the home page: balances, amounts received, latest charges',
   allow: 'dashboard:read',
   query: homeQuery,

@@ -5,6 +5,7 @@ import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'Read a charge',
   description: 'Returns the current state of the charge, by `transaction_id` or `external_id`.',
   allow: 'transactions:read',

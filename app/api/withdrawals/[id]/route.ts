@@ -5,6 +5,7 @@ import { WithdrawalRead, withdrawalSerializerFor } from '#lib/rooms/withdrawals/
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'Read a withdrawal',
   description: 'Returns the current state of the withdrawal, by `id` or `external_id`.',
   allow: 'withdrawals:read',

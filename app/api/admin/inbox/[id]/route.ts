@@ -5,6 +5,7 @@ import { InboxDetailRead } from '#lib/views/admin/inbox/schema.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'Read an item of the inbox with the evidence of both sides',
   response: InboxDetailRead,
   errorCodes: ['item_not_found'],

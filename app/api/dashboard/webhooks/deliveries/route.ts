@@ -6,6 +6,7 @@ import { listDeliveriesByReference } from '#lib/views/dashboard/deliveries.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List deliveries, newest first',
   allow: 'webhooks:read',
   query: deliveriesQuery,

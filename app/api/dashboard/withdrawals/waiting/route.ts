@@ -4,6 +4,7 @@ import { listWaiting, WaitingList } from '#lib/views/dashboard/approvals.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List the withdrawals that wait for approval',
   allow: 'dashboard:read',
   response: WaitingList,

@@ -40,6 +40,7 @@ function createdResponse(refund: RefundRow) {
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List the refunds of a charge',
   description: 'Returns refunds of every status, newest first.',
   allow: 'transactions:read',

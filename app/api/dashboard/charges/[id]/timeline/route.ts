@@ -3,6 +3,7 @@ import { ChargeTimelineRead, readChargeTimeline } from '#lib/views/dashboard/cha
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'Read the timeline of a charge',
   allow: 'dashboard:read',
   response: ChargeTimelineRead,

@@ -4,6 +4,7 @@ import { DeliveryRead } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'Read a delivery with its attempts',
   allow: 'webhooks:read',
   response: DeliveryRead,

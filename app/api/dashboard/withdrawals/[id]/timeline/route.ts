@@ -7,6 +7,7 @@ import {
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'Read the timeline of a withdrawal',
   allow: 'dashboard:read',
   response: WithdrawalTimelineRead,
