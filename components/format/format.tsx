@@ -44,7 +44,9 @@ export function HeroMoney({ cents, testId }: MoneyProps & { testId: string }) {
   return (
     <>
       <span aria-hidden className={`hero-amount ${heroSizeClass(integer.length)}`}>
-        <span className="mr-[0.26em] font-[450] text-[0.5em] text-muted tracking-normal">R$</span>
+        <span className="mr-[0.26em] font-[450] font-sans text-[0.5em] text-muted tracking-normal">
+          R$
+        </span>
         {sign}
         {integer}
         <span className="relative -top-[0.5em] ml-[0.02em] text-[0.46em] tracking-normal">

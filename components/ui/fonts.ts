@@ -1,16 +1,16 @@
 import localFont from 'next/font/local'
 
-// Next's compiler requires literal arguments. Letters beyond Latin-1 are in app/fonts.css.
+// Next's compiler requires literal arguments. Other letters are in app/fonts.css.
 
 const text = localFont({
-  src: '../../node_modules/@fontsource-variable/hanken-grotesk/files/hanken-grotesk-latin-wght-normal.woff2',
-  weight: '100 900',
+  src: '../../app/fonts/hanken-grotesk.woff2',
+  weight: '400 700',
   variable: '--font-text',
   display: 'swap',
 })
 
 const title = localFont({
-  src: '../../node_modules/@fontsource-variable/bricolage-grotesque/files/bricolage-grotesque-latin-wght-normal.woff2',
+  src: '../../app/fonts/bricolage-grotesque.woff2',
   weight: '200 800',
   variable: '--font-title',
   display: 'swap',
@@ -18,8 +18,8 @@ const title = localFont({
 })
 
 const code = localFont({
-  src: '../../node_modules/@fontsource-variable/geist-mono/files/geist-mono-latin-wght-normal.woff2',
-  weight: '100 900',
+  src: '../../app/fonts/geist-mono.woff2',
+  weight: '400 600',
   variable: '--font-code',
   display: 'swap',
   preload: false,
