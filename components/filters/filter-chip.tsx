@@ -2,8 +2,8 @@
 
 import { ChevronDown, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
-import { Menu, MenuChoice } from '#components/ui/menu.tsx'
+import { Menu } from '#components/ui/menu.tsx'
+import type { MenuChoices } from '#components/ui/menu-content.tsx'
 
 const CHIP_CLASS =
   'inline-flex h-9 items-center gap-1.5 whitespace-nowrap border bg-surface font-medium text-small transition-colors duration-150'
@@ -17,15 +17,16 @@ interface FilterChipProps {
   onClear: () => void
   /** The translation of "any" that agrees with the label. */
   anyLabel?: string
-  children: ReactNode
+  menu: MenuChoices
 }
 
-export function FilterChip({ label, value, onClear, anyLabel, children }: FilterChipProps) {
+export function FilterChip({ label, value, onClear, anyLabel, menu }: FilterChipProps) {
   const t = useTranslations('ui')
   const stateClass = value === null ? UNSET_CLASS : SET_CLASS
   return (
     <span className="inline-flex shrink-0">
       <Menu
+        {...menu}
         align="start"
         trigger={
           <button
@@ -36,9 +37,7 @@ export function FilterChip({ label, value, onClear, anyLabel, children }: Filter
             {value === null ? <ChevronDown size={14} aria-hidden /> : null}
           </button>
         }
-      >
-        {children}
-      </Menu>
+      />
       {value === null ? null : (
         <button
           type="button"
@@ -72,13 +71,8 @@ export function ChoiceFilter({ label, value, choices, anyLabel, onChoose }: Choi
       value={chosen?.label ?? null}
       onClear={() => onChoose('')}
       anyLabel={anyLabel}
-    >
-      <MenuChoice
-        value={chosen?.value ?? ''}
-        choices={[anyChoice, ...choices]}
-        onChoose={onChoose}
-      />
-    </FilterChip>
+      menu={{ value: chosen?.value ?? '', choices: [anyChoice, ...choices], onChoose }}
+    />
   )
 }
 

@@ -4,7 +4,6 @@ import dynamic from 'next/dynamic'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { FilterChip } from '#components/filters/filter-chip.tsx'
-import { MenuChoice } from '#components/ui/menu.tsx'
 import { dateFormat } from '#lib/base/formatters.ts'
 import { MONTH, PERIODS } from '#lib/views/dashboard/schema.ts'
 
@@ -32,13 +31,17 @@ export function PeriodFilter({ get, set }: PeriodFilterProps) {
   }
   return (
     <>
-      <FilterChip label={t('label')} value={text} onClear={() => choose('')} anyLabel={t('all')}>
-        <MenuChoice
-          value={MONTH.test(period) ? 'month' : text === null ? '' : period}
-          choices={[{ value: '', label: t('all') }, ...choices]}
-          onChoose={choose}
-        />
-      </FilterChip>
+      <FilterChip
+        label={t('label')}
+        value={text}
+        onClear={() => choose('')}
+        anyLabel={t('all')}
+        menu={{
+          value: MONTH.test(period) ? 'month' : text === null ? '' : period,
+          choices: [{ value: '', label: t('all') }, ...choices],
+          onChoose: choose,
+        }}
+      />
       {dialog ? (
         <PeriodDialog what={dialog} get={get} set={set} onClose={() => setDialog(null)} />
       ) : null}

@@ -1,51 +1,26 @@
 'use client'
 
-import { DropdownMenu } from 'radix-ui'
-import type { ReactNode } from 'react'
+import { type ComponentType, cloneElement, type KeyboardEvent, useState } from 'react'
+import type { MenuProps } from '#components/ui/menu-content.tsx'
 
-const MENU_CLASS =
-  'z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-48 overflow-y-auto rounded-control border border-line bg-surface p-1.5 text-ink shadow-over'
-const ITEM_CLASS =
-  'flex min-h-10 w-full cursor-pointer select-none items-center gap-2.5 rounded-[7px] px-2.5 text-body outline-none data-[highlighted]:bg-sunk data-[state=checked]:font-semibold data-[state=checked]:text-accent'
+const loadMenu = () => import('#components/ui/menu-content.tsx')
+const preload = () => void loadMenu().catch(() => {})
 
-interface MenuProps {
-  trigger: ReactNode
-  children: ReactNode
-  align?: 'start' | 'end'
-}
-
-export function Menu({ trigger, children, align = 'end' }: MenuProps) {
-  return (
-    <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
-        <DropdownMenu.Content
-          align={align}
-          sideOffset={6}
-          collisionPadding={12}
-          className={MENU_CLASS}
-        >
-          {children}
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu.Root>
-  )
-}
-
-interface MenuChoiceProps {
-  value: string
-  choices: { value: string; label: string }[]
-  onChoose: (value: string) => void
-}
-
-export function MenuChoice({ value, choices, onChoose }: MenuChoiceProps) {
-  return (
-    <DropdownMenu.RadioGroup value={value} onValueChange={onChoose}>
-      {choices.map(choice => (
-        <DropdownMenu.RadioItem key={choice.value} value={choice.value} className={ITEM_CLASS}>
-          {choice.label}
-        </DropdownMenu.RadioItem>
-      ))}
-    </DropdownMenu.RadioGroup>
-  )
+/** A choice of one value. Its scripts are loaded when its button is first pointed at, focused or used. */
+export function Menu({ align = 'end', ...rest }: MenuProps) {
+  const [Opened, setOpened] = useState<ComponentType<MenuProps> | null>(null)
+  if (Opened) return <Opened align={align} {...rest} />
+  const open = () =>
+    loadMenu().then(
+      ({ OpenedMenu }) => setOpened(() => OpenedMenu),
+      () => {},
+    )
+  return cloneElement(rest.trigger, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    onPointerEnter: preload,
+    onFocus: preload,
+    onClick: open,
+    onKeyDown: (event: KeyboardEvent) => event.key === 'ArrowDown' && open(),
+  })
 }

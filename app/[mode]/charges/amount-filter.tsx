@@ -1,13 +1,14 @@
 'use client'
 
 import { ChevronDown, X } from 'lucide-react'
+import dynamic from 'next/dynamic'
 import { useLocale, useTranslations } from 'next-intl'
-import { type SubmitEvent, useState } from 'react'
+import { useState } from 'react'
 import { moneyText } from '#components/format/format.tsx'
-import { Button } from '#components/ui/button.tsx'
-import { Dialog } from '#components/ui/dialog.tsx'
-import { MoneyField } from '#components/ui/money-field.tsx'
-import { formatReais, parseReais } from '#lib/base/money.ts'
+
+const AmountDialog = dynamic(() =>
+  import('#app/[mode]/charges/amount-dialog.tsx').then(module => module.AmountDialog),
+)
 
 const CHIP_CLASS =
   'inline-flex h-9 items-center gap-1.5 border bg-surface font-medium text-small transition-colors duration-150'
@@ -46,73 +47,18 @@ export function AmountFilter({ get, set }: AmountFilterProps) {
           <X size={15} aria-hidden />
         </button>
       )}
-      <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={t('charges.amount')}>
-        <AmountRangeForm
+      {isOpen ? (
+        <AmountDialog
           from={parseCents(get('amount_from'))}
           to={parseCents(get('amount_to'))}
+          onClose={() => setOpen(false)}
           onChoose={(from, to) => {
             setOpen(false)
             set({ amount_from: from, amount_to: to })
           }}
         />
-      </Dialog>
+      ) : null}
     </span>
-  )
-}
-
-interface AmountRangeFormProps {
-  from: number | null
-  to: number | null
-  onChoose: (from: string | null, to: string | null) => void
-}
-
-function AmountRangeForm({ from, to, onChoose }: AmountRangeFormProps) {
-  const t = useTranslations()
-  const locale = useLocale()
-  const [problems, setProblems] = useState<Record<string, string>>({})
-  const amountText = (amount: number | null) => (amount === null ? '' : formatReais(amount, locale))
-  function submit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault()
-    const data = new FormData(event.currentTarget)
-    const texts = ['amount_from', 'amount_to'].map(name => String(data.get(name)).trim())
-    const [min = null, max = null] = texts.map(text => (text ? parseReais(text, locale) : null))
-    const isInvalid = texts.map((text, index) => text !== '' && [min, max][index] === null)
-    const isReversed = min !== null && max !== null && max < min
-    const newProblems: Record<string, string> = {}
-    if (isInvalid[0]) newProblems.amount_from = t('charges.amountInvalid')
-    if (isInvalid[1]) newProblems.amount_to = t('charges.amountInvalid')
-    if (isReversed) newProblems.amount_to = t('charges.amountOrder')
-    setProblems(newProblems)
-    if (Object.keys(newProblems).length === 0)
-      onChoose(min?.toString() ?? null, max?.toString() ?? null)
-  }
-  return (
-    <form
-      method="post"
-      onSubmit={submit}
-      onInput={() => setProblems({})}
-      noValidate
-      className="grid gap-5"
-    >
-      <div className="grid grid-cols-2 gap-4">
-        <MoneyField
-          label={t('charges.amountFrom')}
-          name="amount_from"
-          defaultValue={amountText(from)}
-          problem={problems.amount_from}
-        />
-        <MoneyField
-          label={t('charges.amountTo')}
-          name="amount_to"
-          defaultValue={amountText(to)}
-          problem={problems.amount_to}
-        />
-      </div>
-      <p className="-mt-2 text-muted text-small">{t('charges.amountHint')}</p>
-      <Button variant="primary" type="submit">
-        {t('ui.apply')}
-      </Button>
-    </form>
   )
 }
 

@@ -2,7 +2,7 @@ import { ChevronDown } from 'lucide-react'
 import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { Menu, MenuChoice } from '#components/ui/menu.tsx'
+import { Menu } from '#components/ui/menu.tsx'
 import { MONTH } from '#lib/views/dashboard/schema.ts'
 
 const PeriodDialog = dynamic(() =>
@@ -46,19 +46,16 @@ export function RangePicker({ get, set }: RangePickerProps) {
         </button>
       ))}
       <Menu
+        value={other ?? ''}
+        choices={OTHERS.map(value => ({ value, label: t(`period.${value}`) }))}
+        onChoose={choose}
         trigger={
           <button type="button" aria-pressed={other !== undefined} className={SEGMENT_CLASS}>
             {t('chart.other')}
             <ChevronDown size={14} aria-hidden />
           </button>
         }
-      >
-        <MenuChoice
-          value={other ?? ''}
-          choices={OTHERS.map(value => ({ value, label: t(`period.${value}`) }))}
-          onChoose={choose}
-        />
-      </Menu>
+      />
       {dialog ? (
         <PeriodDialog what={dialog} get={get} set={set} onClose={() => setDialog(null)} />
       ) : null}

@@ -1,0 +1,50 @@
+'use client'
+
+import { DropdownMenu } from 'radix-ui'
+import type { ComponentProps, ReactElement } from 'react'
+
+export interface MenuChoices {
+  value: string
+  choices: { value: string; label: string }[]
+  onChoose: (value: string) => void
+}
+
+export interface MenuProps extends MenuChoices {
+  /** A button. */
+  trigger: ReactElement<ComponentProps<'button'>>
+  align?: 'start' | 'end'
+}
+
+const MENU_CLASS =
+  'z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-48 overflow-y-auto rounded-control border border-line bg-surface p-1.5 text-ink shadow-over'
+const ITEM_CLASS =
+  'flex min-h-10 w-full cursor-pointer select-none items-center gap-2.5 rounded-[7px] px-2.5 text-body outline-none data-[highlighted]:bg-sunk data-[state=checked]:font-semibold data-[state=checked]:text-accent'
+
+/** The menu as it is first opened; later its own trigger opens it. */
+export function OpenedMenu({ trigger, align, value, choices, onChoose }: MenuProps) {
+  return (
+    <DropdownMenu.Root modal={false} defaultOpen>
+      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content
+          align={align}
+          sideOffset={6}
+          collisionPadding={12}
+          className={MENU_CLASS}
+        >
+          <DropdownMenu.RadioGroup value={value} onValueChange={onChoose}>
+            {choices.map(choice => (
+              <DropdownMenu.RadioItem
+                key={choice.value}
+                value={choice.value}
+                className={ITEM_CLASS}
+              >
+                {choice.label}
+              </DropdownMenu.RadioItem>
+            ))}
+          </DropdownMenu.RadioGroup>
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  )
+}
