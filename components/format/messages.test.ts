@@ -35,6 +35,13 @@ test('every translation uses the same placeholders and tags', () => {
   }
 })
 
+test('messages that the browser imports have no placeholders, which only the server can parse', () => {
+  for (const messages of [ptBR, ...otherLanguages]) {
+    const imported = { palette: messages.palette ?? '', crash: messages.crash ?? '' }
+    for (const key of keysOf(imported)) expect(messageAt(messages, key), key).not.toMatch(/[{<]|''/)
+  }
+})
+
 const TERMS = [
   { locale: 'en', not: /\bPIX\b/, use: 'Pix' },
   { locale: 'en', not: /\boperators?\b|\bwhoever\b/i, use: 'your administrator' },

@@ -1,6 +1,5 @@
 'use client'
 
-import { Command } from 'cmdk'
 import {
   ArrowUpRight,
   Ban,
@@ -16,9 +15,10 @@ import {
   X,
 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
+import { type ReactNode, useId } from 'react'
 import { Money } from '#components/format/format.tsx'
 import type { Target } from '#components/palette/targets.ts'
+import type { OptionProps } from '#components/palette/use-listbox.ts'
 import { CHARGE_STATUS_STYLES, WITHDRAWAL_STATUS_STYLES } from '#components/status/state-chips.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { Hit } from '#lib/views/dashboard/schema.ts'
@@ -52,19 +52,19 @@ function isKnownStatus(status: string): status is keyof typeof STATUS_STYLES {
 }
 
 const ITEM_CLASS =
-  'flex min-h-11 cursor-pointer select-none items-center gap-3 rounded-control px-3 py-1.5 data-[selected=true]:bg-sunk'
+  'flex min-h-11 cursor-pointer select-none items-center gap-3 rounded-control px-3 py-1.5 aria-selected:bg-sunk'
 
 interface HitItemProps {
   hit: Hit
-  onSelect: () => void
+  option: ReturnType<OptionProps>
 }
 
-export function HitItem({ hit, onSelect }: HitItemProps) {
+export function HitItem({ hit, option }: HitItemProps) {
   const t = useTranslations('palette')
   const { kind, label, detail, amount, status } = hit
   const Icon = ICONS[kind]
   return (
-    <Command.Item value={hitKey(hit)} onSelect={onSelect} className={ITEM_CLASS}>
+    <div {...option} className={ITEM_CLASS}>
       <Icon size={17} strokeWidth={1.8} aria-hidden className="shrink-0 text-muted" />
       <span className="min-w-0 flex-1">
         <span className="block truncate font-medium">{label}</span>
@@ -83,7 +83,7 @@ export function HitItem({ hit, onSelect }: HitItemProps) {
           <Chip {...STATUS_STYLES[status]}>{t(`status.${status}`)}</Chip>
         ) : null}
       </span>
-    </Command.Item>
+    </div>
   )
 }
 
@@ -91,35 +91,44 @@ export function hitKey({ kind, id }: Hit): string {
   return `${kind} ${id}`
 }
 
-interface TargetGroupProps {
+interface GroupProps {
   heading: string
-  targets?: Target[]
-  onSelect?: (target: Target) => void
-  children?: ReactNode
+  children: ReactNode
 }
 
-export function TargetGroup({ heading, targets = [], onSelect, children }: TargetGroupProps) {
-  const t = useTranslations('palette')
-  if (!children && targets.length === 0) return null
+export function Group({ heading, children }: GroupProps) {
+  const id = useId()
   return (
-    <Command.Group
-      heading={<span className="block px-3 pt-2.5 pb-1 text-[12.5px] text-muted">{heading}</span>}
-    >
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset has no place in a listbox
+    <div role="group" aria-labelledby={id}>
+      <div id={id} aria-hidden className="px-3 pt-2.5 pb-1 text-[12.5px] text-muted">
+        {heading}
+      </div>
       {children}
+    </div>
+  )
+}
+
+interface TargetGroupProps {
+  heading: string
+  targets: Target[]
+  optionOf: (target: Target) => ReturnType<OptionProps>
+}
+
+export function TargetGroup({ heading, targets, optionOf }: TargetGroupProps) {
+  const t = useTranslations('palette')
+  if (targets.length === 0) return null
+  return (
+    <Group heading={heading}>
       {targets.map(target => {
         const { name, icon: Icon } = target
         return (
-          <Command.Item
-            key={name}
-            value={name}
-            onSelect={() => onSelect?.(target)}
-            className={ITEM_CLASS}
-          >
+          <div key={name} {...optionOf(target)} className={ITEM_CLASS}>
             <Icon size={17} strokeWidth={1.8} aria-hidden className="shrink-0 text-muted" />
             <span className="min-w-0 truncate">{t(`target.${name}`)}</span>
-          </Command.Item>
+          </div>
         )
       })}
-    </Command.Group>
+    </Group>
   )
 }

@@ -20,13 +20,14 @@ export function SearchStatus({
   hasQuery,
 }: SearchStatusProps) {
   const t = useTranslations('palette')
+  const nav = useTranslations('nav')
   const isEmpty = hitCount + targetCount === 0
   const message = isSearching
     ? t('looking')
     : isEmpty && hasQuery && !error
       ? t('nothing')
       : hasQuery
-        ? t('count', { count: hitCount + targetCount })
+        ? nav('results', { count: hitCount + targetCount })
         : ''
   return (
     <>
