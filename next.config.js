@@ -23,7 +23,13 @@ export default {
     'rate-limiter-flexible',
   ],
   // The part of next-intl's plugin that is needed, without its compiler and file watcher.
-  turbopack: { resolveAlias: { 'next-intl/config': './lib/edge/session/intl.ts' } },
+  // Messages arrive parsed (lib/edge/session/intl.ts).
+  turbopack: {
+    resolveAlias: {
+      'next-intl/config': './lib/edge/session/intl.ts',
+      'use-intl/format-message': 'use-intl/format-message/format-only',
+    },
+  },
   redirects: async () => [
     { source: '/signin', destination: '/login', permanent: false },
     { source: '/dashboard', destination: '/', permanent: false },
