@@ -445,6 +445,41 @@ describe('a request on which Next would fail gets 400 before Next', () => {
   })
 })
 
+describe('compression', () => {
+  async function readEncoding(path: string, headers: Record<string, string> = {}) {
+    const front = await createFront(async (_, response) => {
+      response.setHeader('content-type', 'text/html').end('page '.repeat(1_000))
+    })
+    fronts.push(front)
+    await once(front.listen(0, '127.0.0.1'), 'listening')
+    const origin = `http://127.0.0.1:${(front.address() as AddressInfo).port}`
+    const response = await fetch(origin + path, { headers })
+    await response.text()
+    return response.headers.get('content-encoding')
+  }
+
+  test('pages of Next and for anyone are compressed', async () => {
+    expect(await readEncoding('/test/charges')).toBe('gzip')
+    expect(await readEncoding('/pay/none')).toBe('gzip')
+  })
+
+  test('of the API, what declares it is compressed, and nothing of next-auth', async () => {
+    const headers = { authorization: `Bearer ${token}` }
+    const origin = await startFront()
+    for (let nth = 0; nth < 3; nth++) {
+      const init = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' } }
+      await fetch(`${origin}/api/transactions`, { ...init, body: JSON.stringify(CHARGE) })
+    }
+    expect(await readEncoding('/api/transactions', headers)).toBe('gzip')
+    expect(await readEncoding('/api/account', headers)).toBeNull()
+    expect(await readEncoding('/api/auth/csrf')).toBeNull()
+  })
+
+  test('a page that another site requests is not compressed', async () => {
+    expect(await readEncoding('/test/charges', { 'sec-fetch-site': 'cross-site' })).toBeNull()
+  })
+})
+
 describe("an address's limit", () => {
   const LIMITS = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '3' }
   beforeEach(closeRateLimits)
