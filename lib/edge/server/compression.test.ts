@@ -69,10 +69,14 @@ const WRITE_BYTES = 7_000
 async function writeLikeNext(response: ServerResponse & { flush?: () => void }, body: Buffer) {
   response.setHeader('content-type', 'text/html')
   response.flushHeaders()
+  const closed = once(response, 'close')
   for (let at = 0; at < body.length; at += WRITE_BYTES) {
     const hasRoom = response.write(body.subarray(at, at + WRITE_BYTES))
     response.flush?.()
-    if (!hasRoom) await Promise.race([once(response, 'drain'), once(response, 'close')])
+    if (!hasRoom) {
+      const drained = new Promise(resolve => response.once('drain', resolve))
+      await Promise.race([drained, closed])
+    }
     if (response.destroyed) return
   }
   response.end()
