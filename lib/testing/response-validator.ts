@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { gunzipSync } from 'node:zlib'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { type Document, type Json, makeStrictValidator } from '#lib/testing/strict-validator.ts'
 
@@ -70,8 +71,10 @@ function captureResponse(
   }
   response.on('finish', () => {
     const [path = ''] = url.split('?')
-    const body = Buffer.concat(chunks).toString()
-    const headers = { ...response.getHeaders(), ...writtenHeaders }
+    const headers: Record<string, unknown> = { ...response.getHeaders(), ...writtenHeaders }
+    const sent = Buffer.concat(chunks)
+    const isCompressed = headers['content-encoding'] === 'gzip' && method !== 'HEAD'
+    const body = String(isCompressed ? gunzipSync(sent) : sent)
     onSent({ method, path, status: response.statusCode, headers, body })
   })
 }
