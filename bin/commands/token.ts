@@ -4,7 +4,12 @@ import { refuse } from '#lib/base/errors.ts'
 import { findAccount } from '#lib/rooms/accounts/queries.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
-import { isPermission, PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
+import {
+  DEFAULT_PERMISSIONS,
+  isPermission,
+  PERMISSIONS,
+  type Permission,
+} from '#lib/rooms/tokens/schema.ts'
 
 const ACTOR = { type: 'command_line' } as const
 
@@ -46,7 +51,7 @@ export async function revoke(args: string[]): Promise<void> {
 }
 
 function readPermissions(text: string | undefined): Permission[] {
-  if (text === undefined) return [...PERMISSIONS]
+  if (text === undefined) return DEFAULT_PERMISSIONS
   const names = text.split(',').map(part => part.trim())
   const unknown = names.filter(part => !isPermission(part))
   if (unknown.length === 0) return names.filter(isPermission)

@@ -104,9 +104,13 @@ const Page = z
   .object({ next_cursor: z.string().nullable().meta(openApiMeta(NEXT_CURSOR_DESCRIPTION, null)) })
   .meta({ id: 'Page', ...openApiMeta('Fields of every page of a list.') })
 
-export function pageOf<Entry extends z.ZodType>(entry: Entry) {
+/** Schema of a page of entries. `more` are further fields of the page. */
+export function pageOf<Entry extends z.ZodType, More extends z.ZodRawShape = Record<never, never>>(
+  entry: Entry,
+  more = {} as More,
+) {
   const entries = z.array(entry).meta(openApiMeta('Newest first.'))
-  return z.intersection(z.object({ data: entries }), Page)
+  return z.intersection(z.object({ data: entries, ...more }), Page)
 }
 
 const LIST_LIMIT_MAX = 100
@@ -115,7 +119,8 @@ const TIME_LENGTH_MAX = 40
 const LIMIT_MEANING = 'Maximum number of entries. A page has at most 1 MiB, and so may have fewer.'
 const LIMIT_RULE = `be a whole number from 1 to ${LIST_LIMIT_MAX}`
 
-const timeFilter = z
+/** A date or a time with a UTC offset, since 1970. */
+export const timeFilter = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })], must(TIME_RULE))
   .refine(isParsableTime, must(TIME_RULE))
 

@@ -33,6 +33,8 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'POST /transactions/[id]/refunds': { allow: 'refunds:write', body: { amount: 1 } },
   'GET /transactions/[id]/refunds/[refund_id]': 'transactions:read',
   'GET /refunds': 'transactions:read',
+  'GET /statement': 'statement:read',
+  'GET /balance/history': 'statement:read',
   'GET /withdrawals': 'withdrawals:read',
   'POST /withdrawals': 'withdrawals:write',
   'GET /withdrawals/[id]': 'withdrawals:read',

@@ -11,6 +11,15 @@ const NOUNS: Record<string, { tag: string; singular: string }> = {
   refunds: { tag: 'Refunds', singular: 'Refund' },
   withdrawals: { tag: 'Withdrawals', singular: 'Withdrawal' },
   events: { tag: 'Events', singular: 'Event' },
+  statement: { tag: 'Account', singular: 'Statement' },
+  history: { tag: 'Account', singular: 'Balance' },
+}
+
+/** Operation ids of lists that a rule would name badly: `listRefunds` lists those of a charge. */
+const LIST_IDS: Record<string, string> = {
+  refunds: 'listAllRefunds',
+  statement: 'listStatementEntries',
+  'balance/history': 'listBalanceHistory',
 }
 
 export interface OperationContext {
@@ -111,8 +120,8 @@ function operationId(segments: string[], method: string): string {
   const verb = VERBS.find(name => segments.at(-1) === name)
   if (verb) return verb + singular
   if (segments[0] === 'sandbox') return `simulate${singular}`
-  // `listRefunds` lists those of a charge.
-  if (segments[0] === 'refunds') return 'listAllRefunds'
+  const listId = LIST_IDS[segments.join('/')]
+  if (listId) return listId
   if (method === 'GET') return isSingle ? `get${singular}` : `list${singular}s`
   return method === 'POST' ? `create${singular}` : method.toLowerCase() + singular
 }

@@ -24,7 +24,10 @@ export const TAGS = [
     description:
       'A withdrawal sends money from the balance to a Pix key. The amount is held at once. It leaves the account when the withdrawal is `approved` and returns to the balance when it is `rejected`.',
   },
-  { name: 'Account', description: 'The account of the token and its available balance.' },
+  {
+    name: 'Account',
+    description: 'The account of the token, its available balance and statement.',
+  },
   {
     name: 'Events',
     description: 'All events in order, for programs that cannot receive webhooks.',

@@ -2,9 +2,14 @@ import * as z from 'zod'
 import { instant, must, openApiMeta, text } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { TOKEN_STATUSES } from '#lib/rooms/tokens/states.ts'
-import { isPermission, PERMISSIONS, type Permission } from '#lib/services/people/roles.ts'
+import {
+  DEFAULT_PERMISSIONS,
+  isPermission,
+  PERMISSIONS,
+  type Permission,
+} from '#lib/services/people/roles.ts'
 
-export { isPermission, PERMISSIONS, type Permission }
+export { DEFAULT_PERMISSIONS, isPermission, PERMISSIONS, type Permission }
 
 /** Row of a token. Never contains the token itself or its hash. */
 export const Token = z.object({

@@ -13,8 +13,8 @@ export interface StatementRange {
 }
 
 interface Period {
-  from?: Date
-  to?: Date
+  from?: Date | string
+  to?: Date | string
 }
 
 /**
@@ -27,9 +27,7 @@ export async function findStatementRange(
   { from, to }: Period,
 ): Promise<StatementRange> {
   const ledgerCondition = Prisma.sql`account_id = ${accountId}::uuid AND mode = ${mode} AND ledger = 'available'`
-  const balance = (bound: string) => Prisma.sql`COALESCE((
-    SELECT e.balance_after FROM ledger_entries e
-    WHERE ${ledgerCondition} AND e.version = ${Prisma.raw(bound)} - 1), 0)`
+  const balance = (bound: string) => balanceBefore(ledgerCondition, Prisma.raw(bound))
   const [range] = await queryRows<StatementRange>(Prisma.sql`
     WITH RECURSIVE search(moment, bound, low, high) AS (
       SELECT m.moment::timestamptz, m.bound, m.low, l.version + 1
@@ -59,6 +57,26 @@ export async function findStatementRange(
   return range
 }
 
+function balanceBefore(ledgerCondition: Prisma.Sql, version: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`COALESCE((
+    SELECT e.balance_after FROM ledger_entries e
+    WHERE ${ledgerCondition} AND e.version = ${version} - 1), 0)`
+}
+
+/** Returns the range with an earlier end. */
+export async function moveEnd(
+  accountId: string,
+  mode: Mode,
+  range: StatementRange,
+  end: number,
+): Promise<StatementRange> {
+  const ledgerCondition = Prisma.sql`account_id = ${accountId}::uuid AND mode = ${mode} AND ledger = 'available'`
+  const [found] = await queryRows<{ closing: number }>(Prisma.sql`
+    SELECT json_build_object('closing',
+      ${balanceBefore(ledgerCondition, Prisma.sql`${end}::bigint`)})::text AS json`)
+  return { ...range, end: Math.max(range.first, end), closing: cents(found?.closing ?? 0) }
+}
+
 export interface StatementTotals {
   in: number
   /** Sum of the debits, as a positive number. */
@@ -66,7 +84,7 @@ export interface StatementTotals {
 }
 
 /** Entries per statement: few enough to be summed within the statement timeout. */
-const SUM_BATCH_SIZE = 250_000
+export const SUM_BATCH_SIZE = 250_000
 
 /** Sums credits and debits of the range: opening + in - out = closing. */
 export async function totalStatement(

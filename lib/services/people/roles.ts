@@ -10,8 +10,13 @@ export const PERMISSIONS = [
   'withdrawals:write',
   'events:read',
   'payers:read',
+  'statement:read',
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]
+
+/** Permissions that a new token has only if they are requested by name. */
+const ON_REQUEST: readonly Permission[] = ['statement:read']
+export const DEFAULT_PERMISSIONS = PERMISSIONS.filter(name => !ON_REQUEST.includes(name))
 
 export function isPermission(text: string): text is Permission {
   return (PERMISSIONS as readonly string[]).includes(text)
@@ -51,6 +56,7 @@ export const ROLES_BY_PERMISSION: Record<AnyPermission, readonly Role[]> = {
   'withdrawals:write': MONEY_ROLES,
   'events:read': ALL_ROLES,
   'payers:read': MONEY_ROLES,
+  'statement:read': ALL_ROLES,
   'dashboard:read': ALL_ROLES,
   'charges:write': ['owner', 'finance', 'developer'],
   'webhooks:read': ALL_ROLES,

@@ -52,7 +52,7 @@ const columns = asJson(Prisma.sql`
   COALESCE(c.external_id, w.external_id) AS external_id,
   w.pix_key_type, w.dict_key`)
 
-/** Reads entries by version, which has no gaps; each joins its subject by primary key. */
+/** Reads entries by version, which has no gaps. */
 async function readStatement(
   accountId: string,
   mode: Mode,
@@ -60,11 +60,23 @@ async function readStatement(
   end: number,
 ): Promise<StatementRow[]> {
   const rows = await queryRows<StatementRow>(Prisma.sql`
-    SELECT ${columns}::text AS json FROM (
+    ${describeEntries(Prisma.sql`
       SELECT * FROM ledger_entries e
       WHERE e.account_id = ${accountId}::uuid AND e.mode = ${mode} AND e.ledger = 'available'
         AND e.version >= ${first}::bigint AND e.version < ${end}::bigint
-      ORDER BY e.version LIMIT ${BATCH_MAX}) e
+      ORDER BY e.version LIMIT ${BATCH_MAX}`)}
+    ORDER BY e.version`)
+  if (rows.length !== end - first)
+    throw new Invariant(
+      `the ledger of account ${accountId} has ${rows.length} entries from ${first} to before ${end}`,
+    )
+  return rows
+}
+
+/** Joins each entry with its subject by primary key. */
+export function describeEntries(entries: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    SELECT ${columns}::text AS json FROM (${entries}) e
     LEFT JOIN LATERAL (
       SELECT b.withdrawal_id FROM payout_returns b
       WHERE b.account_id = e.account_id AND b.id = e.subject_id
@@ -86,11 +98,5 @@ async function readStatement(
       SELECT c.id, c.client_name, c.external_id FROM charges c
       WHERE c.account_id = e.account_id AND c.id = COALESCE(r.charge_id, d.charge_id, e.subject_id)
         AND e.kind IN ('charge_paid', 'refund_held', 'refund_returned', 'dispute_held', 'dispute_won',
-          'owed_repaid') LIMIT 1) c ON true
-    ORDER BY e.version`)
-  if (rows.length !== end - first)
-    throw new Invariant(
-      `the ledger of account ${accountId} has ${rows.length} entries from ${first} to before ${end}`,
-    )
-  return rows
+          'owed_repaid') LIMIT 1) c ON true`
 }

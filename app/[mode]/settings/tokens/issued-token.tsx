@@ -77,6 +77,7 @@ const READ_PATHS: [Permission, string][] = [
   ['transactions:read', '/transactions'],
   ['withdrawals:read', '/withdrawals'],
   ['events:read', '/events'],
+  ['statement:read', '/statement'],
 ]
 const CHARGE_BODY =
   '{"amount":1500,"client_name":"Ana Rocha","client_email":"ana@example.com","client_doc":"529.982.247-25"}'

@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { makePresets, messageKeyOf } from '#app/[mode]/settings/tokens/permissions.ts'
 import { useHasPermission } from '#components/nav/permissions.tsx'
-import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
+import { DEFAULT_PERMISSIONS, PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
 
 const PRESET_NAMES = ['all', 'charges', 'read'] as const
 
@@ -12,7 +12,9 @@ export function PermissionFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
   const grantable = PERMISSIONS.filter(useHasPermission())
   const presets = makePresets(grantable)
-  const [selected, setSelected] = useState<readonly Permission[]>(grantable)
+  const [selected, setSelected] = useState<readonly Permission[]>(() =>
+    grantable.filter(name => DEFAULT_PERMISSIONS.includes(name)),
+  )
   const isSelected = (preset: readonly Permission[]) =>
     preset.length === selected.length && preset.every(name => selected.includes(name))
   const select = (name: Permission, isChecked: boolean) =>

@@ -1,0 +1,19 @@
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
+import { readBalanceHistory } from '#lib/views/dashboard/balance-history.ts'
+import { BalanceHistory, balanceQuery } from '#lib/views/dashboard/statement-wire.ts'
+
+export const GET = endpoint({
+  method: 'GET',
+  summary: 'List the balance of each day',
+  description:
+    'Returns the balance at the beginning and end of each day, newest first, and what came in and left. Days are those of the account’s time zone, as in the dashboard; at most 366. `from` and `to` select the same period as in `GET /statement`.',
+  allow: 'statement:read',
+  query: balanceQuery,
+  response: BalanceHistory,
+  async handle({ account, mode, query }) {
+    const timeZone = await readTimeZone(account.id)
+    const data = await readBalanceHistory({ accountId: account.id, mode, timeZone }, query)
+    return { data, mode, time_zone: timeZone }
+  },
+})

@@ -1,0 +1,26 @@
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { pageResult } from '#lib/edge/http/page.ts'
+import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
+import { listEntries } from '#lib/views/dashboard/statement-list.ts'
+import {
+  entryToWire,
+  periodToWire,
+  StatementPage,
+  statementQuery,
+} from '#lib/views/dashboard/statement-wire.ts'
+
+export const GET = endpoint({
+  method: 'GET',
+  summary: 'List the entries of the statement',
+  description:
+    'Returns every movement of the available balance, newest first. Without `kind`, `opening_balance` plus all amounts of the period is `closing_balance`; without `to`, that is the balance of the account when the first page was read, and further pages keep to it.',
+  allow: 'statement:read',
+  query: statementQuery,
+  response: StatementPage,
+  async handle({ account, mode, query }) {
+    const timeZone = await readTimeZone(account.id)
+    const list = await listEntries({ accountId: account.id, mode, timeZone }, query)
+    const period = periodToWire(list, { mode, time_zone: timeZone })
+    return pageResult(list.page, entryToWire, 'next_cursor', period)
+  },
+})
