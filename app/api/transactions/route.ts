@@ -3,15 +3,11 @@ import { REVIEWED_AMOUNT_HEADER } from '#lib/base/headers.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { pageResult } from '#lib/edge/http/page.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
+import { chargesQuery } from '#lib/rooms/charges/list-query.ts'
 import { chargeSerializerFor, listCharges, readCreatedCharge } from '#lib/rooms/charges/queries.ts'
 import { chargeRequest, listUnreadable } from '#lib/rooms/charges/schema.ts'
 import { needsReview } from '#lib/rooms/charges/states.ts'
-import {
-  ChargeCreated,
-  ChargePage,
-  chargesQuery,
-  createdChargeToWire,
-} from '#lib/rooms/charges/wire.ts'
+import { ChargeCreated, ChargePage, createdChargeToWire } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -7,6 +7,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
+import type { ChargesQuery, RefundFilter } from '#lib/rooms/charges/list-query.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
 import type { ChargeRow, CreatedCharge, ListedCharge } from '#lib/rooms/charges/schema.ts'
 import {
@@ -16,12 +17,7 @@ import {
   searchCondition,
   searchCte,
 } from '#lib/rooms/charges/search.ts'
-import {
-  type ChargeDetail,
-  type ChargesQuery,
-  chargeToWire,
-  type RefundFilter,
-} from '#lib/rooms/charges/wire.ts'
+import { type ChargeDetail, chargeToWire } from '#lib/rooms/charges/wire.ts'
 
 type ChargesSearch = ChargesQuery & RefundFilter & SearchScope
 

@@ -6,12 +6,12 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { completeIndex } from '#lib/rooms/charges/complete-index.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
+import type { ChargesQuery } from '#lib/rooms/charges/list-query.ts'
 import { listCharges } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
 import { docSql, findChargeIds } from '#lib/rooms/charges/search.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
-import type { ChargesQuery } from '#lib/rooms/charges/wire.ts'
 import { CHARGE, inOwnDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()

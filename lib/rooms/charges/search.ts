@@ -8,8 +8,8 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { withoutTaxIds } from '#lib/base/db/tax-ids.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import type { ChargeFilters } from '#lib/rooms/charges/list-query.ts'
 import { type ParsedSearch, parseSearch, type SearchTerm } from '#lib/rooms/charges/search-terms.ts'
-import type { ChargeFilters } from '#lib/rooms/charges/wire.ts'
 
 const ZERO_ID = '00000000-0000-0000-0000-000000000000'
 

@@ -1,7 +1,11 @@
 import type * as z from 'zod'
 import { listQuery } from '#lib/base/fields.ts'
+import {
+  amountFilters,
+  type ChargeFilters,
+  type RefundFilter,
+} from '#lib/rooms/charges/list-query.ts'
 import { SHOWN_CHARGE_STATUSES, type ShownChargeStatus } from '#lib/rooms/charges/states.ts'
-import { amountFilters, type ChargeFilters, type RefundFilter } from '#lib/rooms/charges/wire.ts'
 
 /** Query of the dashboard's list, with the statuses that it shows. */
 export const shownChargesQuery = listQuery(SHOWN_CHARGE_STATUSES).extend(amountFilters)

@@ -2,6 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import type { AccountRef } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import type { ChargeFilters } from '#lib/rooms/charges/list-query.ts'
 import type { ChargeTotals } from '#lib/rooms/charges/schema.ts'
 import {
   chargesWhere,
@@ -9,7 +10,6 @@ import {
   type SearchScope,
   searchCte,
 } from '#lib/rooms/charges/search.ts'
-import type { ChargeFilters } from '#lib/rooms/charges/wire.ts'
 
 const COUNTED_MAX = 100_000
 
