@@ -3,18 +3,19 @@ import { REVIEWED_AMOUNT_HEADER } from '#lib/base/headers.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { pageResult } from '#lib/edge/http/page.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
+import { createdResponse, rebuildCreated } from '#lib/rooms/charges/created.ts'
 import { chargesQuery } from '#lib/rooms/charges/list-query.ts'
-import { chargeSerializerFor, listCharges, readCreatedCharge } from '#lib/rooms/charges/queries.ts'
+import { chargeSerializerFor, listCharges } from '#lib/rooms/charges/queries.ts'
 import { chargeRequest, listUnreadable } from '#lib/rooms/charges/schema.ts'
 import { needsReview } from '#lib/rooms/charges/states.ts'
-import { ChargeCreated, ChargePage, createdChargeToWire } from '#lib/rooms/charges/wire.ts'
+import { ChargeCreated, ChargePage } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
   effect: 'receiver',
   summary: 'Create a charge',
   description:
-    'Returns the `br_code`, which the payer scans as a QR code or copies. Events are sent to `webhook_url` when the charge is paid, expires or fails.',
+    'Returns the `br_code`, which the payer scans as a QR code or copies. Events are sent to `webhook_url` when the charge is paid, expires or fails. With `Prefer: return=representation`, the response has all fields of the charge and `qr_code_url`.',
   allow: 'transactions:write',
   proof: { notRequired: 'It takes no money, and its `webhook_url` receives this charge only.' },
   body: chargeRequest,
@@ -23,6 +24,7 @@ export const POST = endpoint({
   listIgnoredFields: listUnreadable,
   responseHeaders: ['X-Ignored-Fields'],
   response: ChargeCreated,
+  honorsPrefer: true,
   errorCodes: [
     ...(['external_id_used', 'placeholder_document'] as const),
     ...(['limit_exceeded', 'refused_by_bank', 'review_required'] as const),
@@ -31,22 +33,19 @@ export const POST = endpoint({
   idempotency: {
     retentionS: 86_400,
     hasDocument: () => true,
-    rebuild: async ({ account, mode }, id) =>
-      createdResponse(await readCreatedCharge(account, mode, id)),
+    rebuild: rebuildCreated,
   },
-  async handle({ account, mode, body, ip, header, once, readsPayers }) {
+  async handle({ account, mode, body, ip, header, once, readsPayers, ...reader }) {
     // An amount that was confirmed does not cover another.
     const isReviewed = header(REVIEWED_AMOUNT_HEADER) === String(body.amount)
     if (!isReviewed && needsReview(body.amount, account.chargeReviewAbove))
       throw refuse('review_required')
     const creator = { ...account, webhookMasked: !readsPayers }
-    return createdResponse(await createCharge(creator, mode, body, ip, once))
+    const charge = await createCharge(creator, mode, body, ip, once)
+    // Not `account.ref`: if the caller has just lost access, nothing may run a second time.
+    return createdResponse({ ...reader, account: account.id, mode }, charge)
   },
 })
-
-function createdResponse(charge: Parameters<typeof createdChargeToWire>[0]) {
-  return { status: 'success', data: createdChargeToWire(charge) }
-}
 
 export const GET = endpoint({
   method: 'GET',

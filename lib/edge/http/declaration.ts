@@ -29,6 +29,8 @@ interface Call<Body, Query> {
   readsPayers: boolean
   /** Whether responses contain documents in full: for tokens only. */
   showsDocuments: boolean
+  /** Whether the response shall be the whole resource: only set for operations that honor `Prefer`. */
+  prefersRepresentation: boolean
   /** Throws if the caller has lost access meanwhile. For responses that stream for a long time. */
   reauthorize: () => Promise<void>
   /** Set with an Idempotency-Key: the verb stores the key and creates its row with `once.id`. */
@@ -90,6 +92,8 @@ interface Details<Body, Query> {
   /** Lists the fields of a body whose value the operation ignores, for a header. */
   listIgnoredFields?: (content: Record<string, unknown>) => string[]
   response: z.ZodType
+  /** Set if the operation honors `Prefer: return=representation`. */
+  honorsPrefer?: true
   /** Headers of a success beyond those of every endpoint, described in openapi-parts.ts. */
   responseHeaders?: string[]
   /** Error codes beyond those of every endpoint. */

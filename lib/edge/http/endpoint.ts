@@ -17,7 +17,7 @@ import { listParameters, parseQuery } from '#lib/edge/http/query.ts'
 import { consumeAllowance, exhaustedAllowance } from '#lib/edge/http/rate-limit.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
 import { type RequestState, respondTo } from '#lib/edge/http/respond.ts'
-import { resultResponse } from '#lib/edge/http/response.ts'
+import { prefersRepresentation, resultResponse } from '#lib/edge/http/response.ts'
 import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
 import { awaitThroughput, limitBytesOfUser } from '#lib/edge/http/throughput.ts'
 
@@ -152,6 +152,7 @@ async function runEndpoint(
   if (schema) state.content ??= readObjectOf(incoming, check)
   const content = await (state.content ?? {})
   state.ignored.fields = declared.listIgnoredFields?.(content)
+  const isWhole = declared.honorsPrefer === true && prefersRepresentation(incoming)
   const handle = async (once?: IdempotentRequest) => {
     const caller = await check.read()
     const { account, mode, user, isViewing, responsibleId, formerIssuers } = caller
@@ -169,7 +170,8 @@ async function runEndpoint(
       formerIssuers,
       ...documentAccess(caller),
     }
-    const call = { account, mode, body, query, params, ip, header, once, ...by }
+    const preference = { prefersRepresentation: isWhole }
+    const call = { account, mode, body, query, params, ip, header, once, ...by, ...preference }
     return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
   }
   const caller = await check.read()
@@ -177,7 +179,10 @@ async function runEndpoint(
   await state.exportPlace
   if (caller.isViewing) return resultResponse(hideInResult(await handle()))
   if (!rule) return resultResponse(await handle())
-  return runOncePerKey({ incoming, caller, rule, allow: declared.allow, content }, handle)
+  const keyed = { incoming, caller, rule, allow: declared.allow, content }
+  const response = await runOncePerKey(keyed, handle)
+  if (isWhole) response.headers['preference-applied'] = 'return=representation'
+  return response
 }
 
 function hideInResult(result: unknown): unknown {

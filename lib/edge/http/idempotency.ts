@@ -23,7 +23,7 @@ const WAIT_STEP_MS = 50
 export interface IdempotencyRule {
   retentionS: number
   /** Rebuilds the first response from the row that the verb stored with the key. */
-  rebuild?: (call: { account: string; mode: Mode }, id: string) => Promise<unknown>
+  rebuild?: (call: Rebuilding, id: string) => Promise<unknown>
   /** Masks documents in a stored response, which a caller with more permissions may have received. */
   mask?: (response: never) => unknown
   /**
@@ -33,6 +33,18 @@ export interface IdempotencyRule {
   hasDocument?: (content: Record<string, unknown>) => boolean
 }
 
+interface Rebuilding extends Replay {
+  account: string
+  mode: Mode
+}
+
+/** What a repeated request may see of the first response, and in which form. */
+interface Replay {
+  showsDocuments: boolean
+  prefersRepresentation: boolean
+}
+
+type RuleOfRequest = IdempotencyRule & { replay: Replay }
 type Handler = (once: IdempotentRequest) => Promise<unknown>
 type Scope = Pick<IdempotentRequest, 'accountId' | 'mode' | 'path' | 'key'>
 
@@ -53,7 +65,7 @@ export function readIdempotencyKey({ header }: HttpRequest): string | null {
 export async function runOnce(
   scope: Scope,
   content: Record<string, unknown>,
-  rule: IdempotencyRule,
+  rule: RuleOfRequest,
   handler: Handler,
 ): Promise<HttpResponse> {
   const requestHash = hashContent(content)
@@ -64,7 +76,8 @@ export async function runOnce(
     id: newRoutableId(scope.accountId),
     isResumed: false,
   }
-  const requestKey = [once.accountId, once.mode, once.path, once.key].join('\n')
+  const form = String(rule.replay.prefersRepresentation)
+  const requestKey = [once.accountId, once.mode, once.path, once.key, form].join('\n')
   const concurrent = await runningRequests.get(requestKey)
   if (concurrent && Buffer.compare(concurrent.requestHash, requestHash) === 0)
     return replayResponse(concurrent.text)
@@ -86,7 +99,7 @@ const runningRequests = new Map<string, Promise<{ requestHash: Uint8Array; text:
 
 async function runUntilResponse(
   once: IdempotentRequest,
-  rule: IdempotencyRule,
+  rule: RuleOfRequest,
   handler: Handler,
 ): Promise<HttpResponse> {
   for (const began = performance.now(); performance.now() - began < WAIT_MAX_MS; ) {
@@ -110,7 +123,7 @@ function replayResponse(text: string): HttpResponse {
 /** Runs, replays or resumes. Null: another request is running under the key or just released it. */
 async function tryRun(
   once: IdempotentRequest,
-  rule: IdempotencyRule,
+  rule: RuleOfRequest,
   handler: Handler,
 ): Promise<HttpResponse | null> {
   try {
@@ -132,7 +145,7 @@ async function tryRun(
 
 async function runHandler(
   once: IdempotentRequest,
-  rule: IdempotencyRule,
+  rule: RuleOfRequest,
   handler: Handler,
 ): Promise<HttpResponse> {
   if (rule.rebuild) return json(200, await handler(once))
@@ -152,7 +165,7 @@ async function runHandler(
 async function replayOrResume(
   stored: StoredKey,
   once: IdempotentRequest,
-  rule: IdempotencyRule,
+  rule: RuleOfRequest,
   handler: Handler,
 ): Promise<HttpResponse | null> {
   if (!stored.sameRequest) {
@@ -165,8 +178,8 @@ async function replayOrResume(
       ? runHandler({ ...once, id: stored.id, isResumed: true }, rule, handler)
       : null
   }
-  const { accountId: account, mode } = once
-  const text = stored.answer ?? JSON.stringify(await rule.rebuild?.({ account, mode }, stored.id))
+  const call = { account: once.accountId, mode: once.mode, ...rule.replay }
+  const text = stored.answer ?? JSON.stringify(await rule.rebuild?.(call, stored.id))
   return replayResponse(text)
 }
 

@@ -2,7 +2,7 @@ import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { type Caller, readTokenPrefix } from '#lib/edge/http/caller.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { type IdempotencyRule, readIdempotencyKey, runOnce } from '#lib/edge/http/idempotency.ts'
-import { resultResponse } from '#lib/edge/http/response.ts'
+import { prefersRepresentation, resultResponse } from '#lib/edge/http/response.ts'
 import { type AnyPermission, isForPagesOnly } from '#lib/services/people/roles.ts'
 
 interface KeyedRequest {
@@ -31,7 +31,8 @@ export async function runOncePerKey(
     [allow].flat().every(isForPagesOnly) || (rule.hasDocument?.(content) && !showsDocuments)
   const compared = isOfSender ? { sender, content } : content
   const scope = { accountId: caller.account.id, mode: caller.mode, path, key }
-  const response = await runOnce(scope, compared, rule, handle)
+  const replay = { showsDocuments, prefersRepresentation: prefersRepresentation(incoming) }
+  const response = await runOnce(scope, compared, { ...rule, replay }, handle)
   return showsDocuments ? response : maskStored(response, rule)
 }
 

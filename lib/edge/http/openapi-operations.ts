@@ -44,6 +44,7 @@ export function describeOperation(
     ...pathParameters,
     ...(query ? describeQueryParameters(shapes.convert(query, 'input')) : []),
     ...(idempotency ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
+    ...(declared.honorsPrefer ? [{ $ref: '#/components/parameters/Prefer' }] : []),
   ]
   return {
     operationId: operationId(segments, method),
@@ -57,6 +58,7 @@ export function describeOperation(
       200: describeSuccessResponse(shapes, shapes.convert(declared.response, 'output'), [
         ...(idempotency ? ['Idempotent-Replayed'] : []),
         ...(declared.ignoresQuery ? ['X-Ignored-Parameters'] : []),
+        ...(declared.honorsPrefer ? ['Preference-Applied'] : []),
         ...(declared.responseHeaders ?? []),
       ]),
       ...describeErrorResponses(declared, isWrite, responses),

@@ -18,6 +18,13 @@ export const PARAMETERS: Record<string, Json> = {
     // No example: the reference's try-out form would send the same key with every call.
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    description:
+      'With `return=representation`, the response has all fields of the resource. A request repeated with an `Idempotency-Key` gets the form that it prefers itself.',
+    schema: { type: 'string' },
+  },
   'webhook-id': {
     name: 'webhook-id',
     in: 'header',
@@ -62,6 +69,10 @@ export const HEADERS: Record<string, Json> = {
     description: 'Query parameters of the request, which this operation ignores.',
     schema: TEXT_SCHEMA,
     example: 'expand',
+  },
+  'Preference-Applied': {
+    description: 'The preference of the request that the response honors. Absent without one.',
+    schema: { type: 'string', enum: ['return=representation'] },
   },
   'X-Ignored-Fields': {
     description:

@@ -8,7 +8,7 @@ import {
   INTERNAL_ERROR,
   REFUSALS,
 } from '#lib/base/refusals.ts'
-import type { HttpResponse } from '#lib/edge/http/exchange.ts'
+import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 
 export type ErrorFormat = 'first_message' | 'field_messages'
 
@@ -53,6 +53,13 @@ export function resultResponse(result: unknown): HttpResponse {
     }
   }
   return json(200, result)
+}
+
+/** Whether a request prefers the whole resource to the default response: RFC 7240. */
+export function prefersRepresentation({ header }: Pick<HttpRequest, 'header'>): boolean {
+  const preferences = (header('prefer') ?? '').split(',').map(text => text.split(';')[0] ?? '')
+  const values = preferences.map(text => /^\s*return\s*=\s*"?([^"\s]*)"?\s*$/i.exec(text)?.[1])
+  return values.find(value => value !== undefined)?.toLowerCase() === 'representation'
 }
 
 /** The chunks are computed after the handler has ended, and still count for its account. */

@@ -13,6 +13,11 @@ export function paymentUrl(chargeId: string): string {
   return `${env().PUBLIC_URL}/pay/${block.toString('base64url')}`
 }
 
+/** Image of the QR code for programs: unlike the page, it requires a token. */
+export function qrCodeUrl(chargeId: string): string {
+  return `${env().PUBLIC_URL}/api/transactions/${chargeId}/qr.svg`
+}
+
 /** Returns one txid per server key. Any 22 valid characters decrypt: the charge may not exist. */
 export function txidsOfPage(name: string): string[] {
   if (!PAGE_NAME.test(name)) return []

@@ -4,12 +4,11 @@ import { idOf, PAGE_BYTES_MAX, type Page, readPage, toPage } from '#lib/base/db/
 import { asJson, queryRows, queryRowsWithin } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import type { ChargesQuery, RefundFilter } from '#lib/rooms/charges/list-query.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
-import type { ChargeRow, CreatedCharge, ListedCharge } from '#lib/rooms/charges/schema.ts'
+import type { ChargeRow, ListedCharge } from '#lib/rooms/charges/schema.ts'
 import {
   chargesWhere,
   joinCharges,
@@ -82,17 +81,6 @@ export function serializeChargeEvent(
   const { refund, ...charge } = resource as ChargeRow & { refund?: unknown }
   const transaction = chargeSerializerFor(showsDocuments)(charge)
   return { transaction, ...(refund ? { refund } : {}) }
-}
-
-/** Returns the charge as in the response to its creation, regardless of its current status. */
-export async function readCreatedCharge(
-  account: AccountRef,
-  mode: Mode,
-  id: string,
-): Promise<CreatedCharge> {
-  const row = await findCharge(account, mode, id)
-  if (!row) throw new Invariant(`charge ${id} was acknowledged but is missing`)
-  return { ...row, status: 'pending' }
 }
 
 export function listCharges(

@@ -8,6 +8,7 @@ const BR_CODE =
   '00020101021226770014br.gov.bcb.pix2555pix.example.test/qr/v2/01a1fbb6bf1b7d409b0e5f0f2d1c88aa520400005303986540515.005802BR5911Loja Aurora6009Sao Paulo62070503***6304FD02'
 const END_TO_END_ID_EXAMPLE = 'E00000000202611210128a1b2c3d4e5f'
 const PAYMENT_URL = 'https://pix.shop.example/pay/bXkQ0m1xZ0F5c2VjcmV0IQ'
+const QR_CODE_URL = `https://pix.shop.example/api/transactions/${ID}/qr.svg`
 const STATUS_DESCRIPTION =
   'A charge is created `pending`. `paid` is final: the amount is in the balance.'
 
@@ -32,10 +33,6 @@ const createdFields = {
   metadata: anyObject.nullable().meta(openApiMeta('Metadata as sent, or null.', { order: 1048 })),
 }
 const success = z.literal('success').meta(openApiMeta('Always `success` with status 200.'))
-
-export const ChargeCreated = z
-  .object({ status: success, data: z.object(createdFields) })
-  .meta({ id: 'ChargeCreated' })
 
 const detailFields = {
   ...createdFields,
@@ -101,6 +98,28 @@ export const ChargeDetail = z
   })
   .meta({ id: 'Charge' })
 export type ChargeDetail = z.infer<typeof ChargeDetail>
+
+const CREATED_EXAMPLE = {
+  ...{ transaction_id: ID, br_code: BR_CODE, amount: 1500, status: 'pending' },
+  metadata: { order: 1048 },
+}
+
+/** A response has the optional fields, all of them, only if the request prefers the representation. */
+export const ChargeCreated = z
+  .object({
+    status: success,
+    data: z
+      .object({
+        ...z.object(detailFields).partial().shape,
+        ...createdFields,
+        qr_code_url: z
+          .string()
+          .optional()
+          .meta(openApiMeta('URL of the QR code as SVG, for requests with a token.', QR_CODE_URL)),
+      })
+      .meta({ examples: [CREATED_EXAMPLE] }),
+  })
+  .meta({ id: 'ChargeCreated' })
 
 export const ListedCharge = ChargeDetail.pick({
   id: true,
