@@ -134,7 +134,12 @@ const SESSION_REQUIRED: [number, string] = [
 ]
 
 /** Paths whose responses do not contain the name of a payer or of the account. */
-const NAMELESS = ['/events', '/balance/history']
+const NAMELESS = [
+  '/events',
+  '/balance/history',
+  '/transactions/[id]/qr.svg',
+  '/transactions/[id]/qr.png',
+]
 
 let api: Api
 let owner: World

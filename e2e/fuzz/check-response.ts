@@ -9,7 +9,7 @@ import { matchRoute } from '#lib/edge/server/routes.ts'
 const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 415, 417, 422, 431]
 /** They make the browser known, because the user chose a password or ended the other sessions. */
 const MARKING_TARGETS = /^\/api\/(person\/(password|sessions)|visitor\/reset\/confirm)\/*(\?|#|$)/
-const FILE_TYPES = /^(text\/csv|application\/(x-ofx|pdf))\b/
+const FILE_TYPES = /^(text\/csv|image\/(svg\+xml|png)|application\/(x-ofx|pdf))\b/
 /** Statuses of responses to unparsable bytes, which have no request id. */
 const STATUSES_WITHOUT_REQUEST_ID = [400, 408, 417, 431]
 

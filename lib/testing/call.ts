@@ -22,7 +22,7 @@ export async function call(url: string, method: string, path: string, options: C
     body: raw === undefined ? undefined : Buffer.from(raw as string),
   })
   const text = await response.text()
-  const isFile = /^text\/csv|^application\/(x-ofx|pdf)/.test(
+  const isFile = /^text\/csv|^image\/|^application\/(x-ofx|pdf)/.test(
     response.headers.get('content-type') ?? '',
   )
   return {

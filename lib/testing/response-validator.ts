@@ -96,6 +96,11 @@ function makeResponseValidator(document: Document): (sent: SentResponse) => stri
         : STATUSES_WITHOUT_PATH
     if (!declared && !undeclaredStatuses.includes(status))
       return [`${label} is not declared: ${body}`]
+    const [type = ''] = Object.keys(declared?.content ?? {})
+    if (declared && type !== 'application/json') {
+      const isDeclared = sent.headers['content-type'] === type
+      return isDeclared ? [] : [`${label}: the type is ${sent.headers['content-type']}`]
+    }
     const check = validatorOf(declared?.content['application/json'].schema ?? ERROR)
     const problems = [...checkHeaders(sent, declared), ...checkBody(sent, check, declared)]
     return problems.map(problem => `${label}: ${problem}`)

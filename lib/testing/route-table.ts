@@ -29,6 +29,8 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'POST /transactions': 'transactions:write',
   'GET /transactions/[id]': 'transactions:read',
   'POST /transactions/[id]/cancel': 'transactions:write',
+  'GET /transactions/[id]/qr.svg': 'transactions:read',
+  'GET /transactions/[id]/qr.png': 'transactions:read',
   'GET /transactions/[id]/refunds': 'transactions:read',
   'POST /transactions/[id]/refunds': { allow: 'refunds:write', body: { amount: 1 } },
   'GET /transactions/[id]/refunds/[refund_id]': 'transactions:read',

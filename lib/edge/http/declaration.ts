@@ -105,8 +105,10 @@ interface Details<Body, Query> {
   idempotency?: IdempotencyRule
   /** Whether the response is a file of any size, written while its client reads. */
   isExport?: true
-  /** Whether the response is a small file whose export is recorded. */
+  /** Whether the response is a small file: staff that views an account gets none. */
   isFile?: true
+  /** Media type of such a file in the API's document. */
+  fileType?: string
   /** Allows a remembered caller: `handle`'s first statement about money must use `account.ref`. */
   allowsRememberedCaller?: boolean
   handle: (call: Call<Body, Query>) => Promise<unknown>

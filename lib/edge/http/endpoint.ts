@@ -178,7 +178,7 @@ async function runEndpoint(
   if (declared.isExport) state.exportPlace ??= state.places.take('export', caller.account.id)
   await state.exportPlace
   if (caller.isViewing) return resultResponse(hideInResult(await handle()))
-  if (!rule) return resultResponse(await handle())
+  if (!rule) return resultResponse(await handle(), declared.fileType)
   const keyed = { incoming, caller, rule, allow: declared.allow, content }
   const response = await runOncePerKey(keyed, handle)
   if (isWhole) response.headers['preference-applied'] = 'return=representation'

@@ -18,6 +18,8 @@ export interface HttpResponse {
   status: number
   headers: Record<string, string>
   text: string
+  /** Body that is no text, instead of `text`. */
+  bytes?: Buffer<ArrayBuffer>
   /** Body streamed in chunks, instead of `text`. Ends when the caller disconnects. */
   chunks?: AsyncIterable<string>
 }

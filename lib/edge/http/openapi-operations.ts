@@ -15,11 +15,13 @@ const NOUNS: Record<string, { tag: string; singular: string }> = {
   history: { tag: 'Account', singular: 'Balance' },
 }
 
-/** Operation ids of lists that a rule would name badly: `listRefunds` lists those of a charge. */
-const LIST_IDS: Record<string, string> = {
+/** Operation ids that a rule would give badly: `listRefunds` lists those of a charge. */
+const OPERATION_IDS: Record<string, string> = {
   refunds: 'listAllRefunds',
   statement: 'listStatementEntries',
   'balance/history': 'listBalanceHistory',
+  'transactions/[id]/qr.svg': 'drawChargeSvg',
+  'transactions/[id]/qr.png': 'drawChargePng',
 }
 
 export interface OperationContext {
@@ -55,12 +57,17 @@ export function describeOperation(
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(content ? { requestBody: content.requestBody } : {}),
     responses: {
-      200: describeSuccessResponse(shapes, shapes.convert(declared.response, 'output'), [
-        ...(idempotency ? ['Idempotent-Replayed'] : []),
-        ...(declared.ignoresQuery ? ['X-Ignored-Parameters'] : []),
-        ...(declared.honorsPrefer ? ['Preference-Applied'] : []),
-        ...(declared.responseHeaders ?? []),
-      ]),
+      200: describeSuccessResponse(
+        shapes,
+        shapes.convert(declared.response, 'output'),
+        [
+          ...(idempotency ? ['Idempotent-Replayed'] : []),
+          ...(declared.ignoresQuery ? ['X-Ignored-Parameters'] : []),
+          ...(declared.honorsPrefer ? ['Preference-Applied'] : []),
+          ...(declared.responseHeaders ?? []),
+        ],
+        declared.fileType,
+      ),
       ...describeErrorResponses(declared, isWrite, responses),
     },
     'x-codeSamples': buildSamples({
@@ -73,6 +80,7 @@ export function describeOperation(
         ),
       body: content?.example,
       isIdempotent: idempotency !== undefined && segments[0] !== 'sandbox',
+      file: declared.fileType && segments.at(-1),
     }),
   }
 }
@@ -107,7 +115,7 @@ export function tagOf(segments: string[]): string {
 }
 
 /** Last segments of paths that do something with the resource before them. */
-const VERBS = ['cancel']
+const VERBS = ['cancel', 'qr.svg', 'qr.png']
 
 /** Returns the tag and the singular noun for the last fixed segment of the path that is no verb. */
 function nounOf(segments: string[]): { tag: string; singular: string } {
@@ -117,13 +125,13 @@ function nounOf(segments: string[]): { tag: string; singular: string } {
 }
 
 function operationId(segments: string[], method: string): string {
+  const givenId = OPERATION_IDS[segments.join('/')]
+  if (givenId) return givenId
   const { singular } = nounOf(segments)
   const isSingle = isParameter(segments.at(-1) ?? '') || segments.at(-1) === 'account'
   const verb = VERBS.find(name => segments.at(-1) === name)
   if (verb) return verb + singular
   if (segments[0] === 'sandbox') return `simulate${singular}`
-  const listId = LIST_IDS[segments.join('/')]
-  if (listId) return listId
   if (method === 'GET') return isSingle ? `get${singular}` : `list${singular}s`
   return method === 'POST' ? `create${singular}` : method.toLowerCase() + singular
 }
@@ -160,10 +168,17 @@ function describeRequestBody(shapes: Shapes, schema: Json) {
   }
 }
 
-function describeSuccessResponse(shapes: Shapes, schema: Json, more: string[]): Json {
+function describeSuccessResponse(
+  shapes: Shapes,
+  schema: Json,
+  more: string[],
+  fileType?: string,
+): Json {
+  const json = { 'application/json': { schema, example: shapes.exampleOf(schema) } }
+  const file = { [String(fileType)]: { schema: { type: 'string', contentMediaType: fileType } } }
   return {
     description: 'Success.',
     headers: headerRefs(['X-Request-Id', 'RateLimit-Policy', 'RateLimit', ...more]),
-    content: { 'application/json': { schema, example: shapes.exampleOf(schema) } },
+    content: fileType ? file : json,
   }
 }

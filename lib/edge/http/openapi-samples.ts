@@ -4,6 +4,8 @@ interface SampleRequest {
   body: unknown
   /** Whether the sample sends an Idempotency-Key, so that it can be retried. */
   isIdempotent: boolean
+  /** Name of the file that the response is, instead of JSON. */
+  file?: string | undefined
 }
 
 interface Sample {
@@ -64,17 +66,18 @@ export function buildSamples(call: SampleRequest): Sample[] {
   ]
 }
 
-function curl({ url, body, isIdempotent }: SampleRequest): string {
+function curl({ url, body, isIdempotent, file }: SampleRequest): string {
   const json = JSON.stringify(body, null, 2)?.replaceAll("'", `'\\''`)
   return [
     `curl '${url}'`,
     '-H "Authorization: Bearer $TROCO_TOKEN"',
     ...(isIdempotent ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
     ...(json ? ["-H 'Content-Type: application/json'", `-d '${json}'`] : []),
+    ...(file ? [`-o ${file}`] : []),
   ].join(' \\\n  ')
 }
 
-function typescript({ method, url, body, isIdempotent }: SampleRequest): string {
+function typescript({ method, url, body, isIdempotent, file }: SampleRequest): string {
   const headers = [
     `Authorization: \`Bearer \${${NODE_TOKEN}}\``,
     ...(isIdempotent ? ["'Idempotency-Key': crypto.randomUUID()"] : []),
@@ -89,11 +92,11 @@ function typescript({ method, url, body, isIdempotent }: SampleRequest): string 
     ...(body ? [`  body: JSON.stringify(${writeLiteral(body, TYPESCRIPT, '  ')}),`] : []),
     '})',
     'if (!response.ok) throw new Error(await response.text())',
-    'const data = await response.json()',
+    `const ${file ? 'image = await response.blob()' : 'data = await response.json()'}`,
   ].join('\n')
 }
 
-function python({ method, url, body, isIdempotent }: SampleRequest): string {
+function python({ method, url, body, isIdempotent, file }: SampleRequest): string {
   return [
     'import os',
     ...(isIdempotent ? ['import uuid'] : []),
@@ -109,11 +112,11 @@ function python({ method, url, body, isIdempotent }: SampleRequest): string {
     ...(body ? [`    json=${writeLiteral(body, PYTHON, '    ')},`] : []),
     ')',
     'response.raise_for_status()',
-    'data = response.json()',
+    file ? 'image = response.content' : 'data = response.json()',
   ].join('\n')
 }
 
-function php({ url, body, isIdempotent }: SampleRequest): string {
+function php({ url, body, isIdempotent, file }: SampleRequest): string {
   const headers = [
     "'Authorization: Bearer ' . getenv('TROCO_TOKEN')",
     ...(isIdempotent ? ["'Idempotency-Key: ' . bin2hex(random_bytes(16))"] : []),
@@ -133,7 +136,7 @@ function php({ url, body, isIdempotent }: SampleRequest): string {
     ']);',
     '$text = curl_exec($curl);',
     'if ($text === false) throw new RuntimeException(curl_error($curl));',
-    '$data = json_decode($text, true);',
+    file ? '$image = $text;' : '$data = json_decode($text, true);',
   ].join('\n')
 }
 

@@ -44,7 +44,7 @@ export function respondTo(
     }
     const response = await respond(state).catch(error => errorResponse(error, errorFormat))
     incoming.onEnd(() => state.places.release())
-    countBytes(state.throughputKey, Buffer.byteLength(response.text))
+    countBytes(state.throughputKey, Buffer.byteLength(response.bytes ?? response.text))
     Object.assign(
       response.headers,
       allowanceHeaders(state.allowances),

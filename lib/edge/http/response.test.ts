@@ -72,6 +72,7 @@ const RESPONSES = [
     'Withdrawal is already approved',
   ],
   [refuse('not_paid'), 409, 'Transaction is not paid'],
+  [refuse('not_pending'), 409, 'Transaction is not pending'],
   [refuse('not_supported', 'This bank sends no notices'), 409, 'This bank sends no notices'],
   [
     refuse('refund_window_closed', { days: 90 }),

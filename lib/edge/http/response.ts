@@ -44,8 +44,11 @@ export interface SerializedResult {
   headers?: Record<string, string>
 }
 
-export function resultResponse(result: unknown): HttpResponse {
+/** `fileType`: media type of a result with a `file`. */
+export function resultResponse(result: unknown, fileType?: string): HttpResponse {
   if (typeof result === 'object' && result !== null) {
+    if (fileType && 'file' in result)
+      return fileResponse(result.file as string | Buffer<ArrayBuffer>, fileType)
     if ('chunks' in result) return stream(result as StreamedResult)
     if ('serialized' in result) {
       const { serialized, headers } = result as SerializedResult
@@ -53,6 +56,13 @@ export function resultResponse(result: unknown): HttpResponse {
     }
   }
   return json(200, result)
+}
+
+/** The caller may keep the file, but asks before it shows it again: it may be outdated. */
+function fileResponse(file: string | Buffer<ArrayBuffer>, type: string): HttpResponse {
+  const headers = { 'content-type': type, 'cache-control': 'private, no-cache' }
+  const content = typeof file === 'string' ? { text: file } : { text: '', bytes: file }
+  return { status: 200, ...content, headers }
 }
 
 /** Whether a request prefers the whole resource to the default response: RFC 7240. */

@@ -34,8 +34,8 @@ export function refuseCrossSite({ method, headers }: Request): Response | null {
   }
 }
 
-export function toResponse({ status, headers, text, chunks }: HttpResponse): Response {
-  return new Response(chunks ? streamOf(chunks) : text, { status, headers })
+export function toResponse({ status, headers, text, bytes, chunks }: HttpResponse): Response {
+  return new Response(chunks ? streamOf(chunks) : (bytes ?? text), { status, headers })
 }
 
 function streamOf(chunks: AsyncIterable<string>): ReadableStream<Uint8Array> {

@@ -59,14 +59,14 @@ export function sendResponse(
   outgoing: HttpResponse,
   sender?: Sender,
 ): void {
-  const { status, headers, text } = outgoing
+  const { status, headers, text, bytes = text } = outgoing
   response.writeHead(status, {
     ...securityHeaders(),
     ...(sender ? { 'x-request-id': sender.requestId } : {}),
     ...headers,
-    'content-length': Buffer.byteLength(text),
+    'content-length': Buffer.byteLength(bytes),
   })
-  response.end(text)
+  response.end(bytes)
 }
 
 const DISCONNECT_CODES = ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE']

@@ -3,6 +3,7 @@ import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
 import { idOf, PAGE_BYTES_MAX, type Page, readPage, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows, queryRowsWithin } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
@@ -54,6 +55,18 @@ export async function findCharge(
     WHERE ${accountCondition('c', account)} AND c.mode = ${mode} AND ${condition}
       AND c.status <> 'opening'`)
   return row ?? null
+}
+
+/** Finds a charge that can be paid: only the code of one is shown. */
+export async function findPayableCharge(
+  account: AccountRef,
+  mode: Mode,
+  idOrReference: string,
+): Promise<ChargeRow> {
+  const charge = await findCharge(account, mode, idOrReference)
+  if (!charge) throw refuse('transaction_not_found')
+  if (charge.status !== 'pending') throw refuse('not_pending')
+  return charge
 }
 
 export function serializeCharge(charge: ChargeRow): ChargeDetail {

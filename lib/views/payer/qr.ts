@@ -2,8 +2,8 @@ import { encode } from 'uqr'
 import { Html } from '#lib/base/html.ts'
 import { findDarkRuns } from '#lib/base/qr-runs.ts'
 
-/** Width of the quiet zone that the QR standard requires, in modules. */
-const QUIET_ZONE = 4
+/** Error correction M, and the quiet zone that the QR standard requires, in modules. */
+export const QR_OPTIONS = { ecc: 'M', border: 4 } as const
 /** Maximum cached codes: drawing one takes milliseconds, and a page is requested repeatedly. */
 const CACHED_MAX = 256
 const cachedCodes = new Map<string, Html>()
@@ -20,13 +20,17 @@ export function renderQrCode(text: string): Html {
 }
 
 function drawCode(text: string): Html {
-  const { data, size } = encode(text, { ecc: 'M', border: QUIET_ZONE })
-  const lines = data.map((row, y) => drawRow(row, y)).join('')
+  const { data, size } = encode(text, QR_OPTIONS)
+  const lines = drawRows(data)
   return new Html(
     `<svg class="qr" role="img" aria-label="QR code" data-testid="qr-code" viewBox="0 0 ${size} ${size}"` +
       ` shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/>` +
       `<path stroke="#17211d" d="${lines}"/></svg>`,
   )
+}
+
+export function drawRows(rows: boolean[][]): string {
+  return rows.map(drawRow).join('')
 }
 
 /** Draws the dark runs of a row as one line of width 1: half as long as rectangles. */

@@ -1,0 +1,21 @@
+import * as z from 'zod'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { findPayableCharge } from '#lib/rooms/charges/queries.ts'
+import { pngQuery, renderPng } from '#lib/views/payer/qr-image.ts'
+
+export const GET = endpoint({
+  method: 'GET',
+  summary: 'Draw the QR code of a charge as PNG',
+  description:
+    'Returns the QR code of `br_code` as a square image, black on white, as long as the charge is `pending`.',
+  allow: 'transactions:read',
+  query: pngQuery,
+  isFile: true,
+  fileType: 'image/png',
+  response: z.string(),
+  errorCodes: ['transaction_not_found', 'not_pending'],
+  async handle({ account, mode, params: { id = '' }, query: { size } }) {
+    const { br_code } = await findPayableCharge(account.id, mode, id)
+    return { file: renderPng(br_code, size) }
+  },
+})

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { findPayableCharge } from '#lib/rooms/charges/queries.ts'
+import { renderSvg } from '#lib/views/payer/qr-image.ts'
+
+export const GET = endpoint({
+  method: 'GET',
+  summary: 'Draw the QR code of a charge as SVG',
+  description:
+    'Returns the QR code of `br_code` as an image of any size, as long as the charge is `pending`.',
+  allow: 'transactions:read',
+  isFile: true,
+  fileType: 'image/svg+xml',
+  response: z.string(),
+  errorCodes: ['transaction_not_found', 'not_pending'],
+  async handle({ account, mode, params: { id = '' } }) {
+    const { br_code } = await findPayableCharge(account.id, mode, id)
+    return { file: renderSvg(br_code) }
+  },
+})
