@@ -109,11 +109,11 @@ test('the export has exactly the filtered charges, over several batches, newest 
   const all = Array.from({ length: 6_250 }, (_, index) => 6_250 - index).filter(n => n % 5 !== 0)
   expect(references(await readExport('locale=en'))).toEqual(all.map(n => `row ${n}`))
   const expensive = all.filter(n => n >= 4_000).map(n => `row ${n}`)
-  expect(references(await readExport('locale=en&amount_from=4500'))).toEqual(expensive)
+  expect(references(await readExport('locale=en&min_amount=4500'))).toEqual(expensive)
   expect(references(await readExport('locale=en&q=ana+62&status=pending'))).toEqual(
     all.filter(n => String(n).includes('62')).map(n => `row ${n}`),
   )
-  const total = await callApi('amount_from=4500', 'totals')
+  const total = await callApi('min_amount=4500', 'totals')
   const amount = all.filter(n => n >= 4_000).reduce((sum, n) => sum + 500 + n, 0)
   expect(total.body).toEqual({ count: expensive.length, amount, paid_amount: 0, is_exact: true })
 })
@@ -148,11 +148,7 @@ test('each charge is listed, counted and exported under one status, also when it
     ['partly_refunded', 'Devolvida em parte'],
     ['refunded', 'Devolvida'],
   ] as const) {
-    for (const query of [
-      `status=${name}`,
-      `status=${name}&q=ana`,
-      `status=${name}&amount_from=1`,
-    ]) {
+    for (const query of [`status=${name}`, `status=${name}&q=ana`, `status=${name}&min_amount=1`]) {
       const page = await callApi(query, '')
       expect(
         page.body.data.map((row: { id: string }) => row.id),
@@ -173,8 +169,8 @@ test('an unknown language or invalid filter is 422 naming the field', async () =
     ['', 'locale'],
     ['locale=fr', 'locale'],
     ['locale=en&status=open', 'status'],
-    ['locale=en&amount_from=1,5', 'amount_from'],
-    ['locale=en&amount_to=-1', 'amount_to'],
+    ['locale=en&min_amount=1,5', 'min_amount'],
+    ['locale=en&max_amount=-1', 'max_amount'],
   ] as const) {
     const { status, body } = await callApi(query)
     expect([status, Object.keys(body.errors)], query).toEqual([422, [field]])

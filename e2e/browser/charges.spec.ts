@@ -74,7 +74,7 @@ for (const [name, width] of [
     await page.getByLabel('Máximo', { exact: true }).fill('1.000,00')
     await page.getByRole('button', { name: 'Aplicar' }).click()
     await expect(payerLinks(page)).toHaveCount(2)
-    await expect(page).toHaveURL(/amount_from=99800&amount_to=100000/)
+    await expect(page).toHaveURL(/min_amount=99800&max_amount=100000/)
 
     const [download] = await Promise.all([
       page.waitForEvent('download'),

@@ -183,8 +183,8 @@ const ALL_FILTERS = {
   external_id: 'order-1',
   created_from: '2026-01-01T00:00:00Z',
   created_to: '2026-02-01T00:00:00Z',
-  amount_from: 1,
-  amount_to: 2,
+  min_amount: 1,
+  max_amount: 2,
 } as const
 
 const VERBS: Record<string, Calls> = {

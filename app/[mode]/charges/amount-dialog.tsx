@@ -31,14 +31,14 @@ function AmountRangeForm({ from, to, onChoose }: AmountRangeFormProps) {
   function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
     const data = new FormData(event.currentTarget)
-    const texts = ['amount_from', 'amount_to'].map(name => String(data.get(name)).trim())
+    const texts = ['min_amount', 'max_amount'].map(name => String(data.get(name)).trim())
     const [min = null, max = null] = texts.map(text => (text ? parseReais(text, locale) : null))
     const isInvalid = texts.map((text, index) => text !== '' && [min, max][index] === null)
     const isReversed = min !== null && max !== null && max < min
     const newProblems: Record<string, string> = {}
-    if (isInvalid[0]) newProblems.amount_from = t('charges.amountInvalid')
-    if (isInvalid[1]) newProblems.amount_to = t('charges.amountInvalid')
-    if (isReversed) newProblems.amount_to = t('charges.amountOrder')
+    if (isInvalid[0]) newProblems.min_amount = t('charges.amountInvalid')
+    if (isInvalid[1]) newProblems.max_amount = t('charges.amountInvalid')
+    if (isReversed) newProblems.max_amount = t('charges.amountOrder')
     setProblems(newProblems)
     if (Object.keys(newProblems).length === 0)
       onChoose(min?.toString() ?? null, max?.toString() ?? null)
@@ -54,15 +54,15 @@ function AmountRangeForm({ from, to, onChoose }: AmountRangeFormProps) {
       <div className="grid grid-cols-2 gap-4">
         <MoneyField
           label={t('charges.amountFrom')}
-          name="amount_from"
+          name="min_amount"
           defaultValue={amountText(from)}
-          problem={problems.amount_from}
+          problem={problems.min_amount}
         />
         <MoneyField
           label={t('charges.amountTo')}
-          name="amount_to"
+          name="max_amount"
           defaultValue={amountText(to)}
-          problem={problems.amount_to}
+          problem={problems.max_amount}
         />
       </div>
       <p className="-mt-2 text-muted text-small">{t('charges.amountHint')}</p>

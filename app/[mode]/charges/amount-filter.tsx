@@ -24,7 +24,7 @@ interface AmountFilterProps {
 export function AmountFilter({ get, set }: AmountFilterProps) {
   const t = useTranslations()
   const [isOpen, setOpen] = useState(false)
-  const text = useRangeText(get('amount_from'), get('amount_to'))
+  const text = useRangeText(get('min_amount'), get('max_amount'))
   const stateClass = text === null ? UNSET_CLASS : SET_CLASS
   return (
     <span className="inline-flex">
@@ -40,7 +40,7 @@ export function AmountFilter({ get, set }: AmountFilterProps) {
       {text === null ? null : (
         <button
           type="button"
-          onClick={() => set({ amount_from: null, amount_to: null })}
+          onClick={() => set({ min_amount: null, max_amount: null })}
           aria-label={`${t('ui.clear')}: ${t('charges.amount')}`}
           className={`${CHIP_CLASS} ${stateClass} rounded-r-chip border-l-0 pr-3 pl-1`}
         >
@@ -49,12 +49,12 @@ export function AmountFilter({ get, set }: AmountFilterProps) {
       )}
       {isOpen ? (
         <AmountDialog
-          from={parseCents(get('amount_from'))}
-          to={parseCents(get('amount_to'))}
+          from={parseCents(get('min_amount'))}
+          to={parseCents(get('max_amount'))}
           onClose={() => setOpen(false)}
           onChoose={(from, to) => {
             setOpen(false)
-            set({ amount_from: from, amount_to: to })
+            set({ min_amount: from, max_amount: to })
           }}
         />
       ) : null}

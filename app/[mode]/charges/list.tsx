@@ -80,7 +80,7 @@ function NoCharges({ clear }: { clear: (() => void) | null }) {
 }
 
 const CLEARED_FILTERS = Object.fromEntries(
-  ['status', 'q', 'period', 'from', 'to', 'amount_from', 'amount_to'].map(name => [name, null]),
+  ['status', 'q', 'period', 'from', 'to', 'min_amount', 'max_amount'].map(name => [name, null]),
 )
 
 type FiltersProps = Pick<ReturnType<typeof useFilters>, 'get' | 'set'>

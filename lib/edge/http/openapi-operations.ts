@@ -154,7 +154,8 @@ function describeQueryParameters({ properties = {} }: Json): Json[] {
   return Object.entries(properties as Record<string, Json>).map(([name, shape]) => {
     const { description, examples, ...schema } = shape
     const [example = schema.default] = (examples as unknown[] | undefined) ?? []
-    return { name, in: 'query', description, schema, example }
+    const style = schema.type === 'object' ? { style: 'deepObject', explode: true } : {}
+    return { name, in: 'query', description, ...style, schema, example }
   })
 }
 

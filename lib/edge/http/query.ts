@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { refuse } from '#lib/base/errors.ts'
+import { formOf } from '#lib/base/query-parameters.ts'
 import { parseFields, refuseUnstorable } from '#lib/edge/http/body.ts'
 
 const NAMES_MAX = 20
@@ -7,13 +8,49 @@ const NAME_LENGTH_MAX = 64
 
 /** Validates the query string. A parameter that would have no effect is refused, not ignored. */
 export function parseQuery<T>(schema: z.ZodType<T> | undefined, url: string): T | undefined {
-  const parameters = parametersOf(url)
-  const problems = findProblems(parameters, schema ? parameterNames(schema) : [])
+  const forms = schema ? formsOf(schema) : new Map<string, Form>()
+  const parameters = [...parametersOf(url)].map(([name, value]) => ({
+    ...{ name, value },
+    ...partsOf(name, forms),
+  }))
+  const problems = findProblems(parameters, forms)
   if (problems.size > 0) throw refuse('invalid_input', { fields: Object.fromEntries(problems) })
   if (!schema) return undefined
-  const query = Object.fromEntries(parameters)
+  const query = collectValues(parameters, forms)
   refuseUnstorable(query, 1)
   return parseFields(schema, query)
+}
+
+type Form = ReturnType<typeof formOf>
+
+interface Parameter {
+  name: string
+  value: string
+  /** Name in the schema: of `metadata[order]`, `metadata`. */
+  base: string
+  key: string | null
+}
+
+function formsOf(schema: z.ZodType): Map<string, Form> {
+  const { shape } = schema as z.ZodObject
+  return new Map(Object.entries(shape).map(([name, field]) => [name, formOf(field)]))
+}
+
+function partsOf(name: string, forms: Map<string, Form>): Pick<Parameter, 'base' | 'key'> {
+  const [, base = '', key = ''] = /^(\w+)\[(.*)\]$/s.exec(name) ?? []
+  return forms.get(base) === 'keyed' ? { base, key } : { base: name, key: null }
+}
+
+/** Collects the values by name. An empty one counts as absent. */
+function collectValues(parameters: Parameter[], forms: Map<string, Form>): Record<string, unknown> {
+  const query: Record<string, unknown> = {}
+  for (const { base, key, value } of parameters) {
+    if (value === '') continue
+    const entry = key === null ? value : [key, value]
+    if (forms.get(base) === 'single') query[base] = value
+    else query[base] = [...((query[base] as unknown[] | undefined) ?? []), entry]
+  }
+  return query
 }
 
 /** Names of what an operation ignores of a request. */
@@ -36,16 +73,19 @@ export function listParameters(url: string): string[] {
 }
 
 /** Returns a map, because a parameter may be named __proto__. */
-function findProblems(parameters: URLSearchParams, known: string[]): Map<string, string[]> {
+function findProblems(parameters: Parameter[], forms: Map<string, Form>): Map<string, string[]> {
   const problems = new Map<string, string[]>()
   const seen = new Set<string>()
-  for (const [name, value] of parameters) {
+  const known = [...forms].map(([name, form]) => (form === 'keyed' ? `${name}[key]` : name))
+  for (const { name, base, key, value } of parameters) {
     const label = shorten(name)
-    if (!known.includes(name)) {
+    const form = forms.get(base)
+    if (!form || (form === 'keyed' && key === null)) {
       const names = known.length > 0 ? `: send ${known.join(', ')}` : ''
       problems.set(label, [`${label} is not a parameter of this operation${names}`])
-    } else if (seen.has(name)) problems.set(label, [`${label} must not be sent twice`])
-    else if (value.includes('\ufffd')) {
+    } else if (seen.has(name) && form !== 'repeatable') {
+      problems.set(label, [`${label} must not be sent twice`])
+    } else if (name.includes('\ufffd') || value.includes('\ufffd')) {
       problems.set(label, [`${label} must be percent-encoded UTF-8`])
     }
     seen.add(name)
@@ -55,7 +95,7 @@ function findProblems(parameters: URLSearchParams, known: string[]): Map<string,
 
 /** Names of a schema's fields. */
 export function parameterNames(schema: z.ZodType): string[] {
-  return Object.keys((schema as z.ZodObject).shape)
+  return [...formsOf(schema).keys()]
 }
 
 /** Adds the question mark again, because a second one belongs to the first name. */

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { listQuery, must, openApiMeta } from '#lib/base/fields.ts'
-import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
+import { listQuery, must, openApiMeta, timeFilter } from '#lib/base/fields.ts'
+import { keyed, repeatable } from '#lib/base/query-parameters.ts'
+import { CHARGE_STATUSES, type ChargeStatus } from '#lib/rooms/charges/states.ts'
 
 const SEARCH_DESCRIPTION =
   "Search text: words of the payer's name, e-mail and the reference, in any order and ignoring case and accents, an amount (`446,54`), an id, at least four characters of the end of an end-to-end id or, with `payers:read`, at least three of the beginning of a document."
@@ -16,15 +17,48 @@ function centsFilter(description: string, example: number) {
 }
 
 export const amountFilters = {
-  amount_from: centsFilter('Minimum amount, in cents.', 1500),
-  amount_to: centsFilter('Maximum amount, in cents.', 9900),
+  min_amount: centsFilter('Minimum amount, in cents.', 1500),
+  max_amount: centsFilter('Maximum amount, in cents.', 9900),
 }
 
-export const chargesQuery = listQuery(CHARGE_STATUSES, SEARCH_DESCRIPTION).extend(amountFilters)
+const METADATA_LENGTH_MAX = 255
+const PAID_DESCRIPTION = 'a date (midnight UTC) or a time with a UTC offset.'
+const METADATA_DESCRIPTION =
+  'Only charges whose `metadata` has this value at this key of the first level, as text, number or boolean: `metadata[order]=1048`. Several keys must all match.'
+
+export const chargesQuery = listQuery(CHARGE_STATUSES, SEARCH_DESCRIPTION).extend({
+  status: repeatable(CHARGE_STATUSES)
+    .optional()
+    .meta({
+      like: z.union([z.enum(CHARGE_STATUSES), z.array(z.enum(CHARGE_STATUSES))]).optional(),
+      ...openApiMeta('Only charges with this status. Repeat it for several.', 'paid'),
+    }),
+  ...amountFilters,
+  paid_from: timeFilter
+    .optional()
+    .meta(openApiMeta(`Paid at or after: ${PAID_DESCRIPTION}`, '2026-11-01')),
+  paid_to: timeFilter
+    .optional()
+    .meta(openApiMeta(`Paid before: ${PAID_DESCRIPTION}`, '2026-12-01')),
+  metadata: keyed(METADATA_LENGTH_MAX, METADATA_LENGTH_MAX)
+    .optional()
+    .meta({
+      like: z.record(z.string(), z.string()).optional(),
+      ...openApiMeta(METADATA_DESCRIPTION, { order: '1048' }),
+    }),
+})
 export type ChargesQuery = z.infer<typeof chargesQuery>
 
 /** How much of a charge is refunded; only the dashboard filters by it. */
 export interface RefundFilter {
   refunded?: 'none' | 'part' | 'whole'
 }
-export type ChargeFilters = Omit<ChargesQuery, 'limit' | 'cursor'> & RefundFilter
+/** Filters by what is in no index in list order. */
+export type ScannedFilters = Pick<ChargesQuery, 'paid_from' | 'paid_to' | 'metadata'>
+
+/** All others. */
+export type ChargeFilters = Omit<
+  ChargesQuery,
+  'limit' | 'cursor' | 'status' | keyof ScannedFilters
+> &
+  RefundFilter & { status?: ChargeStatus | ChargeStatus[] | undefined }

@@ -7,7 +7,8 @@ import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
-import type { ChargesQuery, RefundFilter } from '#lib/rooms/charges/list-query.ts'
+import { readBounded, scannedSql } from '#lib/rooms/charges/bounded-list.ts'
+import type { ChargeFilters, ScannedFilters } from '#lib/rooms/charges/list-query.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
 import type { ChargeRow, ListedCharge } from '#lib/rooms/charges/schema.ts'
 import {
@@ -19,7 +20,9 @@ import {
 } from '#lib/rooms/charges/search.ts'
 import { type ChargeDetail, chargeToWire } from '#lib/rooms/charges/wire.ts'
 
-type ChargesSearch = ChargesQuery & RefundFilter & SearchScope
+type ChargesSearch = ChargeFilters &
+  ScannedFilters &
+  SearchScope & { limit: number; cursor?: string | undefined }
 
 /** Columns of a ChargeRow, from a table or CTE named `c`. */
 export const chargeColumns = Prisma.sql`
@@ -122,6 +125,8 @@ export async function readCharges<Row extends { id: string }>(
 ): Promise<Page<Row>> {
   const { q, limit } = query
   if (q) return searchCharges(columns, account, mode, { ...query, q })
+  if (query.paid_from || query.paid_to || query.metadata)
+    return readBounded(columns, account, mode, query)
   const where = chargesWhere(account, mode, query)
   const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
   const rows = needsIdScan(query)
@@ -131,8 +136,10 @@ export async function readCharges<Row extends { id: string }>(
 }
 
 /** Without an index in list order, an index-only scan finds the ids: matches may be old. */
-function needsIdScan({ status, amount_from, amount_to }: ChargesQuery): boolean {
-  return status === 'pending' || amount_from !== undefined || amount_to !== undefined
+function needsIdScan({ status, min_amount, max_amount }: ChargeFilters): boolean {
+  const statuses = [status ?? []].flat()
+  const isIndexed = statuses.length === 0 || (statuses.length === 1 && statuses[0] !== 'pending')
+  return !isIndexed || min_amount !== undefined || max_amount !== undefined
 }
 
 function idsOf(where: Prisma.Sql): Prisma.Sql {
@@ -155,7 +162,7 @@ async function searchCharges<Row extends { id: string }>(
     WITH newest AS MATERIALIZED (${idsOf(where)} ORDER BY c.id DESC LIMIT ${NEWEST_MAX})
     SELECT json_build_object('row', ${asJson(columns)}, 'seen', (SELECT count(*) FROM newest))::text AS json
     FROM ${joinCharges('newest')}
-    WHERE ${searchCondition('c', query)} ${end}`
+    WHERE ${searchCondition('c', query)} ${scannedSql(query)} ${end}`
   const { rows, isCut } = await queryRowsWithin<{ row: Row; seen: number }>(newest, PAGE_BYTES_MAX)
   const isComplete = isCut || rows.length > limit || (rows[0] && rows[0].seen < NEWEST_MAX)
   if (isComplete)
@@ -168,6 +175,6 @@ async function searchCharges<Row extends { id: string }>(
   const found = Prisma.sql`
     WITH ${searchCte(account, mode, query)}
     SELECT ${asJson(columns)}::text AS json FROM ${joinCharges('found')}
-    WHERE ${where} ${end}`
+    WHERE ${where} ${scannedSql(query)} ${end}`
   return readPage<Row>(found, limit)
 }

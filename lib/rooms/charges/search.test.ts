@@ -142,9 +142,9 @@ describe.each([
     const [plain, joao] = await listCharges(merchant.id, 'test', { limit: 20, q: 'joao' }).then(
       ({ rows }) => rows.map(({ id }) => id),
     )
-    expect(await findNames({ q: 'joao', status: 'paid' })).toEqual([])
-    expect(await findNames({ q: 'loja', amount_from: 9_900, amount_to: 9_900 })).toEqual(['wide'])
-    expect(await findNames({ q: 'loja', amount_from: 9_901 })).toEqual([])
+    expect(await findNames({ q: 'joao', status: ['paid'] })).toEqual([])
+    expect(await findNames({ q: 'loja', min_amount: 9_900, max_amount: 9_900 })).toEqual(['wide'])
+    expect(await findNames({ q: 'loja', min_amount: 9_901 })).toEqual([])
     const first = await listCharges(merchant.id, 'test', { limit: 1, q: 'joao' })
     expect([first.rows[0]?.id, first.nextCursor]).toEqual([plain, plain])
     expect(await findNames({ q: 'joao', cursor: plain })).toEqual([names.get(joao ?? '')])
@@ -197,8 +197,8 @@ test('totals have count, amount and paid amount of the filtered charges', async 
   const total = (filters: object) => totalCharges(totalsMerchant.id, 'test', filters)
   expect(await total({})).toEqual({ count: 3, amount: 6_000, paid_amount: 2_000, is_exact: true })
   expect(await total({ status: 'pending' })).toMatchObject({ count: 2, paid_amount: 0 })
-  expect(await total({ amount_from: 2_000 })).toMatchObject({ count: 2, amount: 5_000 })
-  expect(await total({ amount_to: 999 })).toMatchObject({ count: 0, amount: 0 })
+  expect(await total({ min_amount: 2_000 })).toMatchObject({ count: 2, amount: 5_000 })
+  expect(await total({ max_amount: 999 })).toMatchObject({ count: 0, amount: 0 })
   expect(await total({ q: 'ana beatriz', status: 'paid' })).toMatchObject({ count: 1 })
 })
 

@@ -16,9 +16,9 @@ const ZERO_ID = '00000000-0000-0000-0000-000000000000'
 export function chargesWhere(
   account: AccountRef,
   mode: Mode,
-  filters: ChargeFilters & { cursor?: string },
+  filters: ChargeFilters & { cursor?: string | undefined },
 ): Prisma.Sql {
-  const { amount_from: from, amount_to: to, refunded } = filters
+  const { min_amount: from, max_amount: to, refunded } = filters
   return Prisma.sql`
     ${accountCondition('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'
     ${filterSql('c', filters)}

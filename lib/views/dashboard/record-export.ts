@@ -5,7 +5,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 
 /** Other filters are not stored: some, such as the search text, may contain a payer's data. */
 const STORED_FILTERS = [
-  ...['status', 'amount_from', 'amount_to', 'created_from', 'created_to', 'action'],
+  ...['status', 'min_amount', 'max_amount', 'created_from', 'created_to', 'action'],
   ...['period', 'from', 'to', 'format', 'mode', 'kind', 'connection', 'age'],
 ]
 

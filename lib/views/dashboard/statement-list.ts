@@ -10,7 +10,7 @@ import { describeEntries } from '#lib/views/dashboard/statement.ts'
 import { KIND_OF, type StatementQuery } from '#lib/views/dashboard/statement-wire.ts'
 
 /** Entries that one page looks at for those of a kind: about 50 ms. */
-const SCANNED_MAX = 50_000
+const SCANNED_MAX = 250_000
 
 /** A later time has five digits in its year. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59)

@@ -22,7 +22,7 @@ export function readUrlFilters<const Name extends string>(
   return filters
 }
 
-const TEXT_FILTERS = ['status', 'q', 'amount_from', 'amount_to', 'cursor'] as const
+const TEXT_FILTERS = ['status', 'q', 'min_amount', 'max_amount', 'cursor'] as const
 
 export interface ParsedChargeFilters {
   apiParams: Record<string, string>
