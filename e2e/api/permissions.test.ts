@@ -292,8 +292,12 @@ function expectedRefusal(caller: Caller, method: string, path: string): [number,
   if (operation && operation.allow === null) return null
   if (caller.label === 'an inactive account') return [403, '{"error":"Account not active"}']
   if (caller.label !== 'another tenant') return [401, '{"error":"Unauthenticated"}']
-  if (!isKnown) return [405, '{"error":"Method not allowed"}']
+  if (!isKnown) return unknownMethod(method)
   return operation?.missing ? [404, `{"error":"${operation.missing}"}`] : null
+}
+
+function unknownMethod(method: string): [number, string] {
+  return method === 'OPTIONS' ? [204, ''] : [405, '{"error":"Method not allowed"}']
 }
 
 function permissionDenied(...allow: AnyPermission[]): [number, string] {
@@ -350,10 +354,10 @@ describe.each(PATHS)('%s', path => {
             )
           } else expect([200, 422], label).toContain(response.status)
           expect(response.headers.get('allow')).toBe(
-            response.status === 405 ? allowHeader(path) : null,
+            [204, 405].includes(response.status) ? allowHeader(path) : null,
           )
           expect(response.headers.get('content-type'), label).toBe(
-            'application/json; charset=utf-8',
+            response.status === 204 ? null : 'application/json; charset=utf-8',
           )
           const received = JSON.stringify([...response.headers]) + response.text
           for (const secret of [MARKER, owner.merchant.id, ...Object.values(owner.token)]) {
@@ -486,7 +490,7 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
     const isKnown = operation !== undefined
     const isUnauthenticated =
       caller.expected === UNAUTHENTICATED || caller.label === 'an inactive account'
-    if (!isKnown && !isUnauthenticated) return [405, '{"error":"Method not allowed"}']
+    if (!isKnown && !isUnauthenticated) return unknownMethod(method)
     if (Array.isArray(caller.expected) && (caller.label !== 'a foreign page' || isWrite))
       return caller.expected
     if (caller.expected === 'like a stranger') {
@@ -532,7 +536,9 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
               expect(response.headers.get('x-error-code')).toBe('session_required')
             }
           } else expect([200, 409, 422], label).toContain(response.status)
-          const allow = response.status === 405 ? listPageMethods(path).join(', ') : null
+          const allow = [204, 405].includes(response.status)
+            ? listPageMethods(path).join(', ')
+            : null
           expect(response.headers.get('allow'), label).toBe(allow)
           const isMember = caller.label === 'a viewer' || caller.label === 'a foreign page'
           if (!isMember) expect(response.text, label).not.toContain(MARKER)

@@ -39,6 +39,7 @@ function checkResponse(
   const isGuarded = status === 429 && /\/(visitor|person|dashboard|admin)\//.test(request.target)
   const isExpected = status === 200 || ERROR_STATUSES.includes(status) || isGuarded
   const isEmptyHead = request.method === 'HEAD' && body === ''
+  if (isBodiless(request, status)) return body === '' ? [] : [`${label}: it has a body`]
   const problems: string[] = []
   if (!isExpected) problems.push(`${label}: undocumented status`)
   const type = headers.get('content-type') ?? ''
@@ -57,6 +58,11 @@ function checkResponse(
   if (!isEmptyHead && bodyProblem !== null)
     problems.push(`${label}: ${bodyProblem}: ${body.slice(0, 200)}`)
   return problems
+}
+
+/** OPTIONS names the methods of a path, and 304 has the version that the request names. */
+function isBodiless({ method }: FuzzRequest, status: number): boolean {
+  return (status === 204 && method === 'OPTIONS') || status === 304
 }
 
 function checkErrorCode(headers: ParsedResponse['headers']): string[] {

@@ -21,7 +21,7 @@ interface SentResponse {
 /** Statuses of responses to undeclared paths, which the document's introduction describes. */
 const STATUSES_WITHOUT_PATH = [400, 404]
 /** Statuses of responses to undeclared methods of a declared path. */
-const STATUSES_WITHOUT_OPERATION = [401, 403, 405, 429, 503]
+const STATUSES_WITHOUT_OPERATION = [204, 401, 403, 405, 429, 503]
 const REQUIRED_HEADERS: Record<number, string[]> = {
   401: ['www-authenticate'],
   405: ['allow'],
@@ -96,6 +96,9 @@ function makeResponseValidator(document: Document): (sent: SentResponse) => stri
         : STATUSES_WITHOUT_PATH
     if (!declared && !undeclaredStatuses.includes(status))
       return [`${label} is not declared: ${body}`]
+    if (status === 204) return sent.headers.allow ? [] : [`${label}: it has no Allow`]
+    if (declared && status === 304)
+      return body === '' && sent.headers.etag ? [] : [`${label}: it has no ETag or a body`]
     const [type = ''] = Object.keys(declared?.content ?? {})
     if (declared && type !== 'application/json') {
       const isDeclared = sent.headers['content-type'] === type

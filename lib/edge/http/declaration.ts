@@ -92,6 +92,8 @@ interface Details<Body, Query> {
   /** Lists the fields of a body whose value the operation ignores, for a header. */
   listIgnoredFields?: (content: Record<string, unknown>) => string[]
   response: z.ZodType
+  /** Set if a program may keep the response and ask whether it has changed. */
+  hasEtag?: true
   /** Set if the operation honors `Prefer: return=representation`. */
   honorsPrefer?: true
   /** Headers of a success beyond those of every endpoint, described in openapi-parts.ts. */

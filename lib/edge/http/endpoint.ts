@@ -11,6 +11,7 @@ import {
   requireMoreThanViewing,
 } from '#lib/edge/http/caller.ts'
 import type { Declaration } from '#lib/edge/http/declaration.ts'
+import { withEtag } from '#lib/edge/http/etag.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { documentAccess, runOncePerKey } from '#lib/edge/http/once-per-key.ts'
 import { listParameters, parseQuery } from '#lib/edge/http/query.ts'
@@ -36,13 +37,14 @@ export function endpoint<Body = undefined, Query = undefined>(
   return Object.assign(createRouteHandler(serve), { declared })
 }
 
-/** Responds 405, but only to authenticated callers of an active account. */
+/** Names the methods of a path, to authenticated callers of an active account only: 405, or 204 to OPTIONS. */
 export function refuseMethod(incoming: HttpRequest, allow: string): Promise<HttpResponse> {
   return respondTo(incoming, 'field_messages', async state => {
     const caller = await authenticateRequest(state)
     if (!caller.account.isActive) throw accountNotActive()
     await limitByCaller(state, caller)
-    throw refuse('method_not_allowed', { allow })
+    if (incoming.method !== 'OPTIONS') throw refuse('method_not_allowed', { allow })
+    return { status: 204, headers: { allow, 'cache-control': 'private, no-store' }, text: '' }
   })
 }
 
@@ -178,7 +180,11 @@ async function runEndpoint(
   if (declared.isExport) state.exportPlace ??= state.places.take('export', caller.account.id)
   await state.exportPlace
   if (caller.isViewing) return resultResponse(hideInResult(await handle()))
-  if (!rule) return resultResponse(await handle(), declared.fileType)
+  if (!rule) {
+    const response = resultResponse(await handle(), declared.fileType)
+    // Browsers of members keep nothing: they may be shared.
+    return declared.hasEtag && !caller.user ? withEtag(incoming, response) : response
+  }
   const keyed = { incoming, caller, rule, allow: declared.allow, content }
   const response = await runOncePerKey(keyed, handle)
   if (isWhole) response.headers['preference-applied'] = 'return=representation'

@@ -23,3 +23,8 @@ export interface HttpResponse {
   /** Body streamed in chunks, instead of `text`. Ends when the caller disconnects. */
   chunks?: AsyncIterable<string>
 }
+
+/** Responses with these statuses have no body, not even an empty one with a length. */
+export function hasBody(status: number): boolean {
+  return status !== 204 && status !== 304
+}

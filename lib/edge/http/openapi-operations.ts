@@ -46,6 +46,7 @@ export function describeOperation(
     ...pathParameters,
     ...(query ? describeQueryParameters(shapes.convert(query, 'input')) : []),
     ...(idempotency ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
+    ...(declared.hasEtag ? [{ $ref: '#/components/parameters/If-None-Match' }] : []),
     ...(declared.honorsPrefer ? [{ $ref: '#/components/parameters/Prefer' }] : []),
   ]
   return {
@@ -63,11 +64,13 @@ export function describeOperation(
         [
           ...(idempotency ? ['Idempotent-Replayed'] : []),
           ...(declared.ignoresQuery ? ['X-Ignored-Parameters'] : []),
+          ...(declared.hasEtag ? ['ETag'] : []),
           ...(declared.honorsPrefer ? ['Preference-Applied'] : []),
           ...(declared.responseHeaders ?? []),
         ],
         declared.fileType,
       ),
+      ...(declared.hasEtag ? { 304: NOT_MODIFIED } : {}),
       ...describeErrorResponses(declared, isWrite, responses),
     },
     'x-codeSamples': buildSamples({
@@ -167,6 +170,11 @@ function describeRequestBody(shapes: Shapes, schema: Json) {
     requestBody: { required, content: { 'application/json': { schema, example } } },
     example,
   }
+}
+
+const NOT_MODIFIED: Json = {
+  description: 'The resource has the version that the request names in `If-None-Match`.',
+  headers: headerRefs(['X-Request-Id', 'ETag']),
 }
 
 function describeSuccessResponse(

@@ -18,6 +18,13 @@ export const PARAMETERS: Record<string, Json> = {
     // No example: the reference's try-out form would send the same key with every call.
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
+  'If-None-Match': {
+    name: 'If-None-Match',
+    in: 'header',
+    description:
+      'An earlier `ETag`: if it is still the current one, the response is 304, without a body.',
+    schema: { type: 'string' },
+  },
   Prefer: {
     name: 'Prefer',
     in: 'header',
@@ -69,6 +76,12 @@ export const HEADERS: Record<string, Json> = {
     description: 'Query parameters of the request, which this operation ignores.',
     schema: TEXT_SCHEMA,
     example: 'expand',
+  },
+  ETag: {
+    description:
+      'Version of the response, for `If-None-Match`. `Cache-Control` is `private, no-cache`.',
+    schema: TEXT_SCHEMA,
+    example: '"d0fVbTzJ8bq1sQ9yXo2nWA"',
   },
   'Preference-Applied': {
     description: 'The preference of the request that the response honors. Absent without one.',

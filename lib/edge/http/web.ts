@@ -1,6 +1,6 @@
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
 import { isWriteMethod, requireSameOrigin } from '#lib/edge/http/caller.ts'
-import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { type HttpRequest, type HttpResponse, hasBody } from '#lib/edge/http/exchange.ts'
 import { errorResponse } from '#lib/edge/http/response.ts'
 
 /** The front has set the client's address and the request id as headers. */
@@ -35,7 +35,8 @@ export function refuseCrossSite({ method, headers }: Request): Response | null {
 }
 
 export function toResponse({ status, headers, text, bytes, chunks }: HttpResponse): Response {
-  return new Response(chunks ? streamOf(chunks) : (bytes ?? text), { status, headers })
+  const body = chunks ? streamOf(chunks) : (bytes ?? text)
+  return new Response(hasBody(status) ? body : null, { status, headers })
 }
 
 function streamOf(chunks: AsyncIterable<string>): ReadableStream<Uint8Array> {

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { log } from '#lib/base/log.ts'
 import { refuseAccountlessMethod } from '#lib/edge/http/accountless-endpoint.ts'
 import { refuseMethod } from '#lib/edge/http/endpoint.ts'
-import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { type HttpRequest, type HttpResponse, hasBody } from '#lib/edge/http/exchange.ts'
 import { compressWhenWritten } from '#lib/edge/server/compression.ts'
 import { type Sender, securityHeaders } from '#lib/edge/server/headers.ts'
 import { onResponseEnd } from '#lib/edge/server/response-end.ts'
@@ -64,7 +64,7 @@ export function sendResponse(
     ...securityHeaders(),
     ...(sender ? { 'x-request-id': sender.requestId } : {}),
     ...headers,
-    'content-length': Buffer.byteLength(bytes),
+    ...(hasBody(status) && { 'content-length': Buffer.byteLength(bytes) }),
   })
   response.end(bytes)
 }

@@ -10,6 +10,7 @@ export const GET = endpoint({
   description: 'Returns the current state of the charge, by `transaction_id` or `external_id`.',
   allow: 'transactions:read',
   ignoresQuery: true,
+  hasEtag: true,
   response: ChargeRead,
   errorCodes: ['transaction_not_found'],
   allowsRememberedCaller: true,

@@ -9,6 +9,7 @@ export const GET = endpoint({
   summary: 'Read a withdrawal',
   description: 'Returns the current state of the withdrawal, by `id` or `external_id`.',
   allow: 'withdrawals:read',
+  hasEtag: true,
   response: WithdrawalRead,
   errorCodes: ['withdrawal_not_found'],
   allowsRememberedCaller: true,

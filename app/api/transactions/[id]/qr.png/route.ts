@@ -11,6 +11,7 @@ export const GET = endpoint({
   allow: 'transactions:read',
   query: pngQuery,
   isFile: true,
+  hasEtag: true,
   fileType: 'image/png',
   response: z.string(),
   errorCodes: ['transaction_not_found', 'not_pending'],

@@ -10,6 +10,7 @@ export const GET = endpoint({
     'Returns the QR code of `br_code` as an image of any size, as long as the charge is `pending`.',
   allow: 'transactions:read',
   isFile: true,
+  hasEtag: true,
   fileType: 'image/svg+xml',
   response: z.string(),
   errorCodes: ['transaction_not_found', 'not_pending'],

@@ -9,6 +9,7 @@ export const GET = endpoint({
   summary: 'Read a refund',
   description: 'Returns the current state of the refund.',
   allow: 'transactions:read',
+  hasEtag: true,
   response: RefundRead,
   errorCodes: ['transaction_not_found', 'refund_not_found'],
   allowsRememberedCaller: true,
