@@ -54,7 +54,8 @@ const listAuditRecords = () =>
 describe('PATCH account', () => {
   test('200: stores the settings, shows them in the session and audits old and new values', async () => {
     const { status, body } = await patch('account', SETTINGS)
-    expect([status, body.data]).toEqual([200, { id: merchant.id, ...SETTINGS }])
+    const data = { id: merchant.id, ...SETTINGS, repeats_external_ids: false }
+    expect([status, body.data]).toEqual([200, data])
     expectShape(AccountSettings, body)
     const [account] = (await readSession(secret))?.accounts ?? []
     const { name, city, expires_in: expiresIn, time_zone: timeZone } = SETTINGS

@@ -98,6 +98,10 @@ export const API_REFUSALS = {
   /** The caller may pass a message; the command line names the missing object. */
   not_found: { status: 404, message: (message = 'Not found') => message },
   external_id_used: { status: 409, message: 'external_id already used' },
+  external_id_ambiguous: {
+    status: 409,
+    message: 'Several transactions have this external_id: use the transaction_id',
+  },
   not_pending: { status: 409, message: 'Transaction is not pending' },
   already_final: {
     status: 409,

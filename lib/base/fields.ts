@@ -44,7 +44,7 @@ function isHttpUrl(value: string): boolean {
 }
 
 const REFERENCE_DESCRIPTION =
-  'Your own reference, by which the resource can also be read: printable characters, not a UUID. Unique per account and mode; a second use responds 409.'
+  'Your own reference, by which the resource can also be read: printable characters, not a UUID. Unique per account and mode, and a second use responds 409, unless the settings of the account allow charges to repeat it.'
 const EXTERNAL_ID_RULE = 'have 1 to 255 printable characters and not be a UUID'
 
 export const externalId = z

@@ -70,6 +70,10 @@ export const PAGE_REFUSALS = {
     message:
       'Another admin must confirm this: one for at least 7 days, and neither may have created or reset the other',
   },
+  external_ids_repeat: {
+    status: 409,
+    message: 'Charges with the same external_id exist: it must stay possible',
+  },
   dispute_refused: { status: 409, message: callerMessage },
   end_refused: { status: 409, message: callerMessage },
   approval_ended: { status: 409, message: callerMessage },

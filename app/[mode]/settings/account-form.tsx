@@ -119,6 +119,18 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
             problem={problems.charge_review_above ? t('account.reviewAboveInvalid') : null}
           />
         </div>
+        <label className="flex items-start gap-3 sm:col-span-2">
+          <input
+            type="checkbox"
+            name="repeats_external_ids"
+            defaultChecked={stored.repeats_external_ids}
+            className="mt-1 size-4 shrink-0 accent-accent"
+          />
+          <span>
+            <span className="block font-semibold">{t('account.repeats')}</span>
+            <span className="block text-muted text-small">{t('account.repeatsHint')}</span>
+          </span>
+        </label>
         {canWrite ? (
           <div className="sm:col-span-2">
             <SaveButton
@@ -141,7 +153,10 @@ function readTrimmedFields(data: FormData, locale: string): AccountChange {
   const threshold = text('charge_review_above')
   const charge_review_above =
     threshold === '' ? null : (parseReais(threshold, locale) ?? Number.NaN)
-  return { name, city, expires_in: Number(data.get('expires_in')), time_zone, charge_review_above }
+  return {
+    ...{ name, city, expires_in: Number(data.get('expires_in')), time_zone, charge_review_above },
+    repeats_external_ids: data.has('repeats_external_ids'),
+  }
 }
 
 function readFields(data: FormData, locale: string) {

@@ -18,7 +18,7 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { requireMember } from '#lib/edge/session/gate.ts'
 import { readTheme } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
-import { readLimits } from '#lib/rooms/accounts/queries.ts'
+import { readLimits, readRepeatsExternalIds } from '#lib/rooms/accounts/queries.ts'
 import { type AccountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
 import { hasPermission, hasPermissionNow } from '#lib/services/people/roles.ts'
 import { readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
@@ -74,7 +74,10 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
 }
 
 async function AccountSection({ account }: { account: SessionAccount }) {
-  const t = await getTranslations('settings')
+  const [t, repeats_external_ids] = await Promise.all([
+    getTranslations('settings'),
+    readRepeatsExternalIds(account.id),
+  ])
   const canWrite = hasPermissionNow(account, 'settings:write')
   const { name, city, expiresIn: expires_in, timeZone: time_zone } = account
   const charge_review_above = account.chargeReviewAbove
@@ -88,7 +91,7 @@ async function AccountSection({ account }: { account: SessionAccount }) {
         </div>
       )}
       <AccountForm
-        account={{ name, city, expires_in, time_zone, charge_review_above }}
+        account={{ name, city, expires_in, time_zone, charge_review_above, repeats_external_ids }}
         canWrite={canWrite}
         timeZones={
           <TimeZoneOptions brazilLabel={t('account.brazil')} worldLabel={t('account.world')} />

@@ -67,6 +67,16 @@ const RESPONSES = [
   [refuse('not_found'), 404, 'Not found'],
   [refuse('external_id_used'), 409, 'external_id already used'],
   [
+    refuse('external_id_ambiguous'),
+    409,
+    'Several transactions have this external_id: use the transaction_id',
+  ],
+  [
+    refuse('external_ids_repeat'),
+    409,
+    'Charges with the same external_id exist: it must stay possible',
+  ],
+  [
     refuse('already_final', { subject: 'Withdrawal', status: 'approved' }),
     409,
     'Withdrawal is already approved',

@@ -52,6 +52,12 @@ export async function readTimeZone(id: string): Promise<string> {
   return (await db().account.findUniqueOrThrow({ where: { id }, select })).timeZone
 }
 
+/** Whether several charges of the account may have the same external_id. */
+export async function readRepeatsExternalIds(id: string): Promise<boolean> {
+  const select = { repeatsExternalIds: true } as const
+  return (await db().account.findUniqueOrThrow({ where: { id }, select })).repeatsExternalIds
+}
+
 /** Returns the live-mode limits in cents; null is no limit. */
 export async function readLimits(id: string): Promise<AccountLimits> {
   const maxima = { chargeMax: true, withdrawalMax: true, nightMax: true, dayMax: true } as const

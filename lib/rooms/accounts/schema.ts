@@ -45,6 +45,10 @@ const AccountChange = z.object({
   charge_review_above: limitSchema(0).meta(
     openApiMeta('Amount above which a member reviews a new charge; null: none.'),
   ),
+  repeats_external_ids: z
+    .boolean(must('be true or false'))
+    .optional()
+    .meta(openApiMeta('Whether charges may repeat an external_id. Absent: unchanged.')),
 })
 export type AccountChange = z.infer<typeof AccountChange>
 export const accountChange = { test: AccountChange, live: AccountChange }

@@ -17,6 +17,7 @@ export const AccountSettings = z.object({
     expires_in: z.int(),
     time_zone: z.string(),
     charge_review_above: z.int().nullable(),
+    repeats_external_ids: z.boolean(),
   }),
 })
 

@@ -3,7 +3,7 @@ import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { closeCancelled } from '#lib/rooms/charges/close.ts'
 import { unavailableFor } from '#lib/rooms/charges/open.ts'
-import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { findAddressed, findCharge } from '#lib/rooms/charges/queries.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { removeAtBank } from '#lib/rooms/charges/remove.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
@@ -29,8 +29,7 @@ export async function cancelCharge(
   idOrReference: string,
   callsMaxMs = CALLS_MAX_MS,
 ): Promise<ChargeRow> {
-  const charge = await findCharge(accountId, mode, idOrReference)
-  if (!charge) throw refuse('transaction_not_found')
+  const charge = await findAddressed(accountId, mode, idOrReference)
   if (charge.status !== 'pending') return requireCancelled(charge)
   const { id } = charge
   const dueAt = await removeOrCredit({ accountId, id, mode }, callsMaxMs)

@@ -2,7 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { chargeAsJson, findCharge } from '#lib/rooms/charges/queries.ts'
+import { chargeAsJson, findAddressed, findCharge } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 
 /**
@@ -15,8 +15,7 @@ export async function describeCharge(
   idOrReference: string,
   description: string | null,
 ): Promise<ChargeRow> {
-  const charge = await findCharge(accountId, mode, idOrReference)
-  if (!charge) throw refuse('transaction_not_found')
+  const charge = await findAddressed(accountId, mode, idOrReference)
   const [row] = await queryRows<ChargeRow>(Prisma.sql`
     UPDATE charges c SET description = ${description}, updated_at = now()
     WHERE c.account_id = ${accountId}::uuid AND c.id = ${charge.id}::uuid AND c.status = 'pending'

@@ -15,7 +15,7 @@ WHERE account_id = $1::uuid AND mode = $2 AND path = $3 AND key = $4;
 
 -- an opening that the bank may have, with an Idempotency-Key
 UPDATE charges
-SET external_id = $1, lease = NULL, due_at = now() + $2 * interval '1 second'
+SET external_id = $1, external_id_slot = 0, lease = NULL, due_at = now() + $2 * interval '1 second'
 WHERE account_id = $3::uuid AND id = $4::uuid AND status = 'opening';
 
 INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid,

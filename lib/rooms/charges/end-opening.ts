@@ -65,7 +65,7 @@ export async function undoOpening(
     AND status = 'opening'`
   if (mayExist) {
     const kept = await db().$executeRaw`
-      UPDATE charges SET external_id = ${order.txid}, lease = NULL, due_at = ${openingEndSql}
+      UPDATE charges SET external_id = ${order.txid}, external_id_slot = 0, lease = NULL, due_at = ${openingEndSql}
       WHERE ${row}`
     if (kept === 0) await insertAgain(charge)
   } else await db().$executeRaw`DELETE FROM charges WHERE ${row}`

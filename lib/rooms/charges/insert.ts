@@ -1,9 +1,11 @@
+// Over the line limit: the statement of a charge and that of a repeated reference must stay equal.
+
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
 import { type IdempotentRequest, storeKeySql } from '#lib/base/db/idempotency.ts'
 import { writeRows } from '#lib/base/db/rows.ts'
 import { joinCtes } from '#lib/base/db/statement.ts'
-import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
+import { parseDatabaseError, parseDatabaseRefusal, refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
@@ -40,10 +42,10 @@ export async function insertCharge(
   if (charge.mode === 'live') await refuseOverLimit(charge.accountId, request.amount)
   const lifetimeS = order.expiresInSeconds
   const dueInS = opened ? firstDueS(opened, queryAgesMs, lifetimeS) : OPENING_TIMEOUT_S
-  const insert = Prisma.sql`
+  const insert = (slot?: Prisma.Sql) => Prisma.sql`
     INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid, br_code,
       client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
-      metadata, utms, items, webhook_masked, expires_at, due_at)
+      metadata, utms, items, webhook_masked, expires_at, due_at ${slot ? Prisma.sql`, external_id_slot` : Prisma.empty})
     VALUES (${accountSql(charge.account)}, ${charge.id}::uuid, ${charge.mode}, ${charge.connectionId}::uuid,
       ${opened ? 'pending' : 'opening'}, ${request.amount}::bigint,
       ${request.external_id ?? order.txid}, ${order.txid}, ${opened?.brCode ?? null},
@@ -53,12 +55,25 @@ export async function insertCharge(
       ${json(request.metadata)}::json, ${json(request.utms)}::json, ${json(request.items)}::json,
       ${charge.webhookMasked ?? false},
       now() + make_interval(secs => ${lifetimeS}::float8),
-      now() + make_interval(secs => ${dueInS}::float8))`
+      now() + make_interval(secs => ${dueInS}::float8) ${slot ? Prisma.sql`, ${slot}` : Prisma.empty})`
   const keySql = storeKeySql(once, opened === null)
-  const statement = keySql
-    ? Prisma.sql`WITH ${joinCtes({ kept: keySql, made: insert })} SELECT 'null' AS json`
-    : insert
-  await writeRows(charge.account, statement).catch(refuseDuplicateReference)
+  const withKey = (made: Prisma.Sql) =>
+    keySql ? Prisma.sql`WITH ${joinCtes({ kept: keySql, made })} SELECT 'null' AS json` : made
+  await writeRows(charge.account, withKey(insert())).catch(error => {
+    if (!isDuplicateReference(error)) throw error
+    const slot = repetitionSlotSql(charge.accountId)
+    return writeRows(charge.account, withKey(insert(slot))).catch(refuseDuplicateReference)
+  })
+}
+
+/**
+ * Null if the account allows repetitions, otherwise a refusal. The lock keeps the setting until the row
+ * is committed: who switches it off waits, and then sees the row.
+ */
+function repetitionSlotSql(accountId: string): Prisma.Sql {
+  return Prisma.sql`(SELECT CASE WHEN NOT a.repeats_external_ids
+      THEN troco_refuse('external_id_used')::smallint END
+    FROM accounts a WHERE a.id = ${accountId}::uuid FOR SHARE)`
 }
 
 /** A separate query is acceptable: only live mode has limits, and a bank call follows anyway. */
@@ -81,10 +96,13 @@ function firstDueS(
 }
 
 export function refuseDuplicateReference(error: unknown): never {
-  if (parseDatabaseError(error).constraint === 'charges_account_id_mode_external_id_key') {
-    throw refuse('external_id_used')
-  }
+  const isRefused = parseDatabaseRefusal(error)?.code === 'external_id_used'
+  if (isRefused || isDuplicateReference(error)) throw refuse('external_id_used')
   throw error
+}
+
+function isDuplicateReference(error: unknown): boolean {
+  return parseDatabaseError(error).constraint === 'charges_account_id_mode_external_id_key'
 }
 
 function json(value: unknown): string | null {

@@ -44,20 +44,44 @@ export const eventColumns = {
 const listedColumns = Prisma.sql`
   c.id, c.status, c.amount, c.refunded_amount, c.external_id, c.client_name, ${utc('c.created_at')}`
 
-/** Finds a charge by id or by the merchant's reference. Text in UUID form is always an id. */
+/**
+ * Finds a charge by id or by the merchant's reference, of several with it the newest. Text in UUID form
+ * is always an id.
+ */
 export async function findCharge(
   account: AccountRef,
   mode: Mode,
   idOrReference: string,
 ): Promise<ChargeRow | null> {
-  const condition = isUuid(idOrReference)
-    ? Prisma.sql`c.id = ${idOrReference}::uuid`
-    : Prisma.sql`c.external_id = ${idOrReference}`
-  const [row] = await queryRows<ChargeRow>(Prisma.sql`
-    SELECT ${chargeAsJson}::text AS json FROM charges c
-    WHERE ${accountCondition('c', account)} AND c.mode = ${mode} AND ${condition}
-      AND c.status <> 'opening'`)
+  const [row] = await findNewest(account, mode, idOrReference, 1)
   return row ?? null
+}
+
+/** Finds the charge that a write is about: several with the same reference could mean any of them. */
+export async function findAddressed(
+  account: AccountRef,
+  mode: Mode,
+  idOrReference: string,
+): Promise<ChargeRow> {
+  const [charge, another] = await findNewest(account, mode, idOrReference, 2)
+  if (!charge) throw refuse('transaction_not_found')
+  if (another) throw refuse('external_id_ambiguous')
+  return charge
+}
+
+function findNewest(
+  account: AccountRef,
+  mode: Mode,
+  idOrReference: string,
+  countMax: number,
+): Promise<ChargeRow[]> {
+  const condition = isUuid(idOrReference)
+    ? Prisma.sql`c.id = ${idOrReference}::uuid AND c.status <> 'opening'`
+    : Prisma.sql`c.external_id = ${idOrReference} AND c.status <> 'opening'
+      ORDER BY c.id DESC LIMIT ${countMax}`
+  return queryRows<ChargeRow>(Prisma.sql`
+    SELECT ${chargeAsJson}::text AS json FROM charges c
+    WHERE ${accountCondition('c', account)} AND c.mode = ${mode} AND ${condition}`)
 }
 
 /** Finds a charge that can be paid: only the code of one is shown. */

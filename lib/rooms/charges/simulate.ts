@@ -1,7 +1,7 @@
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
-import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { findAddressed } from '#lib/rooms/charges/queries.ts'
 import { receivePayment } from '#lib/rooms/charges/receive.ts'
 import type { ChargeOutcome, ChargeRow } from '#lib/rooms/charges/schema.ts'
 import type { ChargeState } from '#lib/services/gateway/gateway.ts'
@@ -13,8 +13,7 @@ export async function simulateCharge(
   idOrReference: string,
   outcome: ChargeOutcome,
 ): Promise<ChargeRow> {
-  const charge = await findCharge(accountId, 'test', idOrReference)
-  if (!charge) throw refuse('transaction_not_found')
+  const charge = await findAddressed(accountId, 'test', idOrReference)
   const mayChange = charge.status === 'pending' || (outcome === 'paid' && charge.status !== 'paid')
   if (!mayChange) throw alreadyFinal(charge.status)
   const bankState = await decideCharge(removeHyphens(charge.id), charge.amount, outcome)

@@ -12,6 +12,7 @@ export const PATCH = endpoint({
   proof: 'required',
   body: accountChange,
   response: AccountSettings,
+  errorCodes: ['external_ids_repeat'],
   async handle({ account, body, userId }) {
     return { data: await updateAccount(account.id, body, requireActor(userId)) }
   },

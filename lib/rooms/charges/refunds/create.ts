@@ -9,6 +9,7 @@ import { isUuid, newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
+import { findAddressed } from '#lib/rooms/charges/queries.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import { refuseAboveRemaining, remainingSql } from '#lib/rooms/charges/refunds/remaining.ts'
 import type { RefundRequest, RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
@@ -27,9 +28,9 @@ export async function createRefund(
   { amount, reason, by }: RefundRequest & { by?: string | null },
   once?: IdempotentRequest,
 ): Promise<RefundRow> {
-  const chargeCondition = isUuid(chargeIdOrReference)
-    ? Prisma.sql`c.id = ${chargeIdOrReference}::uuid`
-    : Prisma.sql`c.external_id = ${chargeIdOrReference}`
+  const chargeId = isUuid(chargeIdOrReference)
+    ? chargeIdOrReference
+    : (await findAddressed(account, mode, chargeIdOrReference)).id
   const id = once?.id ?? newRoutableId(accountIdOf(account))
   const requestedAmount = Prisma.sql`${amount ?? null}::bigint`
   const statement = bookMovement({
@@ -39,7 +40,7 @@ export async function createRefund(
         SELECT c.account_id, c.id, c.status, c.paid_at,
           c.amount - c.refunded_amount - c.refund_held_amount AS unspent
         FROM charges c WHERE ${accountCondition('c', account)} AND c.mode = ${mode}
-          AND ${chargeCondition} AND c.status <> 'opening' FOR UPDATE`,
+          AND c.id = ${chargeId}::uuid AND c.status <> 'opening' FOR UPDATE`,
       counted: remainingSql,
       judged: Prisma.sql`
         SELECT k.account_id, k.id, CASE

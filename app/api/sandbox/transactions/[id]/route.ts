@@ -16,7 +16,7 @@ export const POST = endpoint({
   proof: { notRequired: 'Test mode only: no real money or payer is involved.' },
   body: { test: OutcomeRequest, live: OutcomeRequest },
   response: ChargeRead,
-  errorCodes: ['transaction_not_found', 'already_final', 'test_mode_only'],
+  errorCodes: ['transaction_not_found', 'external_id_ambiguous', 'already_final', 'test_mode_only'],
   idempotency: {
     retentionS: 86_400,
     mask: ({ status, data }: z.infer<typeof ChargeRead>) => ({ status, data: maskCharge(data) }),

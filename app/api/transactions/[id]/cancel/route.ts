@@ -14,7 +14,7 @@ export const POST = endpoint({
   proof: { notRequired: 'It takes no money; a payment that arrives later is credited.' },
   body: cancelRequest,
   response: ChargeRead,
-  errorCodes: ['transaction_not_found', 'already_final'],
+  errorCodes: ['transaction_not_found', 'external_id_ambiguous', 'already_final'],
   idempotency: { retentionS: 86_400 },
   async handle({ account, mode, params: { id = '' }, userId, showsDocuments }) {
     const charge = await cancelCharge({ accountId: account.id, mode, by: userId }, id)

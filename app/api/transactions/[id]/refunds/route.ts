@@ -18,7 +18,8 @@ export const POST = endpoint({
   body: refundRequest,
   response: RefundCreated,
   errorCodes: [
-    ...(['transaction_not_found', 'not_paid', 'refund_window_closed'] as const),
+    ...(['transaction_not_found', 'external_id_ambiguous'] as const),
+    ...(['not_paid', 'refund_window_closed'] as const),
     ...(['refund_exceeds_remainder', 'insufficient_balance'] as const),
   ],
   allowsRememberedCaller: true,

@@ -11,7 +11,7 @@ export const POST = endpoint({
   proof: { notRequired: 'It takes no money; a payment that arrives later is credited.' },
   effect: 'none',
   response: ChargeRead,
-  errorCodes: ['transaction_not_found', 'already_final'],
+  errorCodes: ['transaction_not_found', 'external_id_ambiguous', 'already_final'],
   idempotency: { retentionS: 86_400 },
   async handle({ account, mode, params: { id = '' }, userId }) {
     const canceller = { accountId: account.id, mode, by: requireActor(userId).id }

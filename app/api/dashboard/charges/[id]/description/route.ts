@@ -12,7 +12,7 @@ export const POST = endpoint({
   effect: 'none',
   body: descriptionRequest,
   response: ChargeRead,
-  errorCodes: ['transaction_not_found', 'already_final'],
+  errorCodes: ['transaction_not_found', 'external_id_ambiguous', 'already_final'],
   idempotency: { retentionS: 86_400 },
   async handle({ account, mode, params: { id = '' }, body }) {
     const charge = await describeCharge(account.id, mode, id, body.description ?? null)
