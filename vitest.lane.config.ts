@@ -7,8 +7,8 @@ const API_TESTS = 'e2e/api/*.test.ts'
  * large responses and who calls. `npm run torture` runs all files.
  */
 const SAMPLE = [
-  ...['authentication', 'dashboard-charges-export', 'events', 'page-size', 'payer-page'],
-  ...['raw-http', 'request-body', 'sessions', 'slow-body', 'transactions'],
+  ...['authentication', 'dashboard-charges-export', 'etag', 'events', 'page-size', 'payer-page'],
+  ...['qr-images', 'raw-http', 'request-body', 'sessions', 'slow-body', 'transactions'],
 ]
 /** They set the settings or use a database of their own process, which the server does not share. */
 const IN_ONE_PROCESS = /\b(supplyEnv|inOwnDatabase)\(/

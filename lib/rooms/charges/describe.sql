@@ -10,7 +10,7 @@ SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status
     c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r)::text AS json
 FROM charges c
-WHERE c.account_id = $1::uuid AND c.mode = $2 AND c.id = $3::uuid AND c.status <> 'opening';
+WHERE c.account_id = $1::uuid AND c.mode = $2 AND c.status <> 'opening' AND c.id = $3::uuid;
 
 UPDATE charges c
 SET description = $1, updated_at = now()

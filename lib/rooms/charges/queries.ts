@@ -75,13 +75,14 @@ function findNewest(
   idOrReference: string,
   countMax: number,
 ): Promise<ChargeRow[]> {
-  const condition = isUuid(idOrReference)
-    ? Prisma.sql`c.id = ${idOrReference}::uuid AND c.status <> 'opening'`
-    : Prisma.sql`c.external_id = ${idOrReference} AND c.status <> 'opening'
-      ORDER BY c.id DESC LIMIT ${countMax}`
-  return queryRows<ChargeRow>(Prisma.sql`
-    SELECT ${chargeAsJson}::text AS json FROM charges c
-    WHERE ${accountCondition('c', account)} AND c.mode = ${mode} AND ${condition}`)
+  const listed = Prisma.sql`${accountCondition('c', account)} AND c.mode = ${mode}
+    AND c.status <> 'opening'`
+  // OFFSET 0, because with stale statistics PostgreSQL would search all charges for the newest.
+  const rows = isUuid(idOrReference)
+    ? Prisma.sql`charges c WHERE ${listed} AND c.id = ${idOrReference}::uuid`
+    : Prisma.sql`(SELECT * FROM charges c WHERE ${listed} AND c.external_id = ${idOrReference}
+      OFFSET 0) c ORDER BY c.id DESC LIMIT ${countMax}`
+  return queryRows<ChargeRow>(Prisma.sql`SELECT ${chargeAsJson}::text AS json FROM ${rows}`)
 }
 
 /** Finds a charge that can be paid: only the code of one is shown. */
