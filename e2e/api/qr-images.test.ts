@@ -76,16 +76,6 @@ test('an SVG shows the br_code, also by external_id', async () => {
   expect(shown).toEqual(modules)
 })
 
-test('HEAD has the length of the image and no body', async () => {
-  const { transaction_id } = await createCharge()
-  const path = `/api/transactions/${transaction_id}/qr.png`
-  const headers = { authorization: `Bearer ${token}` }
-  const response = await fetch(`${api.url}${path}`, { method: 'HEAD', headers })
-  const image = await (await getImage(`/transactions/${transaction_id}/qr.png`)).arrayBuffer()
-  expect(Number(response.headers.get('content-length'))).toBe(image.byteLength)
-  expect(await response.text()).toBe('')
-})
-
 test.each(['paid', 'failed', 'expired'])('409 once the charge is %s', async outcome => {
   const { transaction_id: id } = await createCharge()
   await call(api.url, 'POST', `/sandbox/transactions/${id}`, { token, body: { outcome } })
