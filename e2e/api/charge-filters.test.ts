@@ -56,6 +56,7 @@ describe('GET /transactions', () => {
     ['paid_from=2026-03-05&paid_to=2026-03-06', 'fc'],
     ['paid_from=2026-03-05T00:00:00.000001Z', 'fa'],
     ['paid_to=2026-03-05T21:00:00-03:00', 'fc'],
+    ['paid_to=2026-03-05T23:59:59.999Z', 'c'],
     ['paid_from=2026-03-11', ''],
     ['paid_to=2026-03-06&min_amount=9900&created_from=2026-03-01', 'f'],
     ['metadata[order]=1048', 'ba'],

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
+import { db, type Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { updateAccount } from '#lib/rooms/accounts/update.ts'
 import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
@@ -11,10 +12,14 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import {
   CHARGE,
   expectBalancedLedger,
+  inOwnDatabase,
   makeIdempotentRequest,
   makeMerchant,
 } from '#lib/testing/fixtures.ts'
 import { signIn } from '#lib/testing/member.ts'
+import { untilLocked } from '#lib/testing/waiting.ts'
+
+inOwnDatabase()
 
 let merchant: Account
 let ownerId: string
@@ -92,20 +97,22 @@ test('without repetitions it can be switched off, and then nothing repeats', asy
   await expect(make()).rejects.toEqual(code('external_id_used'))
 })
 
-test('switching off and repeating at the same time never leaves both', async () => {
-  for (let round = 0; round < 10; round++) {
-    const other = await makeMerchant()
-    const owner = await makeOwner(other)
-    const change = { name: other.name, city: other.city, expires_in: 3_600, time_zone: 'UTC' }
-    const set = (repeats_external_ids: boolean) =>
-      updateAccount(other.id, { ...change, repeats_external_ids }, { type: 'user', id: owner })
-    const make = () => createCharge(other, 'test', { ...CHARGE, external_id: 'x' }, null)
-    await set(true)
-    await make()
-    const [repeated, off] = await Promise.allSettled([make(), set(false)])
-    const outcomes = [repeated.status, off.status].toSorted()
-    expect(outcomes).toEqual(['fulfilled', 'rejected'])
-  }
+test('a repetition waits for a change of the setting, and is refused once it is off', async () => {
+  const other = await makeMerchant()
+  const repeats = (isAllowed: boolean, tx: Pick<Tx, '$executeRaw'> = db()) =>
+    tx.$executeRaw`UPDATE accounts SET repeats_external_ids = ${isAllowed} WHERE id = ${other.id}::uuid`
+  const make = () => createCharge(other, 'test', { ...CHARGE, external_id: 'x' }, null)
+  await repeats(true)
+  await make()
+  const repeated = await transaction(async tx => {
+    await repeats(false, tx)
+    const outcome = Promise.allSettled([make()])
+    // Without a lock, the charge would be created at once.
+    await Promise.race([untilLocked(1), outcome])
+    return { outcome }
+  })
+  const refused = { status: 'rejected', reason: code('external_id_used') }
+  expect(await repeated.outcome).toEqual([refused])
 })
 
 test('twenty charges with one external_id at the same time are all created; one key creates one', async () => {
