@@ -218,7 +218,7 @@ describe('the public page of a receipt', () => {
       const url = new URL(await createReceiptUrl({ ...RECEIPT_FACTS, kind, id, endToEndId }))
       const { status, outcome, text } = await fetchPage(url.pathname)
       expect([status, outcome]).toEqual([200, 'gone'])
-      expect(text).toContain('já não tem o registro')
+      expect(text).toContain('não tem mais o registro')
       expect(text).not.toContain('test-ribbon')
     },
   )

@@ -16,6 +16,7 @@ const GUIDES = ['first-charge', 'testing', 'errors-and-retries', 'reconciling']
 const LOCALES = ['en', 'pt-BR']
 
 let api: Api
+const folder = makeScratchFolder('troco-samples-')
 beforeAll(async () => {
   await prepareLanguages()
   api = await startApi()
@@ -29,6 +30,8 @@ async function run(language: Language, source: string, token: string): Promise<s
   const environment = { ...process.env, TROCO_TOKEN }
   const { stdout } = await promisify(execFile)(program(), args(source), {
     env: environment,
+    // Some samples write a file.
+    cwd: folder,
     maxBuffer: 1 << 24,
   })
   return stdout
@@ -125,6 +128,8 @@ interface Operation {
 const PREPARATIONS: Record<string, (token: string) => Promise<Record<string, string>>> = {
   getCharge: makeCharge,
   cancelCharge: makeCharge,
+  drawChargeSvg: makeCharge,
+  drawChargePng: makeCharge,
   createRefund: makePaidCharge,
   listRefunds: makePaidCharge,
   async getRefund(token) {

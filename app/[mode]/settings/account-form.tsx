@@ -3,6 +3,7 @@
 import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
+import { ExpirySelect } from '#app/[mode]/settings/expiry-select.tsx'
 import { useApi } from '#components/form/api.ts'
 import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
@@ -11,15 +12,6 @@ import { MoneyField } from '#components/ui/money-field.tsx'
 import { formatReais, parseReais } from '#lib/base/money.ts'
 import { foldText } from '#lib/base/pix/emv.ts'
 import { type AccountChange, accountChange, SHOWN_NAME_MAX } from '#lib/rooms/accounts/schema.ts'
-
-const MINUTE_S = 60
-const HOUR_S = 3_600
-const DAY_S = 86_400
-const EXPIRY_CHOICES_S = [
-  ...[15, 30].map(count => count * MINUTE_S),
-  ...[1, 2, 6, 12].map(count => count * HOUR_S),
-  ...[1, 2, 3, 7, 15, 30].map(count => count * DAY_S),
-]
 
 interface AccountFormProps {
   account: AccountChange
@@ -33,7 +25,6 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
   const api = useApi()
   const router = useRouter()
   const locale = useLocale()
-  const spanText = useSpanText()
   const [stored, setStored] = useState(account)
   const [current, setCurrent] = useState(account)
   const [isSaved, setSaved] = useState(false)
@@ -52,9 +43,6 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
   const isUnchanged = names.every(name => String(stored[name]) === String(current[name]))
   const { problems } = form
   const threshold = stored.charge_review_above
-  const expiryChoices = [...new Set([...EXPIRY_CHOICES_S, stored.expires_in])].sort(
-    (one, other) => one - other,
-  )
   return (
     <form
       {...editFormProps(form, isUnchanged, data => {
@@ -86,18 +74,7 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
           hint={t('account.cityHint')}
           problem={problems.city ? t('account.cityInvalid') : null}
         />
-        <Select
-          label={t('account.expiresIn')}
-          name="expires_in"
-          defaultValue={stored.expires_in}
-          hint={t('account.expiresInHint')}
-        >
-          {expiryChoices.map(seconds => (
-            <option key={seconds} value={seconds}>
-              {spanText(seconds)}
-            </option>
-          ))}
-        </Select>
+        <ExpirySelect storedS={stored.expires_in} />
         <div className="sm:col-span-2">
           <Select
             label={t('account.timeZone')}
@@ -162,14 +139,4 @@ function readTrimmedFields(data: FormData, locale: string): AccountChange {
 function readFields(data: FormData, locale: string) {
   const { name, city, ...rest } = readTrimmedFields(data, locale)
   return { name: name || undefined, city: city || undefined, ...rest }
-}
-
-function useSpanText(): (seconds: number) => string {
-  const t = useTranslations('settings')
-  return seconds => {
-    if (seconds % DAY_S === 0) return t('span.days', { count: seconds / DAY_S })
-    if (seconds % HOUR_S === 0) return t('span.hours', { count: seconds / HOUR_S })
-    if (seconds % MINUTE_S === 0) return t('span.minutes', { count: seconds / MINUTE_S })
-    return t('span.seconds', { count: seconds })
-  }
 }

@@ -10,11 +10,7 @@ import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
 import { listEvents, readEventRange } from '#lib/services/webhooks/queries.ts'
 import { type EventRow, eventsQuery, eventToWire } from '#lib/services/webhooks/schema.ts'
 
-const subjectSchemas = {
-  transaction: ChargeDetail,
-  refund: RefundDetail,
-  withdrawal: WithdrawalDetail,
-}
+const schemas = { transaction: ChargeDetail, refund: RefundDetail, withdrawal: WithdrawalDetail }
 
 const serializers = { transaction: serializeChargeEvent, withdrawal: serializeWithdrawalEvent }
 
@@ -25,7 +21,7 @@ export const GET = endpoint({
   description: 'Returns the events after a sequence number, oldest first. `data` may be empty.',
   allow: 'events:read',
   query: eventsQuery,
-  response: eventPageSchema(subjectSchemas),
+  response: eventPageSchema(schemas),
   responseHeaders: ['Troco-Feed-Epoch'],
   errorCodes: ['events_gone', 'feed_epoch_changed', 'after_beyond_feed'],
   async handle({ account, mode, query: { after, limit, epoch: known }, showsDocuments }) {

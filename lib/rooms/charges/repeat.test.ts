@@ -35,7 +35,13 @@ async function makeOwner(account: Account): Promise<string> {
 }
 
 function allow(repeats_external_ids: boolean, { id, name, city, expiresIn } = merchant) {
-  const change = { name, city, expires_in: expiresIn, time_zone: 'America/Sao_Paulo' }
+  const change = {
+    name,
+    city,
+    expires_in: expiresIn,
+    time_zone: 'America/Sao_Paulo',
+    charge_review_above: null,
+  }
   return updateAccount(id, { ...change, repeats_external_ids }, { type: 'user', id: ownerId })
 }
 
@@ -86,7 +92,13 @@ test('the setting cannot be switched off while an external_id is repeated, and i
 test('without repetitions it can be switched off, and then nothing repeats', async () => {
   const other = await makeMerchant()
   const owner = await makeOwner(other)
-  const change = { name: other.name, city: other.city, expires_in: 3_600, time_zone: 'UTC' }
+  const change = {
+    name: other.name,
+    city: other.city,
+    expires_in: 3_600,
+    time_zone: 'UTC',
+    charge_review_above: null,
+  }
   const set = (repeats_external_ids: boolean | undefined) =>
     updateAccount(other.id, { ...change, repeats_external_ids }, { type: 'user', id: owner })
   const make = () => createCharge(other, 'test', { ...CHARGE, external_id: 'x' }, null)

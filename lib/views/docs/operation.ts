@@ -39,6 +39,7 @@ export function describeOperation(
   const success = resolve<Response>(document, operation.responses[200] ?? {})
   const parameters = (operation.parameters ?? []).map(one => resolve<Parameter>(document, one))
   const samples = operation['x-codeSamples'] ?? []
+  const example = jsonOf(success)?.example
   return {
     head: blocks(
       `# ${operation.summary}`,
@@ -48,8 +49,7 @@ export function describeOperation(
     aside: blocks(
       `## ${words.samples}`,
       ...samples.map(({ lang, source }) => fence(lang, source)),
-      `## ${words.example}`,
-      jsonFence(jsonOf(success)?.example),
+      example !== undefined && blocks(`## ${words.example}`, jsonFence(example)),
     ),
     rest: blocks(
       parameterSection(described, parameters, 'path'),

@@ -119,6 +119,12 @@ test('a page is Markdown as well, with addresses that lead to Markdown', () => {
   expect(text).not.toContain('localhost:3000')
 })
 
+test('no page shows a value that is missing', () => {
+  for (const site of sites)
+    for (const page of site.pages)
+      expect(markdownOf(site, page), page.slug).not.toMatch(/undefined|\[object/)
+})
+
 test('data of an operation cannot end the script that holds it', () => {
   for (const site of sites)
     for (const page of site.pages) {
