@@ -44,7 +44,7 @@ export function describeErrorResponses(declared: Declared, isWrite: boolean, sha
 }
 
 function listErrorCodes(
-  { allow, body, ignoresQuery, errorCodes, idempotency, proof }: Declared,
+  { allow, body, ignoresQuery, errorCodes, idempotency, proof, isFile }: Declared,
   isWrite: boolean,
 ): PublicErrorCode[] {
   const hasModeCheck = [allow].flat().some(needsOpenMode)
@@ -53,7 +53,8 @@ function listErrorCodes(
     'account_not_active',
     'permission_denied',
     ...(hasModeCheck ? (['live_mode_disabled'] as const) : []),
-    ...(isWrite ? (['cross_origin', 'viewing_read_only'] as const) : []),
+    ...(isWrite ? (['cross_origin'] as const) : []),
+    ...(isWrite || isFile ? (['viewing_read_only'] as const) : []),
     ...(proof === 'required' ? (['proof_required'] as const) : []),
     'too_many_requests',
     ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),

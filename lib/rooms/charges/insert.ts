@@ -68,7 +68,7 @@ export async function insertCharge(
 
 /**
  * Null if the account allows repetitions, otherwise a refusal. The lock keeps the setting until the row
- * is committed: who switches it off waits, and then sees the row.
+ * is committed: who switches it off waits, and then sees the row (prisma/functions/troco_refuse.sql).
  */
 function repetitionSlotSql(accountId: string): Prisma.Sql {
   return Prisma.sql`(SELECT CASE WHEN NOT a.repeats_external_ids

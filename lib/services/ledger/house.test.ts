@@ -146,6 +146,7 @@ const LEDGER_READERS: Record<string, string> = {
   'lib/rooms/reconciliation/own-rows.ts': OF_CONNECTION,
   'lib/services/ledger/accounts.ts': OF_ONE,
   'lib/services/ledger/check.ts': OF_ALL,
+  'lib/services/ledger/daily-totals.ts': OF_ONE,
   'lib/services/ledger/house-invariants.ts': OF_ALL,
   'lib/services/ledger/invariants.ts': OF_ALL,
   'lib/services/ledger/owed.ts': OF_ONE,
@@ -159,6 +160,7 @@ const LEDGER_READERS: Record<string, string> = {
   'lib/views/admin/health.ts': 'reads the checks of rows of accounts, and that of the house apart',
   'lib/views/dashboard/charge-timeline.ts': OF_ONE,
   'lib/views/dashboard/home.ts': OF_ONE,
+  'lib/views/dashboard/statement-list.ts': OF_ONE,
   'lib/views/dashboard/statement.ts': OF_ONE,
   'lib/views/dashboard/withdrawal-timeline.ts': OF_ONE,
 }
