@@ -21,6 +21,7 @@ test('null, constants and examples are written as 3.0 writes them', () => {
     Owner: { $ref: '#/components/schemas/Name', description: 'Owner' },
     Either: { anyOf: [{ type: 'string', enum: ['a'] }, { type: 'null' }], description: 'One' },
     Number: { type: ['number', 'string', 'null'] },
+    Image: { type: 'string', contentMediaType: 'image/png' },
   }
   const info = { summary: 'S', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } }
   const { components } = toOpenApi30({
@@ -35,7 +36,8 @@ test('null, constants and examples are written as 3.0 writes them', () => {
       Name: { type: 'string', nullable: true, example: 'Ana' },
       Kind: { type: 'string', enum: ['paid'] },
       Owner: { allOf: [{ $ref: '#/components/schemas/Name' }], description: 'Owner' },
-      Either: { type: 'string', enum: ['a'], nullable: true, description: 'One' },
+      Either: { type: 'string', enum: ['a', null], nullable: true, description: 'One' },
+      Image: { type: 'string', format: 'binary' },
       Number: {
         anyOf: [
           { type: 'number', nullable: true },

@@ -39,13 +39,14 @@ function rewrite(part: unknown): unknown {
 }
 
 function rewriteSchema(schema: Schema): Schema {
-  const { const: constant, examples, type, $ref, ...rest } = schema
+  const { const: constant, examples, type, contentMediaType, $ref, ...rest } = schema
   const isList = Array.isArray(examples)
   const rewritten: Schema = {
     ...rest,
     ...(constant === undefined ? {} : { type: typeof constant, enum: [constant] }),
     ...(examples === undefined ? {} : isList ? { example: examples[0] } : { examples }),
     ...(type === undefined ? {} : splitTypes(type)),
+    ...(contentMediaType === undefined ? {} : { format: 'binary' }),
   }
   if (typeof $ref === 'string') {
     return Object.keys(rewritten).length > 0 ? { allOf: [{ $ref }], ...rewritten } : { $ref }
@@ -61,6 +62,11 @@ function splitTypes(type: unknown): Schema {
   return { anyOf: named.map(name => ({ type: name, ...nullable })) }
 }
 
+/** An enumeration of 3.0 names null, too: `nullable` alone does not allow it. */
+function allowNull({ enum: values }: Schema): Schema {
+  return { nullable: true, ...(Array.isArray(values) ? { enum: [...values, null] } : {}) }
+}
+
 /** Replaces an option of type null by `nullable`. */
 function splitNull(schema: Schema): Schema {
   for (const key of ['anyOf', 'oneOf']) {
@@ -68,7 +74,7 @@ function splitNull(schema: Schema): Schema {
     const others = options?.filter(({ type }) => type !== 'null')
     if (!options || !others || others.length === options.length) continue
     const { [key]: _, ...rest } = schema
-    const nullable = others.map(option => ({ ...option, nullable: true }))
+    const nullable = others.map(option => ({ ...option, ...allowNull(option) }))
     return nullable.length === 1 ? { ...nullable[0], ...rest } : { ...rest, [key]: nullable }
   }
   return schema
