@@ -95,8 +95,64 @@ test.describe('the documentation', () => {
     await page.getByRole('button', { name: 'Try it' }).click()
     await expect(page.getByLabel('API token')).toHaveValue(readSetting('TOKEN'))
     await page.getByLabel('API token').fill('troco_live_x')
+    await expect(page.getByText('This is a live token')).toBeHidden()
+    await page.goto('/docs/en/create-charge')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await page.getByLabel('API token').fill('troco_live_x')
     await expect(page.getByText('This is a live token')).toBeVisible()
     await expectAccessible(page)
+  })
+
+  test('repeats a write with the same key until it succeeds, and takes a new key for another request', async ({
+    page,
+  }) => {
+    await page.goto('/docs/en/create-charge')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await page.getByLabel('API token').fill(readSetting('TOKEN'))
+    const key = await page.getByLabel('Idempotency-Key').inputValue()
+    expect(key).toMatch(/^[0-9a-f]{32}$/)
+    const body = page.getByLabel('Body')
+    const writeBody = (amount: number) =>
+      body.fill(
+        JSON.stringify({
+          amount,
+          client_name: 'Ana Beatriz Rocha',
+          client_email: 'ana@example.com',
+          client_doc: '529.982.247-25',
+          external_id: `try-${key}-${amount}`,
+        }),
+      )
+    const status = page.getByRole('status').filter({ hasText: /./ })
+    const send = page.getByRole('button', { name: 'Send request' })
+    const readId = async () =>
+      /"transaction_id": "([\w-]+)"/.exec((await status.textContent()) ?? '')?.[1] ?? ''
+    await writeBody(1500)
+    // The server receives the request, but its response is lost.
+    await page.route('**/api/transactions', async route => {
+      await route.fetch()
+      await route.abort()
+    })
+    await send.click()
+    await expect(status).toContainText('sends the same Idempotency-Key again')
+    await page.unroute('**/api/transactions')
+    await expect(page.getByLabel('Idempotency-Key')).toHaveValue(key)
+    const repeated = page.waitForResponse('**/api/transactions')
+    await send.click()
+    expect((await repeated).headers()['idempotent-replayed']).toBe('true')
+    await expect(status).toContainText('200 after')
+    const first = await readId()
+    await writeBody(1600)
+    await expect(page.getByLabel('Idempotency-Key')).not.toHaveValue(key)
+    await send.click()
+    await expect(status).not.toContainText(first)
+    await expect(status).toContainText('200 after')
+    const id = await readId()
+    expect(id).not.toBe('')
+    await page.goto('/docs/en/get-charge')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await page.getByLabel('id', { exact: true }).fill(id)
+    await send.click()
+    await expect(status).toContainText('"amount": 1600')
   })
 
   test('is linked from the dashboard and links back', async ({ page }) => {

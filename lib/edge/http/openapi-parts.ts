@@ -14,9 +14,9 @@ export const PARAMETERS: Record<string, Json> = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes the request safe to repeat. Use a new UUID for each operation. See the guide to errors and retries.',
-    // No example: the reference's try-out form would send the same key with every call.
+      'Makes the request safe to repeat. Take the key from your own record, such as the order number, and repeat the request with the same one. See the guide to errors and retries.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
+    example: 'order-1048',
   },
   'If-None-Match': {
     name: 'If-None-Match',

@@ -66,12 +66,18 @@ export function buildSamples(call: SampleRequest): Sample[] {
   ]
 }
 
+/** A key from the caller's own record, as the guide to errors and retries recommends. */
+function keyOf(url: string): string {
+  if (url.endsWith('/refunds')) return 'order-1048-refund-1'
+  return url.endsWith('/withdrawals') ? 'payout-88' : 'order-1048'
+}
+
 function curl({ url, body, isIdempotent, file }: SampleRequest): string {
   const json = JSON.stringify(body, null, 2)?.replaceAll("'", `'\\''`)
   return [
     `curl '${url}'`,
     '-H "Authorization: Bearer $TROCO_TOKEN"',
-    ...(isIdempotent ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
+    ...(isIdempotent ? [`-H 'Idempotency-Key: ${keyOf(url)}'`] : []),
     ...(json ? ["-H 'Content-Type: application/json'", `-d '${json}'`] : []),
     ...(file ? [`-o ${file}`] : []),
   ].join(' \\\n  ')
@@ -80,7 +86,7 @@ function curl({ url, body, isIdempotent, file }: SampleRequest): string {
 function typescript({ method, url, body, isIdempotent, file }: SampleRequest): string {
   const headers = [
     `Authorization: \`Bearer \${${NODE_TOKEN}}\``,
-    ...(isIdempotent ? ["'Idempotency-Key': crypto.randomUUID()"] : []),
+    ...(isIdempotent ? [`'Idempotency-Key': '${keyOf(url)}'`] : []),
     ...(body ? ["'Content-Type': 'application/json'"] : []),
   ]
   return [
@@ -99,7 +105,6 @@ function typescript({ method, url, body, isIdempotent, file }: SampleRequest): s
 function python({ method, url, body, isIdempotent, file }: SampleRequest): string {
   return [
     'import os',
-    ...(isIdempotent ? ['import uuid'] : []),
     '',
     'import requests',
     '',
@@ -107,7 +112,7 @@ function python({ method, url, body, isIdempotent, file }: SampleRequest): strin
     `    "${url}",`,
     '    headers={',
     '        "Authorization": f"Bearer {os.environ[\'TROCO_TOKEN\']}",',
-    ...(isIdempotent ? ['        "Idempotency-Key": str(uuid.uuid4()),'] : []),
+    ...(isIdempotent ? [`        "Idempotency-Key": "${keyOf(url)}",`] : []),
     '    },',
     ...(body ? [`    json=${writeLiteral(body, PYTHON, '    ')},`] : []),
     ')',
@@ -119,7 +124,7 @@ function python({ method, url, body, isIdempotent, file }: SampleRequest): strin
 function php({ url, body, isIdempotent, file }: SampleRequest): string {
   const headers = [
     "'Authorization: Bearer ' . getenv('TROCO_TOKEN')",
-    ...(isIdempotent ? ["'Idempotency-Key: ' . bin2hex(random_bytes(16))"] : []),
+    ...(isIdempotent ? [`'Idempotency-Key: ${keyOf(url)}'`] : []),
     ...(body ? ["'Content-Type: application/json'"] : []),
   ]
   return [

@@ -1,4 +1,5 @@
 import { API_ERRORS } from '#lib/base/refusals.ts'
+import { type EventType, goesToResource } from '#lib/services/webhooks/states.ts'
 import {
   type ApiDocument,
   type Header,
@@ -72,13 +73,20 @@ export function describeWebhook(
   const parameters = (operation.parameters ?? []).map(one => resolve<Parameter>(document, one))
   const body = jsonOf(operation.requestBody)
   return {
-    head: blocks(`# ${inlineCode(type)}`, operation.description, words.webhookText),
+    head: blocks(`# ${inlineCode(type)}`, operation.description, ...receiversOf(words, type)),
     aside: blocks(`## ${words.example}`, jsonFence(body?.example)),
     rest: blocks(
       parameterSection(described, parameters, 'header'),
       bodySection(described, words.body, body?.schema, false),
     ),
   }
+}
+
+function receiversOf(words: ReferenceWords, type: string): (string | false)[] {
+  return [
+    goesToResource(type as EventType) ? words.webhookText : words.endpointText,
+    type.startsWith('transaction.') && words.payerText,
+  ]
 }
 
 function parameterSection(

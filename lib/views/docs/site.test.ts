@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { LOCALES } from '#lib/base/locale.ts'
 import { buildDocument } from '#lib/edge/http/openapi.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
+import { EVENT_TYPES, goesToResource } from '#lib/services/webhooks/states.ts'
 import type { ApiDocument } from '#lib/views/docs/document.ts'
 import { renderPage } from '#lib/views/docs/render.ts'
 import { addressOf, buildSite, type DocsSite, markdownOf } from '#lib/views/docs/site.ts'
@@ -68,6 +69,29 @@ test('every operation and every event type has a page of its own', () => {
     expect(pages.filter(page => page.operation)).toHaveLength(operations.length)
     for (const type of Object.keys(document.webhooks))
       expect(shown).toContain(type.replaceAll(/[._]/g, '-'))
+  }
+})
+
+test('the page of each event type names the receivers that get it', () => {
+  for (const { pages } of sites)
+    for (const type of EVENT_TYPES) {
+      const page = pages.find(({ title }) => title === type)
+      expect(page?.head.includes('`webhook_url`'), type).toBe(goesToResource(type))
+      expect(page?.head.includes('`utms`'), type).toBe(type.startsWith('transaction.'))
+    }
+})
+
+test('the form that tries a request has every parameter, and a key for writes that take one', () => {
+  for (const { pages } of sites) {
+    const keyed = pages.filter(({ operation }) =>
+      operation?.parameters.some(({ name }) => name === 'Idempotency-Key'),
+    )
+    const slugs = keyed.map(({ slug }) => slug)
+    expect(slugs).toEqual(
+      expect.arrayContaining(['create-charge', 'create-refund', 'create-withdrawal']),
+    )
+    for (const { operation, slug } of pages)
+      for (const { name } of operation?.parameters ?? []) expect(name, slug).toMatch(/./)
   }
 })
 

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { type Locale, languageOf } from '#lib/base/locale.ts'
 import { API_ERRORS } from '#lib/base/refusals.ts'
-import { type ApiDocument, translateDocument } from '#lib/views/docs/document.ts'
+import {
+  type ApiDocument,
+  type Parameter,
+  resolve,
+  translateDocument,
+} from '#lib/views/docs/document.ts'
 import { blocks, inlineCode } from '#lib/views/docs/markdown.ts'
 import { describeOperation, describeWebhook, type PageText } from '#lib/views/docs/operation.ts'
 import { type ReferenceWords, referenceWords } from '#lib/views/docs/words.ts'
@@ -13,7 +18,7 @@ export interface DocsPage extends PageText {
   title: string
   group: string
   /** What the form that tries a request needs. */
-  operation?: { method: string; path: string; parameters: unknown[]; body?: unknown }
+  operation?: { method: string; path: string; parameters: Parameter[]; body?: unknown }
 }
 
 export interface DocsSite {
@@ -74,7 +79,9 @@ function operationPages(described: Described): DocsPage[] {
       operation: {
         method: method.toUpperCase(),
         path,
-        parameters: operation.parameters ?? [],
+        parameters: (operation.parameters ?? []).map(part =>
+          resolve<Parameter>(described.document, part),
+        ),
         body: operation.requestBody?.content['application/json']?.example,
       },
     })),

@@ -2,12 +2,15 @@
 
 /** A test token moves no money, so this browser tab keeps it; a live token is never stored. */
 const TOKEN_KEY = 'troco-test-token'
+const KEY_HEADER = 'Idempotency-Key'
 
 export function showTrial({ method, path, parameters, body, words }) {
   const form = document.createElement('form')
   form.noValidate = true
   const token = addField(form, words.token, {
-    type: 'password',
+    // Browsers offer to save what a password field holds: the style masks this one.
+    className: 'secret',
+    type: 'text',
     autocomplete: 'off',
     value: sessionStorage.getItem(TOKEN_KEY) ?? '',
   })
@@ -16,27 +19,28 @@ export function showTrial({ method, path, parameters, body, words }) {
     textContent: words.liveToken,
   })
   const warn = () => {
-    warning.hidden = !token.value.trim().startsWith('troco_live_')
+    warning.hidden = method === 'GET' || !token.value.trim().startsWith('troco_live_')
   }
   token.addEventListener('input', warn)
   warn()
   form.append(warning)
-  const fields = parameters
-    .filter(({ name }) => name !== undefined)
-    .map(({ name, in: place, example }) => ({
-      name,
-      place,
-      input: addField(form, name, {
-        type: 'text',
-        autocomplete: 'off',
-        placeholder: String(example ?? ''),
-      }),
-    }))
+  const fields = parameters.map(({ name, in: place, example }) => ({
+    name,
+    place,
+    input: addField(form, name, {
+      type: 'text',
+      autocomplete: 'off',
+      placeholder: String(example ?? ''),
+      value: name === KEY_HEADER ? makeKey() : '',
+    }),
+  }))
   const text = body === undefined ? null : addBody(form, words.body, body)
   const button = Object.assign(document.createElement('button'), { textContent: words.send })
   const output = document.createElement('div')
   output.setAttribute('role', 'status')
   form.append(button, output)
+  const key = fields.find(({ name }) => name === KEY_HEADER)?.input
+  const succeed = key ? renewAfterChange(form, key, token) : () => {}
   form.addEventListener('submit', async event => {
     event.preventDefault()
     const secret = token.value.trim()
@@ -45,10 +49,30 @@ export function showTrial({ method, path, parameters, body, words }) {
     if (secret.startsWith('troco_test_')) sessionStorage.setItem(TOKEN_KEY, secret)
     button.disabled = true
     showMessage(output, words.sending)
-    await send({ method, path, fields, secret, text, words, output })
+    const isOk = await send({ method, path, fields, secret, text, words, output })
+    if (isOk) succeed()
     button.disabled = false
   })
   return form
+}
+
+/** A lost response is asked for again with the same key: only another request gets a new one. */
+function renewAfterChange(form, key, token) {
+  let hasSucceeded = false
+  form.addEventListener('input', ({ target }) => {
+    if (!hasSucceeded || target === token) return
+    hasSucceeded = false
+    if (target !== key) key.value = makeKey()
+  })
+  return () => {
+    hasSucceeded = true
+  }
+}
+
+/** `crypto.randomUUID` is missing on servers that are reached without https. */
+function makeKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function addField(form, name, attributes) {
@@ -111,8 +135,11 @@ async function send({ method, path, fields, secret, text, words, output }) {
     const received = await response.text()
     const ms = Math.round(performance.now() - startedAt)
     showResponse(output, response, received, words, ms)
+    return response.ok
   } catch {
-    showMessage(output, words.unreachable)
+    const hasKey = KEY_HEADER in headers
+    showMessage(output, hasKey ? `${words.unreachable} ${words.sameKey}` : words.unreachable)
+    return false
   }
 }
 
