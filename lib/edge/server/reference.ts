@@ -7,7 +7,7 @@ import { compressWhenWritten } from '#lib/edge/server/compression.ts'
 import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
 import type { ApiDocument } from '#lib/views/docs/document.ts'
 import { toOpenApi30 } from '#lib/views/docs/openapi30.ts'
-import { packCommandLine } from '#lib/views/docs/package.ts'
+import { COMMAND_LINE_VERSION, packCommandLine } from '#lib/views/docs/package.ts'
 import { toPostman } from '#lib/views/docs/postman.ts'
 import { type Assets, renderPage } from '#lib/views/docs/render.ts'
 import { buildSearchIndex } from '#lib/views/docs/search.ts'
@@ -58,7 +58,8 @@ export async function serveReference(
     ['/api/openapi.json', lazily(() => jsonFile(document))],
     ['/api/openapi-3.0.json', lazily(() => jsonFile(toOpenApi30(document)))],
     ['/docs/postman.json', lazily(() => jsonFile(toPostman(document as unknown as ApiDocument)))],
-    ['/docs/clients/troco.tgz', lazily(() => packageFile())],
+    ['/docs/clients/troco.tgz', lazily(packageFile)],
+    [`/docs/clients/troco-${COMMAND_LINE_VERSION}.tgz`, lazily(packageFile)],
     ['/llms.txt', lazily(() => textFile(llmsText(sites)))],
     ...assets.files,
     ...sites.flatMap(site => siteFiles(site, assets.urls)),
@@ -97,23 +98,34 @@ function redirects(sites: DocsSite[]): [string, FileHandler][] {
 
 async function loadAssets(): Promise<{ urls: Assets; files: [string, FileHandler][] }> {
   const load = async ([name, type, source]: readonly [string, string, URL]) => {
-    const file = buildFile(await readFile(source), type, CACHE_YEAR)
-    const path = `/docs/assets/${name}`
-    return { path, type, file, url: `${path}?v=${file.headers.etag?.slice(1, 12)}` }
+    return asset(name, type, await readFile(source))
   }
-  const [style, reader, trial, font] = await Promise.all([
-    load(ASSETS.style),
+  const [css, reader, trial, font] = await Promise.all([
+    readFile(ASSETS.style[2], 'utf8'),
     load(ASSETS.reader),
     load(ASSETS.trial),
     load(ASSETS.font),
   ])
   // The same URL as in the page's preload, or browsers would load the font twice.
-  const css = style.file.body.toString().replace(ASSETS.font[0], font.url)
-  style.file = buildFile(Buffer.from(css), style.type, CACHE_YEAR)
+  const [name, type] = ASSETS.style
+  const style = asset(name, type, Buffer.from(css.replace(ASSETS.font[0], font.url)))
   return {
     urls: { style: style.url, reader: reader.url, trial: trial.url, font: font.url },
-    files: [style, reader, trial, font].map(({ path, file }) => [path, lazily(() => file)]),
+    files: [style, reader, trial, font].map(({ path, handler }) => [path, handler]),
   }
+}
+
+/** Caches of browsers keep the file for good only under the URL that names its content. */
+function asset(name: string, type: string, body: Buffer) {
+  const path = `/docs/assets/${name}`
+  const file = buildFile(body, type, CACHE_MINUTE)
+  const version = file.headers.etag?.slice(1, 12)
+  const lasting = { body, headers: { ...file.headers, 'cache-control': CACHE_YEAR } }
+  const handler: FileHandler = async (request, response) => {
+    const isCurrent = request.url?.endsWith(`?v=${version}`)
+    return sendFile(request, response, isCurrent ? lasting : file)
+  }
+  return { path, handler, url: `${path}?v=${version}` }
 }
 
 function jsonFile(content: unknown): StaticFile {

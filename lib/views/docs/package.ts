@@ -7,6 +7,10 @@ const BLOCK = 512
 /** The same for every build: the package of one version always has the same bytes. */
 const MODIFIED_AT = new Date('2026-01-01T00:00:00Z')
 
+export const COMMAND_LINE_VERSION: string = JSON.parse(
+  readFileSync(new URL('package.json', FOLDER), 'utf8'),
+).version
+
 /** Packs the command line for integrators as `npm pack` would: files below `package/`, in a gzipped tar. */
 export function packCommandLine(): Buffer {
   const files = readdirSync(FOLDER).filter(name => !name.endsWith('.test.ts'))
