@@ -11,6 +11,7 @@ import { env, inheritedEnv, loadEnvFile } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { startStoringCounts } from '#lib/edge/http/request-counts.ts'
+import { startStoringRequests } from '#lib/edge/http/request-log.ts'
 import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
 import { redirectConsole } from '#lib/edge/server/console.ts'
 import { createFront } from '#lib/edge/server/front.ts'
@@ -45,13 +46,14 @@ async function serve(isDevelopment: boolean): Promise<void> {
     })
     await listen(front, PORT, HOST)
     const storeLastCounts = startStoringCounts()
+    const storeLastRequests = startStoringRequests()
     if (WORKER) worker = startWorker()
     log().info({ port: PORT, worker: WORKER }, 'server listening')
     printWelcome(demo)
     await stopRequested
     announceShutdown()
     await Promise.all([drain(front), worker?.stop()])
-    await storeLastCounts()
+    await Promise.all([storeLastCounts(), storeLastRequests()])
     worker = null
     await pages.close()
   } finally {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { storeRequests } from '#lib/edge/http/request-log.ts'
 import { call } from '#lib/testing/call.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
@@ -140,9 +141,16 @@ const PREPARATIONS: Record<string, (token: string) => Promise<Record<string, str
   },
   createWithdrawal: makeBalance,
   getWithdrawal: makeWithdrawal,
+  async getRequest(token) {
+    await makeCharge(token)
+    await storeRequests()
+    const { body } = await call(api.url, 'GET', '/requests', { token })
+    return { [REQUEST_ID]: body.data[0].id }
+  },
   simulateCharge: makeCharge,
   simulateWithdrawal: makeWithdrawal,
 }
+const REQUEST_ID = '01a1fbc4-0b7e-7c21-8f35-5d1f9e64a0b2'
 const REFUND_ID = '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60'
 
 async function makeCharge(token: string): Promise<Record<string, string>> {

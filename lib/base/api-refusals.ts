@@ -93,6 +93,7 @@ export const API_REFUSALS = {
   dispute_not_covered: { status: 422, message: 'Less is held than is disputed', field: 'amount' },
   transaction_not_found: { status: 404, message: 'Transaction not found' },
   withdrawal_not_found: { status: 404, message: 'Withdrawal not found' },
+  request_not_found: { status: 404, message: 'Request not found' },
   refund_not_found: { status: 404, message: 'Refund not found' },
   test_mode_only: { status: 404, message: 'Not found' },
   /** The caller may pass a message; the command line names the missing object. */

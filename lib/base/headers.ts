@@ -3,6 +3,9 @@ export const ADDRESS_HEADER = 'x-troco-address'
 /** Request id: a well-formed value from the client, otherwise a new one from the front. */
 export const REQUEST_ID_HEADER = 'x-request-id'
 
+/** Template of an API path, which Next does not pass to its handlers. The front sets it. */
+export const ROUTE_HEADER = 'x-troco-route'
+
 /** Amount in cents that a member confirmed in the review of a charge. */
 export const REVIEWED_AMOUNT_HEADER = 'troco-reviewed-amount'
 

@@ -108,6 +108,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   audit_unlinked: 'base/audit',
   worker_heartbeats: 'edge/jobs',
   request_counts: 'edge/http',
+  request_log: 'edge/http',
 }
 
 /** Code that makes ids of charges, withdrawals, refunds, receipts and events: all must be routable. */

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '#lib/base/ids.ts'
+import { storeRequests } from '#lib/edge/http/request-log.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
@@ -11,6 +13,7 @@ export interface World {
   paid: string
   withdrawal: string
   refund: string
+  request: string
 }
 
 /** Makes a merchant with one of everything; `marker` is in every text that a client can set. */
@@ -39,8 +42,26 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
   }
   const withdrawal = await send('/withdrawals', { amount: 1_000, ...key, webhook_url })
   const refund = await send(`/transactions/${paidId}/refunds`, { amount: 100, reason: marker })
-  const ids = { charge: chargeId, paid: paidId, withdrawal: withdrawal.id, refund: refund.id }
+  const request = await logRequest(api, token, marker)
+  const ids = {
+    charge: chargeId,
+    paid: paidId,
+    withdrawal: withdrawal.id,
+    refund: refund.id,
+    request,
+  }
   return { merchant, token, ...ids }
+}
+
+/** Sends a request and returns its id in the log. A server of its own process stores it by itself. */
+async function logRequest(api: Api, token: string, marker: string): Promise<string> {
+  await call(api.url, 'GET', '/account', { token, headers: { 'x-request-id': marker } })
+  for (;;) {
+    await storeRequests()
+    const { body } = await call(api.url, 'GET', '/requests?path=/account', { token })
+    if (body.data.length > 0) return body.data[0].id
+    await sleep(50)
+  }
 }
 
 /** Makes a withdrawal that the simulated bank has paid, and returns its id. */
@@ -55,7 +76,8 @@ export async function makePayout(api: Api, token: string, marker = 'plain'): Pro
 /** Replaces the parameters of a path by ids of this world. */
 export function resolvePath(world: World, path: string): string {
   const charge = path.includes('/refunds') ? world.paid : world.charge
+  const withdrawal = path.includes('/withdrawals/') ? world.withdrawal : charge
   return path
     .replace('[refund_id]', world.refund)
-    .replace('[id]', path.includes('/withdrawals/') ? world.withdrawal : charge)
+    .replace('[id]', path.startsWith('/requests/') ? world.request : withdrawal)
 }

@@ -25,7 +25,7 @@ async function readCatalog(url: string): Promise<string[]> {
      WHERE connamespace = 'public'::regnamespace AND contype IN ('p', 'u', 'f')
        AND conrelid::regclass::text <> '_prisma_migrations'
    UNION ALL
-     SELECT pg_get_indexdef(indexrelid) FROM pg_index
+     SELECT replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') FROM pg_index
      JOIN pg_class ON pg_class.oid = indrelid AND relnamespace = 'public'::regnamespace
      WHERE indpred IS NULL AND relname <> '_prisma_migrations'
    ORDER BY line`,

@@ -29,6 +29,7 @@ const RELEASED = [
   'troco_refuse_caller 1 a8bd743a11a5',
   'troco_refuse_change 1 121f20daf9c8',
   'troco_refuse_other_charge 1 bf7b5bd85ae9',
+  'troco_rotate_request_log 1 59044cfa73ab',
   'troco_touch_lanes 1 955c08831796',
   'troco_touch_lanes 2 a9d2475285b6',
   'troco_touch_lanes 3 6f0d1a464015',

@@ -73,7 +73,7 @@ async function listRelations(client: Client, role: string): Promise<Relation[]> 
            WHERE a.attrelid = c.oid AND x.grantee IN (0, r.oid)) AS "isPublic"
      FROM pg_class c, pg_roles r
      WHERE r.rolname = $1 AND c.relnamespace = 'public'::regnamespace
-       AND c.relkind IN ('r', 'p', 'v', 'm', 'S') AND pg_has_role(c.relowner, 'USAGE')
+       AND c.relkind IN ('r', 'p', 'v', 'm', 'S') AND NOT c.relispartition AND pg_has_role(c.relowner, 'USAGE')
      ORDER BY c.relname`,
     [role],
   )

@@ -56,6 +56,7 @@ export interface Caller {
   isViewing: boolean
   /** Rate limit key of the token; null for a session: its requests count for the address only. */
   key: string | null
+  tokenId: string | null
 }
 
 /** Identifies the caller in the database. A token takes precedence over a cookie. */
@@ -119,7 +120,16 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   }
   const isViewing = user.viewing !== null
   const responsible = { responsibleId: user.id, formerIssuers: [], isViewing }
-  return { kind: 'session', mode, permissions, account, user, ...responsible, key: null }
+  return {
+    kind: 'session',
+    mode,
+    permissions,
+    account,
+    user,
+    ...responsible,
+    key: null,
+    tokenId: null,
+  }
 }
 
 /** Reads do not extend the session, because open pages poll in the background. */

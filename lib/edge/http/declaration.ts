@@ -107,6 +107,8 @@ interface Details<Body, Query> {
   idempotency?: IdempotencyRule
   /** Whether the response is a file of any size, written while its client reads. */
   isExport?: true
+  /** Set for the operations that read the log of requests: following it would fill it. */
+  isUnlogged?: true
   /** Whether the response is a small file: staff that views an account gets none. */
   isFile?: true
   /** Media type of such a file in the API's document. */

@@ -33,6 +33,7 @@ test.each([
         url: '/api/anything',
         ip: '198.51.100.7',
         requestId: undefined,
+        route: '',
         params: {},
         header: name => (name === 'authorization' ? `Bearer ${token}` : null),
         isBodyComplete: () => true,

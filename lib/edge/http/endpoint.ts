@@ -53,6 +53,7 @@ async function serveEndpoint(
   declared: Declaration<unknown, unknown>,
 ): Promise<HttpResponse> {
   const { incoming } = state
+  state.declared = declared
   if (declared.ignoresQuery) state.ignored.parameters = listParameters(incoming.url)
   if (declared.allowsRememberedCaller && incoming.header('idempotency-key') === null) {
     const response = await tryRememberedCaller(state, declared)
@@ -88,6 +89,7 @@ async function tryRememberedCaller(
   const caller = readRememberedCaller(incoming)
   if (!caller) return null
   await limitByAddress(state)
+  state.caller = caller
   try {
     state.logContext.accountId = caller.account.id
     authorize(caller, incoming, declared.allow)
@@ -113,6 +115,7 @@ async function reauthorize(incoming: HttpRequest, allow: Declaration['allow']): 
 async function authenticateRequest(state: RequestState): Promise<Caller> {
   await limitByAddress(state)
   const caller = await authenticate(state.incoming)
+  state.caller = caller
   state.logContext.accountId = caller.account.id
   return caller
 }
@@ -153,6 +156,7 @@ async function runEndpoint(
   const { body: schema, query: querySchema, idempotency: rule } = declared
   if (schema) state.content ??= readObjectOf(incoming, check)
   const content = await (state.content ?? {})
+  if (schema) state.parsedBody = content
   state.ignored.fields = declared.listIgnoredFields?.(content)
   const isWhole = declared.honorsPrefer === true && prefersRepresentation(incoming)
   const handle = async (once?: IdempotentRequest) => {

@@ -4,6 +4,8 @@ export interface HttpRequest {
   url: string
   ip: string
   requestId: string | undefined
+  /** Template of the path under /api; empty if unknown. */
+  route: string
   params: Record<string, string>
   header(name: string): string | null
   /** Whether the body has arrived, so that reading it does not wait for the caller. */

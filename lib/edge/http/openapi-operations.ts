@@ -11,6 +11,7 @@ const NOUNS: Record<string, { tag: string; singular: string }> = {
   refunds: { tag: 'Refunds', singular: 'Refund' },
   withdrawals: { tag: 'Withdrawals', singular: 'Withdrawal' },
   events: { tag: 'Events', singular: 'Event' },
+  requests: { tag: 'Requests', singular: 'Request' },
   statement: { tag: 'Account', singular: 'Statement' },
   history: { tag: 'Account', singular: 'Balance' },
 }
@@ -139,17 +140,23 @@ function operationId(segments: string[], method: string): string {
   return method === 'POST' ? `create${singular}` : method.toLowerCase() + singular
 }
 
+/** Examples of resources without an `external_id`. */
+const ONLY_ID_EXAMPLES: Record<string, string | undefined> = {
+  Refund: '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60',
+  Request: '01a1fbc4-0b7e-7c21-8f35-5d1f9e64a0b2',
+}
+
 function describePathParameter(segments: string[], part: string): Json {
   const name = part.slice(1, -1)
   const { singular } = nounOf(segments.slice(0, segments.indexOf(part)))
-  const isRefund = singular === 'Refund'
+  const onlyId = ONLY_ID_EXAMPLES[singular]
   return {
     name,
     in: 'path',
     required: true,
-    description: `Id${isRefund ? '' : ' or `external_id`'} of the ${singular.toLowerCase()}.`,
-    schema: { type: 'string', ...(isRefund ? { format: 'uuid' } : {}) },
-    example: isRefund ? '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60' : 'order-1048',
+    description: `Id${onlyId ? '' : ' or `external_id`'} of the ${singular.toLowerCase()}.`,
+    schema: { type: 'string', ...(onlyId ? { format: 'uuid' } : {}) },
+    example: onlyId ?? 'order-1048',
   }
 }
 

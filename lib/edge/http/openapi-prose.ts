@@ -33,6 +33,10 @@ export const TAGS = [
     description: 'All events in order, for programs that cannot receive webhooks.',
   },
   {
+    name: 'Requests',
+    description: 'The log of the requests that your tokens sent, to find what went wrong.',
+  },
+  {
     name: 'Sandbox',
     description: 'The simulated bank of test mode. With a live token these paths respond 404.',
   },

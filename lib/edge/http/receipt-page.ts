@@ -56,5 +56,6 @@ export const RECEIPT_KEYS_ROUTE = {
     ['GET', keysHandler],
     ['HEAD', keysHandler],
   ]),
+  route: '',
   params: {},
 }

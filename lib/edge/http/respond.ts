@@ -1,10 +1,12 @@
 import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
-import { readTokenPrefix } from '#lib/edge/http/caller.ts'
+import { type Caller, readTokenPrefix } from '#lib/edge/http/caller.ts'
+import type { Declaration } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { Places } from '#lib/edge/http/in-flight.ts'
 import { type Ignored, ignoredHeaders } from '#lib/edge/http/query.ts'
 import { type Allowance, allowanceHeaders } from '#lib/edge/http/rate-limit.ts'
 import { countRequest } from '#lib/edge/http/request-counts.ts'
+import { noteRequest } from '#lib/edge/http/request-log.ts'
 import { type ErrorFormat, errorResponse } from '#lib/edge/http/response.ts'
 import { countBytes } from '#lib/edge/http/throughput.ts'
 
@@ -20,7 +22,10 @@ export interface RequestState {
   addressLimit?: Promise<void>
   tokenLimit?: Promise<void>
   exportPlace?: Promise<void>
+  caller: Caller | null
+  declared: Declaration<unknown, unknown> | null
   content?: Promise<Record<string, unknown>>
+  parsedBody?: Record<string, unknown>
 }
 
 /** Runs `respond` in the request's log context, and adds the headers that every response has. */
@@ -41,6 +46,8 @@ export function respondTo(
       places,
       throughputKey: null,
       ignored: {},
+      caller: null,
+      declared: null,
     }
     const response = await respond(state).catch(error => errorResponse(error, errorFormat))
     incoming.onEnd(() => state.places.release())
@@ -51,7 +58,11 @@ export function respondTo(
       ignoredHeaders(state.ignored),
     )
     const exactMs = performance.now() - began
-    if (tokenPrefix !== undefined) countRequest(response.status, exactMs)
+    if (tokenPrefix !== undefined) {
+      countRequest(response.status, exactMs)
+      const { caller, declared, parsedBody: content } = state
+      noteRequest({ incoming, response, caller, declared, content, tookMs: exactMs })
+    }
     const tookMs = Math.round(exactMs)
     log().debug({ method, status: response.status, tookMs }, 'request completed')
     return response

@@ -62,6 +62,7 @@ const RESPONSES = [
     { 'x-error-fields': 'amount' },
   ],
   [refuse('transaction_not_found'), 404, 'Transaction not found'],
+  [refuse('request_not_found'), 404, 'Request not found'],
   [refuse('withdrawal_not_found'), 404, 'Withdrawal not found'],
   [refuse('refund_not_found'), 404, 'Refund not found'],
   [refuse('not_found'), 404, 'Not found'],

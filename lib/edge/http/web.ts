@@ -1,4 +1,4 @@
-import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
+import { ADDRESS_HEADER, REQUEST_ID_HEADER, ROUTE_HEADER } from '#lib/base/headers.ts'
 import { isWriteMethod, requireSameOrigin } from '#lib/edge/http/caller.ts'
 import { type HttpRequest, type HttpResponse, hasBody } from '#lib/edge/http/exchange.ts'
 import { errorResponse } from '#lib/edge/http/response.ts'
@@ -12,6 +12,7 @@ export function fromRequest(request: Request, params: Record<string, string>): H
     url: pathname + search,
     ip: headers.get(ADDRESS_HEADER) ?? '',
     requestId: headers.get(REQUEST_ID_HEADER) ?? undefined,
+    route: headers.get(ROUTE_HEADER) ?? '',
     params,
     header: name => headers.get(name),
     // A stream does not report whether it has ended before it is read.

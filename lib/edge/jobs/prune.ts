@@ -43,6 +43,13 @@ export function pruneRequestCounts(): Promise<number> {
       WHERE hour < now() - interval '32 days' LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
+/** Makes the partitions of these days and drops old ones: prisma/functions/troco_rotate_request_log.sql. */
+export async function rotateRequestLog(): Promise<number> {
+  const [row] = await db().$queryRaw<{ dropped: number }[]>`
+    SELECT troco_rotate_request_log() AS dropped`
+  return row?.dropped ?? 0
+}
+
 /** Deletes mails a week after they failed, so that the operator has time to see them. */
 export function pruneFailedMails(): Promise<number> {
   return db().$executeRaw`

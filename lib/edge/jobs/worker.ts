@@ -19,6 +19,7 @@ import {
   pruneRequestCounts,
   pruneSessions,
   pruneSignInAttempts,
+  rotateRequestLog,
 } from '#lib/edge/jobs/prune.ts'
 import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
 import { tryConnections } from '#lib/edge/jobs/try-connections.ts'
@@ -135,6 +136,8 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
   const warn = () => warnOfCertificates().then(() => 0)
   // 0 makes the job sleep until the next minute: one run reads all lanes.
   const heal: Job['run'] = rest => healLanes(rest).then(() => 0)
+  // 0 makes the job sleep: one run makes and drops all partitions.
+  const rotate = () => rotateRequestLog().then(() => 0)
   const fillHosts = () => healHosts().then(() => 0)
   // 0 makes the job sleep until the next minute: the checks limit themselves to a share of each.
   const runLedgerChecks = () => checkLedgers().then(() => 0)
@@ -170,6 +173,7 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
     { name: 'prune challenges', run: pruneChallenges, idleMs: MINUTE_MS },
     { name: 'prune sessions', run: pruneSessions, idleMs: HOUR_MS },
     { name: 'prune request counts', run: pruneRequestCounts, idleMs: HOUR_MS },
+    { name: 'rotate request log', run: rotate, idleMs: HOUR_MS },
     { name: 'prune failed mails', run: pruneFailedMails, idleMs: HOUR_MS },
     { name: 'prune attempt bodies', run: pruneAttemptBodies, idleMs: HOUR_MS },
     { name: 'prune events', run: pruneEvents, idleMs: HOUR_MS },

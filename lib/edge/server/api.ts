@@ -17,7 +17,7 @@ const CLOSE_DELAY_MS = 500
 export async function serveApi(
   message: IncomingMessage,
   response: ServerResponse,
-  { handlers, params }: Match,
+  { handlers, route, params }: Match,
   sender: Sender,
 ): Promise<void> {
   const method = message.method ?? ''
@@ -26,6 +26,7 @@ export async function serveApi(
     url: message.url ?? '',
     ip: sender.address,
     requestId: sender.requestId,
+    route,
     params,
     header: name => joinHeader(message.headers[name]),
     isBodyComplete: () => message.complete,

@@ -48,7 +48,7 @@ export async function serveBankNotice(
 ): Promise<void> {
   const [, id = '', secret = ''] = (PATH.exec(path) ?? []).map(part => decodePath(part ?? '') ?? '')
   const handlers = new Map([[message.method ?? '', NOTICE_HANDLER]])
-  return serveApi(message, response, { handlers, params: { id, secret } }, sender)
+  return serveApi(message, response, { handlers, route: '', params: { id, secret } }, sender)
 }
 
 /** A wrong secret, an unknown id and another method get what an unknown path gets. */

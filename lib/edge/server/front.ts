@@ -125,7 +125,7 @@ async function createHandler(nextHandler: NextHandler, builtFiles: Files, isDeve
       const isServedHere = isFastLane || hasDotSegments(path) || !hasMethod
       return isServedHere
         ? serveApi(request, response, match, sender)
-        : passToNext(request, response, sender, 'api')
+        : passToNext(request, response, sender, 'api', match.route)
     }
     if (path === '/healthz') return sendResponse(response, json(200, { status: 'ok' }), sender)
     if (path === '/readyz') {
@@ -171,9 +171,10 @@ function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
     response: ServerResponse,
     sender: Sender,
     kind: 'page' | 'api' | 'public',
+    route = '',
   ): Promise<void> => {
     setCommonHeaders(response, sender)
-    setTrustedHeaders(request, sender, publicUrl, kind !== 'page')
+    setTrustedHeaders(request, sender, publicUrl, kind !== 'page', route)
     // Next keeps a header that is already set, but public pages have a stricter policy.
     if (kind === 'public') response.removeHeader('referrer-policy')
     if (kind === 'page') {

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { env } from '#lib/base/env.ts'
-import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER } from '#lib/base/headers.ts'
+import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER, ROUTE_HEADER } from '#lib/base/headers.ts'
 
 /**
  * Headers that only a trusted proxy or Next itself may set, and those of range requests: Next
@@ -35,6 +35,7 @@ export function setTrustedHeaders(
   { address, requestId }: Sender,
   publicUrl: URL,
   isApi: boolean,
+  route: string,
 ): void {
   const { headers } = request
   for (const name of Object.keys(headers)) {
@@ -44,6 +45,7 @@ export function setTrustedHeaders(
   if (userAgent) headers['user-agent'] = userAgent.slice(0, USER_AGENT_MAX)
   headers[ADDRESS_HEADER] = address
   headers[REQUEST_ID_HEADER] = requestId
+  headers[ROUTE_HEADER] = route
   headers[PATH_HEADER] = request.url ?? '/'
   headers['x-forwarded-proto'] = publicUrl.protocol.slice(0, -1)
   syncRawHeaders(request)

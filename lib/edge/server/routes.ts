@@ -19,6 +19,8 @@ export interface Match<
   },
 > {
   handlers: Map<string, Handler>
+  /** Template of the path, such as `/transactions/{id}`. */
+  route: string
   params: Params
 }
 
@@ -89,7 +91,8 @@ export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Mat
     if (value === null) return null
     params[segment.slice(1, -1)] = value
   }
-  return { handlers: best.handlers, params }
+  const route = `/${best.segments.join('/').replaceAll('[', '{').replaceAll(']', '}')}`
+  return { handlers: best.handlers, route, params }
 }
 
 function isParameter(segment: string): boolean {

@@ -33,6 +33,7 @@ test('a remembered caller has exactly the columns that its proof compares', asyn
   const {
     key: _key,
     proof: _proof,
+    tokenId: _tokenId,
     account,
     ...rest
   } = findRememberedCaller(token) ?? expect.unreachable()

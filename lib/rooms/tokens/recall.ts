@@ -14,6 +14,7 @@ const REMEMBERED_MS = 60_000
 const REMEMBERED_MAX = 10_000
 
 export interface ProvenCaller extends TokenCaller {
+  tokenId: string
   /** Hash of the token, for counters per token. */
   key: string
   /** SQL that yields the account's id, or refuses the statement if the caller has changed. */
@@ -25,11 +26,12 @@ const rememberedCallers = new Map<string, { caller: ProvenCaller; expiresAt: num
 
 export function rememberCaller(
   row: CallerRow,
+  tokenId: string,
   token: string,
   hash: Uint8Array<ArrayBuffer>,
 ): ProvenCaller {
   const key = cacheKeyOf(token)
-  const caller = { ...toCaller(row), key, proof: proofOf(row, hash) }
+  const caller = { ...toCaller(row), tokenId, key, proof: proofOf(row, hash) }
   const [oldest] = rememberedCallers.keys()
   if (rememberedCallers.size >= REMEMBERED_MAX && oldest !== undefined)
     rememberedCallers.delete(oldest)

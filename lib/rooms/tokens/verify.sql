@@ -7,7 +7,7 @@ SELECT a.id AS "accountId", t.mode AS "mode", t.permissions AS "permissions", a.
     END AS "receivingConnectionId", CASE
     WHEN t.mode = 'live' THEN (SELECT n.id
     FROM connections n WHERE n.id = a.paying_connection_id AND n.check_code = 'ok'
-    AND n.paying_key IS NOT NULL) END AS "payingConnectionId",
+    AND n.paying_key IS NOT NULL) END AS "payingConnectionId", t.id AS "tokenId",
     (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
 FROM tokens t
 JOIN accounts a ON a.id = t.account_id

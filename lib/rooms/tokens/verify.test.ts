@@ -34,6 +34,7 @@ test('a token returns its account, mode and permissions', async () => {
   expect(await verifyToken(all)).toEqual({
     key: expect.any(String),
     proof: expect.anything(),
+    tokenId: expect.any(String),
     issuedBy: null,
     formerIssuers: [],
     mode: 'test',

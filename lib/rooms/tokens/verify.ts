@@ -9,6 +9,7 @@ import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
 interface Row extends CallerRow {
+  tokenId: string
   stale: boolean
 }
 
@@ -18,11 +19,11 @@ export async function verifyToken(token: string): Promise<ProvenCaller | null> {
   const hash = hashToken(token)
   const row = (await readRow(hash)) ?? ((await rehash(token, hash)) ? await readRow(hash) : null)
   if (!row) return null
-  const { stale, ...caller } = row
+  const { stale, tokenId, ...caller } = row
   // A token is valid even while the database accepts no writes.
   if (stale)
     await recordUse(hash).catch(error => log().warn({ err: error }, 'recording token use failed'))
-  return rememberCaller(caller, token, hash)
+  return rememberCaller(caller, tokenId, token, hash)
 }
 
 /** Rehashes a token of the previous server key with the current one. Returns whether it exists. */
@@ -37,7 +38,7 @@ async function rehash(token: string, hash: Uint8Array): Promise<boolean> {
 
 async function readRow(hash: Uint8Array): Promise<Row | null> {
   const [row] = await db().$queryRaw<Row[]>`
-    SELECT ${callerColumns},
+    SELECT ${callerColumns}, t.id AS "tokenId",
       (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
     FROM tokens t JOIN accounts a ON a.id = t.account_id
     WHERE t.hash = ${hash} AND ${activeTokenCondition}`

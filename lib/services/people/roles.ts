@@ -11,6 +11,7 @@ export const PERMISSIONS = [
   'events:read',
   'payers:read',
   'statement:read',
+  'requests:read',
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
@@ -57,6 +58,7 @@ export const ROLES_BY_PERMISSION: Record<AnyPermission, readonly Role[]> = {
   'events:read': ALL_ROLES,
   'payers:read': MONEY_ROLES,
   'statement:read': ALL_ROLES,
+  'requests:read': ALL_ROLES,
   'dashboard:read': ALL_ROLES,
   'charges:write': ['owner', 'finance', 'developer'],
   'webhooks:read': ALL_ROLES,

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { LOGGED_BODY_MAX, maskBody } from '#lib/edge/http/mask-body.ts'
+
+const ID = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
+
+test('only listed fields of a known form are stored; every other value is masked, of an unknown field too', () => {
+  const body = {
+    amount: 1500,
+    status: 'pending',
+    transaction_id: ID,
+    expires_at: '2026-11-21T02:27:00.123456Z',
+    external_id: 'order of Ana',
+    client_name: 'Ana',
+    client_doc: '529.982.247-25',
+    pix_key: 'ana@example.com',
+    metadata: { status: 'Ana', amount: 52998224725 },
+    items: [{ amount: 1 }],
+    field_of_a_later_version: 'Ana',
+    is_first: true,
+    reason: null,
+  }
+  expect(maskBody({ data: body })).toEqual({
+    data: {
+      ...{ amount: 1500, status: 'pending', transaction_id: ID, expires_at: body.expires_at },
+      ...{ external_id: '***', client_name: '***', client_doc: '***', pix_key: '***' },
+      ...{ metadata: '***', items: '***', field_of_a_later_version: '***' },
+      ...{ is_first: true, reason: null },
+    },
+  })
+})
+
+test('a listed field with a value of another form is masked', () => {
+  const body = {
+    id: '529.982.247-25',
+    status: 'Ana Rocha',
+    amount: '52998224725',
+    created_at: 'Ana',
+  }
+  expect(Object.values(maskBody(body) as object)).toEqual(['***', '***', '***', '***'])
+})
+
+test('keys of the caller’s choice are masked with their values', () => {
+  expect(maskBody({ 'ana@example.com': 1, '52998224725': 2 })).toEqual({ '***': '***' })
+  expect(maskBody('ana')).toBe('***')
+  expect(maskBody({ errors: { 'ana@example.com': ['is no parameter'] } })).toEqual({
+    errors: { '***': '***' },
+  })
+})
+
+test('sentences lose e-mails and numbers of a document’s length', () => {
+  const error = 'ana@example.com, 529.982.247-25 and +55 11 98765-4321 have 1 to 255 characters'
+  expect(maskBody({ error })).toEqual({
+    error: '*** *** and +*** have 1 to 255 characters',
+  })
+})
+
+test('a body that is longer than the log stores becomes null', () => {
+  const data = (count: number) => ({ data: Array.from({ length: count }, () => ({ amount: 1 })) })
+  expect(maskBody(data(300))).not.toBeNull()
+  expect(maskBody(data(LOGGED_BODY_MAX / 8))).toBeNull()
+})

@@ -1,0 +1,73 @@
+import { isObject } from '#lib/base/fields.ts'
+
+/** Maximum bytes of a stored body. The database refuses more (request_log_bodies_short). */
+export const LOGGED_BODY_MAX = 4096
+export const MASKED = '***'
+
+type Rule = (value: unknown) => boolean
+
+const isNumber: Rule = value => typeof value === 'number'
+const isTextLike =
+  (pattern: RegExp): Rule =>
+  value =>
+    typeof value === 'string' && pattern.test(value)
+const isUuid = isTextLike(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+const isTime = isTextLike(/^\d{4}-\d\d-\d\dT[\d:.]{8,15}Z$/)
+const isWord = isTextLike(/^[a-z_]{1,40}(\.[a-z_]{1,40})?$/)
+const isPaymentId = isTextLike(/^[ED]\d{20}[0-9A-Za-z]{11}$/)
+
+/** Fields whose value is stored, and the form it must have. Every other value is masked. */
+const STORED: Record<string, Rule> = {
+  ...rulesOf(isUuid, ['id', 'transaction_id', 'next_cursor']),
+  ...rulesOf(isNumber, ['amount', 'refunded_amount', 'returned_amount', 'balance', 'expires_in']),
+  ...rulesOf(isNumber, ['sequence', 'next_after', 'last_sequence']),
+  ...rulesOf(isWord, ['status', 'mode', 'type', 'event', 'outcome', 'pix_key_type']),
+  ...rulesOf(isTime, ['created_at', 'updated_at', 'expires_at', 'paid_at', 'cancelled_at']),
+  ...rulesOf(isTime, ['approved_at', 'rejected_at', 'completed_at']),
+  ...rulesOf(isPaymentId, ['end_to_end_id', 'return_id']),
+}
+/** Fields of which the inner fields are judged. Any other object or list is masked as a whole. */
+const OPENED = ['data', 'transaction', 'withdrawal', 'refund']
+/** Sentences of this program, which may repeat a part of the request. */
+const SENTENCES = ['error', 'errors', 'message']
+const PERSONAL_PARTS = /[^\s"']*@[^\s"']*|\d[\d .()/-]{4,}\d/g
+/** Keys of the API; others are chosen by the caller. */
+const KEY_FORM = /^[a-z_]{1,40}$/
+
+function rulesOf(rule: Rule, names: string[]): Record<string, Rule> {
+  return Object.fromEntries(names.map(name => [name, rule]))
+}
+
+/** Returns a body without personal data; null if its JSON is longer than the log stores. */
+export function maskBody(body: unknown): unknown {
+  const masked = maskFields(body)
+  return Buffer.byteLength(JSON.stringify(masked)) > LOGGED_BODY_MAX ? null : masked
+}
+
+function maskFields(value: unknown): unknown {
+  if (value === null) return null
+  if (Array.isArray(value)) return value.map(maskFields)
+  if (!isObject(value)) return MASKED
+  const entries = Object.entries(value).map(([key, inner]) =>
+    KEY_FORM.test(key) ? [key, maskValue(key, inner)] : [MASKED, MASKED],
+  )
+  return Object.fromEntries(entries)
+}
+
+function maskValue(key: string, value: unknown): unknown {
+  if (value === null || typeof value === 'boolean') return value
+  if (Object.hasOwn(STORED, key) && STORED[key]?.(value)) return value
+  if (OPENED.includes(key)) return maskFields(value)
+  return SENTENCES.includes(key) ? maskSentences(value) : MASKED
+}
+
+function maskSentences(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(PERSONAL_PARTS, MASKED)
+  if (Array.isArray(value)) return value.map(maskSentences)
+  if (!isObject(value)) return MASKED
+  const entries = Object.entries(value).map(([key, inner]) => [
+    KEY_FORM.test(key) ? key : MASKED,
+    KEY_FORM.test(key) ? maskSentences(inner) : MASKED,
+  ])
+  return Object.fromEntries(entries)
+}

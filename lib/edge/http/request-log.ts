@@ -1,0 +1,149 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { isUuid, newId } from '#lib/base/ids.ts'
+import { log } from '#lib/base/log.ts'
+import { processWide } from '#lib/base/process-wide.ts'
+import type { Caller } from '#lib/edge/http/caller.ts'
+import type { Declaration, Effect } from '#lib/edge/http/declaration.ts'
+import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { LOGGED_BODY_MAX, maskBody } from '#lib/edge/http/mask-body.ts'
+
+/** A crash loses the requests of at most this long; a stop stores them. */
+const STORE_INTERVAL_MS = 250
+/** Requests per interval. More are dropped and counted, so that the log never slows requests. */
+const BUFFER_MAX = 200
+/** Of one account, so that a busy one does not push out the requests of others. */
+const ACCOUNT_MAX = 50
+/** Requests that are stored per account (docs/decisions/059). */
+export const STORED_MAX = 10_000
+/** Stored requests after which an account's old ones are deleted: one deletion of many rows is cheap. */
+const PRUNE_EVERY = 500
+/** Longer responses are lists; masked, most would still be longer than LOGGED_BODY_MAX. */
+const RESPONSE_MAX = 4 * LOGGED_BODY_MAX
+/** Operations whose bodies are never stored, because they contain secrets. */
+const SECRET_EFFECTS: (Effect | undefined)[] = [
+  'document',
+  'new_token',
+  'token_value',
+  'invitation',
+]
+
+interface Exchange {
+  incoming: HttpRequest
+  response: HttpResponse
+  caller: Caller | null
+  declared: Declaration<unknown, unknown> | null
+  content: Record<string, unknown> | undefined
+  tookMs: number
+}
+interface Entry extends Exchange {
+  caller: Caller
+  id: string
+  createdAt: Date
+}
+
+const state = processWide('request log', () => ({
+  entries: [] as Entry[],
+  perAccount: new Map<string, number>(),
+  unpruned: new Map<string, number>(),
+  dropped: 0,
+  storing: Promise.resolve(),
+}))
+
+/** Notes a request with a token in memory. Its bodies are masked later, when it is stored. */
+export function noteRequest(exchange: Exchange): void {
+  const { caller, declared } = exchange
+  if (caller?.kind !== 'token' || declared?.isUnlogged) return
+  const accountId = caller.account.id
+  const noted = state.perAccount.get(accountId) ?? 0
+  if (noted >= ACCOUNT_MAX || state.entries.length >= BUFFER_MAX) return void state.dropped++
+  state.perAccount.set(accountId, noted + 1)
+  state.entries.push({ ...exchange, caller, id: newId(), createdAt: new Date() })
+}
+
+/** Stores the noted requests in one statement, one batch at a time. A batch that fails is dropped. */
+export function storeRequests(): Promise<void> {
+  state.storing = state.storing.then(storeBatch).catch(error => {
+    log().warn({ err: error }, 'storing requests failed')
+  })
+  return state.storing
+}
+
+async function storeBatch(): Promise<void> {
+  const { entries, dropped } = state
+  Object.assign(state, { entries: [], perAccount: new Map(), dropped: 0 })
+  if (dropped > 0) log().info({ dropped }, 'requests not logged: too many at once')
+  if (entries.length === 0) return
+  const rows = Prisma.sql`
+    INSERT INTO request_log (account_id, id, mode, token_id, method, path, resource_id, status, code,
+      duration_us, request_id, request_body, request_bytes, response_body, response_bytes, created_at)
+    SELECT * FROM json_to_recordset(${JSON.stringify(entries.map(toRow))}::json) AS r (
+      account_id uuid, id uuid, mode text, token_id uuid, method text, path text, resource_id uuid,
+      status int, code text, duration_us int, request_id text, request_body json, request_bytes int,
+      response_body json, response_bytes int, created_at timestamptz)`
+  await db()
+    .$executeRaw(rows)
+    .catch(async error => {
+      // The first request may come before the worker has made its partition, in the function of
+      // prisma/functions/troco_rotate_request_log.sql.
+      if (!String(error.message).includes('no partition of relation')) throw error
+      await db().$executeRaw`SELECT troco_rotate_request_log()`
+      await db().$executeRaw(rows)
+    })
+  await pruneAccounts(entries)
+}
+
+function toRow({ id, incoming, response, caller, declared, content, tookMs, createdAt }: Entry) {
+  const { text, status, headers } = response
+  const hasSecrets = declared?.proof === 'required' || SECRET_EFFECTS.includes(declared?.effect)
+  const isStored = declared !== null && !hasSecrets
+  const resource = Object.values(incoming.params).findLast(isUuid)
+  return {
+    ...{ account_id: caller.account.id, id, mode: caller.mode, token_id: caller.tokenId },
+    ...{ method: incoming.method, path: incoming.route, resource_id: resource ?? null },
+    ...{ status, code: headers['x-error-code'] ?? null, duration_us: Math.round(tookMs * 1000) },
+    request_id: incoming.requestId ?? '',
+    request_body: content && isStored ? maskBody(content) : null,
+    request_bytes: content ? Buffer.byteLength(JSON.stringify(content)) : null,
+    response_body: isStored && text.length <= RESPONSE_MAX ? maskBody(parseJson(text)) : null,
+    response_bytes: Buffer.byteLength(text),
+    created_at: createdAt,
+  }
+}
+
+/** Files and QR codes are no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** Deletes what an account has beyond STORED_MAX, after every PRUNE_EVERY stored requests. */
+async function pruneAccounts(entries: Entry[]): Promise<void> {
+  for (const { caller } of entries) {
+    const { id } = caller.account
+    const unpruned = (state.unpruned.get(id) ?? 0) + 1
+    state.unpruned.set(id, unpruned)
+    if (unpruned < PRUNE_EVERY) continue
+    state.unpruned.delete(id)
+    await pruneRequests(id)
+  }
+}
+
+export function pruneRequests(accountId: string): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM request_log WHERE account_id = ${accountId}::uuid AND id <= (
+      SELECT id FROM request_log WHERE account_id = ${accountId}::uuid
+      ORDER BY id DESC OFFSET ${STORED_MAX} LIMIT 1)`
+}
+
+/** Stores the requests of this process regularly. Returns a function that stores the last ones. */
+export function startStoringRequests(): () => Promise<void> {
+  const timer = setInterval(storeRequests, STORE_INTERVAL_MS)
+  timer.unref()
+  return () => {
+    clearInterval(timer)
+    return storeRequests()
+  }
+}
