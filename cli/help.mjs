@@ -11,11 +11,16 @@ export const HELP = `troco: the Troco API on your command line
   troco events tail [--follow] [--after <sequence>] [--types <type,…>]
       Prints the latest events, with --follow also those that come.
 
+  troco requests tail [--follow] [--failed]
+      Prints the latest requests to the API with tokens of the account, with --follow also those
+      that come, with --failed only those with a status from 400.
+
 Options of every command:
   --url <url>      address of the server, or TROCO_URL
   --token <token>  API token, or TROCO_TOKEN
   --json           prints one JSON object per line, for programs
   --help
 
-The token needs events:read; trigger also transactions:write, refunds:write and withdrawals:write.
+The token needs events:read; trigger also transactions:write, refunds:write and withdrawals:write;
+requests tail only requests:read.
 `

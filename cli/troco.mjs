@@ -5,6 +5,7 @@ import { ApiError, connectApi, UsageError } from './api.mjs'
 import { tailEvents } from './events.mjs'
 import { HELP } from './help.mjs'
 import { forwardEvents } from './listen.mjs'
+import { tailRequests } from './requests.mjs'
 import { triggerEvent } from './trigger.mjs'
 
 const OPTIONS = {
@@ -16,6 +17,7 @@ const OPTIONS = {
   secret: { type: 'string' },
   types: { type: 'string' },
   after: { type: 'string' },
+  failed: { type: 'boolean', default: false },
   follow: { type: 'boolean', short: 'f', default: false },
 }
 
@@ -23,6 +25,7 @@ const COMMANDS = {
   listen: { run: forwardEvents, options: ['forward-to', 'secret', 'types'] },
   trigger: { run: triggerEvent, options: [], takes: 'an event type' },
   'events tail': { run: tailEvents, options: ['types', 'after', 'follow'] },
+  'requests tail': { run: tailRequests, options: ['failed', 'follow'] },
 }
 const GENERAL = ['url', 'token', 'json', 'help']
 

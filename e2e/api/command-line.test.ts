@@ -8,7 +8,9 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { storeRequests } from '#lib/edge/http/request-log.ts'
 import { renewFeedEpochs } from '#lib/services/webhooks/queries.ts'
+import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
@@ -116,6 +118,29 @@ async function listen(args: string[], token: string) {
   await expect.poll(() => notes.length).toBe(2)
   return { lines, secret: notes[1] ?? '', notes, child }
 }
+
+test('requests tail prints the latest requests, with --failed those that failed, and follows', async () => {
+  const token = await makeTestToken()
+  const send = async (path: string) => {
+    await call(api.url, 'GET', path, { token })
+    await storeRequests()
+  }
+  await send('/account')
+  await send('/transactions/none')
+  const all = await run(['requests', 'tail'], token)
+  expect(all.stdout).toMatch(
+    /^\S+ +200 +GET +\/account +\S+ ms +test\n\S+ +404 +GET +\/transactions\/\{id\} +transaction_not_found +\S+ ms +test\n$/,
+  )
+  const args = ['requests', 'tail', '--failed', '--json', '--follow']
+  const child = spawn(program, args, { env: environmentOf(token) })
+  onTestFinished(() => void child.kill())
+  const statuses: number[] = []
+  createInterface(child.stdout).on('line', line => statuses.push(JSON.parse(line).status))
+  await expect.poll(() => statuses, { timeout: 20_000 }).toEqual([404])
+  await send('/account')
+  await send('/refunds?unknown=1')
+  await expect.poll(() => statuses, { timeout: 20_000 }).toEqual([404, 422])
+})
 
 describe('troco listen', () => {
   test('forwards events in order, with a signature that Standard Webhooks accepts', async () => {

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { dim, green, red } from './output.mjs'
+
+const POLL_INTERVAL_MS = 1_000
+/** Requests that `requests tail` prints before it ends or follows. */
+const TAIL_COUNT = 10
+const PAGE_LIMIT = 100
+/** An entry can become visible after a newer one of another process, by about the time of a batch. */
+const LATE_MS = 10_000
+const METHOD_WIDTH = 6
+
+export async function tailRequests({ call }, { json, failed, follow }) {
+  const filter = failed ? '&status=failed' : ''
+  const read = async (limit, rest) =>
+    (await call('GET', `/requests?limit=${limit}${filter}${rest}`)).data
+  const latest = (await read(TAIL_COUNT, '')).data.reverse()
+  for (const request of latest) printRequest(request, json)
+  let newest = latest.at(-1)?.created_at
+  let seen = new Set(latest.map(({ id }) => id))
+  while (follow) {
+    await sleep(POLL_INTERVAL_MS)
+    const from = newest ? `&created_from=${timeBefore(newest)}` : ''
+    const requests = await readAll(rest => read(PAGE_LIMIT, from + rest))
+    const unseen = requests.filter(({ id, created_at }) => !seen.has(id) && isLater(created_at))
+    for (const request of unseen) printRequest(request, json)
+    if (requests.length === 0) continue
+    newest = requests.at(-1).created_at
+    seen = new Set(requests.map(({ id }) => id))
+  }
+
+  /** The first lines are the latest ten: what is older than they are is not printed later. */
+  function isLater(time) {
+    return latest.length === 0 || time >= latest[0].created_at
+  }
+}
+
+/** Reads all pages, oldest first. */
+async function readAll(read) {
+  const all = []
+  let cursor = ''
+  do {
+    const page = await read(cursor)
+    all.push(...page.data)
+    cursor = page.next_cursor && `&cursor=${page.next_cursor}`
+  } while (cursor)
+  return all.reverse()
+}
+
+function timeBefore(time) {
+  return new Date(Date.parse(time) - LATE_MS).toISOString()
+}
+
+function printRequest(request, json) {
+  if (json) return void process.stdout.write(`${JSON.stringify(request)}\n`)
+  const { created_at, status, code, method, path, duration_ms, token_name } = request
+  const cells = [
+    dim(created_at.slice(0, 19)),
+    (status < 400 ? green : red)(String(status)),
+    method.padEnd(METHOD_WIDTH),
+    path,
+    ...(code ? [red(code)] : []),
+    dim(`${duration_ms} ms`),
+    dim(token_name),
+  ]
+  process.stdout.write(`${cells.join('  ')}\n`)
+}
