@@ -65,7 +65,7 @@ test('a developer is offered only what the role holds', async ({ page, context }
   await expect(operators).toContainText('Criado pelo administrador.')
   await expect(operators.getByRole('button', { name: 'Rotacionar' })).toHaveCount(0)
   await page.getByRole('link', { name: 'Criar token' }).click()
-  await expect(page.getByRole('checkbox')).toHaveCount(6)
+  await expect(page.getByRole('checkbox')).toHaveCount(7)
   for (const name of [/saques: tira dinheiro/, /CPF ou CNPJ/])
     await expect(page.getByRole('checkbox', { name })).toHaveCount(0)
   await expect(page.getByText('O seu papel não pode devolver, sacar nem ver o CPF')).toBeVisible()

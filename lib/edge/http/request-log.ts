@@ -94,8 +94,8 @@ async function storeBatch(): Promise<void> {
 
 function toRow({ id, incoming, response, caller, declared, content, tookMs, createdAt }: Entry) {
   const { text, status, headers } = response
-  const hasSecrets = declared?.proof === 'required' || SECRET_EFFECTS.includes(declared?.effect)
-  const isStored = declared !== null && !hasSecrets
+  const isSensitive = declared?.proof === 'required' || SECRET_EFFECTS.includes(declared?.effect)
+  const isStored = declared !== null && !isSensitive
   const resource = Object.values(incoming.params).findLast(isUuid)
   return {
     ...{ account_id: caller.account.id, id, mode: caller.mode, token_id: caller.tokenId },
