@@ -43,7 +43,7 @@ test('a token is created, shown once, used, revoked and then refused', async ({
 
   await page.getByRole('button', { name: 'Já salvei' }).click()
   const row = page.getByTestId('token-row').filter({ hasText: 'ERP da matriz' })
-  await expect(row).toContainText('3 de 9: ver saldo, ler cobranças, criar cobranças')
+  await expect(row).toContainText('3 de 10: ver saldo, ler cobranças, criar cobranças')
   await expect(row).toContainText(`${token.slice(0, 20)}…${token.slice(-4)}`)
   expect(await page.content()).not.toContain(token)
 

@@ -20,7 +20,7 @@ const PRUNE_EVERY = 500
 /** Longer responses are lists; masked, most would still be longer than LOGGED_BODY_MAX. */
 const RESPONSE_MAX = 4 * LOGGED_BODY_MAX
 /** Operations whose bodies are never stored, because they contain secrets. */
-const SECRET_EFFECTS: (Effect | undefined)[] = [
+const UNLOGGED_EFFECTS: (Effect | undefined)[] = [
   'document',
   'new_token',
   'token_value',
@@ -94,7 +94,7 @@ async function storeBatch(): Promise<void> {
 
 function toRow({ id, incoming, response, caller, declared, content, tookMs, createdAt }: Entry) {
   const { text, status, headers } = response
-  const isSensitive = declared?.proof === 'required' || SECRET_EFFECTS.includes(declared?.effect)
+  const isSensitive = declared?.proof === 'required' || UNLOGGED_EFFECTS.includes(declared?.effect)
   const isStored = declared !== null && !isSensitive
   const resource = Object.values(incoming.params).findLast(isUuid)
   return {
