@@ -1,8 +1,9 @@
-// Prints each webhook after checking its signature: node examples/receiver.mjs <whsec_…> [port]
+// Prints each webhook after checking its signature. The secret may be in TROCO_WEBHOOK_SECRET:
+// node examples/receiver.mjs [whsec_…] [port]
 import { createServer } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 
-const webhook = new Webhook(process.argv[2] ?? '')
+const webhook = new Webhook(process.argv[2] ?? process.env.TROCO_WEBHOOK_SECRET ?? '')
 const port = Number(process.argv[3] ?? 4000)
 const processed = new Set()
 

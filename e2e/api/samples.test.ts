@@ -1,5 +1,8 @@
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Webhook } from 'standardwebhooks'
@@ -69,10 +72,69 @@ describe.each(LOCALES)('the samples of the guides in %s', locale => {
   })
 })
 
+/** Starts a proxy that fails in another way each time that a request has this key, until the fourth. */
+async function startBadProxy(key: string) {
+  const statuses: string[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const isCounted = request.headers['idempotency-key'] === key
+    const count = isCounted ? statuses.length + 1 : 0
+    if (count === 1 || count === 3) {
+      const [status, code] = count === 1 ? [503, 'service_unavailable'] : [409, 'in_progress']
+      statuses.push(String(status))
+      response.writeHead(Number(status), { 'x-error-code': String(code), 'retry-after': '0' })
+      return response.end('{"error":"Try again"}')
+    }
+    const { authorization = '', 'content-type': type = '' } = request.headers
+    const answer = await fetch(api.url + request.url, {
+      method: request.method ?? 'GET',
+      headers: {
+        authorization,
+        'content-type': type,
+        ...(isCounted && { 'idempotency-key': key }),
+      },
+      ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+    })
+    const body = Buffer.from(await answer.arrayBuffer())
+    const isCut = count === 2
+    if (isCounted) statuses.push(isCut ? 'cut' : String(answer.status))
+    response.writeHead(answer.status, { 'content-length': body.byteLength })
+    if (!isCut) return response.end(body)
+    response.write(body.subarray(0, 40), () => response.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { statuses, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+test.each(LOCALES.flatMap(locale => (['js', 'python', 'php'] as const).map(one => [locale, one])))(
+  'the loop of the guide in %s and %s creates one charge whatever happens to the response',
+  async (locale, name) => {
+    const language = name as Language
+    const { id } = await makeMerchant()
+    const token = await makeToken(id)
+    const { statuses, url } = await startBadProxy('order-6001')
+    const guides = ['first-charge', 'errors-and-retries']
+    const source = LANGUAGES[language]
+      .join(guides.map(guide => samplesOf(guide, String(locale), language)))
+      .replaceAll('http://localhost:3000', url)
+      .replaceAll(/2 ?\*\* ?\$?attempt/g, '0')
+      .replaceAll(/^.*external_id.*order-6001.*$/gm, '')
+    await run(language, source, token)
+    expect(statuses).toEqual(['503', 'cut', '409', '200'])
+    const { body } = await call(api.url, 'GET', '/transactions?status=pending', { token })
+    expect(body.data).toHaveLength(1)
+  },
+)
+
 /** Starts a receiver of the guide to webhooks on a free port; returns its URL. */
-async function startReceiver(language: 'python' | 'php', secret: string): Promise<string> {
+async function startReceiver(locale: string, language: 'python' | 'php', secret: string) {
   const port = await findFreePort()
-  const source = sourceOf('webhooks', 'en', language).replace('4000', String(port))
+  const source = sourceOf('webhooks', locale, language).replace('4000', String(port))
   const file = join(makeScratchFolder('troco-receiver-'), 'receiver')
   writeFileSync(file, source)
   const args = language === 'php' ? ['-S', `127.0.0.1:${port}`, file] : [file]
@@ -91,11 +153,13 @@ async function startReceiver(language: 'python' | 'php', secret: string): Promis
   return url
 }
 
-test.each(['python', 'php'] as const)(
-  'the receiver of the guide in %s accepts what Standard Webhooks signs, and nothing else',
-  async language => {
+test.each(
+  LOCALES.flatMap(locale => (['python', 'php'] as const).map(one => [locale, one] as const)),
+)(
+  'the receiver of the guide in %s and %s accepts what Standard Webhooks signs, and nothing else',
+  async (locale, language) => {
     const secret = `whsec_${Buffer.from('a secret of 32 bytes for a test!').toString('base64')}`
-    const url = await startReceiver(language, secret)
+    const url = await startReceiver(locale, language, secret)
     const body = JSON.stringify({ id: 'evt', type: 'transaction.paid', name: 'José' })
     const send = async (signed: string, sentAt: Date, sentBody = body, before = '') => {
       const signature = new Webhook(signed).sign('evt', sentAt, body)
@@ -110,7 +174,10 @@ test.each(['python', 'php'] as const)(
     const other = `whsec_${Buffer.from('another secret of 32 bytes long!').toString('base64')}`
     expect(await send(secret, now)).toBe(204)
     expect(await send(secret, now, body, 'v1,AAAA ')).toBe(204)
+    expect(await send(secret, now, body, 'v1,é ')).toBe(204)
     expect(await send(other, now)).toBe(400)
+    const strange = { 'webhook-id': 'evt', 'webhook-timestamp': '²', 'webhook-signature': 'é' }
+    expect((await fetch(url, { method: 'POST', headers: strange, body })).status).toBe(400)
     expect(await send(secret, now, body.replace('paid', 'PAID'))).toBe(400)
     expect(await send(secret, new Date(now.getTime() - 400_000))).toBe(400)
   },

@@ -35,7 +35,7 @@ export const LANGUAGES: Record<Language, Runner> = {
   php: runner('php', ['-r'], { scope: source => source.replaceAll(/^<\?php\s*$/gm, '') }),
 }
 
-const CURL_THAT_FAILS = 'curl() { command curl --silent --show-error --fail "$@"; echo; }'
+const CURL_THAT_FAILS = 'curl() { command curl --silent --show-error --fail-with-body "$@"; echo; }'
 
 /** Finds Python with requests and PHP with curl, or installs Debian's packages of them. */
 export async function prepareLanguages(): Promise<void> {

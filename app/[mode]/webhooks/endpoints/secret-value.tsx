@@ -19,7 +19,7 @@ export function SecretValue({ secret }: { secret: string }) {
       <p className="mt-2 text-muted text-small">
         {t.rich('verify', {
           docs: words => (
-            <a href="/docs" className="font-semibold text-accent underline">
+            <a href="/docs/webhooks" className="font-semibold text-accent underline">
               {words}
             </a>
           ),
