@@ -25,6 +25,10 @@ test.describe('the documentation', () => {
     await expect(page.getByRole('tabpanel')).toContainText('requests.post(')
     await page.keyboard.press('ArrowRight')
     await expect(page.getByRole('tabpanel')).toContainText('curl_init(')
+    await page.keyboard.press('Home')
+    await expect(page.getByRole('tabpanel')).toContainText('$TROCO_TOKEN')
+    await page.keyboard.press('End')
+    await expect(page.getByRole('tabpanel')).toContainText('curl_init(')
     const readColor = () => page.evaluate(() => getComputedStyle(document.body).color)
     const light = await readColor()
     await page.getByRole('button', { name: 'Light or dark' }).click()
@@ -48,6 +52,16 @@ test.describe('the documentation', () => {
     await page.keyboard.press('Control+A')
     await page.keyboard.type('zzzz')
     await expect(page.getByRole('search')).toContainText('Nothing found')
+    await expect(page.getByRole('status')).toContainText('Nothing found')
+    for (const [words, title] of [
+      ['POST /transactions', 'Create a charge'],
+      ['events:read', 'List events'],
+    ] as const) {
+      await page.keyboard.press('Control+A')
+      await page.keyboard.type(words)
+      await expect(page.getByRole('search').getByRole('link', { name: title })).toBeVisible()
+      await expect(page.getByRole('status')).toContainText('Results: ')
+    }
     await page.keyboard.press('Control+A')
     await page.keyboard.type('insufficient_bal')
     await expect(page.getByRole('search').getByRole('link').first()).toContainText(
@@ -80,17 +94,17 @@ test.describe('the documentation', () => {
     await page.getByRole('button', { name: 'Try it' }).click()
     const send = page.getByRole('button', { name: 'Send request' })
     await send.click()
-    await expect(page.getByRole('status')).toContainText('Enter an API token')
+    await expect(page.locator('.trial').getByRole('status')).toContainText('Enter an API token')
     await page.getByLabel('API token').fill(readSetting('TOKEN'))
     await send.click()
-    await expect(page.getByRole('status')).toContainText('Fill in id')
+    await expect(page.locator('.trial').getByRole('status')).toContainText('Fill in id')
     await page.goto('/docs/en/get-account')
     await page.getByRole('button', { name: 'Try it' }).click()
     await expect(page.getByLabel('API token')).toHaveValue('')
     await page.getByLabel('API token').fill(readSetting('TOKEN'))
     await send.click()
-    await expect(page.getByRole('status')).toContainText('200 after')
-    await expect(page.getByRole('status')).toContainText('"balance"')
+    await expect(page.locator('.trial').getByRole('status')).toContainText('200 after')
+    await expect(page.locator('.trial').getByRole('status')).toContainText('"balance"')
     await page.goto('/docs/en/list-events')
     await page.getByRole('button', { name: 'Try it' }).click()
     await expect(page.getByLabel('API token')).toHaveValue(readSetting('TOKEN'))
@@ -122,7 +136,7 @@ test.describe('the documentation', () => {
           external_id: `try-${key}-${amount}`,
         }),
       )
-    const status = page.getByRole('status').filter({ hasText: /./ })
+    const status = page.locator('.trial').getByRole('status')
     const send = page.getByRole('button', { name: 'Send request' })
     const readId = async () =>
       /"transaction_id": "([\w-]+)"/.exec((await status.textContent()) ?? '')?.[1] ?? ''

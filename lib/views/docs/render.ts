@@ -69,7 +69,7 @@ function renderHeader({ locale, words, base }: DocsSite, { slug }: DocsPage): Ht
   const language = languageOf(next)
   return html`<header>
 <a class="logo" href="${base}">${MARK}<b>Troco</b><span>${words.title}</span></a>
-<form role="search" hidden data-index="${base}/search.json" data-none="${words.noResults}">
+<form role="search" hidden data-index="${base}/search.json" data-none="${words.noResults}" data-results="${words.results}">
 <input type="search" aria-label="${words.search}" placeholder="${words.search}" autocomplete="off" spellcheck="false" maxlength="80">
 <ul hidden></ul>
 </form>

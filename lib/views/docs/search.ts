@@ -29,5 +29,5 @@ export function buildSearchIndex(site: DocsSite): SearchEntry[] {
 /** Leaves each word once: the index says where a word occurs, not how often. */
 function foldText(text: string): string {
   const folded = text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
-  return [...new Set(folded.match(/[\p{L}\p{N}_.-]+/gu))].join(' ')
+  return [...new Set(folded.match(/[\p{L}\p{N}_.:/-]+/gu))].join(' ')
 }

@@ -55,6 +55,24 @@ describe('the guides', () => {
     }
   })
 
+  test('have the same code in both languages, apart from strings and comments', () => {
+    const codeOf = (text: string) =>
+      [...text.matchAll(/^```(?:sh|js|python|php)\n(.*?)^```/gms)].map(([, code = '']) =>
+        code
+          .replaceAll(/(?:^|\s)(?:\/\/|#) .*$/gm, '')
+          .replaceAll(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g, '""'),
+      )
+    for (const file of readdirSync('docs/guides/en'))
+      expect(codeOf(read('pt-BR', file)), file).toEqual(codeOf(read('en', file)))
+  })
+
+  test('name the product instead of its authors', () => {
+    for (const file of readdirSync('docs/guides/en')) {
+      expect(read('en', file), file).not.toMatch(/\b(?:ours?|us|we)\b/i)
+      expect(read('pt-BR', file), file).not.toMatch(/\b(?:noss[oa]s?|nós)\b/i)
+    }
+  })
+
   test('are all pages of the site', () => {
     const slugs = sites[0]?.pages.map(({ slug }) => `${slug || 'index'}.md`)
     expect(slugs).toEqual(expect.arrayContaining(readdirSync('docs/guides/en')))
@@ -149,12 +167,39 @@ test('no page shows a value that is missing', () => {
       expect(markdownOf(site, page), page.slug).not.toMatch(/undefined|\[object/)
 })
 
+test('every link of a page in Markdown leads to a page or a file of this server', () => {
+  const pages = sites.flatMap(site => site.pages.map(page => ({ site, page })))
+  const known = new Set(
+    pages.flatMap(({ site, page }) => [
+      addressOf(site, page),
+      `${site.base}/${page.slug || 'index'}.md`,
+    ]),
+  )
+  for (const file of ['/api/openapi.json', '/api/openapi-3.0.json', '/docs/postman.json'])
+    known.add(file)
+  const broken = pages.flatMap(({ site, page }) =>
+    [...markdownOf(site, page).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, link = '']) => new URL(link, 'https://relative.test'))
+      .filter(({ origin }) => origin === site.origin || origin === 'https://relative.test')
+      .filter(({ origin, pathname }) => origin !== site.origin || !known.has(pathname))
+      .map(({ href }) => `${page.slug} → ${href}`),
+  )
+  expect(broken).toEqual([])
+})
+
 test('data of an operation cannot end the script that holds it', () => {
   for (const site of sites)
     for (const page of site.pages) {
-      const html = renderPage(site, page, ASSETS)
+      const operation = page.operation && {
+        ...page.operation,
+        body: { note: '</script><script>alert(1)</script>' },
+      }
+      const html = renderPage(site, { ...page, ...(operation && { operation }) }, ASSETS)
       const scripts = html.match(/<script type="application\/json">(.*?)<\/script>/gs) ?? []
       expect(scripts.length).toBe(page.operation ? 1 : 0)
-      for (const script of scripts) expect(JSON.parse(script.replace(/<[^<]*?>/g, ''))).toBeTruthy()
+      for (const script of scripts) {
+        const data = JSON.parse(script.replace(/^<script[^>]*>|<\/script>$/g, ''))
+        expect(data.body).toEqual(operation?.body)
+      }
     }
 })

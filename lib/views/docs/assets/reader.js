@@ -64,9 +64,13 @@ function makeTabs(samples) {
     panel.querySelector('p').hidden = true
     tab.addEventListener('click', () => chooseSample(panel.dataset.label))
     tab.addEventListener('keydown', event => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-      if (!step) return
-      const next = tabs[(index + step + tabs.length) % tabs.length]
+      const next = tabs.at(
+        { ArrowRight: (index + 1) % tabs.length, ArrowLeft: index - 1, Home: 0, End: -1 }[
+          event.key
+        ] ?? index,
+      )
+      if (next === tab) return
+      event.preventDefault()
       next.click()
       next.focus()
     })
@@ -74,11 +78,24 @@ function makeTabs(samples) {
   })
   list.append(...tabs)
   samples.prepend(list)
-  showSample(samples, localStorage.getItem(SAMPLE_KEY))
+  showSample(samples, readChoice())
+}
+
+/** Browsers that block cookies throw on every use of their storage. */
+function readChoice() {
+  try {
+    return localStorage.getItem(SAMPLE_KEY)
+  } catch {
+    return null
+  }
 }
 
 function chooseSample(label) {
-  localStorage.setItem(SAMPLE_KEY, label)
+  try {
+    localStorage.setItem(SAMPLE_KEY, label)
+  } catch {
+    // The choice holds for this page only.
+  }
   for (const samples of document.querySelectorAll('.samples')) showSample(samples, label)
 }
 
@@ -98,8 +115,16 @@ function addCopyButton(block) {
   const button = document.createElement('button')
   Object.assign(button, { type: 'button', className: 'copy', textContent: copy })
   button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(block.querySelector('code').textContent)
+    const code = block.querySelector('code')
+    try {
+      await navigator.clipboard.writeText(code.textContent)
+    } catch {
+      // Without https, browsers give no access to the clipboard.
+      getSelection().selectAllChildren(code)
+      return
+    }
     button.textContent = copied
+    announce(copied)
     setTimeout(() => {
       button.textContent = copy
     }, 2000)
@@ -109,21 +134,40 @@ function addCopyButton(block) {
   frame.append(block, button)
 }
 
+/** Has screen readers say a text that is seen elsewhere on the page. */
+function announce(text) {
+  let region = document.querySelector('.announcement')
+  if (!region) {
+    region = Object.assign(document.createElement('p'), { className: 'announcement' })
+    region.setAttribute('role', 'status')
+    document.body.append(region)
+  }
+  region.textContent = text
+}
+
 function wireSearch(form) {
   const input = form.querySelector('input')
   const list = form.querySelector('ul')
   let index
   form.hidden = false
-  input.addEventListener('focus', () => {
-    index ??= fetch(form.dataset.index).then(response => response.json())
-  })
+  const loadIndex = () => {
+    index ??= fetchJson(form.dataset.index).catch(() => {
+      index = undefined
+    })
+    return index
+  }
+  input.addEventListener('focus', loadIndex)
   input.addEventListener('input', async () => {
-    const words = foldText(input.value).split(/\s+/).filter(Boolean)
-    const pages = await index
-    const found = words.length > 0 ? findPages(pages, words) : []
+    const words = wordsOf(input.value)
+    const pages = await loadIndex()
+    list.hidden = words.length === 0 || !pages
+    if (list.hidden) return
+    const found = findPages(pages, words)
+    const { none, results } = form.dataset
     list.replaceChildren(...found.map(makeResult))
-    if (words.length > 0 && found.length === 0) list.append(form.dataset.none)
-    list.hidden = words.length === 0
+    if (found.length === 0)
+      list.append(Object.assign(document.createElement('li'), { textContent: none }))
+    announce(found.length === 0 ? none : results.replace('{count}', String(found.length)))
   })
   form.addEventListener('submit', event => {
     event.preventDefault()
@@ -146,6 +190,12 @@ function wireSearch(form) {
   })
 }
 
+async function fetchJson(address) {
+  const response = await fetch(address)
+  if (!response.ok) throw new Error(String(response.status))
+  return response.json()
+}
+
 /** Entries that contain all words; those with a word in their title come first. */
 function findPages(pages, words) {
   const rank = ({ title }) => (words.some(word => foldText(title).includes(word)) ? 0 : 1)
@@ -164,6 +214,11 @@ function makeResult({ title, group, url }) {
   return item
 }
 
+/** Splits a text as the index does. */
+function wordsOf(text) {
+  return foldText(text).match(/[\p{L}\p{N}_.:/-]+/gu) ?? []
+}
+
 function foldText(text) {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 }
@@ -173,9 +228,11 @@ function wireTrial(section) {
   section.hidden = false
   section.querySelector('button').addEventListener('click', async ({ currentTarget }) => {
     currentTarget.disabled = true
-    const { showTrial } = await import(section.dataset.script)
+    const script = await import(section.dataset.script).catch(() => null)
+    currentTarget.disabled = false
+    if (!script) return
     const data = JSON.parse(section.querySelector('script').textContent)
-    currentTarget.replaceWith(showTrial(data))
+    currentTarget.replaceWith(script.showTrial(data))
     section.querySelector('input').focus()
   })
 }
