@@ -209,6 +209,8 @@ const PREPARATIONS: Record<string, (token: string) => Promise<Record<string, str
   createWithdrawal: makeBalance,
   getWithdrawal: makeWithdrawal,
   async getRequest(token) {
+    // Empties what earlier files of the process have noted: its room is limited.
+    await storeRequests()
     await makeCharge(token)
     await storeRequests()
     const { body } = await call(api.url, 'GET', '/requests', { token })
