@@ -2,63 +2,109 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { UsageError } from './api.mjs'
 import { printEvent, printNote } from './output.mjs'
 
+const EVENT_TYPES = [
+  ...['transaction.paid', 'transaction.expired', 'transaction.failed'],
+  ...['transaction.refunded', 'transaction.refund_failed'],
+  ...['withdrawal.approved', 'withdrawal.rejected', 'withdrawal.returned'],
+]
 const POLL_INTERVAL_MS = 500
 /** Events that `events tail` prints before it ends or follows. */
 const TAIL_COUNT = 10
+/** Newest events among which `events tail --types` looks for them: 100 requests. */
+const SEARCH_MAX = 10_000
 const PAGE_LIMIT = 100
 
 export async function tailEvents(api, { json, types, after, follow }) {
   if (after !== undefined && !/^\d+$/.test(after))
     throw new UsageError('--after must be a sequence number')
+  const wanted = readTypes(types)
   const feed = await readFeed(api)
-  const start = after === undefined ? Math.max(0, feed.last - TAIL_COUNT) : Number(after)
-  for await (const event of followEvents(api, { ...feed, after: start, types, follow })) {
+  const start = after === undefined ? await findStart(api, feed, wanted) : Number(after)
+  for await (const event of followEvents(api, { ...feed, after: start, wanted, follow })) {
     printEvent(event, json)
   }
 }
 
-/** Reads the newest sequence and the epoch of the feed. */
-export async function readFeed({ call }, after = 0) {
+/** Reads the list of `--types`; without it, all types. */
+export function readTypes(types = EVENT_TYPES.join()) {
+  const wanted = types.split(',').map(type => type.trim())
+  const unknown = wanted.find(type => !EVENT_TYPES.includes(type))
+  if (unknown === undefined) return wanted
+  throw new UsageError(`--types: "${unknown}" is unknown. Known are ${EVENT_TYPES.join(', ')}`)
+}
+
+/** Reads where the feed begins and ends, and its epoch. */
+export async function readFeed(api, first = 0) {
   try {
-    const { data, headers } = await call('GET', `/events?after=${after}&limit=1`)
-    return { last: data.last_sequence, epoch: headers.get('troco-feed-epoch') }
+    const { data, headers } = await api.call('GET', `/events?after=${first}&limit=1`)
+    return { first, last: data.last_sequence, epoch: headers.get('troco-feed-epoch') }
   } catch (error) {
     if (error.code !== 'events_gone') throw error
-    return readFeed({ call }, Number(error.headers.get('troco-continue-after')))
+    return readFeed(api, Number(error.headers.get('troco-continue-after')))
   }
 }
 
+/** Returns the sequence after which the latest events of the wanted types begin. */
+async function findStart(api, { first, last, epoch }, wanted) {
+  const oldest = Math.max(first, last - SEARCH_MAX)
+  let found = []
+  for (let end = last; end > oldest && found.length < TAIL_COUNT; end -= PAGE_LIMIT) {
+    const position = { after: Math.max(oldest, end - PAGE_LIMIT), epoch }
+    const older = []
+    for await (const event of followEvents(api, { ...position, wanted, follow: false, end })) {
+      older.push(event)
+    }
+    found = [...older, ...found]
+  }
+  return found.length > 0 ? found.slice(-TAIL_COUNT)[0].sequence - 1 : last
+}
+
 /** Yields events in order; at the end of the feed it ends or, with `follow`, waits for more. */
-export async function* followEvents(api, { after, epoch, types, follow = true }) {
-  const wanted = types?.split(',').map(type => type.trim())
+export async function* followEvents(api, options) {
+  const { after, epoch, wanted, follow = true, onlyNew = false, end = Infinity } = options
   let position = { after, epoch }
   for (;;) {
-    const page = await readPage(api, position)
-    for (const event of page.data) if (!wanted || wanted.includes(event.type)) yield event
+    const page = await readPage(api, position, { isPatient: follow, onlyNew })
+    for (const event of page.data) {
+      if (event.sequence > end) return
+      if (wanted.includes(event.type)) yield event
+    }
     const hasMoved = page.position.after !== position.after
     position = page.position
-    if (hasMoved) continue
+    if (hasMoved && position.after < end) continue
     if (!follow) return
     await sleep(POLL_INTERVAL_MS)
   }
 }
 
-/** Errors after which the feed is read on from another place. */
-const MOVED = {
-  feed_epoch_changed: 'A backup was restored: reading the new feed from its beginning.',
-  events_gone: 'The events in between have been deleted: continuing at the oldest that is left.',
-}
-
-async function readPage({ call }, { after, epoch }) {
+/** Reads a page, or the position at which to go on if the feed is another or has lost events. */
+async function readPage(api, { after, epoch }, { isPatient, onlyNew }) {
   try {
-    const { data } = await call('GET', `/events?after=${after}&epoch=${epoch}&limit=${PAGE_LIMIT}`)
+    const path = `/events?after=${after}&epoch=${epoch}&limit=${PAGE_LIMIT}`
+    const { data } = await api.call('GET', path, { isPatient })
     return { data: data.data, position: { after: data.next_after, epoch } }
   } catch (error) {
-    const reason = MOVED[error.code]
-    if (!reason) throw error
-    printNote(reason)
-    const continueAfter = Number(error.headers.get('troco-continue-after'))
-    const newEpoch = error.headers.get('troco-feed-epoch')
-    return { data: [], position: { after: continueAfter, epoch: newEpoch } }
+    if (error.code !== 'feed_epoch_changed' && error.code !== 'events_gone') throw error
+    const isNewFeed = error.code === 'feed_epoch_changed'
+    const position = isNewFeed && onlyNew ? await findEnd(api) : readPosition(error)
+    printNote(describeMove(isNewFeed, onlyNew))
+    return { data: [], position }
   }
+}
+
+async function findEnd(api) {
+  const { last, epoch } = await readFeed(api)
+  return { after: last, epoch }
+}
+
+function readPosition({ headers }) {
+  const after = Number(headers.get('troco-continue-after'))
+  return { after, epoch: headers.get('troco-feed-epoch') }
+}
+
+function describeMove(isNewFeed, onlyNew) {
+  if (!isNewFeed)
+    return 'The events in between have been deleted: continuing at the oldest that is left.'
+  const place = onlyNew ? 'continuing with new events.' : 'reading the new feed from its beginning.'
+  return `A backup was restored: ${place}`
 }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { UsageError } from './api.mjs'
-import { followEvents, readFeed } from './events.mjs'
+import { followEvents, readFeed, readTypes } from './events.mjs'
 import { green, printEvent, printNote, red } from './output.mjs'
 
 /** Troco's own time limit for a receiver. */
@@ -8,9 +8,9 @@ const RECEIVER_TIMEOUT_MS = 15_000
 const SECRET_PREFIX = 'whsec_'
 
 /** Sends each new event to a program on this machine, with the headers of a webhook. */
-export async function forwardEvents(api, { 'forward-to': target, secret, types, json }) {
-  if (!target || !URL.canParse(target))
-    throw new UsageError('Name your receiver with --forward-to <url>')
+export async function forwardEvents(api, { 'forward-to': receiver, secret, types, json }) {
+  const target = readTarget(receiver)
+  const wanted = readTypes(types)
   if (!api.isTest)
     throw new UsageError(
       'troco listen works in test mode only: use a token that begins with troco_test_',
@@ -21,10 +21,18 @@ export async function forwardEvents(api, { 'forward-to': target, secret, types, 
   const { last, epoch } = await readFeed(api)
   printNote(`Forwarding new events to ${target}. They are signed with`)
   printNote(signingSecret)
-  for await (const event of followEvents(api, { after: last, epoch, types })) {
+  for await (const event of followEvents(api, { after: last, epoch, wanted, onlyNew: true })) {
     const { outcome, ...result } = await deliver(target, event, signingSecret)
     printEvent(json ? { event, ...result } : event, json, outcome)
   }
+}
+
+/** Reads an address, with or without its scheme. */
+function readTarget(address) {
+  if (!address) throw new UsageError('Name your receiver with --forward-to <url>')
+  const target = address.includes('://') ? address : `http://${address}`
+  if (/^https?:/i.test(target) && URL.canParse(target)) return target
+  throw new UsageError(`--forward-to must be an address of http or https: ${address}`)
 }
 
 /** The same for the same token, so that a receiver's configuration stays valid. */
@@ -49,7 +57,7 @@ async function deliver(target, event, secret) {
     const paint = response.ok ? green : red
     return { status: response.status, ms, outcome: paint(`→ ${response.status} in ${ms} ms`) }
   } catch (error) {
-    const problem = error.cause?.code ?? error.name
+    const problem = error.cause?.code ?? error.message
     return { status: null, problem, ms: elapsed(), outcome: red(`→ no response: ${problem}`) }
   }
 }

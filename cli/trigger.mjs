@@ -42,13 +42,14 @@ export async function triggerEvent(api, { json }, type) {
     process.stderr.write(`${type} of ${subject} did not happen within ${WAIT_MAX_MS / 1000} s\n`)
     process.exit(1)
   }, WAIT_MAX_MS)
-  for await (const event of followEvents(api, { after: last, epoch, types: type })) {
-    const { id } = event.refund ?? event.transaction ?? event.withdrawal
-    if (id !== subject) continue
-    printEvent(event, json)
-    break
+  try {
+    for await (const event of followEvents(api, { after: last, epoch, wanted: [type] })) {
+      const { id } = event.refund ?? event.transaction ?? event.withdrawal
+      if (id === subject) return printEvent(event, json)
+    }
+  } finally {
+    clearTimeout(giveUp)
   }
-  clearTimeout(giveUp)
 }
 
 async function endCharge(api, outcome) {
@@ -75,5 +76,5 @@ async function withdraw(api, pix_key) {
 }
 
 async function post({ call }, path, body) {
-  return (await call('POST', path, body, randomUUID())).data.data
+  return (await call('POST', path, { body, key: randomUUID() })).data.data
 }

@@ -27,11 +27,15 @@ const COMMANDS = {
   'events tail': { run: tailEvents, options: ['types', 'after', 'follow'] },
   'requests tail': { run: tailRequests, options: ['failed', 'follow'] },
 }
+/** Exit code after Ctrl-C: 130, as shells expect, or 0 for a command that only ends like this. */
+let interruptedCode = 130
 const GENERAL = ['url', 'token', 'json', 'help']
 
 async function main(args) {
   const { values, positionals } = readArguments(args)
-  const name = Object.keys(COMMANDS).find(one => positionals.join(' ').startsWith(one))
+  const name = Object.keys(COMMANDS).find(
+    one => positionals.slice(0, one.split(' ').length).join(' ') === one,
+  )
   if (values.help || positionals.length === 0) return void process.stdout.write(HELP)
   const command = COMMANDS[name]
   if (!command) throw new UsageError(`Unknown command: ${positionals.join(' ')}`)
@@ -45,6 +49,7 @@ async function main(args) {
       throw new UsageError(`troco ${name} has no option --${option}`)
     }
   }
+  if (name === 'listen' || values.follow) interruptedCode = 0
   await command.run(connectApi(values), values, rest[0])
 }
 
@@ -56,8 +61,7 @@ function readArguments(args) {
   }
 }
 
-// Ctrl-C is how a command that follows events ends, not an error.
-process.on('SIGINT', () => process.exit(0))
+process.on('SIGINT', () => process.exit(interruptedCode))
 // A reader such as `head` that has seen enough closes the pipe.
 process.stdout.on('error', error => process.exit(error.code === 'EPIPE' ? 0 : 1))
 

@@ -1,16 +1,20 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { storeRequests } from '#lib/edge/http/request-log.ts'
 import { renewFeedEpochs } from '#lib/services/webhooks/queries.ts'
+import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { call } from '#lib/testing/call.ts'
+import { CHARGE } from '#lib/testing/charge.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
@@ -30,6 +34,20 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
+/** The package of a version that has been installed never changes: a change needs a new version. */
+const CHECKSUMS: Record<string, string> = {
+  '1.0.0': 'a580db7e25bb41d04aac1a95ff62618424fa8bd1eb3945c4d412191afeddc8a0',
+}
+
+test('a version of the package always has the same content, under its own name and the latest', async () => {
+  const { version } = JSON.parse(readFileSync('cli/package.json', 'utf8'))
+  for (const name of ['troco', `troco-${version}`]) {
+    const response = await fetch(`${api.url}/docs/clients/${name}.tgz`)
+    const content = gunzipSync(Buffer.from(await response.arrayBuffer()))
+    expect(createHash('sha256').update(content).digest('hex'), name).toBe(CHECKSUMS[version])
+  }
+})
+
 interface Run {
   code: number
   stdout: string
@@ -44,9 +62,10 @@ function environmentOf(token: string): NodeJS.ProcessEnv {
   } as unknown as NodeJS.ProcessEnv
 }
 
-async function run(args: string[], token: string): Promise<Run> {
+async function run(args: string[], token: string, url = api.url): Promise<Run> {
+  const env = { ...environmentOf(token), TROCO_URL: url }
   return new Promise(resolve => {
-    execFile(program, args, { env: environmentOf(token) }, (error, stdout, stderr) =>
+    execFile(program, args, { env }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
     )
   })
@@ -91,6 +110,122 @@ test('each event that can be triggered happens, and the tail prints them in orde
   expect(lines.map(({ type }) => type)).toEqual(expect.arrayContaining(EVENTS))
   const some = await run(['events', 'tail', '--types', 'transaction.failed'], token)
   expect(some.stdout).toMatch(/^\S+ +\d+ +transaction\.failed +R\$\s10,00 +[\w-]{36}\n$/)
+})
+
+test('the tail prints the latest events of a type, however many others came after them', async () => {
+  const token = await makeTestToken()
+  await run(['trigger', 'transaction.failed'], token)
+  for (let count = 0; count < 12; count++) {
+    const { body } = await call(api.url, 'POST', '/transactions', { token, body: { ...CHARGE } })
+    const path = `/sandbox/transactions/${body.data.transaction_id}`
+    await call(api.url, 'POST', path, { token, body: { outcome: 'paid' } })
+  }
+  const readTypes = async (args: string[]) => {
+    const { stdout } = await run(['events', 'tail', '--json', ...args], token)
+    const lines = stdout.trim().split('\n')
+    return lines.map(line => JSON.parse(line).type)
+  }
+  expect(await readTypes(['--types', 'transaction.failed'])).toEqual(['transaction.failed'])
+  const latest = await readTypes(['--types', EVENT_TYPES.join(', ')])
+  expect(latest).toEqual(Array.from({ length: 10 }, () => 'transaction.paid'))
+})
+
+/** Starts a server that stands between the program and the API. */
+async function startServer(respond: RequestListener): Promise<string> {
+  const server = createServer(respond).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('a tail that follows outlasts a server that is away, and says so once', async () => {
+  const token = await makeTestToken()
+  await run(['trigger', 'transaction.paid'], token)
+  let count = 0
+  const url = await startServer(async (request, response) => {
+    // The first two read where to begin; the next ones meet a proxy without a server.
+    if (++count > 2 && count < 10) {
+      response.writeHead(502, { 'retry-after': '0.01' }).end('<html>Bad gateway</html>')
+      return
+    }
+    const { authorization = '' } = request.headers
+    const answer = await fetch(api.url + request.url, { headers: { authorization } })
+    const epoch = answer.headers.get('troco-feed-epoch') ?? ''
+    response.writeHead(answer.status, { 'troco-feed-epoch': epoch })
+    response.end(Buffer.from(await answer.arrayBuffer()))
+  })
+  const env = { ...environmentOf(token), TROCO_URL: url }
+  const child = spawn(program, ['events', 'tail', '--follow', '--json'], { env })
+  onTestFinished(() => void child.kill())
+  let notes = ''
+  child.stderr.on('data', chunk => {
+    notes += chunk
+  })
+  const [line] = await once(createInterface(child.stdout), 'line')
+  expect(JSON.parse(line)).toMatchObject({ type: 'transaction.paid' })
+  expect(notes.match(/the server or its proxy is unavailable\n/g)).toHaveLength(1)
+})
+
+test('a key makes the program repeat what may have failed halfway, and nothing else', async () => {
+  const token = await makeTestToken()
+  const keys: string[] = []
+  const failures = [
+    { status: 500, code: 'internal_error' },
+    { status: 409, code: 'in_progress' },
+    { status: 422, code: 'amount_invalid' },
+  ]
+  const url = await startServer(async (request, response) => {
+    if (request.method === 'GET') {
+      response.writeHead(200, { 'troco-feed-epoch': 'a' }).end('{"data":[],"last_sequence":0}')
+      return
+    }
+    keys.push(String(request.headers['idempotency-key']))
+    const { status = 200, code = '' } = failures[keys.length - 1] ?? {}
+    const headers = { 'x-error-code': code, 'retry-after': '0.01' }
+    response.writeHead(status, headers).end('{"errors":"amount is invalid"}')
+  })
+  const { code, stderr } = await run(['trigger', 'transaction.paid'], token, url)
+  expect([code, stderr]).toEqual([1, '422 amount_invalid: amount is invalid\n'])
+  expect(keys).toEqual(Array.from({ length: 3 }, () => keys[0]))
+})
+
+test('a server that is no Troco is asked once, and a redirect names the address to use', async () => {
+  const token = await makeTestToken()
+  let count = 0
+  const page = await startServer((_, response) => {
+    count++
+    response.end('<html></html>')
+  })
+  const stranger = await run(['events', 'tail'], token, page)
+  expect([stranger.code, stranger.stderr]).toEqual([
+    1,
+    `${page}/api is not the API of a Troco server\n`,
+  ])
+  expect(count).toBe(1)
+  const moved = await startServer((_, response) => {
+    response.writeHead(308, { location: 'https://pix.shop.example/api/events' }).end()
+  })
+  const { code, stderr } = await run(['events', 'tail'], token, moved)
+  expect([code, stderr]).toEqual([
+    1,
+    'The server redirects to https://pix.shop.example: use that as --url\n',
+  ])
+})
+
+test('Ctrl-C ends a trigger with the exit code of an interrupted command', async () => {
+  let hasRequest = () => {}
+  const requested = new Promise<void>(resolve => {
+    hasRequest = resolve
+  })
+  const url = await startServer(() => hasRequest())
+  const env = { ...environmentOf(await makeTestToken()), TROCO_URL: url }
+  const child = spawn(program, ['trigger', 'transaction.paid'], { env })
+  await requested
+  child.kill('SIGINT')
+  expect(await once(child, 'exit')).toEqual([130, null])
 })
 
 /** Starts a receiver that responds with `statuses` in turn and collects what it was sent. */
@@ -168,12 +303,12 @@ describe('troco listen', () => {
   test('says that the receiver did not respond, and goes on', async () => {
     const token = await makeTestToken()
     const port = await findFreePort()
-    const { lines } = await listen(['--forward-to', `http://127.0.0.1:${port}/`], token)
+    const { lines } = await listen(['--forward-to', `127.0.0.1:${port}/`], token)
     await run(['trigger', 'transaction.paid'], token)
     await expect.poll(() => lines[0]).toMatch(/transaction\.paid .*→ no response: ECONNREFUSED$/)
   })
 
-  test('follows the new feed after a restored backup', async () => {
+  test('follows the new events after a restored backup', async () => {
     const { id } = await makeMerchant()
     const token = await makeToken(id)
     await run(['trigger', 'transaction.paid'], token)
@@ -182,16 +317,21 @@ describe('troco listen', () => {
     expect(await renewFeedEpochs(id)).toBe(2)
     await expect.poll(() => notes[2]).toContain('A backup was restored')
     await run(['trigger', 'transaction.failed'], token)
-    await expect
-      .poll(() => lines.map(line => JSON.parse(line).event.type))
-      .toContain('transaction.failed')
+    await expect.poll(() => lines.length).toBe(1)
+    expect(JSON.parse(lines[0] ?? '').event.type).toBe('transaction.failed')
   })
 })
 
 describe('a command that cannot run', () => {
   test.each([
     [['listen'], 2, '--forward-to'],
-    [['listen', '--forward-to', 'nowhere'], 2, '--forward-to'],
+    [['listen', '--forward-to', 'ftp://127.0.0.1'], 2, '--forward-to must be'],
+    [['listen', '--forward-to', 'http://'], 2, '--forward-to must be'],
+    [['listen', '--forward-to', '127.0.0.1:9', '--types', 'paid'], 2, '"paid" is unknown'],
+    [['events', 'tail', '--types', ''], 2, '"" is unknown'],
+    [['events', 'tail', '--url', 'http://'], 2, '--url must be'],
+    [['listenfoo'], 2, 'Unknown command: listenfoo'],
+    [['events'], 2, 'Unknown command: events'],
     [['listen', '--forward-to', 'http://127.0.0.1:9', '--secret', 'x'], 2, 'whsec_'],
     [['trigger'], 2, 'needs an event type'],
     [['trigger', 'withdrawal.returned'], 2, 'never causes withdrawal.returned'],
@@ -221,6 +361,17 @@ describe('a command that cannot run', () => {
     const { code, stderr } = await run(['events', 'tail'], 'troco_test_none')
     expect(code).toBe(1)
     expect(stderr).toMatch(/^401 unauthenticated: .*\nhttp.*\/docs\/errors#unauthenticated\n$/)
+  })
+
+  test('never prints a token that it refuses', async () => {
+    const token = await makeTestToken()
+    const padded = await run(['events', 'tail'], ` ${token}\n`)
+    expect([padded.code, padded.stderr]).toEqual([0, ''])
+    for (const value of [`Bearer ${token}`, `${token}\nx`, `${token}é`, '…', 'troco_test_']) {
+      const { code, stderr } = await run(['events', 'tail'], value)
+      expect([code, stderr.includes('The token is invalid')]).toEqual([2, true])
+      expect(stderr).not.toContain(token)
+    }
   })
 
   test('never moves money in live mode', async () => {
