@@ -82,6 +82,7 @@ describe('no operation returns a full document', () => {
     ids = {
       ...{ charges: paid, transactions: paid, withdrawals: await makePayout(api, world.token) },
       refund_id: world.refund,
+      requests: world.request,
       endpoints: (await db().webhookEndpoint.findFirstOrThrow({ where })).id,
       deliveries: (
         await db().delivery.findFirstOrThrow({
