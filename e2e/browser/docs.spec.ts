@@ -119,6 +119,7 @@ test.describe('the documentation', () => {
 
   test('repeats a write with the same key until it succeeds, and takes a new key for another request', async ({
     page,
+    browserErrors,
   }) => {
     await page.goto('/docs/en/create-charge')
     await page.getByRole('button', { name: 'Try it' }).click()
@@ -148,6 +149,7 @@ test.describe('the documentation', () => {
     })
     await send.click()
     await expect(status).toContainText('sends the same Idempotency-Key again')
+    expect(browserErrors.splice(0)).toEqual([expect.stringContaining('net::ERR_FAILED')])
     await page.unroute('**/api/transactions')
     await expect(page.getByLabel('Idempotency-Key')).toHaveValue(key)
     const repeated = page.waitForResponse('**/api/transactions')
@@ -167,6 +169,8 @@ test.describe('the documentation', () => {
     await page.getByLabel('id', { exact: true }).fill(id)
     await send.click()
     await expect(status).toContainText('"amount": 1600')
+    const width = await page.locator('html').evaluate(html => html.scrollWidth)
+    expect(width).toBeLessThanOrEqual(1280)
   })
 
   test('is linked from the dashboard and links back', async ({ page }) => {
