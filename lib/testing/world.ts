@@ -3,7 +3,14 @@ import { newId } from '#lib/base/ids.ts'
 import { storeRequests } from '#lib/edge/http/request-log.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
-import { type Api, CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+import {
+  type Api,
+  CANARY,
+  CHARGE,
+  fundMerchant,
+  makeMerchant,
+  makeToken,
+} from '#lib/testing/fixtures.ts'
 
 /** Ids for the parameters of a path, all of one merchant. */
 export interface World {
@@ -58,7 +65,8 @@ async function logRequest(api: Api, token: string, marker: string): Promise<stri
   for (;;) {
     // The process notes a limited number, and other tests may have taken all places.
     await storeRequests()
-    await call(api.url, 'GET', '/account', { token, headers: { 'x-request-id': marker } })
+    const headers = { 'x-request-id': marker.replace(CANARY.document, 'document') }
+    await call(api.url, 'GET', '/account', { token, headers })
     await storeRequests()
     const { body } = await call(api.url, 'GET', '/requests?path=/account', { token })
     if (body.data.length > 0) return body.data[0].id
