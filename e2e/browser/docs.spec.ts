@@ -145,7 +145,7 @@ test.describe('the documentation', () => {
     // The server receives the request, but its response is lost.
     await page.route('**/api/transactions', async route => {
       await route.fetch()
-      await route.abort('aborted')
+      await route.abort()
     })
     await send.click()
     await expect(status).toContainText('sends the same Idempotency-Key again')

@@ -115,7 +115,7 @@ test('an admin views the dashboard as the merchant, read-only and masked, and th
   page,
   context,
 }) => {
-  const shop = await openShop(context, `Vista ${Date.now()} ${CANARY.document}`)
+  const shop = await openShop(context, `Vista ${Date.now()} 39053344705`)
   const withdrawal = await requestPayout(shop)
   const admin = await openAdmin(page)
   await admin.goto(`/admin/accounts/${shop.id}`)
@@ -124,7 +124,7 @@ test('an admin views the dashboard as the merchant, read-only and masked, and th
   await expect(admin).toHaveURL('/test/home')
   const banner = admin.getByRole('region', { name: 'View as merchant' })
   await expect(banner).toContainText(
-    /You are viewing Vista \d+ \*{3}\.982\.247-\*\*, read-only, until/,
+    /You are viewing Vista \d+ \*{3}\.533\.447-\*\*, read-only, until/,
   )
   await expectAccessible(admin)
   const charge = await createMarkedCharge(page, shop)
