@@ -21,8 +21,8 @@ export function withEtag(
   return { status: 304, headers: others, text: '' }
 }
 
-/** Weak tags match too, as RFC 9110 demands: a proxy may have weakened the tag. */
-function isNamed(etag: string, tags: string | null): boolean {
-  if (tags === null) return false
+/** Returns whether `If-None-Match` names the tag. Weak tags match too, as RFC 9110 demands: a proxy may have weakened the tag. */
+export function isNamed(etag: string, tags: string | null | undefined): boolean {
+  if (!tags) return false
   return tags.trim() === '*' || tags.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LOCALES, languageOf, preferredLocale } from '#lib/base/locale.ts'
+import { isNamed } from '#lib/edge/http/etag.ts'
 import { buildDocument, type ServedRoute } from '#lib/edge/http/openapi.ts'
 import { compressWhenWritten } from '#lib/edge/server/compression.ts'
 import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
@@ -80,7 +81,7 @@ function siteFiles(site: DocsSite, assets: Assets): [string, FileHandler][] {
   ]
 }
 
-/** Leads the addresses without a language, of which error responses name one, to the reader's own. */
+/** Redirects addresses without a language, such as those in the `Link` of errors, to the reader's language. */
 function redirects(sites: DocsSite[]): [string, FileHandler][] {
   const slugs = sites[0]?.pages.map(({ slug }: DocsPage) => slug) ?? []
   return slugs.map(slug => [
@@ -115,7 +116,7 @@ async function loadAssets(): Promise<{ urls: Assets; files: [string, FileHandler
   }
 }
 
-/** Caches of browsers keep the file for good only under the URL that names its content. */
+/** The file is immutable under the URL with its hash; under any other URL it is cached for a minute. */
 function asset(name: string, type: string, body: Buffer) {
   const path = `/docs/assets/${name}`
   const file = buildFile(body, type, CACHE_MINUTE)
@@ -166,10 +167,7 @@ async function sendFile(
   { body, headers }: StaticFile,
 ): Promise<void> {
   compressWhenWritten(request, response)
-  const cachedTags = request.headers['if-none-match']
-    ?.split(',')
-    .map(tag => tag.trim().replace(/^W\//, ''))
-  if (cachedTags?.includes(headers.etag ?? '') || cachedTags?.includes('*')) {
+  if (isNamed(headers.etag ?? '', request.headers['if-none-match'])) {
     response.writeHead(304, headers).end()
     return
   }
