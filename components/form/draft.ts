@@ -61,7 +61,7 @@ export function useDraft(): { id: string; markEdited: () => void } {
 
 type Place = Omit<Draft, 'savedAtMs' | 'fields'>
 
-/** Tells the forms of a page apart when they appear: by fields, button, and order among equal ones. */
+/** Identifies a form of the page by its fields, its button and its position among equal forms. */
 function identify(form: HTMLFormElement): string {
   const describe = (one: HTMLFormElement) => {
     const names = listInputs(one).map(keyOf)

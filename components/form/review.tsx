@@ -96,7 +96,7 @@ export function Review({ amountLabel, amount, children, ...rest }: ReviewProps) 
   )
 }
 
-/** Of a double click on the form's button, the second click lands where a button of the review appears. */
+/** A double click on the form's button must not press the button of the review that appears there. */
 function isSecondClick({ detail }: MouseEvent): boolean {
   return detail > 1
 }

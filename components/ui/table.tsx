@@ -39,7 +39,7 @@ export function Cell({ className = '', ...rest }: ComponentProps<'td'>) {
   return <td {...rest} className={`px-[18px] py-2 ${className}`} />
 }
 
-/** Classes of a text of which long ones show two lines, the rest as an ellipsis. */
+/** Limits a text to two lines, with an ellipsis at the end of longer ones. */
 export const TWO_LINES = 'line-clamp-2 wrap-anywhere'
 
 interface CodeCellProps {

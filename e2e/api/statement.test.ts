@@ -250,7 +250,7 @@ describe('GET /balance/history', () => {
   })
 })
 
-/** Changes the times of the account's entries as superuser: nobody else can change an entry. */
+/** Changes the times of the account's entries, as superuser: the database refuses it to other roles. */
 async function moveEntries(accountId: string, times: string[]): Promise<void> {
   const client = new Client({ connectionString: superuserUrlOf() })
   await client.connect()

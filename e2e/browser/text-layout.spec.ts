@@ -10,7 +10,7 @@ const table = (width: number) => `
     <tr><td>R$ 9.999.999,99</td><td>R$ 9.999.999,99</td><td>26 de novembro de 2026</td></tr>
   </table>`
 
-/** What is wrong, and a fragment of a page with and without it. */
+/** Each fault, with a fragment of a page that has it and one that does not. */
 const FRAGMENTS: [found: RegExp, broken: string, sound: string][] = [
   [/^the page is \d+ px wide/, `<p style="width: 2000px">${NAME}</p>`, `<p>${NAME}</p>`],
   [/^over each other: R\$ 9/, table(180), table(900)],

@@ -29,7 +29,7 @@ export function findUnreadable(page: Page): Promise<string[]> {
       if (!text.trim() || !element?.checkVisibility() || isForReadersOnly(element)) continue
       const range = document.createRange()
       range.selectNodeContents(node)
-      // What lies above the page, such as a measured copy, is never seen.
+      // Elements above the top of the page, such as a copy for measuring, are invisible.
       const boxes = [...range.getClientRects()].filter(
         ({ width, bottom }) => width > 1 && bottom + scrollY > 0,
       )
@@ -89,7 +89,7 @@ export function findUnreadable(page: Page): Promise<string[]> {
       return isTall && getComputedStyle(element).position === 'fixed' && element.checkVisibility()
     }
 
-    /** The part that no ancestor cuts off; null if there is none. */
+    /** The part of the text that no ancestor clips; null if it is clipped entirely. */
     function clip(box: DOMRect, element: Element): DOMRect | null {
       let [left, top, right, bottom] = [box.left, box.top, box.right, box.bottom]
       for (const parent of around(element)) {

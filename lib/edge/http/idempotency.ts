@@ -38,7 +38,7 @@ interface Rebuilding extends Replay {
   mode: Mode
 }
 
-/** What a repeated request may see of the first response, and in which form. */
+/** Permissions and preferred form of a repeated request, which decide what its response shows. */
 interface Replay {
   showsDocuments: boolean
   prefersRepresentation: boolean

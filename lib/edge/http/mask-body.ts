@@ -26,7 +26,7 @@ const STORED: Record<string, Rule> = {
   ...rulesOf(isTime, ['approved_at', 'rejected_at', 'completed_at']),
   ...rulesOf(isPaymentId, ['end_to_end_id', 'return_id']),
 }
-/** Fields of which the inner fields are judged. Any other object or list is masked as a whole. */
+/** Fields whose inner fields are checked one by one. Any other object or list is masked as a whole. */
 const OPENED = ['data', 'transaction', 'withdrawal', 'refund']
 /** Sentences of this program, which may repeat a part of the request. */
 const SENTENCES = ['error', 'errors', 'message']

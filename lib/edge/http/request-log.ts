@@ -11,7 +11,7 @@ import { LOGGED_BODY_MAX, maskBody } from '#lib/edge/http/mask-body.ts'
 const STORE_INTERVAL_MS = 250
 /** Requests per interval. More are dropped and counted, so that the log never slows requests. */
 const BUFFER_MAX = 200
-/** Of one account, so that a busy one does not push out the requests of others. */
+/** Requests of one account per interval, so that a busy account leaves room for others. */
 const ACCOUNT_MAX = 50
 /** Requests that are stored per account (docs/decisions/059). */
 export const STORED_MAX = 10_000

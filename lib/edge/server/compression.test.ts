@@ -21,7 +21,7 @@ import { splitResponses } from '#lib/testing/raw-http.ts'
 
 /** Half of it does not shrink, so that slow readers fill all buffers. */
 const LARGE = Buffer.concat([randomBytes(200_000), Buffer.alloc(200_000, 'troco ')])
-/** More than the buffers of a connection that nobody reads. */
+/** Larger than the buffers of a connection whose client does not read. */
 const HUGE = randomBytes(16_000_000)
 const TEXT = 'Cobrança de R$ 12,34 para Ana Beatriz. '.repeat(50)
 

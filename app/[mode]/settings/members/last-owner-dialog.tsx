@@ -5,7 +5,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 
 interface LastOwnerDialogProps {
-  /** What the owner wanted to do, which needs another owner first. */
+  /** The action that the last owner cannot take before another member is an owner. */
   wanted: 'leave' | 'role'
   onClose: () => void
 }
