@@ -2,7 +2,12 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
-import { type StatementTotals, SUM_BATCH_SIZE } from '#lib/services/ledger/statement.ts'
+import {
+  availableCondition,
+  balanceBefore,
+  type StatementTotals,
+  SUM_BATCH_SIZE,
+} from '#lib/services/ledger/statement.ts'
 
 interface Bound {
   /** First entry at or after the moment. */
@@ -13,7 +18,7 @@ interface Bound {
 
 /** Finds each moment by binary search, as findStatementRange does: 20 key reads in a million entries. */
 async function findBounds(accountId: string, mode: Mode, moments: Date[]): Promise<Bound[]> {
-  const ledgerCondition = Prisma.sql`account_id = ${accountId}::uuid AND mode = ${mode} AND ledger = 'available'`
+  const ledgerCondition = availableCondition(accountId, mode)
   return queryRows<Bound>(Prisma.sql`
     WITH RECURSIVE search(nth, moment, low, high) AS (
       SELECT m.nth, m.moment, 1::bigint, l.version + 1
@@ -29,9 +34,8 @@ async function findBounds(accountId: string, mode: Mode, moments: Date[]): Promi
         WHERE ${ledgerCondition} AND e.version = (s.low + s.high) / 2) e
       WHERE s.low < s.high
     )
-    SELECT json_build_object('version', b.version, 'balance', COALESCE((
-      SELECT e.balance_after FROM ledger_entries e
-      WHERE ${ledgerCondition} AND e.version = b.version - 1), 0))::text AS json
+    SELECT json_build_object('version', b.version,
+      'balance', ${balanceBefore(ledgerCondition, Prisma.raw('b.version'))})::text AS json
     FROM (SELECT s.nth, max(s.low) OVER (ORDER BY s.nth) AS version
       FROM search s WHERE s.low = s.high) b ORDER BY b.nth`)
 }

@@ -26,7 +26,7 @@ export async function findStatementRange(
   mode: Mode,
   { from, to }: Period,
 ): Promise<StatementRange> {
-  const ledgerCondition = Prisma.sql`account_id = ${accountId}::uuid AND mode = ${mode} AND ledger = 'available'`
+  const ledgerCondition = availableCondition(accountId, mode)
   const balance = (bound: string) => balanceBefore(ledgerCondition, Prisma.raw(bound))
   const [range] = await queryRows<StatementRange>(Prisma.sql`
     WITH RECURSIVE search(moment, bound, low, high) AS (
@@ -57,7 +57,12 @@ export async function findStatementRange(
   return range
 }
 
-function balanceBefore(ledgerCondition: Prisma.Sql, version: Prisma.Sql): Prisma.Sql {
+/** Selects the available balance of an account, or its entries. */
+export function availableCondition(accountId: string, mode: Mode): Prisma.Sql {
+  return Prisma.sql`account_id = ${accountId}::uuid AND mode = ${mode} AND ledger = 'available'`
+}
+
+export function balanceBefore(ledgerCondition: Prisma.Sql, version: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`COALESCE((
     SELECT e.balance_after FROM ledger_entries e
     WHERE ${ledgerCondition} AND e.version = ${version} - 1), 0)`
@@ -70,7 +75,7 @@ export async function moveEnd(
   range: StatementRange,
   end: number,
 ): Promise<StatementRange> {
-  const ledgerCondition = Prisma.sql`account_id = ${accountId}::uuid AND mode = ${mode} AND ledger = 'available'`
+  const ledgerCondition = availableCondition(accountId, mode)
   const [found] = await queryRows<{ closing: number }>(Prisma.sql`
     SELECT json_build_object('closing',
       ${balanceBefore(ledgerCondition, Prisma.sql`${end}::bigint`)})::text AS json`)
