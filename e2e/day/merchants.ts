@@ -22,6 +22,7 @@ export class Merchants {
   /** Payments that a payer's bank has made or refused. */
   payments = 0
   refused = 0
+  readonly #spent = new Map<string, Promise<unknown>>()
   readonly #stage: Stage<unknown>
 
   constructor(stage: Stage<unknown>) {
@@ -57,14 +58,9 @@ export class Merchants {
 
   async payOut(step: PayoutStep): Promise<void> {
     const { number, amount, key: pix_key } = step
-    const { id: accountId, token } = this.#merchant(step)
-    await waitFor(`payout ${number} to be covered`, async () => {
-      const where = { accountId_mode_ledger: { accountId, mode: 'live', ledger: 'available' } }
-      const ledger = await db().ledgerAccount.findUnique({ where })
-      return Number(ledger?.balance ?? 0) >= amount
-    })
+    const merchant = this.#merchant(step)
     const body = { amount, pix_key, pix_key_type: 'email' }
-    const { id } = await this.#stage.api.post('/withdrawals', token, `payout ${number}`, body)
+    const id = await this.#spend(merchant, '/withdrawals', `payout ${number}`, body)
     this.acknowledged.payouts.set(number, id)
   }
 
@@ -76,10 +72,26 @@ export class Merchants {
       return paid !== null
     })
     const { id = '', accountId = '' } = paid ?? {}
-    const { token = '' } = this.#stage.merchants.find(each => each.id === accountId) ?? {}
+    const merchant = this.#stage.merchants.find(each => each.id === accountId) as Merchant
     const path = `/transactions/${id}/refunds`
-    const refund = await this.#stage.api.post(path, token, `refund ${number}`, { amount })
-    this.acknowledged.refunds.set(number, refund.id)
+    const refund = await this.#spend(merchant, path, `refund ${number}`, { amount })
+    this.acknowledged.refunds.set(number, refund)
+  }
+
+  /** A merchant spends one amount after the other, each when the balance covers it. */
+  #spend(merchant: Merchant, path: string, key: string, body: { amount: number }): Promise<string> {
+    const { id: accountId, token } = merchant
+    const where = { accountId_mode_ledger: { accountId, mode: 'live', ledger: 'available' } }
+    const spend = async () => {
+      await waitFor(`${key} to be covered`, async () => {
+        const ledger = await db().ledgerAccount.findUnique({ where })
+        return Number(ledger?.balance ?? 0) >= body.amount
+      })
+      return (await this.#stage.api.post(path, token, key, body)).id
+    }
+    const spent = (this.#spent.get(accountId) ?? Promise.resolve()).then(spend)
+    this.#spent.set(accountId, spent)
+    return spent
   }
 
   #merchant({ account }: { account: number }): Merchant {
