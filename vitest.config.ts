@@ -18,8 +18,8 @@ const REPEATS = [
   'e2e/torture/idempotency.test.ts',
   'e2e/day/controls.test.ts',
 ]
-/** They start the product with its pages, which `npm test` builds while the other files run. */
-const LAST = ['bin/start.test.ts', 'bin/documented-commands.test.ts', 'e2e/day/day.test.ts']
+/** They start the product with its pages, which `npm test` builds while other files run. */
+const BUILT = ['bin/start.test.ts', 'bin/documented-commands.test.ts', 'e2e/day/day.test.ts']
 const left = process.env.WITHOUT_REPEATS ? REPEATS : []
 /** Matches code that changes state of the process, of which modules keep what they derive, or that measures it. */
 const PROCESS_CHANGE_PATTERN =
@@ -42,13 +42,17 @@ export default defineConfig({
     // Generous, because a busy machine is slow.
     expect: { poll: { timeout: 10_000 } },
     hookTimeout: 180_000,
+    // They run in the order of their names, so that many short files end the run.
     projects: [
-      { extends: true, test: { name: 'shared', include: sharedFiles, isolate: false } },
       {
         extends: true,
-        test: { name: 'alone', include: TESTS, exclude: [...sharedFiles, ...left, ...LAST] },
+        test: { name: 'alone', include: TESTS, exclude: [...sharedFiles, ...left, ...BUILT] },
       },
-      { extends: true, test: { name: 'last', include: LAST, sequence: { groupOrder: 1 } } },
+      {
+        extends: true,
+        test: { name: 'built', include: BUILT, setupFiles: ['lib/testing/built-pages.ts'] },
+      },
+      { extends: true, test: { name: 'shared', include: sharedFiles, isolate: false } },
     ],
   },
 })

@@ -1,0 +1,4 @@
+import { prepare } from '#bin/prepare.mjs'
+
+// Waits for the build that runs beside the tests.
+await prepare({ pages: true })
