@@ -1,5 +1,7 @@
+import { Client } from 'pg'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
 import { pruneRequests, STORED_MAX, storeRequests } from '#lib/edge/http/request-log.ts'
 import { rotateRequestLog } from '#lib/edge/jobs/prune.ts'
 import { call } from '#lib/testing/call.ts'
@@ -121,6 +123,23 @@ test('more requests at once than the log takes are dropped, and none of them wai
   const statuses = (await Promise.all(calls)).map(({ status }) => status)
   expect(statuses.filter(status => status !== 200)).toEqual([])
   expect(await list('?limit=100')).toHaveLength(50)
+})
+
+test('a batch that the database interrupts is stored at the next attempt, once', async () => {
+  await call(url, 'GET', '/account', { token })
+  const locker = new Client({ connectionString: env().DATABASE_URL })
+  await locker.connect()
+  await locker.query('BEGIN; LOCK TABLE request_log IN SHARE MODE')
+  const storing = storeRequests()
+  const listWaiting = () => db().$queryRaw<{ pid: number }[]>`
+    SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'request_log'::regclass`
+  await expect.poll(listWaiting).toHaveLength(1)
+  const [waiting] = await listWaiting()
+  await locker.query('SELECT pg_cancel_backend($1)', [waiting?.pid])
+  await locker.query('COMMIT')
+  await locker.end()
+  await storing
+  expect(await list()).toHaveLength(1)
 })
 
 test('an account keeps its newest requests only', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
@@ -19,6 +20,8 @@ export const STORED_MAX = 10_000
 const PRUNE_EVERY = 500
 /** Longer responses are lists; masked, most would still be longer than LOGGED_BODY_MAX. */
 const RESPONSE_MAX = 4 * LOGGED_BODY_MAX
+/** A batch that the database does not take, as while it is busy, is tried again this often. */
+const ATTEMPTS_MAX = 3
 /** Operations whose bodies are never stored, because they contain secrets. */
 const UNLOGGED_EFFECTS: (Effect | undefined)[] = [
   'document',
@@ -60,7 +63,7 @@ export function noteRequest(exchange: Exchange): void {
   state.entries.push({ ...exchange, caller, id: newId(), createdAt: new Date() })
 }
 
-/** Stores the noted requests in one statement, one batch at a time. A batch that fails is dropped. */
+/** Stores the noted requests in one statement, one batch at a time. A batch that keeps failing is dropped. */
 export function storeRequests(): Promise<void> {
   state.storing = state.storing.then(storeBatch).catch(error => {
     log().warn({ err: error }, 'storing requests failed')
@@ -80,16 +83,23 @@ async function storeBatch(): Promise<void> {
       account_id uuid, id uuid, mode text, token_id uuid, method text, path text, resource_id uuid,
       status int, code text, duration_us int, request_id text, request_body json, request_bytes int,
       response_body json, response_bytes int, created_at timestamptz)`
-  await db()
-    .$executeRaw(rows)
-    .catch(async error => {
-      // The first request may come before the worker has made its partition, in the function of
-      // prisma/functions/troco_rotate_request_log.sql.
-      if (!String(error.message).includes('no partition of relation')) throw error
-      await db().$executeRaw`SELECT troco_rotate_request_log()`
-      await db().$executeRaw(rows)
-    })
+  await insert(rows)
   await pruneAccounts(entries)
+}
+
+/** Rows that an attempt stored although it failed are not stored twice: their keys exist. */
+async function insert(rows: Prisma.Sql, attempt = 1): Promise<void> {
+  try {
+    await db().$executeRaw`${rows} ON CONFLICT DO NOTHING`
+  } catch (error) {
+    if (attempt === ATTEMPTS_MAX) throw error
+    // The first request may come before the worker has made its partition, in the function of
+    // prisma/functions/troco_rotate_request_log.sql.
+    if (String((error as Error).message).includes('no partition of relation'))
+      await db().$executeRaw`SELECT troco_rotate_request_log()`.catch(() => {})
+    else await sleep(STORE_INTERVAL_MS)
+    await insert(rows, attempt + 1)
+  }
 }
 
 function toRow({ id, incoming, response, caller, declared, content, tookMs, createdAt }: Entry) {
