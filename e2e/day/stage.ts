@@ -84,9 +84,10 @@ async function open<Server extends { stop: () => Promise<void> }>(
       await (await starting.catch(() => null))?.stop()
     })
   }
-  const [bank, server, ...merchants] = await Promise.all([
-    ...([startingBank, startingServer] as const),
-    ...Array.from({ length: accounts }, addMerchant),
+  const [bank, server, merchants] = await Promise.all([
+    startingBank,
+    startingServer,
+    addMerchants(accounts),
   ])
   const { receiver, authority } = bank.certificates
   const places = { port, trocoPort, server: receiver, authorities: authority.cert }
@@ -130,7 +131,12 @@ async function connect(bank: RunningBank): Promise<string> {
   return id
 }
 
-async function addMerchant(): Promise<Merchant> {
-  const { id } = await makeMerchant()
-  return { id, token: await makeToken(id, { mode: 'live' }) }
+/** One after the other: meanwhile the server and the bank start on the same cores. */
+async function addMerchants(count: number): Promise<Merchant[]> {
+  const merchants: Merchant[] = []
+  while (merchants.length < count) {
+    const { id } = await makeMerchant()
+    merchants.push({ id, token: await makeToken(id, { mode: 'live' }) })
+  }
+  return merchants
 }
