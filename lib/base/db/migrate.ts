@@ -2,11 +2,12 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client, type DatabaseError } from 'pg'
+import type { Client, DatabaseError } from 'pg'
 import { applyFunctions } from '#lib/base/db/functions.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
 import { transactionOf } from '#lib/base/db/transaction.ts'
-import { refuse, setupError } from '#lib/base/errors.ts'
+import { withClient } from '#lib/base/db/with-client.ts'
+import { setupError } from '#lib/base/errors.ts'
 
 /** Prisma's advisory lock id: `prisma migrate deploy` and this migrator exclude each other. */
 const LOCK_ID = 72_707_369
@@ -62,39 +63,6 @@ export async function migrate(
 async function lockMigrations(client: Client): Promise<void> {
   const tryLock = () => client.query('SELECT pg_try_advisory_lock($1) AS held', [LOCK_ID])
   while (!(await tryLock()).rows[0].held) await sleep(MIGRATOR_REST_MS)
-}
-
-/** Connects once, outside of the pool. `variable` is named in the error if that fails. */
-export async function withClient<T>(
-  url: string,
-  variable: 'DATABASE_URL' | 'DATABASE_OWNER_URL',
-  work: (client: Client) => Promise<T>,
-): Promise<T> {
-  let client: Client
-  try {
-    client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-    client.on('error', () => {})
-    await client.connect()
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException
-    const target = describeTarget(url) ?? variable
-    throw refuse(
-      'setup_failed',
-      `The database at ${target} is unreachable (${code ?? message}): check ${variable} and that PostgreSQL is running`,
-    )
-  }
-  try {
-    return await work(client)
-  } finally {
-    await client.end().catch(() => {})
-  }
-}
-
-// With an unescaped / ? or # in a password, the message would show a part of the password.
-function describeTarget(url: string): string | null {
-  const parsed = URL.parse(url)
-  const isWhole = parsed && !`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')
-  return isWhole ? `${parsed.host}${parsed.pathname}` : null
 }
 
 export function listMigrations(folder = FOLDER): string[] {

@@ -1,12 +1,13 @@
 import type { Client } from 'pg'
 import { grantToApplication, quoteName } from '#lib/base/db/grants.ts'
-import { migrate, withClient } from '#lib/base/db/migrate.ts'
+import { migrate } from '#lib/base/db/migrate.ts'
 import {
   liftLimits,
   storeApplicationSettings,
   storeOwnerSettings,
 } from '#lib/base/db/role-settings.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
+import { withClient } from '#lib/base/db/with-client.ts'
 import { setupError } from '#lib/base/errors.ts'
 
 export interface DatabaseUrls {

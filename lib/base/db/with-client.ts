@@ -1,0 +1,35 @@
+import { Client } from 'pg'
+import { refuse } from '#lib/base/errors.ts'
+
+/** Connects once, outside of the pool. `variable` is named in the error if that fails. */
+export async function withClient<T>(
+  url: string,
+  variable: 'DATABASE_URL' | 'DATABASE_OWNER_URL',
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  let client: Client
+  try {
+    client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+    client.on('error', () => {})
+    await client.connect()
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const target = describeTarget(url) ?? variable
+    throw refuse(
+      'setup_failed',
+      `The database at ${target} is unreachable (${code ?? message}): check ${variable} and that PostgreSQL is running`,
+    )
+  }
+  try {
+    return await work(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+// With an unescaped / ? or # in a password, the message would show a part of the password.
+function describeTarget(url: string): string | null {
+  const parsed = URL.parse(url)
+  const isWhole = parsed && !`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')
+  return isWhole ? `${parsed.host}${parsed.pathname}` : null
+}
