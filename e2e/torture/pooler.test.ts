@@ -2,11 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { pickSize } from '#e2e/torture/figures.ts'
 import { connect, db, disconnect } from '#lib/base/db/client.ts'
+import { listenForWakeUps } from '#lib/base/db/listen.ts'
+import { prepareDatabase } from '#lib/base/db/roles.ts'
+import { onWake } from '#lib/base/db/wake.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { withSnapshot } from '#lib/services/ledger/verify.ts'
+import { ownerUrlOf, runAsOwner } from '#lib/testing/database.ts'
 import { findProgram } from '#lib/testing/debian.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
@@ -16,6 +21,7 @@ import { findFreePort } from '#lib/testing/server.ts'
 /** Installed only by `npm run torture`, and only as root on Debian. */
 const program = pickSize(0, 1) === 1 ? await findProgram('pgbouncer', ['pgbouncer']) : null
 const directUrl = env().DATABASE_URL ?? ''
+const urls = { url: '', ownerUrl: '' }
 
 describe.skipIf(!program)('behind PgBouncer in transaction mode', () => {
   let folder: string
@@ -28,30 +34,72 @@ describe.skipIf(!program)('behind PgBouncer in transaction mode', () => {
       // PgBouncer refuses to run as root.
       ...(process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}),
     })
-    const url = new URL(directUrl)
-    url.port = `${port}`
-    await vi.waitFor(() => query(url.href, 'SELECT 1'), { timeout: 10_000 })
+    const pooledUrls = [directUrl, ownerUrlOf()].map(direct => {
+      const url = new URL(direct)
+      return Object.assign(url, { port: `${port}`, pathname: `/${url.username}` }).href
+    })
+    ;[urls.url = '', urls.ownerUrl = ''] = pooledUrls
+    await vi.waitFor(() => query(urls.url, 'SELECT 1'), { timeout: 10_000 })
     await disconnect()
-    supplyEnv({ DATABASE_URL: url.href, PG_NAMED_STATEMENTS: 'false' })
+    supplyEnv({
+      ...{ DATABASE_URL: urls.url, PG_NAMED_STATEMENTS: 'false' },
+      ...{ DATABASE_DIRECT_URL: directUrl },
+    })
   })
   afterAll(async () => {
     await disconnect()
-    supplyEnv({ DATABASE_URL: directUrl, PG_NAMED_STATEMENTS: 'true' })
+    supplyEnv({ DATABASE_URL: directUrl, PG_NAMED_STATEMENTS: 'true', DATABASE_DIRECT_URL: '' })
     const ended = once(pooler, 'exit')
     pooler.kill('SIGKILL')
     await ended
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('the limits of the role hold, whatever an earlier session has set', async () => {
-    const settings = () => db().$queryRaw`SELECT current_setting('timezone') AS zone,
-      current_setting('statement_timeout') AS statement,
-      current_setting('idle_in_transaction_session_timeout') AS idle`
-    const limits = [{ zone: 'UTC', statement: '2600ms', idle: '1min' }]
-    expect(await settings()).toEqual(limits)
-    await db().$executeRaw`SET statement_timeout = 0`
-    await db().$executeRaw`SET idle_in_transaction_session_timeout = 0`
-    expect(await settings()).toEqual(limits)
+  /** Sessions of both roles, which the pooler gives to one transaction after the other. */
+  const readLimits = () => db().$queryRaw`SELECT current_setting('timezone') AS zone,
+    current_setting('statement_timeout') AS statement,
+    current_setting('idle_in_transaction_session_timeout') AS idle`
+  const LIMITS = [{ zone: 'UTC', statement: '2600ms', idle: '1min' }]
+
+  test(`${pickSize(5, 50)} starts beside requests are ready, change no limit and leave no lock`, async () => {
+    let isOver = false
+    const failures: unknown[] = []
+    const requests = (async () => {
+      while (!isOver) {
+        await Promise.all([
+          sleep(20),
+          db()
+            .account.count()
+            .catch(error => failures.push(error)),
+        ])
+      }
+    })()
+    for (let start = 0; start < pickSize(5, 50); start++) {
+      // Something is left to do at every second start.
+      if (start % 2 === 1) await runAsOwner('REVOKE SELECT ON charges FROM troco_app', directUrl)
+      const applied = await Promise.all([prepareDatabase(urls), prepareDatabase(urls)])
+      expect(applied).toEqual([[], []])
+      expect(await readLimits()).toEqual(LIMITS)
+    }
+    isOver = true
+    await requests
+    expect(failures).toEqual([])
+    const locks = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 72707369`
+    expect(await query(directUrl, locks)).toEqual([])
+    await db().charge.count()
+  })
+
+  test('a notification reaches processes by the direct URL', async () => {
+    const controller = new AbortController()
+    const woken = vi.fn()
+    onTestFinished(onWake('charges', woken))
+    const listening = listenForWakeUps(controller.signal)
+    // When it begins to listen, every topic is woken once.
+    await vi.waitFor(() => expect(woken).toHaveBeenCalledTimes(1), { timeout: 10_000 })
+    await db().$executeRaw`SELECT pg_notify('troco', 'another-process charges')`
+    await vi.waitFor(() => expect(woken).toHaveBeenCalledTimes(2), { timeout: 10_000 })
+    controller.abort()
+    await listening
   })
 
   test('a statement is cut after 2.6 s, one that reads a snapshot of the books is not', async () => {
@@ -69,23 +117,23 @@ describe.skipIf(!program)('behind PgBouncer in transaction mode', () => {
   })
 })
 
+/** The pooler's own defaults, except for its mode. A database per role, by the name of the role. */
 function writeSettings(folder: string, port: number): string {
-  const { hostname, port: serverPort, username, password, pathname } = new URL(directUrl)
+  const databases = [directUrl, ownerUrlOf()].map(url => {
+    const { hostname, port: serverPort, username, password, pathname } = new URL(url)
+    return `${username} = host=${hostname} port=${serverPort} dbname=${pathname.slice(1)} user=${username} password=${password}`
+  })
   const file = join(folder, 'pgbouncer.ini')
-  const server = `host=${hostname} port=${serverPort} user=${username} password=${password}`
   writeFileSync(
     file,
     `[databases]
-${pathname.slice(1)} = ${server}
+${databases.join('\n')}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
 auth_type = any
 pool_mode = transaction
-server_reset_query = DISCARD ALL
-server_reset_query_always = 1
-ignore_startup_parameters = extra_float_digits
 `,
   )
   chmodSync(file, 0o644)

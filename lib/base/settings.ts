@@ -106,6 +106,13 @@ const schema = z.object({
     .describe(
       'the same database, with the role that owns its tables, for migrations and backups; then the role of DATABASE_URL needs to own nothing',
     ),
+  DATABASE_DIRECT_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')
+    .optional()
+    .describe(
+      'behind a pooler: the same database and role as in DATABASE_URL, without the pooler, for notifications between processes; without it they notice each other’s work only when they poll',
+    ),
   DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)
     .describe('maximum size of the connection pool of each process'),
@@ -233,6 +240,8 @@ export function readEnv(source: Record<string, string | undefined>): Env {
   if (result.success) problems.push(...burstProblems(result.data), ...providerProblems(result.data))
   if (filled.DATABASE_OWNER_URL && !filled.DATABASE_URL)
     problems.push('DATABASE_OWNER_URL is set without DATABASE_URL: set both, or neither')
+  if (filled.DATABASE_DIRECT_URL && !filled.DATABASE_URL)
+    problems.push('DATABASE_DIRECT_URL is set without DATABASE_URL: set both, or neither')
   if (environment === 'production') problems.push(...productionProblems(filled))
   if (!result.success || problems.length > 0) throw new EnvError(problems)
   const values = result.data

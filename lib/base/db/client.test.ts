@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { connect, type Database, db, disconnect } from '#lib/base/db/client.ts'
+import { connect, type Database, db, disconnect, type Tx } from '#lib/base/db/client.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
@@ -103,9 +103,13 @@ describe('a pool with all connections busy', () => {
     expect(await request()).toMatchObject(OK_RESPONSE)
   })
 
-  test('does not cut off long queries of a pool without a query timeout', async () => {
+  test('a pool without a query timeout does not cut off a transaction that lifts the limit of its role', async () => {
     const pool = connect({ poolMax: 2 })
-    expect(await pool.$queryRaw`SELECT 1 AS one FROM pg_sleep(4.8)`).toEqual([{ one: 1 }])
+    const readSlowly = async (tx: Tx) => {
+      await tx.$executeRaw`SET LOCAL statement_timeout = 0`
+      return tx.$queryRaw`SELECT 1 AS one FROM pg_sleep(4.8)`
+    }
+    expect(await pool.$transaction(readSlowly, { timeout: 60_000 })).toEqual([{ one: 1 }])
     await pool.$disconnect()
   })
 })

@@ -96,14 +96,10 @@ function createOrm(pool: Pool): Database {
   return new PrismaClient({ adapter })
 }
 
-/**
- * With an owner, the application's role carries UTC, which the adapter requires, and the limit of
- * requests (lib/base/db/roles.ts). A single role carries neither.
- */
+/** With an owner, the application's role carries both (lib/base/db/roles.ts). A single role carries neither. */
 function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string | undefined {
-  const limit = `-c statement_timeout=${queryTimeoutMs ? STATEMENT_TIMEOUT_MS : 0}`
-  if (!env().DATABASE_OWNER_URL) return `-c timezone=UTC ${limit}`
-  return queryTimeoutMs ? undefined : limit
+  if (env().DATABASE_OWNER_URL) return undefined
+  return `-c timezone=UTC -c statement_timeout=${queryTimeoutMs ? STATEMENT_TIMEOUT_MS : 0}`
 }
 
 /** A hash of the SQL: a name reused for other SQL would run the old statement. */

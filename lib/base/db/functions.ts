@@ -35,16 +35,18 @@ function parseFunction(file: string, text: string): DatabaseFunction {
   return { name, version: Number(version), checksum, statement }
 }
 
-/** Requires the migrator's lock. COMMENT ON FUNCTION has the version: dump and DROP include it. */
-export async function applyFunctions(client: Client, folder: string): Promise<string[]> {
-  const functions = readFunctions(folder)
+/** Returns those to create or replace. COMMENT ON FUNCTION has the version: dump and DROP include it. */
+export async function listOutdated(
+  client: Client,
+  functions: DatabaseFunction[],
+): Promise<DatabaseFunction[]> {
   if (functions.length === 0) return []
   const installed = await readInstalledVersions(client)
-  const outdated = functions.filter(definition =>
-    isNewer(definition, installed.get(definition.name)),
-  )
-  for (const definition of outdated) await applyFunction(client, definition)
-  return outdated.map(({ name, checksum }) => `functions/${name}@${checksum}`)
+  return functions.filter(definition => isNewer(definition, installed.get(definition.name)))
+}
+
+export function describeFunction({ name, checksum }: DatabaseFunction): string {
+  return `functions/${name}@${checksum}`
 }
 
 async function readInstalledVersions(client: Client): Promise<Map<string, string | null>> {
@@ -68,7 +70,8 @@ function isNewer({ name, version, checksum }: DatabaseFunction, comment?: string
   return false
 }
 
-async function applyFunction(client: Client, definition: DatabaseFunction): Promise<void> {
+/** Requires the migrators' lock. */
+export async function applyFunction(client: Client, definition: DatabaseFunction): Promise<void> {
   const { name, version, checksum, statement } = definition
   try {
     await transactionOf(client, async () => {

@@ -46,20 +46,21 @@ interface Place {
 
 /**
  * Gives the application's role what it needs and takes everything else, in one transaction. Runs as
- * the owner after the migrations, so that it covers every new table. Changes only what differs: each
- * GRANT makes all sessions plan their statements again.
+ * the owner after the migrations, so that it covers every new table.
  */
-export async function grantToApplication(client: Client, role: string): Promise<string[]> {
-  const statements = [
+export async function grantToApplication(client: Client, role: string): Promise<void> {
+  await transactionOf(client, async () => {
+    for (const statement of await listGrants(client, role)) await client.query(statement)
+  })
+}
+
+/** Returns only what differs: each GRANT makes all sessions plan their statements again. */
+export async function listGrants(client: Client, role: string): Promise<string[]> {
+  return [
     ...(await listRelations(client, role)).flatMap(relation => relationGrants(relation, role)),
     ...(await listPlaceGrants(client, role)),
     ...(await listFunctionGrants(client, role)),
   ]
-  if (statements.length === 0) return []
-  await transactionOf(client, async () => {
-    for (const statement of statements) await client.query(statement)
-  })
-  return statements
 }
 
 async function listRelations(client: Client, role: string): Promise<Relation[]> {

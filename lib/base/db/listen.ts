@@ -48,8 +48,9 @@ async function listenUntilAborted(stopSignal: AbortSignal): Promise<void> {
 }
 
 async function listenOnce(stopSignal: AbortSignal): Promise<void> {
+  const { DATABASE_DIRECT_URL, DATABASE_URL } = env()
   const client = new Client({
-    connectionString: env().DATABASE_URL,
+    connectionString: DATABASE_DIRECT_URL ?? DATABASE_URL,
     keepAlive: true,
     application_name: 'troco listener',
   })

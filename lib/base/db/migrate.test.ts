@@ -166,6 +166,57 @@ describe('migrating', () => {
   })
 })
 
+describe('the lock of migrators', () => {
+  const LOCK = 72_707_369
+  let other: Client
+  beforeEach(async () => {
+    writeMigration('1_first', 'CREATE TABLE one (id int)')
+    await run()
+    other = new Client({ connectionString: url })
+    other.on('error', () => {})
+    await other.connect()
+  })
+  afterEach(() => other.end())
+
+  test('is not taken if nothing is left to do', async () => {
+    await other.query(`SELECT pg_advisory_lock(${LOCK})`)
+    expect(await run()).toEqual([])
+  })
+
+  test('is waited for, and what another process has done meanwhile is not repeated', async () => {
+    await other.query(`SELECT pg_advisory_lock(${LOCK})`)
+    writeMigration('2_second', 'CREATE TABLE two (id int)')
+    writeMigration('3_third', 'CREATE TABLE three (id int)')
+    const applied = run()
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database()
+      AND query LIKE '%format(''session %' AND pid <> pg_backend_pid()`
+    await expect.poll(() => query(url, waiting)).toHaveLength(1)
+    await other.query('CREATE TABLE two (id int)')
+    const checksum = createHash('sha256').update('CREATE TABLE two (id int)').digest('hex')
+    await other.query(
+      `INSERT INTO _prisma_migrations SELECT 'second', '${checksum}', now(), '2_second', NULL, NULL, now(), 1`,
+    )
+    await other.query(`SELECT pg_advisory_unlock(${LOCK})`)
+    expect(await applied).toEqual(['3_third'])
+  })
+
+  test('may be lost with its connection: no migration runs twice', async () => {
+    await query(url, 'INSERT INTO one VALUES (1)')
+    await other.query('BEGIN; LOCK TABLE one')
+    writeMigration('2_second', 'INSERT INTO one VALUES (2)')
+    const [first, second] = [run(), run()].map(running => running.catch(error => error))
+    await expect.poll(() => query(url, holders)).toHaveLength(1)
+    await query(url, `SELECT pg_terminate_backend(pid) FROM (${holders}) held`)
+    await expect.poll(() => query(url, holders)).toHaveLength(1)
+    await other.query('COMMIT')
+    const results = await Promise.all([first, second])
+    expect(results.filter(result => result instanceof Error)).toHaveLength(1)
+    expect(await query(url, 'SELECT id FROM one ORDER BY id')).toEqual([{ id: 1 }, { id: 2 }])
+  })
+  const holders = `SELECT pid FROM pg_locks JOIN pg_database d ON d.oid = database
+    WHERE datname = current_database() AND locktype = 'advisory' AND objid = ${LOCK}`
+})
+
 describe('a database in an unexpected state stops the start', () => {
   beforeEach(async () => {
     writeMigration('1_first', 'CREATE TABLE one (id int)')

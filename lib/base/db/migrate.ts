@@ -3,22 +3,24 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client, DatabaseError } from 'pg'
-import { applyFunctions } from '#lib/base/db/functions.ts'
+import {
+  applyFunction,
+  describeFunction,
+  listOutdated,
+  readFunctions,
+} from '#lib/base/db/functions.ts'
+import { withMigratorLock } from '#lib/base/db/migrator-lock.ts'
+import { withoutLimits } from '#lib/base/db/role-settings.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
-import { transactionOf } from '#lib/base/db/transaction.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
 import { setupError } from '#lib/base/errors.ts'
 
-/** Prisma's advisory lock id: `prisma migrate deploy` and this migrator exclude each other. */
-const LOCK_ID = 72_707_369
 const FOLDER = 'prisma/migrations'
 /** Maximum wait for a table lock: other statements queue behind a waiting migration. */
 const LOCK_WAIT_MS = 2_000
 const LOCK_ATTEMPTS_MAX = 60
 /** Pause between two attempts, in which the queued statements run. */
 const LOCK_REST_MS = 1_000
-/** Pause between two attempts to be the only migrator. */
-const MIGRATOR_REST_MS = 100
 /** lock_not_available and deadlock_detected. */
 const LOCK_CONFLICT = /^(55P03|40P01)$/
 /** A migration of this one statement, which runs in no transaction and keeps no writer out. */
@@ -36,33 +38,43 @@ interface RecordedMigration {
   finished_at: Date | null
 }
 
+/** What follows the migrations; nothing waits for the lock if it is done already. */
+export interface Finish {
+  isDone: (client: Client) => Promise<boolean>
+  run: (client: Client) => Promise<void>
+}
+
+const NOTHING: Finish = { isDone: async () => true, run: async () => {} }
+
 /**
- * Applies migrations like Prisma, under one lock, each in a transaction, unless it builds an index
- * concurrently; then the functions.
+ * Applies migrations like Prisma, each in a transaction, unless it builds an index concurrently;
+ * then the functions. Takes the migrators' lock only if something is left to do.
  */
 export async function migrate(
   url: string,
   folder = FOLDER,
-  finish: (client: Client) => Promise<void> = async () => {},
+  finish: Finish = NOTHING,
 ): Promise<string[]> {
+  const migrations = readMigrations(folder)
+  const functions = readFunctions(join(folder, '../functions'))
   return withClient(url, 'DATABASE_URL', async client => {
     await requireDurableServer(client)
-    await client.query('SET statement_timeout = 0')
-    await lockMigrations(client)
-    await createRecordTable(client)
-    const pending = await findPending(client, readMigrations(folder))
+    const list = async () => ({
+      pending: await listPending(client, migrations),
+      outdated: await listOutdated(client, functions),
+    })
+    const { pending, outdated } = await list()
     if (pending.length > 0) await requireOwner(client, pending.length)
-    for (const migration of pending) await applyMigration(client, migration)
-    const functions = await applyFunctions(client, join(folder, '../functions'))
-    await finish(client)
-    return [...pending.map(migration => migration.name), ...functions]
+    if (pending.length + outdated.length === 0 && (await finish.isDone(client))) return []
+    return withMigratorLock(url, async () => {
+      const left = await list()
+      if (left.pending.length > 0) await client.query(CREATE_RECORD_TABLE)
+      for (const migration of left.pending) await applyMigration(client, migration)
+      for (const definition of left.outdated) await applyFunction(client, definition)
+      await finish.run(client)
+      return [...left.pending.map(({ name }) => name), ...left.outdated.map(describeFunction)]
+    })
   })
-}
-
-/** Polls: a statement that waits for the lock would be waited for by an index build of its holder. */
-async function lockMigrations(client: Client): Promise<void> {
-  const tryLock = () => client.query('SELECT pg_try_advisory_lock($1) AS held', [LOCK_ID])
-  while (!(await tryLock()).rows[0].held) await sleep(MIGRATOR_REST_MS)
 }
 
 export function listMigrations(folder = FOLDER): string[] {
@@ -80,14 +92,6 @@ function readMigrations(folder: string): Migration[] {
   })
 }
 
-/** Not CREATE … IF NOT EXISTS, which the application's role may not run even if it exists. */
-async function createRecordTable(client: Client): Promise<void> {
-  const { rows } = await client.query(`SELECT to_regclass('_prisma_migrations') AS found`)
-  if (rows[0].found !== null) return
-  await requireOwner(client, 1)
-  await client.query(CREATE_RECORD_TABLE)
-}
-
 async function requireOwner(client: Client, pending: number): Promise<void> {
   const { rows } = await client.query(
     `SELECT has_schema_privilege(current_schema(), 'CREATE') AS may, current_user AS role`,
@@ -98,7 +102,9 @@ async function requireOwner(client: Client, pending: number): Promise<void> {
   )
 }
 
-async function findPending(client: Client, migrations: Migration[]): Promise<Migration[]> {
+async function listPending(client: Client, migrations: Migration[]): Promise<Migration[]> {
+  const { rows: tables } = await client.query(`SELECT to_regclass('_prisma_migrations') AS found`)
+  if (tables[0].found === null) return migrations
   const { rows } = await client.query<RecordedMigration>(
     `SELECT migration_name, checksum, finished_at FROM _prisma_migrations
      WHERE rolled_back_at IS NULL ORDER BY started_at`,
@@ -130,8 +136,11 @@ async function applyMigration(client: Client, migration: Migration, attempt = 1)
   const index = INDEX_BUILD.exec(statement)?.[1]
   try {
     if (index) return await buildIndex(client, migration, index)
-    await transactionOf(client, async () => {
+    await withoutLimits(client, async () => {
       await client.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`)
+      // Another migrator may have begun if the connection that holds the lock was lost.
+      await client.query('LOCK TABLE _prisma_migrations IN SHARE ROW EXCLUSIVE MODE')
+      if (await isRecorded(client, migration)) return
       await client.query(migration.sql)
       await recordMigration(client, migration)
     })
@@ -147,9 +156,14 @@ async function applyMigration(client: Client, migration: Migration, attempt = 1)
 
 /** An attempt that was interrupted has left an invalid index, or one that is not recorded. */
 async function buildIndex(client: Client, migration: Migration, index: string): Promise<void> {
-  await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
-  await client.query(migration.sql)
-  await recordMigration(client, migration)
+  await client.query('SET statement_timeout = 0')
+  try {
+    await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
+    await client.query(migration.sql)
+    await recordMigration(client, migration)
+  } finally {
+    await client.query('RESET statement_timeout').catch(() => {})
+  }
 }
 
 async function recordMigration(client: Client, { name, checksum }: Migration): Promise<void> {
@@ -161,7 +175,17 @@ async function recordMigration(client: Client, { name, checksum }: Migration): P
   )
 }
 
-const CREATE_RECORD_TABLE = `CREATE TABLE _prisma_migrations (
+async function isRecorded(client: Client, { name }: Migration): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `SELECT FROM _prisma_migrations
+     WHERE migration_name = $1 AND rolled_back_at IS NULL AND finished_at IS NOT NULL`,
+    [name],
+  )
+  return rowCount !== 0
+}
+
+/** Not on every start: the application's role may not run it even if the table exists. */
+const CREATE_RECORD_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL,
   checksum VARCHAR(64) NOT NULL,
   finished_at TIMESTAMPTZ,

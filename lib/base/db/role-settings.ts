@@ -1,6 +1,5 @@
 import type { Client } from 'pg'
 import { STATEMENT_TIMEOUT_MS } from '#lib/base/db/client.ts'
-import { quoteName } from '#lib/base/db/grants.ts'
 import { transactionOf } from '#lib/base/db/transaction.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
 
@@ -48,42 +47,57 @@ export function compareSettings(stored: string[]): SettingsDifference {
  * take precedence. Writes nothing if they are stored: PostgreSQL refuses two changes at once.
  */
 export async function storeApplicationSettings(client: Client): Promise<void> {
-  const { missing, foreign } = compareSettings(await readStored(client))
-  if (missing.length + foreign.length === 0) return
-  const store = async () => {
+  await withoutLimits(client, async () => {
+    if (await hasApplicationSettings(client)) return
     await client.query('ALTER ROLE CURRENT_USER RESET ALL')
-    const database = quoteName(client.database ?? '')
-    await client.query(`ALTER ROLE CURRENT_USER IN DATABASE ${database} RESET ALL`)
+    // A pooler may know the database by another name.
+    const { rows } = await client.query('SELECT quote_ident(current_database()) AS database')
+    await client.query(`ALTER ROLE CURRENT_USER IN DATABASE ${rows[0].database} RESET ALL`)
     for (const [name, value] of Object.entries(APPLICATION_SETTINGS))
       await client.query(`ALTER ROLE CURRENT_USER SET ${name} TO '${value}'`)
-  }
-  await transactionOf(client, store, 'BEGIN READ WRITE')
+  })
+}
+
+export async function hasApplicationSettings(client: Client): Promise<boolean> {
+  const { missing, foreign } = compareSettings(await readStored(client))
+  return missing.length + foreign.length === 0
 }
 
 /** Stores the owner's limits; other settings of that role are the operator's. */
 export async function storeOwnerSettings(client: Client): Promise<void> {
+  for (const [name, value] of await listMissingOfOwner(client))
+    await client.query(`ALTER ROLE CURRENT_USER SET ${name} TO '${value}'`)
+}
+
+export async function hasOwnerSettings(client: Client): Promise<boolean> {
+  return (await listMissingOfOwner(client)).length === 0
+}
+
+async function listMissingOfOwner(client: Client): Promise<[string, string][]> {
   const stored = await readStored(client)
-  for (const [name, value] of Object.entries(OWNER_SETTINGS)) {
-    if (!stored.includes(`${name}=${value}`))
-      await client.query(`ALTER ROLE CURRENT_USER SET ${name} TO '${value}'`)
-  }
+  return Object.entries(OWNER_SETTINGS).filter(pair => !stored.includes(pair.join('=')))
 }
 
 /** SQLSTATE of a statement that exceeded its limit. */
 const CANCELED = '57014'
 /** On a busy machine even this statement can exceed 1 ms, a few times in a row. */
-const LIFTS_MAX = 50
+const ATTEMPTS_MAX = 50
+/** For the transaction alone: behind a pooler, the rest of a session belongs to others. */
+const BEGIN_WITHOUT_LIMITS = `BEGIN READ WRITE; SET LOCAL statement_timeout = 0;
+  SET LOCAL idle_in_transaction_session_timeout = 0`
 
-/** Frees the session from limits of its role under which it could not correct them. */
-export async function liftLimits(client: Client): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+/** A transaction free of its role's limits, under which it could not correct them. */
+export async function withoutLimits<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  const begin = async (attempt = 1): Promise<void> => {
     try {
-      await client.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0')
-      return
+      await client.query(BEGIN_WITHOUT_LIMITS)
     } catch (error) {
-      if (parseDatabaseError(error).code !== CANCELED || attempt === LIFTS_MAX) throw error
+      if (parseDatabaseError(error).code !== CANCELED || attempt === ATTEMPTS_MAX) throw error
+      await client.query('ROLLBACK')
+      await begin(attempt + 1)
     }
   }
+  return transactionOf(client, work, begin)
 }
 
 async function readStored(client: Client): Promise<string[]> {

@@ -2,7 +2,7 @@ import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { disconnect } from '#lib/base/db/client.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
-import { liftLimits } from '#lib/base/db/role-settings.ts'
+import { withoutLimits } from '#lib/base/db/role-settings.ts'
 import { createApplicationRole, prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -211,13 +211,16 @@ describe('the limits of the application', () => {
     const send = limited.query.bind(limited)
     const codes: (string | undefined)[] = []
     const sendSlowly = (sql: string) =>
-      send(codes.length < 3 ? `SELECT pg_sleep(1); ${sql}` : sql).catch((error: DatabaseError) => {
-        codes.push(error.code)
-        throw error
-      })
-    await liftLimits(Object.assign(limited, { query: sendSlowly }))
+      send(codes.length < 3 && sql !== 'ROLLBACK' ? `SELECT pg_sleep(1); ${sql}` : sql).catch(
+        (error: DatabaseError) => {
+          codes.push(error.code)
+          throw error
+        },
+      )
+    const show = () => send('SHOW statement_timeout')
+    const { rows } = await withoutLimits(Object.assign(limited, { query: sendSlowly }), show)
     expect(codes.slice(0, 3)).toEqual(['57014', '57014', '57014'])
-    expect((await send('SHOW statement_timeout')).rows).toEqual([{ statement_timeout: '0' }])
+    expect(rows).toEqual([{ statement_timeout: '0' }])
     await limited.end()
   })
 

@@ -1,12 +1,13 @@
 import type { Client } from 'pg'
-import { grantToApplication, quoteName } from '#lib/base/db/grants.ts'
-import { migrate } from '#lib/base/db/migrate.ts'
+import { grantToApplication, listGrants, quoteName } from '#lib/base/db/grants.ts'
+import { type Finish, migrate } from '#lib/base/db/migrate.ts'
 import {
-  liftLimits,
+  hasApplicationSettings,
+  hasOwnerSettings,
   storeApplicationSettings,
   storeOwnerSettings,
+  withoutLimits,
 } from '#lib/base/db/role-settings.ts'
-import { requireDurableServer } from '#lib/base/db/server.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
 import { setupError } from '#lib/base/errors.ts'
 
@@ -24,26 +25,34 @@ interface RoleIdentity {
 
 /** Migrates as the owner, then grants the application its privileges. With one role: migrates. */
 export async function prepareDatabase({ url, ownerUrl }: DatabaseUrls): Promise<string[]> {
-  if (!ownerUrl) {
-    return migrate(url, undefined, async client => {
-      const { owned } = await readIdentity(client)
-      if (owned === null) await storeApplicationSettings(client)
+  if (!ownerUrl) return migrate(url, undefined, SETTINGS_OF_APPLICATION)
+  return withClient(url, 'DATABASE_URL', async application => {
+    const { role } = await requireTwoRoles(application, ownerUrl)
+    // Under the migrators' lock: PostgreSQL refuses two changes of one role at the same moment.
+    return migrate(ownerUrl, undefined, {
+      isDone: async owner =>
+        (await listGrants(owner, role)).length === 0 &&
+        (await hasOwnerSettings(owner)) &&
+        (await SETTINGS_OF_APPLICATION.isDone(application)),
+      run: async owner => {
+        await grantToApplication(owner, role)
+        await storeOwnerSettings(owner)
+        await storeApplicationSettings(application)
+      },
     })
-  }
-  const owner = await withClient(ownerUrl, 'DATABASE_OWNER_URL', readIdentity)
-  const application = await withClient(url, 'DATABASE_URL', readIdentity)
-  requireTwoRoles(application, owner)
-  const limitApplication = async (client: Client) => {
-    await liftLimits(client)
-    await requireDurableServer(client)
-    await storeApplicationSettings(client)
-  }
-  // Inside the migrator's lock: PostgreSQL refuses two changes of one role at the same moment.
-  return migrate(ownerUrl, undefined, async client => {
-    await grantToApplication(client, application.role)
-    await storeOwnerSettings(client)
-    await withClient(url, 'DATABASE_URL', limitApplication)
   })
+}
+
+/** Without its owner, the role that works with the tables still limits itself. */
+const SETTINGS_OF_APPLICATION: Finish = {
+  isDone: async client => {
+    const { owned } = await readIdentity(client)
+    return owned !== null || withoutLimits(client, () => hasApplicationSettings(client))
+  },
+  run: async client => {
+    const { owned } = await readIdentity(client)
+    if (owned === null) await storeApplicationSettings(client)
+  },
 }
 
 /** Creates the role of DATABASE_URL if it is missing and the owner may create roles. */
@@ -75,25 +84,28 @@ export async function createApplicationRole(url: string, ownerUrl: string): Prom
 
 /** `owned` is a table or database that the role owns, by itself or through another role. */
 async function readIdentity(client: Client): Promise<RoleIdentity> {
-  await liftLimits(client)
-  const { rows } = await client.query<RoleIdentity>(
-    `SELECT current_user AS role, current_database() AS database, (
-       SELECT min(name) FROM (
-         SELECT relname AS name FROM pg_class
-         WHERE relnamespace = 'public'::regnamespace AND pg_has_role(relowner, 'MEMBER')
-         UNION ALL SELECT datname FROM pg_database
-         WHERE datname = current_database() AND pg_has_role(datdba, 'MEMBER')) o) AS owned`,
+  const { rows } = await withoutLimits(client, () =>
+    client.query<RoleIdentity>(
+      `SELECT current_user AS role, current_database() AS database, (
+         SELECT min(name) FROM (
+           SELECT relname AS name FROM pg_class
+           WHERE relnamespace = 'public'::regnamespace AND pg_has_role(relowner, 'MEMBER')
+           UNION ALL SELECT datname FROM pg_database
+           WHERE datname = current_database() AND pg_has_role(datdba, 'MEMBER')) o) AS owned`,
+    ),
   )
   return rows[0] as RoleIdentity
 }
 
-function requireTwoRoles(application: RoleIdentity, owner: RoleIdentity): void {
+async function requireTwoRoles(client: Client, ownerUrl: string): Promise<RoleIdentity> {
+  const application = await readIdentity(client)
+  const owner = await withClient(ownerUrl, 'DATABASE_OWNER_URL', readIdentity)
   if (application.database !== owner.database) {
     throw setupError(
       `DATABASE_URL names the database ${application.database}, but DATABASE_OWNER_URL ${owner.database}: both must name the same`,
     )
   }
-  if (application.owned === null) return
+  if (application.owned === null) return application
   throw setupError(
     `The role ${application.role} of DATABASE_URL owns ${application.owned}: put its URL into DATABASE_OWNER_URL, and that of another role, which owns nothing, into DATABASE_URL`,
   )

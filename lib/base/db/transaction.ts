@@ -29,15 +29,16 @@ export function transaction<T>(
 }
 
 /** Runs statements of one connection outside of the pool, such as a migration's, all or none. */
-export async function transactionOf(
+export async function transactionOf<T>(
   client: Client,
-  work: () => Promise<void>,
-  begin = 'BEGIN',
-): Promise<void> {
-  await client.query(begin)
+  work: () => Promise<T>,
+  begin: () => Promise<unknown> = () => client.query('BEGIN'),
+): Promise<T> {
+  await begin()
   try {
-    await work()
+    const result = await work()
     await client.query('COMMIT')
+    return result
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {})
     throw error
