@@ -2,8 +2,6 @@ import { db } from '#lib/base/db/client.ts'
 import { listMigrations } from '#lib/base/db/migrate.ts'
 import { isDatabaseUnavailable, parseDatabaseError } from '#lib/base/errors.ts'
 
-const WORKER_SILENT_MAX_S = 60
-
 interface Health {
   status: 200 | 503
   body: { status: 'ok' } | { status: 'unavailable'; reason: string }
@@ -12,8 +10,9 @@ interface Health {
 let runningCheck: Promise<Health> | undefined
 
 /**
- * 200: this instance can serve requests (database reachable and migrated, a worker alive). Probes
- * have no rate limit, so those that arrive during a check share its result.
+ * 200: this process can serve requests: the database is reachable and migrated. A worker that is
+ * missing takes no process out of service; the health page reports it. Probes have no rate limit, so
+ * those that arrive during a check share its result.
  */
 export function checkReadiness(): Promise<Health> {
   runningCheck ??= runCheck().finally(() => {
@@ -29,19 +28,12 @@ async function runCheck(): Promise<Health> {
 }
 
 async function findUnreadyReason(): Promise<string | null> {
-  const [row] = await db().$queryRaw<{ applied: string[] | null; silent: number | null }[]>`
-    SELECT
-      (SELECT array_agg(migration_name) FROM _prisma_migrations
-        WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL) AS applied,
-      (SELECT extract(epoch FROM now() - max(beat_at))::float8 FROM worker_heartbeats) AS silent`
+  const [row] = await db().$queryRaw<{ applied: string[] | null }[]>`
+    SELECT array_agg(migration_name) AS applied FROM _prisma_migrations
+    WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`
   const applied = new Set(row?.applied ?? [])
   const missing = listMigrations().filter(name => !applied.has(name))
-  if (missing.length > 0) return `migrations are pending: ${missing.join(', ')}`
-  const silentS = row?.silent ?? null
-  if (silentS === null) return 'no worker has been seen'
-  if (silentS > WORKER_SILENT_MAX_S)
-    return `no worker has been seen for ${Math.round(silentS)} seconds`
-  return null
+  return missing.length > 0 ? `migrations are pending: ${missing.join(', ')}` : null
 }
 
 function describeFault(error: unknown): string {
