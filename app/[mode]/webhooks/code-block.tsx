@@ -1,6 +1,9 @@
-import type { DiffLine } from '#app/[mode]/webhooks/response-diff.ts'
-
 const SIGN_CLASSES = { '+': 'bg-ok-soft text-ok', '-': 'bg-bad-soft text-bad', ' ': '' }
+
+export interface DiffLine {
+  sign: keyof typeof SIGN_CLASSES
+  text: string
+}
 
 interface CodeBlockProps {
   label: string

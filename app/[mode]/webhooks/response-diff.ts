@@ -1,7 +1,4 @@
-export interface DiffLine {
-  sign: '+' | '-' | ' '
-  text: string
-}
+import type { DiffLine } from '#app/[mode]/webhooks/code-block.tsx'
 
 /** Headers that differ in every response and carry no information. */
 const NOISE_HEADERS = /^(date|age|x-request-id|cf-ray|etag): /i
