@@ -1,4 +1,4 @@
-import type { DiffLine } from '#app/[mode]/webhooks/code-block.tsx'
+import type { DiffLine } from '#components/ui/code-block.tsx'
 
 /** Headers that differ in every response and carry no information. */
 const NOISE_HEADERS = /^(date|age|x-request-id|cf-ray|etag): /i
