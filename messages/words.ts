@@ -22,6 +22,7 @@ import enPayer from '#messages/en/payer.json' with { type: 'json' }
 import enReceipt from '#messages/en/receipt.json' with { type: 'json' }
 import enReference from '#messages/en/reference.json' with { type: 'json' }
 import enRefusal from '#messages/en/refusal.json' with { type: 'json' }
+import enRequests from '#messages/en/requests.json' with { type: 'json' }
 import enSecurity from '#messages/en/security.json' with { type: 'json' }
 import enSettings from '#messages/en/settings.json' with { type: 'json' }
 import enShare from '#messages/en/share.json' with { type: 'json' }
@@ -51,6 +52,7 @@ import ptPayer from '#messages/pt-BR/payer.json' with { type: 'json' }
 import ptReceipt from '#messages/pt-BR/receipt.json' with { type: 'json' }
 import ptReference from '#messages/pt-BR/reference.json' with { type: 'json' }
 import ptRefusal from '#messages/pt-BR/refusal.json' with { type: 'json' }
+import ptRequests from '#messages/pt-BR/requests.json' with { type: 'json' }
 import ptSecurity from '#messages/pt-BR/security.json' with { type: 'json' }
 import ptSettings from '#messages/pt-BR/settings.json' with { type: 'json' }
 import ptShare from '#messages/pt-BR/share.json' with { type: 'json' }
@@ -74,6 +76,7 @@ const en = {
   ...enInbox,
   ...enJoin,
   ...enMembers,
+  ...enRequests,
   ...enSecurity,
   ...enOperator,
   ...enPalette,
@@ -100,6 +103,7 @@ const ptBR = {
   ...ptInbox,
   ...ptJoin,
   ...ptMembers,
+  ...ptRequests,
   ...ptSecurity,
   ...ptOperator,
   ...ptPalette,

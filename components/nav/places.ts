@@ -1,4 +1,5 @@
 import {
+  ArrowLeftRight,
   ArrowUpRight,
   Building2,
   House,
@@ -23,6 +24,7 @@ type PlaceName =
   | 'withdrawals'
   | 'statement'
   | 'webhooks'
+  | 'requests'
   | 'tokens'
   | 'bank'
   | 'disputes'
@@ -76,6 +78,7 @@ export function placesOf(user: SessionUser, account: SessionAccount | null, mode
       withdrawals,
       { name: 'statement', href: `${basePath}/statement`, icon: ScrollText },
       { name: 'webhooks', href: `${basePath}/webhooks`, icon: Webhook },
+      { name: 'requests', href: `${basePath}/requests`, icon: ArrowLeftRight },
       ...admin,
     ],
     more: [

@@ -1,5 +1,6 @@
 import {
   Activity,
+  ArrowLeftRight,
   ArrowUpRight,
   BookOpen,
   Building2,
@@ -55,6 +56,7 @@ export function pageTargets(mode: Mode): Target[] {
     { name: 'withdrawals', icon: ArrowUpRight, href: `${basePath}/withdrawals` },
     { name: 'statement', icon: ScrollText, href: `${basePath}/statement` },
     { name: 'webhooks', icon: Webhook, href: `${basePath}/webhooks` },
+    { name: 'requests', icon: ArrowLeftRight, href: `${basePath}/requests` },
     { name: 'tokens', icon: KeyRound, href: `${basePath}/settings/tokens` },
     mode === 'test'
       ? { name: 'bank', icon: Landmark, href: '/test/bank' }
@@ -115,6 +117,7 @@ const SYNONYMS: Record<TargetName, string> = {
   withdrawals: 'sacar retirada transferir exportar csv payout transfer export csv',
   statement: 'lançamentos movimentações exportar csv ofx ledger entries export csv ofx',
   webhooks: 'entregas avisos destinos notificações deliveries endpoints notifications',
+  requests: 'log registro erros chamadas api log errors calls api',
   tokens: 'chaves api acesso credenciais keys access credentials',
   disputes: 'med disputa defesa fraude chargeback dispute defense fraud',
   bank: 'simulador pagar testar simulator pay sandbox',

@@ -181,6 +181,9 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
     { accountId: shop.id, chargeId: charge.transaction_id },
     1,
   )
+  const logged = { where: { accountId: shop.id } }
+  await expect.poll(() => db().requestLog.count(logged)).toBeGreaterThan(0)
+  const request = await db().requestLog.findFirstOrThrow(logged)
   const owner = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
   // For homologation: no job calls its bank, which does not exist.
   const bank = await db().connection.create({
@@ -195,6 +198,7 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
     ['/charges/', charge.transaction_id],
     ['/withdrawals/', withdrawal.id],
     ['/deliveries/', delivery.id],
+    ['/requests/', request.id],
     ['/endpoints/', endpoint.id],
     ['/admin/accounts/', shop.id],
     ['/admin/disputes/', dispute?.id ?? ''],

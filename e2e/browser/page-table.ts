@@ -28,6 +28,8 @@ export const PAGES: Record<string, Audience> = {
   '/[mode]/withdrawals/[id]/receipt': 'member',
   '/[mode]/statement': 'member',
   '/[mode]/disputes': 'member',
+  '/[mode]/requests': 'member',
+  '/[mode]/requests/[id]': 'member',
   '/[mode]/webhooks': 'member',
   '/[mode]/webhooks/deliveries/[id]': 'member',
   '/[mode]/webhooks/endpoints': 'member',

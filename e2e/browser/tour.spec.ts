@@ -35,6 +35,8 @@ const PAGES = [
   ['withdrawal', '/test/withdrawals/:withdrawal'],
   ['statement', '/test/statement?period=90d'],
   ['disputes', '/test/disputes'],
+  ['requests', '/test/requests'],
+  ['request', '/test/requests/:request'],
   ['webhooks', '/test/webhooks'],
   ['delivery', '/test/webhooks/deliveries/:delivery'],
   ['endpoints', '/test/webhooks/endpoints'],
@@ -88,7 +90,7 @@ for (const { locale, themes, details } of TOURS) {
     test('every page fits its window and has neither an axe violation nor a browser error', async ({
       page,
     }) => {
-      // 37 pages: generous, because a busy machine is slow.
+      // 39 pages: generous, because a busy machine is slow.
       test.setTimeout(900_000)
       mkdirSync(PICTURE_FOLDER, { recursive: true })
       let fullSize: keyof typeof SIZES = 'phone'
@@ -168,9 +170,11 @@ async function findResourceIds(page: Page): Promise<Record<string, string>> {
     readFirst('withdrawals?status=rejected'),
     db().delivery.findFirstOrThrow({ where: failed }),
   ])
+  await expect.poll(() => readFirst('requests?method=GET')).toBeDefined()
+  const request = await readFirst('requests?method=GET')
   return {
     ...{ account, pending: pending.id, payment: pending.payment_url },
     ...{ paid: paid.id, receipt: paid.payment_url },
-    ...{ withdrawal: withdrawal.id, delivery: delivery.id },
+    ...{ withdrawal: withdrawal.id, delivery: delivery.id, request: request.id },
   }
 }

@@ -1,8 +1,8 @@
 import { isObject } from '#lib/base/fields.ts'
+import { MASKED } from '#lib/views/dashboard/requests/masked.ts'
 
 /** Maximum bytes of a stored body. The database refuses more (request_log_bodies_short). */
 export const LOGGED_BODY_MAX = 4096
-export const MASKED = '***'
 
 type Rule = (value: unknown) => boolean
 

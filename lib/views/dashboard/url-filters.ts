@@ -3,6 +3,7 @@ import { listQuery } from '#lib/base/fields.ts'
 import { type ShownChargesQuery, shownChargesQuery } from '#lib/rooms/charges/shown-query.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 import { readSpan } from '#lib/views/dashboard/period.ts'
+import { requestsQuery } from '#lib/views/dashboard/requests/schema.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
 
 /** Reads the parameters of a page's URL that their schemas accept; drops the others. */
@@ -58,4 +59,18 @@ export function readWithdrawalFilters(params: SearchParams, timeZone: string) {
   if (from) apiParams.created_from = from.toISOString()
   if (to) apiParams.created_to = to.toISOString()
   return { apiParams, query: withdrawalsQuery.parse(apiParams) }
+}
+
+const REQUEST_FILTERS = ['status', 'method', 'path', 'token_id', 'code', 'cursor'] as const
+
+export function readRequestFilters(params: SearchParams, timeZone: string) {
+  const { from, to } = readSpan(params, timeZone)
+  const apiParams: Record<string, string> = readUrlFilters(
+    params,
+    REQUEST_FILTERS,
+    requestsQuery.shape,
+  )
+  if (from) apiParams.created_from = from.toISOString()
+  if (to) apiParams.created_to = to.toISOString()
+  return { apiParams, query: requestsQuery.parse(apiParams) }
 }

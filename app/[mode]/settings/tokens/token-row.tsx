@@ -1,7 +1,9 @@
+import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { messageKeyOf } from '#app/[mode]/settings/tokens/permissions.ts'
 import { RelativeTime } from '#components/format/format.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
@@ -18,6 +20,7 @@ interface TokenRowProps {
 
 export function TokenRow({ token, onRevoke, onRotate, onAdopt }: TokenRowProps) {
   const t = useTranslations('tokens')
+  const { mode } = useApi().scope
   const { id, name, prefix, last_four, status } = token
   return (
     <li
@@ -37,6 +40,14 @@ export function TokenRow({ token, onRevoke, onRotate, onAdopt }: TokenRowProps) 
         <Permissions permissions={token.permissions} />
         <Issuer token={token} />
         <RevocationReason token={token} />
+        <Link
+          href={`/${mode}/requests?token_id=${id}`}
+          prefetch={false}
+          aria-describedby={`token-${id}`}
+          className="mt-0.5 inline-block text-accent text-small hover:underline"
+        >
+          {t('requests')}
+        </Link>
         {token.replaced_by ? <p className="mt-0.5 text-muted text-small">{t('replaced')}</p> : null}
       </div>
       <Times token={token} />

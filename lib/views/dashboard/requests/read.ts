@@ -18,13 +18,17 @@ const columns = Prisma.sql`
   round(r.duration_us / 1000.0, 1) AS duration_ms, r.request_id, r.token_id, t.name AS token_name`
 const bodies = Prisma.sql`r.request_body, r.request_bytes, r.response_body, r.response_bytes`
 
-/** Selects an account's requests of the last 7 days. Ids begin with the time, so they name partitions. */
+/** An account's requests of the last 7 days. Ids begin with the time, so they name partitions. */
+function shownCondition(account: AccountRef, mode: Mode): Prisma.Sql {
+  return Prisma.sql`${accountCondition('r', account)} AND r.mode = ${mode}
+    AND r.id >= ${smallestIdAt(Date.now() - SHOWN_MS)}::uuid`
+}
+
 function selectRequests(selected: Prisma.Sql, account: AccountRef, mode: Mode): Prisma.Sql {
   return Prisma.sql`
     SELECT ${asJson(selected)}::text AS json FROM request_log r
     JOIN tokens t ON t.account_id = r.account_id AND t.id = r.token_id
-    WHERE ${accountCondition('r', account)} AND r.mode = ${mode}
-      AND r.id >= ${smallestIdAt(Date.now() - SHOWN_MS)}::uuid`
+    WHERE ${shownCondition(account, mode)}`
 }
 
 export function listRequests(
@@ -57,6 +61,18 @@ export async function findRequest(
   const [row] = await queryRows<RequestDetail>(Prisma.sql`
     ${selectRequests(selected, account, mode)} AND r.id = ${id}::uuid`)
   return row ?? null
+}
+
+/** Returns the paths and error codes that an account's requests have, sorted. */
+export async function listRequestKinds(account: AccountRef, mode: Mode) {
+  const rows = await queryRows<Pick<LoggedRequest, 'path' | 'code'>>(Prisma.sql`
+    SELECT json_build_object('path', k.path, 'code', k.code)::text AS json FROM (
+      SELECT DISTINCT r.path, r.code FROM request_log r WHERE ${shownCondition(account, mode)}) k`)
+  const codes = rows.flatMap(({ code }) => code ?? [])
+  return {
+    paths: [...new Set(rows.map(({ path }) => path))].sort(),
+    codes: [...new Set(codes)].sort(),
+  }
 }
 
 function statusRange(status = 'failed'): [number, number] {

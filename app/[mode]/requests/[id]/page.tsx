@@ -1,0 +1,121 @@
+import type { Metadata } from 'next'
+import Link from 'next/link'
+import { notFound } from 'next/navigation'
+import { useLocale, useTranslations } from 'next-intl'
+import { getTranslations } from 'next-intl/server'
+import type { ReactNode } from 'react'
+import { BodySection } from '#app/[mode]/requests/[id]/body.tsx'
+import { RequestStatus } from '#app/[mode]/requests/status.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
+import { callDurationText } from '#components/format/duration.ts'
+import { ExactTime } from '#components/format/exact-time.tsx'
+import { CopyValue } from '#components/ui/copy-value.tsx'
+import { Fact, Facts } from '#components/ui/facts.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
+import { Section } from '#components/ui/sheet.tsx'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
+import { namesOfMasked } from '#lib/views/dashboard/requests/masked.ts'
+import { findRequest } from '#lib/views/dashboard/requests/read.ts'
+import type { RequestDetail } from '#lib/views/dashboard/requests/schema.ts'
+
+/** Pages of the resource that a path ends with. */
+const RESOURCE_PLACES: Record<string, string> = {
+  '/transactions/{id}': 'charges',
+  '/transactions/{id}/cancel': 'charges',
+  '/transactions/{id}/refunds': 'charges',
+  '/sandbox/transactions/{id}': 'charges',
+  '/withdrawals/{id}': 'withdrawals',
+  '/sandbox/withdrawals/{id}': 'withdrawals',
+}
+
+interface RequestPageProps {
+  params: Promise<{ mode: string; id: string }>
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('requests'))('one') }
+}
+
+export default async function RequestPage({ params }: RequestPageProps) {
+  const { account, mode, user } = await requireMember(params)
+  const [t, found] = await Promise.all([
+    getTranslations('requests'),
+    findRequest(account.id, mode, (await params).id),
+  ])
+  if (!found) notFound()
+  const request = hideFromViewer(user, found)
+  const { method, path, request_body, request_bytes, response_body, response_bytes } = request
+  return (
+    <ClientMessages namespaces={['requests']}>
+      <PageHead
+        title={<span className="wrap-anywhere">{`${method} ${path}`}</span>}
+        parent={{ href: `/${mode}/requests`, label: t('title') }}
+      />
+      <div className="grid gap-4">
+        <Section title={t('details')}>
+          <RequestFacts request={request} />
+        </Section>
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-4 xl:grid-cols-[repeat(2,minmax(0,1fr))] xl:items-start">
+          <BodySection
+            title={t('requestBody')}
+            body={request_body}
+            bytes={request_bytes ?? 0}
+            masked={namesOfMasked(request_body)}
+          />
+          <BodySection
+            title={t('responseBody')}
+            body={response_body}
+            bytes={response_bytes}
+            masked={namesOfMasked(response_body)}
+          />
+        </div>
+      </div>
+    </ClientMessages>
+  )
+}
+
+function RequestFacts({ request }: { request: RequestDetail }) {
+  const t = useTranslations('requests')
+  const locale = useLocale()
+  const { mode, path, code, token_id, token_name, resource_id, request_id } = request
+  const linkTo = (href: string, text: ReactNode) => (
+    <Link href={href} prefetch={false} className="wrap-anywhere text-accent hover:underline">
+      {text}
+    </Link>
+  )
+  const filterBy = (name: string, value: string) =>
+    `/${mode}/requests?${new URLSearchParams({ [name]: value })}`
+  const place = RESOURCE_PLACES[path]
+  return (
+    <Facts>
+      <Fact name={t('status')}>
+        <RequestStatus request={{ ...request, code: null }} />
+      </Fact>
+      {code ? (
+        <Fact name={t('code')}>
+          {linkTo(`/docs/errors#${code}`, <span className="font-mono text-[13px]">{code}</span>)}
+        </Fact>
+      ) : null}
+      <Fact name={t('time')}>
+        <ExactTime at={request.created_at} format="millisecond" />
+      </Fact>
+      <Fact name={t('duration')}>{callDurationText(request.duration_ms, locale)}</Fact>
+      <Fact name={t('token_id')}>{linkTo(filterBy('token_id', token_id), token_name)}</Fact>
+      <Fact name={t('path')}>
+        {linkTo(filterBy('path', path), <span className="font-mono text-[13px]">{path}</span>)}
+      </Fact>
+      {resource_id ? (
+        <Fact name={t('resource')}>
+          {place ? (
+            linkTo(`/${mode}/${place}/${resource_id}`, resource_id)
+          ) : (
+            <CopyValue name={t('resource')} value={resource_id} />
+          )}
+        </Fact>
+      ) : null}
+      <Fact name={t('requestId')}>
+        <CopyValue name={t('requestId')} value={request_id} />
+      </Fact>
+    </Facts>
+  )
+}

@@ -1,0 +1,45 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { RequestList } from '#app/[mode]/requests/list.tsx'
+import { ClientMessages } from '#components/format/client-messages.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
+import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
+import { listTokens } from '#lib/rooms/tokens/queries.ts'
+import { listRequestKinds, listRequests } from '#lib/views/dashboard/requests/read.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { readRequestFilters } from '#lib/views/dashboard/url-filters.ts'
+
+interface RequestsPageProps {
+  params: Promise<{ mode: string }>
+  searchParams: Promise<SearchParams>
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('requests'))('title') }
+}
+
+export default async function RequestsPage({ params, searchParams }: RequestsPageProps) {
+  const { account, mode, user } = await requireMember(params)
+  const [t, search] = await Promise.all([getTranslations('requests'), searchParams])
+  const { apiParams, query } = readRequestFilters(search, account.timeZone)
+  const [{ rows, nextCursor }, tokens, kinds] = await Promise.all([
+    listRequests(account.id, mode, query),
+    listTokens(account.id, mode),
+    listRequestKinds(account.id, mode),
+  ])
+  const shown = hideFromViewer(user, {
+    tokens: tokens.map(({ id, name }) => ({ id, name })),
+    rows,
+  })
+  return (
+    <ClientMessages namespaces={['requests']}>
+      <PageHead title={t('title')} />
+      <p className="-mt-4 mb-5 max-w-[72ch] text-muted">{t('about')}</p>
+      <RequestList
+        path={`/requests?${new URLSearchParams(apiParams)}`}
+        kinds={{ ...kinds, tokens: shown.tokens }}
+        initialData={{ data: shown.rows, next_cursor: nextCursor }}
+      />
+    </ClientMessages>
+  )
+}

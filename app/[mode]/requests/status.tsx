@@ -1,0 +1,26 @@
+import { CircleCheck, CircleX, Info } from 'lucide-react'
+import { Chip } from '#components/ui/chip.tsx'
+import { TWO_LINES } from '#components/ui/table.tsx'
+import type { LoggedRequest } from '#lib/views/dashboard/requests/schema.ts'
+
+type RequestStatusProps = { request: Pick<LoggedRequest, 'status' | 'code'> }
+
+/** Shows the status of a response and its error code. */
+export function RequestStatus({ request: { status, code } }: RequestStatusProps) {
+  const [tone, icon] =
+    status >= 500
+      ? (['bad', CircleX] as const)
+      : status >= 400
+        ? (['wait', Info] as const)
+        : (['ok', CircleCheck] as const)
+  return (
+    <span className="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-1">
+      <Chip tone={tone} icon={icon}>
+        {String(status)}
+      </Chip>
+      {code ? (
+        <span className={`min-w-0 font-mono text-[12.5px] text-muted ${TWO_LINES}`}>{code}</span>
+      ) : null}
+    </span>
+  )
+}
