@@ -8,7 +8,8 @@ const API_TESTS = 'e2e/api/*.test.ts'
  */
 const SAMPLE = [
   ...['authentication', 'dashboard-charges-export', 'etag', 'events', 'page-size', 'payer-page'],
-  ...['qr-images', 'raw-http', 'request-body', 'sessions', 'slow-body', 'transactions'],
+  ...['qr-images', 'raw-http', 'request-body', 'requests-stored', 'sessions', 'slow-body'],
+  'transactions',
 ]
 /** They set the settings or use a database of their own process, which the server does not share. */
 const IN_ONE_PROCESS = /\b(supplyEnv|inOwnDatabase)\(/

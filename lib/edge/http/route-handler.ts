@@ -2,7 +2,8 @@ import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { fromRequest, toResponse } from '#lib/edge/http/web.ts'
 
 interface RouteContext {
-  params: Promise<Record<string, string>>
+  /** Of a path without variable parts, Next promises undefined. */
+  params: Promise<Record<string, string> | undefined>
 }
 
 /** Export of a route module: the handler for Next, and `serve`, which the front calls directly. */
@@ -13,6 +14,6 @@ export interface RouteHandler {
 
 export function createRouteHandler(serve: RouteHandler['serve']): RouteHandler {
   const handler = async (request: Request, { params }: RouteContext) =>
-    toResponse(await serve(fromRequest(request, await params)))
+    toResponse(await serve(fromRequest(request, (await params) ?? {})))
   return Object.assign(handler, { serve })
 }
