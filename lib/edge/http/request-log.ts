@@ -104,8 +104,7 @@ async function insert(rows: Prisma.Sql, attempt = 1): Promise<void> {
 
 function toRow({ id, incoming, response, caller, declared, content, tookMs, createdAt }: Entry) {
   const { text, status, headers } = response
-  const isSensitive = declared?.proof === 'required' || UNLOGGED_EFFECTS.includes(declared?.effect)
-  const isStored = declared !== null && !isSensitive
+  const isStored = declared !== null && !UNLOGGED_EFFECTS.includes(declared.effect)
   const resource = Object.values(incoming.params).findLast(isUuid)
   return {
     ...{ account_id: caller.account.id, id, mode: caller.mode, token_id: caller.tokenId },
