@@ -31,7 +31,7 @@ test.describe('on a desktop, in Portuguese', () => {
     const shop = await openShop(context)
     await page.goto('/test/requests')
     await expect(page.getByText('Nenhuma requisição ainda')).toBeVisible()
-    await expect(page.getByText('fica guardada por 7 dias')).toContainText('se o servidor cair')
+    await expect(page.getByText('nos últimos 7 dias')).toContainText('se o servidor cair')
     await expectAccessible(page)
     await sendRequests(shop)
     await expect(rows(page)).toHaveCount(3)

@@ -1,5 +1,6 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
+import { RequestPath } from '#app/[mode]/requests/path.tsx'
 import { RequestStatus } from '#app/[mode]/requests/status.tsx'
 import { useDurations } from '#components/format/duration.ts'
 import { RelativeTime } from '#components/format/format.tsx'
@@ -24,14 +25,14 @@ export function RequestRows({ requests }: { requests: LoggedRequest[] }) {
         <thead>
           <tr>
             <HeaderCell>{t('one')}</HeaderCell>
-            <HeaderCell width="25%">{t('status')}</HeaderCell>
-            <HeaderCell width="15%" isWideOnly>
+            <HeaderCell width="23%">{t('status')}</HeaderCell>
+            <HeaderCell width="12%" isWideOnly>
               {t('token_id')}
             </HeaderCell>
             <HeaderCell width="104px" side="right">
               {t('duration')}
             </HeaderCell>
-            <HeaderCell width="150px">{t('time')}</HeaderCell>
+            <HeaderCell width="140px">{t('time')}</HeaderCell>
           </tr>
         </thead>
         <tbody>
@@ -85,9 +86,7 @@ function RequestLink({ request: { id, mode, method, path } }: { request: LoggedR
       prefetch={false}
       className={`block font-mono text-[13px] leading-[1.5] ${ROW_LINK}`}
     >
-      <span className="wrap-anywhere">
-        <span className="font-semibold">{method}</span> {path}
-      </span>
+      <span className="font-semibold">{method}</span> <RequestPath path={path} />
     </Link>
   )
 }

@@ -5,6 +5,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
 import { BodySection } from '#app/[mode]/requests/[id]/body.tsx'
+import { RequestPath } from '#app/[mode]/requests/path.tsx'
 import { RequestStatus } from '#app/[mode]/requests/status.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { callDurationText } from '#components/format/duration.ts'
@@ -48,7 +49,11 @@ export default async function RequestPage({ params }: RequestPageProps) {
   return (
     <ClientMessages namespaces={['requests']}>
       <PageHead
-        title={<span className="wrap-anywhere">{`${method} ${path}`}</span>}
+        title={
+          <>
+            {method} <RequestPath path={path} />
+          </>
+        }
         parent={{ href: `/${mode}/requests`, label: t('title') }}
       />
       <div className="grid gap-4">
