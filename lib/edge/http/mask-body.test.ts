@@ -54,6 +54,23 @@ test('sentences lose e-mails and numbers of a document’s length', () => {
   })
 })
 
+test.each([
+  'amount must be at least 500 and at most 9999999',
+  `Charge ${ID} is not pending`,
+  'Events before 2026-11-21T01:27:00.123456Z are gone; the oldest is of 2026-11-21',
+])('a sentence keeps what is no data of a person: %s', error => {
+  expect(maskBody({ error })).toEqual({ error })
+})
+
+test.each([
+  ['12345678 is too short', '*** is too short'],
+  ['12.345.678/0001-95 2026-11-21', '***'],
+  ['key 01a1fbb6-12345678-7d40', 'key 01a1fbb***d40'],
+  ['random key 12345678-1234-4123-8123-123456789012', 'random key ***'],
+])('a sentence loses what may be: %s', (error, masked) => {
+  expect(maskBody({ error })).toEqual({ error: masked })
+})
+
 test('a body that is longer than the log stores becomes null', () => {
   const data = (count: number) => ({ data: Array.from({ length: count }, () => ({ amount: 1 })) })
   expect(maskBody(data(300))).not.toBeNull()

@@ -30,7 +30,11 @@ const STORED: Record<string, Rule> = {
 const OPENED = ['data', 'transaction', 'withdrawal', 'refund']
 /** Sentences of this program, which may repeat a part of the request. */
 const SENTENCES = ['error', 'errors', 'message']
-const PERSONAL_PARTS = /[^\s"']*@[^\s"']*|\d[\d .()/-]{4,}\d/g
+/** Ids that this program made, which are of version 7, unlike Pix keys; and times. */
+const KEPT = String.raw`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b\d{4}-\d\d-\d\d(?:T[\d:.]{8,15}Z)?(?![\d-])`
+/** E-mails, and 8 digits or more, with whatever separates them: phone numbers, documents, keys. */
+const PERSONAL = String.raw`[^\s"']*@[^\s"']*|\d(?:[ .()/-]*\d){7,}`
+const KEPT_OR_PERSONAL = new RegExp(`(${KEPT})|${PERSONAL}`, 'g')
 /** Keys of the API; others are chosen by the caller. */
 const KEY_FORM = /^[a-z_]{1,40}$/
 
@@ -62,7 +66,7 @@ function maskValue(key: string, value: unknown): unknown {
 }
 
 function maskSentences(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(PERSONAL_PARTS, MASKED)
+  if (typeof value === 'string') return value.replace(KEPT_OR_PERSONAL, (_, kept) => kept ?? MASKED)
   if (Array.isArray(value)) return value.map(maskSentences)
   if (!isObject(value)) return MASKED
   const entries = Object.entries(value).map(([key, inner]) => [
