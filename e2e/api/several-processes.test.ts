@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { storeRequests } from '#lib/edge/http/request-log.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
@@ -115,6 +116,36 @@ describe('one key in two processes', () => {
     const withdrawals = await db().withdrawal.count({ where })
     expect(path === '/transactions' ? charges : withdrawals).toBe(60)
     await expectBalancedLedger(merchant.id)
+  })
+})
+
+describe('the log of requests', () => {
+  const read = (url: string) => call(url, 'GET', '/account', { token })
+  const listLogged = async () => {
+    await storeRequests()
+    return (await call(api.url, 'GET', '/requests', { token })).body.data
+  }
+
+  test('contains what each process served', async () => {
+    for (const index of [0, 1, 0, 1]) await read(processUrl(index))
+    await expect.poll(async () => (await listLogged()).length).toBe(4)
+  })
+
+  test('loses at most the last batch of a killed process, and no caller notices', async () => {
+    const killedProcess = await startApiProcess()
+    const statuses: number[] = []
+    const send = async (count: number) => {
+      for (let sent = 0; sent < count; sent++) statuses.push((await read(killedProcess.url)).status)
+    }
+    await send(5)
+    await expect.poll(async () => (await listLogged()).length).toBe(5)
+    await send(3)
+    await killedProcess.close()
+    await read(api.url)
+    const logged = (await listLogged()).length
+    expect(statuses).toEqual(Array(8).fill(200))
+    expect(logged).toBeGreaterThanOrEqual(6)
+    expect(logged).toBeLessThanOrEqual(9)
   })
 })
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { startStoringRequests } from '#lib/edge/http/request-log.ts'
 import { redirectConsole } from '#lib/edge/server/console.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 import type { Measurement } from '#lib/testing/api-process.ts'
@@ -15,6 +16,7 @@ import type { Document } from '#lib/testing/strict-validator.ts'
 const GC_RUNS = 6
 
 redirectConsole()
+startStoringRequests()
 const front = await createFront(async (_request, response) => {
   response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"Not found"}')
 })
