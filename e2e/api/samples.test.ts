@@ -131,6 +131,35 @@ test.each(LOCALES.flatMap(locale => (['js', 'python', 'php'] as const).map(one =
   },
 )
 
+/** Where the loop of the guide that reads events begins: `after`, and the epoch of the feed. */
+const FEED_BEGINS: Partial<Record<Language, [begin: RegExp, stored: (epoch: string) => string]>> = {
+  js: [/let after = 0.*\nlet epoch = null/, epoch => `let after = 7\nlet epoch = '${epoch}'`],
+  python: [/after, epoch = 0, None/, epoch => `after, epoch = 7, "${epoch}"`],
+  php: [/\$after = 0;.*\n\$epoch = null/, epoch => `$after = 7;\n$epoch = '${epoch}'`],
+}
+
+test.each(LOCALES.flatMap(locale => (['js', 'python', 'php'] as const).map(one => [locale, one])))(
+  'the loop of the guide in %s and %s goes on in the new feed after 410, and loses no event',
+  async (locale, name) => {
+    const language = name as Language
+    const { id } = await makeMerchant()
+    const token = await makeToken(id)
+    await makePaidCharge(token)
+    const guides = ['first-charge', 'reconciling'].map(guide =>
+      samplesOf(guide, String(locale), language),
+    )
+    const [begin, stored] = FEED_BEGINS[language] ?? [/^/, () => '']
+    const source = LANGUAGES[language].join(guides).replaceAll('http://localhost:3000', api.url)
+    expect(source).toMatch(begin)
+    const other = await makeToken(id, { mode: 'live' })
+    const { headers } = await call(api.url, 'GET', '/events', { token: other })
+    const epoch = headers.get('troco-feed-epoch') ?? ''
+    const placed = source.replace(begin, () => stored(epoch))
+    const output = await run(language, placed, token)
+    expect(output.match(/^1 transaction\.paid$/gm)).toHaveLength(1)
+  },
+)
+
 /** Starts a receiver of the guide to webhooks on a free port; returns its URL. */
 async function startReceiver(locale: string, language: 'python' | 'php', secret: string) {
   const port = await findFreePort()
