@@ -1,3 +1,4 @@
+import type { Route } from 'playwright/test'
 import {
   expect,
   expectAccessible,
@@ -7,6 +8,14 @@ import {
   test,
 } from '#e2e/browser/app.ts'
 import { API_REFUSALS } from '#lib/base/api-refusals.ts'
+import { call } from '#lib/testing/call.ts'
+import { CHARGE } from '#lib/testing/charge.ts'
+
+async function createCharge() {
+  const token = readSetting('TOKEN')
+  return (await call(readSetting('BASE_URL'), 'POST', '/transactions', { token, body: CHARGE }))
+    .body
+}
 
 test.describe('the documentation', () => {
   test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
@@ -105,6 +114,18 @@ test.describe('the documentation', () => {
     await send.click()
     await expect(page.locator('.trial').getByRole('status')).toContainText('200 after')
     await expect(page.locator('.trial').getByRole('status')).toContainText('"balance"')
+    const created = await createCharge()
+    for (const operation of ['draw-charge-svg', 'draw-charge-png']) {
+      await page.goto(`/docs/en/${operation}`)
+      await page.getByRole('button', { name: 'Try it' }).click()
+      await page.getByLabel('id', { exact: true }).fill(created.data.transaction_id)
+      await send.click()
+      const image = page.locator('.trial').getByRole('img', { name: 'The image that the API sent' })
+      await expect(image).toHaveJSProperty('complete', true)
+      expect(await image.evaluate((shown: HTMLImageElement) => shown.naturalWidth)).toBeGreaterThan(
+        0,
+      )
+    }
     await page.goto('/docs/en/list-events')
     await page.getByRole('button', { name: 'Try it' }).click()
     await expect(page.getByLabel('API token')).toHaveValue(readSetting('TOKEN'))
@@ -215,5 +236,36 @@ test.describe('on a phone, in Portuguese', () => {
     await page.getByText('Conteúdo', { exact: true }).click()
     await page.getByRole('link', { name: 'Criar saque' }).click()
     await expect(page).toHaveURL('/docs/pt/create-withdrawal')
+  })
+})
+
+test.describe('the documentation, where storage and clipboard are blocked and the search fails at first,', () => {
+  test.use({ locale: 'en-US', expectedStatuses: [503] })
+
+  test('changes samples, selects code that it cannot copy, and searches at the next word', async ({
+    page,
+  }) => {
+    await page.addInitScript(() => {
+      const get = () => {
+        throw new Error('blocked')
+      }
+      Object.defineProperty(window, 'localStorage', { get })
+      Object.defineProperty(navigator, 'clipboard', { value: undefined })
+    })
+    const fail = (route: Route) => route.fulfill({ status: 503 })
+    await page.route('**/search.json', fail, { times: 1 })
+    await page.goto('/docs/en/create-charge')
+    await page.getByRole('tab', { name: 'Python' }).click()
+    const panel = page.getByRole('tabpanel')
+    await expect(panel).toContainText('requests.post(')
+    await panel.getByRole('button', { name: 'Copy' }).click()
+    expect(await page.evaluate(() => String(getSelection()))).toContain('requests.post(')
+    const search = page.getByRole('searchbox')
+    const failed = page.waitForResponse('**/search.json')
+    await search.fill('refund')
+    expect((await failed).status()).toBe(503)
+    await expect(page.getByRole('search').getByRole('link')).toHaveCount(0)
+    await search.fill('refunds')
+    await expect(page.getByRole('search').getByRole('link').first()).toBeVisible()
   })
 })

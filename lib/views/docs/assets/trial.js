@@ -132,7 +132,8 @@ async function send({ method, path, fields, secret, text, words, output }) {
     const address = query.size > 0 ? `${url}?${query}` : url
     const init = { method, headers, body: text?.value, credentials: 'omit' }
     const response = await fetch(address, init)
-    const received = await response.text()
+    const isImage = response.headers.get('content-type')?.startsWith('image/')
+    const received = await (isImage ? response.blob() : response.text())
     const ms = Math.round(performance.now() - startedAt)
     showResponse(output, response, received, words, ms)
     return response.ok
@@ -151,12 +152,22 @@ function showResponse(output, response, received, words, ms) {
   const status = `${response.status} ${response.headers.get('x-error-code') ?? ''}`.trim()
   showMessage(output, words.elapsed.replace('{status}', status).replace('{ms}', String(ms)))
   output.firstChild.className = response.ok ? 'good' : 'bad'
+  output.append(received instanceof Blob ? imageOf(received, words) : blockOf(received))
+}
+
+function blockOf(received) {
   const block = document.createElement('pre')
   block.tabIndex = 0
   const code = document.createElement('code')
   code.textContent = prettify(received)
   block.append(code)
-  output.append(block)
+  return block
+}
+
+function imageOf(received, words) {
+  const image = Object.assign(new Image(), { alt: words.image, src: URL.createObjectURL(received) })
+  image.onload = () => URL.revokeObjectURL(image.src)
+  return image
 }
 
 function prettify(text) {
