@@ -428,6 +428,8 @@ describe('POST /sandbox/transactions/{id}', () => {
       expect(body.data).toMatchObject({ id: transaction_id, status: outcome })
       expect(body.data.paid_at !== null).toBe(outcome === 'paid')
       if (outcome === 'paid') expect(body.data.end_to_end_id).toMatch(/^[0-9A-Za-z]{32}$/)
+      const payer = { name: CHARGE.client_name, document: '***.982.247-**', bank: '00000000' }
+      expect(body.data.payer).toEqual(outcome === 'paid' ? payer : undefined)
       expect((await read(transaction_id)).body.data).toEqual(body.data)
     },
   )

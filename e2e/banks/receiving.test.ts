@@ -103,6 +103,26 @@ test('a charge that was paid is credited once, without any notice', async () => 
   expect(asked).toEqual([])
 })
 
+test('who paid is named if the bank names the payer, who may be another than the charge names', async () => {
+  const [unnamed, named] = [await charge(), await charge()]
+  await pay(unnamed)
+  await read()
+  await bank.run('change', { quirks: { hasPayerIdentity: true } })
+  await pay(named, {
+    payer: { nome: 'LOJA 12ABC34501DE35', cnpj: '12ABC34501DE35', codigoBanco: '99999998' },
+  })
+  await read(15)
+  await bank.run('change', { quirks: { hasPayerIdentity: false } })
+  const detailOf = async (id: string) =>
+    (await call(api.url, 'GET', `/transactions/${id}`, { token })).body.data
+  expect(await detailOf(unnamed)).not.toHaveProperty('payer')
+  const { payer, client_name } = await detailOf(named)
+  expect(client_name).toBe(CHARGE.client_name)
+  const document = '**.ABC.345/****-**'
+  expect(payer).toEqual({ name: `LOJA ${document}`, document, bank: '99999998' })
+  expect(JSON.stringify(await db().gatewayCall.findMany({}))).not.toContain('LOJA')
+})
+
 test('another amount, a second payment and one without txid are in the inbox', async () => {
   const [wrong, twice, lost] = [await charge(), await charge(), await charge()]
   await pay(wrong, { amount: CHARGE.amount - 1 })

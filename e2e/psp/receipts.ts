@@ -74,6 +74,7 @@ export function renderReceipt(bank: Bank, receipt: Receipt, hasReasons: boolean)
   return {
     ...{ endToEndId: e2eid, txid, valor: toReais(amount), chave: key, horario: at.toISOString() },
     infoPagador: payerText,
+    pagador: bank.settings.quirks.hasPayerIdentity ? receipt.payer : undefined,
     devolucoes: shown.length > 0 ? shown : undefined,
   }
 }

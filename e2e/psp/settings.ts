@@ -82,6 +82,8 @@ export interface Quirks {
   payoutIdName: 'e2eId' | 'endToEndId'
   /** Adds the payee's name and masked document, which the strict schema of Efí's SDK refuses. */
   hasPayeeIdentity: boolean
+  /** Whether payments name who paid, as version 2.0 of the standard did. */
+  hasPayerIdentity: boolean
 }
 
 const STANDARD_SCOPES = [
@@ -148,6 +150,7 @@ export function completeSettings(chosen: Partial<Settings>): Settings {
       hidesPages: false,
       payoutIdName: 'e2eId',
       hasPayeeIdentity: false,
+      hasPayerIdentity: false,
     },
     ...chosen,
   }

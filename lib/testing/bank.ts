@@ -6,7 +6,7 @@ import type {
   GatewayResult,
   OpenedCharge,
   OrderState,
-  Payee,
+  Party,
   PayoutOrder,
   Receipt,
   RefundOrder,
@@ -92,7 +92,7 @@ export class StubBank implements Gateway {
   /** Maximum items on a page of a list. */
   pageMax = 2
   /** The receiver that the bank names for every payout. */
-  payee?: Payee
+  payee?: Party
   /** Document of the owner of every key; unset: of whomever an order names. */
   ownerDoc?: string
   /** Whether the next query settles an accepted order, without `settle()`. */

@@ -30,7 +30,9 @@ WITH closings AS (
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
       c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+      WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+      c.payer_doc, 'bank', c.payer_bank) END AS payer) r) AS resource
   FROM closed c
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events
@@ -82,7 +84,9 @@ SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status
     to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
     to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
     c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r)::text AS json
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+    WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+    c.payer_doc, 'bank', c.payer_bank) END AS payer) r)::text AS json
 FROM closed c;
 
 -- a charge that a member cancelled
@@ -123,7 +127,9 @@ WITH closings AS (
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
       c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+      WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+      c.payer_doc, 'bank', c.payer_bank) END AS payer) r) AS resource
   FROM closed c
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events
@@ -175,7 +181,9 @@ SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status
     to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
     to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
     c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r)::text AS json
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+    WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+    c.payer_doc, 'bank', c.payer_bank) END AS payer) r)::text AS json
 FROM closed c;
 
 -- charges that no worker holds
@@ -211,7 +219,9 @@ WITH closings AS (
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
       c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+      WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+      c.payer_doc, 'bank', c.payer_bank) END AS payer) r) AS resource
   FROM closed c
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events

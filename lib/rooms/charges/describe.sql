@@ -8,7 +8,9 @@ SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status
     to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
     to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
     c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r)::text AS json
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+    WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+    c.payer_doc, 'bank', c.payer_bank) END AS payer) r)::text AS json
 FROM charges c
 WHERE c.account_id = $1::uuid AND c.mode = $2 AND c.status <> 'opening' AND c.id = $3::uuid;
 
@@ -24,4 +26,6 @@ RETURNING (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.sta
     to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
     to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
     c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r)::text AS json;
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+    WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+    c.payer_doc, 'bank', c.payer_bank) END AS payer) r)::text AS json;

@@ -24,13 +24,16 @@ type ChargesSearch = ChargeFilters &
   ScannedFilters &
   SearchScope & { limit: number; cursor?: string | undefined }
 
+const payerSql = Prisma.sql`CASE WHEN c.payer_name IS NOT NULL THEN json_build_object(
+    'name', c.payer_name, 'document', c.payer_doc, 'bank', c.payer_bank) END AS payer`
+
 /** Columns of a ChargeRow, from a table or CTE named `c`. */
 export const chargeColumns = Prisma.sql`
   c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata, c.client_name,
   c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms, c.webhook_url,
   ${utc('c.expires_at')}, ${utc('c.paid_at')}, c.end_to_end_id, c.refunded_amount,
   ${utc('c.created_at')}, ${utc('c.updated_at')}, c.webhook_masked, ${utc('c.cancelled_at')},
-  c.description`
+  c.description, ${payerSql}`
 
 export const chargeAsJson = asJson(chargeColumns)
 

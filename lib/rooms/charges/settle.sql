@@ -2,8 +2,8 @@
 WITH payments AS (
   SELECT *
   FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::timestamptz[],
-      $6::timestamptz[], $7::uuid[], $8::uuid[]) AS p (account_id, id, end_to_end_id, amount,
-      paid_at, booked_at, lease, event_id)
+      $6::timestamptz[], $7::uuid[], $8::text[]::json[], $9::uuid[]) AS p (account_id, id,
+      end_to_end_id, amount, paid_at, booked_at, lease, payer, event_id)
 ), locked AS (
   SELECT c.account_id, c.id, c.connection_id, p.end_to_end_id
   FROM charges c
@@ -23,7 +23,8 @@ WITH payments AS (
 ), paid AS (
   UPDATE charges c
   SET status = 'paid', paid_at = p.paid_at, updated_at = now(), end_to_end_id = p.end_to_end_id,
-      due_at = NULL, lease = NULL
+      payer_name = p.payer->>'name', payer_doc = p.payer->>'maskedDoc',
+      payer_bank = p.payer->>'bank', due_at = NULL, lease = NULL
   FROM claimed k
   JOIN payments p USING (account_id, id)
   WHERE c.account_id = k.account_id AND c.id = k.id
@@ -42,8 +43,10 @@ WITH payments AS (
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
       c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r) AS resource, c.id,
-      c.amount, c.connection_id
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+      WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+      c.payer_doc, 'bank', c.payer_bank) END AS payer) r) AS resource, c.id, c.amount,
+      c.connection_id
   FROM paid c
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, connection_id, row_number() OVER w AS nth,
@@ -55,11 +58,11 @@ WITH payments AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $9 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $10 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($10, $11)
+  WHERE l.ledger IN ($11, $12)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -72,13 +75,13 @@ WITH payments AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $12, id, mode, $13, $14, amount, connection_id,
+  SELECT account_id, $13, id, mode, $14, $15, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $15, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $16, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
@@ -107,7 +110,7 @@ WITH payments AS (
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
   INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $16, subject_id, resource, clock_timestamp()
+  SELECT account_id, event_id, mode, sequence, $17, subject_id, resource, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -122,7 +125,7 @@ WITH payments AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $17 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $18 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
     c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
@@ -133,5 +136,7 @@ SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status
     to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
     to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
     c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r)::text AS json
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+    WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+    c.payer_doc, 'bank', c.payer_bank) END AS payer) r)::text AS json
 FROM paid c;

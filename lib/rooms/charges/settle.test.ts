@@ -4,7 +4,7 @@ import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
-import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { findCharge, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { receivePayment } from '#lib/rooms/charges/receive.ts'
 import { type Payment, settleCharges } from '#lib/rooms/charges/settle.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
@@ -69,6 +69,18 @@ test('a payment credits the amount and stores its time and end-to-end id', async
   })
   expect(await findCharge(merchant.id, 'test', id)).toEqual(row)
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_500, outbound: 0 })
+  await expectBalancedLedger(merchant.id)
+})
+
+test('a payment stores who paid, and its event and all later ones name the payer', async () => {
+  const merchant = await makeMerchant()
+  const { id } = await openCharge(merchant, 2_500)
+  const payer = { name: 'Rita "Lima"', maskedDoc: '***.982.247-**', bank: null }
+  const [row] = await settleCharges([paymentOf(merchant, id, { amount: 2_500, payer })])
+  const named = { name: payer.name, document: payer.maskedDoc, bank: null }
+  expect(row?.payer).toEqual(named)
+  const [event] = await eventsOf(merchant)
+  expect(serializeChargeEvent(event?.resource, true).transaction.payer).toEqual(named)
   await expectBalancedLedger(merchant.id)
 })
 

@@ -7,15 +7,13 @@ import { newRoutableId } from '#lib/base/ids.ts'
 import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
+import type { Receipt } from '#lib/services/gateway/gateway.ts'
 import { claimPaymentsSql } from '#lib/services/house/receipts.ts'
 import { repayIfOwed } from '#lib/services/ledger/repay.ts'
 
-export interface Payment {
+export interface Payment extends Omit<Receipt, 'txid'> {
   accountId: string
   chargeId: string
-  endToEndId: string
-  amount: number
-  paidAt: Date
   /** Booking time; defaults to now, set only for demo data. */
   bookedAt?: Date
   /** Lease of the job that settles the charge. A job that has lost the lease writes nothing. */
@@ -61,8 +59,9 @@ function settleSql(
             ${list(payment => payment.amount)}::bigint[], ${list(payment => payment.paidAt)}::timestamptz[],
             ${list(({ bookedAt }) => bookedAt ?? null)}::timestamptz[],
             ${list(({ lease }) => lease ?? null)}::uuid[],
+            ${list(({ payer }) => (payer ? JSON.stringify(payer) : null))}::text[]::json[],
             ${list(({ accountId }) => newRoutableId(accountId))}::uuid[])
-          AS p (account_id, id, end_to_end_id, amount, paid_at, booked_at, lease, event_id)`,
+          AS p (account_id, id, end_to_end_id, amount, paid_at, booked_at, lease, payer, event_id)`,
       locked: Prisma.sql`
         SELECT c.account_id, c.id, c.connection_id, p.end_to_end_id
         FROM charges c JOIN payments p USING (account_id, id)
@@ -71,7 +70,8 @@ function settleSql(
       claimed,
       paid: Prisma.sql`
         UPDATE charges c SET status = 'paid', paid_at = p.paid_at, updated_at = now(),
-          end_to_end_id = p.end_to_end_id, due_at = NULL, lease = NULL
+          end_to_end_id = p.end_to_end_id, payer_name = p.payer->>'name',
+          payer_doc = p.payer->>'maskedDoc', payer_bank = p.payer->>'bank', due_at = NULL, lease = NULL
         FROM claimed k JOIN payments p USING (account_id, id)
         WHERE c.account_id = k.account_id AND c.id = k.id AND ${payableCondition}
         RETURNING c.*, p.booked_at, p.event_id`,

@@ -1,5 +1,6 @@
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
+import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { findAddressed } from '#lib/rooms/charges/queries.ts'
 import { receivePayment } from '#lib/rooms/charges/receive.ts'
@@ -17,9 +18,19 @@ export async function simulateCharge(
   const mayChange = charge.status === 'pending' || (outcome === 'paid' && charge.status !== 'paid')
   if (!mayChange) throw alreadyFinal(charge.status)
   const bankState = await decideCharge(removeHyphens(charge.id), charge.amount, outcome)
-  const row = await endAsReported(accountId, charge.id, bankState)
+  const row = await endAsReported(accountId, charge.id, withPayer(bankState, charge))
   if (!row) throw alreadyFinal('final')
   return row
+}
+
+/** The simulated bank, which stores no payer, lets the person pay whom the charge names. */
+function withPayer(state: ChargeState, { client_name, client_doc }: ChargeRow): ChargeState {
+  if (state.state !== 'paid') return state
+  const payments = state.payments.map(payment => {
+    const bank = payment.endToEndId.slice(1, 9)
+    return { ...payment, payer: { name: client_name, maskedDoc: maskTaxId(client_doc), bank } }
+  })
+  return { ...state, payments }
 }
 
 /** Ends a charge as the bank reports. Returns null if it is still open or had already ended. */

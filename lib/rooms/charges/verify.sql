@@ -54,7 +54,9 @@ WITH closings AS (
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
       c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description) r) AS resource
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+      WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+      c.payer_doc, 'bank', c.payer_bank) END AS payer) r) AS resource
   FROM closed c
 ), event_totals AS (
   SELECT account_id, mode, count(*) AS events

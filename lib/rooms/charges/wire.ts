@@ -21,6 +21,9 @@ const CANCELLED_AT_DESCRIPTION =
 const DESCRIPTION_DESCRIPTION =
   'Text for the payer, only if a member of the account wrote one in the dashboard.'
 
+const PAYER_DESCRIPTION =
+  'Who paid, as the bank reports it, only once the charge is paid and only if the bank reports it. `client_name` and `client_doc` are what your program sent: another person may have paid.'
+
 const createdFields = {
   transaction_id: z.uuid().meta(openApiMeta('Id of the charge.', ID)),
   br_code: z
@@ -85,6 +88,24 @@ const detailFields = {
   updated_at: instant.meta(openApiMeta('Time of the last change.', '2026-11-21T01:28:12.004211Z')),
 }
 
+const PAYER_EXAMPLE = { name: 'Ana Beatriz Rocha', document: '***.982.247-**', bank: '00000000' }
+
+const Payer = z.object({
+  name: z
+    .string()
+    .meta(openApiMeta('Name of the owner of the account that paid.', PAYER_EXAMPLE.name)),
+  document: z
+    .string()
+    .nullable()
+    .meta(openApiMeta('CPF or CNPJ of the owner, always masked, or null.', PAYER_EXAMPLE.document)),
+  bank: z
+    .string()
+    .nullable()
+    .meta(
+      openApiMeta('Bank of the account: usually its ISPB, 8 digits, or null.', PAYER_EXAMPLE.bank),
+    ),
+})
+
 export const ChargeDetail = z
   .object({
     ...detailFields,
@@ -95,6 +116,7 @@ export const ChargeDetail = z
       .string()
       .optional()
       .meta(openApiMeta(DESCRIPTION_DESCRIPTION, 'Mensalidade de novembro')),
+    payer: Payer.optional().meta(openApiMeta(PAYER_DESCRIPTION, PAYER_EXAMPLE)),
   })
   .meta({ id: 'Charge' })
 export type ChargeDetail = z.infer<typeof ChargeDetail>
@@ -136,11 +158,12 @@ export const ListedChargePage = pageOf(ListedCharge)
 /** Row as this room's queries select it. `chargeToWire` adds `transaction_id` and `payment_url`. */
 export type ChargeRow = Omit<
   ChargeDetail,
-  'transaction_id' | 'payment_url' | 'cancelled_at' | 'description'
+  'transaction_id' | 'payment_url' | 'cancelled_at' | 'description' | 'payer'
 > & {
   /** Absent in earlier events. */
   cancelled_at?: string | null
   description?: string | null
+  payer?: ChargeDetail['payer'] | null
   /** Whether `webhook_url` receives the document masked. Absent in earlier events: it does not. */
   webhook_masked?: boolean
 }
@@ -167,11 +190,12 @@ export function createdChargeToWire(charge: CreatedCharge) {
 }
 
 export function chargeToWire(charge: ChargeRow, paymentUrl: string): ChargeDetail {
-  const { cancelled_at, description } = charge
+  const { cancelled_at, description, payer } = charge
   const wireFields = { ...charge, transaction_id: charge.id, payment_url: paymentUrl }
   return {
     ...pickFields(detailFields, wireFields),
     ...(cancelled_at && { cancelled_at }),
     ...(description && { description }),
+    ...(payer && { payer }),
   }
 }

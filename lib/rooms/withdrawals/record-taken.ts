@@ -2,7 +2,7 @@ import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
-import type { OrderState, Payee } from '#lib/services/gateway/gateway.ts'
+import type { OrderState, Party } from '#lib/services/gateway/gateway.ts'
 
 type Taken = Extract<OrderState, { state: 'taken' }>
 
@@ -33,7 +33,7 @@ export async function recordTaken(claim: Claim, { endToEndId, payee }: Taken): P
 /** The first end-to-end id stays, because others have seen it. A different one is kept for staff. */
 export function paymentAssignments(
   endToEndId: string | null,
-  payee: Payee | undefined,
+  payee: Party | undefined,
 ): Prisma.Sql {
   const { name = null, maskedDoc = null, bank = null } = payee ?? {}
   return Prisma.sql`

@@ -11,7 +11,7 @@ import { withdrawalAsJson, withdrawalEventColumns } from '#lib/rooms/withdrawals
 import { logOtherPayment, paymentAssignments } from '#lib/rooms/withdrawals/record-taken.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
-import type { Payee } from '#lib/services/gateway/gateway.ts'
+import type { Party } from '#lib/services/gateway/gateway.ts'
 import {
   type BankRefusal,
   type Rejection,
@@ -34,7 +34,7 @@ interface Settlement {
 
 /** Debits the held amount after it was sent. Returns null if already settled. */
 export async function approveWithdrawal(
-  settlement: Settlement & { endToEndId: string | null; payee?: Payee },
+  settlement: Settlement & { endToEndId: string | null; payee?: Party },
 ): Promise<WithdrawalRow | null> {
   const { withdrawalId, endToEndId, payee } = settlement
   const row = await settle(settlement, 'approved', paymentAssignments(endToEndId, payee))

@@ -199,12 +199,12 @@ export interface RefundOrder {
 
 /** State of a payout or refund at the bank. `taken`: accepted. `done`: the money has moved. */
 export type OrderState =
-  | { state: 'taken'; endToEndId?: string; payee?: Payee }
-  | { state: 'done'; endToEndId: string; payee?: Payee; returns?: PayoutReturn[] }
+  | { state: 'taken'; endToEndId?: string; payee?: Party }
+  | { state: 'done'; endToEndId: string; payee?: Party; returns?: PayoutReturn[] }
   | ({ state: 'refused' } & BankRefusal)
 
-/** The receiver of a payout, as the bank names it. */
-export interface Payee {
+/** The other side of a payment, as the bank names it. The name has no whole document in it. */
+export interface Party {
   name: string
   maskedDoc: string | null
   bank: string | null
@@ -216,4 +216,5 @@ export interface Receipt {
   amount: number
   paidAt: Date
   txid: string | null
+  payer?: Party
 }

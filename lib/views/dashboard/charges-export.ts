@@ -23,8 +23,13 @@ const BATCH_MAX = 2_000
 
 const columns = Prisma.sql`
   c.id, c.external_id, c.status, c.amount, c.refunded_amount, c.client_name, c.client_email,
-  c.client_doc, ${utc('c.created_at')}, ${utc('c.paid_at')}, ${utc('c.expires_at')}, c.end_to_end_id`
-type Row = Omit<ChargeRow, 'br_code' | 'metadata' | 'items' | 'utms'>
+  c.client_doc, ${utc('c.created_at')}, ${utc('c.paid_at')}, ${utc('c.expires_at')}, c.end_to_end_id,
+  c.payer_name, c.payer_doc, c.payer_bank`
+type Row = Omit<ChargeRow, 'br_code' | 'metadata' | 'items' | 'utms'> & {
+  payer_name: string | null
+  payer_doc: string | null
+  payer_bank: string | null
+}
 
 export async function exportCharges(
   accountId: string,
@@ -37,11 +42,12 @@ export async function exportCharges(
   const rowFilters = rowFiltersOf(filters)
   const at = (text: string | null) => text && time(text)
   const payer = [t.payer, t.column.email, t.column.document]
+  const paidBy = [t.column.payerName, t.column.payerDocument, t.column.payerBank]
   const times = [t.column.created, t.column.paid, t.column.expires]
   const head = [t.reference, t.status, t.amount, t.column.refunded, ...payer, ...times]
   return csvFile<Row>(`${t.file}-${dayOf(new Date(), timeZone)}`, {
     locale,
-    head: [...head, t.column.endToEnd, t.column.id],
+    head: [...head, t.column.endToEnd, t.column.id, ...paidBy],
     pages: walkPages(cursor =>
       readCharges<Row>(columns, accountId, mode, { ...rowFilters, cursor, limit: BATCH_MAX }),
     ),
@@ -51,6 +57,7 @@ export async function exportCharges(
       ...[row.client_name, row.client_email, maskTaxId(row.client_doc)],
       ...[at(row.created_at), at(row.paid_at), at(row.expires_at)],
       ...[row.end_to_end_id, row.id],
+      ...[row.payer_name, row.payer_doc, row.payer_bank],
     ],
   })
 }

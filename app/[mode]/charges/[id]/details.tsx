@@ -1,6 +1,6 @@
 import { useLocale, useTranslations } from 'next-intl'
 import { Description } from '#app/[mode]/charges/[id]/description.tsx'
-import { Identifiers, PayerDocument } from '#app/[mode]/charges/[id]/live-facts.tsx'
+import { Identifiers, PaidBy, PayerDocument } from '#app/[mode]/charges/[id]/live-facts.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
@@ -19,6 +19,7 @@ export function ChargeDetails({ charge }: Pick<ChargeTimelineData, 'charge'>) {
           <PayerDocument />
         </Fact>
         <Fact name={t('email')}>{client_email}</Fact>
+        <PaidBy />
         <Description />
         {client_phone ? <Fact name={t('phone')}>{client_phone}</Fact> : null}
         {items && items.length > 0 ? (

@@ -28,6 +28,22 @@ export function Identifiers() {
   )
 }
 
+/** Who paid, as the bank reports it: not always the person whom the charge names. */
+export function PaidBy() {
+  const t = useTranslations('charge')
+  const { payer } = useLiveCharge().timeline.charge
+  if (!payer) return null
+  const { name, document, bank } = payer
+  return (
+    <Fact name={t('paidBy')}>
+      <span className="break-words">{name}</span>
+      <span className="block text-muted text-small">
+        {[document, bank && t('paidByBank', { bank })].filter(Boolean).join(' · ')}
+      </span>
+    </Fact>
+  )
+}
+
 /** The payer's document, masked until a permitted member reveals it; each reveal is audited. */
 export function PayerDocument() {
   const t = useTranslations('charge')

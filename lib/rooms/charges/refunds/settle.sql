@@ -33,7 +33,9 @@ WITH locked AS (
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
       c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description,
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+      WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+      c.payer_doc, 'bank', c.payer_bank) END AS payer,
       (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
       r.reason, to_char(r.created_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.return_id,
@@ -162,7 +164,9 @@ WITH locked AS (
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
       c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description,
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+      WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
+      c.payer_doc, 'bank', c.payer_bank) END AS payer,
       (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
       r.reason, to_char(r.created_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.return_id,

@@ -7,8 +7,9 @@ import {
   textOf,
   timeOf,
 } from '#lib/services/gateway/api-pix/json.ts'
+import { readParty } from '#lib/services/gateway/api-pix/party.ts'
 import { describeUnread } from '#lib/services/gateway/api-pix/unread.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { Party, Receipt } from '#lib/services/gateway/gateway.ts'
 import type { UnreadPayment } from '#lib/services/gateway/lists.ts'
 
 /** A charge (cob) as a bank reports it; null is what it does not report. */
@@ -67,7 +68,13 @@ function readReceipt(fields: Fields): Receipt | null {
   const amount = centsOf(fields.valor)
   const paidAt = timeOf(fields.horario) ?? timeOfId(endToEndId)
   if (!endToEndId || !amount || !paidAt) return null
-  return { endToEndId, amount, paidAt, txid: textOf(fields.txid) }
+  const payer = readPayer(fields)
+  return { endToEndId, amount, paidAt, txid: textOf(fields.txid), ...(payer && { payer }) }
+}
+
+/** The standard names no payer: some banks do as its version 2.0 did, Efí below its own fields. */
+function readPayer({ pagador, gnExtras }: Fields): Party | null {
+  return readParty(fieldsOf(pagador)) ?? readParty(fieldsOf(fieldsOf(gnExtras).pagador))
 }
 
 /** An end-to-end id has the minute of the payment, in UTC. */

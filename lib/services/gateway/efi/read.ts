@@ -1,4 +1,3 @@
-import { maskTaxId, taxIdKind } from '#lib/base/pix/tax-id.ts'
 import {
   centsOf,
   countOf,
@@ -8,7 +7,8 @@ import {
   textOf,
   timeOf,
 } from '#lib/services/gateway/api-pix/json.ts'
-import type { Payee } from '#lib/services/gateway/gateway.ts'
+import { readParty } from '#lib/services/gateway/api-pix/party.ts'
+import type { Party } from '#lib/services/gateway/gateway.ts'
 import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
 
 /** A payout (Pix enviado) as Efí reports it; null is what it does not report. */
@@ -20,7 +20,7 @@ export interface BankPayout {
   dictKey: string | null
   status: string | null
   requestedAt: Date | null
-  payee: Payee | null
+  payee: Party | null
   returns: PayoutReturn[]
   /** Returns without a readable id, amount or time. */
   unreadable: number
@@ -65,18 +65,10 @@ function isUnreadable(value: unknown, read: unknown): boolean {
 }
 
 /** Responses have the identity below `favorecido`, or beside its key; notices below `gnExtras`. */
-function readPayee(fields: Fields, receiver: Fields): Payee | null {
+function readPayee(fields: Fields, receiver: Fields): Party | null {
   const places = [receiver.identificacao, receiver.contaBanco, receiver]
   const all = [...places, fieldsOf(fields.gnExtras).favorecido].map(fieldsOf)
-  const identity = all.find(({ nome }) => textOf(nome) !== null)
-  const name = textOf(identity?.nome)
-  if (!identity || name === null) return null
-  const doc = textOf(identity.cpf) ?? textOf(identity.cnpj)
-  return {
-    name,
-    maskedDoc: doc !== null && taxIdKind(doc) ? maskTaxId(doc) : doc,
-    bank: textOf(identity.codigoBanco),
-  }
+  return all.map(readParty).find(party => party !== null) ?? null
 }
 
 function readReturn(value: unknown): PayoutReturn | null {
