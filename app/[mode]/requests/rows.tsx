@@ -25,7 +25,7 @@ export function RequestRows({ requests }: { requests: LoggedRequest[] }) {
         <thead>
           <tr>
             <HeaderCell>{t('one')}</HeaderCell>
-            <HeaderCell width="23%">{t('status')}</HeaderCell>
+            <HeaderCell width="25%">{t('status')}</HeaderCell>
             <HeaderCell width="12%" isWideOnly>
               {t('token_id')}
             </HeaderCell>
