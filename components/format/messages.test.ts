@@ -1,9 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { LOCALES } from '#lib/base/locale.ts'
-
-/** Matches any key of a namespace, for keys that the code computes at run time. */
-const ANY_KEY = '*'
+import { findMessageUses } from '#lib/testing/message-uses.ts'
 
 type MessageTree = { [key: string]: string | MessageTree }
 
@@ -82,43 +80,18 @@ test.each(TERMS)('no message in $locale says $not instead of $use', ({ locale, n
 
 // The compiler checks that every used message exists: see lib/edge/session/intl.ts.
 test('every message is used', () => {
-  const uses = sources().flatMap(usesIn)
-  const unused = keysOf(ptBR).filter(key => !uses.some(use => use.test(key)))
-  expect(unused).toEqual([])
-})
+  const uses = [...findMessageUses(sources()), ...ELSEWHERE, ...usesOfTrial()]
+  expect(uses.length).toBeGreaterThan(1_000)
+  expect(keysOf(ptBR).filter(key => !uses.some(use => use.test(key)))).toEqual([])
+}, 120_000)
 
-/**
- * Returns patterns of the keys in t('a'), t(`a.${b}`), t(b), t.rich('a'), and words.a of crash.tsx.
- */
-function usesIn(file: string): RegExp[] {
-  const code = readFileSync(file, 'utf8')
-  const namespaces = [...code.matchAll(/(?:use|get)Translations\(('\w+')?\)/g)].map(
-    ([, quoted = '']) => quoted && `${quoted.slice(1, -1)}.`,
-  )
-  const calls = code.matchAll(/(?:\bt|\bt\.rich|\)\))\(\s*(?:'([\w.]+)'|`([^`]+)`|\w+\))/g)
-  const keys = [...calls].map(([, plain, template]) => plain ?? template ?? ANY_KEY)
-  // These pages do not use React, so no useTranslations call contains their namespace.
-  if (file.startsWith('lib/views/payer/')) namespaces.push('payer.')
-  if (file === 'lib/edge/http/refusal-page.ts') namespaces.push('refusal.')
-  // The page and the OpenAPI document list all of them.
-  if (file === 'lib/edge/http/openapi-refusals.ts') return [/^apiErrors\.\w+\.(cause|remedy)$/]
-  const used = namespaces.flatMap(namespace => keys.map(key => namespace + key))
-  const crash = [...code.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => `crash.${key}`)
-  // CSV exports read their headings from the message files directly.
-  const exportedFrom = file.endsWith('inbox/export.ts') ? 'inbox' : 'charges'
-  const exported = [...code.matchAll(/\bt\.([\w.]+)/g)].map(([, key]) => `${exportedFrom}.${key}`)
-  const extra = file.endsWith('crash.tsx')
-    ? crash
-    : /(charges-|inbox\/)export\.ts$/.test(file)
-      ? exported
-      : file === 'lib/services/mail/write.ts'
-        ? ['mail.*.subject', 'mail.*.text', 'mailRole.*', 'mailChange.*', 'mailDecided.*']
-        : file === 'lib/views/docs/site.ts'
-          ? ['reference.tags.*']
-          : []
-  return [...used, ...extra].map(
-    key => new RegExp(`^${key.replaceAll('.', '\\.').replaceAll(/\*|\$\{[^}]+\}/g, '\\w+')}$`),
-  )
+/** All of them are listed: errors on their page and in the OpenAPI document, tags in the navigation. */
+const ELSEWHERE = [/^apiErrors\./, /^reference\.tags\./]
+
+/** The script that tries a request is given the words as JSON. */
+function usesOfTrial(): RegExp[] {
+  const script = readFileSync('lib/views/docs/assets/trial.js', 'utf8')
+  return [...script.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => RegExp(`^reference\\.${key}$`))
 }
 
 function sources(): string[] {

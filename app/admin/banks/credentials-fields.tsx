@@ -29,8 +29,8 @@ interface CredentialsFieldsProps {
 export function CredentialsFields({ form, hasAppKey }: CredentialsFieldsProps) {
   const t = useTranslations('bankForm')
   const [identity, setIdentity] = useState<IdentityForm>('p12')
-  const problemOf = (name: 'client_id') => (form.problems[name] ? t(`problem.${name}`) : null)
-  const problem = (name: string) => problemOf(name as 'client_id')
+  const problem = (name: string) =>
+    form.problems[name] ? t(`problem.${name}` as 'problem.client_id') : null
   return (
     <>
       <Field

@@ -49,7 +49,7 @@ const TIMES = ['from', 'until']
 
 /** A finding of a later version is shown by its code. */
 function useFindingTexts() {
-  const t = useTranslations()
+  const [found, advice] = [useTranslations('bankFinding'), useTranslations('bankAdvice')]
   const locale = useLocale()
   const text = useTimeText()
   return ({ code, params }: Finding) => {
@@ -63,10 +63,9 @@ function useFindingTexts() {
             : value,
       ]),
     )
-    const [key, advice] = [`bankFinding.${code}`, `bankAdvice.${code}`] as const
     return {
-      found: t.has(key as never) ? t(key as 'bankFinding.bank_answers', values) : code,
-      advice: t.has(advice as never) ? t(advice as 'bankAdvice.bank_silent') : null,
+      found: found.has(code as never) ? found(code as 'bank_answers', values) : code,
+      advice: advice.has(code as never) ? advice(code as 'bank_silent') : null,
     }
   }
 }
