@@ -1,7 +1,7 @@
 'use client'
 
 import { DropdownMenu } from 'radix-ui'
-import type { ComponentProps, ReactElement } from 'react'
+import { type ComponentProps, type ReactElement, useRef } from 'react'
 
 export interface MenuChoices {
   value: string
@@ -15,13 +15,26 @@ export interface MenuProps extends MenuChoices {
   align?: 'start' | 'end'
 }
 
+export interface OpenedMenuProps extends MenuProps {
+  isByKeyboard: boolean
+}
+
 const MENU_CLASS =
   'z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-48 overflow-y-auto rounded-control border border-line bg-surface p-1.5 text-ink shadow-over'
 const ITEM_CLASS =
   'flex min-h-10 w-full cursor-pointer select-none items-center gap-2.5 rounded-[7px] px-2.5 text-body outline-none data-[highlighted]:bg-sunk data-[state=checked]:font-semibold data-[state=checked]:text-accent'
 
 /** The menu as it is first opened; later its own trigger opens it. */
-export function OpenedMenu({ trigger, align, value, choices, onChoose }: MenuProps) {
+export function OpenedMenu(props: OpenedMenuProps) {
+  const { trigger, align, value, choices, onChoose, isByKeyboard } = props
+  const first = useRef<HTMLDivElement>(null)
+  // Radix highlights the first choice after a key, but is loaded after the one that opened the menu.
+  const isUnseenKey = useRef(isByKeyboard)
+  const highlightFirst = () => {
+    if (!isUnseenKey.current) return
+    isUnseenKey.current = false
+    first.current?.focus()
+  }
   return (
     <DropdownMenu.Root modal={false} defaultOpen>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
@@ -30,12 +43,14 @@ export function OpenedMenu({ trigger, align, value, choices, onChoose }: MenuPro
           align={align}
           sideOffset={6}
           collisionPadding={12}
+          onFocus={highlightFirst}
           className={MENU_CLASS}
         >
           <DropdownMenu.RadioGroup value={value} onValueChange={onChoose}>
-            {choices.map(choice => (
+            {choices.map((choice, index) => (
               <DropdownMenu.RadioItem
                 key={choice.value}
+                ref={index === 0 ? first : undefined}
                 value={choice.value}
                 className={ITEM_CLASS}
               >

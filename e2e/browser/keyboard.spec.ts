@@ -93,6 +93,24 @@ test('a merchant works by keyboard alone, and always sees where the focus is', a
   await page.waitForURL('/login')
 })
 
+for (const key of ['ArrowDown', 'Enter', ' '])
+  test(`a menu opened by '${key}' highlights its first choice, from the first time on`, async ({
+    page,
+    context,
+  }) => {
+    await openShop(context)
+    await page.goto('/test/charges')
+    const period = page.getByRole('button', { name: 'Período: Desde o início' })
+    for (const _ of ['first', 'again']) {
+      await pressOn(page, period, key)
+      await expect(page.getByRole('menuitemradio').first()).toBeFocused()
+      await page.keyboard.press('ArrowDown')
+      await expect(page.getByRole('menuitemradio').nth(1)).toBeFocused()
+      await page.keyboard.press('Escape')
+      await expect(period).toBeFocused()
+    }
+  })
+
 const PAGES = [
   ...['home', 'charges', 'charges/new', 'withdrawals/new', 'statement', 'webhooks'],
   ...['webhooks/endpoints/new', 'settings', 'settings/tokens/new', 'settings/members'],
