@@ -8,6 +8,7 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { describeCharge } from '#lib/rooms/charges/describe.ts'
 import { paymentUrl, txidsOfPage } from '#lib/rooms/charges/payment-url.ts'
@@ -99,14 +100,14 @@ test('a preview of the link names merchant and amount, and nothing of the payer'
   }
   const name = 'Padaria &#60;São João&#62; &#38; &#34;Filhos&#34;'
   const pending = await preview()
-  expect(pending).toContain(`og:title R$ 1.234,56 para ${name}`)
+  expect(pending).toContain(`og:title R$\u00a01.234,56 para ${name}`)
   expect(pending).toContain('og:type website')
   expect(pending).toContain('robots noindex, nofollow')
   expect(pending.filter(tag => tag.startsWith('og:description Pague com Pix'))).toHaveLength(1)
   await simulateCharge(merchant.id, id, 'paid')
   const paid = await preview()
   expect(paid).toContain(`og:title Pagamento recebido · ${name}`)
-  expect(paid).toContain(`og:description ${name} recebeu R$ 1.234,56.`)
+  expect(paid).toContain(`og:description ${name} recebeu R$\u00a01.234,56.`)
   for (const tag of [...pending, ...paid]) expectNoPayerData(tag)
 })
 
@@ -144,7 +145,7 @@ describe('the page', () => {
     expect(status).toBe(200)
     expect(text).toContain('<html lang="pt-BR">')
     expect(text).toContain(
-      'Pague R$ 1.234,56 para Padaria &#60;São João&#62; &#38; &#34;Filhos&#34;',
+      'Pague R$\u00a01.234,56 para Padaria &#60;São João&#62; &#38; &#34;Filhos&#34;',
     )
     expect(text).toContain('mesa 7 &#60;b&#62;')
     expect(text.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(code))).toContain(
@@ -165,7 +166,7 @@ describe('the page', () => {
     const { text } = await fetchPage(pageUrl(charge.id), { 'accept-language': 'fr, en;q=0.5' })
     for (const expected of [
       'Payment received',
-      'R$ 1,234.56',
+      'R$\u00a01,234.56',
       paid.end_to_end_id ?? '',
       'Paid on',
     ]) {
@@ -185,7 +186,7 @@ describe('the page', () => {
       WHERE account_id = ${merchant.id}::uuid AND id = ${charge.id}::uuid`
     const partly = await fetchPage(pageUrl(charge.id))
     expect(partly.text).toContain('Pago, com devolução parcial')
-    expect(partly.text).toContain('R$ 100,00')
+    expect(partly.text).toContain('R$\u00a0100,00')
     await db().$executeRaw`
       UPDATE charges SET refunded_amount = amount
       WHERE account_id = ${merchant.id}::uuid AND id = ${charge.id}::uuid`
@@ -211,11 +212,26 @@ describe('the page', () => {
       const { text } = await fetchPage(pageUrl(id))
       expect(text).toContain('Este código expirou')
       expect(text).not.toContain('br-code')
+      // The simulator ends a charge before its time.
+      expect(text.includes('Expirou em')).toBe(id === overdue.id)
       expectNoPayerData(text)
     }
     expect(await readState(overdue.id)).toBe('expired.0')
     await simulateCharge(merchant.id, overdue.id, 'paid')
     expect(await readState(overdue.id)).toBe('paid.0')
+  })
+
+  test('of a cancelled charge says so, with the time at which it was cancelled', async () => {
+    const { id } = await createTestCharge()
+    await cancelCharge({ accountId: merchant.id, mode: 'test' }, id)
+    const { text } = await fetchPage(pageUrl(id))
+    expect(text).toContain('Cobrança cancelada')
+    expect(text).toContain('Cancelada em')
+    expect(text).not.toMatch(/br-code|[Ee]xpirou/)
+    expectNoPayerData(text)
+    expect(await readState(id)).toBe('cancelled.0')
+    await simulateCharge(merchant.id, id, 'paid')
+    expect(await readState(id)).toBe('paid.0')
   })
 
   test.each([

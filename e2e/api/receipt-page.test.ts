@@ -83,7 +83,13 @@ describe('the public page of a receipt', () => {
     const { status, text, outcome } = await fetchPage(path)
     expect([status, outcome]).toEqual([200, 'agrees'])
     for (const expected of [
-      ...['Comprovante autêntico', 'Pix recebido', 'R$ 1.234,56', paid.end_to_end_id ?? '', id],
+      ...[
+        'Comprovante autêntico',
+        'Pix recebido',
+        'R$\u00a01.234,56',
+        paid.end_to_end_id ?? '',
+        id,
+      ],
       ...['Teste: nenhum dinheiro foi movimentado', 'Não é documento fiscal.'],
       ...['Confira o endereço no navegador', 'horário de Brasília', 'não confirma nomes'],
     ]) {

@@ -6,7 +6,7 @@ import { renderQrCode } from '#lib/views/payer/qr.ts'
 import type { PayableCharge } from '#lib/views/payer/read.ts'
 import type { PayerTexts } from '#lib/views/payer/texts.ts'
 
-type State = 'pending' | 'paid' | 'partly' | 'refunded' | 'expired' | 'failed'
+type State = 'pending' | 'paid' | 'partly' | 'refunded' | 'expired' | 'cancelled' | 'failed'
 
 const POLL_S = 3
 const REFRESH_S = 15
@@ -16,10 +16,12 @@ const LATE_POLL_S = 15
 const LATE_REFRESH_S = 30
 
 /** Expired as soon as the time is up, even before the worker changes the status. */
-function stateOf({ status, seconds_left, refunded_amount, amount }: PayableCharge): State {
+function stateOf(charge: PayableCharge): State {
+  const { status, seconds_left, refunded_amount, amount } = charge
   if (status === 'paid' && refunded_amount > 0) {
     return refunded_amount < amount ? 'partly' : 'refunded'
   }
+  if (status === 'expired' && charge.cancelled_at) return 'cancelled'
   return status === 'pending' && seconds_left <= 0 ? 'expired' : status
 }
 
@@ -31,7 +33,7 @@ export function renderCharge(charge: PayableCharge, texts: PayerTexts): PageCont
   const { t, moneyText } = texts
   const state = stateOf(charge)
   const values = { merchant: charge.merchant, amount: moneyText(charge.amount) }
-  const isLate = charge.seconds_left > -LATE_S && ['expired', 'failed'].includes(state)
+  const isLate = charge.seconds_left > -LATE_S && ['expired', 'cancelled', 'failed'].includes(state)
   const isOpen = state === 'pending'
   const title = isOpen ? t('title', values) : `${t(state)} · ${values.merchant}`
   const main = html`<main id="page" tabindex="-1" data-title="${title}" data-state="${stateKey(charge)}"
@@ -89,6 +91,7 @@ const STATE_STYLES: Record<Exclude<State, 'pending'>, { tone: string; icon: Icon
   partly: { tone: 'ok', icon: 'done' },
   refunded: { tone: 'off', icon: 'back' },
   expired: { tone: 'off', icon: 'over' },
+  cancelled: { tone: 'off', icon: 'wrong' },
   failed: { tone: 'bad', icon: 'wrong' },
 }
 
@@ -127,7 +130,13 @@ function listFacts(
     [t('amount'), moneyText(amount)],
     refunded_amount > 0 ? [t('back'), moneyText(refunded_amount)] : null,
     charge.paid_at ? [t('when'), timeText(charge.paid_at, time_zone)] : null,
-    state === 'expired' ? [t('expiredAt'), timeText(charge.expires_at, time_zone)] : null,
+    // In test mode, a charge may have ended before its time.
+    state === 'expired' && charge.seconds_left <= 0
+      ? [t('expiredAt'), timeText(charge.expires_at, time_zone)]
+      : null,
+    state === 'cancelled' && charge.cancelled_at
+      ? [t('cancelledAt'), timeText(charge.cancelled_at, time_zone)]
+      : null,
     charge.description !== null ? [t('description'), charge.description] : null,
     reference !== null ? [t('reference'), reference] : null,
     charge.end_to_end_id ? [t('endToEnd'), charge.end_to_end_id, 'id'] : null,

@@ -14,6 +14,7 @@ export interface PayableCharge {
   br_code: string | null
   reference: string | null
   expires_at: string
+  cancelled_at: string | null
   /** By the database's clock; negative after expiry. */
   seconds_left: number
   paid_at: string | null
@@ -41,6 +42,7 @@ export async function readPayableCharge(txids: string[]): Promise<PayableCharge 
   const columns = Prisma.sql`
     c.account_id, c.id, c.mode, c.status, c.amount, c.br_code, ${REFERENCE}, ${utc('c.expires_at')},
     ceil(extract(epoch FROM c.expires_at - now()))::int AS seconds_left, ${utc('c.paid_at')},
+    ${utc('c.cancelled_at')},
     c.end_to_end_id, c.refunded_amount, c.viewed_at IS NOT NULL AS is_viewed, a.name AS merchant,
     a.time_zone, c.description`
   const [row] = await queryRows<PayableCharge>(Prisma.sql`

@@ -31,7 +31,7 @@ export function createPayerTexts(lang: string | null, acceptLanguage: string | n
     locale,
     t: (key, values = {}) => messages[key].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? ''),
     money,
-    moneyText: cents => `R$ ${format.format(cents / 100)}`,
+    moneyText: cents => `R$\u00a0${format.format(cents / 100)}`,
     timeText: (at, timeZone) =>
       dateFormat(locale, {
         dateStyle: 'medium',
