@@ -1,7 +1,7 @@
 'use client'
 
 import { useLocale, useTranslations } from 'next-intl'
-import { useKindName } from '#app/admin/reconciliation/names.ts'
+import { useConnectionName, useKindName } from '#app/admin/reconciliation/names.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
 import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
@@ -15,11 +15,12 @@ interface InboxFiltersProps {
 export function InboxFilters({ connections, kinds }: InboxFiltersProps) {
   const t = useTranslations('inbox')
   const kindName = useKindName()
+  const connectionName = useConnectionName()
   const { get, set } = useFilters()
   const state = get('state') || 'open'
   const choices = {
     kind: kinds.map(value => ({ value, label: kindName(value) })),
-    connection: connections.map(({ id, name }) => ({ value: id, label: name })),
+    connection: connections.map(({ id, name }) => ({ value: id, label: connectionName(name) })),
     age: INBOX_AGES.map(value => ({ value, label: t(`age.${value}`) })),
   }
   return (

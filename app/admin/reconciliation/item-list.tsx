@@ -4,7 +4,7 @@ import { Inbox } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ItemState } from '#app/admin/reconciliation/item-state.tsx'
-import { useKindName } from '#app/admin/reconciliation/names.ts'
+import { useConnectionName, useKindName } from '#app/admin/reconciliation/names.ts'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { Money, RelativeTime } from '#components/format/format.tsx'
@@ -104,6 +104,7 @@ function Items({ items }: { items: InboxLine[] }) {
 function ItemName({ item }: { item: InboxLine }) {
   const t = useTranslations('inbox')
   const kindName = useKindName()
+  const connectionName = useConnectionName()
   return (
     <>
       <Link
@@ -114,7 +115,7 @@ function ItemName({ item }: { item: InboxLine }) {
         {kindName(item.kind)}
       </Link>
       <span className="block wrap-anywhere text-muted text-small">
-        {item.connection.name} · {t(`mode.${item.mode}`)}
+        {connectionName(item.connection.name)} · {t(`mode.${item.mode}`)}
       </span>
     </>
   )

@@ -15,3 +15,9 @@ export function useFactName(): (fact: string) => string {
   const t = useTranslations('inbox')
   return name => (t.has(`fact.${name}` as never) ? t(`fact.${name}` as never) : name)
 }
+
+/** The simulated bank has a name that people do not choose. */
+export function useConnectionName(): (name: string) => string {
+  const t = useTranslations('inbox')
+  return name => (name === 'simulator' ? t('simulator') : name)
+}

@@ -2,6 +2,7 @@ import { useTranslations } from 'next-intl'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { TWO_LINES } from '#components/ui/table.tsx'
 import type { Candidate } from '#lib/views/admin/inbox/schema.ts'
 
 interface CandidatesProps {
@@ -24,7 +25,7 @@ export function Candidates({ candidates, chosenId, onChoose }: CandidatesProps) 
             className="flex items-center justify-between gap-3 border-line px-3.5 py-2.5 not-first:border-t"
           >
             <span className="min-w-0">
-              <span className="block truncate font-medium">
+              <span className={`font-medium ${TWO_LINES}`}>
                 <Money cents={amount} /> · {account.name}
               </span>
               <span className="block text-muted text-small">

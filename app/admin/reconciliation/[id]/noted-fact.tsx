@@ -1,8 +1,9 @@
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { useFactName, useKindName } from '#app/admin/reconciliation/names.ts'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Fact } from '#components/ui/facts.tsx'
+import { dateFormat } from '#lib/base/formatters.ts'
 import type { InboxEvidence } from '#lib/views/admin/inbox/schema.ts'
 
 interface NotedFactProps {
@@ -20,17 +21,20 @@ export function NotedFact({ name, value }: NotedFactProps) {
   )
 }
 
+const DAY = { dateStyle: 'medium', timeZone: 'UTC' } as const
 const CENTS = /amount$|^(opening|closing|difference)$/
 const CODES = ['what', 'kind', 'state', 'status', 'stored_status', 'ended_as', 'bank_reports']
 
 /** Cents, times and codes are known by the names of the facts that hold them. */
 function NotedValue({ name, value }: NotedFactProps) {
   const t = useTranslations('inbox')
+  const locale = useLocale()
   const kindName = useKindName()
   if (typeof value === 'number') return CENTS.test(name) ? <Money cents={value} /> : String(value)
   if (typeof value !== 'string') return <Code>{String(value ?? '—')}</Code>
   if (/^at$|_at$/.test(name) && !Number.isNaN(Date.parse(value)))
     return <ExactTime at={value} format="dated" />
+  if (name === 'day') return dateFormat(locale, DAY).format(new Date(value))
   if (CODES.includes(name) && t.has(`code.${value}` as never)) return t(`code.${value}` as never)
   return name === 'reason' ? kindName(value) : <Code>{value}</Code>
 }

@@ -38,6 +38,7 @@ export default async function ItemPage({ params }: ItemPageProps) {
   await requireAdmin()
   const item = await findItem((await params).id)
   const [t, title] = await Promise.all([getTranslations('inbox'), kindName(item.kind)])
+  const { name } = item.connection
   return (
     <ClientMessages namespaces={['inbox', 'adminDeed', 'chargeStatus']}>
       <PageHead
@@ -54,7 +55,7 @@ export default async function ItemPage({ params }: ItemPageProps) {
             {' · '}
           </>
         )}
-        {item.connection.name} · {t(`mode.${item.mode}`)} ·{' '}
+        {name === 'simulator' ? t('simulator') : name} · {t(`mode.${item.mode}`)} ·{' '}
         <ExactTime at={item.created_at} format="dated" />
       </p>
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-2">
