@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pickSize } from '#e2e/torture/figures.ts'
+import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
@@ -112,11 +112,15 @@ test(`${CHARGE_COUNT} charges that a program cancels while a bank has them paid:
     expect([cancelled === 200, await readEnd(merchant.id, id)], id).toEqual([!isPaid, expected])
   }
   const paidCount = races.filter(([, { isPaid }]) => isPaid).length
+  recordFigures('cancellations against a bank', {
+    paid: paidCount,
+    cancelled: races.length - paidCount,
+  })
   expect(paidCount).toBeGreaterThan(0)
   expect(paidCount).toBeLessThan(races.length)
   expect((await readBalances(merchant.id, 'live')).available).toBe(paidCount * AMOUNT)
   await expectBalancedLedger(merchant.id)
-}, 120_000)
+}, 600_000)
 
 test(`${CHARGE_COUNT} charges that the simulator pays while they are cancelled: each is credited once`, async () => {
   const merchant = await makeMerchant()
@@ -135,6 +139,11 @@ test(`${CHARGE_COUNT} charges that the simulator pays while they are cancelled: 
     const events = [...(isCancelled ? ['transaction.expired'] : []), 'transaction.paid']
     expect(await readEnd(merchant.id, id), id).toEqual({ status: 'paid', isCancelled, events })
   }
+  const cancelledCount = races.filter(([, { cancelled }]) => cancelled === 200).length
+  recordFigures('cancellations against the simulator', {
+    'paid after it': cancelledCount,
+    'paid before it': races.length - cancelledCount,
+  })
   expect((await readBalances(merchant.id, 'test')).available).toBe(CHARGE_COUNT * AMOUNT)
   await expectBalancedLedger(merchant.id)
-}, 120_000)
+}, 600_000)
