@@ -6,7 +6,7 @@ test.use({ locale: 'pt-BR' })
 /** Limits of the page of charges with 25 rows and an empty cache, in bytes with headers. */
 const ALL_MAX = 250_000
 const READABLE_MAX = 60_000
-const SCRIPTS_MAX = 170_000
+const SCRIPTS_MAX = 165_000
 const REQUESTS_MAX = 24
 
 interface Received {
