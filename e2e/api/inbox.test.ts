@@ -183,6 +183,7 @@ test('a list is filtered by state, kind, connection and age, in pages, with sum 
 })
 
 test('the CSV has every matching row, one line each, is recorded, and no cell is a formula', async () => {
+  expect((await get('/export?locale=pt-BR&state=open')).text).toContain(';Banco simulado;')
   await db().connection.update({ where: { id: SIMULATOR_CONNECTION_ID }, data: { name: '=1+1' } })
   const { text, headers: sent } = await get('/export?locale=en&state=open')
   const lines = text.split('\r\n')
@@ -191,7 +192,7 @@ test('the CSV has every matching row, one line each, is recorded, and no cell is
   expect(lines).toHaveLength(count + 2)
   expect(lines.at(-1)).toBe(`\u001e${count}`)
   expect(lines[1]).toContain("'=1+1")
-  expect(await db().auditRecord.count({ where: { action: 'inbox.exported' } })).toBe(1)
+  expect(await db().auditRecord.count({ where: { action: 'inbox.exported' } })).toBe(2)
 })
 
 test('the record of an export names each filter of the file', async () => {
