@@ -24,17 +24,19 @@ export function FilterChip({ label, value, onClear, anyLabel, menu }: FilterChip
   const t = useTranslations('ui')
   const stateClass = value === null ? UNSET_CLASS : SET_CLASS
   return (
-    <span className="inline-flex shrink-0">
+    <span className="inline-flex max-w-full shrink-0">
       <Menu
         {...menu}
         align="start"
         trigger={
           <button
             type="button"
-            className={`${CHIP_CLASS} ${stateClass} px-3.5 ${value === null ? 'rounded-chip' : 'rounded-l-chip border-r-0 pr-2'}`}
+            className={`${CHIP_CLASS} ${stateClass} min-w-0 px-3.5 ${value === null ? 'rounded-chip' : 'rounded-l-chip border-r-0 pr-2'}`}
           >
-            {label}: {value ?? anyLabel ?? t('any')}
-            {value === null ? <ChevronDown size={14} aria-hidden /> : null}
+            <span className="truncate">
+              {label}: {value ?? anyLabel ?? t('any')}
+            </span>
+            {value === null ? <ChevronDown size={14} aria-hidden className="shrink-0" /> : null}
           </button>
         }
       />

@@ -1,15 +1,7 @@
 import type { ReactNode } from 'react'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
-import {
-  Cell,
-  CodeCell,
-  HeaderCell,
-  Row,
-  Table,
-  TWO_LINES,
-  WIDE_ONLY,
-} from '#components/ui/table.tsx'
+import { Cell, CodeCell, HeaderCell, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
 
 export interface AmountRow {
   id: string
@@ -85,7 +77,7 @@ function AmountTable({ label, heads, statusWidth, rows }: AmountRowsProps) {
 
 function AmountCard({ subject, external_id, state, created_at, amount }: AmountRow) {
   return (
-    <li className="relative grid gap-1 border-line px-4 py-3 not-first:border-t">
+    <li className="relative grid grid-cols-[minmax(0,1fr)] gap-1 border-line px-4 py-3 not-first:border-t">
       <div className="flex items-start justify-between gap-3">
         <div className="min-w-0 font-medium">{subject}</div>
         <span className="shrink-0 font-semibold">
@@ -97,7 +89,7 @@ function AmountCard({ subject, external_id, state, created_at, amount }: AmountR
           <span className="relative z-10">
             <RelativeTime at={created_at} />
           </span>
-          <span className={`font-mono text-[12.5px] leading-[21px] ${TWO_LINES}`}>
+          <span className="max-w-full truncate font-mono text-[12.5px] leading-[21px]">
             {external_id}
           </span>
         </span>

@@ -17,7 +17,7 @@ export function Notice({ tone, icon: Icon, children, role }: NoticeProps) {
       className={`flex gap-2.5 rounded-control px-3.5 py-3 font-medium text-small ${TONES[tone]}`}
     >
       <Icon size={16} aria-hidden className="mt-0.5 shrink-0" />
-      <span>{children}</span>
+      <span className="min-w-0 wrap-anywhere">{children}</span>
     </p>
   )
 }

@@ -5,8 +5,14 @@ import { addSession, createSession, openShop, type Shop, signOut } from '#e2e/br
 import { findUnreadable } from '#e2e/browser/text-layout.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
+import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
+import { addConnection, assignConnection, openLiveCharge } from '#lib/testing/connection.ts'
+import { suspendStray } from '#lib/testing/inbox.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 
 /** The longest name and text without a space, where a line can break only inside a word. */
@@ -49,11 +55,21 @@ const ADMIN_PAGES = [
   '/admin/tokens?q=:account',
   '/admin/audit?account=:account',
   '/admin/health',
+  '/admin/banks',
+  '/admin/banks/:bank',
+  '/admin/disputes?q=:account',
+  '/admin/disputes/:account/:dispute',
+  '/admin/reconciliation?connection=:bank',
+  '/admin/reconciliation/:item',
 ] as const
 
 /** The pages with the most columns. */
 const DENSE_PAGES = ['/test/home', '/test/charges', '/test/statement', '/test/settings/members']
-const DENSE_ADMIN_PAGES = ['/admin/accounts/:account']
+const DENSE_ADMIN_PAGES = [
+  '/admin/accounts/:account',
+  '/admin/banks',
+  '/admin/reconciliation/:item',
+]
 
 /** A laptop of 1366 px at 150 % has 911 px, at 200 % 683. */
 const WIDTHS = [1440, 1280, 1100, 1024, 911, 900, 768, 683, 390, 360]
@@ -63,7 +79,7 @@ const RUNS = [
     name: 'on the fullest pages',
     own: DENSE_PAGES,
     admin: DENSE_ADMIN_PAGES,
-    widths: [1100, 911, 390],
+    widths: [1100, 911, 360],
   },
   { name: 'on all pages @torture', own: PAGES, admin: ADMIN_PAGES, widths: WIDTHS },
 ]
@@ -75,10 +91,14 @@ for (const { name, own, admin, widths } of RUNS)
   }) => {
     test.setTimeout(600_000)
     const shop = await openShop(context, NAME)
-    const ids: Ids = { ...(await fillShop(shop)), endpoint: await createEndpoint(page, shop) }
+    const ids: Ids = {
+      ...(await fillShop(shop)),
+      ...(await fillBank(shop)),
+      endpoint: await createEndpoint(page, shop),
+    }
     const unreadable: string[] = []
     const visit = async (pattern: string) => {
-      await page.goto(pattern.replace(/:([a-z]+)/, (_, kind) => ids[kind] ?? ''))
+      await page.goto(pattern.replaceAll(/:([a-z]+)/g, (_, kind) => ids[kind] ?? ''))
       await page.waitForLoadState('networkidle')
       for (const width of widths) {
         await page.setViewportSize({ width, height: 844 })
@@ -91,6 +111,7 @@ for (const { name, own, admin, widths } of RUNS)
     await signOut(context)
     await addSession(context, await createSession({ isAdmin: true }))
     for (const pattern of admin) await visit(pattern)
+    await closeBank(shop, ids.bank ?? '')
     expect(unreadable).toEqual([])
   })
 
@@ -141,6 +162,31 @@ async function fillShop({ id: accountId, token }: Shop): Promise<Ids> {
     ...{ open: open.transaction_id, paid: paid.transaction_id, withdrawal, payment },
     ...{ account: accountId, delivery: delivery.id },
   }
+}
+
+/** Lets the shop receive through a bank with a long name, which reports a dispute and a payment for nobody. */
+async function fillBank(shop: Shop): Promise<Ids> {
+  const name = `Banco ${newId()} ${'Cooperativo'.repeat(9)}`.slice(0, 60)
+  const bank = await addConnection(new StubBank(), { name })
+  await assignConnection(bank, shop)
+  const { id: chargeId } = await openLiveCharge(shop, AMOUNT_MAX)
+  const payment = makeReceipt(AMOUNT_MAX)
+  await receivePayments([{ accountId: shop.id, chargeId, payments: [payment] }])
+  const { endToEndId } = payment
+  const respondBy = new Date(Date.now() + 86_400_000)
+  const report = { connectionId: bank, bankId: newId(), endToEndId, amount: AMOUNT_MAX, respondBy }
+  const dispute = await openDispute(report)
+  await openLiveCharge(shop, AMOUNT_MAX)
+  const { itemId } = await suspendStray(AMOUNT_MAX, { connectionId: bank, mode: 'live' })
+  return { bank, dispute: dispute?.id ?? '', item: itemId }
+}
+
+/** Nothing answers at the bank: other tests would see its calls fail. */
+async function closeBank({ id }: Shop, bank: string): Promise<void> {
+  const unassigned = { receivingConnectionId: null, payingConnectionId: null }
+  await db().account.update({ where: { id }, data: unassigned })
+  const data = { isAssignable: false, disabledAt: new Date() }
+  await db().connection.update({ where: { id: bank }, data })
 }
 
 async function createEndpoint(page: Page, { id }: Shop): Promise<string> {

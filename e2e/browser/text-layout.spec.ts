@@ -1,5 +1,7 @@
 import { expect, test } from '#e2e/browser/app.ts'
+import { addSession, connectToApplication, createSession } from '#e2e/browser/merchant.ts'
 import { findUnreadable } from '#e2e/browser/text-layout.ts'
+import { makeMerchant } from '#lib/testing/fixtures.ts'
 
 const NAME = 'Companhia Paranaense de Energia e Saneamento'
 const RAIL = '<nav style="position: fixed; inset: 0 auto 0 0; width: 236px">Charges</nav>'
@@ -54,4 +56,22 @@ test('texts that cannot be read are found', async ({ page }) => {
     await page.setContent(sound)
     expect(await findUnreadable(page), sound).toEqual([])
   }
+})
+
+test.describe('in Portuguese', () => {
+  test.use({ locale: 'pt-BR', viewport: { width: 360, height: 740 } })
+
+  test('the first steps of a new account can be read on a small phone', async ({
+    page,
+    context,
+  }) => {
+    await connectToApplication()
+    const { id: accountId } = await makeMerchant()
+    await addSession(context, await createSession({ accountId, role: 'owner' }))
+    await page.goto('/test/home')
+    await expect(
+      page.getByRole('link', { name: 'Banco simulado' }).filter({ visible: true }),
+    ).toBeVisible()
+    expect(await findUnreadable(page)).toEqual([])
+  })
 })

@@ -65,7 +65,7 @@ export function FirstStep({ step, isDone, isNext, origin, isLocal }: FirstStepPr
 function StepActions({ step, isNext }: { step: FirstStepName; isNext: boolean }) {
   const t = useTranslations('steps')
   return (
-    <div className="flex shrink-0 flex-wrap gap-2">
+    <div className={`flex flex-wrap gap-2 ${isNext ? '' : 'shrink-0'}`}>
       {step === 'payment' && isNext ? (
         <Link href="/test/bank" prefetch={false} className={buttonClass('quiet')}>
           {t('payment.bank')}

@@ -85,7 +85,10 @@ export function Balance({ read }: { read: MoneyRead | undefined }) {
     <>
       <span className="block font-semibold">{bank === null ? '—' : <Money cents={bank} />}</span>
       <span className="block text-muted text-small">
-        {t('column.books')} <Money cents={books} />
+        {t('column.books')}{' '}
+        <span className="inline-block">
+          <Money cents={books} />
+        </span>
       </span>
     </>
   )

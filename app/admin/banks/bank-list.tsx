@@ -58,7 +58,7 @@ function Total({ banks, owned, money }: TotalProps) {
   const isShort = cover !== null && cover < 100 && unknownCount === 0
   return (
     <Sheet className="px-4 py-4 md:px-6">
-      <dl className="grid grid-cols-2 gap-x-6 gap-y-4 md:grid-cols-3">
+      <dl className="grid gap-x-6 gap-y-4 sm:grid-cols-3">
         <div>
           <dt className="text-muted text-small">{t('owned')}</dt>
           <dd className="font-semibold text-title" data-testid="banks-owned">

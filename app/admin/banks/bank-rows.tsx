@@ -32,10 +32,10 @@ export function BankTable({ banks, money }: RowsProps) {
           <HeaderCell width="175px" isWideOnly>
             {t('column.latency')}
           </HeaderCell>
-          <HeaderCell width="165px" side="right">
+          <HeaderCell width="185px" side="right">
             {t('column.bank')}
           </HeaderCell>
-          <HeaderCell width="100px" side="right">
+          <HeaderCell width="106px" side="right">
             {t('column.cover')}
           </HeaderCell>
         </tr>

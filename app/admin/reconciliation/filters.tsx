@@ -24,7 +24,7 @@ export function InboxFilters({ connections, kinds }: InboxFiltersProps) {
     age: INBOX_AGES.map(value => ({ value, label: t(`age.${value}`) })),
   }
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <div className="flex min-w-0 flex-wrap items-center gap-2">
       <ChoiceFilter
         label={t('filter.state')}
         value={state === 'all' ? '' : state}

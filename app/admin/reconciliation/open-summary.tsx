@@ -24,11 +24,11 @@ export function OpenSummary({ open }: { open: InboxSummary }) {
         </div>
         <div className="col-span-2 md:col-span-1">
           <dt className="text-muted text-small">{t('held')}</dt>
-          <dd>
+          <dd className="flex flex-wrap items-baseline gap-x-2">
             <span className="font-semibold text-title">
               <Money cents={amount.live} />
             </span>
-            <span className="ml-2 text-muted text-small">
+            <span className="text-muted text-small">
               {t('inTest')} <Money cents={amount.test} />
             </span>
           </dd>
