@@ -37,12 +37,12 @@ export function ViewingBanner({ viewing: { accountId, until }, accountName }: Vi
     <section
       aria-label={t('begin')}
       data-stays="top"
-      className="sticky top-0 z-30 -mx-4 mb-5 grid gap-3 bg-test-soft px-4 py-2.5 text-test md:-mx-8 md:-mt-9 md:mb-8 md:px-8 lg:-mx-10 lg:px-10 print:hidden"
+      className="sticky top-0 z-30 -mx-4 mb-5 grid grid-cols-[minmax(0,1fr)] gap-3 bg-test-soft px-4 py-2.5 text-test md:-mx-8 md:-mt-9 md:mb-8 md:px-8 lg:-mx-10 lg:px-10 print:hidden"
     >
       <div className="flex max-w-[1180px] flex-wrap items-center justify-between gap-x-6 gap-y-2">
         <p className="flex min-w-0 flex-1 basis-56 gap-2.5 font-semibold text-small">
           <Eye size={17} aria-hidden className="mt-px shrink-0" />
-          <span className="min-w-0 break-words">
+          <span className="wrap-anywhere min-w-0">
             {t('banner', { account: accountName, time: timeText(until, { timeStyle: 'short' }) })}
           </span>
         </p>

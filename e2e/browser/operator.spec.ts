@@ -2,6 +2,7 @@ import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { createShop, openAdmin, openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { PAGES } from '#e2e/browser/page-table.ts'
+import { findUnreadable } from '#e2e/browser/text-layout.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
@@ -115,7 +116,7 @@ test('an admin views the dashboard as the merchant, read-only and masked, and th
   page,
   context,
 }) => {
-  const shop = await openShop(context, `Vista ${Date.now()} 39053344705`)
+  const shop = await openShop(context, `Vista ${Date.now()} 39053344705 ${'Paranaense'.repeat(6)}`)
   const withdrawal = await requestPayout(shop)
   const admin = await openAdmin(page)
   await admin.goto(`/admin/accounts/${shop.id}`)
@@ -124,9 +125,12 @@ test('an admin views the dashboard as the merchant, read-only and masked, and th
   await expect(admin).toHaveURL('/test/home')
   const banner = admin.getByRole('region', { name: 'View as merchant' })
   await expect(banner).toContainText(
-    /You are viewing Vista \d+ \*{3}\.533\.447-\*\*, read-only, until/,
+    /You are viewing Vista \d+ \*{3}\.533\.447-\*\* (Paranaense){6}, read-only, until/,
   )
   await expectAccessible(admin)
+  await admin.setViewportSize({ width: 360, height: 740 })
+  expect(await findUnreadable(admin)).toEqual([])
+  await admin.setViewportSize({ width: 1280, height: 860 })
   const charge = await createMarkedCharge(page, shop)
   const endpoint = newId()
   const url = `https://a.example/${CANARY.document}`
