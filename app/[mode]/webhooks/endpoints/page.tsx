@@ -60,7 +60,7 @@ export default async function EndpointsPage({ params }: { params: Promise<{ mode
       <Sheet className="mt-6 px-4 py-5 md:px-7 md:py-6">
         <h2 className="text-title">{t('accountSecret')}</h2>
         <p className="mt-1.5 mb-4 max-w-[68ch] text-muted text-small">{t('accountSecretText')}</p>
-        <IfAllowed permission="webhooks:write">
+        <IfAllowed permission="secrets:write">
           <RotateSecret path={`${SECRET_PATH}/rotate`} revealPath={SECRET_PATH} />
         </IfAllowed>
       </Sheet>

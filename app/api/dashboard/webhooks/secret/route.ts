@@ -7,7 +7,7 @@ export const GET = endpoint({
   method: 'GET',
   summary: 'Show the secret that signs the webhooks of charges and withdrawals',
   // Requires write permission: the secret is enough to forge a payment notification.
-  allow: 'webhooks:write',
+  allow: 'secrets:write',
   proof: 'required',
   response: SecretShown,
   async handle({ account, mode, userId }) {

@@ -7,7 +7,7 @@ export const POST = endpoint({
   method: 'POST',
   effect: 'none',
   summary: 'Rotate the secret that signs the webhooks of charges and withdrawals',
-  allow: 'webhooks:write',
+  allow: 'secrets:write',
   proof: 'required',
   response: SecretShown,
   errorCodes: ['limit_reached'],
