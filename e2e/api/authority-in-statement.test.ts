@@ -108,7 +108,7 @@ describe('a change of the member that commits after the check', () => {
     expect(await db().charge.count({ where })).toBe(before)
   })
 
-  const ENDPOINTS = '/dashboard/webhooks/endpoints'
+  const ENDPOINTS = '/webhooks/endpoints'
   const endpoint = { url: 'https://example.com/x', event_types: ['transaction.paid'] }
   const documentsOf = async () =>
     (await db().webhookEndpoint.findMany({ where: { accountId: merchant.id } })).map(

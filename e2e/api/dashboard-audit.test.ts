@@ -98,16 +98,16 @@ describe('an action of a member', () => {
   test('is recorded without secrets, documents, PIX keys or payer names', async () => {
     const secretAddress = 'user:pass@hooks.example/pix?token=very-secret'
     const url = `https://${secretAddress}`
-    const endpoint = await callAsOwner('POST', '/dashboard/webhooks/endpoints', {
+    const endpoint = await callAsOwner('POST', '/webhooks/endpoints', {
       ...{ url, event_types: '*' },
     })
-    const endpointPath = `/dashboard/webhooks/endpoints/${endpoint.body.data.id}`
+    const endpointPath = `/webhooks/endpoints/${endpoint.body.data.id}`
     await callAsOwner('PATCH', endpointPath, { url: `${url}2` })
     await callAsOwner('DELETE', endpointPath)
     const secretResponse = await callAsOwner('GET', '/dashboard/webhooks/secret')
     await callAsOwner('GET', '/dashboard/charges/export?locale=en&q=Ana+Beatriz&status=paid')
     await callAsOwner('GET', '/dashboard/statement/export?locale=en&format=csv')
-    await callAsOwner('POST', '/dashboard/webhooks/deliveries/resend', {
+    await callAsOwner('POST', '/webhooks/deliveries/resend', {
       from: new Date(Date.now() - 3_600_000).toISOString(),
     })
     const token = await callAsOwner('POST', '/dashboard/tokens', {

@@ -15,7 +15,7 @@ import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 
-const ROOT = '/dashboard/webhooks/deliveries'
+const ROOT = '/webhooks/deliveries'
 const HOOK_URL = 'https://shop.example/hook'
 const NOT_FOUND = [404, '{"error":"Delivery not found"}', 'delivery_not_found']
 const NO_ENDPOINT = [404, '{"error":"Endpoint not found"}', 'endpoint_not_found']
@@ -312,11 +312,11 @@ describe('POST deliveries/{id}/resend', () => {
     const { id: endpoint } = await addEndpoint(merchant, HOOK_URL)
     await createPaidCharge(merchant)
     const { id } = await readSingleDelivery()
-    await callApi('POST', `/dashboard/webhooks/endpoints/${endpoint}/disable`)
+    await callApi('POST', `/webhooks/endpoints/${endpoint}/disable`)
     expect(refusal(await callApi('POST', `${ROOT}/${id}/resend`))).toEqual(DISABLED)
     await setStatus('exhausted')
     expect(refusal(await callApi('POST', `${ROOT}/${id}/resend`))).toEqual(DISABLED)
-    await callApi('DELETE', `/dashboard/webhooks/endpoints/${endpoint}`)
+    await callApi('DELETE', `/webhooks/endpoints/${endpoint}`)
     const text = '{"error":"The endpoint is deleted: create a new one"}'
     const error = refusal(await callApi('POST', `${ROOT}/${id}/resend`))
     expect(error).toEqual([409, text, 'endpoint_disabled'])
@@ -367,7 +367,7 @@ describe('POST deliveries/resend', () => {
   test('200: skips deliveries to a disabled endpoint', async () => {
     const { id: endpoint } = await addEndpoint(merchant, HOOK_URL)
     await createDelivery()
-    await callApi('POST', `/dashboard/webhooks/endpoints/${endpoint}/disable`)
+    await callApi('POST', `/webhooks/endpoints/${endpoint}/disable`)
     await setStatus('exhausted')
     const { body } = await callApi('POST', `${ROOT}/resend`, { from: hourAgo() })
     expect(body.resent).toBe(1)
@@ -407,7 +407,7 @@ describe('POST deliveries/resend', () => {
 
   test('409 for a disabled endpoint', async () => {
     const { id: endpoint_id } = await addEndpoint(merchant, HOOK_URL)
-    await callApi('POST', `/dashboard/webhooks/endpoints/${endpoint_id}/disable`)
+    await callApi('POST', `/webhooks/endpoints/${endpoint_id}/disable`)
     const response = await callApi('POST', `${ROOT}/resend`, { from: hourAgo(), endpoint_id })
     expect(refusal(response)).toEqual(DISABLED)
   })

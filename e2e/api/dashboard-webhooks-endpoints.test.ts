@@ -18,7 +18,7 @@ import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 
-const ROOT = '/dashboard/webhooks/endpoints'
+const ROOT = '/webhooks/endpoints'
 const SHOP_URL = 'https://shop.example/hooks'
 const ENDPOINT_REQUEST = { url: SHOP_URL, event_types: '*' }
 const NOT_FOUND = [404, '{"error":"Endpoint not found"}', 'endpoint_not_found']

@@ -12,7 +12,7 @@ import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 
 inOwnDatabase()
 
-const DELIVERIES = '/dashboard/webhooks/deliveries'
+const DELIVERIES = '/webhooks/deliveries'
 const ROLES = ['owner', 'finance', 'developer', 'viewer'] as const
 const MASK = '***.982.247-**'
 
@@ -42,8 +42,9 @@ afterAll(async () => {
 })
 
 async function request(role: Role, method: string, path: string) {
+  const root = path.endsWith('/document') ? `/dashboard${DELIVERIES}` : DELIVERIES
   const headers = pageHeaders(await signIn(merchant, role), merchant.id)
-  return call(api.url, method, `${DELIVERIES}/${path}`, { headers, key: 'one-key' })
+  return call(api.url, method, `${root}/${path}`, { headers, key: 'one-key' })
 }
 
 const signatureOf = ({ request_headers: headers }: Attempt, body: string) =>

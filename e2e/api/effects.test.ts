@@ -169,7 +169,7 @@ type Send = (path: string, body?: object) => Promise<ApiResponse>
 /** Calls an operation with real ids. Returns whether the caller got what the choice names. */
 type Execution = (send: Send, choice: string) => Promise<boolean>
 
-const ENDPOINTS = '/dashboard/webhooks/endpoints'
+const ENDPOINTS = '/webhooks/endpoints'
 const URL = 'http://127.0.0.1:9/hook'
 const accountId = () => world.merchant.id
 
@@ -264,7 +264,7 @@ const EXECUTIONS: Record<string, Execution> = {
     const { body } = await send(`/dashboard/tokens/${id}/rotate`, { overlap_hours: 0 })
     return typeof body.data?.token === 'string' && body.data.permissions.includes(choice)
   },
-  async 'POST /dashboard/webhooks/endpoints'(send, choice) {
+  async 'POST /webhooks/endpoints'(send, choice) {
     // The limit of endpoints is not the subject here.
     const where = { accountId: accountId() }
     await db().webhookEndpoint.updateMany({ where, data: { deletedAt: new Date() } })
@@ -272,7 +272,7 @@ const EXECUTIONS: Record<string, Execution> = {
     const { data } = (await send(ENDPOINTS, body)).body
     return data?.full_documents === (choice === 'full')
   },
-  async 'PATCH /dashboard/webhooks/endpoints/[id]'(send, choice) {
+  async 'PATCH /webhooks/endpoints/[id]'(send, choice) {
     const body = { url: `${URL}/moved`, full_documents: choice === 'full' }
     const { data } = (await send(`${ENDPOINTS}/${await makeEndpoint()}`, body)).body
     return data?.full_documents === (choice === 'full')

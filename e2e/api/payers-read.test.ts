@@ -30,7 +30,7 @@ import { makePayout, makeWorld, type World } from '#lib/testing/world.ts'
 inOwnDatabase()
 
 const MASKED = '***.982.247-**'
-const ENDPOINTS = '/dashboard/webhooks/endpoints'
+const ENDPOINTS = '/webhooks/endpoints'
 const WITHOUT = PERMISSIONS.filter(name => name !== 'payers:read')
 
 /** Returns whether a text contains the document, with or without punctuation. */
@@ -391,7 +391,7 @@ describe('a webhook', () => {
     expect((await owner('PATCH', path, back)).body.data.full_documents).toBe(true)
     const where = { accountId: other.id }
     const delivery = await db().delivery.findFirstOrThrow({ where })
-    const resend = `/dashboard/webhooks/deliveries/${delivery.id}/resend`
+    const resend = `/webhooks/deliveries/${delivery.id}/resend`
     expect((await developer('POST', resend, {})).status).toBe(200)
     await deliverForMerchant(other)
     await stolen.close()

@@ -237,7 +237,7 @@ async function makePageCallers([nobody, bad, revoked, cookie, inactive, tenant]:
 async function makeEndpoint(): Promise<string> {
   const headers = pageHeaders(await signIn(owner.merchant, 'owner'), owner.merchant.id)
   const body = { url: `http://127.0.0.1:9/${MARKER}`, event_types: '*' }
-  const response = await call(api.url, 'POST', '/dashboard/webhooks/endpoints', { headers, body })
+  const response = await call(api.url, 'POST', '/webhooks/endpoints', { headers, body })
   return response.body.data.id
 }
 afterAll(async () => {

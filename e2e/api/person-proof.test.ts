@@ -96,9 +96,9 @@ const GUARDED_OPERATIONS: [string, string, object?][] = [
   ['POST', '/dashboard/tokens/[token]/rotate', { overlap_hours: 1 }],
   ['GET', '/dashboard/webhooks/secret'],
   ['POST', '/dashboard/webhooks/secret/rotate', {}],
-  ['POST', '/dashboard/webhooks/endpoints', ENDPOINT_REQUEST],
-  ['PATCH', '/dashboard/webhooks/endpoints/[endpoint]', { url: 'http://127.0.0.1:9/elsewhere' }],
-  ['POST', '/dashboard/webhooks/endpoints/[endpoint]/rotate', {}],
+  ['POST', '/webhooks/endpoints', ENDPOINT_REQUEST],
+  ['PATCH', '/webhooks/endpoints/[endpoint]', { url: 'http://127.0.0.1:9/elsewhere' }],
+  ['POST', '/webhooks/endpoints/[endpoint]/rotate', {}],
 ]
 
 describe('moving money, showing a secret, exporting and changing the account', () => {
@@ -111,8 +111,7 @@ describe('moving money, showing a secret, exporting and changing the account', (
       await makeToken(member.merchant.id)
       const { id } = await db().token.findFirstOrThrow({ where: { accountId: member.merchant.id } })
       const endpoint = path.includes('[endpoint]')
-        ? (await callApi(member, 'POST', '/dashboard/webhooks/endpoints', ENDPOINT_REQUEST)).body
-            .data.id
+        ? (await callApi(member, 'POST', '/webhooks/endpoints', ENDPOINT_REQUEST)).body.data.id
         : ''
       const charge = await db().charge.findFirstOrThrow({
         where: { accountId: member.merchant.id, status: 'paid' },

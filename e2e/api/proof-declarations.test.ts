@@ -36,8 +36,8 @@ const REQUIRED = [
   'POST /dashboard/tokens',
   ...['POST /dashboard/tokens/[id]/revoke', 'POST /dashboard/tokens/[id]/rotate'],
   'POST /dashboard/tokens/[id]/adopt',
-  ...['POST /dashboard/webhooks/endpoints', 'PATCH /dashboard/webhooks/endpoints/[id]'],
-  'POST /dashboard/webhooks/endpoints/[id]/rotate',
+  ...['POST /webhooks/endpoints', 'PATCH /webhooks/endpoints/[id]'],
+  'POST /webhooks/endpoints/[id]/rotate',
   'POST /dashboard/webhooks/deliveries/[id]/document',
   ...['GET /dashboard/webhooks/secret', 'POST /dashboard/webhooks/secret/rotate'],
   ...['POST /person/authenticator', 'DELETE /person/authenticator'],
@@ -68,7 +68,7 @@ const REQUIRED = [
 /** Bodies other than those of the route table. */
 const BODIES: Record<string, object> = {
   'PUT /admin/accounts/[id]/limits': { charge_max: 100_000 },
-  'PATCH /dashboard/webhooks/endpoints/[id]': { url: 'http://127.0.0.1:9/elsewhere' },
+  'PATCH /webhooks/endpoints/[id]': { url: 'http://127.0.0.1:9/elsewhere' },
 }
 
 /** Succeed without a change here: the account is active, and no job is stuck. */
@@ -125,7 +125,7 @@ beforeAll(async () => {
   const headers = pageHeaders(await signIn(merchant, 'owner'), merchant.id)
   const create = async (path: string, body: object): Promise<string> =>
     (await call(api.url, 'POST', path, { headers, body })).body.data.id
-  const endpoints = await create('/dashboard/webhooks/endpoints', {
+  const endpoints = await create('/webhooks/endpoints', {
     ...{ url: 'http://127.0.0.1:9/hook', event_types: '*' },
   })
   const tokens = await create('/dashboard/tokens', { name: 'Loja', permissions: ['account:read'] })

@@ -276,7 +276,7 @@ describe('the life of a session', () => {
   test('is not extended by background requests of pages', async () => {
     await makeSessionIdle()
     const idle = await readLastUse()
-    for (const path of [...READS, '/dashboard/home', '/dashboard/webhooks/deliveries']) {
+    for (const path of [...READS, '/dashboard/home', '/webhooks/deliveries']) {
       for (const method of ['GET', 'HEAD']) {
         expect((await callApi(method, path, makePageHeaders())).status, path).toBe(200)
       }

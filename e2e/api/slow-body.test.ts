@@ -10,7 +10,7 @@ import { call } from '#lib/testing/call.ts'
 import { type Api, fundMerchant, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, personHeaders, signIn, signInAdmin } from '#lib/testing/member.ts'
 
-const ENDPOINTS = '/dashboard/webhooks/endpoints'
+const ENDPOINTS = '/webhooks/endpoints'
 /** Longer than the server takes to check a caller whose body has not arrived. */
 const CHECKED_MS = 500
 

@@ -57,7 +57,7 @@ const setSession = async (data: object) =>
 async function addEndpoint(accountId: string): Promise<string> {
   const headers = pageHeaders(await signIn(world.merchant, 'owner'), accountId)
   const body = { url: `https://a.example/${CANARY.document}`, event_types: '*' }
-  const made = await call(api.url, 'POST', '/dashboard/webhooks/endpoints', { headers, body })
+  const made = await call(api.url, 'POST', '/webhooks/endpoints', { headers, body })
   return made.body.data.id
 }
 

@@ -190,7 +190,7 @@ async function closeBank({ id }: Shop, bank: string): Promise<void> {
 }
 
 async function createEndpoint(page: Page, { id }: Shop): Promise<string> {
-  const response = await page.request.post('/api/dashboard/webhooks/endpoints', {
+  const response = await page.request.post('/api/webhooks/endpoints', {
     headers: { origin: readSetting('BASE_URL'), 'troco-account': id, 'troco-mode': 'test' },
     data: { url: URL, event_types: '*' },
   })

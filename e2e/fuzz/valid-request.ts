@@ -53,7 +53,7 @@ const PARAM_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   'DELETE /dashboard/members/[id]': ({ random, world }) => [
     random.pick(world.spareMembers.slice(0, DELETABLE_COUNT)),
   ],
-  'DELETE /dashboard/webhooks/endpoints/[id]': ({ random, world }) => [
+  'DELETE /webhooks/endpoints/[id]': ({ random, world }) => [
     random.pick(world.endpoints.slice(0, DELETABLE_COUNT)),
   ],
   [`PUT ${ACCOUNT_PATH}/limits`]: ({ random, world }) => [random.pick(world.accounts)],
@@ -122,9 +122,9 @@ const BODY_BUILDERS: Record<string, (context: RequestContext) => JsonFields> = {
       night_max: random.between(0, 1_000_000),
       day_max: random.between(0, 1_000_000),
     }),
-  'PATCH /dashboard/webhooks/endpoints/[id]': context =>
+  'PATCH /webhooks/endpoints/[id]': context =>
     toFields({ url: fieldValues(context).url, event_types: ['withdrawal.approved'] }),
-  'POST /dashboard/webhooks/deliveries/resend': ({ world }) => toFields({ from: world.since }),
+  'POST /webhooks/deliveries/resend': ({ world }) => toFields({ from: world.since }),
   'POST /person/authenticator/confirm': () => toFields({ code: '000000' }),
   'POST /person/recovery-codes': () => toFields({ code: 'abcde-fghjk' }),
 }
@@ -149,8 +149,8 @@ const QUERY_BUILDERS: Record<string, (context: RequestContext) => Query> = {
       ['to', '2026-12-31'],
     ]),
   ],
-  'GET /dashboard/webhooks/deliveries': ({ random }) => deliveriesQuery(random, 'paused'),
-  'GET /dashboard/webhooks/deliveries/resend': ({ random, world }) => [
+  'GET /webhooks/deliveries': ({ random }) => deliveriesQuery(random, 'paused'),
+  'GET /webhooks/deliveries/resend': ({ random, world }) => [
     ['from', world.since],
     ...deliveriesQuery(random, 'exhausted'),
   ],

@@ -256,14 +256,14 @@ describe('on the wire', () => {
       const earlier = JSON.parse(text)
       // Signatures and responses of a delivery that sent a document are shown to who reveals it.
       const response = earlier.data.attempts
-        ? await callAsPage(`${path}/document`, 'POST')
+        ? await callAsPage(`/dashboard${path}/document`, 'POST')
         : await callAsPage(path)
       expect(expectSuccess(response).body).toMatchObject(earlier)
     },
   )
 
   test('endpoints have the same URL, types and reason for being disabled', async () => {
-    const { body } = expectSuccess(await callAsPage('/dashboard/webhooks/endpoints'))
+    const { body } = expectSuccess(await callAsPage('/webhooks/endpoints'))
     const fixed = body.data.map(({ health, ...rest }: { health: object }) => rest)
     expect(fixed).toMatchObject(frozen.endpoints)
     for (const one of fixed) expect(one).toMatchObject({ full_documents: true })
@@ -396,9 +396,7 @@ describe('newly written data', () => {
     }
     const change = { headers, body: settings }
     expectSuccess(await call(api.url, 'PATCH', '/dashboard/account', change))
-    expectSuccess(
-      await call(api.url, 'POST', '/dashboard/webhooks/endpoints', { headers, body: endpoint }),
-    )
+    expectSuccess(await call(api.url, 'POST', '/webhooks/endpoints', { headers, body: endpoint }))
     const charge = (await post('/transactions', { ...CHARGE, amount: 10_000, webhook_url: url }))
       .transaction_id
     await post(`/sandbox/transactions/${charge}`, { outcome: 'paid' })

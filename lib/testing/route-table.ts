@@ -47,7 +47,6 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
 }
 
 const ANY_PAGE = 'dashboard:read'
-const WEBHOOKS_PATH = '/dashboard/webhooks'
 
 /** Operations of Troco's own pages, which accept no token. */
 const PAGE_ROWS: Record<string, Row<PagePermission>> = {
@@ -108,26 +107,26 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   'GET /dashboard/withdrawals/[id]/receipt': ANY_PAGE,
   'POST /dashboard/withdrawals/[id]/approve': 'withdrawals:approve',
   'POST /dashboard/withdrawals/[id]/decline': 'withdrawals:approve',
-  [`GET ${WEBHOOKS_PATH}/endpoints`]: 'webhooks:read',
-  [`POST ${WEBHOOKS_PATH}/endpoints`]: 'webhooks:write',
-  [`GET ${WEBHOOKS_PATH}/endpoints/[id]`]: 'webhooks:read',
-  [`PATCH ${WEBHOOKS_PATH}/endpoints/[id]`]: {
+  'GET /webhooks/endpoints': 'webhooks:read',
+  'POST /webhooks/endpoints': 'webhooks:write',
+  'GET /webhooks/endpoints/[id]': 'webhooks:read',
+  'PATCH /webhooks/endpoints/[id]': {
     allow: 'webhooks:write',
     body: { event_types: ['transaction.paid'] },
   },
-  [`DELETE ${WEBHOOKS_PATH}/endpoints/[id]`]: 'webhooks:write',
-  [`POST ${WEBHOOKS_PATH}/endpoints/[id]/disable`]: 'webhooks:write',
-  [`POST ${WEBHOOKS_PATH}/endpoints/[id]/enable`]: 'webhooks:write',
-  [`POST ${WEBHOOKS_PATH}/endpoints/[id]/rotate`]: 'webhooks:write',
-  [`POST ${WEBHOOKS_PATH}/endpoints/[id]/test`]: 'webhooks:write',
-  [`GET ${WEBHOOKS_PATH}/secret`]: 'secrets:write',
-  [`POST ${WEBHOOKS_PATH}/secret/rotate`]: 'secrets:write',
-  [`GET ${WEBHOOKS_PATH}/deliveries`]: 'webhooks:read',
-  [`GET ${WEBHOOKS_PATH}/deliveries/[id]`]: 'webhooks:read',
-  [`POST ${WEBHOOKS_PATH}/deliveries/[id]/document`]: 'documents:reveal',
-  [`POST ${WEBHOOKS_PATH}/deliveries/[id]/resend`]: 'webhooks:write',
-  [`GET ${WEBHOOKS_PATH}/deliveries/resend`]: { allow: ANY_PAGE, query: `?from=${anHourAgo()}` },
-  [`POST ${WEBHOOKS_PATH}/deliveries/resend`]: {
+  'DELETE /webhooks/endpoints/[id]': 'webhooks:write',
+  'POST /webhooks/endpoints/[id]/disable': 'webhooks:write',
+  'POST /webhooks/endpoints/[id]/enable': 'webhooks:write',
+  'POST /webhooks/endpoints/[id]/rotate': 'webhooks:write',
+  'POST /webhooks/endpoints/[id]/test': 'webhooks:write',
+  'GET /dashboard/webhooks/secret': 'secrets:write',
+  'POST /dashboard/webhooks/secret/rotate': 'secrets:write',
+  'GET /webhooks/deliveries': 'webhooks:read',
+  'GET /webhooks/deliveries/[id]': 'webhooks:read',
+  'POST /dashboard/webhooks/deliveries/[id]/document': 'documents:reveal',
+  'POST /webhooks/deliveries/[id]/resend': 'webhooks:write',
+  'GET /webhooks/deliveries/resend': { allow: 'webhooks:read', query: `?from=${anHourAgo()}` },
+  'POST /webhooks/deliveries/resend': {
     allow: 'webhooks:write',
     body: { from: anHourAgo() },
   },

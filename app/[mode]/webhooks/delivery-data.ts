@@ -17,7 +17,7 @@ const POLL_SLOW_MS = 8_000
 /** A delivery that is due within this time makes the page poll fast. */
 const DUE_SOON_MS = 5_000
 
-export const DELIVERIES_PATH = '/dashboard/webhooks/deliveries'
+export const DELIVERIES_PATH = '/webhooks/deliveries'
 
 export const deliveriesKey = ({ accountId, mode }: ApiScope) =>
   ['deliveries', accountId, mode] as const

@@ -18,7 +18,7 @@ export function RevealDelivery({ id, onRevealed }: RevealDeliveryProps) {
   const api = useApi()
   const reveal = useMutation({
     mutationFn: () =>
-      api.send<{ data: DeliveryDetail }>('POST', `${DELIVERIES_PATH}/${id}/document`),
+      api.send<{ data: DeliveryDetail }>('POST', `/dashboard${DELIVERIES_PATH}/${id}/document`),
     onSuccess: ({ data }) => onRevealed(data),
   })
   return (

@@ -3,6 +3,7 @@ import { describeOperation, pathOf, tagOf } from '#lib/edge/http/openapi-operati
 import { ERRORS, HEADERS, PARAMETERS, SECURITY } from '#lib/edge/http/openapi-parts.ts'
 import { introduction, TAGS } from '#lib/edge/http/openapi-prose.ts'
 import { type Json, SCHEMAS_PATH, Shapes } from '#lib/edge/http/openapi-schemas.ts'
+import { isForPagesOnly } from '#lib/services/people/roles.ts'
 
 type Declared = Endpoint['declared']
 
@@ -23,7 +24,7 @@ export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
   for (const { segments, handlers } of sortRoutes(routes)) {
     for (const method of METHODS) {
       const declared = handlers.get(method)?.declared
-      if (!declared) continue
+      if (!declared || [declared.allow].flat().every(isForPagesOnly)) continue
       const path = pathOf(segments)
       const operation = describeOperation(context, segments, method, declared)
       paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
@@ -53,13 +54,11 @@ export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
   }
 }
 
-/** Sorts by tag, lists before single items. Omits routes that only the dashboard uses. */
+/** Sorts by tag, lists before single items. */
 function sortRoutes(routes: ServedRoute[]): ServedRoute[] {
   const rank = ({ segments }: ServedRoute) =>
     TAGS.findIndex(({ name }) => name === tagOf(segments)) * 10 + segments.length
-  return routes
-    .filter(({ segments }) => segments[0] !== 'dashboard')
-    .sort((one, other) => rank(one) - rank(other))
+  return routes.toSorted((one, other) => rank(one) - rank(other))
 }
 
 function describeWebhooks(shapes: Shapes): Json {

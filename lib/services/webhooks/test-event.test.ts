@@ -33,7 +33,7 @@ afterEach(() => receiver.close())
 afterAll(() => api.close())
 
 function post(pathSuffix: string, body?: object) {
-  return call(api.url, 'POST', `/dashboard/webhooks/endpoints${pathSuffix}`, { headers, body })
+  return call(api.url, 'POST', `/webhooks/endpoints${pathSuffix}`, { headers, body })
 }
 const sendTest = (body?: object) => post(`/${endpoint.id}/test`, body)
 

@@ -17,7 +17,7 @@ import { ApiError } from '#lib/edge/client/api.ts'
 import { type Endpoint, endpointRequest } from '#lib/services/webhooks/schema.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 
-const ENDPOINTS_PATH = '/dashboard/webhooks/endpoints'
+const ENDPOINTS_PATH = '/webhooks/endpoints'
 
 interface EndpointFormProps {
   endpoint?: Endpoint

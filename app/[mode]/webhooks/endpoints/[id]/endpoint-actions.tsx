@@ -24,7 +24,7 @@ export function EndpointActions({ endpoint, missedCount }: EndpointActionsProps)
   const api = useApi()
   const router = useRouter()
   const [confirming, setConfirming] = useState<'enable' | 'disable' | 'delete' | null>(null)
-  const path = `/dashboard/webhooks/endpoints/${endpoint.id}`
+  const path = `/webhooks/endpoints/${endpoint.id}`
   const change = useMutation({
     mutationFn: async (action: EndpointAction) => {
       if (action === 'delete') return api.send<{ missed?: number }>('DELETE', path)

@@ -103,7 +103,7 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
               <TestEvent endpoint={endpoint} />
             </Section>
             <Section title={t('secret')} text={t('secretText')}>
-              <RotateSecret path={`/dashboard/webhooks/endpoints/${endpoint.id}/rotate`} />
+              <RotateSecret path={`/webhooks/endpoints/${endpoint.id}/rotate`} />
             </Section>
           </div>
         </IfAllowed>

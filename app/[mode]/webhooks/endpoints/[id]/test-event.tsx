@@ -21,7 +21,7 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
   const [type, setType] = useState(endpoint.event_types[0])
   const test = useMutation({
     mutationFn: (idempotencyKey: string) =>
-      api.send<{ data: TestResult }>('POST', `/dashboard/webhooks/endpoints/${endpoint.id}/test`, {
+      api.send<{ data: TestResult }>('POST', `/webhooks/endpoints/${endpoint.id}/test`, {
         body: { type },
         idempotencyKey,
       }),

@@ -8,7 +8,7 @@ import { resolveReference } from '#lib/views/dashboard/deliveries.ts'
 export const GET = endpoint({
   method: 'GET',
   summary: 'Count the failed deliveries that a resend would send',
-  allow: 'dashboard:read',
+  allow: 'webhooks:read',
   query: failedQuery,
   response: DeliveriesFailed,
   async handle({ account, mode, query }) {
