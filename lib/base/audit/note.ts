@@ -8,9 +8,13 @@ export function requireActor(userId: string | null) {
   return { type: 'user', id: userId } as const
 }
 
-/** Returns the `note` function of services, which audits a member's actions in an account. */
-export function createAuditNote(accountId: string, userId: string | null) {
-  const actor = requireActor(userId)
+/** Returns the `note` function of services, which audits what a member or a token does in an account. */
+export function createAuditNote(
+  accountId: string,
+  userId: string | null,
+  tokenId: string | null = null,
+) {
+  const actor = tokenId === null ? requireActor(userId) : ({ type: 'token', id: tokenId } as const)
   return (
     tx: Tx,
     action: string,

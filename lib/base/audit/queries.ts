@@ -14,7 +14,7 @@ export type AuditReader = { staff: true } | { staff: false; accountId: string }
 export type AuditQuery = StaffAuditFilters & { cursor?: string; limit: number }
 
 interface StoredLine extends Omit<AuditLine, 'actor' | 'account'> {
-  actor_type: 'user' | 'command_line' | 'system'
+  actor_type: 'user' | 'token' | 'command_line' | 'system'
   actor_id: string | null
   account_id: string | null
 }
@@ -52,9 +52,10 @@ const lineAsJson = asJson(Prisma.sql`
 
 /** Adds the names of actors and accounts; hides from a merchant who of the operator's staff acted. */
 async function nameActors(reader: AuditReader, lines: StoredLine[]): Promise<AuditLine[]> {
-  const [findPerson, accountNames] = await Promise.all([
+  const [findPerson, accountNames, tokenNames] = await Promise.all([
     readPeople(lines.map(line => [line.account_id, line.actor_id])),
     readAccountNames(lines.flatMap(({ account_id }) => account_id ?? [])),
+    readTokenNames(lines.filter(({ actor_type }) => actor_type === 'token')),
   ])
   return lines.map(({ actor_type, actor_id, account_id, ip, request_id, ...line }) => {
     const person = findPerson(account_id, actor_id)
@@ -65,7 +66,10 @@ async function nameActors(reader: AuditReader, lines: StoredLine[]): Promise<Aud
       ...line,
       actor: isHidden
         ? { kind, id: null, name: null, email: null }
-        : { kind, id: actor_id, name: person?.name ?? null, email: person?.email ?? null },
+        : {
+            ...{ kind, id: actor_id, email: person?.email ?? null },
+            name: person?.name ?? tokenNames.get(actor_id ?? '') ?? null,
+          },
       account: account_id !== null && name !== undefined ? { id: account_id, name } : null,
       ip: isHidden ? null : ip,
       request_id: isHidden ? null : request_id,
@@ -78,6 +82,16 @@ async function readAccountNames(ids: string[]): Promise<Map<string, string>> {
   const rows = await queryRows<{ id: string; name: string }>(Prisma.sql`
     SELECT json_build_object('id', a.id, 'name', a.name)::text AS json FROM accounts a
     WHERE a.id = ANY(${[...new Set(ids)]}::uuid[])`)
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
+async function readTokenNames(lines: StoredLine[]): Promise<Map<string, string>> {
+  if (lines.length === 0) return new Map()
+  const [accountIds, ids] = [lines.map(one => one.account_id), lines.map(one => one.actor_id)]
+  const rows = await queryRows<{ id: string; name: string }>(Prisma.sql`
+    SELECT DISTINCT json_build_object('id', t.id, 'name', t.name)::text AS json
+    FROM unnest(${accountIds}::uuid[], ${ids}::uuid[]) k (account_id, id)
+    JOIN tokens t USING (account_id, id)`)
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 

@@ -4,9 +4,12 @@ import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { currentLogContext } from '#lib/base/log.ts'
 
-export type Actor = { type: 'user'; id: string } | { type: 'command_line' } | { type: 'system' }
+export type Actor =
+  | { type: 'user' | 'token'; id: string }
+  | { type: 'command_line' }
+  | { type: 'system' }
 
-/** Null: the command line or the system. */
+/** Null: a token, the command line or the system. */
 export function personOf(actor: Actor): string | null {
   return actor.type === 'user' ? actor.id : null
 }
@@ -29,7 +32,7 @@ export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
     data: {
       id: newId(),
       actorType: actor.type,
-      actorId: personOf(actor),
+      actorId: 'id' in actor ? actor.id : null,
       ip,
       requestId,
       ...rest,

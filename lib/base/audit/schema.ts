@@ -41,7 +41,7 @@ export const AuditLine = z.object({
   action: z.string(),
   actor: z.object({
     /** `operator`: staff as merchants see them, with id, name and e-mail null. */
-    kind: z.enum(['person', 'operator', 'command_line', 'system']),
+    kind: z.enum(['person', 'token', 'operator', 'command_line', 'system']),
     id: z.uuid().nullable(),
     name: z.string().nullable(),
     email: z.string().nullable(),

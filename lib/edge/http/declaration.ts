@@ -19,6 +19,8 @@ interface Call<Body, Query> {
   ip: string | null
   header: HttpRequest['header']
   userId: string | null
+  /** Null: a member sends the request. */
+  tokenId: string | null
   /** Member who answers for the request: the user, or the issuer of the token. */
   responsibleId: string | null
   formerIssuers: readonly string[]

@@ -161,7 +161,7 @@ async function runEndpoint(
   const isWhole = declared.honorsPrefer === true && prefersRepresentation(incoming)
   const handle = async (once?: IdempotentRequest) => {
     const caller = await check.read()
-    const { account, mode, user, isViewing, responsibleId, formerIssuers } = caller
+    const { account, mode, user, tokenId, isViewing, responsibleId, formerIssuers } = caller
     const body = schema && parseFields(schema[mode], content)
     const { ip, header } = incoming
     const parsed = declared.ignoresQuery ? undefined : parseQuery(querySchema, incoming.url)
@@ -170,6 +170,7 @@ async function runEndpoint(
     const { params, query } = isViewing ? hideTaxIds(asked) : asked
     const by = {
       user,
+      tokenId,
       isViewing,
       userId: user?.id ?? null,
       responsibleId,

@@ -20,7 +20,7 @@ export async function pauseEndpoint(owner: Owner, id: string): Promise<void> {
     if (disabledAt) return false
     await tx.webhookEndpoint.update({
       where: { accountId_id: { accountId, id } },
-      data: disabledFields('by_member'),
+      data: disabledFields(owner.isToken ? 'by_token' : 'by_member'),
     })
     await note(tx, 'webhook_endpoint.disabled', id, {})
     return true

@@ -16,9 +16,11 @@ export interface Owner {
   accountId: string
   mode: Mode
   note: AuditNote
+  /** Whether a program acts, with a token. */
+  isToken?: boolean
   /** Whether the actor may read payers' documents (`payers:read`). Only then may an endpoint. */
   readsPayers?: boolean
-  /** Reads that again and locks the actor's role until commit; refuses an actor who lost it. */
+  /** Reads that again in the transaction; refuses an actor who lost the permission to act. */
   lockAuthority?: (tx: Tx) => Promise<{ readsPayers: boolean }>
 }
 

@@ -1,6 +1,5 @@
-import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { permissionLock } from '#lib/services/people/membership.ts'
+import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
 import { createEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { listEndpoints, readCreatedEndpoint } from '#lib/services/webhooks/queries.ts'
 import { endpointRequest } from '#lib/services/webhooks/schema.ts'
@@ -32,11 +31,9 @@ export const POST = endpoint({
       data: await readCreatedEndpoint(account, mode, id),
     }),
   },
-  async handle({ account, mode, body, userId, once, readsPayers }) {
-    const note = createAuditNote(account.id, userId)
-    const lockAuthority = permissionLock({ accountId: account.id, userId }, 'webhooks:write')
-    const owner = { accountId: account.id, mode, note, readsPayers, lockAuthority }
-    const id = await createEndpoint(owner, body, once)
+  async handle(call) {
+    const { account, mode, body, once } = call
+    const id = await createEndpoint(webhookOwner(call), body, once)
     return { data: await readCreatedEndpoint(account.id, mode, id) }
   },
 })

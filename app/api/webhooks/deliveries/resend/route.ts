@@ -1,5 +1,5 @@
-import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
 import { countFailed, resendFailed } from '#lib/services/webhooks/resend.ts'
 import { failedQuery, resendRequest } from '#lib/services/webhooks/schema.ts'
 import { DeliveriesFailed, DeliveriesResent } from '#lib/services/webhooks/wire.ts'
@@ -29,8 +29,8 @@ export const POST = endpoint({
   response: DeliveriesResent,
   errorCodes: ['endpoint_not_found', 'endpoint_disabled'],
   idempotency: { retentionS: 86_400 },
-  async handle({ account, mode, userId, body }) {
-    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
-    return resendFailed(owner, await resolveReference(account.id, mode, body))
+  async handle(call) {
+    const filter = await resolveReference(call.account.id, call.mode, call.body)
+    return resendFailed(webhookOwner(call), filter)
   },
 })

@@ -1,6 +1,5 @@
-import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { permissionLock } from '#lib/services/people/membership.ts'
+import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
 import { deleteEndpoint, editEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 import { endpointChange } from '#lib/services/webhooks/schema.ts'
@@ -26,11 +25,10 @@ export const PATCH = endpoint({
   body: endpointChange,
   response: EndpointRead,
   errorCodes: ['endpoint_not_found', 'permission_not_held'],
-  async handle({ account, mode, body, params: { id = '' }, userId, readsPayers }) {
-    const note = createAuditNote(account.id, userId)
-    const lockAuthority = permissionLock({ accountId: account.id, userId }, 'webhooks:write')
-    const owner = { accountId: account.id, mode, note, readsPayers, lockAuthority }
-    await editEndpoint(owner, id, body)
+  async handle(call) {
+    const { account, mode, body } = call
+    const { id = '' } = call.params
+    await editEndpoint(webhookOwner(call), id, body)
     return { data: await readEndpoint(account.id, mode, id) }
   },
 })
@@ -43,9 +41,9 @@ export const DELETE = endpoint({
   proof: { notRequired: 'It sends no data anywhere; the events stay readable through the API.' },
   response: EndpointDeleted,
   errorCodes: ['endpoint_not_found'],
-  async handle({ account, mode, params: { id = '' }, userId }) {
-    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
-    await deleteEndpoint(owner, id)
+  async handle(call) {
+    const { id = '' } = call.params
+    await deleteEndpoint(webhookOwner(call), id)
     return { data: { id, deleted: true } }
   },
 })

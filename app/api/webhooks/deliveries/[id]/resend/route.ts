@@ -1,5 +1,5 @@
-import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
 import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
 import { resendDelivery } from '#lib/services/webhooks/resend.ts'
 import { DeliveryResent } from '#lib/services/webhooks/wire.ts'
@@ -15,9 +15,10 @@ export const POST = endpoint({
   response: DeliveryResent,
   errorCodes: ['delivery_not_found', 'endpoint_disabled', 'under_way'],
   idempotency: { retentionS: 86_400 },
-  async handle({ account, mode, userId, params: { id = '' } }) {
-    const note = createAuditNote(account.id, userId)
-    await resendDelivery({ accountId: account.id, mode, note }, id)
+  async handle(call) {
+    const { account, mode } = call
+    const { id = '' } = call.params
+    await resendDelivery(webhookOwner(call), id)
     // Without the attempts: their bodies would be stored with the idempotency key.
     const delivery = await readDelivery(account.id, mode, id)
     const { attempts: _, later_pauses_s: __, is_masked: ___, ...data } = delivery

@@ -1,5 +1,5 @@
-import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
 import { pauseEndpoint } from '#lib/services/webhooks/enable.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 import { EndpointRead } from '#lib/services/webhooks/wire.ts'
@@ -15,9 +15,10 @@ export const POST = endpoint({
   response: EndpointRead,
   errorCodes: ['endpoint_not_found'],
   idempotency: { retentionS: 86_400 },
-  async handle({ account, mode, params: { id = '' }, userId }) {
-    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
-    await pauseEndpoint(owner, id)
+  async handle(call) {
+    const { account, mode } = call
+    const { id = '' } = call.params
+    await pauseEndpoint(webhookOwner(call), id)
     return { data: await readEndpoint(account.id, mode, id) }
   },
 })

@@ -1,5 +1,5 @@
-import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
 import { enableEndpoint } from '#lib/services/webhooks/enable.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 import { enableRequest } from '#lib/services/webhooks/schema.ts'
@@ -15,9 +15,10 @@ export const POST = endpoint({
   response: EndpointEnabled,
   errorCodes: ['endpoint_not_found'],
   idempotency: { retentionS: 86_400 },
-  async handle({ account, mode, body, params: { id = '' }, userId }) {
-    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
-    const missed = await enableEndpoint(owner, id, body.send_missed)
+  async handle(call) {
+    const { account, mode, body } = call
+    const { id = '' } = call.params
+    const missed = await enableEndpoint(webhookOwner(call), id, body.send_missed)
     return { data: await readEndpoint(account.id, mode, id), missed }
   },
 })

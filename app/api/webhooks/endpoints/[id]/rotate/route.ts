@@ -1,5 +1,5 @@
-import { createAuditNote } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
 import { readCreatedSecret, rotateSecret } from '#lib/services/webhooks/secrets.ts'
 import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
@@ -18,8 +18,8 @@ export const POST = endpoint({
       data: await readCreatedSecret(account, mode, id),
     }),
   },
-  async handle({ account, mode, params: { id = '' }, userId, once }) {
-    const owner = { accountId: account.id, mode, note: createAuditNote(account.id, userId) }
-    return { data: await rotateSecret(owner, id, once) }
+  async handle(call) {
+    const { id = '' } = call.params
+    return { data: await rotateSecret(webhookOwner(call), id, call.once) }
   },
 })

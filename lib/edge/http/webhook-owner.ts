@@ -1,0 +1,31 @@
+import { createAuditNote } from '#lib/base/audit/note.ts'
+import { accountSql } from '#lib/base/db/columns.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import type { CallingAccount } from '#lib/edge/http/caller.ts'
+import { permissionLock } from '#lib/services/people/membership.ts'
+import type { Owner } from '#lib/services/webhooks/owner.ts'
+
+interface Call {
+  account: CallingAccount
+  mode: Mode
+  userId: string | null
+  tokenId: string | null
+  readsPayers: boolean
+}
+
+/**
+ * Describes the caller to the verbs of endpoints and deliveries: a member, whose role may change until
+ * they commit, or a token, whose permissions never change but which may be revoked.
+ */
+export function webhookOwner({ account, mode, userId, tokenId, readsPayers }: Call): Owner {
+  const lockMember = permissionLock({ accountId: account.id, userId }, 'webhooks:write')
+  return {
+    ...{ accountId: account.id, mode, readsPayers, isToken: tokenId !== null },
+    note: createAuditNote(account.id, userId, tokenId),
+    async lockAuthority(tx) {
+      if (tokenId === null) return lockMember(tx)
+      await tx.$queryRaw`SELECT ${accountSql(account.ref)}`
+      return { readsPayers }
+    },
+  }
+}
