@@ -2,14 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { DELIVERY_STATUSES } from '#lib/services/webhooks/states.ts'
 import {
   DeliveriesFailed,
   DeliveriesResent,
   DeliveryPage,
   DeliveryRead,
   DeliveryResent,
-} from '#lib/services/webhooks/wire.ts'
+} from '#lib/services/webhooks/delivery-wire.ts'
+import { DELIVERY_STATUSES } from '#lib/services/webhooks/states.ts'
 import { call } from '#lib/testing/call.ts'
 import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
@@ -19,7 +19,11 @@ const ROOT = '/webhooks/deliveries'
 const HOOK_URL = 'https://shop.example/hook'
 const NOT_FOUND = [404, '{"error":"Delivery not found"}', 'delivery_not_found']
 const NO_ENDPOINT = [404, '{"error":"Endpoint not found"}', 'endpoint_not_found']
-const DISABLED = [409, '{"error":"The endpoint is disabled: enable it first"}', 'endpoint_disabled']
+const DISABLED = [
+  409,
+  '{"error":"The endpoint is disabled or deleted: enable it, or create another"}',
+  'endpoint_disabled',
+]
 
 let api: Api
 let merchant: Account
@@ -317,7 +321,7 @@ describe('POST deliveries/{id}/resend', () => {
     await setStatus('exhausted')
     expect(refusal(await callApi('POST', `${ROOT}/${id}/resend`))).toEqual(DISABLED)
     await callApi('DELETE', `/webhooks/endpoints/${endpoint}`)
-    const text = '{"error":"The endpoint is deleted: create a new one"}'
+    const text = '{"error":"The endpoint is disabled or deleted: enable it, or create another"}'
     const error = refusal(await callApi('POST', `${ROOT}/${id}/resend`))
     expect(error).toEqual([409, text, 'endpoint_disabled'])
   })
@@ -380,7 +384,7 @@ describe('POST deliveries/resend', () => {
     await createDelivery()
     await setStatus('exhausted')
     const countFailed = async (query: string) => {
-      const response = await callApi('GET', `${ROOT}/resend?from=${hourAgo()}${query}`)
+      const response = await callApi('GET', `/dashboard${ROOT}/resend?from=${hourAgo()}${query}`)
       expectShape(DeliveriesFailed, response.body)
       return response.body.failed
     }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { TestRead } from '#lib/services/webhooks/delivery-wire.ts'
 import { readSigningSecrets } from '#lib/services/webhooks/secrets.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import {
@@ -11,7 +12,6 @@ import {
   EndpointList,
   EndpointRead,
   SecretShown,
-  TestRead,
 } from '#lib/services/webhooks/wire.ts'
 import { call } from '#lib/testing/call.ts'
 import { createPaidCharge } from '#lib/testing/deliveries.ts'

@@ -302,8 +302,8 @@ const EXECUTIONS: Record<string, Execution> = {
   },
 }
 
-/** Two permissions that only together reach something. */
-const PAIRS = [token('transactions:write', 'payers:read')]
+/** Permissions that only together reach something. */
+const PAIRS = [token('transactions:write', 'payers:read'), token('webhooks:write', 'payers:read')]
 
 /** Every call that the graph lets in, with each choice; joining needs a link and has its own tests. */
 const edges = operations

@@ -3,6 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
+import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import {
   type Api,
   CHARGE,
@@ -12,17 +13,24 @@ import {
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
+import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 
 let api: Api
 let merchant: Account
 let token: string
+let receiver: Receiver
+/** Receives no event here, only tests. */
+const ENDPOINT = { url: '', event_types: ['withdrawal.returned'] }
 beforeAll(async () => {
+  receiver = await openReceiver()
+  ENDPOINT.url = `${receiver.url}/hook`
   ;({ api, merchant, token } = await startApiWithMerchant())
   await fundMerchant(merchant, 10_000_000)
 })
 afterAll(async () => {
   await expectBalancedLedger(merchant.id)
+  await receiver.close()
   await api.close()
 })
 
@@ -43,6 +51,9 @@ async function makeSandboxPaths() {
     withdrawal: `/sandbox/withdrawals/${withdrawal.body.data.id}`,
   }
 }
+
+const countActions = (action: string) =>
+  db().auditRecord.count({ where: { accountId: merchant.id, action } })
 
 const fieldErrors = (text: string) => ({ errors: { 'Idempotency-Key': [text] } })
 
@@ -117,7 +128,74 @@ const POSTS = [
     countEffects: countEvents,
     message: fieldErrors,
   },
+  ...[
+    {
+      name: 'POST /webhooks/endpoints',
+      async path() {
+        const where = { accountId: merchant.id }
+        await db().webhookEndpoint.updateMany({ where, data: { deletedAt: new Date() } })
+        return '/webhooks/endpoints'
+      },
+      body: ENDPOINT,
+      otherBody: { url: 'http://127.0.0.1:9/hook', event_types: '*' },
+      countEffects: () =>
+        db().webhookEndpoint.count({ where: { accountId: merchant.id, deletedAt: null } }),
+    },
+    {
+      name: 'POST /webhooks/endpoints/[id]/disable',
+      path: () => makeEndpoint('disable'),
+      countEffects: () => countActions('webhook_endpoint.disabled'),
+    },
+    {
+      name: 'POST /webhooks/endpoints/[id]/enable',
+      path: async () => {
+        const path = await makeEndpoint('enable')
+        await post(path.replace('enable', 'disable'), { body: {} })
+        return path
+      },
+      otherBody: { send_missed: false },
+      countEffects: () => countActions('webhook_endpoint.enabled'),
+    },
+    {
+      name: 'POST /webhooks/endpoints/[id]/rotate',
+      path: () => makeEndpoint('rotate'),
+      countEffects: () => countActions('webhook_endpoint.secret_rotated'),
+    },
+    {
+      name: 'POST /webhooks/endpoints/[id]/test',
+      path: () => makeEndpoint('test'),
+      body: { type: 'transaction.paid' },
+      otherBody: { type: 'transaction.expired' },
+      countEffects: async () => receiver.calls.length,
+    },
+    {
+      name: 'POST /webhooks/deliveries/[id]/resend',
+      async path() {
+        const subjectId = await createPaidCharge(merchant, 'http://127.0.0.1:9/hook')
+        const where = { accountId: merchant.id, subjectId }
+        return `/webhooks/deliveries/${(await db().delivery.findFirstOrThrow({ where })).id}/resend`
+      },
+      countEffects: () => countActions('webhook_delivery.resent'),
+    },
+    {
+      name: 'POST /webhooks/deliveries/resend',
+      path: async () => '/webhooks/deliveries/resend',
+      body: { from: '2026-11-20', to: '2026-11-21' },
+      otherBody: { from: '2026-11-19', to: '2026-11-21' },
+      countEffects: () => countActions('webhook_delivery.resent'),
+    },
+  ].map(row => ({
+    ...{ body: { note: 'a' }, otherBody: { note: 'b' }, ...row },
+    ...{ balanceChange: 0, retentionHours: 24, message: fieldErrors },
+  })),
 ]
+
+async function makeEndpoint(verb: string): Promise<string> {
+  const where = { accountId: merchant.id }
+  await db().webhookEndpoint.updateMany({ where, data: { deletedAt: new Date() } })
+  const { body } = await post('/webhooks/endpoints', { body: ENDPOINT })
+  return `/webhooks/endpoints/${body.data.id}/${verb}`
+}
 
 test('the table has every POST of the API', () => {
   const posts = OPERATIONS.filter(({ method }) => method === 'POST')
@@ -151,7 +229,7 @@ describe.each(POSTS)(
       const path = await pathOf()
       const key = newId()
       const first = await post(path, { key, body })
-      const { data } = first.body
+      const { data = {} } = first.body
       const outcome = path === '/transactions' ? 'paid' : 'approved'
       const id = data.transaction_id ?? data.id
       const isDecided = ['/transactions', '/withdrawals'].includes(path)
@@ -240,11 +318,11 @@ describe.each(POSTS)(
       expect(isReplay(again)).toBe(false)
       // The sandbox cannot decide twice, but its 409 is a new response.
       const isSandbox = path.startsWith('/sandbox')
-      // A cancelled charge is returned as it is.
-      const isCancelled = path.endsWith('/cancel')
+      // What is cancelled, disabled or enabled is returned as it is.
+      const isDone = /\/(cancel|disable|enable)$/.test(path)
       expect(again.status).toBe(isSandbox ? 409 : 200)
-      expect(again.text === first.text).toBe(isCancelled)
-      expect(await countEffects()).toBe(isSandbox || isCancelled ? before : before + 1)
+      if (path !== '/webhooks/deliveries/resend') expect(again.text === first.text).toBe(isDone)
+      expect(await countEffects()).toBe(isSandbox || isDone ? before : before + 1)
     })
   },
 )

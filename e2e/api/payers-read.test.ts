@@ -100,7 +100,11 @@ describe('no operation returns a full document', () => {
       (_, folder, name) => `${folder}/${ids[name] ?? ids[folder] ?? newId()}`,
     )
 
-  test.each(OPERATIONS)('$method $path for a token without payers:read', async row => {
+  // A deletion returns only the id, and others need what it deletes. A test event has sample data.
+  const kept = OPERATIONS.filter(
+    ({ method, path }) => method !== 'DELETE' && !path.endsWith('/test'),
+  )
+  test.each(kept)('$method $path for a token without payers:read', async row => {
     const { method, path, body, query = '' } = row
     const target = `${pathOf(path)}${query}`
     const { status, text } = await call(api.url, method, target, { token: maskedToken, body })
@@ -108,7 +112,7 @@ describe('no operation returns a full document', () => {
     expect(isLeaked(text), text).toBe(false)
   })
 
-  const operations = [...OPERATIONS, ...PAGE_OPERATIONS].filter(
+  const operations = [...kept, ...PAGE_OPERATIONS].filter(
     ({ isEndless, endsMembership }) => !isEndless && !endsMembership,
   )
   test.each(operations)('$method $path for a developer or viewer', async row => {

@@ -47,6 +47,8 @@ async function countRows(): Promise<unknown> {
 
 describe.each(GUARDED_OPERATIONS)('$method $path', ({ method, path, allow, body }) => {
   let token: string
+  // What was deleted is gone at the second call.
+  const done = method === 'DELETE' ? [200, 404] : [200, 409]
   beforeAll(async () => {
     world = await makeWorld(api)
   })
@@ -55,7 +57,7 @@ describe.each(GUARDED_OPERATIONS)('$method $path', ({ method, path, allow, body 
     token = await makeToken(world.merchant.id)
     // Twice: the second request may use the cache.
     for (let count = 0; count < 2; count++) {
-      expect([200, 409]).toContain((await callApi()).status)
+      expect(done).toContain((await callApi()).status)
     }
   })
 
@@ -89,7 +91,7 @@ describe.each(GUARDED_OPERATIONS)('$method $path', ({ method, path, allow, body 
     await updateAccount(`status = 'suspended'`)
     await expectRefused(403, '{"error":"Account not active"}')
     await updateAccount(`status = 'active'`)
-    expect([200, 409]).toContain((await callApi()).status)
+    expect(done).toContain((await callApi()).status)
   })
 
   test('403 from the next request after the permission is removed', async () => {
@@ -98,7 +100,7 @@ describe.each(GUARDED_OPERATIONS)('$method $path', ({ method, path, allow, body 
     await updateToken(token, `permissions = '{${remaining}}'`)
     await expectRefused(403, `{"error":"Permission denied: ${required.join(' or ')}"}`)
     await updateToken(token, `permissions = '{${required}}'`)
-    expect([200, 409]).toContain((await callApi()).status)
+    expect(done).toContain((await callApi()).status)
   })
 })
 

@@ -1,5 +1,6 @@
 import { type ExceededLimit, limitRule } from '#lib/base/limits.ts'
 import {
+  callerMessage,
   FEED_HEADERS,
   type FeedPosition,
   type FieldProblems,
@@ -91,10 +92,18 @@ export const API_REFUSALS = {
   },
   insufficient_balance: { status: 422, message: 'Insufficient balance', field: 'amount' },
   dispute_not_covered: { status: 422, message: 'Less is held than is disputed', field: 'amount' },
+  permission_not_held: {
+    status: 403,
+    message: ({ permission, advice }: { permission: string; advice: string }) =>
+      `Your role may not grant ${permission}: ${advice}`,
+    headers: PERMISSION_HEADERS,
+  },
   transaction_not_found: { status: 404, message: 'Transaction not found' },
   withdrawal_not_found: { status: 404, message: 'Withdrawal not found' },
   request_not_found: { status: 404, message: 'Request not found' },
   refund_not_found: { status: 404, message: 'Refund not found' },
+  endpoint_not_found: { status: 404, message: 'Endpoint not found' },
+  delivery_not_found: { status: 404, message: 'Delivery not found' },
   test_mode_only: { status: 404, message: 'Not found' },
   /** The caller may pass a message; the command line names the missing object. */
   not_found: { status: 404, message: (message = 'Not found') => message },
@@ -109,6 +118,9 @@ export const API_REFUSALS = {
     message: ({ subject, status }: { subject: string; status: string }) =>
       `${subject} is already ${status}`,
   },
+  endpoint_disabled: { status: 409, message: callerMessage },
+  under_way: { status: 409, message: callerMessage },
+  limit_reached: { status: 409, message: callerMessage },
   approval_pending: {
     status: 409,
     message: 'Withdrawal waits for the approval of a second member',

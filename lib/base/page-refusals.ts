@@ -1,4 +1,4 @@
-import { callerMessage, PERMISSION_HEADERS, type Refusal } from '#lib/base/refusal-headers.ts'
+import { callerMessage, type Refusal } from '#lib/base/refusal-headers.ts'
 
 /** Refusals that API clients never get: those of the pages, the command line and bank notices. */
 export const PAGE_REFUSALS = {
@@ -29,8 +29,6 @@ export const PAGE_REFUSALS = {
     status: 403,
     message: 'An admin is reset at the command line only: `user reset`',
   },
-  endpoint_not_found: { status: 404, message: 'Endpoint not found' },
-  delivery_not_found: { status: 404, message: 'Delivery not found' },
   token_not_found: { status: 404, message: 'Token not found' },
   connection_not_found: { status: 404, message: 'Connection not found' },
   item_not_found: { status: 404, message: 'Item not found' },
@@ -45,16 +43,7 @@ export const PAGE_REFUSALS = {
     status: 404,
     message: 'This device is already signed out',
   },
-  endpoint_disabled: { status: 409, message: callerMessage },
   not_supported: { status: 409, message: callerMessage },
-  under_way: { status: 409, message: callerMessage },
-  limit_reached: { status: 409, message: callerMessage },
-  permission_not_held: {
-    status: 403,
-    message: ({ permission, advice }: { permission: string; advice: string }) =>
-      `Your role may not grant ${permission}: ${advice}`,
-    headers: PERMISSION_HEADERS,
-  },
   token_unconfirmed: {
     status: 409,
     message:

@@ -2,10 +2,12 @@ import { Invariant } from '#lib/base/invariant.ts'
 import {
   type AnyPermission,
   hasPermission,
+  isPermission,
   listPermissions,
   PERMISSIONS,
   type Permission,
   ROLES,
+  ROLES_BY_PERMISSION,
   type Role,
 } from '#lib/services/people/roles.ts'
 import {
@@ -124,11 +126,22 @@ function effectOf(
   }
 }
 
-function* stepsFrom(state: State, operations: readonly Operation[], rules: Rules): Generator<Step> {
+/** What a search walks: operations that reach something, and permissions that a token may have. */
+interface Ground {
+  operations: readonly Operation[]
+  permissions: readonly Permission[]
+}
+
+function* stepsFrom(
+  state: State,
+  { operations, permissions }: Ground,
+  rules: Rules,
+): Generator<Step> {
   for (const operation of operations)
     for (const caller of callersOf(state)) {
       if (!mayCall(operation, caller)) continue
       for (const choice of choicesOf(operation)) {
+        if (isPermission(String(choice)) && !permissions.includes(choice as Permission)) continue
         if (!isGranted(operation, caller, choice, rules)) continue
         const { gained, reached } = effectOf(state, operation, caller, choice)
         if (!gained && !reached) continue
@@ -174,10 +187,25 @@ function rightsOf(state: State): number {
   return found
 }
 
-const relevant = (operations: readonly Operation[]) =>
-  operations.filter(
+/**
+ * Keeps what a search needs. Permissions that no operation left needs, and that the same roles hold,
+ * behave alike: one stands for all, because each more doubles the states.
+ */
+function surveyGround(all: readonly Operation[], wanted?: Reached): Ground {
+  const operations = all.filter(
     ({ effect, returnsDocuments }) => (effect ?? 'none') !== 'none' || returnsDocuments,
   )
+  const isNeeded = (name: Permission) =>
+    name === 'payers:read' ||
+    wanted === `token ${name}` ||
+    operations.some(({ allow }) => allow.includes(name))
+  const rolesOf = (name: Permission) => ROLES_BY_PERMISSION[name].join()
+  const others = PERMISSIONS.filter(name => !isNeeded(name))
+  const permissions = PERMISSIONS.filter(
+    name => isNeeded(name) || others.find(one => rolesOf(one) === rolesOf(name)) === name,
+  )
+  return { operations, permissions }
+}
 
 /** Returns the shortest path from a state to something that it has no right to, if there is one. */
 export function findPath(
@@ -186,11 +214,11 @@ export function findPath(
   operations: readonly Operation[],
   rules = RULES,
 ): string[] | undefined {
-  const table = relevant(operations)
+  const ground = surveyGround(operations, wanted)
   const wantedBit = bitsOf([wanted]) & ~rightsOf(start)
   const paths = new Map<State, string[]>([[start, []]])
   for (const [state, path] of paths)
-    for (const { name, next, reached } of stepsFrom(state, table, rules)) {
+    for (const { name, next, reached } of stepsFrom(state, ground, rules)) {
       if ((reached & wantedBit) !== 0) return [...path, name]
       if (!paths.has(next)) paths.set(next, [...path, name])
     }
@@ -198,11 +226,11 @@ export function findPath(
 }
 
 /** A role or none, with any tokens, at most one receiver and one link; and one admin, or two. */
-function listStarts(): State[] {
+function listStarts(permissions: readonly Permission[]): State[] {
   const oneOf = (states: State[], items: (Item | null)[]) =>
     states.flatMap(state => items.map(item => (item ? state | stateOf(item) : state)))
   const roles = oneOf([0], [null, ...ROLES.map(role => `session ${role}` as const)])
-  const tokens = PERMISSIONS.reduce((states, name) => oneOf(states, [null, `token ${name}`]), roles)
+  const tokens = permissions.reduce((states, name) => oneOf(states, [null, `token ${name}`]), roles)
   const receivers = oneOf(tokens, [null, 'full receiver', 'masked receiver'])
   return [
     ...oneOf(receivers, [null, ...ROLES.map(role => `link ${role}` as const)]),
@@ -215,14 +243,14 @@ function listStarts(): State[] {
  * beyond the rights of their state or add a right. No such step: no path from any state exists.
  */
 export function walkStates(operations: readonly Operation[], rules = RULES) {
-  const table = relevant(operations)
-  const states = new Set(listStarts())
+  const ground = surveyGround(operations)
+  const states = new Set(listStarts(ground.permissions))
   const gains = new Set<string>()
   let transitions = 0
   for (const state of states) {
     // Whoever has every right, as an owner has, can gain nothing.
     if ((rightsOf(state) | bitsOf(STAFF)) === bitsOf(REACHED)) continue
-    for (const { name, next, reached } of stepsFrom(state, table, rules)) {
+    for (const { name, next, reached } of stepsFrom(state, ground, rules)) {
       transitions++
       states.add(next)
       const beyond = (reached | rightsOf(next)) & ~rightsOf(state)

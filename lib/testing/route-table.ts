@@ -42,6 +42,25 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'GET /withdrawals': 'withdrawals:read',
   'POST /withdrawals': 'withdrawals:write',
   'GET /withdrawals/[id]': 'withdrawals:read',
+  'GET /webhooks/endpoints': 'webhooks:read',
+  'POST /webhooks/endpoints': 'webhooks:write',
+  'GET /webhooks/endpoints/[id]': 'webhooks:read',
+  'PATCH /webhooks/endpoints/[id]': {
+    allow: 'webhooks:write',
+    body: { event_types: ['transaction.paid'] },
+  },
+  'DELETE /webhooks/endpoints/[id]': 'webhooks:write',
+  'POST /webhooks/endpoints/[id]/disable': 'webhooks:write',
+  'POST /webhooks/endpoints/[id]/enable': 'webhooks:write',
+  'POST /webhooks/endpoints/[id]/rotate': 'webhooks:write',
+  'POST /webhooks/endpoints/[id]/test': 'webhooks:write',
+  'GET /webhooks/deliveries': 'webhooks:read',
+  'GET /webhooks/deliveries/[id]': 'webhooks:read',
+  'POST /webhooks/deliveries/[id]/resend': 'webhooks:write',
+  'POST /webhooks/deliveries/resend': {
+    allow: 'webhooks:write',
+    body: { from: anHourAgo() },
+  },
   'POST /sandbox/transactions/[id]': { allow: SANDBOX_PERMISSIONS, body: { outcome: 'failed' } },
   'POST /sandbox/withdrawals/[id]': { allow: SANDBOX_PERMISSIONS, body: { outcome: 'rejected' } },
 }
@@ -107,29 +126,10 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   'GET /dashboard/withdrawals/[id]/receipt': ANY_PAGE,
   'POST /dashboard/withdrawals/[id]/approve': 'withdrawals:approve',
   'POST /dashboard/withdrawals/[id]/decline': 'withdrawals:approve',
-  'GET /webhooks/endpoints': 'webhooks:read',
-  'POST /webhooks/endpoints': 'webhooks:write',
-  'GET /webhooks/endpoints/[id]': 'webhooks:read',
-  'PATCH /webhooks/endpoints/[id]': {
-    allow: 'webhooks:write',
-    body: { event_types: ['transaction.paid'] },
-  },
-  'DELETE /webhooks/endpoints/[id]': 'webhooks:write',
-  'POST /webhooks/endpoints/[id]/disable': 'webhooks:write',
-  'POST /webhooks/endpoints/[id]/enable': 'webhooks:write',
-  'POST /webhooks/endpoints/[id]/rotate': 'webhooks:write',
-  'POST /webhooks/endpoints/[id]/test': 'webhooks:write',
   'GET /dashboard/webhooks/secret': 'secrets:write',
   'POST /dashboard/webhooks/secret/rotate': 'secrets:write',
-  'GET /webhooks/deliveries': 'webhooks:read',
-  'GET /webhooks/deliveries/[id]': 'webhooks:read',
   'POST /dashboard/webhooks/deliveries/[id]/document': 'documents:reveal',
-  'POST /webhooks/deliveries/[id]/resend': 'webhooks:write',
-  'GET /webhooks/deliveries/resend': { allow: 'webhooks:read', query: `?from=${anHourAgo()}` },
-  'POST /webhooks/deliveries/resend': {
-    allow: 'webhooks:write',
-    body: { from: anHourAgo() },
-  },
+  'GET /dashboard/webhooks/deliveries/resend': { allow: ANY_PAGE, query: `?from=${anHourAgo()}` },
 }
 
 function anHourAgo(): string {
@@ -225,7 +225,7 @@ interface DescribedOperation<Method, Allow> {
   isEndless?: boolean
   endsMembership?: boolean
 }
-export type Operation = DescribedOperation<'GET' | 'POST', Permission[]>
+export type Operation = DescribedOperation<'GET' | 'POST' | 'PATCH' | 'DELETE', Permission[]>
 export type PageOperation = DescribedOperation<'GET' | 'POST' | 'PATCH' | 'DELETE', PagePermission>
 
 export interface AccountlessOperation {

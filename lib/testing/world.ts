@@ -21,6 +21,9 @@ export interface World {
   withdrawal: string
   refund: string
   request: string
+  /** Receives no event: of `withdrawal.returned` only, which no test world has. */
+  endpoint: string
+  delivery: string
 }
 
 /** Makes a merchant with one of everything; `marker` is in every text that a client can set. */
@@ -50,12 +53,17 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
   const withdrawal = await send('/withdrawals', { amount: 1_000, ...key, webhook_url })
   const refund = await send(`/transactions/${paidId}/refunds`, { amount: 100, reason: marker })
   const request = await logRequest(api, token, marker)
+  const url = `http://127.0.0.1:9/${marker}`
+  const endpoint = await send('/webhooks/endpoints', { url, event_types: ['withdrawal.returned'] })
+  const deliveries = await call(api.url, 'GET', '/webhooks/deliveries', { token })
   const ids = {
     charge: chargeId,
     paid: paidId,
     withdrawal: withdrawal.id,
     refund: refund.id,
     request,
+    endpoint: endpoint.id,
+    delivery: deliveries.body.data[0].id,
   }
   return { merchant, token, ...ids }
 }
@@ -85,9 +93,14 @@ export async function makePayout(api: Api, token: string, marker = 'plain'): Pro
 
 /** Replaces the parameters of a path by ids of this world. */
 export function resolvePath(world: World, path: string): string {
-  const charge = path.includes('/refunds') ? world.paid : world.charge
-  const withdrawal = path.includes('/withdrawals/') ? world.withdrawal : charge
-  return path
-    .replace('[refund_id]', world.refund)
-    .replace('[id]', path.startsWith('/requests/') ? world.request : withdrawal)
+  const { charge, paid, withdrawal, request, endpoint, delivery } = world
+  const ids = {
+    withdrawals: withdrawal,
+    requests: request,
+    endpoints: endpoint,
+    deliveries: delivery,
+  }
+  const folder = /(\w+)\/\[id\]/.exec(path)?.[1] as keyof typeof ids
+  const ofCharge = path.includes('/refunds') ? paid : charge
+  return path.replace('[refund_id]', world.refund).replace('[id]', ids[folder] ?? ofCharge)
 }

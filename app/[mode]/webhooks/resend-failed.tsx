@@ -29,7 +29,7 @@ export function ResendFailed({ filter, initialCount }: ResendFailedProps) {
   const { data } = useQuery({
     queryKey: [...deliveriesKey(api.scope), 'failed', `${query}`],
     queryFn: ({ signal }) =>
-      api.get<DeliveriesFailed>(`${DELIVERIES_PATH}/resend?${query}`, signal),
+      api.get<DeliveriesFailed>(`/dashboard${DELIVERIES_PATH}/resend?${query}`, signal),
     initialData: { failed: initialCount },
     refetchInterval: RECOUNT_MS,
   })

@@ -7,8 +7,8 @@ import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
 import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
+import { type EventRow, eventsQuery, eventToWire } from '#lib/services/webhooks/event-wire.ts'
 import { listEvents, readEventRange } from '#lib/services/webhooks/queries.ts'
-import { type EventRow, eventsQuery, eventToWire } from '#lib/services/webhooks/schema.ts'
 
 const schemas = { transaction: ChargeDetail, refund: RefundDetail, withdrawal: WithdrawalDetail }
 

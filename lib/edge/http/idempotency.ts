@@ -24,6 +24,8 @@ export interface IdempotencyRule {
   retentionS: number
   /** Rebuilds the first response from the row that the verb stored with the key. */
   rebuild?: (call: Rebuilding, id: string) => Promise<unknown>
+  /** Whether the response contains a secret: then a key belongs to the member or token that sent it. */
+  showsSecret?: true
   /** Masks documents in a stored response, which a caller with more permissions may have received. */
   mask?: (response: never) => unknown
   /**

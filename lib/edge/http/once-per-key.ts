@@ -16,7 +16,7 @@ interface KeyedRequest {
 
 /**
  * Runs `handle` once per Idempotency-Key, if there is one. A replay shows only what the caller may
- * read. A key of a page's operation belongs to its member: a response may contain a new token.
+ * read. A key of an operation that returns a secret, or of the pages, belongs to its sender.
  */
 export async function runOncePerKey(
   { incoming, caller, rule, allow, content }: KeyedRequest,
@@ -28,7 +28,9 @@ export async function runOncePerKey(
   const { showsDocuments } = documentAccess(caller)
   const sender = caller.user?.id ?? readTokenPrefix(incoming)
   const isOfSender =
-    [allow].flat().every(isForPagesOnly) || (rule.hasDocument?.(content) && !showsDocuments)
+    [allow].flat().every(isForPagesOnly) ||
+    rule.showsSecret ||
+    (rule.hasDocument?.(content) && !showsDocuments)
   const compared = isOfSender ? { sender, content } : content
   const scope = { accountId: caller.account.id, mode: caller.mode, path, key }
   const replay = { showsDocuments, prefersRepresentation: prefersRepresentation(incoming) }

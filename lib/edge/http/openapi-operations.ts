@@ -1,29 +1,10 @@
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
+import { isParameter, nounOf, operationId, pathOf, tagOf } from '#lib/edge/http/openapi-names.ts'
 import { describeErrorResponses, headerRefs } from '#lib/edge/http/openapi-responses.ts'
 import { buildSamples } from '#lib/edge/http/openapi-samples.ts'
 import type { Json, Shapes } from '#lib/edge/http/openapi-schemas.ts'
 
 type Declared = Endpoint['declared']
-
-const NOUNS: Record<string, { tag: string; singular: string }> = {
-  account: { tag: 'Account', singular: 'Account' },
-  transactions: { tag: 'Charges', singular: 'Charge' },
-  refunds: { tag: 'Refunds', singular: 'Refund' },
-  withdrawals: { tag: 'Withdrawals', singular: 'Withdrawal' },
-  events: { tag: 'Events', singular: 'Event' },
-  requests: { tag: 'Requests', singular: 'Request' },
-  statement: { tag: 'Account', singular: 'Statement' },
-  history: { tag: 'Account', singular: 'Balance' },
-}
-
-/** Operation ids that a rule would give badly: `listRefunds` lists those of a charge. */
-const OPERATION_IDS: Record<string, string> = {
-  refunds: 'listAllRefunds',
-  statement: 'listStatementEntries',
-  'balance/history': 'listBalanceHistory',
-  'transactions/[id]/qr.svg': 'drawChargeSvg',
-  'transactions/[id]/qr.png': 'drawChargePng',
-}
 
 export interface OperationContext {
   shapes: Shapes
@@ -106,44 +87,12 @@ function descriptionOf({ description, allow, idempotency }: Declared): string {
   ].join('\n\n')
 }
 
-export function pathOf(segments: string[]): string {
-  return `/${segments.map(part => (isParameter(part) ? `{${part.slice(1, -1)}}` : part)).join('/')}`
-}
-
-function isParameter(part: string): boolean {
-  return part.startsWith('[')
-}
-
-export function tagOf(segments: string[]): string {
-  return segments[0] === 'sandbox' ? 'Sandbox' : nounOf(segments).tag
-}
-
-/** Last segments of paths that do something with the resource before them. */
-const VERBS = ['cancel', 'qr.svg', 'qr.png']
-
-/** Returns the tag and the singular noun for the last fixed segment of the path that is no verb. */
-function nounOf(segments: string[]): { tag: string; singular: string } {
-  const last = segments.findLast(part => !isParameter(part) && !VERBS.includes(part)) ?? ''
-  const name = last.charAt(0).toUpperCase() + last.slice(1)
-  return NOUNS[last] ?? { tag: name, singular: name }
-}
-
-function operationId(segments: string[], method: string): string {
-  const givenId = OPERATION_IDS[segments.join('/')]
-  if (givenId) return givenId
-  const { singular } = nounOf(segments)
-  const isSingle = isParameter(segments.at(-1) ?? '') || segments.at(-1) === 'account'
-  const verb = VERBS.find(name => segments.at(-1) === name)
-  if (verb) return verb + singular
-  if (segments[0] === 'sandbox') return `simulate${singular}`
-  if (method === 'GET') return isSingle ? `get${singular}` : `list${singular}s`
-  return method === 'POST' ? `create${singular}` : method.toLowerCase() + singular
-}
-
 /** Examples of resources without an `external_id`. */
 const ONLY_ID_EXAMPLES: Record<string, string | undefined> = {
   Refund: '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60',
   Request: '01a1fbc4-0b7e-7c21-8f35-5d1f9e64a0b2',
+  Endpoint: '01a1fbc8-3d10-7a42-9e6b-2c4f8a1b7d30',
+  Delivery: '5d2f7c1e-9a04-8b63-1f7e-6c3a0d9b4e28',
 }
 
 function describePathParameter(segments: string[], part: string): Json {

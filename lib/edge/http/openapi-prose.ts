@@ -33,6 +33,16 @@ export const TAGS = [
     description: 'All events in order, for programs that cannot receive webhooks.',
   },
   {
+    name: 'Endpoints',
+    description:
+      'An endpoint receives the events of the account that it chooses, as signed webhooks. Each has a secret of its own, which is shown when it is created or rotated and never again.',
+  },
+  {
+    name: 'Deliveries',
+    description:
+      'A delivery sends one event to one URL: to an endpoint, or to the `webhook_url` of a charge or withdrawal. It keeps each attempt with its request and response.',
+  },
+  {
     name: 'Requests',
     description: 'The log of the requests that your tokens sent, to find what went wrong.',
   },

@@ -117,6 +117,21 @@ function buildExampleError(
       return refuse(code, { field: 'client_doc' })
     case 'refund_exceeds_remainder':
       return refuse(code, { rule: 'must be at most 1500, the amount left to refund' })
+    case 'permission_not_held': {
+      const advice = 'leave full_documents out or ask an owner'
+      return refuse(code, { permission: 'payers:read', advice })
+    }
+    case 'endpoint_disabled':
+      return refuse(code, 'The endpoint is disabled or deleted: enable it, or create another')
+    case 'under_way':
+      return refuse(code, 'The delivery is being sent: try again when it has ended')
+    case 'limit_reached':
+      return refuse(
+        code,
+        errorCodes?.includes('permission_not_held')
+          ? 'The limit of 10 endpoints is reached: edit or delete one'
+          : 'The limit of 10 active secrets is reached: wait until the oldest expires',
+      )
     case 'method_not_allowed':
       return refuse(code, { allow: 'GET, HEAD' })
     case 'events_gone':

@@ -69,13 +69,20 @@ export function buildSamples(call: SampleRequest): Sample[] {
 /** A key from the caller's own record, as the guide to errors and retries recommends. */
 function keyOf(url: string): string {
   if (url.endsWith('/refunds')) return 'order-1048-refund-1'
+  if (url.includes('/webhooks/')) return 'shop-hooks-1'
   return url.endsWith('/withdrawals') ? 'payout-88' : 'order-1048'
 }
 
-function curl({ url, body, isIdempotent, file }: SampleRequest): string {
+/** curl sends GET, or POST with a body, unless it is told otherwise. */
+function needsMethod({ method, body }: SampleRequest): boolean {
+  return method !== (body ? 'POST' : 'GET')
+}
+
+function curl(request: SampleRequest): string {
+  const { method, url, body, isIdempotent, file } = request
   const json = JSON.stringify(body, null, 2)?.replaceAll("'", `'\\''`)
   return [
-    `curl '${url}'`,
+    `curl ${needsMethod(request) ? `-X ${method} ` : ''}'${url}'`,
     '-H "Authorization: Bearer $TROCO_TOKEN"',
     ...(isIdempotent ? [`-H 'Idempotency-Key: ${keyOf(url)}'`] : []),
     ...(json ? ["-H 'Content-Type: application/json'", `-d '${json}'`] : []),
@@ -121,7 +128,8 @@ function python({ method, url, body, isIdempotent, file }: SampleRequest): strin
   ].join('\n')
 }
 
-function php({ url, body, isIdempotent, file }: SampleRequest): string {
+function php(request: SampleRequest): string {
+  const { method, url, body, isIdempotent, file } = request
   const headers = [
     "'Authorization: Bearer ' . getenv('TROCO_TOKEN')",
     ...(isIdempotent ? [`'Idempotency-Key: ${keyOf(url)}'`] : []),
@@ -134,6 +142,7 @@ function php({ url, body, isIdempotent, file }: SampleRequest): string {
     'curl_setopt_array($curl, [',
     '    CURLOPT_RETURNTRANSFER => true,',
     '    CURLOPT_FAILONERROR => true,',
+    ...(needsMethod(request) ? [`    CURLOPT_CUSTOMREQUEST => '${method}',`] : []),
     '    CURLOPT_HTTPHEADER => [',
     ...headers.map(header => `        ${header},`),
     '    ],',

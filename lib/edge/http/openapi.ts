@@ -1,5 +1,6 @@
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
-import { describeOperation, pathOf, tagOf } from '#lib/edge/http/openapi-operations.ts'
+import { pathOf, tagOf } from '#lib/edge/http/openapi-names.ts'
+import { describeOperation } from '#lib/edge/http/openapi-operations.ts'
 import { ERRORS, HEADERS, PARAMETERS, SECURITY } from '#lib/edge/http/openapi-parts.ts'
 import { introduction, TAGS } from '#lib/edge/http/openapi-prose.ts'
 import { type Json, SCHEMAS_PATH, Shapes } from '#lib/edge/http/openapi-schemas.ts'

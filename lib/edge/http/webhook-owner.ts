@@ -24,6 +24,9 @@ export function webhookOwner({ account, mode, userId, tokenId, readsPayers }: Ca
     note: createAuditNote(account.id, userId, tokenId),
     async lockAuthority(tx) {
       if (tokenId === null) return lockMember(tx)
+      await tx.$queryRaw`
+        SELECT t.id FROM tokens t
+        WHERE t.account_id = ${account.id}::uuid AND t.id = ${tokenId}::uuid FOR SHARE`
       await tx.$queryRaw`SELECT ${accountSql(account.ref)}`
       return { readsPayers }
     },

@@ -12,11 +12,13 @@ export const PERMISSIONS = [
   'payers:read',
   'statement:read',
   'requests:read',
+  'webhooks:read',
+  'webhooks:write',
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
 /** Permissions that a new token has only if they are requested by name. */
-const ON_REQUEST: readonly Permission[] = ['statement:read']
+const ON_REQUEST: readonly Permission[] = ['statement:read', 'webhooks:read', 'webhooks:write']
 export const DEFAULT_PERMISSIONS = PERMISSIONS.filter(name => !ON_REQUEST.includes(name))
 
 export function isPermission(text: string): text is Permission {
@@ -27,8 +29,6 @@ export function isPermission(text: string): text is Permission {
 export const PAGE_PERMISSIONS = [
   'dashboard:read',
   'charges:write',
-  'webhooks:read',
-  'webhooks:write',
   'secrets:write',
   'tokens:read',
   'tokens:write',
@@ -60,10 +60,10 @@ export const ROLES_BY_PERMISSION: Record<AnyPermission, readonly Role[]> = {
   'payers:read': MONEY_ROLES,
   'statement:read': ALL_ROLES,
   'requests:read': ALL_ROLES,
-  'dashboard:read': ALL_ROLES,
-  'charges:write': ['owner', 'finance', 'developer'],
   'webhooks:read': ALL_ROLES,
   'webhooks:write': DEVELOPER_ROLES,
+  'dashboard:read': ALL_ROLES,
+  'charges:write': ['owner', 'finance', 'developer'],
   'secrets:write': DEVELOPER_ROLES,
   'tokens:read': ALL_ROLES,
   'tokens:write': DEVELOPER_ROLES,

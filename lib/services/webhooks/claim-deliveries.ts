@@ -3,7 +3,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import type { EventRow } from '#lib/services/webhooks/schema.ts'
+import type { EventRow } from '#lib/services/webhooks/event-wire.ts'
 
 /** Maximum concurrent calls per account over all workers: no account uses up the capacity. */
 const PER_ACCOUNT_MAX = 64

@@ -5,13 +5,13 @@ import { log } from '#lib/base/log.ts'
 import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
 import { maskBody, readDocumentRule } from '#lib/services/webhooks/documents.ts'
-import { finishDelivery } from '#lib/services/webhooks/finish.ts'
-import { type Outcome, postWebhook } from '#lib/services/webhooks/post.ts'
 import {
   eventToIntegration,
   eventToWire,
   type ResourceSerializers,
-} from '#lib/services/webhooks/schema.ts'
+} from '#lib/services/webhooks/event-wire.ts'
+import { finishDelivery } from '#lib/services/webhooks/finish.ts'
+import { type Outcome, postWebhook } from '#lib/services/webhooks/post.ts'
 import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
 
 /** Maximum concurrent calls per process: each uses a socket and up to 256 KiB. */

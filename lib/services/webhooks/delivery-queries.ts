@@ -6,12 +6,12 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { CLOCK_SKEW_MS, isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import type { Attempt, Delivery, DeliveryDetail } from '#lib/services/webhooks/delivery-wire.ts'
 import { hideDocument, mayHaveSentDocument } from '#lib/services/webhooks/documents.ts'
 import type { Owner } from '#lib/services/webhooks/owner.ts'
 import { pausesAfterS } from '#lib/services/webhooks/schedule.ts'
 import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
 import { type DeliveryStatus, matchEventTypes, NO_ENDPOINT } from '#lib/services/webhooks/states.ts'
-import type { Attempt, Delivery, DeliveryDetail } from '#lib/services/webhooks/wire.ts'
 
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
 const CLOCK_SKEW = Prisma.sql`make_interval(secs => ${CLOCK_SKEW_MS / 1_000}::int)`
@@ -127,7 +127,8 @@ function periodSql(accountId: string, mode: Mode, query: DeliveriesQuery): Prism
 
 /**
  * Reads a delivery with all attempts. An attempt without a stored body sent the one before it.
- * Documents are hidden unless `showsDocuments`, for which the caller must have recorded the access.
+ * Documents are hidden unless `showsDocuments`: for a token that may read them, or for a member after
+ * the access was recorded.
  */
 export async function readDelivery(
   accountId: string,

@@ -2,7 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { maskTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
-import type { Attempt } from '#lib/services/webhooks/wire.ts'
+import type { Attempt } from '#lib/services/webhooks/delivery-wire.ts'
 
 type Recipient = Pick<DueDelivery, 'accountId' | 'endpointId' | 'url' | 'event'>
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { instant, openApiMeta } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
-import type { ResourceSerializers } from '#lib/services/webhooks/schema.ts'
+import type { ResourceSerializers } from '#lib/services/webhooks/event-wire.ts'
 import { EVENT_TYPES, type EventType } from '#lib/services/webhooks/states.ts'
 
 const EVENT_ID = '01a1fbbf-2574-7f02-a3c8-1b6d0e4f9a77'

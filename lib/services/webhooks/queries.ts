@@ -7,7 +7,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 import { DISABLED_REASONS } from '#lib/services/webhooks/disabled.ts'
-import type { EventRow } from '#lib/services/webhooks/schema.ts'
+import type { EventRow } from '#lib/services/webhooks/event-wire.ts'
 import { readCreatedSecret } from '#lib/services/webhooks/secrets.ts'
 import type { Endpoint } from '#lib/services/webhooks/wire.ts'
 

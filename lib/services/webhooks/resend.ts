@@ -56,8 +56,11 @@ async function requireEnabledEndpoint(accountId: string, mode: Mode, id: string)
 }
 
 function requireSendable({ isDeleted, isDisabled, isUnderWay }: Omit<ResendState, 'status'>): void {
-  if (isDeleted) throw refuse('endpoint_disabled', 'The endpoint is deleted: create a new one')
-  if (isDisabled) throw refuse('endpoint_disabled', 'The endpoint is disabled: enable it first')
+  if (isDeleted || isDisabled)
+    throw refuse(
+      'endpoint_disabled',
+      'The endpoint is disabled or deleted: enable it, or create another',
+    )
   if (isUnderWay)
     throw refuse('under_way', 'The delivery is being sent: try again when it has ended')
 }

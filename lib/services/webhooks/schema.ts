@@ -1,12 +1,10 @@
 import * as z from 'zod'
-import { httpsUrl, httpUrl, listLimit, listQuery, must, openApiMeta } from '#lib/base/fields.ts'
+import { httpsUrl, httpUrl, listQuery, must, openApiMeta } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import type { Mode } from '#lib/base/mode.ts'
 import {
   DELIVERY_STATUSES,
   EVENT_TYPE_FILTERS,
   EVENT_TYPES,
-  type EventType,
   NO_ENDPOINT,
   RESEND_DAYS_MAX,
 } from '#lib/services/webhooks/states.ts'
@@ -18,58 +16,9 @@ export type {
   Delivery,
   DeliveryDetail,
   DeliveryPage,
-  Endpoint,
-  ShownSecret,
   TestResult,
-} from '#lib/services/webhooks/wire.ts'
-
-/** Stored event; `resource` is the row of its subject at that time. */
-export interface EventRow {
-  id: string
-  type: EventType
-  mode: Mode
-  sequence: bigint | number
-  resource: unknown
-  created_at: string
-}
-
-/** `showsDocuments`: whether payers' documents are serialized in full or masked. */
-export type ResourceSerializers = Record<
-  'transaction' | 'withdrawal',
-  (resource: unknown, showsDocuments: boolean) => object
->
-
-/** Serializes an event for a webhook body and for GET /events. */
-export function eventToWire(
-  event: EventRow,
-  serializers: ResourceSerializers,
-  showsDocuments: boolean,
-) {
-  const [subject, name] = event.type.split('.') as [keyof ResourceSerializers, string]
-  return {
-    id: event.id,
-    type: event.type,
-    event: name,
-    mode: event.mode,
-    sequence: Number(event.sequence),
-    created_at: event.created_at,
-    ...serializers[subject](event.resource, showsDocuments),
-  }
-}
-
-/** Serializes an event for an endpoint: as for a webhook_url, with payer, items and UTMs added. */
-export function eventToIntegration(
-  event: EventRow,
-  serializers: ResourceSerializers,
-  showsDocuments: boolean,
-) {
-  const body: Record<string, unknown> = eventToWire(event, serializers, showsDocuments)
-  const { transaction } = body as { transaction?: Record<string, unknown> }
-  if (!transaction) return body
-  const { client_name, client_email, client_doc, client_phone, items, utms } = transaction
-  const client = { name: client_name, email: client_email, doc: client_doc, phone: client_phone }
-  return { ...body, client, products: items ?? [], utms: utms ?? {} }
-}
+} from '#lib/services/webhooks/delivery-wire.ts'
+export type { Endpoint, ShownSecret } from '#lib/services/webhooks/wire.ts'
 
 export const ENDPOINTS_MAX = 10
 
@@ -78,21 +27,33 @@ const eventTypes = z
   .union([z.literal('*'), z.array(z.enum(EVENT_TYPES)).min(1, TYPES_RULE)], TYPES_RULE)
   // "*" means the types of this version: an endpoint never receives a type introduced later.
   .transform(requested => EVENT_TYPES.filter(type => requested === '*' || requested.includes(type)))
+  .meta(
+    openApiMeta('Types of the events to receive, or `*` for all of this version.', [
+      'transaction.paid',
+    ]),
+  )
 
 const fullDocuments = z
   .boolean(must('be true or false'))
   .optional()
   .meta(
     openApiMeta(
-      'Whether events contain payers’ documents in full. Default: as the role of the caller permits.',
+      'Whether events contain payers’ documents in full, which only a caller with `payers:read` may choose. Default: as the caller may.',
+      false,
     ),
   )
 
-export const endpointRequest = { test: endpointSchema(httpUrl), live: endpointSchema(httpsUrl) }
+export const endpointRequest = {
+  test: endpointSchema(httpUrl).meta({ id: 'WebhookEndpointRequest' }),
+  live: endpointSchema(httpsUrl),
+}
 export type EndpointRequest = z.infer<typeof endpointRequest.test>
 
 export const endpointChange = {
-  test: endpointChangeSchema(httpUrl),
+  test: endpointChangeSchema(httpUrl).meta({
+    id: 'WebhookEndpointChange',
+    examples: [{ event_types: ['transaction.paid', 'transaction.refunded'] }],
+  }),
   live: endpointChangeSchema(httpsUrl),
 }
 export type EndpointChange = z.infer<typeof endpointChange.test>
@@ -110,8 +71,20 @@ function endpointChangeSchema(url: z.ZodType<string>) {
     )
 }
 
+/** For operations without fields: a body must still be a JSON object; its fields are ignored. */
+export const noFields = forBothModes(z.object({}).meta({ id: 'NoFields', examples: [{}] }))
+
 export const enableRequest = forBothModes(
-  z.object({ send_missed: z.boolean(must('be true or false')).default(true) }),
+  z
+    .object({
+      send_missed: z
+        .boolean(must('be true or false'))
+        .default(true)
+        .meta(
+          openApiMeta('Whether to send the events missed since the endpoint began to fail.', true),
+        ),
+    })
+    .meta({ id: 'WebhookEndpointEnable' }),
 )
 
 const eventType = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).optional()
@@ -128,12 +101,20 @@ const endpoint_id = z
   .string(ENDPOINT_RULE)
   .refine(value => value === NO_ENDPOINT || isUuid(value), ENDPOINT_RULE)
   .optional()
+  .meta(
+    openApiMeta(
+      'Only deliveries to the endpoint with this id, or with `none` those to a `webhook_url`.',
+      NO_ENDPOINT,
+    ),
+  )
 const typeFilter = z
   .enum(EVENT_TYPE_FILTERS, must(`be one of ${EVENT_TYPE_FILTERS.join(', ')}`))
   .optional()
+  .meta(openApiMeta('Only events of this type or group.', 'transaction.paid'))
 const reference = external_id.meta(
   openApiMeta(
     'Only deliveries of this transaction or withdrawal: its id, its external_id, or the id of an event.',
+    'order-1048',
   ),
 )
 const CURSOR_PATTERN = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -144,20 +125,43 @@ export const deliveriesQuery = z.object({
   cursor: z
     .string()
     .regex(CURSOR_PATTERN, must('be the next_cursor of a previous page'))
-    .optional(),
-  subject_id: uuid.optional(),
+    .optional()
+    .meta(
+      openApiMeta(
+        'The `next_cursor` of the previous page.',
+        '42.5d2f7c1e-9a04-8b63-1f7e-6c3a0d9b4e28',
+      ),
+    ),
+  subject_id: uuid
+    .optional()
+    .meta(
+      openApiMeta(
+        'Only deliveries of the transaction or withdrawal with this id.',
+        '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa',
+      ),
+    ),
 })
 export type DeliveriesQuery = z.infer<typeof deliveriesQuery>
 
 const timeFilter = created_from.unwrap()
+const FROM_EXAMPLE = '2026-11-20T00:00:00Z'
+const TO_EXAMPLE = '2026-11-21T00:00:00Z'
 
 export const failedQuery = z
   .object({
-    from: timeFilter,
-    to: timeFilter.optional(),
+    from: timeFilter.meta(
+      openApiMeta(
+        `Begin of the period in which the deliveries were created, at most ${RESEND_DAYS_MAX} days before its end.`,
+        FROM_EXAMPLE,
+      ),
+    ),
+    to: timeFilter.optional().meta(openApiMeta('End of the period. Default: now.', TO_EXAMPLE)),
     ...{ endpoint_id, reference },
     type: typeFilter,
-    status: z.enum(['exhausted', 'stopped'], must('be exhausted or stopped')).optional(),
+    status: z
+      .enum(['exhausted', 'stopped'], must('be exhausted or stopped'))
+      .optional()
+      .meta(openApiMeta('Only deliveries with this status. Default: both.', 'exhausted')),
   })
   .superRefine(({ from, to }, context) => {
     const days = ((to ? Date.parse(to) : Date.now()) - Date.parse(from)) / 86_400_000
@@ -168,39 +172,14 @@ export const failedQuery = z
     const rule = `must be at most ${RESEND_DAYS_MAX} days before to, or before now if to is absent`
     addProblem('from', rule)
   })
-export const resendRequest = forBothModes(failedQuery)
+export const resendRequest = forBothModes(
+  failedQuery.meta({
+    id: 'WebhookDeliveriesResend',
+    examples: [{ from: FROM_EXAMPLE, to: TO_EXAMPLE }],
+  }),
+)
 export type ResendRequest = z.infer<typeof resendRequest.test>
 
 function forBothModes<Shape extends z.ZodType>(shape: Shape) {
   return { test: shape, live: shape }
 }
-
-const AFTER_RULE = 'be a sequence number: 0 or the next_after of a previous response'
-
-const EPOCH_RULE = 'be the Troco-Feed-Epoch of a previous response'
-
-export const eventsQuery = z.object({
-  after: z
-    .string()
-    .regex(/^\d{1,15}$/, must(AFTER_RULE))
-    .transform(Number)
-    .default(0)
-    .meta({
-      like: z.int().min(0).default(0),
-      ...openApiMeta(
-        'Sequence number of the last event that you have read. 0 starts at the first event.',
-        0,
-      ),
-    }),
-  epoch: z
-    .string()
-    .regex(/^[0-9a-f]{16}$/, must(EPOCH_RULE))
-    .optional()
-    .meta(
-      openApiMeta(
-        'The `Troco-Feed-Epoch` of the response that you continue. If the feed has another one, because a backup was restored or the token is of the other mode, the response is 410 with where to continue.',
-        'b54f1c0e9a7d3362',
-      ),
-    ),
-  limit: listLimit(100),
-})

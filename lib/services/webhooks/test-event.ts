@@ -2,13 +2,13 @@ import { db } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid, newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import type { TestResult } from '#lib/services/webhooks/delivery-wire.ts'
+import { eventToIntegration } from '#lib/services/webhooks/event-wire.ts'
 import { postWebhook } from '#lib/services/webhooks/post.ts'
 import { problemText } from '#lib/services/webhooks/problem.ts'
-import { eventToIntegration } from '#lib/services/webhooks/schema.ts'
 import { readSigningSecrets } from '#lib/services/webhooks/secrets.ts'
 import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
 import type { EventType } from '#lib/services/webhooks/states.ts'
-import type { TestResult } from '#lib/services/webhooks/wire.ts'
 
 /** Returns an example resource. Passed in, because services do not import rooms. */
 type SampleOf = (type: EventType) => Record<string, unknown>

@@ -4,7 +4,7 @@ import { reasonColumns, utc } from '#lib/base/db/columns.ts'
 import { instant } from '#lib/base/fields.ts'
 import { reasonParams } from '#lib/base/reason.ts'
 import { REJECTION_CODES } from '#lib/services/gateway/rejection.ts'
-import { Attempt } from '#lib/services/webhooks/wire.ts'
+import { Attempt } from '#lib/services/webhooks/delivery-wire.ts'
 
 const { problem, problem_code, problem_params, response_status } = Attempt.shape
 

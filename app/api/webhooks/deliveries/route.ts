@@ -1,13 +1,14 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { pageResult } from '#lib/edge/http/page.ts'
+import { DeliveryPage } from '#lib/services/webhooks/delivery-wire.ts'
 import { deliveriesQuery } from '#lib/services/webhooks/schema.ts'
-import { DeliveryPage } from '#lib/services/webhooks/wire.ts'
 import { listDeliveriesByReference } from '#lib/views/dashboard/deliveries.ts'
 
 export const GET = endpoint({
   method: 'GET',
   isCompressible: true,
-  summary: 'List deliveries, newest first',
+  summary: 'List deliveries',
+  description: 'Returns the deliveries of the last 90 days, newest first.',
   allow: 'webhooks:read',
   query: deliveriesQuery,
   response: DeliveryPage,

@@ -7,7 +7,8 @@ import { EndpointCreated, EndpointList } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
-  summary: 'List the endpoints of the account',
+  summary: 'List endpoints',
+  description: 'Returns all endpoints, with the success of their attempts, without secrets.',
   allow: 'webhooks:read',
   response: EndpointList,
   async handle({ account, mode }) {
@@ -18,7 +19,9 @@ export const GET = endpoint({
 export const POST = endpoint({
   method: 'POST',
   effect: 'receiver',
-  summary: 'Create an endpoint and show its secret',
+  summary: 'Create an endpoint',
+  description:
+    'Creates an endpoint, at most 10 per account and mode. The response shows its secret, which can be read nowhere else later. Repeated within 24 hours with the same `Idempotency-Key` and token, the request returns the same secret; with another token it is refused.',
   allow: 'webhooks:write',
   proof: 'required',
   body: endpointRequest,
@@ -27,6 +30,7 @@ export const POST = endpoint({
   // A retry reads the encrypted secret from its row; the idempotency key stores no secret.
   idempotency: {
     retentionS: 86_400,
+    showsSecret: true,
     rebuild: async ({ account, mode }, id) => ({
       data: await readCreatedEndpoint(account, mode, id),
     }),

@@ -1,15 +1,17 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
-import { DeliveryRead } from '#lib/services/webhooks/wire.ts'
+import { DeliveryRead } from '#lib/services/webhooks/delivery-wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
   isCompressible: true,
-  summary: 'Read a delivery with its attempts',
+  summary: 'Read a delivery',
+  description:
+    'Returns a delivery with each attempt as it was sent and answered. If a payer’s document was sent in full and the caller lacks `payers:read`, it is masked, and signatures and responses are left out.',
   allow: 'webhooks:read',
   response: DeliveryRead,
   errorCodes: ['delivery_not_found'],
-  async handle({ account, mode, params: { id = '' } }) {
-    return { data: await readDelivery(account.id, mode, id) }
+  async handle({ account, mode, params: { id = '' }, showsDocuments }) {
+    return { data: await readDelivery(account.id, mode, id, showsDocuments) }
   },
 })

@@ -8,6 +8,7 @@ import { EndpointDeleted, EndpointRead } from '#lib/services/webhooks/wire.ts'
 export const GET = endpoint({
   method: 'GET',
   summary: 'Read an endpoint',
+  description: 'Returns the endpoint without its secret.',
   allow: 'webhooks:read',
   response: EndpointRead,
   errorCodes: ['endpoint_not_found'],
@@ -19,7 +20,9 @@ export const GET = endpoint({
 export const PATCH = endpoint({
   method: 'PATCH',
   effect: 'receiver',
-  summary: 'Change the URL, the event types or the documents of an endpoint',
+  summary: 'Change an endpoint',
+  description:
+    'Fields that are left out stay as they are. Waiting deliveries go to a new URL, with documents masked if the caller lacks `payers:read`.',
   allow: 'webhooks:write',
   proof: 'required',
   body: endpointChange,
@@ -37,6 +40,8 @@ export const DELETE = endpoint({
   method: 'DELETE',
   effect: 'none',
   summary: 'Delete an endpoint',
+  description:
+    'Its waiting deliveries are stopped. The events stay readable through `GET /events`.',
   allow: 'webhooks:write',
   proof: { notRequired: 'It sends no data anywhere; the events stay readable through the API.' },
   response: EndpointDeleted,

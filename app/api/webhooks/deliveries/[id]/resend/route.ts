@@ -1,17 +1,21 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
 import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
+import { DeliveryResent } from '#lib/services/webhooks/delivery-wire.ts'
 import { resendDelivery } from '#lib/services/webhooks/resend.ts'
-import { DeliveryResent } from '#lib/services/webhooks/wire.ts'
+import { noFields } from '#lib/services/webhooks/schema.ts'
 
 export const POST = endpoint({
   method: 'POST',
   effect: 'none',
   summary: 'Resend a delivery',
+  description:
+    'Sends the event again at once, with the same body and `webhook-id`, and with new attempts. A delivery that succeeded can be sent again, too.',
   allow: 'webhooks:write',
   proof: {
     notRequired: 'It sends a stored event to its receiver again; a new URL requires a proof.',
   },
+  body: noFields,
   response: DeliveryResent,
   errorCodes: ['delivery_not_found', 'endpoint_disabled', 'under_way'],
   idempotency: { retentionS: 86_400 },

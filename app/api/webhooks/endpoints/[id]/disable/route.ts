@@ -2,16 +2,19 @@ import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
 import { pauseEndpoint } from '#lib/services/webhooks/enable.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
+import { noFields } from '#lib/services/webhooks/schema.ts'
 import { EndpointRead } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
   effect: 'none',
-  summary: 'Disable an endpoint and pause its deliveries',
+  summary: 'Disable an endpoint',
+  description: 'Its deliveries wait, and are not sent until it is enabled.',
   allow: 'webhooks:write',
   proof: {
     notRequired: 'It sends no data anywhere; the deliveries wait until the endpoint is enabled.',
   },
+  body: noFields,
   response: EndpointRead,
   errorCodes: ['endpoint_not_found'],
   idempotency: { retentionS: 86_400 },

@@ -8,7 +8,9 @@ import { EndpointEnabled } from '#lib/services/webhooks/wire.ts'
 export const POST = endpoint({
   method: 'POST',
   effect: 'none',
-  summary: 'Enable an endpoint and, unless declined, send the missed events',
+  summary: 'Enable an endpoint',
+  description:
+    'Sends the events missed since the endpoint began to fail, oldest first, unless `send_missed` is false.',
   allow: 'webhooks:write',
   proof: { notRequired: 'It sends events to the stored URL only; a new URL requires a proof.' },
   body: enableRequest,

@@ -1,5 +1,6 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
+import { noFields } from '#lib/services/webhooks/schema.ts'
 import { readCreatedSecret, rotateSecret } from '#lib/services/webhooks/secrets.ts'
 import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
@@ -7,13 +8,17 @@ export const POST = endpoint({
   method: 'POST',
   effect: 'none',
   summary: 'Rotate the secret of an endpoint',
+  description:
+    'Returns a new secret, which can be read nowhere else later. For 24 hours the previous one signs, too, so that no webhook is lost. At most 10 secrets sign at the same time. Repeated with the same `Idempotency-Key` and token, the request returns the same secret; with another token it is refused.',
   allow: 'webhooks:write',
   proof: 'required',
+  body: noFields,
   response: SecretShown,
   errorCodes: ['endpoint_not_found', 'limit_reached'],
   // A retry reads the encrypted secret from its row; the idempotency key stores no secret.
   idempotency: {
     retentionS: 86_400,
+    showsSecret: true,
     rebuild: async ({ account, mode }, id) => ({
       data: await readCreatedSecret(account, mode, id),
     }),

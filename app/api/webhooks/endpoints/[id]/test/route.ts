@@ -3,10 +3,10 @@ import { eventSamples } from '#lib/edge/http/openapi-schemas.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
+import { TestRead } from '#lib/services/webhooks/delivery-wire.ts'
 import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
 import { testRequest } from '#lib/services/webhooks/schema.ts'
 import { sendTestEvent } from '#lib/services/webhooks/test-event.ts'
-import { TestRead } from '#lib/services/webhooks/wire.ts'
 
 const sampleOf = eventSamples(
   eventPageSchema({
@@ -19,7 +19,9 @@ const sampleOf = eventSamples(
 export const POST = endpoint({
   method: 'POST',
   effect: 'none',
-  summary: 'Send a test event to an endpoint and return its response',
+  summary: 'Send a test event',
+  description:
+    'Sends a sample event at once and once only, signed as real ones are, and returns what the receiver responded. Its `sequence` is 0, and it is stored nowhere. A disabled endpoint receives it, too.',
   allow: 'webhooks:write',
   proof: { notRequired: 'It sends sample data only, to the stored URL.' },
   body: testRequest,
