@@ -15,7 +15,7 @@ export class Shapes {
   readonly shared: Record<string, Json> = {}
   /** Schema name by event type. */
   readonly webhooks = new Map<string, string>()
-  /** Fields of the example of a `$ref` that replace fields of the referenced schema's example. */
+  /** Fields of an example, also of a `$ref`, that replace fields of its schema's example. */
   readonly #samples = new WeakMap<Json, Json>()
 
   convert(schema: z.ZodType, io: 'input' | 'output'): Json {
@@ -56,7 +56,8 @@ export class Shapes {
     const included = Object.entries(properties).filter(
       ([name]) => fields === 'all' || required.includes(name),
     )
-    return Object.fromEntries(included.map(([name, part]) => [name, this.exampleOf(part as Json)]))
+    const parts = included.map(([name, part]) => [name, this.exampleOf(part as Json)])
+    return { ...Object.fromEntries(parts), ...this.#samples.get(shape) }
   }
 
   #simplify(generated: Json): Json {

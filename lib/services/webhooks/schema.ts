@@ -6,7 +6,10 @@ import {
   EVENT_TYPE_FILTERS,
   EVENT_TYPES,
   NO_ENDPOINT,
+  PING,
   RESEND_DAYS_MAX,
+  TEST_EVENT_TYPES,
+  type TestEventType,
 } from '#lib/services/webhooks/states.ts'
 
 export type {
@@ -52,7 +55,7 @@ export type EndpointRequest = z.infer<typeof endpointRequest.test>
 export const endpointChange = {
   test: endpointChangeSchema(httpUrl).meta({
     id: 'WebhookEndpointChange',
-    examples: [{ event_types: ['transaction.paid', 'transaction.refunded'] }],
+    sample: { event_types: ['transaction.paid', 'transaction.refunded'] },
   }),
   live: endpointChangeSchema(httpsUrl),
 }
@@ -87,9 +90,25 @@ export const enableRequest = forBothModes(
     .meta({ id: 'WebhookEndpointEnable' }),
 )
 
-const eventType = z.enum(EVENT_TYPES, must(`be one of ${EVENT_TYPES.join(', ')}`)).optional()
-/** Request of a test event. The default is the first type that the endpoint subscribes to. */
-export const testRequest = forBothModes(z.object({ type: eventType }))
+/** Request of a test event. The default is the first type of the endpoint; in live mode, the only one. */
+export const testRequest = {
+  test: testSchema(TEST_EVENT_TYPES).meta({ id: 'TestEventRequest' }),
+  live: testSchema([PING]),
+}
+
+function testSchema(types: readonly TestEventType[]) {
+  return z.object({
+    type: z
+      .enum(types, must(`be one of ${types.join(', ')}`))
+      .optional()
+      .meta(
+        openApiMeta(
+          'Type of the event. A live token sends `troco.ping` only. Default: the first type of the endpoint, in live mode `troco.ping`.',
+          'transaction.paid',
+        ),
+      ),
+  })
+}
 
 const { limit, status, created_from, created_to, external_id } = listQuery(DELIVERY_STATUSES).shape
 const UUID_RULE = must('be a UUID')
@@ -144,18 +163,14 @@ export const deliveriesQuery = z.object({
 export type DeliveriesQuery = z.infer<typeof deliveriesQuery>
 
 const timeFilter = created_from.unwrap()
-const FROM_EXAMPLE = '2026-11-20T00:00:00Z'
-const TO_EXAMPLE = '2026-11-21T00:00:00Z'
+const PERIOD = { from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z' }
 
 export const failedQuery = z
   .object({
     from: timeFilter.meta(
-      openApiMeta(
-        `Begin of the period in which the deliveries were created, at most ${RESEND_DAYS_MAX} days before its end.`,
-        FROM_EXAMPLE,
-      ),
+      openApiMeta(`Begin, at most ${RESEND_DAYS_MAX} days before the end.`, PERIOD.from),
     ),
-    to: timeFilter.optional().meta(openApiMeta('End of the period. Default: now.', TO_EXAMPLE)),
+    to: timeFilter.optional().meta(openApiMeta('End of the period. Default: now.', PERIOD.to)),
     ...{ endpoint_id, reference },
     type: typeFilter,
     status: z
@@ -173,10 +188,7 @@ export const failedQuery = z
     addProblem('from', rule)
   })
 export const resendRequest = forBothModes(
-  failedQuery.meta({
-    id: 'WebhookDeliveriesResend',
-    examples: [{ from: FROM_EXAMPLE, to: TO_EXAMPLE }],
-  }),
+  failedQuery.meta({ id: 'WebhookDeliveriesResend', sample: PERIOD }),
 )
 export type ResendRequest = z.infer<typeof resendRequest.test>
 

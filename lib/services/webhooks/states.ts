@@ -15,6 +15,11 @@ const TYPES = {
 export type EventType = keyof typeof TYPES
 export const EVENT_TYPES = Object.keys(TYPES) as [EventType, ...EventType[]]
 
+/** Type of the test event that says nothing about a payment: the only one in live mode. */
+export const PING = 'troco.ping'
+export const TEST_EVENT_TYPES = [...EVENT_TYPES, PING] as const
+export type TestEventType = (typeof TEST_EVENT_TYPES)[number]
+
 export function goesToResource(type: EventType): boolean {
   return TYPES[type].isInSpecification
 }

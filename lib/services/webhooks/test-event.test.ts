@@ -4,11 +4,14 @@ import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
+import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
 import { TestRead } from '#lib/services/webhooks/delivery-wire.ts'
 import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
+import { connectBank } from '#lib/testing/connection.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
@@ -88,6 +91,39 @@ test.each(EVENT_TYPES)(
     expect(body.data.response_headers).toHaveProperty('date')
   },
 )
+
+test('a ping is signed and mentions no resource', async () => {
+  await sendTest({ type: 'troco.ping' })
+  const [received] = receiver.calls
+  const event = JSON.parse(received?.text ?? '')
+  const known = { type: 'troco.ping', event: 'ping', mode: 'test', sequence: 0 }
+  const id = received?.headers['webhook-id']
+  expect(event).toEqual({ id, ...known, created_at: expect.any(String) })
+})
+
+test('in live mode only a ping is sent, to a member and to a token alike', async () => {
+  await connectBank(new StubBank(), merchant)
+  const { token } = await issueToken(
+    { accountId: merchant.id, mode: 'live', name: 'x', permissions: ['webhooks:write'] },
+    { type: 'system' },
+  )
+  const live = { ...headers, 'troco-mode': 'live' }
+  const url = 'https://nowhere.invalid/hook'
+  const body = { url, event_types: ['transaction.paid'] }
+  const { id } = (await call(api.url, 'POST', '/webhooks/endpoints', { token, body })).body.data
+  for (const by of [{ token }, { headers: live }]) {
+    const path = `/webhooks/endpoints/${id}/test`
+    for (const type of EVENT_TYPES) {
+      const refused = await call(api.url, 'POST', path, { ...by, body: { type } })
+      expect([refused.status, refused.body.errors]).toEqual([
+        422,
+        { type: ['type must be one of troco.ping'] },
+      ])
+    }
+    const { data } = (await call(api.url, 'POST', path, { ...by, body: {} })).body
+    expect(JSON.parse(data.request_body)).toMatchObject({ type: 'troco.ping', mode: 'live' })
+  }
+})
 
 test('a failed test event is reported with the response, is not retried and changes nothing', async () => {
   receiver.respondWith(status(410, { 'x-why': 'moved' }))

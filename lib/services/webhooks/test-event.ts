@@ -8,24 +8,29 @@ import { postWebhook } from '#lib/services/webhooks/post.ts'
 import { problemText } from '#lib/services/webhooks/problem.ts'
 import { readSigningSecrets } from '#lib/services/webhooks/secrets.ts'
 import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
-import type { EventType } from '#lib/services/webhooks/states.ts'
+import { type EventType, PING, type TestEventType } from '#lib/services/webhooks/states.ts'
 
 /** Returns an example resource. Passed in, because services do not import rooms. */
 type SampleOf = (type: EventType) => Record<string, unknown>
 
-/** Sends at once, without retries; stores nothing. Also calls a disabled endpoint, to test it. */
+/**
+ * Sends at once, without retries; stores nothing. Also calls a disabled endpoint, to test it. In live
+ * mode the request's schema lets only a ping through: a receiver believes what the live secret signs.
+ */
 export async function sendTestEvent(
   accountId: string,
   mode: Mode,
   endpointId: string,
-  requestedType: EventType | undefined,
+  requestedType: TestEventType | undefined,
   sampleOf: SampleOf,
 ): Promise<TestResult> {
   const where = { accountId, mode, id: endpointId, deletedAt: null }
   const endpoint = isUuid(endpointId) ? await db().webhookEndpoint.findFirst({ where }) : null
   if (!endpoint) throw refuse('endpoint_not_found')
-  const type = requestedType ?? (endpoint.eventTypes[0] as EventType)
-  const event = buildTestEvent(newRoutableId(accountId), type, mode, sampleOf(type))
+  const defaultType = mode === 'live' ? PING : (endpoint.eventTypes[0] as EventType)
+  const type = requestedType ?? defaultType
+  const id = newRoutableId(accountId)
+  const event = type === PING ? buildPing(id, mode) : buildTestEvent(id, type, mode, sampleOf(type))
   const body = JSON.stringify(event)
   const secrets = await readSigningSecrets({ accountId, mode, endpointId })
   const headers = {
@@ -48,6 +53,14 @@ export async function sendTestEvent(
   }
 }
 
+function nowOnWire(): string {
+  return new Date().toISOString().replace('Z', '000Z')
+}
+
+function buildPing(id: string, mode: Mode) {
+  return { id, type: PING, event: 'ping', mode, sequence: 0, created_at: nowOnWire() }
+}
+
 /** Builds the event. Its sequence number is 0, which no real event has. */
 function buildTestEvent(id: string, type: EventType, mode: Mode, sample: Record<string, unknown>) {
   const { transaction, withdrawal, refund } = sample as Record<string, object | undefined>
@@ -56,7 +69,6 @@ function buildTestEvent(id: string, type: EventType, mode: Mode, sample: Record<
     transaction: () => ({ transaction: withMode(transaction), ...(refund ? { refund } : {}) }),
     withdrawal: () => ({ withdrawal: withMode(withdrawal) }),
   }
-  const created_at = new Date().toISOString().replace('Z', '000Z')
-  const row = { id, type, mode, sequence: 0, resource: null, created_at }
+  const row = { id, type, mode, sequence: 0, resource: null, created_at: nowOnWire() }
   return { ...eventToIntegration(row, serializers, true), id }
 }

@@ -99,7 +99,7 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
         </div>
         <IfAllowed permission="webhooks:write">
           <div className="grid min-w-0 gap-6">
-            <Section title={t('test')} text={t('testText')}>
+            <Section title={t('test')} text={t(mode === 'live' ? 'testTextLive' : 'testText')}>
               <TestEvent endpoint={endpoint} />
             </Section>
             <Section title={t('secret')} text={t('secretText')}>

@@ -12,13 +12,15 @@ import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Select } from '#components/ui/field.tsx'
 import type { Endpoint, TestResult } from '#lib/services/webhooks/schema.ts'
-import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { PING, TEST_EVENT_TYPES, type TestEventType } from '#lib/services/webhooks/states.ts'
 
 export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoints')
   const api = useApi()
   const { withTime } = useAttemptText()
-  const [type, setType] = useState(endpoint.event_types[0])
+  const types: readonly TestEventType[] = api.scope.mode === 'live' ? [PING] : TEST_EVENT_TYPES
+  const [first = PING] = api.scope.mode === 'live' ? [] : endpoint.event_types
+  const [type, setType] = useState<TestEventType>(first)
   const test = useMutation({
     mutationFn: (idempotencyKey: string) =>
       api.send<{ data: TestResult }>('POST', `/webhooks/endpoints/${endpoint.id}/test`, {
@@ -35,11 +37,11 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
           name="type"
           value={type}
           onChange={event =>
-            setType(EVENT_TYPES.find(eventType => eventType === event.currentTarget.value))
+            setType(types.find(name => name === event.currentTarget.value) ?? PING)
           }
         >
-          {EVENT_TYPES.map(eventType => (
-            <option key={eventType}>{eventType}</option>
+          {types.map(name => (
+            <option key={name}>{name}</option>
           ))}
         </Select>
         <Button
