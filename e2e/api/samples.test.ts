@@ -247,8 +247,18 @@ const PREPARATIONS: Record<string, (token: string) => Promise<Record<string, str
   },
   simulateCharge: makeCharge,
   simulateWithdrawal: makeWithdrawal,
+  ...Object.fromEntries(
+    ['getEndpoint', 'updateEndpoint', 'disableEndpoint', 'enableEndpoint', 'testEndpoint']
+      .concat('rotateEndpointSecret')
+      .map(name => [name, useEndpoint]),
+  ),
+  deleteEndpoint: makeEndpoint,
+  getDelivery: makeDelivery,
+  resendDelivery: makeDelivery,
 }
 const REQUEST_ID = '01a1fbc4-0b7e-7c21-8f35-5d1f9e64a0b2'
+const ENDPOINT_ID = '01a1fbc8-3d10-7a42-9e6b-2c4f8a1b7d30'
+const DELIVERY_ID = '5d2f7c1e-9a04-8b63-1f7e-6c3a0d9b4e28'
 const REFUND_ID = '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60'
 
 async function makeCharge(token: string): Promise<Record<string, string>> {
@@ -261,6 +271,30 @@ async function makePaidCharge(token: string): Promise<Record<string, string>> {
   const path = `/sandbox/transactions/${ids['order-1048']}`
   await call(api.url, 'POST', path, { token, body: { outcome: 'paid' } })
   return ids
+}
+
+async function makeEndpoint(token: string): Promise<Record<string, string>> {
+  const body = { url: 'http://127.0.0.1:9/hook', event_types: '*' }
+  const response = await call(api.url, 'POST', '/webhooks/endpoints', { token, body })
+  return { [ENDPOINT_ID]: response.body.data.id }
+}
+
+/** One endpoint for all samples that leave it: an account has at most 10. */
+const endpoints = new Map<string, ReturnType<typeof makeEndpoint>>()
+function useEndpoint(token: string): ReturnType<typeof makeEndpoint> {
+  const made = endpoints.get(token) ?? makeEndpoint(token)
+  endpoints.set(token, made)
+  return made
+}
+
+async function makeDelivery(token: string): Promise<Record<string, string>> {
+  const body = { ...CHARGE, webhook_url: 'http://127.0.0.1:9/hook' }
+  const { data } = (await call(api.url, 'POST', '/transactions', { token, body })).body
+  const path = `/sandbox/transactions/${data.transaction_id}`
+  await call(api.url, 'POST', path, { token, body: { outcome: 'paid' } })
+  const query = `?subject_id=${data.transaction_id}&endpoint_id=none`
+  const found = await call(api.url, 'GET', `/webhooks/deliveries${query}`, { token })
+  return { [DELIVERY_ID]: found.body.data[0].id }
 }
 
 async function makeBalance(token: string): Promise<Record<string, string>> {

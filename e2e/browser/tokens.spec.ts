@@ -43,7 +43,7 @@ test('a token is created, shown once, used, revoked and then refused', async ({
 
   await page.getByRole('button', { name: 'Já salvei' }).click()
   const row = page.getByTestId('token-row').filter({ hasText: 'ERP da matriz' })
-  await expect(row).toContainText('3 de 10: ver saldo, ler cobranças, criar cobranças')
+  await expect(row).toContainText('3 de 12: ver saldo, ler cobranças, criar cobranças')
   await expect(row).toContainText(`${token.slice(0, 20)}…${token.slice(-4)}`)
   expect(await page.content()).not.toContain(token)
 
@@ -65,7 +65,7 @@ test('a developer is offered only what the role holds', async ({ page, context }
   await expect(operators).toContainText('Criado pelo administrador.')
   await expect(operators.getByRole('button', { name: 'Rotacionar' })).toHaveCount(0)
   await page.getByRole('link', { name: 'Criar token' }).click()
-  await expect(page.getByRole('checkbox')).toHaveCount(7)
+  await expect(page.getByRole('checkbox')).toHaveCount(9)
   for (const name of [/saques: tira dinheiro/, /CPF ou CNPJ/])
     await expect(page.getByRole('checkbox', { name })).toHaveCount(0)
   await expect(page.getByText('O seu papel não pode devolver, sacar nem ver o CPF')).toBeVisible()
