@@ -2,15 +2,11 @@ import type * as z from 'zod'
 import { refuse } from '#lib/base/errors.ts'
 import type { ErrorCode } from '#lib/base/refusals.ts'
 import { parseFields, readObjectOf } from '#lib/edge/http/body.ts'
-import {
-  isWriteMethod,
-  readSignedInUser,
-  requireSameOrigin,
-  unauthenticated,
-} from '#lib/edge/http/caller.ts'
+import { isWriteMethod, readSignedInUser, unauthenticated } from '#lib/edge/http/caller.ts'
 import type { Effect, MethodAndProof } from '#lib/edge/http/declaration.ts'
 import { limitByAddress } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
+import { requireSameOrigin } from '#lib/edge/http/origin.ts'
 import { parseQuery } from '#lib/edge/http/query.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
 import { type RequestState, respondTo } from '#lib/edge/http/respond.ts'

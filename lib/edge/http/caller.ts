@@ -1,11 +1,9 @@
-import { isIP } from 'node:net'
-import { hostname, networkInterfaces } from 'node:os'
 import type { AccountRef } from '#lib/base/db/columns.ts'
-import { env } from '#lib/base/env.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 import type { HttpRequest } from '#lib/edge/http/exchange.ts'
+import { requireSameOrigin } from '#lib/edge/http/origin.ts'
 import { countFailedBearer } from '#lib/edge/http/rate-limit.ts'
 import { cookieNames, readCookie } from '#lib/edge/session/cookie.ts'
 import { type ProofRule, requireProof } from '#lib/edge/session/proof.ts'
@@ -145,13 +143,6 @@ export function isWriteMethod(method: string): boolean {
   return !['GET', 'HEAD'].includes(method)
 }
 
-/** Refuses a write from a page of another site, by Origin and, if present, Sec-Fetch-Site. */
-export function requireSameOrigin({ header }: Pick<HttpRequest, 'header'>): void {
-  const site = header('sec-fetch-site') ?? 'same-origin'
-  if (site === 'same-origin' && isOwnOrigin(header('origin'))) return
-  throw refuse('cross_origin')
-}
-
 /** Checks status, mode and permissions; for a session also a write's origin and the proof. */
 export function authorize(
   caller: Caller,
@@ -204,23 +195,4 @@ export function accountNotActive(): TrocoError {
 
 export function unauthenticated(): TrocoError {
   return refuse('unauthenticated')
-}
-
-/** The origin must be that of PUBLIC_URL. Request headers such as Host have no effect. */
-function isOwnOrigin(origin: string | null): boolean {
-  const originUrl = URL.parse(origin ?? '')
-  const publicUrl = new URL(env().PUBLIC_URL)
-  if (!originUrl) return false
-  if (originUrl.origin === publicUrl.origin) return true
-  // In local use, the browser may open this machine under any of its names and addresses.
-  const hasSameProtocolAndPort =
-    originUrl.protocol === publicUrl.protocol && originUrl.port === publicUrl.port
-  return env().TROCO_ENV === 'local' && hasSameProtocolAndPort && isThisMachine(originUrl.hostname)
-}
-
-function isThisMachine(host: string): boolean {
-  const name = host.replace(/^\[|\]$/g, '')
-  if (!isIP(name)) return ['localhost', hostname().toLowerCase()].includes(name)
-  const addresses = Object.values(networkInterfaces()).flatMap(list => list ?? [])
-  return name.startsWith('127.') || addresses.some(({ address }) => address === name)
 }

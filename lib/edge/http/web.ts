@@ -1,6 +1,7 @@
 import { ADDRESS_HEADER, REQUEST_ID_HEADER, ROUTE_HEADER } from '#lib/base/headers.ts'
-import { isWriteMethod, requireSameOrigin } from '#lib/edge/http/caller.ts'
+import { isWriteMethod } from '#lib/edge/http/caller.ts'
 import { type HttpRequest, type HttpResponse, hasBody } from '#lib/edge/http/exchange.ts'
+import { requireSameOrigin } from '#lib/edge/http/origin.ts'
 import { errorResponse } from '#lib/edge/http/response.ts'
 
 /** The front has set the client's address and the request id as headers. */
