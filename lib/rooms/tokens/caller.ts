@@ -1,6 +1,4 @@
-import { Prisma } from '#lib/base/db/client.ts'
-import type { Mode } from '#lib/base/mode.ts'
-import { payingConnectionSql, receivingConnectionSql } from '#lib/services/gateway/assigned.ts'
+import type { CallerRow } from '#lib/rooms/tokens/caller-row.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { isActiveStatus } from '#lib/services/people/roles.ts'
 
@@ -15,60 +13,6 @@ export interface TokenCaller
     receivingConnectionId: string | null
     payingConnectionId: string | null
   }
-}
-
-export interface CallerRow {
-  accountId: string
-  mode: Mode
-  permissions: string[]
-  name: string
-  city: string
-  expiresIn: number
-  status: string
-  /** Member who answers for the token; null: the operator issued it. */
-  issuedBy: string | null
-  /** Members who issued it before another one confirmed it, and so may know its value. */
-  formerIssuers: string[]
-  /** Connections that a live token may use; null in test mode. */
-  receivingConnectionId: string | null
-  payingConnectionId: string | null
-}
-
-/** Columns of tokens `t` and accounts `a`, for the lookup and the proof of a remembered caller. */
-export const CALLER_COLUMNS: Record<keyof CallerRow, { column: string; type: string }> = {
-  accountId: { column: 'a.id', type: 'uuid' },
-  mode: { column: 't.mode', type: 'text' },
-  permissions: { column: 't.permissions', type: 'text[]' },
-  name: { column: 'a.name', type: 'text' },
-  city: { column: 'a.city', type: 'text' },
-  expiresIn: { column: 'a.expires_in', type: 'int' },
-  status: { column: 'a.status', type: 'text' },
-  issuedBy: { column: 't.issued_by', type: 'uuid' },
-  formerIssuers: { column: 't.former_issuers', type: 'uuid[]' },
-  receivingConnectionId: { column: ofLiveToken(receivingConnectionSql), type: 'uuid' },
-  payingConnectionId: { column: ofLiveToken(payingConnectionSql), type: 'uuid' },
-}
-
-function ofLiveToken(sql: string): string {
-  return `CASE WHEN t.mode = 'live' THEN ${sql} END`
-}
-
-const FIELDS = Object.keys(CALLER_COLUMNS) as (keyof CallerRow)[]
-/** Always null for a test token, whose statements are spared them: each is a plan of its own. */
-const LIVE_FIELDS: (keyof CallerRow)[] = ['receivingConnectionId', 'payingConnectionId']
-
-export const callerColumns = Prisma.raw(
-  FIELDS.map(field => `${CALLER_COLUMNS[field].column} AS "${field}"`).join(', '),
-)
-
-/** Condition that the caller is unchanged. Needs no index: the token's hash finds the row. */
-export function unchangedCallerCondition(row: CallerRow): Prisma.Sql {
-  const isCompared = (field: keyof CallerRow) => row.mode === 'live' || !LIVE_FIELDS.includes(field)
-  const conditions = FIELDS.filter(isCompared).map(field => {
-    const { column, type } = CALLER_COLUMNS[field]
-    return Prisma.sql`${Prisma.raw(column)} IS NOT DISTINCT FROM ${row[field]}::${Prisma.raw(type)}`
-  })
-  return Prisma.join(conditions, ' AND ')
 }
 
 export function toCaller(caller: CallerRow): TokenCaller {

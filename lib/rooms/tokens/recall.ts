@@ -1,11 +1,7 @@
 import { hash as digest } from 'node:crypto'
 import { Prisma } from '#lib/base/db/client.ts'
-import {
-  type CallerRow,
-  type TokenCaller,
-  toCaller,
-  unchangedCallerCondition,
-} from '#lib/rooms/tokens/caller.ts'
+import { type TokenCaller, toCaller } from '#lib/rooms/tokens/caller.ts'
+import { type CallerRow, unchangedCallerCondition } from '#lib/rooms/tokens/caller-row.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
