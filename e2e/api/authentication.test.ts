@@ -127,6 +127,36 @@ describe.each(ROUTES)('$method $path', ({ method, path, permission, allow }) => 
     }
   })
 
+  test('403 from an address that the token does not allow, whatever else is wrong', async () => {
+    const closed = await makeMerchant()
+    const allowedAddresses = ['203.0.113.0/24', '2001:db8::/48']
+    const elsewhere = { permissions: [], allowedAddresses }
+    const authorization = `Bearer ${await makeToken(closed.id, elsewhere)}`
+    await suspendAccount(closed.id, 'test', ACTOR)
+    const error =
+      'This token may not be used from 127.0.0.1: add the address to the token or use another one'
+    const otherMethod = method === 'GET' ? 'DELETE' : 'PUT'
+    for (const [sent, body] of [
+      [method, undefined],
+      [method, 'x'],
+      [otherMethod, undefined],
+      ['OPTIONS', undefined],
+    ] as const) {
+      const response = await callApi(sent, path, {
+        authorization,
+        body: sent === 'GET' ? undefined : body,
+      })
+      expect([response.status, response.text]).toEqual([403, JSON.stringify({ error })])
+      expect(response.headers.get('x-error-code')).toBe('address_not_allowed')
+    }
+    const here = { permissions: requiredPermissions, allowedAddresses: ['127.0.0.0/8'] }
+    const allowed = `Bearer ${await makeToken(merchant.id, here)}`
+    for (let count = 0; count < 2; count++)
+      expect([200, 404, 422]).toContain(
+        (await callApi(method, path, { authorization: allowed })).status,
+      )
+  })
+
   test('a wrong method without a token is 401, not 405', async () => {
     const response = await fetch(`${api.url}/api/account`, { method: 'DELETE' })
     expect(response.status).toBe(401)

@@ -108,6 +108,21 @@ describe('behind one trusted proxy', () => {
     expect(await readStoredIp(api, forwardedFor('203.0.113.7', 'unknown'))).toBe('127.0.0.1')
   })
 
+  test('a token is accepted from the address added by the proxy, in any notation', async () => {
+    const api = await startWith(proxySettings)
+    const allowedAddresses = ['203.0.113.0/28', '2001:db8::/48']
+    const token = await makeToken((await makeMerchant()).id, { allowedAddresses })
+    const statusFrom = async (...chain: string[]) =>
+      (await call(api.url, 'GET', '/account', { token, headers: forwardedFor(...chain) })).status
+    const inside = ['203.0.113.0', '203.0.113.15', '::ffff:203.0.113.7', '::ffff:cb00:7107']
+    for (const address of [...inside, '2001:DB8::', '2001:db8:0:ffff::1'])
+      expect(await statusFrom(address), address).toBe(200)
+    for (const address of ['203.0.113.16', '2001:db8:1::', '::203.0.113.7', '127.0.0.1'])
+      expect(await statusFrom(address), address).toBe(403)
+    expect(await statusFrom('203.0.113.7', '198.51.100.1')).toBe(403)
+    expect((await call(api.url, 'GET', '/account', { token })).status).toBe(403)
+  })
+
   test('an ip in the request body takes precedence over the observed address', async () => {
     const api = await startWith(proxySettings)
     const token = await makeTokenOfNewMerchant()

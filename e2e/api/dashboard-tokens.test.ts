@@ -139,6 +139,23 @@ describe('POST tokens', () => {
       { ...TOKEN_REQUEST, expires_in_days: 0 },
       { expires_in_days: ['expires_in_days must be a whole number of days from 1 to 3650'] },
     ],
+    [
+      { ...TOKEN_REQUEST, allowed_addresses: '203.0.113.7' },
+      { allowed_addresses: ['allowed_addresses must be a list of at most 20 addresses'] },
+    ],
+    [
+      { ...TOKEN_REQUEST, allowed_addresses: Array(21).fill('203.0.113.7') },
+      { allowed_addresses: ['allowed_addresses must be a list of at most 20 addresses'] },
+    ],
+    [
+      { ...TOKEN_REQUEST, allowed_addresses: ['203.0.113.7', '203.0.113.7/24', 7] },
+      {
+        allowed_addresses: [1, 2].map(
+          entry =>
+            `allowed_addresses[${entry}] must be an IPv4 or IPv6 address, or a CIDR range that begins at its first address, such as 203.0.113.0/24`,
+        ),
+      },
+    ],
   ])('422 names the invalid field in %j', async (body, errors) => {
     const response = await callApi('POST', ROOT, body)
     expect([response.status, response.body]).toEqual([422, { errors }])
@@ -149,6 +166,66 @@ describe('POST tokens', () => {
     expect((await callApi('POST', ROOT, TOKEN_REQUEST, undefined, 'live')).status).toBe(403)
     await create()
     expect((await callApi('GET', ROOT, undefined, undefined, 'live')).body.data).toEqual([])
+  })
+})
+
+describe('the addresses of a token', () => {
+  const NORMAL = ['203.0.113.7', '2001:db8::/48', '198.51.100.0/24']
+  const NOT_ALLOWED = [
+    403,
+    '{"error":"This token may not be used from 127.0.0.1: add the address to the token or use another one"}',
+  ]
+  const change = (id: string, allowed_addresses: unknown) =>
+    callApi('PATCH', `${ROOT}/${id}`, { allowed_addresses })
+
+  test('are stored in one notation, listed, enforced, and kept by a rotation', async () => {
+    const allowed_addresses = [
+      ...['203.0.113.7', '2001:DB8:0::/48', '::ffff:198.51.100.0/120', '203.0.113.7/32'],
+    ]
+    const created = await create({ ...TOKEN_REQUEST, allowed_addresses })
+    expect(created.allowed_addresses).toEqual(NORMAL)
+    expect((await list())[0].allowed_addresses).toEqual(NORMAL)
+    expect(await callWithToken(created.token)).toEqual(NOT_ALLOWED)
+    expect(await listAuditRecords(created.id)).toMatchObject([
+      { after: { allowed_addresses: NORMAL } },
+    ])
+    const rotated = await callApi('POST', `${ROOT}/${created.id}/rotate`, { overlap_hours: 1 })
+    expect(rotated.body.data.allowed_addresses).toEqual(NORMAL)
+    expect(await callWithToken(rotated.body.data.token)).toEqual(NOT_ALLOWED)
+  })
+
+  test('change for the next request, are audited once, and an empty list allows each', async () => {
+    const { id, token } = await create()
+    for (let count = 0; count < 2; count++) expect(await callWithToken(token)).toEqual([200])
+    const changed = await change(id, NORMAL)
+    expectShape(TokenRead, changed.body)
+    expect([changed.status, changed.body.data.allowed_addresses]).toEqual([200, NORMAL])
+    expect(await callWithToken(token)).toEqual(NOT_ALLOWED)
+    expect((await change(id, NORMAL)).status).toBe(200)
+    expect((await change(id, [...NORMAL, '127.0.0.1'])).status).toBe(200)
+    expect(await callWithToken(token)).toEqual([200])
+    expect((await change(id, [])).status).toBe(200)
+    expect(await callWithToken(token)).toEqual([200])
+    expect((await listAuditRecords(id)).slice(1)).toMatchObject([
+      { before: { allowed_addresses: [] }, after: { allowed_addresses: NORMAL } },
+      { action: 'token.addresses_changed', before: { allowed_addresses: NORMAL } },
+      { action: 'token.addresses_changed', after: { allowed_addresses: [] } },
+    ])
+  })
+
+  test('do not change without a list, for an ended token, or beyond the role', async () => {
+    const { id } = await create({ ...TOKEN_REQUEST, permissions: ['withdrawals:write'] })
+    expect((await callApi('PATCH', `${ROOT}/${id}`, {})).body).toEqual({
+      errors: { allowed_addresses: ['allowed_addresses is required'] },
+    })
+    await db().membership.updateMany({
+      where: { accountId: merchant.id },
+      data: { role: 'developer' },
+    })
+    expect(refusal(await change(id, NORMAL))[2]).toBe('permission_not_held')
+    await callApi('POST', `${ROOT}/${id}/revoke`, {})
+    expect(refusal(await change(id, NORMAL))[2]).toBe('token_ended')
+    expect((await list())[0].allowed_addresses).toEqual([])
   })
 })
 
@@ -258,7 +335,7 @@ describe('POST tokens/{id}/rotate', () => {
   })
 })
 
-test.each(['revoke', 'rotate'])(
+test.each(['revoke', 'rotate', null])(
   '404 to %s an unknown token or a token of another account or mode',
   async action => {
     const other = await makeMerchant()
@@ -272,7 +349,10 @@ test.each(['revoke', 'rotate'])(
     for (const id of [newId(), 'x', "'%00", foreignToken.id, liveToken.id].map(
       encodeURIComponent,
     )) {
-      const response = await callApi('POST', `${ROOT}/${id}/${action}`, { overlap_hours: 1 })
+      const body = { overlap_hours: 1, allowed_addresses: [] }
+      const response = action
+        ? await callApi('POST', `${ROOT}/${id}/${action}`, body)
+        : await callApi('PATCH', `${ROOT}/${id}`, body)
       expect(refusal(response), id).toEqual(NOT_FOUND)
     }
   },

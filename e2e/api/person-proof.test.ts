@@ -92,6 +92,7 @@ const GUARDED_OPERATIONS: [string, string, object?][] = [
   ['GET', '/dashboard/charges/export?locale=en'],
   ['GET', '/dashboard/audit/export?locale=en'],
   ['POST', '/dashboard/tokens', { name: 'Loja', permissions: ['account:read'] }],
+  ['PATCH', '/dashboard/tokens/[token]', { allowed_addresses: [] }],
   ['POST', '/dashboard/tokens/[token]/revoke', {}],
   ['POST', '/dashboard/tokens/[token]/rotate', { overlap_hours: 1 }],
   ['GET', '/dashboard/webhooks/secret'],

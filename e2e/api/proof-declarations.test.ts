@@ -33,7 +33,7 @@ const REQUIRED = [
   ...['POST /dashboard/invitations', 'DELETE /dashboard/invitations/[id]'],
   ...['PATCH /dashboard/members/[id]', 'DELETE /dashboard/members/[id]'],
   'POST /dashboard/members/leave',
-  'POST /dashboard/tokens',
+  ...['POST /dashboard/tokens', 'PATCH /dashboard/tokens/[id]'],
   ...['POST /dashboard/tokens/[id]/revoke', 'POST /dashboard/tokens/[id]/rotate'],
   'POST /dashboard/tokens/[id]/adopt',
   ...['POST /webhooks/endpoints', 'PATCH /webhooks/endpoints/[id]'],

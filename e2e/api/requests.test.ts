@@ -37,6 +37,17 @@ async function list(query = ''): Promise<LoggedRequest[]> {
   return body.data
 }
 
+test('a request from an address that its token does not allow is logged, and told no address', async () => {
+  const { id } = await db().token.findFirstOrThrow({ where: { accountId } })
+  const where = { accountId_id: { accountId, id } }
+  await db().token.update({ where, data: { allowedAddresses: ['2001:db8::7'] } })
+  const { text } = await call(url, 'GET', '/account', { token })
+  expect(text).not.toContain('2001')
+  await storeRequests()
+  const stored = await db().requestLog.findMany({ where: { accountId } })
+  expect(stored).toMatchObject([{ tokenId: id, status: 403, code: 'address_not_allowed' }])
+})
+
 test('a request is logged with template, id, status, duration and token, and with bodies without personal data', async () => {
   const body = { ...CHARGE, client_name: 'Zuleica Quaresma', metadata: { note: 'Quaresma' } }
   const created = await call(url, 'POST', '/transactions', { token, body })

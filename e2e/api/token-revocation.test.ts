@@ -45,6 +45,9 @@ async function countRows(): Promise<unknown> {
   return (await otherClient.query(`SELECT ${counts}`, [world.merchant.id])).rows
 }
 
+const notAllowed = (address: string) =>
+  `{"error":"This token may not be used from ${address}: add the address to the token or use another one"}`
+
 describe.each(GUARDED_OPERATIONS)('$method $path', ({ method, path, allow, body }) => {
   let token: string
   // What was deleted is gone at the second call.
@@ -92,6 +95,13 @@ describe.each(GUARDED_OPERATIONS)('$method $path', ({ method, path, allow, body 
     await expectRefused(403, '{"error":"Account not active"}')
     await updateAccount(`status = 'active'`)
     expect(done).toContain((await callApi()).status)
+  })
+
+  test('403 from the next request after the token is limited to other addresses', async () => {
+    await updateToken(token, `allowed_addresses = '{203.0.113.0/24}'`)
+    await expectRefused(403, notAllowed('127.0.0.1'))
+    await updateToken(token, `allowed_addresses = '{203.0.113.0/24,127.0.0.0/8}'`)
+    expect([200, 409]).toContain((await callApi()).status)
   })
 
   test('403 from the next request after the permission is removed', async () => {

@@ -57,6 +57,38 @@ test('a token is created, shown once, used, revoked and then refused', async ({
   expect(await fetchStatus(token)).toBe(401)
 })
 
+test('a token works only from its addresses, which are checked line by line and can be changed', async ({
+  page,
+  context,
+}) => {
+  await openShop(context)
+  await page.goto('/test/settings/tokens/new')
+  await page.getByLabel('Nome').fill('Servidor')
+  const addresses = page.getByLabel('Endereços de onde pode ser usado')
+  await addresses.fill('203.0.113.7\n203.0.113.9/24')
+  await page.getByRole('button', { name: 'Criar token' }).click()
+  await expect(page.getByText('“203.0.113.9/24” não é um endereço IP')).toBeVisible()
+  await expect(addresses).toBeFocused()
+  await expectAccessible(page)
+  await addresses.fill('203.0.113.7\n2001:DB8::/48')
+  await page.getByRole('button', { name: 'Criar token' }).click()
+  const token = await readShownToken(page)
+  expect(await fetchStatus(token)).toBe(403)
+  await page.getByRole('button', { name: 'Já salvei' }).click()
+  const row = page.getByTestId('token-row').filter({ hasText: 'Servidor' })
+  await expect(row.getByTestId('addresses')).toHaveText(
+    'Só a partir de: 203.0.113.7, 2001:db8::/48',
+  )
+  await row.getByRole('button', { name: 'Endereços' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Endereços de Servidor' })
+  await expect(dialog.getByRole('textbox')).toHaveValue('203.0.113.7\n2001:db8::/48')
+  await expectAccessible(page)
+  await dialog.getByRole('textbox').fill('127.0.0.0/8')
+  await dialog.getByRole('button', { name: 'Salvar' }).click()
+  await expect(row.getByTestId('addresses')).toHaveText('Só a partir de: 127.0.0.0/8')
+  expect(await fetchStatus(token)).toBe(200)
+})
+
 test('a developer is offered only what the role holds', async ({ page, context }) => {
   const shop = await openShop(context)
   await changeRole(shop.id, 'developer')

@@ -113,6 +113,8 @@ const BODY_BUILDERS: Record<string, (context: RequestContext) => JsonFields> = {
       permissions: random.pick([['account:read'], ['events:read', 'refunds:write']]),
       expires_in_days: random.between(1, 365),
     }),
+  'PATCH /dashboard/tokens/[id]': ({ random }) =>
+    toFields({ allowed_addresses: random.pick([[], ['203.0.113.7', '2001:db8::/48']]) }),
   'PATCH /dashboard/profile': ({ random }) =>
     toFields({ full_name: 'Ana', theme: random.pick(['light', 'dark', 'system']) }),
   [`PUT ${ACCOUNT_PATH}/limits`]: ({ random }) =>

@@ -88,3 +88,13 @@ export function createRangeList(ranges: string[]): RangeList {
   }
   return { has: ({ address, family }) => lists[family].check(address, `ipv${family}`) }
 }
+
+/** Returns a check whether an address is in one of the ranges; without ranges, each is. */
+export function createAddressCheck(ranges: string[]): (address: string) => boolean {
+  if (ranges.length === 0) return () => true
+  const list = createRangeList(ranges)
+  return text => {
+    const address = parseAddress(text)
+    return address !== null && list.has(address)
+  }
+}

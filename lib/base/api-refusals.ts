@@ -18,6 +18,11 @@ export const API_REFUSALS = {
     message: 'Unauthenticated',
     headers: { 'www-authenticate': 'Bearer' },
   },
+  address_not_allowed: {
+    status: 403,
+    message: ({ address }: { address: string }) =>
+      `This token may not be used from ${address}: add the address to the token or use another one`,
+  },
   account_not_active: { status: 403, message: 'Account not active' },
   permission_denied: {
     status: 403,

@@ -31,11 +31,15 @@ export function makeMerchant(name = 'Padaria do Teste'): Promise<Account> {
 
 export async function makeToken(
   accountId: string,
-  options: { permissions?: Permission[]; expiresAt?: Date; mode?: Mode } = {},
+  options: {
+    permissions?: Permission[]
+    expiresAt?: Date
+    mode?: Mode
+    allowedAddresses?: string[]
+  } = {},
 ): Promise<string> {
-  const permissions = options.permissions ?? [...PERMISSIONS]
-  const tokenOptions = { accountId, mode: options.mode ?? 'test', name: 'test', permissions }
-  return (await issueToken({ ...tokenOptions, expiresAt: options.expiresAt }, ACTOR)).token
+  const defaults = { mode: 'test' as const, name: 'test', permissions: [...PERMISSIONS] }
+  return (await issueToken({ accountId, ...defaults, ...options }, ACTOR)).token
 }
 
 export function openCharge(merchant: Account, amount = CHARGE.amount): Promise<CreatedCharge> {

@@ -93,6 +93,10 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
     allow: 'tokens:write',
     body: { name: 'a', permissions: ['account:read'] },
   },
+  'PATCH /dashboard/tokens/[id]': {
+    allow: 'tokens:write',
+    body: { allowed_addresses: ['203.0.113.7'] },
+  },
   'POST /dashboard/tokens/[id]/revoke': { allow: 'tokens:write', body: { reason: 'leaked' } },
   'POST /dashboard/tokens/[id]/rotate': { allow: 'tokens:write', body: { overlap_hours: 24 } },
   'POST /dashboard/tokens/[id]/adopt': 'tokens:adopt',

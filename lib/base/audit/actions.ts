@@ -47,6 +47,7 @@ export const ACTIONS = [
   'refund.requested',
   'refunds.exported',
   'statement.exported',
+  'token.addresses_changed',
   'token.adopted',
   'token.issued',
   'token.revoked',

@@ -55,6 +55,8 @@ export interface Caller {
   /** Rate limit key of the token; null for a session: its requests count for the address only. */
   key: string | null
   tokenId: string | null
+  /** Returns whether the token may be used from this address; null: a session may from any. */
+  isAllowedFrom: ((address: string) => boolean) | null
 }
 
 /** Identifies the caller in the database. A token takes precedence over a cookie. */
@@ -118,16 +120,8 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   }
   const isViewing = user.viewing !== null
   const responsible = { responsibleId: user.id, formerIssuers: [], isViewing }
-  return {
-    kind: 'session',
-    mode,
-    permissions,
-    account,
-    user,
-    ...responsible,
-    key: null,
-    tokenId: null,
-  }
+  const ofToken = { key: null, tokenId: null, isAllowedFrom: null }
+  return { kind: 'session', mode, permissions, account, user, ...responsible, ...ofToken }
 }
 
 /** Reads do not extend the session, because open pages poll in the background. */
@@ -143,20 +137,26 @@ export function isWriteMethod(method: string): boolean {
   return !['GET', 'HEAD'].includes(method)
 }
 
-/** Checks status, mode and permissions; for a session also a write's origin and the proof. */
+/** Refuses a token that is used from elsewhere, before a response depends on anything else. */
+export function requireAllowedAddress({ isAllowedFrom }: Caller, { ip }: HttpRequest): void {
+  if (isAllowedFrom && !isAllowedFrom(ip)) throw refuse('address_not_allowed', { address: ip })
+}
+
+/** Checks address, status, mode and permissions; for a session also a write's origin and the proof. */
 export function authorize(
   caller: Caller,
   incoming: HttpRequest,
   allow: AnyPermission | AnyPermission[],
   proof?: ProofRule,
 ): void {
+  requireAllowedAddress(caller, incoming)
   const isWrite = isWriteMethod(incoming.method)
   const permissions = [allow].flat()
   const isAllowedInactive = isWrite ? permissions.some(isWriteAllowedInactive) : true
   if (!caller.account.isActive && !(caller.kind === 'session' && isAllowedInactive))
     throw accountNotActive()
   if (isWrite && caller.kind === 'session') requireSameOrigin(incoming)
-  if (caller.kind === 'token' && permissions.every(isForPagesOnly)) throw sessionRequired()
+  if (caller.kind === 'token' && permissions.every(isForPagesOnly)) throw refuse('session_required')
   const { receivingConnectionId, payingConnectionId } = caller.account
   const isOpen = (receivingConnectionId ?? payingConnectionId) !== null
   if (!isOpen && permissions.some(needsOpenMode)) throw refuse('live_mode_disabled')
@@ -183,10 +183,6 @@ export function requireMoreThanViewing(
 ): void {
   if (isViewing && (isWriteMethod(method) || proof === 'required' || isExport || isFile))
     throw refuse('viewing_read_only')
-}
-
-function sessionRequired(): TrocoError {
-  return refuse('session_required')
 }
 
 export function accountNotActive(): TrocoError {

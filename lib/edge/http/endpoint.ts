@@ -8,6 +8,7 @@ import {
   authorize,
   type Caller,
   readRememberedCaller,
+  requireAllowedAddress,
   requireMoreThanViewing,
 } from '#lib/edge/http/caller.ts'
 import type { Declaration } from '#lib/edge/http/declaration.ts'
@@ -41,6 +42,7 @@ export function endpoint<Body = undefined, Query = undefined>(
 export function refuseMethod(incoming: HttpRequest, allow: string): Promise<HttpResponse> {
   return respondTo(incoming, 'field_messages', async state => {
     const caller = await authenticateRequest(state)
+    requireAllowedAddress(caller, incoming)
     if (!caller.account.isActive) throw accountNotActive()
     await limitByCaller(state, caller)
     if (incoming.method !== 'OPTIONS') throw refuse('method_not_allowed', { allow })

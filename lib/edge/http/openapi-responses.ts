@@ -50,6 +50,7 @@ function listErrorCodes(
   const hasModeCheck = [allow].flat().some(needsOpenMode)
   return [
     'unauthenticated',
+    'address_not_allowed',
     'account_not_active',
     'permission_denied',
     ...(hasModeCheck ? (['live_mode_disabled'] as const) : []),
@@ -99,6 +100,8 @@ function buildExampleError(
   switch (code) {
     case 'permission_denied':
       return refuse(code, { permission: [allow].flat().join(' or ') })
+    case 'address_not_allowed':
+      return refuse(code, { address: '203.0.113.9' })
     case 'too_many_requests':
       return refuse(code, { retryAfterS: 1 })
     case 'invalid_input':

@@ -12,6 +12,11 @@ const CUSTOM_MESSAGE = 'worded by its caller'
 
 const RESPONSES = [
   [refuse('unauthenticated'), 401, 'Unauthenticated', { 'www-authenticate': 'Bearer' }],
+  [
+    refuse('address_not_allowed', { address: '203.0.113.9' }),
+    403,
+    'This token may not be used from 203.0.113.9: add the address to the token or use another one',
+  ],
   [refuse('account_not_active'), 403, 'Account not active'],
   [
     refuse('email_unverified'),

@@ -14,6 +14,8 @@ export interface CallerRow {
   issuedBy: string | null
   /** Members who issued it before another one confirmed it, and so may know its value. */
   formerIssuers: string[]
+  /** Addresses and ranges from which the token may be used; empty: any. */
+  allowedAddresses: string[]
   /** Connections that a live token may use; null in test mode. */
   receivingConnectionId: string | null
   payingConnectionId: string | null
@@ -30,6 +32,7 @@ export const CALLER_COLUMNS: Record<keyof CallerRow, { column: string; type: str
   status: { column: 'a.status', type: 'text' },
   issuedBy: { column: 't.issued_by', type: 'uuid' },
   formerIssuers: { column: 't.former_issuers', type: 'uuid[]' },
+  allowedAddresses: { column: 't.allowed_addresses', type: 'text[]' },
   receivingConnectionId: { column: ofLiveToken(receivingConnectionSql), type: 'uuid' },
   payingConnectionId: { column: ofLiveToken(payingConnectionSql), type: 'uuid' },
 }

@@ -1,9 +1,12 @@
+import { createAddressCheck } from '#lib/base/addresses.ts'
 import type { CallerRow } from '#lib/rooms/tokens/caller-row.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { isActiveStatus } from '#lib/services/people/roles.ts'
 
 export interface TokenCaller
   extends Pick<CallerRow, 'mode' | 'permissions' | 'issuedBy' | 'formerIssuers'> {
+  /** Returns whether the token may be used from this address. */
+  isAllowedFrom: (address: string) => boolean
   account: {
     id: string
     name: string
@@ -16,9 +19,11 @@ export interface TokenCaller
 }
 
 export function toCaller(caller: CallerRow): TokenCaller {
-  const { mode, permissions, accountId, status, issuedBy, formerIssuers, ...row } = caller
+  const { mode, permissions, accountId, status, issuedBy, formerIssuers, ...rest } = caller
+  const { allowedAddresses, ...row } = rest
   return {
     ...{ mode, permissions, issuedBy, formerIssuers },
+    isAllowedFrom: createAddressCheck(allowedAddresses),
     account: {
       ...{ ...row, id: accountId, isActive: isActiveStatus(status) },
       receivingConnectionId: connectionIn(mode, row.receivingConnectionId),

@@ -19,6 +19,8 @@ export interface NewToken {
   mode: Mode
   name: string
   permissions: Permission[]
+  /** Addresses and ranges from which the token may be used; absent or empty: any. */
+  allowedAddresses?: string[]
   expiresAt?: Date
 }
 
@@ -41,7 +43,7 @@ export function issueToken(
 }
 
 export async function insertToken(tx: Tx, newToken: NewToken, actor: Actor, id = newId()) {
-  const { accountId, mode, name, permissions, expiresAt } = newToken
+  const { accountId, mode, name, permissions, allowedAddresses = [], expiresAt } = newToken
   const token = makeToken(accountId, mode)
   await tx.token.create({
     data: {
@@ -57,6 +59,7 @@ export async function insertToken(tx: Tx, newToken: NewToken, actor: Actor, id =
     name,
     mode,
     permissions,
+    ...(allowedAddresses.length > 0 && { allowed_addresses: allowedAddresses }),
     ...(expiresAt && { expires_at: expiresAt.toISOString() }),
   }
   await recordAudit(tx, { actor, action: 'token.issued', accountId, target: id, after })

@@ -8,6 +8,7 @@ import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 interface LockedToken {
   name: string
   permissions: Permission[]
+  allowedAddresses: string[]
   isActive: boolean
   issuedBy: string | null
   replacedBy: string | null
@@ -21,7 +22,7 @@ export async function lockActiveToken(
 ): Promise<LockedToken> {
   const [token] = isUuid(id)
     ? await tx.$queryRaw<LockedToken[]>`
-        SELECT t.name, t.permissions, t.replaced_by AS "replacedBy", ${activeTokenCondition} AS "isActive",
+        SELECT t.name, t.permissions, t.allowed_addresses AS "allowedAddresses", t.replaced_by AS "replacedBy", ${activeTokenCondition} AS "isActive",
           t.issued_by AS "issuedBy", now() + (t.expires_at - t.created_at) AS "nextExpiry"
         FROM tokens t
         WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid

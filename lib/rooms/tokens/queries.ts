@@ -24,7 +24,7 @@ type StoredToken = Omit<TokenRow, 'revoked_by' | 'revoker' | 'issuer' | 'exceeds
 }
 
 export const tokenAsJson = asJson(Prisma.sql`
-  t.id, t.name, t.prefix, t.last_four, t.permissions, ${tokenStatusSql} AS status,
+  t.id, t.name, t.prefix, t.last_four, t.permissions, t.allowed_addresses, ${tokenStatusSql} AS status,
   ${utc('t.created_at')}, ${utc('t.last_used_at')}, ${utc('t.expires_at')}, ${utc('t.revoked_at')},
   t.revoked_reason, t.replaced_by, t.account_id, t.mode, t.issued_by, t.revoked_by,
   (SELECT n.name FROM accounts n WHERE n.id = t.account_id) AS account_name,

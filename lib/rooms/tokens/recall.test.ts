@@ -32,13 +32,16 @@ test('a remembered caller has exactly the columns that its proof compares', asyn
   expect(await readProvenAccountId(token)).toBe(merchant.id)
   const {
     key: _key,
+    isAllowedFrom: _isAllowedFrom,
     proof: _proof,
     tokenId: _tokenId,
     account,
     ...rest
   } = findRememberedCaller(token) ?? expect.unreachable()
   const { id: _id, isActive: _isActive, ...columns } = account
-  const compared = Object.keys({ ...rest, ...columns, accountId: '', status: '' })
+  const compared = Object.keys({
+    ...{ ...rest, ...columns, accountId: '', status: '', allowedAddresses: [] },
+  })
   expect(compared.sort()).toEqual(Object.keys(CALLER_COLUMNS).sort())
 })
 
@@ -52,6 +55,7 @@ const CHANGES: Record<keyof CallerRow, string> = {
   expiresIn: 'UPDATE accounts SET expires_in = 60 WHERE id = $1',
   issuedBy: `UPDATE tokens SET issued_by = (SELECT id FROM users LIMIT 1) WHERE account_id = $1`,
   formerIssuers: 'UPDATE tokens SET former_issuers = ARRAY[$1::uuid] WHERE account_id = $1',
+  allowedAddresses: `UPDATE tokens SET allowed_addresses = '{::1}' WHERE account_id = $1`,
   status: `UPDATE accounts SET status = 'suspended' WHERE id = $1`,
   receivingConnectionId: 'UPDATE accounts SET receiving_connection_id = NULL WHERE id = $1',
   payingConnectionId: 'UPDATE accounts SET paying_connection_id = NULL WHERE id = $1',

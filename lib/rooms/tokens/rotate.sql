@@ -4,7 +4,8 @@ FROM accounts a
 WHERE a.id = $1::uuid
 FOR NO KEY UPDATE;
 
-SELECT t.name, t.permissions, t.replaced_by AS "replacedBy",
+SELECT t.name, t.permissions, t.allowed_addresses AS "allowedAddresses",
+    t.replaced_by AS "replacedBy",
     (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())) AS "isActive",
     t.issued_by AS "issuedBy", now() + (t.expires_at - t.created_at) AS "nextExpiry"
 FROM tokens t

@@ -22,7 +22,7 @@ interface Rotation {
 }
 
 /**
- * Issues a successor with the same permissions. The old token expires after the overlap or at its
+ * Issues a successor with the same permissions and addresses. The old token expires after the overlap or at its
  * own time, whichever is sooner. The first rotation wins. An owner who rotates a token that exceeds
  * its issuer's role confirms it; others are refused, as is a member who lacks a permission.
  */
@@ -34,7 +34,7 @@ export function rotateToken(
   return transaction(async tx => {
     await lockAccount(tx, accountId)
     const token = await lockActiveToken(tx, { accountId, mode, id })
-    const { name, permissions, nextExpiry } = token
+    const { name, permissions, allowedAddresses, nextExpiry } = token
     if (token.replacedBy) throw tokenEnded('This token was already rotated: rotate its replacement')
     await requireAuthority(
       tx,
@@ -48,7 +48,8 @@ export function rotateToken(
       await assignIssuer(tx, { accountId, id }, actor)
     }
     await storeIdempotencyKey(tx, once)
-    const newToken = { accountId, mode, name, permissions, expiresAt: nextExpiry ?? undefined }
+    const restrictions = { permissions, allowedAddresses, expiresAt: nextExpiry ?? undefined }
+    const newToken = { accountId, mode, name, ...restrictions }
     const successor = await insertToken(tx, newToken, actor, once?.id)
     const [old] = await tx.$queryRaw<{ expiresAt: Date }[]>`
       UPDATE tokens SET replaced_by = ${successor.id}::uuid,

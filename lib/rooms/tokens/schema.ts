@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { normalizeRange } from '#lib/base/address-range.ts'
 import { instant, must, openApiMeta, text } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { TOKEN_STATUSES } from '#lib/rooms/tokens/states.ts'
@@ -11,6 +12,9 @@ import {
 
 export { DEFAULT_PERMISSIONS, isPermission, PERMISSIONS, type Permission }
 
+const ADDRESSES_MEANING =
+  'IPv4 and IPv6 addresses and CIDR ranges from which the token may be used; empty: from anywhere.'
+
 /** Row of a token. Never contains the token itself or its hash. */
 export const Token = z.object({
   id: z.uuid(),
@@ -18,6 +22,7 @@ export const Token = z.object({
   prefix: z.string().meta(openApiMeta('First characters of the token.')),
   last_four: z.string(),
   permissions: z.array(z.enum(PERMISSIONS)),
+  allowed_addresses: z.array(z.string()).meta(openApiMeta(ADDRESSES_MEANING, ['203.0.113.0/24'])),
   status: z.enum(TOKEN_STATUSES),
   created_at: instant,
   last_used_at: instant.nullable(),
@@ -47,6 +52,31 @@ const LIFETIME_DAYS_MAX = 3_650
 /** Choices for the overlap, in which every program switches to the new token. */
 export const OVERLAP_HOURS = [0, 1, 24, 168] as const
 
+/** More are a sign that a range is missing. */
+export const ADDRESSES_MAX = 20
+const ADDRESSES_RULE = `be a list of at most ${ADDRESSES_MAX} addresses`
+const ADDRESS_RULE =
+  'be an IPv4 or IPv6 address, or a CIDR range that begins at its first address, such as 203.0.113.0/24'
+
+/** Canonical and without repetitions. Null for text that is no address. */
+const allowedAddress = z
+  .string(must(ADDRESS_RULE))
+  .max(64, must(ADDRESS_RULE))
+  .transform((text, context) => {
+    const range = normalizeRange(text)
+    if (range !== null) return range
+    context.addIssue({ code: 'custom', message: `must ${ADDRESS_RULE}` })
+    return z.NEVER
+  })
+export function isAddressOrRange(text: string): boolean {
+  return allowedAddress.safeParse(text).success
+}
+const allowedAddresses = z
+  .array(allowedAddress, must(ADDRESSES_RULE))
+  .max(ADDRESSES_MAX, must(ADDRESSES_RULE))
+  .transform(ranges => [...new Set(ranges)])
+  .meta(openApiMeta(ADDRESSES_MEANING, ['203.0.113.7', '2001:db8::/48']))
+
 const PERMISSIONS_RULE = `be a list of one or more of: ${PERMISSIONS.join(', ')}`
 const LIFETIME_RULE = `be a whole number of days from 1 to ${LIFETIME_DAYS_MAX}`
 
@@ -65,9 +95,13 @@ const TokenRequest = z.object({
     .date(must('be a date such as 2027-03-31'))
     .optional()
     .meta(openApiMeta("Last day on which the token is valid, in the account's time zone.")),
+  allowed_addresses: allowedAddresses.default([]),
 })
 export type TokenRequest = z.infer<typeof TokenRequest>
 export const tokenRequest = { test: TokenRequest, live: TokenRequest }
+
+const AddressesRequest = z.object({ allowed_addresses: allowedAddresses })
+export const addressesRequest = { test: AddressesRequest, live: AddressesRequest }
 
 const RevokeRequest = z.object({
   reason: text(1, 200).optional().meta(openApiMeta('Reason, for the audit log.')),

@@ -1,7 +1,7 @@
 -- a token whose last use was over a minute ago
 SELECT a.id AS "accountId", t.mode AS "mode", t.permissions AS "permissions", a.name AS "name",
     a.city AS "city", a.expires_in AS "expiresIn", a.status AS "status", t.issued_by AS "issuedBy",
-    t.former_issuers AS "formerIssuers", CASE
+    t.former_issuers AS "formerIssuers", t.allowed_addresses AS "allowedAddresses", CASE
     WHEN t.mode = 'live' THEN (SELECT n.id
     FROM connections n WHERE n.id = a.receiving_connection_id AND n.check_code = 'ok')
     END AS "receivingConnectionId", CASE

@@ -35,6 +35,7 @@ test('a token returns its account, mode and permissions', async () => {
     key: expect.any(String),
     proof: expect.anything(),
     tokenId: expect.any(String),
+    isAllowedFrom: expect.any(Function),
     issuedBy: null,
     formerIssuers: [],
     mode: 'test',

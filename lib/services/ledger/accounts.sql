@@ -8,5 +8,7 @@ WHERE (SELECT COALESCE((SELECT t.account_id
     AND t.permissions IS NOT DISTINCT FROM $4::text[] AND a.name IS NOT DISTINCT FROM $5::text
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
     AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid
-    AND t.former_issuers IS NOT DISTINCT FROM $10::uuid[]), troco_refuse_caller())) IS NOT NULL
-    AND l.account_id = $11::uuid AND l.mode = $12 AND l.ledger <> 'external';
+    AND t.former_issuers IS NOT DISTINCT FROM $10::uuid[]
+    AND t.allowed_addresses IS NOT DISTINCT FROM $11::text[]),
+    troco_refuse_caller())) IS NOT NULL AND l.account_id = $12::uuid AND l.mode = $13
+    AND l.ledger <> 'external';

@@ -14,6 +14,9 @@ import { EmptyState } from '#components/ui/empty-state.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import type { TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
 
+const AddressDialog = dynamic(() =>
+  import('#app/[mode]/settings/tokens/address-dialog.tsx').then(found => found.AddressDialog),
+)
 const AdoptDialog = dynamic(() =>
   import('#app/[mode]/settings/tokens/adopt-dialog.tsx').then(found => found.AdoptDialog),
 )
@@ -37,7 +40,7 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
   const api = useApi()
   const queryClient = useQueryClient()
   const [openDialog, setOpenDialog] = useState<{
-    action: 'adopt' | 'revoke' | 'rotate'
+    action: 'addresses' | 'adopt' | 'revoke' | 'rotate'
     token: Token
   } | null>(null)
   const queryKey = ['tokens', api.scope]
@@ -50,8 +53,8 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
   const isEnded = ({ status }: Token) => status === 'expired' || status === 'revoked'
   const endedTokens = data.filter(isEnded)
   const activeTokens = data.filter(token => !isEnded(token))
-  const canRotate = ({ permissions, exceeds_issuer }: Token) =>
-    canWrite && permissions.every(hasPermission) && (canAdopt || !exceeds_issuer)
+  const canGrant = ({ permissions }: Token) => canWrite && permissions.every(hasPermission)
+  const canRotate = (token: Token) => canGrant(token) && (canAdopt || !token.exceeds_issuer)
   const close = () => setOpenDialog(null)
   const refresh = () => queryClient.invalidateQueries({ queryKey })
   const rows = (tokens: Token[]) =>
@@ -61,6 +64,9 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
         token={token}
         onRevoke={canWrite ? () => setOpenDialog({ action: 'revoke', token }) : undefined}
         onRotate={canRotate(token) ? () => setOpenDialog({ action: 'rotate', token }) : undefined}
+        onEditAddresses={
+          canGrant(token) ? () => setOpenDialog({ action: 'addresses', token }) : undefined
+        }
         onAdopt={
           canAdopt && token.exceeds_issuer
             ? () => setOpenDialog({ action: 'adopt', token })
@@ -84,6 +90,9 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
             <ul aria-label={t('ended')}>{rows(endedTokens)}</ul>
           </ListSheet>
         </section>
+      ) : null}
+      {openDialog?.action === 'addresses' ? (
+        <AddressDialog token={openDialog.token} onClose={close} onDone={refresh} />
       ) : null}
       {openDialog?.action === 'adopt' ? (
         <AdoptDialog token={openDialog.token} onClose={close} onDone={refresh} />

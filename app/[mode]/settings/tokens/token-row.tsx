@@ -1,6 +1,7 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { AddressList } from '#app/[mode]/settings/tokens/address-field.tsx'
 import { messageKeyOf } from '#app/[mode]/settings/tokens/permissions.ts'
 import { RelativeTime } from '#components/format/format.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
@@ -11,14 +12,15 @@ import { isActiveStatus } from '#lib/rooms/tokens/states.ts'
 
 interface TokenRowProps {
   token: Token
-  /** onRevoke and onRotate are absent for members who may only read. */
+  /** Each is absent for members who may not do it. */
   onRevoke?: () => void
+  onEditAddresses?: () => void
   onRotate?: () => void
   /** Present for owners, if the token exceeds the role of its issuer. */
   onAdopt?: () => void
 }
 
-export function TokenRow({ token, onRevoke, onRotate, onAdopt }: TokenRowProps) {
+export function TokenRow({ token, onRevoke, onEditAddresses, onRotate, onAdopt }: TokenRowProps) {
   const t = useTranslations('tokens')
   const { mode } = useApi().scope
   const { id, name, prefix, last_four, status } = token
@@ -38,6 +40,7 @@ export function TokenRow({ token, onRevoke, onRotate, onAdopt }: TokenRowProps) 
           {prefix}…{last_four}
         </p>
         <Permissions permissions={token.permissions} />
+        <AddressList addresses={token.allowed_addresses} />
         <Issuer token={token} />
         <RevocationReason token={token} />
         <Link
@@ -56,6 +59,11 @@ export function TokenRow({ token, onRevoke, onRotate, onAdopt }: TokenRowProps) 
           {onAdopt ? (
             <Button variant="plain" aria-describedby={`token-${id}`} onClick={onAdopt}>
               {t('adopt')}
+            </Button>
+          ) : null}
+          {onEditAddresses ? (
+            <Button variant="plain" aria-describedby={`token-${id}`} onClick={onEditAddresses}>
+              {t('addresses.edit')}
             </Button>
           ) : null}
           {status === 'replaced' || !onRotate ? null : (

@@ -31,8 +31,8 @@ export const POST = endpoint({
   },
   async handle({ account: { id: accountId }, mode, body, userId, once }) {
     const expiresAt = await resolveExpiry(accountId, body)
-    const { name, permissions } = body
-    const request = { accountId, mode, name, permissions, expiresAt }
+    const { name, permissions, allowed_addresses: allowedAddresses } = body
+    const request = { accountId, mode, name, permissions, allowedAddresses, expiresAt }
     const { id, token } = await issueToken(request, requireActor(userId), once)
     return { data: { ...(await readToken(accountId, mode, id)), token } }
   },

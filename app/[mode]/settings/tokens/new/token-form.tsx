@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { AddressField, readAddresses } from '#app/[mode]/settings/tokens/address-field.tsx'
 import {
   IssuedTokenDialog,
   type IssuedTokenRow,
@@ -53,6 +54,7 @@ export function TokenForm({ origin }: { origin: string }) {
         />
         <PermissionFields isWrong={form.problems.permissions !== undefined} />
         <ExpiryFields isWrong={form.problems.expires_on !== undefined} />
+        <AddressField isWrong={form.problems.allowed_addresses !== undefined} />
         <Problem error={form.failure} />
         <div className="flex flex-wrap gap-3">
           <Button variant="primary" type="submit" disabled={form.isBusy}>
@@ -80,6 +82,7 @@ function readFields(data: FormData) {
     expires_in_days: isDate || expiry === 'never' ? undefined : Number(expiry),
     // An empty date is sent, and refused; an absent date would mean that the token never expires.
     expires_on: isDate ? String(data.get('expires_on') ?? '') : undefined,
+    allowed_addresses: readAddresses(data),
   }
 }
 

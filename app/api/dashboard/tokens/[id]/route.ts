@@ -1,0 +1,22 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { changeAddresses } from '#lib/rooms/tokens/change-addresses.ts'
+import { readToken } from '#lib/rooms/tokens/queries.ts'
+import { addressesRequest } from '#lib/rooms/tokens/schema.ts'
+import { TokenRead } from '#lib/rooms/tokens/wire.ts'
+
+export const PATCH = endpoint({
+  method: 'PATCH',
+  effect: 'none',
+  summary: 'Change the addresses from which a token may be used',
+  allow: 'tokens:write',
+  proof: 'required',
+  body: addressesRequest,
+  response: TokenRead,
+  errorCodes: ['token_not_found', 'token_ended', 'permission_not_held'],
+  async handle({ account, mode, body, params: { id = '' }, userId }) {
+    const accountId = account.id
+    await changeAddresses({ accountId, mode, id }, body.allowed_addresses, requireActor(userId))
+    return { data: await readToken(accountId, mode, id) }
+  },
+})

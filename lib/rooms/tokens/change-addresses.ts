@@ -1,0 +1,38 @@
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import type { Mode } from '#lib/base/mode.ts'
+import { requireAuthority } from '#lib/rooms/tokens/authority.ts'
+import { lockActiveToken } from '#lib/rooms/tokens/lock.ts'
+import { lockAccount } from '#lib/services/webhooks/owner.ts'
+
+/**
+ * Replaces the addresses from which a token may be used. Effective from the next request in every
+ * process. Refuses a member who may not grant the token's permissions: who got hold of its value
+ * could otherwise open it. Idempotent.
+ */
+export function changeAddresses(
+  token: { accountId: string; mode: Mode; id: string },
+  allowedAddresses: string[],
+  actor: Actor,
+): Promise<void> {
+  return transaction(async tx => {
+    const { accountId, id } = token
+    await lockAccount(tx, accountId)
+    const { permissions, allowedAddresses: old } = await lockActiveToken(tx, token)
+    await requireAuthority(
+      tx,
+      { accountId, actor },
+      permissions,
+      'ask an owner to change this token',
+    )
+    if (JSON.stringify(old) === JSON.stringify(allowedAddresses)) return
+    const where = { accountId_id: { accountId, id } }
+    await tx.token.update({ where, data: { allowedAddresses } })
+    const change = {
+      before: { allowed_addresses: old },
+      after: { allowed_addresses: allowedAddresses },
+    }
+    const action = 'token.addresses_changed'
+    await recordAudit(tx, { actor, action, accountId, target: id, ...change })
+  })
+}
