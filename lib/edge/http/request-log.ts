@@ -97,7 +97,7 @@ async function insert(rows: Prisma.Sql, attempt = 1): Promise<void> {
     // prisma/functions/troco_rotate_request_log.sql.
     if (String((error as Error).message).includes('no partition of relation'))
       await db().$executeRaw`SELECT troco_rotate_request_log()`.catch(() => {})
-    else await sleep(STORE_INTERVAL_MS)
+    if (attempt > 1) await sleep(STORE_INTERVAL_MS)
     await insert(rows, attempt + 1)
   }
 }

@@ -36,5 +36,5 @@ async function readCreatedRow({ account, mode }: Reader, id: string): Promise<Ch
   if (!row) throw new Invariant(`charge ${id} was acknowledged but is missing`)
   const unpaid = { paid_at: null, end_to_end_id: null, refunded_amount: 0 }
   const unchanged = { updated_at: row.created_at, cancelled_at: null, description: null }
-  return { ...row, status: 'pending', ...unpaid, ...unchanged }
+  return { ...row, status: 'pending', ...unpaid, ...unchanged, payer: null }
 }
