@@ -27,6 +27,7 @@ const UNLOGGED_EFFECTS: (Effect | undefined)[] = [
   'document',
   'new_token',
   'token_value',
+  'receiver',
   'invitation',
 ]
 
@@ -104,7 +105,10 @@ async function insert(rows: Prisma.Sql, attempt = 1): Promise<void> {
 
 function toRow({ id, incoming, response, caller, declared, content, tookMs, createdAt }: Entry) {
   const { text, status, headers } = response
-  const isStored = declared !== null && !UNLOGGED_EFFECTS.includes(declared.effect)
+  const isStored =
+    declared !== null &&
+    !UNLOGGED_EFFECTS.includes(declared.effect) &&
+    !declared.idempotency?.showsSecret
   const resource = Object.values(incoming.params).findLast(isUuid)
   return {
     ...{ account_id: caller.account.id, id, mode: caller.mode, token_id: caller.tokenId },
