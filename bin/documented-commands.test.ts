@@ -79,6 +79,10 @@ test('the commands of README.md and of the guide to webhooks succeed and trigger
   const approved = `withdrawal.approved ${sent.id}: 1000 cents`
   await expect.poll(() => receiverOutput, { timeout: 20_000 }).toContain(approved)
 
+  const permissions = ['transactions:write', 'transactions:read', 'webhooks:write'].join()
+  const create = ['token', 'create', '--account', demo.merchant.email, '--permissions', permissions]
+  const created = await runCommand(['troco', ...create], installation.settings)
+  const token = /troco_test_\w+/.exec(created.output)?.[0]
   for (const page of ['README.md', 'docs/guides/en/webhooks.md']) {
     const commands = extractShellCommands(page, demo, webhook_url)
     expect(commands).toContain('/transactions')
@@ -86,7 +90,7 @@ test('the commands of README.md and of the guide to webhooks succeed and trigger
     const names = { API: demo.base_url, JSON: 'Content-Type: application/json' }
     const { status, stderr } = spawnSync('bash', ['-e', '-c', `${failingCurl}\n${commands}`], {
       encoding: 'utf8',
-      env: { ...process.env, ...names, AUTH: `Authorization: Bearer ${demo.token}` },
+      env: { ...process.env, ...names, AUTH: `Authorization: Bearer ${token}` },
     })
     expect({ page, status, stderr }).toEqual({ page, status: 0, stderr: '' })
   }

@@ -14,6 +14,7 @@ export const ROLE_ACTIONS = [
   { name: 'tokens', needs: 'tokens:write' },
   { name: 'adopt', needs: 'tokens:adopt' },
   { name: 'webhooks', needs: 'webhooks:write' },
+  { name: 'secret', needs: 'secrets:write' },
   { name: 'settings', needs: 'settings:write' },
   { name: 'members', needs: 'members:write' },
   { name: 'audit', needs: 'audit:read' },

@@ -388,7 +388,7 @@ describe('POST endpoints/{id}/test', () => {
   test('422 for an unknown event type', async () => {
     const { id } = await create()
     const response = await callApi('POST', `${ROOT}/${id}/test`, { type: 'ping' })
-    const errors = { type: [`type must be one of ${EVENT_TYPES.join(', ')}`] }
+    const errors = { type: [`type must be one of ${EVENT_TYPES.join(', ')}, troco.ping`] }
     expect([response.status, response.body]).toEqual([422, { errors }])
   })
 })

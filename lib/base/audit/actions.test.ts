@@ -56,6 +56,7 @@ test('every action of the list is used in the code', () => {
 test('a filter matches one action, a group of actions, or nothing', () => {
   expect(matchActions('token.revoked')).toEqual(['token.revoked'])
   expect(matchActions('token.*')).toEqual([
+    'token.addresses_changed',
     'token.adopted',
     'token.issued',
     'token.revoked',
