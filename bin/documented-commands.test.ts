@@ -80,8 +80,11 @@ test('the commands of README.md and of the guide to webhooks succeed and trigger
   await expect.poll(() => receiverOutput, { timeout: 20_000 }).toContain(approved)
 
   const permissions = ['transactions:write', 'transactions:read', 'webhooks:write'].join()
-  const create = ['token', 'create', '--account', demo.merchant.email, '--permissions', permissions]
-  const created = await runCommand(['troco', ...create], installation.settings)
+  const create = ['token', 'create', '--account', demo.merchant.email, '--name', 'guide']
+  const created = await runCommand(
+    ['troco', ...create, '--permissions', permissions],
+    installation.settings,
+  )
   const token = /troco_test_\w+/.exec(created.output)?.[0]
   for (const page of ['README.md', 'docs/guides/en/webhooks.md']) {
     const commands = extractShellCommands(page, demo, webhook_url)
