@@ -266,6 +266,8 @@ async function listen(args: string[], token: string) {
 test('requests tail prints the latest requests, with --failed those that failed, and follows', async () => {
   const token = await makeTestToken()
   const send = async (path: string) => {
+    // Other tests of this process may have filled its buffer.
+    await storeRequests()
     await call(api.url, 'GET', path, { token })
     await storeRequests()
   }

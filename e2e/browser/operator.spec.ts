@@ -137,6 +137,8 @@ test('an admin views the dashboard as the merchant, read-only and masked, and th
   const owned = { accountId: shop.id, id: endpoint, mode: 'test', host: 'a.example' }
   await db().webhookEndpoint.create({ data: { ...owned, url, eventTypes: ['transaction.paid'] } })
   const { id: delivery } = await db().delivery.findFirstOrThrow({ where: { accountId: shop.id } })
+  const headers = { authorization: `Bearer ${shop.token}` }
+  await page.request.get('/api/account', { headers })
   const requestOf = () => db().requestLog.findFirst({ where: { accountId: shop.id } })
   await expect.poll(requestOf).not.toBeNull()
   const ids = {

@@ -27,7 +27,6 @@ const UNLOGGED_EFFECTS: (Effect | undefined)[] = [
   'document',
   'new_token',
   'token_value',
-  'receiver',
   'invitation',
 ]
 
