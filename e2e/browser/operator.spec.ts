@@ -170,7 +170,7 @@ test('an admin views the dashboard as the merchant, read-only and masked, and th
   expect(await guess.text()).toContain('404')
   await admin.goto(`/test/withdrawals/${withdrawal}`)
   await expect(admin.getByText('***.982.247-**').first()).toBeVisible()
-  await expect(admin.getByRole('link', { name: /^(New charge|Request)/ })).toHaveCount(0)
+  await expect(admin.getByRole('link', { name: /^(New charge|Request withdrawal)/ })).toHaveCount(0)
 
   await banner.getByRole('button', { name: 'End viewing' }).click()
   await expect(admin).toHaveURL(`/admin/accounts/${shop.id}`)
