@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { GET } from '#app/api/account/route.ts'
 import { storeRequests } from '#lib/edge/http/request-log.ts'
 import { call } from '#lib/testing/call.ts'
@@ -9,6 +9,9 @@ let url: string
 beforeAll(async () => {
   ;({ url } = await startApi())
 })
+
+// Other tests of this process may have filled its buffer.
+beforeEach(storeRequests)
 
 test('a request that Next passes on without variable parts is logged', async () => {
   const token = await makeToken((await makeMerchant()).id)

@@ -160,9 +160,11 @@ export class BankServer {
       const { query } = inbound
       const call = { params, query, headers: request.headers, body: parse(text), hasShiftedPages }
       const reply = await route.handle(this.#bank, call)
-      const sent = toOutbound(applyQuirks(this.#bank.settings.quirks, reply))
-      const standard = toOutbound(reply)
-      return { ...sent, hasQuirk: !isDeepStrictEqual(sent, standard) }
+      const { quirks } = this.#bank.settings
+      const sent = toOutbound(applyQuirks(quirks, reply))
+      // The document of the standard names no payer.
+      const hasQuirk = quirks.hasPayerIdentity || !isDeepStrictEqual(sent, toOutbound(reply))
+      return { ...sent, hasQuirk }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       return toOutbound(renderRefusal(this.#bank.settings.kind, error))
