@@ -168,17 +168,44 @@ describe('payers’ documents', () => {
   })
 })
 
+async function disabledEndpoint(): Promise<string> {
+  const { id } = await create()
+  await send('POST', `${ENDPOINTS}/${id}/disable`, {})
+  return id
+}
+
+async function makeDelivery(): Promise<string> {
+  const subjectId = await createPaidCharge(merchant, ENDPOINT.url)
+  const where = { accountId: merchant.id, subjectId }
+  return (await db().delivery.findFirstOrThrow({ where })).id
+}
+
 test.each([
   ['creates no endpoint', async () => ['POST', ENDPOINTS] as const],
   ['moves none', async () => ['PATCH', `${ENDPOINTS}/${(await create()).id}`] as const],
+  ['gets no secret', async () => ['POST', `${ENDPOINTS}/${(await create()).id}/rotate`] as const],
+  ['disables none', async () => ['POST', `${ENDPOINTS}/${(await create()).id}/disable`] as const],
+  [
+    'enables none',
+    async () => ['POST', `${ENDPOINTS}/${await disabledEndpoint()}/enable`] as const,
+  ],
+  ['deletes none', async () => ['DELETE', `${ENDPOINTS}/${(await create()).id}`] as const],
+  [
+    'resends nothing',
+    async () => ['POST', `/webhooks/deliveries/${await makeDelivery()}/resend`] as const,
+  ],
+  ['resends no period', async () => ['POST', '/webhooks/deliveries/resend'] as const],
 ])('a token that is revoked before the commit %s', async (_, prepare) => {
   const [method, path] = await prepare()
   // The first use of a token is noted in its row.
   await send('GET', ENDPOINTS)
   const url = 'http://127.0.0.1:9/elsewhere'
+  const body = path.endsWith('/resend') ? { from: '2026-11-20' } : { ...ENDPOINT, url }
+  const countNotes = () => db().auditRecord.count({ where: { accountId: merchant.id } })
+  const noted = await countNotes()
   const response = await db().$transaction(async tx => {
     await tx.$queryRaw`SELECT FROM tokens WHERE account_id = ${merchant.id}::uuid FOR UPDATE`
-    const sent = send(method, path, { ...ENDPOINT, url })
+    const sent = send(method, path, method === 'DELETE' ? undefined : body)
     await sleep(REACHED_MS)
     await tx.token.updateMany({
       where: { accountId: merchant.id },
@@ -188,6 +215,7 @@ test.each([
   })
   expect((await response[0])?.status).toBe(401)
   expect(await db().webhookEndpoint.count({ where: { accountId: merchant.id, url } })).toBe(0)
+  expect(await countNotes()).toBe(noted)
 })
 
 describe('granting', () => {

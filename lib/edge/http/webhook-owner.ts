@@ -1,4 +1,5 @@
 import { createAuditNote } from '#lib/base/audit/note.ts'
+import type { Tx } from '#lib/base/db/client.ts'
 import { accountSql } from '#lib/base/db/columns.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { CallingAccount } from '#lib/edge/http/caller.ts'
@@ -15,20 +16,26 @@ interface Call {
 
 /**
  * Describes the caller to the verbs of endpoints and deliveries: a member, whose role may change until
- * they commit, or a token, whose permissions never change but which may be revoked.
+ * they commit, or a token, whose permissions never change but which may be revoked. A verb cannot
+ * record what it does without holding that authority until it commits.
  */
 export function webhookOwner({ account, mode, userId, tokenId, readsPayers }: Call): Owner {
   const lockMember = permissionLock({ accountId: account.id, userId }, 'webhooks:write')
+  const record = createAuditNote(account.id, userId, tokenId)
+  const lockAuthority = async (tx: Tx) => {
+    if (tokenId === null) return lockMember(tx)
+    await tx.$queryRaw`
+      SELECT t.id FROM tokens t
+      WHERE t.account_id = ${account.id}::uuid AND t.id = ${tokenId}::uuid FOR SHARE`
+    await tx.$queryRaw`SELECT ${accountSql(account.ref)}`
+    return { readsPayers }
+  }
   return {
     ...{ accountId: account.id, mode, readsPayers, isToken: tokenId !== null },
-    note: createAuditNote(account.id, userId, tokenId),
-    async lockAuthority(tx) {
-      if (tokenId === null) return lockMember(tx)
-      await tx.$queryRaw`
-        SELECT t.id FROM tokens t
-        WHERE t.account_id = ${account.id}::uuid AND t.id = ${tokenId}::uuid FOR SHARE`
-      await tx.$queryRaw`SELECT ${accountSql(account.ref)}`
-      return { readsPayers }
+    lockAuthority,
+    async note(tx, ...entry) {
+      await lockAuthority(tx)
+      await record(tx, ...entry)
     },
   }
 }
