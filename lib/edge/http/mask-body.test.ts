@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LOGGED_BODY_MAX, maskBody } from '#lib/edge/http/mask-body.ts'
+import { LOGGED_BODY_MAX, maskRequest, maskResponse } from '#lib/edge/http/mask-body.ts'
 
 const ID = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
 
@@ -19,7 +19,7 @@ test('only listed fields of a known form are stored; every other value is masked
     is_first: true,
     reason: null,
   }
-  expect(maskBody({ data: body })).toEqual({
+  expect(maskResponse({ data: body })).toEqual({
     data: {
       ...{ amount: 1500, status: 'pending', transaction_id: ID, expires_at: body.expires_at },
       ...{ external_id: '***', client_name: '***', client_doc: '***', pix_key: '***' },
@@ -36,20 +36,27 @@ test('a listed field with a value of another form is masked', () => {
     amount: '52998224725',
     created_at: 'Ana',
   }
-  expect(Object.values(maskBody(body) as object)).toEqual(['***', '***', '***', '***'])
+  expect(Object.values(maskResponse(body) as object)).toEqual(['***', '***', '***', '***'])
 })
 
 test('keys of the caller’s choice are masked with their values', () => {
-  expect(maskBody({ 'ana@example.com': 1, '52998224725': 2 })).toEqual({ '***': '***' })
-  expect(maskBody('ana')).toBe('***')
-  expect(maskBody({ errors: { 'ana@example.com': ['is no parameter'] } })).toEqual({
+  expect(maskResponse({ 'ana@example.com': 1, '52998224725': 2 })).toEqual({ '***': '***' })
+  expect(maskResponse('ana')).toBe('***')
+  expect(maskResponse({ errors: { 'ana@example.com': ['is no parameter'] } })).toEqual({
     errors: { '***': '***' },
   })
 })
 
+test('what a caller sends as a sentence is masked, and what a response has in its data', () => {
+  const texts = { error: 'Ana Rocha', errors: { name: ['whsec_a'] }, message: 'Rua X, whsec_a' }
+  const masked = { error: '***', errors: '***', message: '***' }
+  expect(maskRequest(texts)).toEqual(masked)
+  expect(maskResponse({ data: texts })).toEqual({ data: masked })
+})
+
 test('sentences lose e-mails and numbers of a document’s length', () => {
   const error = 'ana@example.com, 529.982.247-25 and +55 11 98765-4321 have 1 to 255 characters'
-  expect(maskBody({ error })).toEqual({
+  expect(maskResponse({ error })).toEqual({
     error: '*** *** and +*** have 1 to 255 characters',
   })
 })
@@ -59,7 +66,7 @@ test.each([
   `Charge ${ID} is not pending`,
   'Events before 2026-11-21T01:27:00.123456Z are gone; the oldest is of 2026-11-21',
 ])('a sentence keeps what is no data of a person: %s', error => {
-  expect(maskBody({ error })).toEqual({ error })
+  expect(maskResponse({ error })).toEqual({ error })
 })
 
 test.each([
@@ -68,11 +75,11 @@ test.each([
   ['key 01a1fbb6-12345678-7d40', 'key 01a1fbb***d40'],
   ['random key 12345678-1234-4123-8123-123456789012', 'random key ***'],
 ])('a sentence loses what may be: %s', (error, masked) => {
-  expect(maskBody({ error })).toEqual({ error: masked })
+  expect(maskResponse({ error })).toEqual({ error: masked })
 })
 
 test('a body that is longer than the log stores becomes null', () => {
   const data = (count: number) => ({ data: Array.from({ length: count }, () => ({ amount: 1 })) })
-  expect(maskBody(data(300))).not.toBeNull()
-  expect(maskBody(data(LOGGED_BODY_MAX / 8))).toBeNull()
+  expect(maskResponse(data(300))).not.toBeNull()
+  expect(maskResponse(data(LOGGED_BODY_MAX / 8))).toBeNull()
 })

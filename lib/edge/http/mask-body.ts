@@ -28,7 +28,7 @@ const STORED: Record<string, Rule> = {
 }
 /** Fields whose inner fields are checked one by one. Any other object or list is masked as a whole. */
 const OPENED = ['data', 'transaction', 'withdrawal', 'refund']
-/** Sentences of this program, which may repeat a part of the request. */
+/** Fields of a response, beside its data, with sentences of this program. They may repeat a part of the request. */
 const SENTENCES = ['error', 'errors', 'message']
 /** Ids that this program made, which are of version 7, unlike Pix keys; and times. */
 const KEPT = String.raw`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b\d{4}-\d\d-\d\d(?:T[\d:.]{8,15}Z)?(?![\d-])`
@@ -42,27 +42,35 @@ function rulesOf(rule: Rule, names: string[]): Record<string, Rule> {
   return Object.fromEntries(names.map(name => [name, rule]))
 }
 
-/** Returns a body without personal data; null if its JSON is longer than the log stores. */
-export function maskBody(body: unknown): unknown {
-  const masked = maskFields(body)
+/** Returns the body of a request without personal data; null if its JSON is longer than the log stores. */
+export function maskRequest(body: unknown): unknown {
+  return limit(maskFields(body))
+}
+
+/** As `maskRequest`, with the sentences of this program. */
+export function maskResponse(body: unknown): unknown {
+  return limit(maskFields(body, SENTENCES))
+}
+
+function limit(masked: unknown): unknown {
   return Buffer.byteLength(JSON.stringify(masked)) > LOGGED_BODY_MAX ? null : masked
 }
 
-function maskFields(value: unknown): unknown {
+function maskFields(value: unknown, sentences: string[] = []): unknown {
   if (value === null) return null
-  if (Array.isArray(value)) return value.map(maskFields)
+  if (Array.isArray(value)) return value.map(inner => maskFields(inner))
   if (!isObject(value)) return MASKED
-  const entries = Object.entries(value).map(([key, inner]) =>
-    KEY_FORM.test(key) ? [key, maskValue(key, inner)] : [MASKED, MASKED],
-  )
+  const entries = Object.entries(value).map(([key, inner]) => {
+    if (!KEY_FORM.test(key)) return [MASKED, MASKED]
+    return [key, sentences.includes(key) ? maskSentences(inner) : maskValue(key, inner)]
+  })
   return Object.fromEntries(entries)
 }
 
 function maskValue(key: string, value: unknown): unknown {
   if (value === null || typeof value === 'boolean') return value
   if (Object.hasOwn(STORED, key) && STORED[key]?.(value)) return value
-  if (OPENED.includes(key)) return maskFields(value)
-  return SENTENCES.includes(key) ? maskSentences(value) : MASKED
+  return OPENED.includes(key) ? maskFields(value) : MASKED
 }
 
 function maskSentences(value: unknown): unknown {

@@ -6,7 +6,7 @@ import { processWide } from '#lib/base/process-wide.ts'
 import type { Caller } from '#lib/edge/http/caller.ts'
 import type { Declaration, Effect } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
-import { LOGGED_BODY_MAX, maskBody } from '#lib/edge/http/mask-body.ts'
+import { LOGGED_BODY_MAX, maskRequest, maskResponse } from '#lib/edge/http/mask-body.ts'
 
 /** A crash loses the requests of at most this long; a stop stores them. */
 const STORE_INTERVAL_MS = 250
@@ -114,9 +114,9 @@ function toRow({ id, incoming, response, caller, declared, content, tookMs, crea
     ...{ method: incoming.method, path: incoming.route, resource_id: resource ?? null },
     ...{ status, code: headers['x-error-code'] ?? null, duration_us: Math.round(tookMs * 1000) },
     request_id: incoming.requestId ?? '',
-    request_body: content && isStored ? maskBody(content) : null,
+    request_body: content && isStored ? maskRequest(content) : null,
     request_bytes: content ? Buffer.byteLength(JSON.stringify(content)) : null,
-    response_body: isStored && text.length <= RESPONSE_MAX ? maskBody(parseJson(text)) : null,
+    response_body: isStored && text.length <= RESPONSE_MAX ? maskResponse(parseJson(text)) : null,
     response_bytes: Buffer.byteLength(text),
     created_at: createdAt,
   }
