@@ -19,11 +19,15 @@ test('a payer is read where banks name one, and its document is masked', () => {
 })
 
 test('no whole document is kept, in whatever form or place', () => {
-  for (const cpf of ['N52998224725', '52998224725*', '529 982 247 25 (x)'])
+  // Nine digits determine the other two.
+  const readable = ['529.982.247-**', '529982247**', '**298224725']
+  for (const cpf of ['N52998224725', '52998224725*', '529 982 247 25 (x)', ...readable])
     expect(payerOf({ pagador: { nome: 'Ana', cpf } })?.maskedDoc, cpf).toBeNull()
   expect(payerOf({ pagador: { nome: 'ANA ROCHA 52998224725' } })?.name).toBe(
     'ANA ROCHA ***.982.247-**',
   )
+  const [before, cut] = ['A'.repeat(190), '52998224725']
+  expect(payerOf({ pagador: { nome: `${before} ${cut}` } })?.name).not.toMatch(/\d{4}/)
 })
 
 test('what cannot be stored names nobody, and a long name is cut', () => {

@@ -5,8 +5,8 @@ import type { Party } from '#lib/services/gateway/gateway.ts'
 
 /** Longer texts of a bank are cut: a name must never keep a payment from being booked. */
 const TEXT_MAX = 200
-/** A document that the bank has masked: at most 9 of its digits are readable. */
-const MASKED_DOC = /^(?=.*[*xX•])(?:[^0-9]*[0-9]){0,9}[^0-9]*$/
+/** A document that the bank has masked: at most 6 of its digits are readable, as in our own masks. */
+const MASKED_DOC = /^(?=.*[*xX•])(?:[^0-9]*[0-9]){0,6}[^0-9]*$/
 
 /** Reads who paid or received; null if there is no name. Names of small companies end with a CPF. */
 export function readParty(identity: Fields): Party | null {
@@ -14,7 +14,7 @@ export function readParty(identity: Fields): Party | null {
   if (!name) return null
   const bank = textOf(identity.codigoBanco) ?? textOf(identity.ispb)
   return {
-    name: hideTaxIds(cut(name)),
+    name: cut(hideTaxIds(name)),
     maskedDoc: maskedDocOf(textOf(identity.cpf) ?? textOf(identity.cnpj)),
     bank: bank && cut(bank),
   }
