@@ -72,7 +72,7 @@ function makePool(options: ConnectionOptions): Pool {
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     query_timeout: options.queryTimeoutMs,
     application_name: 'troco',
-    // PG_NAMED_STATEMENTS is false for an old PgBouncer, which also refuses startup options.
+    // PG_NAMED_STATEMENTS is false for an old PgBouncer, which also refuses options.
     options: PG_NAMED_STATEMENTS ? sessionSettings(options) : undefined,
   })
   // The ORM adds its own listener when it is first used; without one, the event ends the process.
@@ -96,7 +96,10 @@ function createOrm(pool: Pool): Database {
   return new PrismaClient({ adapter })
 }
 
-/** With an owner, the application's role carries both (lib/base/db/roles.ts). A single role carries neither. */
+/**
+ * UTC, which the adapter requires, and the limit of requests. With an owner, the application's role
+ * carries both (lib/base/db/roles.ts), because poolers refuse such options.
+ */
 function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string | undefined {
   if (env().DATABASE_OWNER_URL) return undefined
   return `-c timezone=UTC -c statement_timeout=${queryTimeoutMs ? STATEMENT_TIMEOUT_MS : 0}`

@@ -38,7 +38,7 @@ interface RecordedMigration {
   finished_at: Date | null
 }
 
-/** What follows the migrations; nothing waits for the lock if it is done already. */
+/** Work after the migrations. If it is done already, a start does not take the lock for it. */
 export interface Finish {
   isDone: (client: Client) => Promise<boolean>
   run: (client: Client) => Promise<void>

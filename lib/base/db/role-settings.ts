@@ -48,7 +48,7 @@ export function compareSettings(stored: string[]): SettingsDifference {
  */
 export async function storeApplicationSettings(client: Client): Promise<void> {
   await withoutLimits(client, async () => {
-    if (await hasApplicationSettings(client)) return
+    if (await isLimited(client)) return
     await client.query('ALTER ROLE CURRENT_USER RESET ALL')
     // A pooler may know the database by another name.
     const { rows } = await client.query('SELECT quote_ident(current_database()) AS database')
@@ -58,7 +58,11 @@ export async function storeApplicationSettings(client: Client): Promise<void> {
   })
 }
 
-export async function hasApplicationSettings(client: Client): Promise<boolean> {
+export function hasApplicationSettings(client: Client): Promise<boolean> {
+  return withoutLimits(client, () => isLimited(client))
+}
+
+async function isLimited(client: Client): Promise<boolean> {
   const { missing, foreign } = compareSettings(await readStored(client))
   return missing.length + foreign.length === 0
 }

@@ -265,6 +265,14 @@ describe('the limits of the application', () => {
     expect(before).toHaveLength(1)
   })
 
+  test('are not given to a role whose URL lets commits be lost', async () => {
+    const { url, ownerUrl } = await makeRole()
+    const unsafe = `${url}?options=-c%20synchronous_commit=off`
+    await expect(prepareDatabase({ url: unsafe, ownerUrl })).rejects.toThrow(
+      'synchronous_commit off',
+    )
+  })
+
   test('are stored once when several processes start at the same moment', async () => {
     const { url, start } = await makeRole()
     await query(url, 'ALTER ROLE CURRENT_USER RESET ALL')

@@ -8,6 +8,7 @@ import {
   storeOwnerSettings,
   withoutLimits,
 } from '#lib/base/db/role-settings.ts'
+import { requireDurableServer } from '#lib/base/db/server.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
 import { setupError } from '#lib/base/errors.ts'
 
@@ -28,12 +29,13 @@ export async function prepareDatabase({ url, ownerUrl }: DatabaseUrls): Promise<
   if (!ownerUrl) return migrate(url, undefined, SETTINGS_OF_APPLICATION)
   return withClient(url, 'DATABASE_URL', async application => {
     const { role } = await requireTwoRoles(application, ownerUrl)
+    await withoutLimits(application, () => requireDurableServer(application))
     // Under the migrators' lock: PostgreSQL refuses two changes of one role at the same moment.
     return migrate(ownerUrl, undefined, {
       isDone: async owner =>
         (await listGrants(owner, role)).length === 0 &&
         (await hasOwnerSettings(owner)) &&
-        (await SETTINGS_OF_APPLICATION.isDone(application)),
+        (await hasApplicationSettings(application)),
       run: async owner => {
         await grantToApplication(owner, role)
         await storeOwnerSettings(owner)
@@ -47,7 +49,7 @@ export async function prepareDatabase({ url, ownerUrl }: DatabaseUrls): Promise<
 const SETTINGS_OF_APPLICATION: Finish = {
   isDone: async client => {
     const { owned } = await readIdentity(client)
-    return owned !== null || withoutLimits(client, () => hasApplicationSettings(client))
+    return owned !== null || hasApplicationSettings(client)
   },
   run: async client => {
     const { owned } = await readIdentity(client)
