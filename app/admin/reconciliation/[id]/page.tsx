@@ -1,11 +1,13 @@
 import { Undo2 } from 'lucide-react'
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
+import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
 import { SettleForm } from '#app/admin/reconciliation/[id]/settle-form.tsx'
 import { BankSide, OurSide } from '#app/admin/reconciliation/[id]/sides.tsx'
 import { ItemState } from '#app/admin/reconciliation/item-state.tsx'
+import { useConnectionName } from '#app/admin/reconciliation/names.ts'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
@@ -38,7 +40,6 @@ export default async function ItemPage({ params }: ItemPageProps) {
   await requireAdmin()
   const item = await findItem((await params).id)
   const [t, title] = await Promise.all([getTranslations('inbox'), kindName(item.kind)])
-  const { name } = item.connection
   return (
     <ClientMessages namespaces={['inbox', 'adminDeed', 'chargeStatus']}>
       <PageHead
@@ -46,18 +47,7 @@ export default async function ItemPage({ params }: ItemPageProps) {
         parent={{ href: '/admin/reconciliation', label: t('title') }}
         beside={<ItemState item={item} />}
       />
-      <p className="-mt-4 mb-5 text-muted">
-        {item.amount === null ? null : (
-          <>
-            <span className="font-semibold text-ink">
-              <Money cents={item.amount} />
-            </span>
-            {' · '}
-          </>
-        )}
-        {name === 'simulator' ? t('simulator') : name} · {t(`mode.${item.mode}`)} ·{' '}
-        <ExactTime at={item.created_at} format="dated" />
-      </p>
+      <Summary item={item} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-2">
         <Section title={t('bankSide')}>
           <BankSide item={item} />
@@ -70,6 +60,25 @@ export default async function ItemPage({ params }: ItemPageProps) {
         <Decision item={item} />
       </div>
     </ClientMessages>
+  )
+}
+
+function Summary({ item }: { item: InboxDetail }) {
+  const t = useTranslations('inbox')
+  const connectionName = useConnectionName()
+  return (
+    <p className="-mt-4 mb-5 text-muted">
+      {item.amount === null ? null : (
+        <>
+          <span className="font-semibold text-ink">
+            <Money cents={item.amount} />
+          </span>
+          {' · '}
+        </>
+      )}
+      {connectionName(item.connection.name)} · {t(`mode.${item.mode}`)} ·{' '}
+      <ExactTime at={item.created_at} format="dated" />
+    </p>
   )
 }
 
