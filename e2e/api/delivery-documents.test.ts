@@ -65,7 +65,7 @@ describe('a delivery that sent a full document', () => {
     const [attempt] = body.data.attempts
     expect(JSON.parse(attempt.request_body).transaction.client_doc).toBe(MASK)
     // A member who knows the secret can compute the signature of every guess.
-    // Nobody is sent the whole document of who paid, which the bank reports.
+    // The document in `payer` is masked for every receiver.
     const guess = attempt.request_body
       .replaceAll(MASK, CANARY.formattedDocument)
       .replace(`"document":"${CANARY.formattedDocument}"`, `"document":"${MASK}"`)

@@ -318,7 +318,7 @@ describe.each(POSTS)(
       expect(isReplay(again)).toBe(false)
       // The sandbox cannot decide twice, but its 409 is a new response.
       const isSandbox = path.startsWith('/sandbox')
-      // What is cancelled, disabled or enabled is returned as it is.
+      // A repeated cancel, disable or enable changes nothing.
       const isDone = /\/(cancel|disable|enable)$/.test(path)
       expect(again.status).toBe(isSandbox ? 409 : 200)
       if (path !== '/webhooks/deliveries/resend') expect(again.text === first.text).toBe(isDone)

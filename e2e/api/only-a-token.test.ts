@@ -41,7 +41,7 @@ test('who holds only a token gets from nothing to verified events, a refund and 
   await post(`/webhooks/endpoints/${id}/test`, { type: 'troco.ping' })
   const { transaction_id: charge } = await post('/transactions', { ...CHARGE, amount: 5_000 })
   await post(`/sandbox/transactions/${charge}`, { outcome: 'paid' })
-  // Stands in for the worker of the server.
+  // Does what the worker of a server does.
   await deliverDue()
 
   expect(receiver.calls).toHaveLength(2)

@@ -50,7 +50,7 @@ const notAllowed = (address: string) =>
 
 describe.each(GUARDED_OPERATIONS)('$method $path', ({ method, path, allow, body }) => {
   let token: string
-  // What was deleted is gone at the second call.
+  // A second DELETE finds nothing.
   const done = method === 'DELETE' ? [200, 404] : [200, 409]
   beforeAll(async () => {
     world = await makeWorld(api)
@@ -101,7 +101,7 @@ describe.each(GUARDED_OPERATIONS)('$method $path', ({ method, path, allow, body 
     await updateToken(token, `allowed_addresses = '{203.0.113.0/24}'`)
     await expectRefused(403, notAllowed('127.0.0.1'))
     await updateToken(token, `allowed_addresses = '{203.0.113.0/24,127.0.0.0/8}'`)
-    // What the first request deleted is gone.
+    // If the first request was a DELETE, this one finds nothing.
     expect([200, 404, 409]).toContain((await callApi()).status)
   })
 

@@ -164,7 +164,7 @@ async function fillShop({ id: accountId, token }: Shop): Promise<Ids> {
   }
 }
 
-/** Lets the shop receive through a bank with a long name, which reports a dispute and a payment for nobody. */
+/** Connects the shop to a bank with a long name that reports a dispute and a payment without a charge. */
 async function fillBank(shop: Shop): Promise<Ids> {
   const name = `Banco ${newId()} ${'Cooperativo'.repeat(9)}`.slice(0, 60)
   const bank = await addConnection(new StubBank(), { name })

@@ -73,7 +73,7 @@ function keyOf(url: string): string {
   return url.endsWith('/withdrawals') ? 'payout-88' : 'order-1048'
 }
 
-/** curl sends GET, or POST with a body, unless it is told otherwise. */
+/** curl chooses GET without a body and POST with one. */
 function needsMethod({ method, body }: SampleRequest): boolean {
   return method !== (body ? 'POST' : 'GET')
 }

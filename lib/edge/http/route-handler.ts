@@ -2,7 +2,7 @@ import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { fromRequest, toResponse } from '#lib/edge/http/web.ts'
 
 interface RouteContext {
-  /** Of a path without variable parts, Next promises undefined. */
+  /** Resolves to undefined if the path has no variable parts. */
   params: Promise<Record<string, string> | undefined>
 }
 

@@ -28,7 +28,7 @@ export function Identifiers() {
   )
 }
 
-/** Who paid, as the bank reports it: not always the person whom the charge names. */
+/** The payer whom the bank reports, who may differ from the person in the charge. */
 export function PaidBy() {
   const t = useTranslations('charge')
   const { payer } = useLiveCharge().timeline.charge

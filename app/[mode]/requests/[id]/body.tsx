@@ -11,7 +11,7 @@ interface BodySectionProps {
   masked: string[]
 }
 
-/** Shows a logged body, or why there is none. */
+/** Shows a stored body, or a sentence that says why none is stored. */
 export function BodySection({ title, body, bytes, masked }: BodySectionProps) {
   const t = useTranslations('requests')
   if (body === null) {
