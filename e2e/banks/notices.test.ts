@@ -27,8 +27,11 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   await stage.bank.run('change', { notices: completeSettings({}).notices })
-  // Questions that one test leaves would count in the next.
+  // Questions and readings that one test leaves would count in the next.
   await db().bankNotice.deleteMany()
+  await db().receiptReading.updateMany({ data: { isWanted: false } })
+  const inProgress = () => db().receiptReading.count({ where: { lease: { not: null } } })
+  await expect.poll(inProgress).toBe(0)
 })
 afterAll(async () => {
   await expectBalancedLedger(stage.merchant.id)
@@ -129,7 +132,6 @@ describe('a notice', () => {
     expect(await creditsOf(id)).toHaveLength(1)
   })
 
-  // Stands before the test that makes Troco read lists: one of those reads could still be running.
   test('that comes a thousand times leads to one question, and to no list', async () => {
     const { id, txid } = await openQuietCharge(1_500)
     await stage.bank.run('change', { notices: { isAbsent: true } })
