@@ -5,6 +5,7 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { ApiProvider } from '#components/nav/api-provider.tsx'
 import { ConnectionNotice } from '#components/nav/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
+import { EarlyKeys } from '#components/palette/early-keys.tsx'
 import { PaletteHost } from '#components/palette/palette-host.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import type { Mode } from '#lib/base/mode.ts'
@@ -36,6 +37,7 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
         userId={user.id}
         account={account && toMember(account, mode)}
       >
+        <EarlyKeys />
         {frame}
         <ConnectionNotice />
         {account || user.isAdmin ? <PaletteHost isAdmin={user.isAdmin} /> : null}

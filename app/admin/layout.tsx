@@ -4,6 +4,7 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { ApiProvider } from '#components/nav/api-provider.tsx'
 import { ConnectionNotice } from '#components/nav/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
+import { EarlyKeys } from '#components/palette/early-keys.tsx'
 import { PaletteHost } from '#components/palette/palette-host.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
@@ -13,6 +14,7 @@ export default async function AdminLayout({ children }: { children: ReactNode })
   return (
     <ClientMessages namespaces={['adminTabs', 'viewing']}>
       <ApiProvider mode="test" userId={user.id} account={null}>
+        <EarlyKeys />
         <Frame user={user} account={await chooseAccount(user)}>
           <AdminTabs />
           {children}

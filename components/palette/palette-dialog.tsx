@@ -15,13 +15,16 @@ import { INPUT_CLASS, QUERY_LENGTH_MAX, SearchRow } from '#components/palette/se
 
 export const loadPalette = async () => (await import('#components/palette/palette.tsx')).Palette
 
-type PaletteDialogProps = Pick<SearchProps, 'isAdmin' | 'onClose'>
+interface PaletteDialogProps extends Pick<SearchProps, 'isAdmin' | 'onClose'> {
+  /** Text typed before the dialog opened. */
+  typed: string
+}
 
 /** Takes what is typed until the palette's scripts are loaded, and passes it to them. */
-export function PaletteDialog({ isAdmin, onClose }: PaletteDialogProps) {
+export function PaletteDialog({ isAdmin, typed, onClose }: PaletteDialogProps) {
   const t = useTranslations('nav')
   const dialog = useRef<HTMLDialogElement>(null)
-  const [initialText, setInitialText] = useState('')
+  const [initialText, setInitialText] = useState(typed)
   const [isEntered, setEntered] = useState(false)
   const [isComposing, setComposing] = useState(false)
   const { Palette, isFailed } = useLoadedPalette()

@@ -4,20 +4,26 @@ import { useCallback, useEffect, useState } from 'react'
 import { watchPalette } from '#components/nav/search-button.tsx'
 import { loadPalette, PaletteDialog } from '#components/palette/palette-dialog.tsx'
 
+declare global {
+  /** Ends the taking of early keys. Returns what was typed for the palette; null if it was not opened. */
+  var takeEarlyKeys: (() => string | null) | undefined
+}
+
 /** Renders the page's only palette. Its scripts are loaded once the page is idle, or when it is opened. */
 export function PaletteHost({ isAdmin }: { isAdmin: boolean }) {
-  const [isOpen, setOpen] = useState(false)
-  const close = useCallback(() => setOpen(false), [])
-  useEffect(
-    () =>
-      watchPalette(
-        () => setOpen(true),
-        () => setOpen(open => !open && !isBelowLayer()),
-      ),
-    [],
-  )
+  /** Text typed so far; null while the palette is closed. */
+  const [typed, setTyped] = useState<string | null>(null)
+  const close = useCallback(() => setTyped(null), [])
+  useEffect(() => {
+    setTyped(globalThis.takeEarlyKeys?.() ?? null)
+    return watchPalette(
+      () => setTyped(''),
+      () => setTyped(open => (open === null && !isBelowLayer() ? '' : null)),
+    )
+  }, [])
   useEffect(loadWhenIdle, [])
-  return isOpen ? <PaletteDialog isAdmin={isAdmin} onClose={close} /> : null
+  if (typed === null) return null
+  return <PaletteDialog isAdmin={isAdmin} typed={typed} onClose={close} />
 }
 
 /** Returns whether a dialog or menu of Radix is open, which would take the focus back from the palette. */

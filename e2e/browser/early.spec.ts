@@ -91,6 +91,28 @@ test('a search typed before the scripts run filters each list, and so it does wi
   }
 })
 
+test('keys that open the palette before any script has run are kept, with what is typed after them', async ({
+  page,
+  context,
+}) => {
+  await openShop(context)
+  for (const path of ['/test/charges', '/test/settings']) {
+    const release = await holdScripts(page)
+    await page.goto(path, { waitUntil: 'commit' })
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('saqx')
+    await page.keyboard.press('Backspace')
+    release()
+    const palette = page.getByRole('dialog', { name: 'Busca' })
+    await expect(palette.locator('input')).toHaveValue('saq')
+    await page.keyboard.type('ues')
+    await expect(palette.locator('input')).toHaveValue('saques')
+    await expect(palette.getByRole('option', { name: 'Saques' })).toBeVisible()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  }
+})
+
 test('the palette takes what is typed, and Enter, before its scripts are loaded', async ({
   page,
   context,
