@@ -2,6 +2,7 @@ import { listFaults, listWeathers, makeOutage, shuffle } from '#e2e/day/weather.
 import type { Fault } from '#e2e/psp/faults.ts'
 import type { Payee, SettingsChange } from '#e2e/psp/settings.ts'
 import { Random } from '#lib/testing/random.ts'
+import { pickSize } from '#lib/testing/size.ts'
 
 /** How a payer pays a charge. A payment that is not exact must go to the inbox. */
 export type PaymentKind = 'exact' | 'wrong amount' | 'repeated' | 'no txid' | 'unknown txid'
@@ -58,7 +59,13 @@ export interface Size {
   refunds: number
 }
 
-export const DAY: Size = { accounts: 20, charges: 400, payouts: 120, refunds: 60 }
+/** `npm test` has half of the requests, with as many faults and kills. */
+export const DAY: Size = {
+  accounts: 20,
+  charges: pickSize(200, 400),
+  payouts: pickSize(60, 120),
+  refunds: pickSize(30, 60),
+}
 
 const AMOUNT_MIN = 5_000
 const AMOUNT_MAX = 20_000

@@ -14,10 +14,11 @@ import { findStatementRange, totalStatement } from '#lib/services/ledger/stateme
 import { REFUSAL } from '#lib/testing/bank.ts'
 import { expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
+import { pickSize } from '#lib/testing/size.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 import { listStatement, statementSpan, walkStatement } from '#lib/views/dashboard/statement.ts'
 
-const HISTORY_COUNT = 50
+const HISTORY_COUNT = pickSize(15, 200)
 
 type Action = { action: 'pay' | 'withdraw' | 'approve' | 'reject' | 'refund'; amount: number }
 
