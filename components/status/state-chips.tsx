@@ -22,17 +22,13 @@ export const CHARGE_STATUS_STYLES: Record<ShownChargeStatus, { tone: Tone; icon:
   partly_refunded: { tone: 'off', icon: Undo2 },
   refunded: { tone: 'off', icon: Undo2 },
   expired: { tone: 'off', icon: TimerOff },
+  cancelled: { tone: 'off', icon: Ban },
   failed: { tone: 'bad', icon: X },
 }
 
-const CHARGE_OUTCOME_STYLES = {
-  ...CHARGE_STATUS_STYLES,
-  cancelled: { tone: 'off', icon: Ban },
-} as const
-
-export function ChargeState({ status }: { status: keyof typeof CHARGE_OUTCOME_STYLES }) {
+export function ChargeState({ status }: { status: ShownChargeStatus }) {
   const t = useTranslations('chargeStatus')
-  return <Chip {...CHARGE_OUTCOME_STYLES[status]}>{t(status)}</Chip>
+  return <Chip {...CHARGE_STATUS_STYLES[status]}>{t(status)}</Chip>
 }
 
 export const WITHDRAWAL_STATUS_STYLES: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> =

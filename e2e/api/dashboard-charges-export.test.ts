@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
+import { closeCharges } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
@@ -118,7 +120,7 @@ test('the export has exactly the filtered charges, over several batches, newest 
   expect(total.body).toEqual({ count: expensive.length, amount, paid_amount: 0, is_exact: true })
 })
 
-test('each charge is listed, counted and exported under one status, also when it is refunded', async () => {
+test('each charge is listed, counted and exported under one status, also when it is refunded or cancelled', async () => {
   const shop = await makeMerchant()
   headers = pageHeaders(await signIn(shop, 'finance'), shop.id)
   const ids: Record<string, string> = {}
@@ -135,10 +137,18 @@ test('each charge is listed, counted and exported under one status, also when it
     const settlement = { accountId: shop.id, refundId: refund.id, chargeColumns }
     await completeRefund({ ...settlement, returnId: newId() })
   }
+  for (const name of ['expired', 'cancelled']) {
+    const { id } = await createCharge(shop, 'test', { ...CHARGE, external_id: name }, null)
+    ids[name] = id
+    if (name === 'cancelled') await cancelCharge({ accountId: shop.id, mode: 'test' }, id)
+    else await closeCharges([{ accountId: shop.id, chargeId: id }], 'expired')
+  }
   await expectBalancedLedger(shop.id)
   const amount = CHARGE.amount
   const { data } = (await callApi('', '')).body
   expect(data).toMatchObject([
+    { id: ids.cancelled, status: 'expired', cancelled_at: expect.any(String) },
+    { id: ids.expired, status: 'expired', cancelled_at: null },
     { id: ids.refunded, status: 'paid', amount, refunded_amount: amount },
     { id: ids.partly_refunded, status: 'paid', amount, refunded_amount: 400 },
     { id: ids.paid, status: 'paid', amount, refunded_amount: 0 },
@@ -147,6 +157,8 @@ test('each charge is listed, counted and exported under one status, also when it
     ['paid', 'Paga'],
     ['partly_refunded', 'Devolvida em parte'],
     ['refunded', 'Devolvida'],
+    ['expired', 'Expirada'],
+    ['cancelled', 'Cancelada'],
   ] as const) {
     for (const query of [`status=${name}`, `status=${name}&q=ana`, `status=${name}&min_amount=1`]) {
       const page = await callApi(query, '')

@@ -49,9 +49,10 @@ export const chargesQuery = listQuery(CHARGE_STATUSES, SEARCH_DESCRIPTION).exten
 })
 export type ChargesQuery = z.infer<typeof chargesQuery>
 
-/** How much of a charge is refunded; only the dashboard filters by it. */
-export interface RefundFilter {
+/** What only the dashboard filters by: how much of a charge is refunded, and whether it was cancelled. */
+export interface ShownFilter {
   refunded?: 'none' | 'part' | 'whole'
+  isCancelled?: boolean
 }
 /** Filters by what is in no index in list order. */
 export type ScannedFilters = Pick<ChargesQuery, 'paid_from' | 'paid_to' | 'metadata'>
@@ -61,4 +62,4 @@ export type ChargeFilters = Omit<
   ChargesQuery,
   'limit' | 'cursor' | 'status' | keyof ScannedFilters
 > &
-  RefundFilter & { status?: ChargeStatus | ChargeStatus[] | undefined }
+  ShownFilter & { status?: ChargeStatus | ChargeStatus[] | undefined }

@@ -45,7 +45,8 @@ export const eventColumns = {
 }
 
 const listedColumns = Prisma.sql`
-  c.id, c.status, c.amount, c.refunded_amount, c.external_id, c.client_name, ${utc('c.created_at')}`
+  c.id, c.status, c.amount, c.refunded_amount, c.external_id, c.client_name, ${utc('c.created_at')},
+  ${utc('c.cancelled_at')}`
 
 /**
  * Finds a charge by id or by the merchant's reference, of several with it the newest. Text in UUID form

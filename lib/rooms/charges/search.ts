@@ -18,13 +18,21 @@ export function chargesWhere(
   mode: Mode,
   filters: ChargeFilters & { cursor?: string | undefined },
 ): Prisma.Sql {
-  const { min_amount: from, max_amount: to, refunded } = filters
+  const { min_amount: from, max_amount: to, refunded, isCancelled } = filters
   return Prisma.sql`
     ${accountCondition('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'
     ${filterSql('c', filters)}
     ${sqlIfDefined(from, Prisma.sql`AND c.amount >= ${from}::bigint`)}
     ${sqlIfDefined(to, Prisma.sql`AND c.amount <= ${to}::bigint`)}
-    ${refunded ? REFUNDED[refunded] : Prisma.empty}`
+    ${refunded ? REFUNDED[refunded] : Prisma.empty}
+    ${isCancelled === undefined ? Prisma.empty : cancelledSql(isCancelled)}`
+}
+
+/** Cancelled charges are in the index `charges_cancelled_idx`. */
+function cancelledSql(isCancelled: boolean): Prisma.Sql {
+  return isCancelled
+    ? Prisma.sql`AND c.cancelled_at IS NOT NULL`
+    : Prisma.sql`AND c.cancelled_at IS NULL`
 }
 
 /** Amounts above zero are in the index `charges_refunded_idx`. */

@@ -1,11 +1,11 @@
 import type * as z from 'zod'
 import { listQuery } from '#lib/base/fields.ts'
+import { amountFilters, type ShownFilter } from '#lib/rooms/charges/list-query.ts'
 import {
-  amountFilters,
-  type ChargeFilters,
-  type RefundFilter,
-} from '#lib/rooms/charges/list-query.ts'
-import { SHOWN_CHARGE_STATUSES, type ShownChargeStatus } from '#lib/rooms/charges/states.ts'
+  type ChargeStatus,
+  SHOWN_CHARGE_STATUSES,
+  type ShownChargeStatus,
+} from '#lib/rooms/charges/states.ts'
 
 /** Query of the dashboard's list, with the statuses that it shows. */
 export const shownChargesQuery = listQuery(SHOWN_CHARGE_STATUSES).extend(amountFilters)
@@ -13,18 +13,23 @@ export type ShownChargesQuery = z.infer<typeof shownChargesQuery>
 
 export const shownChargeFilters = shownChargesQuery.omit({ limit: true, cursor: true })
 
-const REFUNDED: Partial<Record<ShownChargeStatus, RefundFilter['refunded']>> = {
-  paid: 'none',
-  partly_refunded: 'part',
-  refunded: 'whole',
+type RowFilters = ShownFilter & { status?: ChargeStatus }
+
+/** The conditions on a row for each shown status. */
+const ROW_FILTERS: Record<ShownChargeStatus, RowFilters> = {
+  pending: { status: 'pending' },
+  paid: { status: 'paid', refunded: 'none' },
+  partly_refunded: { status: 'paid', refunded: 'part' },
+  refunded: { status: 'paid', refunded: 'whole' },
+  expired: { status: 'expired', isCancelled: false },
+  cancelled: { status: 'expired', isCancelled: true },
+  failed: { status: 'failed' },
 }
 
 /** Replaces the shown status by the conditions on a row. */
 export function rowFiltersOf<Query extends { status?: ShownChargeStatus }>(
   query: Query,
-): Omit<Query, 'status'> & Pick<ChargeFilters, 'status' | 'refunded'> {
+): Omit<Query, 'status'> & RowFilters {
   const { status, ...others } = query
-  const refunded = status && REFUNDED[status]
-  const rowStatus = status === 'partly_refunded' || status === 'refunded' ? 'paid' : status
-  return { ...others, status: rowStatus, refunded }
+  return { ...others, ...(status && ROW_FILTERS[status]) }
 }

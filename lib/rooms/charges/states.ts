@@ -8,28 +8,35 @@ export type ChargeStatus = (typeof CHARGE_STATUSES)[number]
 /** Maximum length of the text for the payer. */
 export const DESCRIPTION_LENGTH_MAX = 140
 
-/** Statuses in the dashboard, where a refunded charge is not shown as paid. Each charge has one. */
+/**
+ * Statuses in the dashboard, where a refunded charge is not shown as paid, nor a cancelled one as expired.
+ * Each charge has one.
+ */
 export const SHOWN_CHARGE_STATUSES = [
   'pending',
   'paid',
   'partly_refunded',
   'refunded',
   'expired',
+  'cancelled',
   'failed',
 ] as const
 export type ShownChargeStatus = (typeof SHOWN_CHARGE_STATUSES)[number]
 
-interface RefundableCharge {
+interface StoredCharge {
   status: ChargeStatus
   amount: number
   refunded_amount: number
+  cancelled_at?: string | null
 }
 
 export function shownStatusOf({
   status,
   amount,
   refunded_amount: refunded,
-}: RefundableCharge): ShownChargeStatus {
+  cancelled_at: cancelledAt,
+}: StoredCharge): ShownChargeStatus {
+  if (status === 'expired' && cancelledAt) return 'cancelled'
   if (status !== 'paid' || refunded === 0) return status
   return refunded < amount ? 'partly_refunded' : 'refunded'
 }

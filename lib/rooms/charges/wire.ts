@@ -151,6 +151,10 @@ export const ListedCharge = ChargeDetail.pick({
   external_id: true,
   client_name: true,
   created_at: true,
+}).extend({
+  cancelled_at: instant
+    .nullable()
+    .meta(openApiMeta('When the charge was cancelled, or null.', null)),
 })
 export type ListedCharge = z.infer<typeof ListedCharge>
 export const ListedChargePage = pageOf(ListedCharge)

@@ -13,7 +13,7 @@ export async function findMaskedCharge(
   if (![accountId, id].every(isUuid)) return null
   const [row] = await queryRows<Omit<MaskedCharge, 'payer'> & { client_doc: string }>(Prisma.sql`
     SELECT ${asJson(Prisma.sql`c.id, c.mode, c.status, c.amount, c.refunded_amount,
-      c.client_doc, ${utc('c.created_at')}`)}::text
+      c.client_doc, ${utc('c.created_at')}, ${utc('c.cancelled_at')}`)}::text
       AS json
     FROM charges c WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid
       AND c.status <> 'opening'`)

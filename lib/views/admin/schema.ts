@@ -68,8 +68,7 @@ export interface TokenLine extends TokenRow {
 export const TOKEN_FILTERS = ['in_force', 'revoked', 'expired'] as const
 
 /** The masked document is the only data of the payer. */
-export interface MaskedCharge
-  extends Pick<ListedCharge, 'id' | 'status' | 'amount' | 'refunded_amount' | 'created_at'> {
+export interface MaskedCharge extends Omit<ListedCharge, 'external_id' | 'client_name'> {
   mode: Mode
   payer: string
 }

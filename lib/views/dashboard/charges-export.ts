@@ -23,7 +23,8 @@ const BATCH_MAX = 2_000
 
 const columns = Prisma.sql`
   c.id, c.external_id, c.status, c.amount, c.refunded_amount, c.client_name, c.client_email,
-  c.client_doc, ${utc('c.created_at')}, ${utc('c.paid_at')}, ${utc('c.expires_at')}, c.end_to_end_id,
+  c.client_doc, ${utc('c.created_at')}, ${utc('c.paid_at')}, ${utc('c.expires_at')},
+  ${utc('c.cancelled_at')}, c.end_to_end_id,
   c.payer_name, c.payer_doc, c.payer_bank`
 type Row = Omit<ChargeRow, 'br_code' | 'metadata' | 'items' | 'utms'> & {
   payer_name: string | null

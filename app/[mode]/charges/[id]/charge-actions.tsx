@@ -5,7 +5,7 @@ import dynamic from 'next/dynamic'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { outcomeOf, useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { ShareButton } from '#app/[mode]/charges/[id]/share-button.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
@@ -78,10 +78,9 @@ function Refund({ isOffered }: { isOffered: boolean }) {
 
 export function LiveChargeState() {
   const { charge } = useLiveCharge().timeline
-  const outcome = outcomeOf(charge)
   return (
     <span data-testid="charge-status">
-      <ChargeState status={outcome === 'paid' ? shownStatusOf(charge) : outcome} />
+      <ChargeState status={shownStatusOf(charge)} />
     </span>
   )
 }

@@ -6,6 +6,7 @@ import { createContext, type ReactNode, use, useState } from 'react'
 import { useChargeStream } from '#app/[mode]/charges/[id]/use-charge-stream.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
+import { shownStatusOf } from '#lib/rooms/charges/states.ts'
 import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
 
 const POLL_FAST_MS = 2_000
@@ -26,11 +27,6 @@ export function useLiveCharge(): LiveChargeValue {
   const live = use(LiveChargeContext)
   if (!live) throw new Error('useLiveCharge() is called outside <LiveCharge>')
   return live
-}
-
-/** Returns the status to show. A cancelled charge has the status `expired` in lists and the API. */
-export function outcomeOf({ status, cancelled_at }: ChargeTimelineData['charge']) {
-  return status === 'expired' && cancelled_at ? 'cancelled' : status
 }
 
 interface LiveChargeProps {
@@ -73,7 +69,7 @@ function Announcement({ timeline, hasStatusChanged }: Omit<LiveChargeValue, 'ref
   const t = useTranslations('charge')
   const locale = useLocale()
   const { amount, client_name: name } = timeline.charge
-  const outcome = outcomeOf(timeline.charge)
+  const outcome = shownStatusOf(timeline.charge)
   const message =
     outcome === 'paid'
       ? `${t('paidTitle')}. ${t('paidText', { amount: moneyText(amount, locale), name })}`

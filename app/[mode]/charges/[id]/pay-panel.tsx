@@ -1,17 +1,20 @@
 'use client'
 
-import { Ban, Check, Landmark, type LucideIcon, Timer, TimerOff, X } from 'lucide-react'
+import { Landmark, Timer } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { CancelButton } from '#app/[mode]/charges/[id]/cancel-button.tsx'
-import { outcomeOf, useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
+import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { ShareButton } from '#app/[mode]/charges/[id]/share-button.tsx'
 import { clockText, useSecondsTo } from '#components/format/duration.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
+import { CHARGE_STATUS_STYLES } from '#components/status/state-chips.tsx'
+import { TONES } from '#components/ui/chip.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
+import { type ShownChargeStatus, shownStatusOf } from '#lib/rooms/charges/states.ts'
 
 interface PayPanelProps {
   merchant: string
@@ -19,7 +22,7 @@ interface PayPanelProps {
 }
 
 export function PayPanel({ merchant, qr }: PayPanelProps) {
-  const outcome = outcomeOf(useLiveCharge().timeline.charge)
+  const outcome = shownStatusOf(useLiveCharge().timeline.charge)
   return (
     <Sheet className="p-4 md:p-6">
       {outcome === 'pending' ? (
@@ -71,14 +74,10 @@ function PaymentCode({ qr }: { qr: ReactNode }) {
   )
 }
 
-type Outcome = 'paid' | 'expired' | 'cancelled' | 'failed'
+type Outcome = Exclude<ShownChargeStatus, 'pending'>
 
-const OUTCOME_STYLES: Record<Outcome, { icon: LucideIcon; tone: string }> = {
-  paid: { icon: Check, tone: 'bg-ok-soft text-ok' },
-  expired: { icon: TimerOff, tone: 'bg-off-soft text-off' },
-  cancelled: { icon: Ban, tone: 'bg-off-soft text-off' },
-  failed: { icon: X, tone: 'bg-bad-soft text-bad' },
-}
+const isUnpaid = (outcome: Outcome) =>
+  outcome === 'expired' || outcome === 'cancelled' || outcome === 'failed'
 
 /** Fades in at the size of the replaced QR code, so that the layout does not shift. */
 const OUTCOME_TRANSITION =
@@ -98,19 +97,19 @@ function ChargeOutcome({ outcome, merchant }: { outcome: Outcome; merchant: stri
     ['lost', lost] as const,
     ['late', late] as const,
   ]
-  const { icon: Icon, tone } = OUTCOME_STYLES[outcome]
+  const { icon: Icon, tone } = CHARGE_STATUS_STYLES[outcome]
   return (
     <div
       className={`flex flex-col items-center justify-center py-8 text-center ${hasStatusChanged ? OUTCOME_TRANSITION : ''}`}
     >
-      <span className={`grid size-16 place-items-center rounded-chip ${tone}`}>
+      <span className={`grid size-16 place-items-center rounded-chip ${TONES[tone]}`}>
         <Icon size={30} strokeWidth={2.2} aria-hidden />
       </span>
       <p className="mt-4 font-semibold text-title">{t(`${outcome}Title`)}</p>
       <p className={OUTCOME_TEXT}>
-        {outcome === 'paid'
-          ? t('paidText', { amount: moneyText(amount, locale), name })
-          : t(`${outcome}Text`)}
+        {isUnpaid(outcome)
+          ? t(`${outcome}Text`)
+          : t('paidText', { amount: moneyText(amount, locale), name })}
       </p>
       {amounts.map(([name, cents]) =>
         cents > 0 ? (

@@ -129,8 +129,8 @@ async function findNamedCharge(
     : Prisma.sql`c.end_to_end_id = ${textOf(facts.end_to_end_id)}
         AND c.connection_id = ${connectionId}::uuid`
   const columns = Prisma.sql`c.id, json_build_object('id', a.id, 'name', a.name) AS account, c.status,
-    c.amount, c.refunded_amount, ${utc('c.created_at')}, ${utc('c.paid_at')}, c.client_doc AS doc,
-    c.end_to_end_id`
+    c.amount, c.refunded_amount, ${utc('c.created_at')}, ${utc('c.paid_at')},
+    ${utc('c.cancelled_at')}, c.client_doc AS doc, c.end_to_end_id`
   const [row] = await queryRows<ChargeRow>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM charges c JOIN accounts a ON a.id = c.account_id
     WHERE ${condition} AND c.status <> 'opening' LIMIT 1`)

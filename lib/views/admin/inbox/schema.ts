@@ -82,6 +82,7 @@ const SideCharge = z.object({
   refunded_amount: cents,
   created_at: instant,
   paid_at: instant.nullable(),
+  cancelled_at: instant.nullable(),
   /** The masked document. */
   payer: z.string(),
   end_to_end_id: z.string().nullable(),

@@ -9,7 +9,7 @@ const account = { id: newId(), name: 'Padaria' }
 const at = '2026-11-21T12:00:00.000000Z'
 const charge = {
   ...{ id: newId(), account, status: 'paid' as const, amount: 500, refunded_amount: 0 },
-  ...{ created_at: at, paid_at: at, payer: '***', end_to_end_id: null },
+  ...{ created_at: at, paid_at: at, cancelled_at: null, payer: '***', end_to_end_id: null },
 }
 const makeCandidate = (isSamePayer: boolean): Candidate => ({
   ...{ id: newId(), account, status: 'pending', amount: 500, created_at: at, payer: '***' },
