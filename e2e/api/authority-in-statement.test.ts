@@ -160,7 +160,7 @@ test('a member gets no token of a concurrent request of another with the same Id
   const [owner, developer] = [await addMember('owner'), await addMember('developer')]
   const key = newId()
   const issue = ({ headers }: { headers: Record<string, string> }) =>
-    call(api.url, 'POST', '/dashboard/tokens', { headers, body, key })
+    call(api.url, 'POST', '/tokens', { headers, body, key })
   const [issued, refused] = await db().$transaction(async tx => {
     await lockAccount(tx, merchant.id)
     const first = issue(owner)

@@ -110,7 +110,7 @@ describe('an action of a member', () => {
     await callAsOwner('POST', '/webhooks/deliveries/resend', {
       from: new Date(Date.now() - 3_600_000).toISOString(),
     })
-    const token = await callAsOwner('POST', '/dashboard/tokens', {
+    const token = await callAsOwner('POST', '/tokens', {
       ...{ name: 'Loja', permissions: ['account:read'] },
     })
     const stored = JSON.stringify(

@@ -10,7 +10,7 @@ import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 
-const ROOT = '/dashboard/tokens'
+const ROOT = '/tokens'
 const TOKEN_REQUEST = { name: 'Loja virtual', permissions: ['account:read', 'transactions:write'] }
 const NOT_FOUND = [404, '{"error":"Token not found"}', 'token_not_found']
 const UNAUTHENTICATED = [401, '{"error":"Unauthenticated"}']

@@ -51,11 +51,11 @@ describe('the graph of effects', () => {
 
   test('has the old holes without the rules that closed them', () => {
     expect(pathTo('withdrawal', operations, { ...RULES, newToken: false })).toEqual([
-      'POST /dashboard/tokens (withdrawals:write)',
+      'POST /tokens (withdrawals:write)',
       'POST /withdrawals',
     ])
     expect(pathTo('withdrawal', operations, { ...RULES, tokenValue: false })).toEqual([
-      'POST /dashboard/tokens/[id]/rotate (withdrawals:write)',
+      'POST /tokens/[id]/rotate (withdrawals:write)',
       'POST /withdrawals',
     ])
     const withoutReceiver = pathTo('document', operations, { ...RULES, receiver: false })
@@ -66,7 +66,7 @@ describe('the graph of effects', () => {
     expect(ofOwnProposal).toEqual([END, `${END}/confirm (own proposal)`])
     expect(findPath(alone, 'end', operations)).toBeUndefined()
     expect(walkStates(operations, { ...RULES, newToken: false }).gains).toContain(
-      'POST /dashboard/tokens (withdrawals:write): token withdrawals:write',
+      'POST /tokens (withdrawals:write): token withdrawals:write',
     )
   })
 
@@ -253,15 +253,15 @@ const EXECUTIONS: Record<string, Execution> = {
     await sendAs(admin, `${pathOfEnd(id)}/confirm`, { id: data?.proposal.id })
     return (await db().withdrawal.findFirst({ where: { id } }))?.status === 'approved'
   },
-  async 'POST /dashboard/tokens'(send, choice) {
-    const { body } = await send('/dashboard/tokens', { name: 'x', permissions: [choice] })
+  async 'POST /tokens'(send, choice) {
+    const { body } = await send('/tokens', { name: 'x', permissions: [choice] })
     return body.data?.permissions.includes(choice) ?? false
   },
-  async 'POST /dashboard/tokens/[id]/rotate'(send, choice) {
+  async 'POST /tokens/[id]/rotate'(send, choice) {
     const old = { accountId: accountId(), mode: 'test' as const, name: 'x' }
     const permissions = [choice as Permission]
     const { id } = await issueToken({ ...old, permissions }, { type: 'command_line' })
-    const { body } = await send(`/dashboard/tokens/${id}/rotate`, { overlap_hours: 0 })
+    const { body } = await send(`/tokens/${id}/rotate`, { overlap_hours: 0 })
     return typeof body.data?.token === 'string' && body.data.permissions.includes(choice)
   },
   async 'POST /webhooks/endpoints'(send, choice) {

@@ -33,8 +33,8 @@ const REQUIRED = [
   ...['POST /dashboard/invitations', 'DELETE /dashboard/invitations/[id]'],
   ...['PATCH /dashboard/members/[id]', 'DELETE /dashboard/members/[id]'],
   'POST /dashboard/members/leave',
-  ...['POST /dashboard/tokens', 'PATCH /dashboard/tokens/[id]'],
-  ...['POST /dashboard/tokens/[id]/revoke', 'POST /dashboard/tokens/[id]/rotate'],
+  ...['POST /tokens', 'PATCH /tokens/[id]'],
+  ...['POST /tokens/[id]/revoke', 'POST /tokens/[id]/rotate'],
   'POST /dashboard/tokens/[id]/adopt',
   ...['POST /webhooks/endpoints', 'PATCH /webhooks/endpoints/[id]'],
   'POST /webhooks/endpoints/[id]/rotate',
@@ -128,7 +128,7 @@ beforeAll(async () => {
   const endpoints = await create('/webhooks/endpoints', {
     ...{ url: 'http://127.0.0.1:9/hook', event_types: '*' },
   })
-  const tokens = await create('/dashboard/tokens', { name: 'Loja', permissions: ['account:read'] })
+  const tokens = await create('/tokens', { name: 'Loja', permissions: ['account:read'] })
   const { id: token_id } = await db().token.findFirstOrThrow({
     where: { accountId: merchant.id, id: { not: tokens } },
   })

@@ -111,7 +111,7 @@ describe('while the body is on its way, the caller loses', () => {
         ...(kind === 'a key' && { 'idempotency-key': newId() }),
       }
       const finish = await begin('POST', '/withdrawals', headers, order())
-      await change('POST', `/dashboard/tokens/${id}/revoke`, {})
+      await change('POST', `/tokens/${id}/revoke`, {})
       expect(await finish()).toBe(401)
       expect(await countWithdrawals()).toBe(0)
     },

@@ -10,7 +10,7 @@ import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 
-const ROOT = '/dashboard/tokens'
+const ROOT = '/tokens'
 const OPERATOR = { type: 'command_line' } as const
 const HARMLESS: Permission[] = ['account:read', 'transactions:write']
 
@@ -44,7 +44,7 @@ const issue = (by: Person, permissions: readonly Permission[]) =>
   callApi(by, 'POST', ROOT, { name: 'x', permissions })
 const rotate = (by: Person, id: string) =>
   callApi(by, 'POST', `${ROOT}/${id}/rotate`, { overlap_hours: 24 })
-const adopt = (by: Person, id: string) => callApi(by, 'POST', `${ROOT}/${id}/adopt`, {})
+const adopt = (by: Person, id: string) => callApi(by, 'POST', `/dashboard${ROOT}/${id}/adopt`, {})
 const countTokens = () => db().token.count({ where: { accountId: merchant.id } })
 const issuerOf = async (id: string) =>
   (await db().token.findFirstOrThrow({ where: { accountId: merchant.id, id } })).issuedBy

@@ -237,9 +237,9 @@ describe('granting', () => {
         { type: 'command_line' },
       )
       const grants = [
-        ['/dashboard/tokens', { name: 'x', permissions: [permission] }],
+        ['/tokens', { name: 'x', permissions: [permission] }],
         [`/dashboard/tokens/${id}/adopt`, undefined],
-        [`/dashboard/tokens/${id}/rotate`, { overlap_hours: 0 }],
+        [`/tokens/${id}/rotate`, { overlap_hours: 0 }],
       ] as const
       for (const [age, status] of [
         [301, 403],
@@ -259,7 +259,7 @@ describe('granting', () => {
   test('a developer grants the permissions of webhooks, and none that the role lacks', async () => {
     const headers = pageHeaders(await signIn(merchant, 'developer'), merchant.id)
     const issue = (permissions: Permission[]) =>
-      call(api.url, 'POST', '/dashboard/tokens', { headers, body: { name: 'x', permissions } })
+      call(api.url, 'POST', '/tokens', { headers, body: { name: 'x', permissions } })
     expect((await issue(['webhooks:read', 'webhooks:write'])).status).toBe(200)
     expect((await issue([...PERMISSIONS])).headers.get('x-error-code')).toBe('permission_not_held')
   })

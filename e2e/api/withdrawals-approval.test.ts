@@ -501,7 +501,7 @@ describe('a thief with the session of one owner', () => {
   }
   const issue = async ({ headers }: Member) => {
     const body = { name: 'Loja', permissions: ['withdrawals:write'] }
-    const issued = await call(api.url, 'POST', '/dashboard/tokens', { headers, body })
+    const issued = await call(api.url, 'POST', '/tokens', { headers, body })
     expect(issued.status, issued.text).toBe(200)
     return { authorization: `Bearer ${issued.body.data.token}` }
   }

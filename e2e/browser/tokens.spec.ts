@@ -207,7 +207,7 @@ test('a token whose response was lost is not shown again, and the page says what
     expect(response.status()).toBe(200)
     await route.fulfill({ status: 200, body: 'half an ans', contentType: 'text/plain' })
   }
-  await page.route('**/api/dashboard/tokens', truncateResponse, { times: 1 })
+  await page.route('**/api/tokens', truncateResponse, { times: 1 })
   await page.getByRole('button', { name: 'Criar token' }).click()
   await expect(page.getByRole('main').getByRole('alert')).toBeVisible()
   await page.getByRole('button', { name: 'Criar token' }).click()

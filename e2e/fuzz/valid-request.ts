@@ -107,13 +107,13 @@ const BODY_BUILDERS: Record<string, (context: RequestContext) => JsonFields> = {
     }),
   'POST /admin/invitations': ({ random }) =>
     toFields({ email: `shop-${random.between(1, 20)}@troco.example` }),
-  'POST /dashboard/tokens': ({ random }) =>
+  'POST /tokens': ({ random }) =>
     toFields({
       name: 'Loja 🦊',
       permissions: random.pick([['account:read'], ['events:read', 'refunds:write']]),
       expires_in_days: random.between(1, 365),
     }),
-  'PATCH /dashboard/tokens/[id]': ({ random }) =>
+  'PATCH /tokens/[id]': ({ random }) =>
     toFields({ allowed_addresses: random.pick([[], ['203.0.113.7', '2001:db8::/48']]) }),
   'PATCH /dashboard/profile': ({ random }) =>
     toFields({ full_name: 'Ana', theme: random.pick(['light', 'dark', 'system']) }),

@@ -88,17 +88,17 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   'GET /dashboard/charges/export': ANY_PAGE,
   'GET /dashboard/audit': 'audit:read',
   'GET /dashboard/audit/export': 'audit:read',
-  'GET /dashboard/tokens': 'tokens:read',
-  'POST /dashboard/tokens': {
+  'GET /tokens': 'tokens:read',
+  'POST /tokens': {
     allow: 'tokens:write',
     body: { name: 'a', permissions: ['account:read'] },
   },
-  'PATCH /dashboard/tokens/[id]': {
+  'PATCH /tokens/[id]': {
     allow: 'tokens:write',
     body: { allowed_addresses: ['203.0.113.7'] },
   },
-  'POST /dashboard/tokens/[id]/revoke': { allow: 'tokens:write', body: { reason: 'leaked' } },
-  'POST /dashboard/tokens/[id]/rotate': { allow: 'tokens:write', body: { overlap_hours: 24 } },
+  'POST /tokens/[id]/revoke': { allow: 'tokens:write', body: { reason: 'leaked' } },
+  'POST /tokens/[id]/rotate': { allow: 'tokens:write', body: { overlap_hours: 24 } },
   'POST /dashboard/tokens/[id]/adopt': 'tokens:adopt',
   'PATCH /dashboard/account': 'settings:write',
   'GET /dashboard/account/approval': ANY_PAGE,

@@ -20,7 +20,7 @@ export function AddressDialog({ token, onClose, onDone }: AddressDialogProps) {
     schema: addressesRequest.test,
     read: data => ({ allowed_addresses: readAddresses(data) }),
     send: async body => {
-      await api.send('PATCH', `/dashboard/tokens/${token.id}`, { body })
+      await api.send('PATCH', `/tokens/${token.id}`, { body })
       onDone()
       onClose()
     },

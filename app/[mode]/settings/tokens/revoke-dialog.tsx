@@ -20,7 +20,7 @@ export function RevokeDialog({ token, onClose, onDone }: RevokeDialogProps) {
     schema: revokeRequest.test,
     read: data => ({ reason: String(data.get('reason')).trim() || undefined }),
     send: async (body, idempotencyKey) => {
-      await api.send('POST', `/dashboard/tokens/${token.id}/revoke`, { body, idempotencyKey })
+      await api.send('POST', `/tokens/${token.id}/revoke`, { body, idempotencyKey })
       onDone()
       onClose()
     },

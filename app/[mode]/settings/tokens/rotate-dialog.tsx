@@ -29,7 +29,7 @@ export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogPro
     schema: rotateRequest.test,
     read: data => ({ overlap_hours: Number(data.get('overlap_hours')) }),
     send: async (body, idempotencyKey) => {
-      const path = `/dashboard/tokens/${token.id}/rotate`
+      const path = `/tokens/${token.id}/rotate`
       const response = await api.send<{ data: IssuedTokenRow }>('POST', path, {
         body,
         idempotencyKey,

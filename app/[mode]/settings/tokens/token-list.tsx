@@ -47,8 +47,7 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
   const { data } = useQuery({
     queryKey,
     initialData,
-    queryFn: async ({ signal }) =>
-      (await api.get<{ data: Token[] }>('/dashboard/tokens', signal)).data,
+    queryFn: async ({ signal }) => (await api.get<{ data: Token[] }>('/tokens', signal)).data,
   })
   const isEnded = ({ status }: Token) => status === 'expired' || status === 'revoked'
   const endedTokens = data.filter(isEnded)

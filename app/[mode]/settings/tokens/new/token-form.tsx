@@ -29,11 +29,7 @@ export function TokenForm({ origin }: { origin: string }) {
     read: readFields,
     send: async (body, idempotencyKey) => {
       const request = { body, idempotencyKey }
-      const response = await api.send<{ data: IssuedTokenRow }>(
-        'POST',
-        '/dashboard/tokens',
-        request,
-      )
+      const response = await api.send<{ data: IssuedTokenRow }>('POST', '/tokens', request)
       // The cached list does not contain the new token.
       queryClient.removeQueries({ queryKey: ['tokens'] })
       setIssued(response.data)
