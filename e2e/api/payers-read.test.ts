@@ -330,7 +330,7 @@ describe('a webhook', () => {
     const path = `${ENDPOINTS}/${masked.id}`
     const denied = [
       403,
-      '{"error":"Your role may not grant payers:read: leave full_documents out or ask an owner"}',
+      '{"error":"You may not grant permissions that you do not hold (payers:read): leave full_documents out or ask an owner"}',
       'permission_not_held',
     ]
     const wish = { full_documents: true }

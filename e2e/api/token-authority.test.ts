@@ -67,7 +67,7 @@ async function setRole({ id: userId }: Person, role: Role): Promise<void> {
 }
 
 function notHeld(permission: string, advice: string): unknown[] {
-  const error = `Your role may not grant ${permission}: ${advice}`
+  const error = `You may not grant permissions that you do not hold (${permission}): ${advice}`
   return [403, JSON.stringify({ error }), 'permission_not_held']
 }
 const LEAVE_OUT = 'leave it out of permissions or ask an owner to create this token'

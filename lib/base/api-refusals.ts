@@ -100,7 +100,7 @@ export const API_REFUSALS = {
   permission_not_held: {
     status: 403,
     message: ({ permission, advice }: { permission: string; advice: string }) =>
-      `Your role may not grant ${permission}: ${advice}`,
+      `You may not grant permissions that you do not hold (${permission}): ${advice}`,
     headers: PERMISSION_HEADERS,
   },
   transaction_not_found: { status: 404, message: 'Transaction not found' },

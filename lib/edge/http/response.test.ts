@@ -152,7 +152,7 @@ const RESPONSES = [
   [
     refuse('permission_not_held', { permission: 'refunds:write', advice: 'ask an owner' }),
     403,
-    'Your role may not grant refunds:write: ask an owner',
+    'You may not grant permissions that you do not hold (refunds:write): ask an owner',
     { 'x-required-permission': 'refunds:write' },
   ],
   [
