@@ -68,7 +68,7 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
     throw unauthenticated()
   }
   const token = bearerOf(authorization)
-  const tokenCaller = token === null ? null : await verifyToken(token)
+  const tokenCaller = token === null ? null : await verifyToken(token, incoming.ip)
   if (tokenCaller) return toTokenCaller(tokenCaller)
   await countFailedBearer(incoming.ip)
   throw unauthenticated()

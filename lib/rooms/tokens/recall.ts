@@ -20,20 +20,22 @@ export interface ProvenCaller extends TokenCaller {
 /** Recent callers by token hash. Each statement verifies again that the caller is unchanged. */
 const rememberedCallers = new Map<string, { caller: ProvenCaller; expiresAt: number }>()
 
-export function rememberCaller(
+export function proveCaller(
   row: CallerRow,
   tokenId: string,
   token: string,
   hash: Uint8Array<ArrayBuffer>,
 ): ProvenCaller {
-  const key = cacheKeyOf(token)
-  const caller = { ...toCaller(row), tokenId, key, proof: proofOf(row, hash) }
+  return { ...toCaller(row), tokenId, key: cacheKeyOf(token), proof: proofOf(row, hash) }
+}
+
+export function rememberCaller(caller: ProvenCaller): void {
+  const { key } = caller
   const [oldest] = rememberedCallers.keys()
   if (rememberedCallers.size >= REMEMBERED_MAX && oldest !== undefined)
     rememberedCallers.delete(oldest)
   if (caller.account.isActive)
     rememberedCallers.set(key, { caller, expiresAt: performance.now() + REMEMBERED_MS })
-  return caller
 }
 
 /**

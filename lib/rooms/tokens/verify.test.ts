@@ -3,6 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { processWide } from '#lib/base/process-wide.ts'
+import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
@@ -107,6 +108,18 @@ test('the last use is written at most once a minute', async () => {
   const old = await lastUseOf(merchant.id)
   await verifyToken(token)
   expect(await lastUseOf(merchant.id)).not.toBe(old)
+})
+
+test('a request from an address that a token refuses is no use of it', async () => {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  const where = { accountId: merchant.id }
+  await db().token.updateMany({ where, data: { allowedAddresses: ['203.0.113.0/24'] } })
+  expect((await verifyToken(token, '198.51.100.7'))?.isAllowedFrom('198.51.100.7')).toBe(false)
+  expect(await lastUseOf(merchant.id)).toBeNull()
+  expect(findRememberedCaller(token)).toBeNull()
+  await verifyToken(token, '203.0.113.7')
+  expect(await lastUseOf(merchant.id)).not.toBeNull()
 })
 
 test('stored hashes are useless under another TROCO_SECRET', async () => {

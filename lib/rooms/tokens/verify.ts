@@ -4,7 +4,7 @@ import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import { type CallerRow, callerColumns } from '#lib/rooms/tokens/caller-row.ts'
 import { hashToken } from '#lib/rooms/tokens/issue.ts'
-import { type ProvenCaller, rememberCaller } from '#lib/rooms/tokens/recall.ts'
+import { type ProvenCaller, proveCaller, rememberCaller } from '#lib/rooms/tokens/recall.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
@@ -13,17 +13,23 @@ interface Row extends CallerRow {
   stale: boolean
 }
 
-/** Queries the database each time: a revocation applies to the next request in every process. */
-export async function verifyToken(token: string): Promise<ProvenCaller | null> {
+/**
+ * Queries the database each time: a revocation applies to the next request in every process. A request
+ * from an address that the token refuses is no use of it.
+ */
+export async function verifyToken(token: string, address?: string): Promise<ProvenCaller | null> {
   if (!isTokenText(token)) return null
   const hash = hashToken(token)
   const row = (await readRow(hash)) ?? ((await rehash(token, hash)) ? await readRow(hash) : null)
   if (!row) return null
-  const { stale, tokenId, ...caller } = row
+  const { stale, tokenId, ...columns } = row
+  const caller = proveCaller(columns, tokenId, token, hash)
+  if (address !== undefined && !caller.isAllowedFrom(address)) return caller
   // A token is valid even while the database accepts no writes.
   if (stale)
     await recordUse(hash).catch(error => log().warn({ err: error }, 'recording token use failed'))
-  return rememberCaller(caller, tokenId, token, hash)
+  rememberCaller(caller)
+  return caller
 }
 
 /** Rehashes a token of the previous server key with the current one. Returns whether it exists. */
