@@ -70,8 +70,12 @@ test('the command line creates, uses, suspends and activates an account without 
     'live',
     '--permissions',
     'account:read',
+    '--addresses',
+    '203.0.113.7, 2001:db8:0::/48,203.0.113.7',
   )
   expect(narrow.output).toMatch(/^troco_live_/)
+  const stored = await queryAsOwner(`SELECT allowed_addresses FROM tokens WHERE name = $1`, ['n'])
+  expect(stored.rows).toEqual([{ allowed_addresses: ['203.0.113.7', '2001:db8::/48'] }])
   expect((await troco('token', 'revoke', issued.output.slice(0, 20))).code).toBe(0)
   const again = await troco('token', 'revoke', issued.output.slice(0, 20))
   expect(again).toEqual({ code: 1, output: 'This token is already revoked\n' })
@@ -110,6 +114,10 @@ const REFUSALS: [string[], string][] = [
   [
     ['token', 'create', '--account', 'p@x.example', '--name', 'x', '--mode', 'real'],
     '--mode must be test or live',
+  ],
+  [
+    ['token', 'create', '--account', 'p@x.example', '--name', 'x', '--addresses', '203.0.113.7/24'],
+    '--addresses must be at most 20 IP addresses or CIDR ranges',
   ],
   [
     ['token', 'create', '--account', 'p@x.example', '--name', 'x', '--permissions', 'all'],

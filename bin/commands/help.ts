@@ -55,7 +55,8 @@ const HELP = `Usage: npm run -s troco -- <command>
   user reset --email <e-mail>          print a link for a new password, valid for one hour
   user disconnect --email <e-mail>     disconnect the OpenID provider and end all sessions
   token create --account <e-mail|id> --name <name> [--mode test|live] [--permissions a,b]
-                                       create an API token and print it
+      [--addresses a,b]                create an API token and print it; with addresses or CIDR ranges, it
+                                       is refused from elsewhere
   token revoke <id|prefix> [--reason <text>]
                                        revoke an API token
   withdrawal end <id> --account <e-mail|id> --as sent|not-sent --reason <text>

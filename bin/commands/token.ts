@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util'
 import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
+import { normalizeRange } from '#lib/base/address-range.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { findAccount } from '#lib/rooms/accounts/queries.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
 import {
+  ADDRESSES_MAX,
   DEFAULT_PERMISSIONS,
   isPermission,
   PERMISSIONS,
@@ -22,15 +24,18 @@ export async function create(args: string[]): Promise<void> {
       name: { type: 'string' },
       mode: { type: 'string' },
       permissions: { type: 'string' },
+      addresses: { type: 'string' },
     },
   })
   const accountRef = requireOption(values.account, '--account')
   const name = requireOption(values.name, '--name')
   const mode = readMode(values.mode)
   const permissions = readPermissions(values.permissions)
+  const allowedAddresses = readAddresses(values.addresses)
   await withRuntime(async () => {
     const { id: accountId } = await findAccount(accountRef)
-    const { token } = await issueToken({ accountId, name, mode, permissions }, ACTOR)
+    const newToken = { accountId, name, mode, permissions, allowedAddresses }
+    const { token } = await issueToken(newToken, ACTOR)
     process.stdout.write(`${token}\n`)
   })
 }
@@ -56,5 +61,14 @@ function readPermissions(text: string | undefined): Permission[] {
   const unknown = names.filter(part => !isPermission(part))
   if (unknown.length === 0) return names.filter(isPermission)
   const message = `--permissions contains unknown permissions (${unknown.join(', ')}): use ${PERMISSIONS.join(', ')}`
+  throw refuse('invalid_input', { message })
+}
+
+function readAddresses(text: string | undefined): string[] {
+  if (text === undefined) return []
+  const ranges = text.split(',').map(part => normalizeRange(part))
+  const known = ranges.filter(range => range !== null)
+  if (known.length === ranges.length && known.length <= ADDRESSES_MAX) return [...new Set(known)]
+  const message = `--addresses must be at most ${ADDRESSES_MAX} IP addresses or CIDR ranges, separated by commas, such as 203.0.113.7,203.0.113.0/24`
   throw refuse('invalid_input', { message })
 }
