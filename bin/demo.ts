@@ -65,7 +65,7 @@ async function issueDemoToken(accountId: string): Promise<string> {
     accountId,
     mode: 'test' as const,
     name: 'Demo',
-    permissions: PERMISSIONS.filter(name => !name.startsWith('webhooks:')),
+    permissions: PERMISSIONS.filter(name => !/^(webhooks|tokens):/.test(name)),
   }
   const { token } = await issueToken(tokenOptions, { type: 'system' })
   return token

@@ -319,14 +319,16 @@ describe('POST tokens/{id}/rotate', () => {
       { errors: { overlap_hours: [hoursMessage] } },
     ])
     await callApi('POST', path, { overlap_hours: 1 })
-    const text = '{"error":"This token was already rotated: rotate its replacement"}'
+    const text =
+      '{"error":"This token is revoked, expired or replaced: use its replacement or create a new one"}'
     expect(refusal(await callApi('POST', path, { overlap_hours: 1 }))).toEqual([
       409,
       text,
       'token_ended',
     ])
     await callApi('POST', `${ROOT}/${id}/revoke`, {})
-    const endedText = '{"error":"This token is revoked or expired: create a new one"}'
+    const endedText =
+      '{"error":"This token is revoked, expired or replaced: use its replacement or create a new one"}'
     expect(refusal(await callApi('POST', path, { overlap_hours: 1 }))).toEqual([
       409,
       endedText,

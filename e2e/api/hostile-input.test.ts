@@ -47,7 +47,7 @@ async function sendRequest(bytes: Uint8Array) {
 }
 
 /** These have no field that they require. */
-const WITHOUT_FIELDS = /\/(cancel|disable|enable|rotate|test|\[id\]\/resend)$/
+const WITHOUT_FIELDS = /\/(cancel|disable|enable|revoke|rotate|test|\[id\]\/resend)$/
 const POSTS_WITH_FIELDS = POSTS.filter(({ path }) => !WITHOUT_FIELDS.test(path))
 
 describe.each(POSTS_WITH_FIELDS)('POST $path', ({ path }) => {

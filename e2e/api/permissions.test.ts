@@ -30,7 +30,7 @@ import {
   PAGE_PATHS,
   PATHS,
 } from '#lib/testing/route-table.ts'
-import { makePayout, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
+import { giveChild, makePayout, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const ACTOR = { type: 'system' } as const
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
@@ -368,7 +368,10 @@ describe.each(PATHS)('%s', path => {
     for (const { method, allow, body } of OPERATIONS.filter(one => one.path === path)) {
       if (allow === null) continue
       for (const permission of allow) {
-        const token = await findOrMakeToken([permission])
+        // A token grants only what it has.
+        const granted: Permission[] = `${method} ${path}` === 'POST /tokens' ? ['account:read'] : []
+        const token = await findOrMakeToken([permission, ...granted])
+        await giveChild(owner, token)
         const response = await call(api.url, method, resolvePath(owner, path), { token, body })
         await restoreEndpoint()
         expect([200, 409], method).toContain(response.status)

@@ -20,7 +20,7 @@ import {
 } from '#lib/testing/member.ts'
 import { OPERATIONS, PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
 import { sampleOf } from '#lib/testing/sample.ts'
-import { makeWorld, type World } from '#lib/testing/world.ts'
+import { giveChild, makeWorld, type World } from '#lib/testing/world.ts'
 
 /** Repeated here, so that a route that stops requiring a proof is found. */
 const REQUIRED = [
@@ -130,7 +130,7 @@ beforeAll(async () => {
   })
   const tokens = await create('/tokens', { name: 'Loja', permissions: ['account:read'] })
   const { id: token_id } = await db().token.findFirstOrThrow({
-    where: { accountId: merchant.id, id: { not: tokens } },
+    where: { accountId: merchant.id, id: { notIn: [tokens, world.child] } },
   })
   const invitation = { email: 'ana@example.com', role: 'viewer' }
   const invitations = await create('/dashboard/invitations', invitation)
@@ -161,10 +161,10 @@ const setProofAge = (secret: string, seconds: number) => db().$executeRaw`
   UPDATE user_sessions SET proved_at = now() - make_interval(secs => ${seconds})
   WHERE secret_hash = ${hashSecret(secret)}`
 
-const pathOf = ({ path }: Operation) =>
+const pathOf = ({ path }: Operation, known = ids) =>
   path.replaceAll(
     /(\w+)\/\[(\w+)\]/g,
-    (_, folder, name) => `${folder}/${ids[name] ?? ids[folder] ?? newId()}`,
+    (_, folder, name) => `${folder}/${known[name] ?? known[folder] ?? newId()}`,
   )
 
 async function send(operation: Operation, secret: string) {
@@ -249,7 +249,9 @@ test.each(required.filter(({ name }) => OPERATIONS.some(one => nameOf(one) === n
   'an API token needs no proof for $name',
   async operation => {
     const { method, body } = operation
-    const { status } = await call(api.url, method, pathOf(operation), { token: world.token, body })
+    await giveChild(world, world.token)
+    const path = pathOf(operation, { ...ids, tokens: world.child })
+    const { status } = await call(api.url, method, path, { token: world.token, body })
     expect(status).toBe(200)
   },
 )

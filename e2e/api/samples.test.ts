@@ -253,17 +253,27 @@ const PREPARATIONS: Record<string, (token: string) => Promise<Record<string, str
       .map(name => [name, useEndpoint]),
   ),
   deleteEndpoint: makeEndpoint,
+  updateToken: makeChild,
+  rotateToken: makeChild,
+  revokeToken: makeChild,
   getDelivery: makeDelivery,
   resendDelivery: makeDelivery,
 }
 const REQUEST_ID = '01a1fbc4-0b7e-7c21-8f35-5d1f9e64a0b2'
 const ENDPOINT_ID = '01a1fbc8-3d10-7a42-9e6b-2c4f8a1b7d30'
+const TOKEN_ID = '01a1fbca-6f2e-7c15-8d43-0b9e5a7c2f18'
 const DELIVERY_ID = '5d2f7c1e-9a04-8b63-1f7e-6c3a0d9b4e28'
 const REFUND_ID = '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60'
 
 async function makeCharge(token: string): Promise<Record<string, string>> {
   const { body } = await call(api.url, 'POST', '/transactions', { token, body: { ...CHARGE } })
   return { 'order-1048': body.data.transaction_id }
+}
+
+async function makeChild(token: string): Promise<Record<string, string>> {
+  const body = { name: 'Worker', permissions: ['account:read'] }
+  const response = await call(api.url, 'POST', '/tokens', { token, body })
+  return { [TOKEN_ID]: response.body.data.id }
 }
 
 async function makePaidCharge(token: string): Promise<Record<string, string>> {

@@ -15,7 +15,7 @@ import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtur
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 
 /** Permissions that a session may grant only after a proof of identity. */
-const SENSITIVE: Permission[] = ['webhooks:write']
+const SENSITIVE: Permission[] = ['webhooks:write', 'tokens:write']
 /** Longer than a request takes to reach the lock that the test holds. */
 const REACHED_MS = 400
 const ENDPOINTS = '/webhooks/endpoints'

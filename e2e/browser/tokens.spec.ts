@@ -43,7 +43,7 @@ test('a token is created, shown once, used, revoked and then refused', async ({
 
   await page.getByRole('button', { name: 'Já salvei' }).click()
   const row = page.getByTestId('token-row').filter({ hasText: 'ERP da matriz' })
-  await expect(row).toContainText('3 de 12: ver saldo, ler cobranças, criar cobranças')
+  await expect(row).toContainText('3 de 14: ver saldo, ler cobranças, criar cobranças')
   await expect(row).toContainText(`${token.slice(0, 20)}…${token.slice(-4)}`)
   expect(await page.content()).not.toContain(token)
 
@@ -97,7 +97,7 @@ test('a developer is offered only what the role holds', async ({ page, context }
   await expect(operators).toContainText('Criado pelo administrador.')
   await expect(operators.getByRole('button', { name: 'Rotacionar' })).toHaveCount(0)
   await page.getByRole('link', { name: 'Criar token' }).click()
-  await expect(page.getByRole('checkbox')).toHaveCount(9)
+  await expect(page.getByRole('checkbox')).toHaveCount(11)
   for (const name of [/saques: tira dinheiro/, /CPF ou CNPJ/])
     await expect(page.getByRole('checkbox', { name })).toHaveCount(0)
   await expect(page.getByText('O seu papel não pode devolver, sacar nem ver o CPF')).toBeVisible()
@@ -118,11 +118,21 @@ test('an owner confirms a token whose creator has lost its permissions', async (
   const member = { accountId: shop.id, userId: id, role: 'developer' }
   await db().membership.create({ data: member })
   const request = { accountId: shop.id, mode: 'test' as const, name: 'ERP' }
-  await issueToken({ ...request, permissions: ['transactions:write'] }, { type: 'user', id })
+  const permissions = ['transactions:write', 'tokens:write'] as const
+  const parent = await issueToken(
+    { ...request, permissions: [...permissions] },
+    { type: 'user', id },
+  )
+  const actor = { type: 'token', id: parent.id } as const
+  await issueToken({ ...request, name: 'Tarefa', permissions: ['transactions:write'] }, actor)
   await db().membership.deleteMany({ where: { userId: id } })
   await page.goto('/test/settings/tokens')
-  const row = page.getByTestId('token-row').filter({ hasText: 'ERP' })
+  const rows = page.getByTestId('token-row')
+  const row = rows.filter({ has: page.getByText('ERP', { exact: true }) })
   await expect(row).toContainText('Criado por Davi Dev.')
+  const child = rows.filter({ hasText: 'Criado pelo token ERP; deixa de funcionar junto com ele.' })
+  await expect(child.getByRole('button')).toHaveText(['Endereços', 'Revogar'])
+  await expect(child.getByTestId('exceeds-issuer')).toHaveCount(0)
   await expect(row.getByTestId('exceeds-issuer')).toBeVisible()
   await expectAccessible(page)
   await row.getByRole('button', { name: 'Confirmar' }).click()

@@ -23,6 +23,19 @@ export function normalizeRange(text: string): string | null {
   return prefix === width ? parsed.text : `${parsed.text}/${prefix}`
 }
 
+/** Returns whether a normalized range contains another one, or an address. */
+export function containsRange(outer: string, inner: string): boolean {
+  const [one, other] = [outer, inner].map(text => {
+    const [address = '', bits] = text.split('/')
+    const bytes = (parseIpv4(address) ?? parseIpv6(address))?.bytes ?? []
+    return { bytes, prefix: bits === undefined ? bytes.length * 8 : Number(bits) }
+  })
+  if (!one || !other || one.bytes.length !== other.bytes.length) return false
+  const isShared = (byte: number, at: number) =>
+    ((byte ^ (other.bytes[at] ?? 0)) & ~(0xff >> clamp(one.prefix - at * 8)) & 0xff) === 0
+  return other.prefix >= one.prefix && one.bytes.every(isShared)
+}
+
 function isFirst(bytes: number[], prefix: number): boolean {
   return bytes.every((byte, place) => (byte & (0xff >> clamp(prefix - place * 8))) === 0)
 }

@@ -125,6 +125,18 @@ export const API_REFUSALS = {
   },
   endpoint_disabled: { status: 409, message: callerMessage },
   under_way: { status: 409, message: callerMessage },
+  child_token: {
+    status: 409,
+    message:
+      'Another token created this one: only that token rotates it, and an owner confirms that one',
+  },
+  token_unconfirmed: {
+    status: 409,
+    message:
+      'The member who issued this token no longer holds all of its permissions: an owner must confirm it first',
+  },
+  token_not_found: { status: 404, message: 'Token not found' },
+  token_ended: { status: 409, message: callerMessage },
   limit_reached: { status: 409, message: callerMessage },
   approval_pending: {
     status: 409,

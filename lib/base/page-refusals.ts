@@ -29,7 +29,6 @@ export const PAGE_REFUSALS = {
     status: 403,
     message: 'An admin is reset at the command line only: `user reset`',
   },
-  token_not_found: { status: 404, message: 'Token not found' },
   connection_not_found: { status: 404, message: 'Connection not found' },
   item_not_found: { status: 404, message: 'Item not found' },
   job_not_found: { status: 404, message: 'Job not found, or already finished' },
@@ -44,11 +43,6 @@ export const PAGE_REFUSALS = {
     message: 'This device is already signed out',
   },
   not_supported: { status: 409, message: callerMessage },
-  token_unconfirmed: {
-    status: 409,
-    message:
-      'The member who issued this token no longer holds all of its permissions: an owner must confirm it first',
-  },
   approval_by_other: {
     status: 403,
     message:
@@ -66,7 +60,6 @@ export const PAGE_REFUSALS = {
   dispute_refused: { status: 409, message: callerMessage },
   end_refused: { status: 409, message: callerMessage },
   approval_ended: { status: 409, message: callerMessage },
-  token_ended: { status: 409, message: callerMessage },
   tokens_undecided: {
     status: 409,
     message: ({ ids }: { ids: string[] }) =>

@@ -74,6 +74,11 @@ function holds(caller: Caller, permission: Permission): boolean {
   return caller.kind === 'token' && caller.permissions.includes(permission)
 }
 
+/** A token that another one created creates none itself. */
+function grants(caller: Caller, permission: Permission): boolean {
+  return holds(caller, permission) && !(caller.kind === 'token' && permission === 'tokens:write')
+}
+
 export type Choice = Permission | Role | 'full' | 'masked' | ProposalChoice | null
 type ProposalChoice = 'own proposal' | 'proposal of another'
 
@@ -92,8 +97,8 @@ export function isGranted(
   choice: Choice,
   rules = RULES,
 ): boolean {
-  if (effect === 'new_token') return !rules.newToken || holds(caller, choice as Permission)
-  if (effect === 'token_value') return !rules.tokenValue || holds(caller, choice as Permission)
+  if (effect === 'new_token') return !rules.newToken || grants(caller, choice as Permission)
+  if (effect === 'token_value') return !rules.tokenValue || grants(caller, choice as Permission)
   if (choice === 'own proposal') return !rules.end
   if (choice === 'full') return !rules.receiver || holds(caller, 'payers:read')
   return true

@@ -194,6 +194,7 @@ function checkMessage(parsed: unknown, declared: DeclaredResponse | undefined): 
 
 function normalizeMessage(message: string): string {
   return message
+    .replace(/that you do not hold \(.*\):/, 'that you do not hold (…):')
     .replace(/from [\d:.a-f]+:/, 'from …:')
     .replaceAll(/\d+/g, '#')
     .replace(/already \w+$/, 'already …')

@@ -42,6 +42,17 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'GET /withdrawals': 'withdrawals:read',
   'POST /withdrawals': 'withdrawals:write',
   'GET /withdrawals/[id]': 'withdrawals:read',
+  'GET /tokens': 'tokens:read',
+  'POST /tokens': {
+    allow: 'tokens:write',
+    body: { name: 'a', permissions: ['account:read'] },
+  },
+  'PATCH /tokens/[id]': {
+    allow: 'tokens:write',
+    body: { allowed_addresses: ['203.0.113.7'] },
+  },
+  'POST /tokens/[id]/revoke': { allow: 'tokens:write', body: { reason: 'leaked' } },
+  'POST /tokens/[id]/rotate': { allow: 'tokens:write', body: { overlap_hours: 24 } },
   'GET /webhooks/endpoints': 'webhooks:read',
   'POST /webhooks/endpoints': 'webhooks:write',
   'GET /webhooks/endpoints/[id]': 'webhooks:read',
@@ -71,7 +82,7 @@ const ANY_PAGE = 'dashboard:read'
 const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   'GET /dashboard/members': 'members:read',
   // Before the removal of the member.
-  'GET /dashboard/members/[id]/tokens': 'tokens:read',
+  'GET /dashboard/members/[id]/tokens': 'members:read',
   'PATCH /dashboard/members/[id]': { allow: 'members:write', body: { role: 'viewer' } },
   'DELETE /dashboard/members/[id]': 'members:write',
   'POST /dashboard/members/leave': { allow: 'members:leave', endsMembership: true },
@@ -88,17 +99,6 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   'GET /dashboard/charges/export': ANY_PAGE,
   'GET /dashboard/audit': 'audit:read',
   'GET /dashboard/audit/export': 'audit:read',
-  'GET /tokens': 'tokens:read',
-  'POST /tokens': {
-    allow: 'tokens:write',
-    body: { name: 'a', permissions: ['account:read'] },
-  },
-  'PATCH /tokens/[id]': {
-    allow: 'tokens:write',
-    body: { allowed_addresses: ['203.0.113.7'] },
-  },
-  'POST /tokens/[id]/revoke': { allow: 'tokens:write', body: { reason: 'leaked' } },
-  'POST /tokens/[id]/rotate': { allow: 'tokens:write', body: { overlap_hours: 24 } },
   'POST /dashboard/tokens/[id]/adopt': 'tokens:adopt',
   'PATCH /dashboard/account': 'settings:write',
   'GET /dashboard/account/approval': ANY_PAGE,

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { storeRequests } from '#lib/edge/http/request-log.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -24,6 +25,8 @@ export interface World {
   /** Receives no event: of `withdrawal.returned` only, which no test world has. */
   endpoint: string
   delivery: string
+  /** A token that `token` created. */
+  child: string
 }
 
 /** Makes a merchant with one of everything; `marker` is in every text that a client can set. */
@@ -55,6 +58,7 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
   const request = await logRequest(api, token, marker)
   const url = `http://127.0.0.1:9/${marker}`
   const endpoint = await send('/webhooks/endpoints', { url, event_types: ['withdrawal.returned'] })
+  const child = await send('/tokens', { name: marker, permissions: ['account:read'] })
   const deliveries = await call(api.url, 'GET', '/webhooks/deliveries', { token })
   const ids = {
     charge: chargeId,
@@ -64,6 +68,7 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
     request,
     endpoint: endpoint.id,
     delivery: deliveries.body.data[0].id,
+    child: child.id,
   }
   return { merchant, token, ...ids }
 }
@@ -91,14 +96,24 @@ export async function makePayout(api: Api, token: string, marker = 'plain'): Pro
   return id
 }
 
+/** Makes a token the parent of the world's child, and that active: a token reaches only its own. */
+export async function giveChild({ merchant, child }: World, token: string): Promise<void> {
+  await db().$executeRaw`
+    UPDATE tokens SET revoked_at = NULL, revoked_reason = NULL, replaced_by = NULL, expires_at = NULL,
+      parent_id = (SELECT id FROM tokens
+        WHERE account_id = ${merchant.id}::uuid AND prefix = ${token.slice(0, 20)})
+    WHERE account_id = ${merchant.id}::uuid AND id = ${child}::uuid`
+}
+
 /** Replaces the parameters of a path by ids of this world. */
 export function resolvePath(world: World, path: string): string {
-  const { charge, paid, withdrawal, request, endpoint, delivery } = world
+  const { charge, paid, withdrawal, request, endpoint, delivery, child } = world
   const ids = {
     withdrawals: withdrawal,
     requests: request,
     endpoints: endpoint,
     deliveries: delivery,
+    tokens: child,
   }
   const folder = /(\w+)\/\[id\]/.exec(path)?.[1] as keyof typeof ids
   const ofCharge = path.includes('/refunds') ? paid : charge

@@ -1,4 +1,4 @@
-import { requireActor } from '#lib/base/audit/note.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { listTokens, readIssuedToken, readToken, resolveExpiry } from '#lib/rooms/tokens/queries.ts'
@@ -7,33 +7,38 @@ import { TokenIssued, TokenList } from '#lib/rooms/tokens/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
-  summary: 'List the tokens of the account',
+  summary: 'List tokens',
+  description:
+    'Returns the token of the request and those that it created, without secrets: active ones, then the latest that ended.',
   allow: 'tokens:read',
   response: TokenList,
-  async handle({ account, mode }) {
-    return { data: await listTokens(account.id, mode) }
+  async handle({ account, mode, tokenId }) {
+    return { data: await listTokens(account.id, mode, tokenId) }
   },
 })
 
 export const POST = endpoint({
   method: 'POST',
   effect: 'new_token',
-  summary: 'Create a token and show it once',
+  summary: 'Create a token',
+  description:
+    'Creates a token that can do no more than the one of the request: its permissions without `tokens:write`, its mode, its expiry and its addresses. It ends with it. The response shows the token, which can be read nowhere else later.',
   allow: 'tokens:write',
   proof: 'required',
   body: tokenRequest,
   response: TokenIssued,
-  errorCodes: ['limit_reached', 'permission_not_held'],
+  errorCodes: ['limit_reached', 'permission_not_held', 'token_unconfirmed'],
   // A retry gets no token, because only the HMAC of the token is stored.
   idempotency: {
     retentionS: 86_400,
+    showsSecret: true,
     rebuild: async ({ account, mode }, id) => ({ data: await readIssuedToken(account, mode, id) }),
   },
-  async handle({ account: { id: accountId }, mode, body, userId, once }) {
+  async handle({ account: { id: accountId }, mode, body, once, ...caller }) {
     const expiresAt = await resolveExpiry(accountId, body)
     const { name, permissions, allowed_addresses: allowedAddresses } = body
     const request = { accountId, mode, name, permissions, allowedAddresses, expiresAt }
-    const { id, token } = await issueToken(request, requireActor(userId), once)
+    const { id, token } = await issueToken(request, actorOf(caller), once)
     return { data: { ...(await readToken(accountId, mode, id)), token } }
   },
 })

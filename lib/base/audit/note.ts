@@ -8,13 +8,18 @@ export function requireActor(userId: string | null) {
   return { type: 'user', id: userId } as const
 }
 
+/** Returns who sends a request: a member, or a program with a token. */
+export function actorOf({ userId, tokenId }: { userId: string | null; tokenId: string | null }) {
+  return tokenId === null ? requireActor(userId) : ({ type: 'token', id: tokenId } as const)
+}
+
 /** Returns the `note` function of services, which audits what a member or a token does in an account. */
 export function createAuditNote(
   accountId: string,
   userId: string | null,
   tokenId: string | null = null,
 ) {
-  const actor = tokenId === null ? requireActor(userId) : ({ type: 'token', id: tokenId } as const)
+  const actor = actorOf({ userId, tokenId })
   return (
     tx: Tx,
     action: string,

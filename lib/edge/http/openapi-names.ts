@@ -8,6 +8,7 @@ const NOUNS: Record<string, { tag: string; singular: string }> = {
   statement: { tag: 'Account', singular: 'Statement' },
   history: { tag: 'Account', singular: 'Balance' },
   endpoints: { tag: 'Endpoints', singular: 'Endpoint' },
+  tokens: { tag: 'Tokens', singular: 'Token' },
   deliveries: { tag: 'Deliveries', singular: 'Delivery' },
 }
 
@@ -36,7 +37,17 @@ export function tagOf(segments: string[]): string {
 }
 
 /** Last segments of paths that do something with the resource before them. */
-const VERBS = ['cancel', 'qr.svg', 'qr.png', 'disable', 'enable', 'rotate', 'test', 'resend']
+const VERBS = [
+  'cancel',
+  'qr.svg',
+  'qr.png',
+  'disable',
+  'enable',
+  'rotate',
+  'test',
+  'resend',
+  'revoke',
+]
 
 /** Returns the tag and the singular noun for the last fixed segment of the path that is no verb. */
 export function nounOf(segments: string[]): { tag: string; singular: string } {

@@ -9,6 +9,7 @@ import { causeOf, STATUS_DESCRIPTIONS } from '#lib/edge/http/openapi-refusals.ts
 import { type Json, SCHEMAS_PATH } from '#lib/edge/http/openapi-schemas.ts'
 import { parseQuery } from '#lib/edge/http/query.ts'
 import { errorResponse } from '#lib/edge/http/response.ts'
+import { tokenEnded } from '#lib/rooms/tokens/lock.ts'
 import { needsOpenMode } from '#lib/services/people/roles.ts'
 
 type Declared = Endpoint['declared']
@@ -120,21 +121,16 @@ function buildExampleError(
       return refuse(code, { field: 'client_doc' })
     case 'refund_exceeds_remainder':
       return refuse(code, { rule: 'must be at most 1500, the amount left to refund' })
-    case 'permission_not_held': {
-      const advice = 'leave full_documents out or ask an owner'
-      return refuse(code, { permission: 'payers:read', advice })
-    }
+    case 'permission_not_held':
+      return refuse(code, exampleGrant(allow, errorCodes))
+    case 'token_ended':
+      return tokenEnded()
     case 'endpoint_disabled':
       return refuse(code, 'The endpoint is disabled or deleted: enable it, or create another')
     case 'under_way':
       return refuse(code, 'The delivery is being sent: try again when it has ended')
     case 'limit_reached':
-      return refuse(
-        code,
-        errorCodes?.includes('permission_not_held')
-          ? 'The limit of 10 endpoints is reached: edit or delete one'
-          : 'The limit of 10 active secrets is reached: wait until the oldest expires',
-      )
+      return refuse(code, exampleLimit(allow, errorCodes))
     case 'method_not_allowed':
       return refuse(code, { allow: 'GET, HEAD' })
     case 'events_gone':
@@ -146,6 +142,22 @@ function buildExampleError(
     default:
       return refuse(code)
   }
+}
+
+function exampleLimit(allow: Declared['allow'], codes: Declared['errorCodes']): string {
+  if (allow === 'tokens:write') return 'The limit of 100 active tokens is reached: revoke one first'
+  return codes?.includes('permission_not_held')
+    ? 'The limit of 10 endpoints is reached: edit or delete one'
+    : 'The limit of 10 active secrets is reached: wait until the oldest expires'
+}
+
+function exampleGrant(allow: Declared['allow'], codes: Declared['errorCodes']) {
+  if (allow !== 'tokens:write')
+    return { permission: 'payers:read', advice: 'leave full_documents out or ask an owner' }
+  const advice = codes?.includes('limit_reached')
+    ? 'leave it out of permissions or ask an owner to create this token'
+    : `ask an owner to ${codes?.includes('child_token') ? 'rotate' : 'change'} this token`
+  return { permission: 'refunds:write', advice }
 }
 
 /** Returns a real validation error of this schema, as the example. */

@@ -17,6 +17,11 @@ const RESPONSES = [
     403,
     'This token may not be used from 203.0.113.9: add the address to the token or use another one',
   ],
+  [
+    refuse('child_token'),
+    409,
+    'Another token created this one: only that token rotates it, and an owner confirms that one',
+  ],
   [refuse('account_not_active'), 403, 'Account not active'],
   [
     refuse('email_unverified'),

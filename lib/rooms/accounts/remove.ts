@@ -35,11 +35,19 @@ export function removeMember(
   })
 }
 
-/** Removes the acting member. Their sessions continue, since they may belong to other accounts. */
-export function leaveAccount(accountId: string, actor: UserActor): Promise<void> {
+/**
+ * Removes the acting member. Their sessions continue, since they may belong to other accounts.
+ * `endTokens` runs after that, in the transaction.
+ */
+export function leaveAccount(
+  accountId: string,
+  actor: UserActor,
+  endTokens: (tx: Tx) => Promise<void>,
+): Promise<void> {
   return transaction(async tx => {
     await lockMembers(tx, accountId)
     const { role } = await removeMembership(tx, accountId, actor.id)
+    await endTokens(tx)
     const entry = { actor, accountId, target: actor.id, before: { role } }
     await recordAudit(tx, { action: 'member.left', ...entry })
   })

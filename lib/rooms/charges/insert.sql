@@ -33,7 +33,8 @@ VALUES ((SELECT COALESCE((SELECT t.account_id
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
     AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid
     AND t.former_issuers IS NOT DISTINCT FROM $10::uuid[]
-    AND t.allowed_addresses IS NOT DISTINCT FROM $11::text[]), troco_refuse_caller())), $12::uuid,
-    $13, $14::uuid, $15, $16::bigint, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27::json,
-    $28::json, $29::json, $30, now() + make_interval(secs => $31::float8),
-    now() + make_interval(secs => $32::float8));
+    AND t.allowed_addresses IS NOT DISTINCT FROM $11::text[]
+    AND t.parent_id IS NOT DISTINCT FROM $12::uuid), troco_refuse_caller())), $13::uuid, $14,
+    $15::uuid, $16, $17::bigint, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28::json,
+    $29::json, $30::json, $31, now() + make_interval(secs => $32::float8),
+    now() + make_interval(secs => $33::float8));

@@ -10,12 +10,12 @@ FROM (SELECT c.status, c.amount FROM charges c WHERE (SELECT COALESCE((SELECT t.
     AND a.city IS NOT DISTINCT FROM $8::text AND a.expires_in IS NOT DISTINCT FROM $9::int
     AND a.status IS NOT DISTINCT FROM $10::text AND t.issued_by IS NOT DISTINCT FROM $11::uuid
     AND t.former_issuers IS NOT DISTINCT FROM $12::uuid[]
-    AND t.allowed_addresses IS NOT DISTINCT FROM $13::text[]),
-    troco_refuse_caller())) IS NOT NULL AND c.account_id = $14::uuid AND c.mode = $15
-    AND c.status <> 'opening' AND c.status = $16 AND c.external_id = $17
-    AND c.created_at >= $18::timestamptz AND c.id >= $19::uuid
-    AND c.created_at < $20::timestamptz AND c.id < $21::uuid AND c.amount >= $22::bigint
-    AND c.amount <= $23::bigint LIMIT $24) r;
+    AND t.allowed_addresses IS NOT DISTINCT FROM $13::text[]
+    AND t.parent_id IS NOT DISTINCT FROM $14::uuid), troco_refuse_caller())) IS NOT NULL
+    AND c.account_id = $15::uuid AND c.mode = $16 AND c.status <> 'opening' AND c.status = $17
+    AND c.external_id = $18 AND c.created_at >= $19::timestamptz AND c.id >= $20::uuid
+    AND c.created_at < $21::timestamptz AND c.id < $22::uuid AND c.amount >= $23::bigint
+    AND c.amount <= $24::bigint LIMIT $25) r;
 
 -- charges that a search finds
 WITH unindexed AS MATERIALIZED (

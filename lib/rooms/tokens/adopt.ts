@@ -14,7 +14,8 @@ export function adoptToken(
   return transaction(async tx => {
     const { accountId } = token
     await lockAccount(tx, accountId)
-    const { permissions } = await lockActiveToken(tx, token)
+    const { permissions, parentId } = await lockActiveToken(tx, token, actor)
+    if (parentId !== null) throw refuse('child_token')
     if (!(await canAdopt(tx, accountId, actor)))
       throw refuse('permission_denied', { permission: 'tokens:adopt' })
     await requireAuthority(tx, { accountId, actor }, permissions, 'ask another owner')

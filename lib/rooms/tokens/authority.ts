@@ -1,6 +1,7 @@
-import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { type Actor, personOf, recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import { hasPermission, type Role } from '#lib/services/people/roles.ts'
 
@@ -26,6 +27,7 @@ export async function requireAuthority(
   permissions: readonly Permission[],
   advice: string,
 ): Promise<void> {
+  if (actor.type === 'token') throw new Invariant('a token has its own permissions, not a role')
   if (actor.type !== 'user') return
   const role = await readRole(tx, accountId, actor.id)
   if (role === null || !hasPermission(role, 'tokens:write'))
@@ -37,6 +39,7 @@ export async function requireAuthority(
 
 /** Returns whether the actor may confirm tokens that exceed the role of their issuer. */
 export async function canAdopt(tx: Tx, accountId: string, actor: Actor): Promise<boolean> {
+  if (actor.type === 'token') return false
   if (actor.type !== 'user') return true
   const role = await readRole(tx, accountId, actor.id)
   return role !== null && hasPermission(role, 'tokens:adopt')
@@ -49,22 +52,23 @@ export async function readRole(tx: Tx, accountId: string, userId: string): Promi
 }
 
 /**
- * Makes the actor the issuer of a token. Does nothing if the actor is already. Who issued it until now
- * may know its value and never approves what it requests.
+ * Makes the actor the issuer of a token and of those that it created. Does nothing if the actor is
+ * already. The issuer until then may know its value and never approves what it requests.
  */
 export async function assignIssuer(
   tx: Tx,
   { accountId, id }: { accountId: string; id: string },
   actor: Actor,
 ): Promise<void> {
-  const issuedBy = actor.type === 'user' ? actor.id : null
+  const issuedBy = personOf(actor)
   const where = { accountId_id: { accountId, id } }
   const old = await tx.token.findUniqueOrThrow({ where })
   if (old.issuedBy === issuedBy) return
   const formerIssuers = [
     ...new Set([...old.formerIssuers, ...(old.issuedBy ? [old.issuedBy] : [])]),
   ]
-  await tx.token.update({ where, data: { issuedBy, formerIssuers } })
+  const those = { accountId, OR: [{ id }, { parentId: id }] }
+  await tx.token.updateMany({ where: those, data: { issuedBy, formerIssuers } })
   const before = { issued_by: old.issuedBy }
   const after = { issued_by: issuedBy, permissions: old.permissions }
   await recordAudit(tx, { actor, action: 'token.adopted', accountId, target: id, before, after })

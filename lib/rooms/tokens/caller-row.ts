@@ -16,6 +16,9 @@ export interface CallerRow {
   formerIssuers: string[]
   /** Addresses and ranges from which the token may be used; empty: any. */
   allowedAddresses: string[]
+  /** Token that created this one, if any, and the addresses that it may be used from. */
+  parentId: string | null
+  parentAddresses: string[] | null
   /** Connections that a live token may use; null in test mode. */
   receivingConnectionId: string | null
   payingConnectionId: string | null
@@ -33,6 +36,12 @@ export const CALLER_COLUMNS: Record<keyof CallerRow, { column: string; type: str
   issuedBy: { column: 't.issued_by', type: 'uuid' },
   formerIssuers: { column: 't.former_issuers', type: 'uuid[]' },
   allowedAddresses: { column: 't.allowed_addresses', type: 'text[]' },
+  parentId: { column: 't.parent_id', type: 'uuid' },
+  parentAddresses: {
+    column:
+      '(SELECT p.allowed_addresses FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id)',
+    type: 'text[]',
+  },
   receivingConnectionId: { column: ofLiveToken(receivingConnectionSql), type: 'uuid' },
   payingConnectionId: { column: ofLiveToken(payingConnectionSql), type: 'uuid' },
 }
@@ -51,7 +60,9 @@ export const callerColumns = Prisma.raw(
 
 /** Condition that the caller is unchanged. Needs no index: the token's hash finds the row. */
 export function unchangedCallerCondition(row: CallerRow): Prisma.Sql {
-  const isCompared = (field: keyof CallerRow) => row.mode === 'live' || !LIVE_FIELDS.includes(field)
+  const isCompared = (field: keyof CallerRow) =>
+    (row.mode === 'live' || !LIVE_FIELDS.includes(field)) &&
+    (row.parentId !== null || field !== 'parentAddresses')
   const conditions = FIELDS.filter(isCompared).map(field => {
     const { column, type } = CALLER_COLUMNS[field]
     return Prisma.sql`${Prisma.raw(column)} IS NOT DISTINCT FROM ${row[field]}::${Prisma.raw(type)}`

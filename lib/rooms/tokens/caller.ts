@@ -20,10 +20,11 @@ export interface TokenCaller
 
 export function toCaller(caller: CallerRow): TokenCaller {
   const { mode, permissions, accountId, status, issuedBy, formerIssuers, ...rest } = caller
-  const { allowedAddresses, ...row } = rest
+  const { allowedAddresses, parentId: _, parentAddresses, ...row } = rest
+  const checks = [allowedAddresses, parentAddresses ?? []].map(createAddressCheck)
   return {
     ...{ mode, permissions, issuedBy, formerIssuers },
-    isAllowedFrom: createAddressCheck(allowedAddresses),
+    isAllowedFrom: address => checks.every(isAllowed => isAllowed(address)),
     account: {
       ...{ ...row, id: accountId, isActive: isActiveStatus(status) },
       receivingConnectionId: connectionIn(mode, row.receivingConnectionId),

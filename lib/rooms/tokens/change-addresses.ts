@@ -2,29 +2,30 @@ import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { requireAuthority } from '#lib/rooms/tokens/authority.ts'
+import { lockParent, restrictAddresses } from '#lib/rooms/tokens/child.ts'
 import { lockActiveToken } from '#lib/rooms/tokens/lock.ts'
 import { lockAccount } from '#lib/services/webhooks/owner.ts'
 
 /**
  * Replaces the addresses from which a token may be used. Effective from the next request in every
  * process. Refuses a member who may not grant the token's permissions: who got hold of its value
- * could otherwise open it. Idempotent.
+ * could otherwise open it. A child stays within its parent's addresses. Idempotent.
  */
 export function changeAddresses(
   token: { accountId: string; mode: Mode; id: string },
-  allowedAddresses: string[],
+  addresses: string[],
   actor: Actor,
 ): Promise<void> {
   return transaction(async tx => {
     const { accountId, id } = token
     await lockAccount(tx, accountId)
-    const { permissions, allowedAddresses: old } = await lockActiveToken(tx, token)
-    await requireAuthority(
-      tx,
-      { accountId, actor },
-      permissions,
-      'ask an owner to change this token',
-    )
+    const { permissions, parentId, allowedAddresses: old } = await lockActiveToken(tx, token, actor)
+    if (actor.type !== 'token') {
+      const advice = 'ask an owner to change this token'
+      await requireAuthority(tx, { accountId, actor }, permissions, advice)
+    }
+    const parent = parentId && (await lockParent(tx, { accountId, id: parentId }))
+    const allowedAddresses = parent ? restrictAddresses(addresses, parent) : addresses
     if (JSON.stringify(old) === JSON.stringify(allowedAddresses)) return
     const where = { accountId_id: { accountId, id } }
     await tx.token.update({ where, data: { allowedAddresses } })

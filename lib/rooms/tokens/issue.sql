@@ -11,7 +11,10 @@ VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => 
 SELECT count(*)::int AS count
 FROM tokens t
 WHERE t.account_id = $1::uuid AND t.mode = $2 AND t.replaced_by IS NULL
-    AND (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()));
+    AND ((t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
+    AND (t.parent_id IS NULL OR EXISTS (SELECT 1
+    FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id
+    AND (p.revoked_at IS NULL AND (p.expires_at IS NULL OR p.expires_at > now())))));
 
 -- by the ORM: INSERT INTO tokens
 

@@ -1,3 +1,4 @@
+import type { Actor } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
@@ -5,34 +6,44 @@ import type { Mode } from '#lib/base/mode.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 
-interface LockedToken {
+export interface LockedToken {
   name: string
   permissions: Permission[]
   allowedAddresses: string[]
   isActive: boolean
   issuedBy: string | null
+  formerIssuers: string[]
+  parentId: string | null
   replacedBy: string | null
-  /** Expiry of a successor with the same lifetime. */
+  /** Expiry of a successor with the same lifetime, at most that of the parent. */
   nextExpiry: Date | null
 }
 
+/** A token that acts changes only those that it created: others do not exist for it. */
 export async function lockActiveToken(
   tx: Tx,
   { accountId, mode, id }: { accountId: string; mode: Mode; id: string },
+  actor: Actor,
 ): Promise<LockedToken> {
   const [token] = isUuid(id)
     ? await tx.$queryRaw<LockedToken[]>`
-        SELECT t.name, t.permissions, t.allowed_addresses AS "allowedAddresses", t.replaced_by AS "replacedBy", ${activeTokenCondition} AS "isActive",
-          t.issued_by AS "issuedBy", now() + (t.expires_at - t.created_at) AS "nextExpiry"
+        SELECT t.name, t.permissions, t.allowed_addresses AS "allowedAddresses",
+          t.replaced_by AS "replacedBy", ${activeTokenCondition} AS "isActive",
+          t.issued_by AS "issuedBy", t.former_issuers AS "formerIssuers", t.parent_id AS "parentId",
+          LEAST(now() + (t.expires_at - t.created_at), (SELECT p.expires_at FROM tokens p
+            WHERE p.account_id = t.account_id AND p.id = t.parent_id)) AS "nextExpiry"
         FROM tokens t
         WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid
         FOR UPDATE`
     : []
-  if (!token) throw refuse('token_not_found')
-  if (!token.isActive) throw tokenEnded('This token is revoked or expired: create a new one')
+  if (!token || (actor.type === 'token' && token.parentId !== actor.id))
+    throw refuse('token_not_found')
+  if (!token.isActive) throw tokenEnded()
   return token
 }
 
-export function tokenEnded(message: string): TrocoError {
+export function tokenEnded(): TrocoError {
+  const message =
+    'This token is revoked, expired or replaced: use its replacement or create a new one'
   return refuse('token_ended', message)
 }

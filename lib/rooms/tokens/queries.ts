@@ -27,6 +27,8 @@ export const tokenAsJson = asJson(Prisma.sql`
   t.id, t.name, t.prefix, t.last_four, t.permissions, t.allowed_addresses, ${tokenStatusSql} AS status,
   ${utc('t.created_at')}, ${utc('t.last_used_at')}, ${utc('t.expires_at')}, ${utc('t.revoked_at')},
   t.revoked_reason, t.replaced_by, t.account_id, t.mode, t.issued_by, t.revoked_by,
+  (SELECT json_build_object('id', p.id, 'name', p.name) FROM tokens p
+    WHERE p.account_id = t.account_id AND p.id = t.parent_id) AS parent,
   (SELECT n.name FROM accounts n WHERE n.id = t.account_id) AS account_name,
   ${activeTokenCondition} AS is_active`)
 
@@ -62,9 +64,16 @@ export async function readTokens(statement: Prisma.Sql): Promise<FoundToken[]> {
   })
 }
 
-/** Lists active tokens, then the latest ended ones, each newest first. */
-export async function listTokens(accountId: string, mode: Mode): Promise<TokenRow[]> {
-  const scope = Prisma.sql`t.account_id = ${accountId}::uuid AND t.mode = ${mode}`
+/** Lists active tokens, then the latest ended ones, each newest first: for a token itself and its children. */
+export async function listTokens(
+  accountId: string,
+  mode: Mode,
+  readerId: string | null = null,
+): Promise<TokenRow[]> {
+  const visible = readerId
+    ? Prisma.sql` AND (t.id = ${readerId}::uuid OR t.parent_id = ${readerId}::uuid)`
+    : Prisma.empty
+  const scope = Prisma.sql`t.account_id = ${accountId}::uuid AND t.mode = ${mode}${visible}`
   const tokens = await readTokens(Prisma.sql`
     SELECT json FROM (
       SELECT ${tokenAsJson}::text AS json, 0 AS place, t.id FROM tokens t

@@ -41,12 +41,13 @@ test('a remembered caller has exactly the columns that its proof compares', asyn
   const { id: _id, isActive: _isActive, ...columns } = account
   const compared = Object.keys({
     ...{ ...rest, ...columns, accountId: '', status: '', allowedAddresses: [] },
+    ...{ parentId: null, parentAddresses: null },
   })
   expect(compared.sort()).toEqual(Object.keys(CALLER_COLUMNS).sort())
 })
 
-/** Changes each column once; the type requires all of them. */
-const CHANGES: Record<keyof CallerRow, string> = {
+/** Changes each column once; the type requires all of them. child.test.ts changes those of a parent. */
+const CHANGES: Record<Exclude<keyof CallerRow, 'parentAddresses'>, string> = {
   accountId: 'UPDATE tokens SET account_id = $2 WHERE account_id = $1',
   mode: `UPDATE tokens SET mode = 'live' WHERE account_id = $1`,
   permissions: `UPDATE tokens SET permissions = '{account:read}' WHERE account_id = $1`,
@@ -56,6 +57,7 @@ const CHANGES: Record<keyof CallerRow, string> = {
   issuedBy: `UPDATE tokens SET issued_by = (SELECT id FROM users LIMIT 1) WHERE account_id = $1`,
   formerIssuers: 'UPDATE tokens SET former_issuers = ARRAY[$1::uuid] WHERE account_id = $1',
   allowedAddresses: `UPDATE tokens SET allowed_addresses = '{::1}' WHERE account_id = $1`,
+  parentId: `UPDATE tokens SET permissions = '{}', parent_id = id WHERE account_id = $1`,
   status: `UPDATE accounts SET status = 'suspended' WHERE id = $1`,
   receivingConnectionId: 'UPDATE accounts SET receiving_connection_id = NULL WHERE id = $1',
   payingConnectionId: 'UPDATE accounts SET paying_connection_id = NULL WHERE id = $1',

@@ -2,7 +2,7 @@ import { hash as digest } from 'node:crypto'
 import { Prisma } from '#lib/base/db/client.ts'
 import { type TokenCaller, toCaller } from '#lib/rooms/tokens/caller.ts'
 import { type CallerRow, unchangedCallerCondition } from '#lib/rooms/tokens/caller-row.ts'
-import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
+import { activeTokenCondition, rootCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 
 /** The lookup after the expiry also records the token's last use. */
@@ -50,9 +50,11 @@ export function findRememberedCaller(token: string): ProvenCaller | null {
 }
 
 function proofOf(row: CallerRow, hash: Uint8Array<ArrayBuffer>): Prisma.Sql {
+  // A token without a parent is spared the parent's subquery: it never gets one.
+  const isActive = row.parentId === null ? rootCondition : activeTokenCondition
   return Prisma.sql`(SELECT COALESCE((
     SELECT t.account_id FROM tokens t JOIN accounts a ON a.id = t.account_id
-    WHERE t.hash = ${hash} AND ${activeTokenCondition}
+    WHERE t.hash = ${hash} AND ${isActive}
       AND ${unchangedCallerCondition(row)}), troco_refuse_caller()))`
 }
 

@@ -17,7 +17,7 @@ export async function revokeTokenAsOperator(
   const isThere = [accountId, id].every(isUuid) && (await db().token.count({ where })) > 0
   if (!isThere) throw refuse('token_not_found')
   return transaction(async tx => {
-    const [revoked] = await revokeTokens(tx, where, reason, actor)
+    const revoked = (await revokeTokens(tx, where, reason, actor)).find(one => one.id === id)
     if (!revoked) return null
     const { name, prefix, lastFour, mode } = revoked
     await queueMailToOwners(tx, accountId, account => ({

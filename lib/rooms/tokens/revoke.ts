@@ -1,12 +1,13 @@
-import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { type Actor, personOf, recordAudit } from '#lib/base/audit/record.ts'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { hashToken } from '#lib/rooms/tokens/issue.ts'
+import { hashToken } from '#lib/rooms/tokens/insert.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
+import { lockAccount } from '#lib/services/webhooks/owner.ts'
 
 /** Effective from the next request in every process. Returns null if already revoked. */
 export async function revokeToken(
@@ -22,24 +23,28 @@ export async function revokeOwnToken(
   reason: string | undefined,
   actor: Actor,
 ): Promise<{ id: string } | null> {
-  const where = { accountId, mode, id }
-  const isThere = isUuid(id) && (await db().token.count({ where })) > 0
-  if (!isThere) throw refuse('token_not_found')
-  return revokeOne(where, reason, actor)
+  const where = { accountId, mode, id, ...(actor.type === 'token' && { parentId: actor.id }) }
+  if (!isUuid(id) || (await db().token.count({ where })) === 0) throw refuse('token_not_found')
+  return revokeOne({ accountId, id }, reason, actor)
 }
 
-type RevokedToken = Record<'id' | 'name' | 'prefix' | 'lastFour' | 'mode', string>
+type RevokedToken = Record<'id' | 'name' | 'prefix' | 'lastFour' | 'mode', string> & {
+  parentId: string | null
+}
 
 async function revokeOne(
   token: { accountId: string; id: string },
   reason: string | undefined,
   actor: Actor,
 ): Promise<{ id: string } | null> {
-  const [revoked] = await transaction(tx => revokeTokens(tx, token, reason, actor))
-  return revoked ? { id: revoked.id } : null
+  const revoked = await transaction(tx => revokeTokens(tx, token, reason, actor))
+  return revoked.some(({ id }) => id === token.id) ? { id: token.id } : null
 }
 
-/** Revokes the token `id`, expired or not; without `id`, all active ones. Returns those revoked. */
+/**
+ * Revokes the token `id`, expired or not, and those that it created; without `id`, all active ones.
+ * Returns those revoked. A child that is being created waits, and then finds its parent revoked.
+ */
 export async function revokeTokens(
   tx: Tx,
   filter: { accountId: string; id?: string },
@@ -47,15 +52,17 @@ export async function revokeTokens(
   actor: Actor,
 ) {
   const { accountId, id } = filter
-  const revokedBy = actor.type === 'user' ? actor.id : null
+  const revokedBy = personOf(actor)
+  await lockAccount(tx, accountId)
   const revoked = await tx.$queryRaw<RevokedToken[]>`
     UPDATE tokens t SET revoked_at = now(), revoked_reason = ${reason ?? null}::text,
       revoked_by = ${revokedBy}::uuid
     WHERE t.account_id = ${accountId}::uuid AND t.revoked_at IS NULL
-      AND ${id ? Prisma.sql`t.id = ${id}::uuid` : activeTokenCondition}
-    RETURNING t.id, t.name, t.prefix, t.last_four AS "lastFour", t.mode`
-  for (const { id: target } of revoked) {
-    await recordAudit(tx, { actor, action: 'token.revoked', accountId, target, reason })
+      AND ${id ? Prisma.sql`(t.id = ${id}::uuid OR t.parent_id = ${id}::uuid)` : activeTokenCondition}
+    RETURNING t.id, t.name, t.prefix, t.last_four AS "lastFour", t.mode, t.parent_id AS "parentId"`
+  for (const { id: target, parentId } of revoked) {
+    const after = parentId ? { parent_id: parentId } : undefined
+    await recordAudit(tx, { actor, action: 'token.revoked', accountId, target, reason, after })
   }
   return revoked
 }

@@ -6,8 +6,14 @@ FOR NO KEY UPDATE;
 
 SELECT t.name, t.permissions, t.allowed_addresses AS "allowedAddresses",
     t.replaced_by AS "replacedBy",
-    (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())) AS "isActive",
-    t.issued_by AS "issuedBy", now() + (t.expires_at - t.created_at) AS "nextExpiry"
+    ((t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
+    AND (t.parent_id IS NULL OR EXISTS (SELECT 1
+    FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id
+    AND (p.revoked_at IS NULL AND (p.expires_at IS NULL OR p.expires_at > now()))))) AS "isActive",
+    t.issued_by AS "issuedBy", t.former_issuers AS "formerIssuers", t.parent_id AS "parentId",
+    LEAST(now() + (t.expires_at - t.created_at),
+    (SELECT p.expires_at FROM tokens p WHERE p.account_id = t.account_id
+    AND p.id = t.parent_id)) AS "nextExpiry"
 FROM tokens t
 WHERE t.account_id = $1::uuid AND t.mode = $2 AND t.id = $3::uuid
 FOR UPDATE;
@@ -21,6 +27,7 @@ VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => 
 -- by the ORM: INSERT INTO audit_log
 
 UPDATE tokens
-SET replaced_by = $1::uuid, expires_at = LEAST(expires_at, now() + make_interval(hours => $2::int))
-WHERE account_id = $3::uuid AND id = $4::uuid
-RETURNING expires_at AS "expiresAt";
+SET replaced_by = CASE WHEN id = $1::uuid THEN $2::uuid ELSE replaced_by END,
+    expires_at = LEAST(expires_at, now() + make_interval(hours => $3::int))
+WHERE account_id = $4::uuid AND (id = $5::uuid OR parent_id = $6::uuid)
+RETURNING id, expires_at AS "expiresAt";

@@ -1,4 +1,5 @@
-import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
+import { type Actor, personOf, recordAudit } from '#lib/base/audit/record.ts'
+import type { Tx } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
@@ -10,8 +11,9 @@ import {
   readRole,
   requireAuthority,
 } from '#lib/rooms/tokens/authority.ts'
-import { insertToken } from '#lib/rooms/tokens/issue.ts'
-import { lockActiveToken, tokenEnded } from '#lib/rooms/tokens/lock.ts'
+import { lockParent } from '#lib/rooms/tokens/child.ts'
+import { insertToken } from '#lib/rooms/tokens/insert.ts'
+import { type LockedToken, lockActiveToken, tokenEnded } from '#lib/rooms/tokens/lock.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 interface Rotation {
@@ -22,9 +24,10 @@ interface Rotation {
 }
 
 /**
- * Issues a successor with the same permissions and addresses. The old token expires after the overlap or at its
- * own time, whichever is sooner. The first rotation wins. An owner who rotates a token that exceeds
- * its issuer's role confirms it; others are refused, as is a member who lacks a permission.
+ * Issues a successor with the same permissions and addresses. The old token and those that it created
+ * expire after the overlap or at their own time, whichever is sooner. The first rotation wins. An owner
+ * who rotates a token that exceeds its issuer's role confirms it; others are refused, as is a member
+ * who lacks a permission. A token rotates those that it created, and only it does.
  */
 export function rotateToken(
   { accountId, mode, id, overlapHours }: Rotation,
@@ -33,31 +36,41 @@ export function rotateToken(
 ): Promise<{ id: string; token: string }> {
   return transaction(async tx => {
     await lockAccount(tx, accountId)
-    const token = await lockActiveToken(tx, { accountId, mode, id })
+    const token = await lockActiveToken(tx, { accountId, mode, id }, actor)
     const { name, permissions, allowedAddresses, nextExpiry } = token
-    if (token.replacedBy) throw tokenEnded('This token was already rotated: rotate its replacement')
-    await requireAuthority(
-      tx,
-      { accountId, actor },
-      permissions,
-      'ask an owner to rotate this token',
-    )
-    const role = token.issuedBy && (await readRole(tx, accountId, token.issuedBy))
-    if (exceedsIssuer(token, role)) {
-      if (!(await canAdopt(tx, accountId, actor))) throw refuse('token_unconfirmed')
-      await assignIssuer(tx, { accountId, id }, actor)
-    }
+    if (token.replacedBy) throw tokenEnded()
+    if (actor.type === 'token') await lockParent(tx, { accountId, id: actor.id })
+    else await requireRotator(tx, { accountId, id }, token, actor)
     await storeIdempotencyKey(tx, once)
     const restrictions = { permissions, allowedAddresses, expiresAt: nextExpiry ?? undefined }
     const newToken = { accountId, mode, name, ...restrictions }
-    const successor = await insertToken(tx, newToken, actor, once?.id)
-    const [old] = await tx.$queryRaw<{ expiresAt: Date }[]>`
-      UPDATE tokens SET replaced_by = ${successor.id}::uuid,
+    const { parentId, issuedBy, formerIssuers } = token
+    const origin = parentId ? { parentId, issuedBy, formerIssuers } : { issuedBy: personOf(actor) }
+    const successor = await insertToken(tx, newToken, origin, actor, once?.id)
+    const ended = await tx.$queryRaw<{ id: string; expiresAt: Date }[]>`
+      UPDATE tokens SET
+        replaced_by = CASE WHEN id = ${id}::uuid THEN ${successor.id}::uuid ELSE replaced_by END,
         expires_at = LEAST(expires_at, now() + make_interval(hours => ${overlapHours}::int))
-      WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid
-      RETURNING expires_at AS "expiresAt"`
-    const after = { replaced_by: successor.id, expires_at: old?.expiresAt.toISOString() ?? null }
+      WHERE account_id = ${accountId}::uuid AND (id = ${id}::uuid OR parent_id = ${id}::uuid)
+      RETURNING id, expires_at AS "expiresAt"`
+    const expiresAt = ended.find(one => one.id === id)?.expiresAt.toISOString() ?? null
+    const after = { replaced_by: successor.id, expires_at: expiresAt }
     await recordAudit(tx, { actor, action: 'token.rotated', accountId, target: id, after })
     return successor
   })
+}
+
+async function requireRotator(
+  tx: Tx,
+  { accountId, id }: { accountId: string; id: string },
+  token: LockedToken,
+  actor: Actor,
+): Promise<void> {
+  if (token.parentId !== null) throw refuse('child_token')
+  const advice = 'ask an owner to rotate this token'
+  await requireAuthority(tx, { accountId, actor }, token.permissions, advice)
+  const role = token.issuedBy && (await readRole(tx, accountId, token.issuedBy))
+  if (!exceedsIssuer(token, role)) return
+  if (!(await canAdopt(tx, accountId, actor))) throw refuse('token_unconfirmed')
+  await assignIssuer(tx, { accountId, id }, actor)
 }

@@ -17,29 +17,47 @@ const ADDRESSES_MEANING =
 
 /** Row of a token. Never contains the token itself or its hash. */
 export const Token = z.object({
-  id: z.uuid(),
-  name: z.string(),
-  prefix: z.string().meta(openApiMeta('First characters of the token.')),
-  last_four: z.string(),
+  id: z.uuid().meta({ examples: ['01a1fbca-6f2e-7c15-8d43-0b9e5a7c2f18'] }),
+  name: z.string().meta({ examples: ['Worker'] }),
+  prefix: z.string().meta(openApiMeta('First characters of the token.', 'troco_test_3fK9xQ2mA')),
+  last_four: z.string().meta({ examples: ['8XbT'] }),
   permissions: z.array(z.enum(PERMISSIONS)),
   allowed_addresses: z.array(z.string()).meta(openApiMeta(ADDRESSES_MEANING, ['203.0.113.0/24'])),
   status: z.enum(TOKEN_STATUSES),
   created_at: instant,
   last_used_at: instant.nullable(),
   expires_at: instant.nullable(),
-  revoked_at: instant.nullable(),
-  revoked_reason: z.string().nullable(),
+  revoked_at: instant.nullable().meta({ examples: [null] }),
+  revoked_reason: z
+    .string()
+    .nullable()
+    .meta({ examples: [null] }),
   /** Kind of user who revoked the token, if any. `revoker` does not name operator staff. */
-  revoked_by: z.enum(['member', 'operator']).nullable(),
-  revoker: z.string().nullable().meta(openApiMeta('Name of the member who revoked it.')),
-  replaced_by: z.uuid().nullable(),
+  revoked_by: z
+    .enum(['member', 'operator'])
+    .nullable()
+    .meta({ examples: [null] }),
+  revoker: z.string().nullable().meta(openApiMeta('Name of the member who revoked it.', null)),
+  replaced_by: z
+    .uuid()
+    .nullable()
+    .meta({ examples: [null] }),
+  parent: z
+    .object({ id: z.uuid(), name: z.string() })
+    .nullable()
+    .meta(
+      openApiMeta(
+        'The token that created it, with which it ends. Null: a member or the administrator did.',
+        { id: '01a1fbc9-1d4c-7b30-a5f2-8e6d3c0b9a71', name: 'Deployment' },
+      ),
+    ),
   issuer: z
     .string()
     .nullable()
-    .meta(openApiMeta('Name of the member who issued it; null for the administrator.')),
+    .meta(openApiMeta('Name of the member who issued it; null for the administrator.', 'Ana Lima')),
   exceeds_issuer: z
     .boolean()
-    .meta(openApiMeta('Has a permission that the present role of its issuer lacks.')),
+    .meta(openApiMeta('Has a permission that the present role of its issuer lacks.', false)),
 })
 export type TokenRow = z.infer<typeof Token>
 
@@ -74,14 +92,16 @@ export function isAddressOrRange(text: string): boolean {
 const allowedAddresses = z
   .array(allowedAddress, must(ADDRESSES_RULE))
   .max(ADDRESSES_MAX, must(ADDRESSES_RULE))
-  .transform(ranges => [...new Set(ranges)])
   .meta(openApiMeta(ADDRESSES_MEANING, ['203.0.113.7', '2001:db8::/48']))
+  .transform(ranges => [...new Set(ranges)])
 
 const PERMISSIONS_RULE = `be a list of one or more of: ${PERMISSIONS.join(', ')}`
 const LIFETIME_RULE = `be a whole number of days from 1 to ${LIFETIME_DAYS_MAX}`
 
 const TokenRequest = z.object({
-  name: text(1, 100).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
+  name: text(1, 100)
+    .regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters'))
+    .meta({ examples: ['Worker'] }),
   permissions: z
     .array(z.enum(PERMISSIONS, must(PERMISSIONS_RULE)), must(PERMISSIONS_RULE))
     .min(1, must(PERMISSIONS_RULE))
@@ -100,7 +120,9 @@ const TokenRequest = z.object({
 export type TokenRequest = z.infer<typeof TokenRequest>
 export const tokenRequest = { test: TokenRequest, live: TokenRequest }
 
-const AddressesRequest = z.object({ allowed_addresses: allowedAddresses })
+const AddressesRequest = z
+  .object({ allowed_addresses: allowedAddresses })
+  .meta({ sample: { allowed_addresses: ['203.0.113.7'] } })
 export const addressesRequest = { test: AddressesRequest, live: AddressesRequest }
 
 const RevokeRequest = z.object({

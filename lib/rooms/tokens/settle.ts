@@ -20,7 +20,7 @@ interface Issuer {
 
 type UserActor = { type: 'user'; id: string }
 
-/** Lists the active tokens of both modes that a member issued, newest first. */
+/** Lists the active tokens of both modes that a member issued, newest first. Their children follow them. */
 export async function listIssuedTokens({ accountId, userId }: Issuer): Promise<IssuedTokenRow[]> {
   const isMember =
     isUuid(userId) && (await db().membership.count({ where: { accountId, userId } })) > 0
@@ -28,7 +28,7 @@ export async function listIssuedTokens({ accountId, userId }: Issuer): Promise<I
   const tokens = await readTokens(Prisma.sql`
     SELECT ${tokenAsJson}::text AS json FROM tokens t
     WHERE t.account_id = ${accountId}::uuid AND t.issued_by = ${userId}::uuid
-      AND ${activeTokenCondition}
+      AND t.parent_id IS NULL AND ${activeTokenCondition}
     ORDER BY t.id DESC`)
   return tokens.map(({ token, mode }) => ({ ...token, mode }))
 }
@@ -56,7 +56,7 @@ async function settleTokens(
   const issued = await tx.$queryRaw<{ id: string; permissions: Permission[] }[]>`
     SELECT t.id, t.permissions FROM tokens t
     WHERE t.account_id = ${accountId}::uuid AND t.issued_by = ${userId}::uuid
-      AND ${activeTokenCondition}
+      AND t.parent_id IS NULL AND ${activeTokenCondition}
     ORDER BY t.id FOR UPDATE`
   const rows = issued.filter(token => exceedsIssuer({ ...token, issuedBy: userId }, role))
   const actions = new Map(decisions.map(({ id, action }) => [id, action]))
@@ -69,4 +69,16 @@ async function settleTokens(
       await assignIssuer(tx, { accountId, id }, actor)
     }
   }
+}
+
+/**
+ * Revokes what the tokens of a member who leaves have created. Those tokens keep working until an
+ * owner decides about them, but nobody answers for others. Call it under the account's lock.
+ */
+export async function revokeChildren(tx: Tx, accountId: string, actor: UserActor): Promise<void> {
+  const children = await tx.$queryRaw<{ id: string }[]>`
+    SELECT t.id FROM tokens t
+    WHERE t.account_id = ${accountId}::uuid AND t.issued_by = ${actor.id}::uuid
+      AND t.parent_id IS NOT NULL AND ${activeTokenCondition}`
+  for (const { id } of children) await revokeTokens(tx, { accountId, id }, undefined, actor)
 }

@@ -1,8 +1,25 @@
 import { Prisma } from '#lib/base/db/client.ts'
 
-/** Condition that a token `t` is active: not revoked, and not expired by the database's clock. */
+/** Condition that a token is not revoked, and not expired by the database's clock. */
+const livingCondition = (row: 't' | 'p') =>
+  Prisma.raw(
+    `(${row}.revoked_at IS NULL AND (${row}.expires_at IS NULL OR ${row}.expires_at > now()))`,
+  )
+
+/**
+ * Condition that the parent of a token `t` is active. The role of its issuer lies on another side
+ * (docs/decisions/030): whoever ends it decides about the parent, and the children follow.
+ */
+const parentCondition = Prisma.sql`EXISTS (
+  SELECT 1 FROM tokens p
+  WHERE p.account_id = t.account_id AND p.id = t.parent_id AND ${livingCondition('p')})`
+
+/** Condition that a token `t` without a parent is active. */
+export const rootCondition = livingCondition('t')
+
+/** Condition that a token `t` is active. */
 export const activeTokenCondition = Prisma.sql`
-  (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))`
+  (${rootCondition} AND (t.parent_id IS NULL OR ${parentCondition}))`
 
 /** TokenStatus of a row `t`. `isActiveStatus` must agree with `activeTokenCondition`. */
 export const tokenStatusSql = Prisma.sql`

@@ -1,8 +1,10 @@
 -- a token whose last use was over a minute ago
 SELECT a.id AS "accountId", t.mode AS "mode", t.permissions AS "permissions", a.name AS "name",
     a.city AS "city", a.expires_in AS "expiresIn", a.status AS "status", t.issued_by AS "issuedBy",
-    t.former_issuers AS "formerIssuers", t.allowed_addresses AS "allowedAddresses", CASE
-    WHEN t.mode = 'live' THEN (SELECT n.id
+    t.former_issuers AS "formerIssuers", t.allowed_addresses AS "allowedAddresses",
+    t.parent_id AS "parentId", (SELECT p.allowed_addresses
+    FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id) AS "parentAddresses",
+    CASE WHEN t.mode = 'live' THEN (SELECT n.id
     FROM connections n WHERE n.id = a.receiving_connection_id AND n.check_code = 'ok')
     END AS "receivingConnectionId", CASE
     WHEN t.mode = 'live' THEN (SELECT n.id
@@ -11,7 +13,11 @@ SELECT a.id AS "accountId", t.mode AS "mode", t.permissions AS "permissions", a.
     (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
 FROM tokens t
 JOIN accounts a ON a.id = t.account_id
-WHERE t.hash = $1 AND (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()));
+WHERE t.hash = $1 AND ((t.revoked_at IS NULL
+    AND (t.expires_at IS NULL OR t.expires_at > now()))
+    AND (t.parent_id IS NULL OR EXISTS (SELECT 1
+    FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id
+    AND (p.revoked_at IS NULL AND (p.expires_at IS NULL OR p.expires_at > now())))));
 
 UPDATE tokens
 SET last_used_at = now()

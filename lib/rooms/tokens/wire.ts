@@ -11,6 +11,11 @@ export const TokenIssued = z.object({
     token: z
       .string()
       .nullable()
-      .meta(openApiMeta('Returned only once. Null in the response to a repeated request.')),
+      .meta(
+        openApiMeta(
+          'Returned only once. Null in the response to a repeated request.',
+          'troco_test_3fK9xQ2mA…8XbT',
+        ),
+      ),
   }),
 })

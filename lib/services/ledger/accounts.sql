@@ -9,6 +9,6 @@ WHERE (SELECT COALESCE((SELECT t.account_id
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
     AND a.status IS NOT DISTINCT FROM $8::text AND t.issued_by IS NOT DISTINCT FROM $9::uuid
     AND t.former_issuers IS NOT DISTINCT FROM $10::uuid[]
-    AND t.allowed_addresses IS NOT DISTINCT FROM $11::text[]),
-    troco_refuse_caller())) IS NOT NULL AND l.account_id = $12::uuid AND l.mode = $13
-    AND l.ledger <> 'external';
+    AND t.allowed_addresses IS NOT DISTINCT FROM $11::text[]
+    AND t.parent_id IS NOT DISTINCT FROM $12::uuid), troco_refuse_caller())) IS NOT NULL
+    AND l.account_id = $13::uuid AND l.mode = $14 AND l.ledger <> 'external';

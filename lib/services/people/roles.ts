@@ -14,11 +14,19 @@ export const PERMISSIONS = [
   'requests:read',
   'webhooks:read',
   'webhooks:write',
+  'tokens:read',
+  'tokens:write',
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
 /** Permissions that a new token has only if they are requested by name. */
-const ON_REQUEST: readonly Permission[] = ['statement:read', 'webhooks:read', 'webhooks:write']
+const ON_REQUEST: readonly Permission[] = [
+  'statement:read',
+  'webhooks:read',
+  'webhooks:write',
+  'tokens:read',
+  'tokens:write',
+]
 export const DEFAULT_PERMISSIONS = PERMISSIONS.filter(name => !ON_REQUEST.includes(name))
 
 export function isPermission(text: string): text is Permission {
@@ -30,8 +38,6 @@ export const PAGE_PERMISSIONS = [
   'dashboard:read',
   'charges:write',
   'secrets:write',
-  'tokens:read',
-  'tokens:write',
   'tokens:adopt',
   'settings:write',
   'documents:reveal',

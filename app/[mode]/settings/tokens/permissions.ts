@@ -11,7 +11,8 @@ export function messageKeyOf<Name extends Permission>(name: Name): MessageKey<Na
 
 export function makePresets(grantable: Permission[]) {
   return {
-    all: grantable,
+    // Whoever has one of these decides where data goes, or who else may call: it is ticked by itself.
+    all: grantable.filter(name => name !== 'webhooks:write' && name !== 'tokens:write'),
     charges: grantable.filter(name => name.startsWith('transactions:')),
     read: grantable.filter(name => name.endsWith(':read')),
   }

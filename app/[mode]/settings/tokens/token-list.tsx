@@ -53,7 +53,9 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
   const endedTokens = data.filter(isEnded)
   const activeTokens = data.filter(token => !isEnded(token))
   const canGrant = ({ permissions }: Token) => canWrite && permissions.every(hasPermission)
-  const canRotate = (token: Token) => canGrant(token) && (canAdopt || !token.exceeds_issuer)
+  // A token that another one created is rotated by that one.
+  const canRotate = (token: Token) =>
+    canGrant(token) && token.parent === null && (canAdopt || !token.exceeds_issuer)
   const close = () => setOpenDialog(null)
   const refresh = () => queryClient.invalidateQueries({ queryKey })
   const rows = (tokens: Token[]) =>
@@ -67,7 +69,7 @@ export function TokenList({ tokens: initialData, origin }: TokenListProps) {
           canGrant(token) ? () => setOpenDialog({ action: 'addresses', token }) : undefined
         }
         onAdopt={
-          canAdopt && token.exceeds_issuer
+          canAdopt && token.exceeds_issuer && token.parent === null
             ? () => setOpenDialog({ action: 'adopt', token })
             : undefined
         }

@@ -12,11 +12,10 @@ import { isActiveStatus } from '#lib/rooms/tokens/states.ts'
 
 interface TokenRowProps {
   token: Token
-  /** Each is absent for members who may not do it. */
+  /** Each is absent for members who may not do it, and where there is no need to. */
   onRevoke?: () => void
   onEditAddresses?: () => void
   onRotate?: () => void
-  /** Present for owners, if the token exceeds the role of its issuer. */
   onAdopt?: () => void
 }
 
@@ -80,14 +79,15 @@ export function TokenRow({ token, onRevoke, onEditAddresses, onRotate, onAdopt }
   )
 }
 
-function Issuer({ token: { issuer, exceeds_issuer } }: { token: Token }) {
+function Issuer({ token: { issuer, exceeds_issuer, parent } }: { token: Token }) {
   const t = useTranslations('tokens')
+  const member = issuer === null ? t('issuedByOperator') : t('issuedBy', { name: issuer })
   return (
     <>
       <p className="mt-0.5 break-words text-muted text-small">
-        {issuer === null ? t('issuedByOperator') : t('issuedBy', { name: issuer })}
+        {parent ? t('parent', { name: parent.name }) : member}
       </p>
-      {exceeds_issuer ? (
+      {exceeds_issuer && !parent ? (
         <p data-testid="exceeds-issuer" className="mt-0.5 font-medium text-small text-wait">
           {t('exceeds')}
         </p>

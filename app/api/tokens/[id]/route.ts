@@ -1,4 +1,4 @@
-import { requireActor } from '#lib/base/audit/note.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { changeAddresses } from '#lib/rooms/tokens/change-addresses.ts'
 import { readToken } from '#lib/rooms/tokens/queries.ts'
@@ -9,14 +9,16 @@ export const PATCH = endpoint({
   method: 'PATCH',
   effect: 'none',
   summary: 'Change the addresses from which a token may be used',
+  description:
+    'Replaces the list from the next request on. A token changes only those that it created, within its own addresses.',
   allow: 'tokens:write',
   proof: 'required',
   body: addressesRequest,
   response: TokenRead,
   errorCodes: ['token_not_found', 'token_ended', 'permission_not_held'],
-  async handle({ account, mode, body, params: { id = '' }, userId }) {
+  async handle({ account, mode, body, params: { id = '' }, ...caller }) {
     const accountId = account.id
-    await changeAddresses({ accountId, mode, id }, body.allowed_addresses, requireActor(userId))
+    await changeAddresses({ accountId, mode, id }, body.allowed_addresses, actorOf(caller))
     return { data: await readToken(accountId, mode, id) }
   },
 })

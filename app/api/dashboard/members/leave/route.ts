@@ -2,6 +2,7 @@ import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { leaveAccount } from '#lib/rooms/accounts/remove.ts'
 import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
+import { revokeChildren } from '#lib/rooms/tokens/settle.ts'
 
 export const POST = endpoint({
   method: 'POST',
@@ -13,7 +14,8 @@ export const POST = endpoint({
   errorCodes: ['last_owner'],
   idempotency: { retentionS: 86_400 },
   async handle({ account, userId }) {
-    await leaveAccount(account.id, requireActor(userId))
+    const actor = requireActor(userId)
+    await leaveAccount(account.id, actor, tx => revokeChildren(tx, account.id, actor))
     return { data: {} }
   },
 })

@@ -1,4 +1,4 @@
-import { requireActor } from '#lib/base/audit/note.ts'
+import { actorOf } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { readToken } from '#lib/rooms/tokens/queries.ts'
 import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
@@ -9,15 +9,17 @@ export const POST = endpoint({
   method: 'POST',
   effect: 'none',
   summary: 'Revoke a token',
+  description:
+    'Revokes a token that the one of the request created. It is refused from the next request on. Idempotent.',
   allow: 'tokens:write',
   proof: 'required',
   body: revokeRequest,
   response: TokenRead,
   errorCodes: ['token_not_found'],
   idempotency: { retentionS: 86_400 },
-  async handle({ account, mode, body, params: { id = '' }, userId }) {
+  async handle({ account, mode, body, params: { id = '' }, ...caller }) {
     const accountId = account.id
-    await revokeOwnToken({ accountId, mode, id }, body.reason, requireActor(userId))
+    await revokeOwnToken({ accountId, mode, id }, body.reason, actorOf(caller))
     return { data: await readToken(accountId, mode, id) }
   },
 })

@@ -5,7 +5,7 @@ import { IssuedTokenList } from '#lib/rooms/tokens/wire.ts'
 export const GET = endpoint({
   method: 'GET',
   summary: 'List the active tokens that a member issued, in both modes',
-  allow: 'tokens:read',
+  allow: 'members:read',
   response: IssuedTokenList,
   errorCodes: ['member_not_found'],
   async handle({ account, params: { id = '' } }) {

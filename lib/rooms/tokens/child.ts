@@ -1,0 +1,74 @@
+import { containsRange } from '#lib/base/address-range.ts'
+import type { Tx } from '#lib/base/db/client.ts'
+import { invalidInput, refuse } from '#lib/base/errors.ts'
+import { exceedsIssuer, readRole } from '#lib/rooms/tokens/authority.ts'
+import type { NewToken, Origin } from '#lib/rooms/tokens/insert.ts'
+import type { Permission } from '#lib/rooms/tokens/schema.ts'
+import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
+
+interface Parent {
+  permissions: Permission[]
+  allowedAddresses: string[]
+  expiresAt: Date | null
+  issuedBy: string | null
+  formerIssuers: string[]
+}
+
+/**
+ * Returns a token as its parent may create it: without addresses or an expiry of its own, it has those
+ * of its parent. Refuses whatever exceeds the parent. Who may know the parent may know the child, so
+ * both have the same issuers. Call it under `lockAccount`; it locks the parent until commit.
+ */
+export async function restrictToParent(
+  tx: Tx,
+  newToken: NewToken,
+  parentId: string,
+): Promise<{ token: NewToken; origin: Origin }> {
+  const { accountId, permissions, expiresAt } = newToken
+  const parent = await lockParent(tx, { accountId, id: parentId })
+  const grantable: string[] = parent.permissions.filter(name => name !== 'tokens:write')
+  if (!permissions.every(name => grantable.includes(name)))
+    throw invalidInput(
+      'permissions',
+      `must be among those that this token may grant: ${grantable.join(', ')}`,
+    )
+  const { issuedBy, formerIssuers } = parent
+  const end = parent.expiresAt ?? undefined
+  if (expiresAt && end && expiresAt > end)
+    throw invalidInput('expires_in_days', `must end before this token does: ${end.toISOString()}`)
+  const allowedAddresses = restrictAddresses(newToken.allowedAddresses ?? [], parent)
+  const token = { ...newToken, allowedAddresses, expiresAt: expiresAt ?? end }
+  return { token, origin: { parentId, issuedBy, formerIssuers } }
+}
+
+/** Returns addresses of a child: those of its parent if it has none. Refuses others. */
+export function restrictAddresses(
+  addresses: string[],
+  parent: Pick<Parent, 'allowedAddresses'>,
+): string[] {
+  const allowed = parent.allowedAddresses
+  if (allowed.length === 0) return addresses
+  const outside = addresses.find(one => !allowed.some(range => containsRange(range, one)))
+  if (outside !== undefined)
+    throw invalidInput('allowed_addresses', `must be within those of its parent: ${outside} is not`)
+  return addresses.length > 0 ? addresses : allowed
+}
+
+/** Locks the token that acts as a parent. Refuses it if it has ended or exceeds its issuer's role. */
+export async function lockParent(
+  tx: Tx,
+  { accountId, id }: { accountId: string; id: string },
+): Promise<Parent> {
+  const [parent] = await tx.$queryRaw<Parent[]>`
+    SELECT t.permissions, t.allowed_addresses AS "allowedAddresses", t.expires_at AS "expiresAt",
+      t.issued_by AS "issuedBy", t.former_issuers AS "formerIssuers"
+    FROM tokens t
+    WHERE t.account_id = ${accountId}::uuid AND t.id = ${id}::uuid AND ${activeTokenCondition}
+    FOR UPDATE`
+  if (!parent) throw refuse('unauthenticated')
+  if (!parent.permissions.includes('tokens:write'))
+    throw refuse('permission_denied', { permission: 'tokens:write' })
+  const role = parent.issuedBy && (await readRole(tx, accountId, parent.issuedBy))
+  if (exceedsIssuer(parent, role)) throw refuse('token_unconfirmed')
+  return parent
+}
