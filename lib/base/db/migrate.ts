@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,6 +9,13 @@ import {
   listOutdated,
   readFunctions,
 } from '#lib/base/db/functions.ts'
+import {
+  CREATE_RECORD_TABLE,
+  isRecorded,
+  type Migration,
+  type RecordedMigration,
+  recordMigration,
+} from '#lib/base/db/migration-records.ts'
 import { withMigratorLock } from '#lib/base/db/migrator-lock.ts'
 import { withoutLimits } from '#lib/base/db/role-settings.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
@@ -25,18 +32,6 @@ const LOCK_REST_MS = 1_000
 const LOCK_CONFLICT = /^(55P03|40P01)$/
 /** A migration of this one statement, which runs in no transaction and keeps no writer out. */
 const INDEX_BUILD = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+)\s+ON [^;]+;?$/
-
-interface Migration {
-  name: string
-  sql: string
-  checksum: string
-}
-
-interface RecordedMigration {
-  migration_name: string
-  checksum: string
-  finished_at: Date | null
-}
 
 /** Work after the migrations. If it is done already, a start does not take the lock for it. */
 export interface Finish {
@@ -165,32 +160,3 @@ async function buildIndex(client: Client, migration: Migration, index: string): 
     await client.query('RESET statement_timeout').catch(() => {})
   }
 }
-
-async function recordMigration(client: Client, { name, checksum }: Migration): Promise<void> {
-  await client.query(
-    `INSERT INTO _prisma_migrations
-       (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
-     VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
-    [randomUUID(), checksum, name],
-  )
-}
-
-async function isRecorded(client: Client, { name }: Migration): Promise<boolean> {
-  const { rowCount } = await client.query(
-    `SELECT FROM _prisma_migrations
-     WHERE migration_name = $1 AND rolled_back_at IS NULL AND finished_at IS NOT NULL`,
-    [name],
-  )
-  return rowCount !== 0
-}
-
-/** Not on every start: the application's role may not run it even if the table exists. */
-const CREATE_RECORD_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
-  id VARCHAR(36) PRIMARY KEY NOT NULL,
-  checksum VARCHAR(64) NOT NULL,
-  finished_at TIMESTAMPTZ,
-  migration_name VARCHAR(255) NOT NULL,
-  logs TEXT,
-  rolled_back_at TIMESTAMPTZ,
-  started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
-  applied_steps_count INTEGER NOT NULL DEFAULT 0)`

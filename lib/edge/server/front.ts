@@ -1,13 +1,6 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http'
-import type { Duplex } from 'node:stream'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { env } from '#lib/base/env.ts'
-import { refuse, type TrocoError } from '#lib/base/errors.ts'
+import { refuse } from '#lib/base/errors.ts'
 import { RECEIPT_KEYS_ROUTE } from '#lib/edge/http/receipt-page.ts'
 import { buildPageRefusal } from '#lib/edge/http/refusal-page.ts'
 import { errorResponse, json, refusalResponse } from '#lib/edge/http/response.ts'
@@ -30,6 +23,7 @@ import {
   setTrustedHeaders,
 } from '#lib/edge/server/headers.ts'
 import { checkReadiness } from '#lib/edge/server/health.ts'
+import { refuseAndClose, refuseInvalidHttp } from '#lib/edge/server/invalid-http.ts'
 import { type FileHandler, serveReference } from '#lib/edge/server/reference.ts'
 import { renderInTurn } from '#lib/edge/server/render-turn.ts'
 import {
@@ -50,7 +44,6 @@ const TIMEOUT_CHECK_MS = 1_000
 /** Longer than the usual 60 s of a proxy, so that the proxy always closes the connection first. */
 const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 32 * 1024
-const CLOSE_DELAY_MS = 500
 
 interface FrontOptions {
   isDevelopment?: boolean
@@ -209,29 +202,4 @@ function isApiPath(path: string): boolean {
 /** Returns whether the front serves the path to anyone and counts it itself. */
 function isPublicPath(path: string): boolean {
   return path === RECEIPT_KEYS_PATH || PUBLIC_FOLDERS.some(folder => path.startsWith(`/${folder}/`))
-}
-
-/** Responds in JSON to input that is not valid HTTP, then closes the connection. */
-function refuseInvalidHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return
-  if (error.code === 'HPE_HEADER_OVERFLOW') {
-    refuseAndClose(socket, refuse('headers_too_large'))
-  } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    refuseAndClose(socket, refuse('request_timeout'))
-  } else {
-    refuseAndClose(socket, refuse('malformed_request'))
-  }
-}
-
-function refuseAndClose(socket: Duplex, error: TrocoError): void {
-  const { status, headers, text } = refusalResponse(error)
-  const lines = Object.entries({
-    ...headers,
-    'content-length': Buffer.byteLength(text),
-    connection: 'close',
-    ...securityHeaders(),
-  }).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`)
-  // A caller that never closes its side would hold the connection open forever.
-  setTimeout(() => socket.destroy(), CLOSE_DELAY_MS).unref()
 }

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto'
+import type { Client } from 'pg'
+
+export interface Migration {
+  name: string
+  sql: string
+  checksum: string
+}
+
+export interface RecordedMigration {
+  migration_name: string
+  checksum: string
+  finished_at: Date | null
+}
+
+export async function recordMigration(
+  client: Client,
+  { name, checksum }: Migration,
+): Promise<void> {
+  await client.query(
+    `INSERT INTO _prisma_migrations
+       (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+     VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
+    [randomUUID(), checksum, name],
+  )
+}
+
+export async function isRecorded(client: Client, { name }: Migration): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `SELECT FROM _prisma_migrations
+     WHERE migration_name = $1 AND rolled_back_at IS NULL AND finished_at IS NOT NULL`,
+    [name],
+  )
+  return rowCount !== 0
+}
+
+/** Not on every start: the application's role may not run it even if the table exists. */
+export const CREATE_RECORD_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
+  id VARCHAR(36) PRIMARY KEY NOT NULL,
+  checksum VARCHAR(64) NOT NULL,
+  finished_at TIMESTAMPTZ,
+  migration_name VARCHAR(255) NOT NULL,
+  logs TEXT,
+  rolled_back_at TIMESTAMPTZ,
+  started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+  applied_steps_count INTEGER NOT NULL DEFAULT 0)`
