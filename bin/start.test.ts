@@ -249,12 +249,13 @@ test('production reports all missing variables in one line', async () => {
   )
 })
 
-test('with DATABASE_URL, neither the embedded PostgreSQL nor demo data is created', async () => {
+test('with DATABASE_URL, neither the embedded PostgreSQL nor demo data is created, and SIGTERM drains', async () => {
   const settings = {
     ...installation.settings,
     DATABASE_URL: await makeDatabase({ migrated: false }),
     TROCO_SECRET: 'an-operator-key-of-enough-length-9f8e7d6c5b4a',
     PUBLIC_URL: `http://localhost:${installation.port}`,
+    DRAIN_SECONDS: '10',
   }
   const started = await startServer(installation, settings)
   expect(listPostgresProcesses(installation)).toEqual([])
@@ -263,5 +264,10 @@ test('with DATABASE_URL, neither the embedded PostgreSQL nor demo data is create
   const listed = await runCommand(['troco', 'account', 'list'], settings)
   expect(listed).toEqual({ code: 0, output: '' })
   started.child.kill('SIGTERM')
+  const statusOf = async (path: string) => (await fetch(settings.PUBLIC_URL + path)).status
+  await expect.poll(() => statusOf('/readyz')).toBe(503)
+  expect(await statusOf('/login')).toBe(200)
+  // Somebody at the terminal does not wait for balancers.
+  started.child.kill('SIGINT')
   expect(await started.ended).toBe(0)
 })

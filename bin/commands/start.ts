@@ -5,8 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import next from 'next'
 import { type Demo, openDemo } from '#bin/demo.ts'
 import { openRuntime, type Runtime } from '#bin/runtime.ts'
-import { waitForStop } from '#bin/stop.ts'
-import { announceShutdown } from '#lib/base/db/wake.ts'
+import { drainMs, waitForStop } from '#bin/stop.ts'
 import { env, inheritedEnv, loadEnvFile } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
@@ -14,10 +13,9 @@ import { startStoringCounts } from '#lib/edge/http/request-counts.ts'
 import { startStoringRequests } from '#lib/edge/http/request-log.ts'
 import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
 import { redirectConsole } from '#lib/edge/server/console.ts'
+import { drain } from '#lib/edge/server/drain.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 
-/** Time limit for open requests on shutdown; then their connections are closed. */
-const DRAIN_MS = 4_000
 const PORT_WAIT_MS = 3_000
 
 export function start(): Promise<void> {
@@ -50,9 +48,10 @@ async function serve(isDevelopment: boolean): Promise<void> {
     if (WORKER) worker = startWorker()
     log().info({ port: PORT, worker: WORKER }, 'server listening')
     printWelcome(demo)
-    await stopRequested
-    announceShutdown()
-    await Promise.all([drain(front), worker?.stop()])
+    const cause = await stopRequested
+    const interrupted = once(process, 'SIGINT')
+    const noticed = Promise.race([sleep(drainMs(cause)), interrupted])
+    await Promise.all([drain(front, noticed), worker?.stop()])
     await Promise.all([storeLastCounts(), storeLastRequests()])
     worker = null
     await pages.close()
@@ -103,15 +102,6 @@ function failToListen(error: NodeJS.ErrnoException, port: number, host: string):
   const reason =
     reasons[error.code ?? ''] ?? `Listening on HOST ${host}, PORT ${port} failed (${error.code})`
   throw setupError(reason)
-}
-
-async function drain(front: Server): Promise<void> {
-  const closed = once(front, 'close')
-  front.close()
-  front.closeIdleConnections()
-  const cutTimer = setTimeout(() => front.closeAllConnections(), DRAIN_MS)
-  await closed
-  clearTimeout(cutTimer)
 }
 
 function printWelcome(demo: Demo | null): void {

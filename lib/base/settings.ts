@@ -202,6 +202,11 @@ const schema = z.object({
   WORKER_LEASE_SECONDS: wholeNumber(2, 60)
     .default(30)
     .describe('seconds after which another worker claims the jobs of a killed one'),
+  DRAIN_SECONDS: wholeNumber(0, 10)
+    .optional()
+    .describe(
+      'seconds for which a web process serves after SIGTERM while /readyz says 503, so that balancers notice; default 0 locally, 5 in production',
+    ),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -216,6 +221,7 @@ export interface Env extends Parsed {
   SIGNUPS: 'open' | 'invite' | 'closed'
   NEW_ACCOUNTS: 'active' | 'pending'
   MAIL_FROM: string
+  DRAIN_SECONDS: number
 }
 
 /** Returns name, meaning and default of each variable, for .env.example and docs/operating.md. */
@@ -253,6 +259,7 @@ export function readEnv(source: Record<string, string | undefined>): Env {
     PUBLIC_URL: address,
     SIGNUPS: values.SIGNUPS ?? (isLocal ? 'open' : 'invite'),
     NEW_ACCOUNTS: values.NEW_ACCOUNTS ?? (isLocal ? 'active' : 'pending'),
+    DRAIN_SECONDS: values.DRAIN_SECONDS ?? (isLocal ? 0 : 5),
     MAIL_FROM: values.MAIL_FROM ?? `Troco <no-reply@${new URL(address).hostname}>`,
   }
 }

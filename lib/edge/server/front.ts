@@ -8,6 +8,7 @@ import { sendResponse, serveApi } from '#lib/edge/server/api.ts'
 import { isBankNotice, serveBankNotice } from '#lib/edge/server/bank-notices.ts'
 import { loadBuiltFiles } from '#lib/edge/server/built-files.ts'
 import { compressWhenWritten } from '#lib/edge/server/compression.ts'
+import { isDraining } from '#lib/edge/server/drain.ts'
 import {
   hasDotSegments,
   isFilePath,
@@ -58,7 +59,8 @@ export async function createFront(
   { isDevelopment = false, unreadTimeoutMs, buildFolder }: FrontOptions = {},
 ): Promise<Server> {
   const builtFiles = await loadBuiltFiles(buildFolder)
-  const handleRequest = await createHandler(nextHandler, builtFiles, isDevelopment)
+  const isStopping = () => isDraining(server)
+  const handleRequest = await createHandler(nextHandler, builtFiles, { isDevelopment, isStopping })
   const { TRUST_PROXY } = env()
   const server = createServer(
     {
@@ -73,6 +75,7 @@ export async function createFront(
       shouldUpgradeCallback: () => isDevelopment,
     },
     (request, response) => {
+      if (isStopping()) response.shouldKeepAlive = false
       handleRequest(request, response).catch(error => {
         const refusal = errorResponse(error, 'field_messages')
         if (response.headersSent) response.destroy()
@@ -92,7 +95,16 @@ export async function createFront(
 
 type Files = Map<string, FileHandler>
 
-async function createHandler(nextHandler: NextHandler, builtFiles: Files, isDevelopment: boolean) {
+interface HandlerOptions {
+  isDevelopment: boolean
+  isStopping: () => boolean
+}
+
+async function createHandler(
+  nextHandler: NextHandler,
+  builtFiles: Files,
+  { isDevelopment, isStopping }: HandlerOptions,
+) {
   const routes = await loadRoutes()
   const publicRoutes = await loadPublicRoutes()
   const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
@@ -122,7 +134,7 @@ async function createHandler(nextHandler: NextHandler, builtFiles: Files, isDeve
     }
     if (path === '/healthz') return sendResponse(response, json(200, { status: 'ok' }), sender)
     if (path === '/readyz') {
-      const { status, body } = await checkReadiness()
+      const { status, body } = await checkReadiness(isStopping())
       return sendResponse(response, json(status, body), sender)
     }
     const isFree = serveFile !== undefined || isPublicPath(path) || isFilePath(path)

@@ -14,17 +14,22 @@ let runningCheck: Promise<Health> | undefined
  * missing takes no process out of service; the health page reports it. Probes have no rate limit, so
  * those that arrive during a check share its result.
  */
-export function checkReadiness(): Promise<Health> {
+export async function checkReadiness(isDraining: boolean): Promise<Health> {
+  if (isDraining) return unavailable('the process is stopping')
   runningCheck ??= runCheck().finally(() => {
     runningCheck = undefined
   })
   return runningCheck
 }
 
+const unavailable = (reason: string): Health => ({
+  status: 503,
+  body: { status: 'unavailable', reason },
+})
+
 async function runCheck(): Promise<Health> {
   const reason = await findUnreadyReason().catch(describeFault)
-  if (reason === null) return { status: 200, body: { status: 'ok' } }
-  return { status: 503, body: { status: 'unavailable', reason } }
+  return reason === null ? { status: 200, body: { status: 'ok' } } : unavailable(reason)
 }
 
 async function findUnreadyReason(): Promise<string | null> {
