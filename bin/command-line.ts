@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
-import { openRuntime, type Runtime } from '#bin/runtime.ts'
+import { openRuntime, type Runtime, type RuntimeOptions } from '#bin/runtime.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { MODES, type Mode } from '#lib/base/mode.ts'
 
 export async function withRuntime(
   work: (runtime: Runtime) => Promise<void>,
-  options: { isSupervised?: boolean } = {},
+  options: RuntimeOptions = {},
 ): Promise<void> {
   const runtime = await openRuntime(options)
   try {

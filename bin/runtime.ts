@@ -14,13 +14,15 @@ export interface Runtime {
   close: () => Promise<void>
 }
 
-interface Options {
+export interface RuntimeOptions {
   /** Restarts the embedded PostgreSQL if it dies; for servers and workers. */
   isSupervised?: boolean
+  /** Whether the command applies pending migrations even if MIGRATE is false. */
+  migrates?: boolean
 }
 
 /** Opens and migrates the database. An embedded PostgreSQL is shared; its last user stops it. */
-export async function openRuntime(options: Options = {}): Promise<Runtime> {
+export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   loadEnvFile('.env')
   const { TROCO_ENV, TROCO_DATA, DATABASE_URL, TROCO_SECRET, DEMO_PASSWORD, PUBLIC_URL } = env()
   supplyEnv({ TROCO_ENV, NEXTAUTH_URL: PUBLIC_URL, NEXT_TELEMETRY_DISABLED: '1' })
@@ -47,8 +49,9 @@ export async function openRuntime(options: Options = {}): Promise<Runtime> {
     await release?.()
   }
   try {
-    const { DATABASE_URL: url = '', DATABASE_OWNER_URL: ownerUrl } = env()
-    const appliedMigrations = await prepareDatabase({ url, ownerUrl })
+    const { DATABASE_URL: url = '', DATABASE_OWNER_URL: ownerUrl, MIGRATE } = env()
+    const isAllowed = options.migrates || MIGRATE
+    const appliedMigrations = await prepareDatabase({ url, ownerUrl, isAllowed })
     return {
       folder: openedFolder?.folder ?? null,
       location: embedded?.location ?? null,

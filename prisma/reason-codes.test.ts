@@ -56,7 +56,7 @@ beforeAll(async () => {
   for (const name of listMigrations().filter(name => name < CODES_MIGRATION)) {
     cpSync(join('prisma/migrations', name), join(folder, name), { recursive: true })
   }
-  await migrate(url, folder)
+  await migrate(url, { folder })
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 

@@ -1,13 +1,15 @@
 import { withRuntime } from '#bin/command-line.ts'
+import type { Runtime } from '#bin/runtime.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { createApplicationRole } from '#lib/base/db/roles.ts'
 import { env, loadEnvFile } from '#lib/base/env.ts'
 
 export async function migrateDatabase(): Promise<void> {
-  await withRuntime(async ({ appliedMigrations }) => {
+  const print = async ({ appliedMigrations }: Runtime) => {
     if (appliedMigrations.length === 0) process.stdout.write('The database is up to date\n')
     for (const name of appliedMigrations) process.stdout.write(`${name}\n`)
-  })
+  }
+  await withRuntime(print, { migrates: true })
 }
 
 /**
@@ -19,9 +21,10 @@ export async function setUpRoles(): Promise<void> {
   const { DATABASE_URL, DATABASE_OWNER_URL } = env()
   if (DATABASE_URL && DATABASE_OWNER_URL)
     await createApplicationRole(DATABASE_URL, DATABASE_OWNER_URL)
-  await withRuntime(async () => {
+  const print = async () => {
     const { isLimited, line } = describeRole(await inspectRole())
     process.stdout.write(`${line}\n`)
     if (!isLimited) process.exitCode = 1
-  })
+  }
+  await withRuntime(print, { migrates: true })
 }

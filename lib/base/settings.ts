@@ -113,6 +113,11 @@ const schema = z.object({
     .describe(
       'behind a pooler: the same database and role as in DATABASE_URL, without the pooler, for notifications between processes; without it they notice each other’s work only when they poll',
     ),
+  MIGRATE: flag
+    .default(true)
+    .describe(
+      'true or false: whether a start applies pending migrations; with false it refuses to start until the command migrate has applied them',
+    ),
   DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)
     .describe('maximum size of the connection pool of each process'),

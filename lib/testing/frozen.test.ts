@@ -123,7 +123,7 @@ async function openReleasedDatabase(): Promise<string> {
   const names = Object.keys(frozen.migrations).filter(name => name <= world.lastMigration)
   for (const name of names)
     cpSync(join(MIGRATIONS, name), join(released, name), { recursive: true })
-  await migrate(url, released)
+  await migrate(url, { folder: released })
   rmSync(released, { recursive: true })
   const client = new pg.Client({ connectionString: url })
   await client.connect()

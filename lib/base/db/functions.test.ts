@@ -45,7 +45,7 @@ beforeEach(async () => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const run = () => migrate(url, join(folder, 'migrations'))
+const run = () => migrate(url, { folder: join(folder, 'migrations') })
 const callFunction = async () => (await query(url, 'SELECT troco_answer() AS is'))[0]?.is
 
 function writeFunction(version: number, body: string, comment = '-- Answers.'): void {

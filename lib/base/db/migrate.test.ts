@@ -26,7 +26,7 @@ function writeMigration(name: string, sql: string): void {
   writeFileSync(join(folder, name, 'migration.sql'), sql)
 }
 
-const run = () => migrate(url, folder)
+const run = () => migrate(url, { folder })
 const listTables = async () => {
   const rows = await query(url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
   return rows.map(row => row.tablename).sort()
@@ -217,6 +217,36 @@ describe('the lock of migrators', () => {
     WHERE datname = current_database() AND locktype = 'advisory' AND objid = ${LOCK}`
 })
 
+describe('a newer version has migrated', () => {
+  const newer = async (sql: string) => {
+    writeMigration('1_first', 'CREATE TABLE one (id int)')
+    writeMigration('2_newer', sql)
+    await run()
+    rmSync(join(folder, '2_newer'), { recursive: true })
+  }
+
+  test('this version starts, and applies nothing', async () => {
+    await newer('ALTER TABLE one ADD COLUMN note text')
+    expect(await run()).toEqual([])
+  })
+
+  test('this version starts if it has what the newer schema requires', async () => {
+    await newer('-- Requires 1_first\nALTER TABLE one ADD COLUMN note text')
+    expect(await run()).toEqual([])
+  })
+})
+
+test('a process that may not migrate changes nothing, says what is left, and starts after that', async () => {
+  writeMigration('1_first', 'CREATE TABLE one (id int)')
+  await expectSetupFailure(
+    migrate(url, { folder, isAllowed: false }),
+    'The database needs 1_first, and MIGRATE is false: run `npm run -s troco -- migrate`, then start again',
+  )
+  expect(await listTables()).toEqual([])
+  await run()
+  expect(await migrate(url, { folder, isAllowed: false })).toEqual([])
+})
+
 describe('a database in an unexpected state stops the start', () => {
   beforeEach(async () => {
     writeMigration('1_first', 'CREATE TABLE one (id int)')
@@ -232,8 +262,16 @@ describe('a database in an unexpected state stops the start', () => {
     await expectSetupFailure(run(), /^Migration 1_first was changed after it was applied: restore/)
   })
 
-  test('a migration that this version does not have', async () => {
-    await changeRecord(`migration_name = '9_future'`)
+  test('a migration of a newer version that needs what this one does not have', async () => {
+    writeMigration('9_future', '-- Requires 8_future\nSELECT 1')
+    rmSync(join(folder, '2_second'), { recursive: true })
+    await run()
+    rmSync(join(folder, '9_future'), { recursive: true })
+    await expectSetupFailure(run(), /newer version of Troco \(9_future\): start that version/)
+  })
+
+  test('a migration of a newer version that was applied by another program', async () => {
+    await changeRecord(`migration_name = '9_future', logs = NULL`)
     await expectSetupFailure(run(), /newer version of Troco \(9_future\): start that version/)
   })
 
@@ -294,7 +332,7 @@ describe('the table _prisma_migrations', () => {
   const readRecords = (target: string) =>
     query(
       target,
-      `SELECT migration_name, checksum, applied_steps_count, logs, rolled_back_at,
+      `SELECT migration_name, checksum, applied_steps_count, rolled_back_at,
          finished_at >= started_at AS finished
        FROM _prisma_migrations ORDER BY migration_name`,
     )
@@ -328,7 +366,7 @@ describe('a connection error names the database in one line, without its passwor
   const port = () => Number(new URL(url).port)
 
   async function expectNamed(target: string, address: string, reason: RegExp): Promise<void> {
-    const error = await migrate(target, folder).catch(stop => stop)
+    const error = await migrate(target, { folder }).catch(stop => stop)
     await expectSetupFailure(Promise.reject(error), reason)
     expect(error.message).toContain(`The database at ${address} is unreachable (`)
     expect(error.message).toContain('check DATABASE_URL')
@@ -366,7 +404,7 @@ describe('a connection error names the database in one line, without its passwor
     'postgresql://ana:x/my%20pass-word@127.0.0.1/pix',
     'postgresql://ana:%zz-my%20pass-word@127.0.0.1:1/pix',
   ])('the URL is malformed: %s', async target => {
-    const error = await migrate(target, folder).catch(stop => stop)
+    const error = await migrate(target, { folder }).catch(stop => stop)
     await expectSetupFailure(
       Promise.reject(error),
       /^The database at \S+ is unreachable \(.*DATABASE_URL/,

@@ -11,6 +11,7 @@ import {
 } from '#lib/base/db/functions.ts'
 import {
   CREATE_RECORD_TABLE,
+  canRunOn,
   isRecorded,
   type Migration,
   type RecordedMigration,
@@ -39,6 +40,13 @@ export interface Finish {
   run: (client: Client) => Promise<void>
 }
 
+interface MigrateOptions {
+  folder?: string
+  finish?: Finish
+  /** Whether this process may change the database; otherwise it is refused if something is left to do. */
+  isAllowed?: boolean
+}
+
 const NOTHING: Finish = { isDone: async () => true, run: async () => {} }
 
 /**
@@ -47,8 +55,7 @@ const NOTHING: Finish = { isDone: async () => true, run: async () => {} }
  */
 export async function migrate(
   url: string,
-  folder = FOLDER,
-  finish: Finish = NOTHING,
+  { folder = FOLDER, finish = NOTHING, isAllowed = true }: MigrateOptions = {},
 ): Promise<string[]> {
   const migrations = readMigrations(folder)
   const functions = readFunctions(join(folder, '../functions'))
@@ -59,8 +66,10 @@ export async function migrate(
       outdated: await listOutdated(client, functions),
     })
     const { pending, outdated } = await list()
+    const names = [...pending.map(({ name }) => name), ...outdated.map(describeFunction)]
+    if (names.length === 0 && (await finish.isDone(client))) return []
+    if (!isAllowed) throw refuseToChange(names)
     if (pending.length > 0) await requireOwner(client, pending.length)
-    if (pending.length + outdated.length === 0 && (await finish.isDone(client))) return []
     return withMigratorLock(url, async () => {
       const left = await list()
       if (left.pending.length > 0) await client.query(CREATE_RECORD_TABLE)
@@ -70,6 +79,13 @@ export async function migrate(
       return [...left.pending.map(({ name }) => name), ...left.outdated.map(describeFunction)]
     })
   })
+}
+
+function refuseToChange(names: string[]): Error {
+  const left = names.length > 0 ? names.join(', ') : 'the grants and settings of its role'
+  return setupError(
+    `The database needs ${left}, and MIGRATE is false: run \`npm run -s troco -- migrate\`, then start again`,
+  )
 }
 
 export function listMigrations(folder = FOLDER): string[] {
@@ -101,12 +117,13 @@ async function listPending(client: Client, migrations: Migration[]): Promise<Mig
   const { rows: tables } = await client.query(`SELECT to_regclass('_prisma_migrations') AS found`)
   if (tables[0].found === null) return migrations
   const { rows } = await client.query<RecordedMigration>(
-    `SELECT migration_name, checksum, finished_at FROM _prisma_migrations
+    `SELECT migration_name, checksum, finished_at, logs FROM _prisma_migrations
      WHERE rolled_back_at IS NULL ORDER BY started_at`,
   )
   const byName = new Map(migrations.map(migration => [migration.name, migration]))
   for (const row of rows) {
     const migration = byName.get(row.migration_name)
+    if (!migration && canRunOn(row, byName)) continue
     if (!migration)
       throw setupError(
         `The database was migrated by a newer version of Troco (${row.migration_name}): start that version`,

@@ -11,17 +11,34 @@ export interface RecordedMigration {
   migration_name: string
   checksum: string
   finished_at: Date | null
+  logs: string | null
+}
+
+/** Line of a migration after which versions that lack another one cannot run. */
+const REQUIREMENT = /^-- Requires (\w+)$/m
+/** Stored with each migration, for versions that do not have it; then what they need to run. */
+const RUNS_WITH = 'runs with versions that have: '
+
+/** Returns whether this version, which lacks the migration, runs on its schema. */
+export function canRunOn(
+  { finished_at, logs }: RecordedMigration,
+  known: Map<string, unknown>,
+): boolean {
+  if (!finished_at || !logs?.startsWith(RUNS_WITH)) return false
+  const required = logs.slice(RUNS_WITH.length)
+  return required === '' || known.has(required)
 }
 
 export async function recordMigration(
   client: Client,
-  { name, checksum }: Migration,
+  { name, checksum, sql }: Migration,
 ): Promise<void> {
+  const required = REQUIREMENT.exec(sql)?.[1] ?? ''
   await client.query(
     `INSERT INTO _prisma_migrations
-       (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
-     VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
-    [randomUUID(), checksum, name],
+       (id, checksum, migration_name, started_at, finished_at, applied_steps_count, logs)
+     VALUES ($1, $2, $3, now(), clock_timestamp(), 1, $4)`,
+    [randomUUID(), checksum, name, RUNS_WITH + required],
   )
 }
 

@@ -16,6 +16,8 @@ export interface DatabaseUrls {
   /** URL of the application's role, or of the only role. */
   url: string
   ownerUrl: string | undefined
+  /** Whether this process may change the database. Default: yes. */
+  isAllowed?: boolean
 }
 
 interface RoleIdentity {
@@ -25,13 +27,17 @@ interface RoleIdentity {
 }
 
 /** Migrates as the owner, then grants the application its privileges. With one role: migrates. */
-export async function prepareDatabase({ url, ownerUrl }: DatabaseUrls): Promise<string[]> {
-  if (!ownerUrl) return migrate(url, undefined, SETTINGS_OF_APPLICATION)
+export async function prepareDatabase({
+  url,
+  ownerUrl,
+  isAllowed = true,
+}: DatabaseUrls): Promise<string[]> {
+  if (!ownerUrl) return migrate(url, { finish: SETTINGS_OF_APPLICATION, isAllowed })
   return withClient(url, 'DATABASE_URL', async application => {
     const { role } = await requireTwoRoles(application, ownerUrl)
     await withoutLimits(application, () => requireDurableServer(application))
     // Under the migrators' lock: PostgreSQL refuses two changes of one role at the same moment.
-    return migrate(ownerUrl, undefined, {
+    const finish: Finish = {
       isDone: async owner =>
         (await listGrants(owner, role)).length === 0 &&
         (await hasOwnerSettings(owner)) &&
@@ -41,7 +47,8 @@ export async function prepareDatabase({ url, ownerUrl }: DatabaseUrls): Promise<
         await storeOwnerSettings(owner)
         await storeApplicationSettings(application)
       },
-    })
+    }
+    return migrate(ownerUrl, { finish, isAllowed })
   })
 }
 

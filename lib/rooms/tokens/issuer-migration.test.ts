@@ -16,7 +16,7 @@ async function openEarlierDatabase(): Promise<string> {
   for (const name of readdirSync(MIGRATIONS).filter(one => one < '20261122040000')) {
     cpSync(join(MIGRATIONS, name), join(folder, name), { recursive: true })
   }
-  await migrate(url, folder)
+  await migrate(url, { folder })
   rmSync(folder, { recursive: true })
   return url
 }

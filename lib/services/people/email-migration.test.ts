@@ -21,7 +21,7 @@ test('people of before count as proven if they joined, reset or bound; others do
     cpSync(join(MIGRATIONS, name), join(folder, name), { recursive: true })
   }
   const url = await makeDatabase({ migrated: false })
-  await migrate(url, folder)
+  await migrate(url, { folder })
   const ids = Object.fromEntries(
     ['member', 'invited', 'reset', 'bound', 'made', 'folded'].map(name => [name, newId()]),
   )
