@@ -3,6 +3,7 @@ import { supervisePostgres } from '#bin/supervise-postgres.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
+import { whenAvailable } from '#lib/base/db/when-available.ts'
 import { env, loadEnvFile, supplyEnv } from '#lib/base/env.ts'
 
 export interface Runtime {
@@ -49,9 +50,16 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     await release?.()
   }
   try {
-    const { DATABASE_URL: url = '', DATABASE_OWNER_URL: ownerUrl, MIGRATE } = env()
+    const {
+      DATABASE_URL: url = '',
+      DATABASE_OWNER_URL: ownerUrl,
+      MIGRATE,
+      WAIT_FOR_DATABASE,
+    } = env()
     const isAllowed = options.migrates || MIGRATE
-    const appliedMigrations = await prepareDatabase({ url, ownerUrl, isAllowed })
+    const waitSeconds = options.isSupervised ? WAIT_FOR_DATABASE : 0
+    const prepare = () => prepareDatabase({ url, ownerUrl, isAllowed })
+    const appliedMigrations = await whenAvailable(prepare, waitSeconds, onProgress)
     return {
       folder: openedFolder?.folder ?? null,
       location: embedded?.location ?? null,

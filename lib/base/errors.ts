@@ -60,8 +60,8 @@ export function refuse<Code extends ErrorCode>(
 }
 
 /** Error for the operator: the installation or the start failed. */
-export function setupError(message: string): TrocoError {
-  return refuse('setup_failed', message)
+export function setupError(message: string, cause?: unknown): TrocoError {
+  return new TrocoError('setup_failed', message, { cause })
 }
 
 /** `rule` follows the field's name in the message, as in `must be a number`. */
@@ -76,7 +76,7 @@ export function isTrocoError(error: unknown): error is TrocoError {
 
 /** Database unreachable or read-only (25006), resources exhausted (53…), I/O error (58030). */
 const UNAVAILABLE_CODES =
-  /^(08...|57P0[1-3]|57014|53...|58030|25006|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|P1001|P1002|P1017|P2024|P2028)$/
+  /^(08...|57P0[1-3]|57014|53...|58030|25006|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|P1001|P1002|P1017|P2024|P2028)$/
 
 /** Prisma's code of each error name: for raw statements, the adapter reports only the name. */
 const ADAPTER_ERROR_CODES: Record<string, string> = {

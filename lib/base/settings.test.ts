@@ -36,6 +36,17 @@ test('PUBLIC_URL follows the port, and its trailing slash is removed', () => {
   expect(readEnv({ PUBLIC_URL: 'https://a.example/' }).PUBLIC_URL).toBe('https://a.example')
 })
 
+test.each(['DATABASE_URL', 'DATABASE_OWNER_URL', 'DATABASE_DIRECT_URL'])(
+  '%s with several hosts is refused, because only one of them accepts changes',
+  name => {
+    const several = 'postgresql://u:p,w@a:5432,b:5432/troco?target_session_attrs=read-write'
+    expect(() => readEnv({ ...PRODUCTION, [name]: several })).toThrow(
+      `${name} names several hosts: name one address that leads to the primary, such as that of HAProxy or PgBouncer`,
+    )
+    expect(() => readEnv({ ...PRODUCTION, [name]: 'postgresql://u:p,w@a/troco' })).not.toThrow()
+  },
+)
+
 test.each([
   [{ TROCO_SECRET: '' }, 'TROCO_SECRET is missing'],
   [{ TROCO_SECRET: 'short' }, 'TROCO_SECRET is too short'],

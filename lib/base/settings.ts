@@ -6,6 +6,13 @@ import * as z from 'zod'
 const port = wholeNumber(1, 65_535)
 const count = wholeNumber(0, 1_000)
 const limit = wholeNumber(0, 1_000_000)
+const databaseUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')
+  .refine(
+    url => !url.split('/')[2]?.split('@').at(-1)?.includes(','),
+    'names several hosts: name one address that leads to the primary, such as that of HAProxy or PgBouncer',
+  )
 const flag = z.enum(['true', 'false']).transform(value => value === 'true')
 
 /** Matches secrets of documentation and examples; production refuses them. */
@@ -92,23 +99,17 @@ const schema = z.object({
     .min(12, 'must have at least 12 characters')
     .optional()
     .describe('password of both demo users; generated in the data folder if unset'),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')
+  DATABASE_URL: databaseUrl
     .optional()
     .describe(
       'PostgreSQL 15 or newer, such as postgresql://user:password@db.example.com/troco; without it, Troco runs an embedded PostgreSQL',
     ),
-  DATABASE_OWNER_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')
+  DATABASE_OWNER_URL: databaseUrl
     .optional()
     .describe(
       'the same database, with the role that owns its tables, for migrations and backups; then the role of DATABASE_URL needs to own nothing',
     ),
-  DATABASE_DIRECT_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')
+  DATABASE_DIRECT_URL: databaseUrl
     .optional()
     .describe(
       'behind a pooler: the same database and role as in DATABASE_URL, without the pooler, for notifications between processes; without it they notice each other’s work only when they poll',
@@ -117,6 +118,11 @@ const schema = z.object({
     .default(true)
     .describe(
       'true or false: whether a start applies pending migrations; with false it refuses to start until the command migrate has applied them',
+    ),
+  WAIT_FOR_DATABASE: wholeNumber(0, 3_600)
+    .default(60)
+    .describe(
+      'seconds for which a starting server or worker waits for a database that is unreachable or a standby; 0: it stops at once',
     ),
   DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)

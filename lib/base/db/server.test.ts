@@ -6,6 +6,7 @@ import {
   requireDurableServer,
   type ServerSettings,
 } from '#lib/base/db/server.ts'
+import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 
@@ -57,6 +58,18 @@ describe('checking a real server', () => {
 
   test('a server with default settings passes', async () => {
     await expect(checkServer(await makeDatabase({ migrated: false }))).resolves.toBeUndefined()
+  })
+
+  test('a standby is refused as a database that may become available', async () => {
+    const url = await makeDatabase({ migrated: false })
+    await query(
+      url,
+      `CREATE FUNCTION pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true';
+       ALTER DATABASE ${new URL(url).pathname.slice(1)} SET search_path = public, pg_catalog`,
+    )
+    const error = await checkServer(url).catch(stop => stop)
+    expect(error.message).toMatch(/^The database is a standby, which only reads: /)
+    expect(isDatabaseUnavailable(error)).toBe(true)
   })
 
   test('synchronous_commit = off is refused, and nothing is migrated', async () => {

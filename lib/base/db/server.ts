@@ -2,6 +2,8 @@ import type { Client } from 'pg'
 import { setupError } from '#lib/base/errors.ts'
 
 const OLDEST_MAJOR = 15
+/** SQLSTATE of a change in a database that only reads. */
+const READ_ONLY = '25006'
 
 export interface ServerSettings {
   versionNumber: number
@@ -28,13 +30,19 @@ export function describeUnsafeServer(server: ServerSettings): string | null {
 
 /** Throws unless the server's settings guarantee that committed data survives a crash. */
 export async function requireDurableServer(client: Client): Promise<void> {
-  const { rows } = await client.query<ServerSettings>(`
+  const { rows } = await client.query<ServerSettings & { isStandby: boolean }>(`
     SELECT current_setting('server_version_num')::int AS "versionNumber",
       current_setting('fsync') AS "fsync",
       current_setting('full_page_writes') AS "fullPageWrites",
-      current_setting('synchronous_commit') AS "synchronousCommit"`)
+      current_setting('synchronous_commit') AS "synchronousCommit",
+      pg_is_in_recovery() AS "isStandby"`)
   const refusal = rows[0]
     ? describeUnsafeServer(rows[0])
     : 'The database did not report its version and settings'
   if (refusal) throw setupError(refusal)
+  if (rows[0]?.isStandby)
+    throw setupError(
+      'The database is a standby, which only reads: let DATABASE_URL lead to the primary, or promote it',
+      { code: READ_ONLY },
+    )
 }

@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { refuse } from '#lib/base/errors.ts'
+import { setupError } from '#lib/base/errors.ts'
 
 /** Connects once, outside of the pool. `variable` is named in the error if that fails. */
 export async function withClient<T>(
@@ -15,9 +15,9 @@ export async function withClient<T>(
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     const target = describeTarget(url) ?? variable
-    throw refuse(
-      'setup_failed',
+    throw setupError(
       `The database at ${target} is unreachable (${code ?? message}): check ${variable} and that PostgreSQL is running`,
+      cause,
     )
   }
   try {
