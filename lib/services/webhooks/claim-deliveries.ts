@@ -1,5 +1,6 @@
 import { leaseMs } from '#lib/base/db/claim.ts'
 import { Prisma } from '#lib/base/db/client.ts'
+import { clockFrom } from '#lib/base/db/clock.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -24,7 +25,11 @@ export interface DueDelivery {
   body: string | null
   /** Active secrets, newest first, encrypted, base64. */
   secrets: { id: string; sealed: string }[] | null
+  /** The database's clock, which signs: a worker's may be wrong by more than a receiver tolerates. */
+  now: () => Date
 }
+
+type ClaimedRow = Omit<DueDelivery, 'now'> & { claimedAtMs: number }
 
 /**
  * Claims at most `limit` deliveries; `reserved` of them only for accounts without a call in progress.
@@ -34,10 +39,12 @@ export async function claimDueDeliveries(
   limit: number,
   reserved = 0,
 ): Promise<{ claimed: DueDelivery[]; more: boolean }> {
-  const rows = await queryRows<DueDelivery | null>(Prisma.sql`
+  const rows = await queryRows<ClaimedRow | null>(Prisma.sql`
     SELECT json FROM troco_claim_deliveries_v2(
       ${newId()}::uuid, ${leaseMs()}::float8, ${limit}::integer, ${reserved}::integer,
       ${PER_ACCOUNT_MAX}::integer, ${PER_HOST_MAX}::integer, ${PER_URL_MAX}::integer) AS json`)
-  const claimed = rows.filter(row => row !== null)
+  const claimed = rows
+    .filter(row => row !== null)
+    .map(({ claimedAtMs, ...due }) => ({ ...due, now: clockFrom(claimedAtMs) }))
   return { claimed, more: claimed.length < rows.length }
 }

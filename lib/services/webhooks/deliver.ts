@@ -124,7 +124,7 @@ async function deliver(
   const body = showsDocuments ? firstBody : maskBody(firstBody)
   const headers = {
     'content-type': 'application/json',
-    ...signatureHeaders(event.id, body, secrets),
+    ...signatureHeaders(event.id, body, secrets, due.now()),
   }
   const outcome: Outcome = await postWebhook({ url, mode, headers, body }, { signal })
   if (signal.aborted) return

@@ -3,14 +3,14 @@ import { createHmac } from 'node:crypto'
 const SECRET_PREFIX = 'whsec_'
 
 /**
- * Headers of Standard Webhooks 1.0: the id is the same for every attempt, the timestamp is now. All
- * active secrets sign, so that receivers can switch gradually.
+ * Headers of Standard Webhooks 1.0: the id is the same for every attempt, the timestamp is that of
+ * this attempt, by the database's clock. All active secrets sign, so that receivers can switch gradually.
  */
 export function signatureHeaders(
   eventId: string,
   body: string,
   secrets: string[],
-  at = new Date(),
+  at: Date,
 ): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1_000))
   const signed = `${eventId}.${timestamp}.${body}`

@@ -1,4 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
+import { readDatabaseTime } from '#lib/base/db/clock.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid, newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -30,12 +31,14 @@ export async function sendTestEvent(
   const defaultType = mode === 'live' ? PING : (endpoint.eventTypes[0] as EventType)
   const type = requestedType ?? defaultType
   const id = newRoutableId(accountId)
-  const event = type === PING ? buildPing(id, mode) : buildTestEvent(id, type, mode, sampleOf(type))
+  const at = await readDatabaseTime()
+  const head = { id, mode, created_at: `${at.toISOString().slice(0, -1)}000Z` }
+  const event = type === PING ? buildPing(head) : buildTestEvent(head, type, sampleOf(type))
   const body = JSON.stringify(event)
   const secrets = await readSigningSecrets({ accountId, mode, endpointId })
   const headers = {
     'content-type': 'application/json',
-    ...signatureHeaders(event.id, body, secrets),
+    ...signatureHeaders(event.id, body, secrets, at),
   }
   const outcome = await postWebhook({ url: endpoint.url, mode, headers, body })
   return {
@@ -53,22 +56,24 @@ export async function sendTestEvent(
   }
 }
 
-function nowOnWire(): string {
-  return new Date().toISOString().replace('Z', '000Z')
+interface Head {
+  id: string
+  mode: Mode
+  created_at: string
 }
 
-function buildPing(id: string, mode: Mode) {
-  return { id, type: PING, event: 'ping', mode, sequence: 0, created_at: nowOnWire() }
+function buildPing({ id, mode, created_at }: Head) {
+  return { id, type: PING, event: 'ping', mode, sequence: 0, created_at }
 }
 
 /** Builds the event. Its sequence number is 0, which no real event has. */
-function buildTestEvent(id: string, type: EventType, mode: Mode, sample: Record<string, unknown>) {
+function buildTestEvent(head: Head, type: EventType, sample: Record<string, unknown>) {
   const { transaction, withdrawal, refund } = sample as Record<string, object | undefined>
-  const withMode = (resource: object | undefined) => ({ ...resource, mode })
+  const withMode = (resource: object | undefined) => ({ ...resource, mode: head.mode })
   const serializers = {
     transaction: () => ({ transaction: withMode(transaction), ...(refund ? { refund } : {}) }),
     withdrawal: () => ({ withdrawal: withMode(withdrawal) }),
   }
-  const row = { id, type, mode, sequence: 0, resource: null, created_at: nowOnWire() }
-  return { ...eventToIntegration(row, serializers, true), id }
+  const row = { ...head, type, sequence: 0, resource: null }
+  return { ...eventToIntegration(row, serializers, true), id: head.id }
 }
