@@ -9,8 +9,10 @@ const TEMPLATE = 'migrated'
 /** Migrates the run's database and copies it as the template for single tests. */
 export async function prepareTemplateDatabase(url: string, ownerUrl: string): Promise<void> {
   await prepareDatabase({ url, ownerUrl })
-  const { pathname } = new URL(url)
-  await createDatabase(withDatabaseName(ownerUrl, 'postgres'), TEMPLATE, pathname.slice(1))
+  const name = new URL(url).pathname.slice(1)
+  // In every test, a statement whose session is not in UTC is wrong by three hours.
+  await runAt(ownerUrl, `ALTER DATABASE ${name} SET timezone TO 'America/Sao_Paulo'`)
+  await createDatabase(withDatabaseName(ownerUrl, 'postgres'), TEMPLATE, name)
 }
 
 /**
@@ -42,7 +44,11 @@ export function superuserUrlOf(url = env().DATABASE_URL ?? ''): string {
 
 /** Runs a statement as the owner of the current database, which the application may not run. */
 export async function runAsOwner(statement: string, url = env().DATABASE_URL): Promise<void> {
-  const client = new Client({ connectionString: ownerUrlOf(url) })
+  await runAt(ownerUrlOf(url), statement)
+}
+
+async function runAt(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(statement).finally(() => client.end())
 }

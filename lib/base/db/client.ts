@@ -3,6 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import type { Pool } from 'pg'
 import { FairPool } from '#lib/base/db/fair-pool.ts'
 import { Prisma, PrismaClient } from '#lib/base/db/generated/client.ts'
+import { UtcClient } from '#lib/base/db/utc-client.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import { processWide } from '#lib/base/process-wide.ts'
@@ -67,6 +68,7 @@ export function connect(options: ConnectionOptions = {}): Database {
 function makePool(options: ConnectionOptions): Pool {
   const { DATABASE_URL, DATABASE_POOL_MAX, PG_NAMED_STATEMENTS } = env()
   const made = new FairPool({
+    Client: UtcClient,
     connectionString: options.url ?? DATABASE_URL,
     max: options.poolMax ?? DATABASE_POOL_MAX,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
@@ -97,12 +99,12 @@ function createOrm(pool: Pool): Database {
 }
 
 /**
- * UTC, which the adapter requires, and the limit of requests. With an owner, the application's role
- * carries both (lib/base/db/roles.ts), because poolers refuse such options.
+ * The limit of requests. With an owner, the application's role carries it (lib/base/db/roles.ts),
+ * because poolers refuse such options.
  */
 function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string | undefined {
   if (env().DATABASE_OWNER_URL) return undefined
-  return `-c timezone=UTC -c statement_timeout=${queryTimeoutMs ? STATEMENT_TIMEOUT_MS : 0}`
+  return `-c statement_timeout=${queryTimeoutMs ? STATEMENT_TIMEOUT_MS : 0}`
 }
 
 /** A hash of the SQL: a name reused for other SQL would run the old statement. */

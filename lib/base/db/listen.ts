@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
+import { UtcClient } from '#lib/base/db/utc-client.ts'
 import { CHANNEL, handleNotification, TOPICS, wakeLocal } from '#lib/base/db/wake.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
@@ -49,7 +49,7 @@ async function listenUntilAborted(stopSignal: AbortSignal): Promise<void> {
 
 async function listenOnce(stopSignal: AbortSignal): Promise<void> {
   const { DATABASE_DIRECT_URL, DATABASE_URL } = env()
-  const client = new Client({
+  const client = new UtcClient({
     connectionString: DATABASE_DIRECT_URL ?? DATABASE_URL,
     keepAlive: true,
     application_name: 'troco listener',

@@ -1,9 +1,11 @@
 import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { disconnect } from '#lib/base/db/client.ts'
+import { connect, disconnect } from '#lib/base/db/client.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { withoutLimits } from '#lib/base/db/role-settings.ts'
 import { createApplicationRole, prepareDatabase } from '#lib/base/db/roles.ts'
+import { requireUtcSession } from '#lib/base/db/server.ts'
+import { withClient } from '#lib/base/db/with-client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
@@ -271,6 +273,32 @@ describe('the limits of the application', () => {
     await expect(prepareDatabase({ url: unsafe, ownerUrl })).rejects.toThrow(
       'synchronous_commit off',
     )
+  })
+
+  test('leave every session in UTC, whatever the settings of role and database say', async () => {
+    const { url, database } = await makeRole()
+    const zone = `SET TimeZone TO 'America/Sao_Paulo'`
+    await query(url, `ALTER ROLE CURRENT_USER IN DATABASE ${database} ${zone}`)
+    const show = `SELECT current_setting('TimeZone') AS zone`
+    expect(await query(url, show)).toEqual([{ zone: 'America/Sao_Paulo' }])
+    const pooled = connect({ url, poolMax: 1 })
+    expect(await pooled.$queryRawUnsafe(show)).toEqual([{ zone: 'UTC' }])
+    await pooled.$disconnect()
+    const { rows } = await withClient(url, 'DATABASE_URL', single => single.query(show))
+    expect(rows).toEqual([{ zone: 'UTC' }])
+  })
+
+  test.each([
+    ['America/Sao_Paulo', 'are in the time zone America/Sao_Paulo instead of UTC'],
+    ['Europe/London', 'are in the time zone Europe/London instead of UTC'],
+    ['Etc/UTC', null],
+  ])('refuse a pooler whose sessions are in %s, unless that is UTC', async (zone, refusal) => {
+    const options = `-c timezone=${zone}`
+    const other = new Client({ connectionString: env().DATABASE_URL, options })
+    await other.connect()
+    const checked = requireUtcSession(other)
+    await (refusal ? expect(checked).rejects.toThrow(refusal) : checked)
+    await other.end()
   })
 
   test('are stored once when several processes start at the same moment', async () => {

@@ -8,7 +8,7 @@ import {
   storeOwnerSettings,
   withoutLimits,
 } from '#lib/base/db/role-settings.ts'
-import { requireDurableServer } from '#lib/base/db/server.ts'
+import { requireDurableServer, requireUtcSession } from '#lib/base/db/server.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
 import { setupError } from '#lib/base/errors.ts'
 
@@ -27,7 +27,16 @@ interface RoleIdentity {
 }
 
 /** Migrates as the owner, then grants the application its privileges. With one role: migrates. */
-export async function prepareDatabase({
+export async function prepareDatabase(urls: DatabaseUrls): Promise<string[]> {
+  const applied = await prepareSchema(urls)
+  // On a new connection: the settings of a role apply to sessions that begin after them.
+  await withClient(urls.url, 'DATABASE_URL', client =>
+    withoutLimits(client, () => requireUtcSession(client)),
+  )
+  return applied
+}
+
+async function prepareSchema({
   url,
   ownerUrl,
   isAllowed = true,

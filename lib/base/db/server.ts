@@ -28,6 +28,22 @@ export function describeUnsafeServer(server: ServerSettings): string | null {
   return `The database has ${names} off, which can lose paid charges: turn ${disabled.length > 1 ? 'them' : 'it'} on`
 }
 
+/**
+ * Throws unless the session is in UTC, which the ORM's adapter requires: in another zone, it would read
+ * and write every time wrong by hours.
+ */
+export async function requireUtcSession(client: Client): Promise<void> {
+  const { rows } = await client.query<{ zone: string; role: string; isUtc: boolean }>(`
+    SELECT current_setting('TimeZone') AS zone, quote_ident(current_user) AS role,
+      '2026-01-01 00:00'::timestamptz = '2026-01-01 00:00+00'
+        AND '2026-07-01 00:00'::timestamptz = '2026-07-01 00:00+00' AS "isUtc"`)
+  const { zone, role, isUtc } = rows[0] ?? { zone: 'unknown', role: 'of DATABASE_URL' }
+  if (isUtc) return
+  throw setupError(
+    `The sessions of DATABASE_URL are in the time zone ${zone} instead of UTC, so a pooler keeps older connections or ignores the zone of its clients: run ALTER ROLE ${role} SET TimeZone TO 'UTC', let the pooler connect again (PgBouncer: RECONNECT), then start again`,
+  )
+}
+
 /** Throws unless the server's settings guarantee that committed data survives a crash. */
 export async function requireDurableServer(client: Client): Promise<void> {
   const { rows } = await client.query<ServerSettings & { isStandby: boolean }>(`

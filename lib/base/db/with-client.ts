@@ -1,4 +1,5 @@
-import { Client } from 'pg'
+import type { Client } from 'pg'
+import { UtcClient } from '#lib/base/db/utc-client.ts'
 import { setupError } from '#lib/base/errors.ts'
 
 /** Connects once, outside of the pool. `variable` is named in the error if that fails. */
@@ -9,7 +10,7 @@ export async function withClient<T>(
 ): Promise<T> {
   let client: Client
   try {
-    client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+    client = new UtcClient({ connectionString: url, connectionTimeoutMillis: 5_000 })
     client.on('error', () => {})
     await client.connect()
   } catch (cause) {
