@@ -1,6 +1,7 @@
 import { openDataFolder } from '#bin/data-folder.ts'
 import { supervisePostgres } from '#bin/supervise-postgres.ts'
 import { disconnect } from '#lib/base/db/client.ts'
+import { requireRightClock } from '#lib/base/db/clock.ts'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { whenAvailable } from '#lib/base/db/when-available.ts'
@@ -16,7 +17,7 @@ export interface Runtime {
 }
 
 export interface RuntimeOptions {
-  /** Restarts the embedded PostgreSQL if it dies; for servers and workers. */
+  /** For servers and workers: requires a right clock, and restarts the embedded PostgreSQL if it dies. */
   isSupervised?: boolean
   /** Whether the command applies pending migrations even if MIGRATE is false. */
   migrates?: boolean
@@ -60,6 +61,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     const waitSeconds = options.isSupervised ? WAIT_FOR_DATABASE : 0
     const prepare = () => prepareDatabase({ url, ownerUrl, isAllowed })
     const appliedMigrations = await whenAvailable(prepare, waitSeconds, onProgress)
+    if (options.isSupervised) await requireRightClock()
     return {
       folder: openedFolder?.folder ?? null,
       location: embedded?.location ?? null,

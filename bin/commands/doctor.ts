@@ -3,6 +3,7 @@ import { withRuntime } from '#bin/command-line.ts'
 import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { connect, type Database } from '#lib/base/db/client.ts'
+import { CLOCK_OFF_MS, describeOffset, measureOffset } from '#lib/base/db/clock.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { env } from '#lib/base/env.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
@@ -36,6 +37,7 @@ export async function checkInstallation(): Promise<void> {
       const workers = await database.$queryRaw<{ seen: number }[]>`
         SELECT count(*)::int AS seen FROM worker_heartbeats WHERE beat_at > now() - interval '60 s'`
       report(true, `${workers[0]?.seen ?? 0} workers active in the last minute`)
+      await reportClock(database)
       reportMail()
       await reportStaff(database)
       await reportEmails(database)
@@ -50,6 +52,13 @@ export async function checkInstallation(): Promise<void> {
       await database.$disconnect()
     }
   })
+}
+
+async function reportClock(database: Database): Promise<void> {
+  const offsetMs = await measureOffset(database)
+  const isRight = Math.abs(offsetMs) < CLOCK_OFF_MS
+  const advice = ': synchronize both with a time server'
+  report(isRight, `clock ${describeOffset(offsetMs)} the database's${isRight ? '' : advice}`)
 }
 
 function reportMail(): void {

@@ -6,6 +6,7 @@ import next from 'next'
 import { type Demo, openDemo } from '#bin/demo.ts'
 import { openRuntime, type Runtime } from '#bin/runtime.ts'
 import { drainMs, waitForStop } from '#bin/stop.ts'
+import { watchClock } from '#lib/base/db/clock-watch.ts'
 import { env, inheritedEnv, loadEnvFile } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
@@ -46,13 +47,14 @@ async function serve(isDevelopment: boolean): Promise<void> {
     const storeLastCounts = startStoringCounts()
     const storeLastRequests = startStoringRequests()
     if (WORKER) worker = startWorker()
+    const clock = watchClock()
     log().info({ port: PORT, worker: WORKER }, 'server listening')
     printWelcome(demo)
     const cause = await stopRequested
     const interrupted = once(process, 'SIGINT')
     const noticed = Promise.race([sleep(drainMs(cause)), interrupted])
     await Promise.all([drain(front, noticed), worker?.stop()])
-    await Promise.all([storeLastCounts(), storeLastRequests()])
+    await Promise.all([storeLastCounts(), storeLastRequests(), clock.stop()])
     worker = null
     await pages.close()
   } finally {

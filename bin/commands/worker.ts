@@ -1,6 +1,7 @@
 import { setPriority } from 'node:os'
 import { withRuntime } from '#bin/command-line.ts'
 import { waitForStop } from '#bin/stop.ts'
+import { watchClock } from '#lib/base/db/clock-watch.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 
 /** Process priority (nice value): lower than the web server's, whose requests are more urgent. */
@@ -11,8 +12,9 @@ export async function runWorker(): Promise<void> {
   await withRuntime(async () => {
     setPriority(NICE)
     const worker = startWorker()
+    const clock = watchClock()
     process.stderr.write('The worker is running. Press Ctrl-C to stop.\n')
     await waitForStop()
-    await worker.stop()
+    await Promise.all([worker.stop(), clock.stop()])
   }, settings)
 }

@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
+import { watchClock } from '#lib/base/db/clock-watch.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import {
@@ -12,10 +13,11 @@ import {
 import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
 import { sendTestEvent } from '#lib/services/webhooks/test-event.ts'
 import { addEndpoint, createPaidCharge, deliverDue } from '#lib/testing/deliveries.ts'
-import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { inOwnDatabase, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { openSessionId } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
+import { startWorkerProcess } from '#lib/testing/worker-process.ts'
 
 inOwnDatabase()
 
@@ -66,4 +68,41 @@ test('a server with a slow clock accepts the code that an authenticator app show
   await runTenMinutesSlow(() => confirmAuthenticator(owner, first))
   const consume = () => db().$transaction(tx => consumeAppCode(tx, owner.id, second))
   expect(await runTenMinutesSlow(consume)).toBe(true)
+})
+
+test('a process whose clock is more than a minute wrong does not start', async () => {
+  const preload = new URL('../torture/shifted-clock.ts', import.meta.url).href
+  const settings = { CLOCK_SHIFT_MS: '-600000', NODE_OPTIONS: `--import=${preload}` }
+  await expect(startWorkerProcess(settings)).rejects.toThrow(
+    /^The worker ended and said: The clock of this machine is (599|600) s behind the database's: synchronize both [^\n]+\n$/,
+  )
+})
+
+test('a running process with a wrong clock is unready only if it alone is wrong', async () => {
+  const api = await startApi()
+  const readyz = async () => (await fetch(`${api.url}/readyz`)).json()
+  const setOther = (offsetMs: number) => db().$executeRaw`
+    INSERT INTO process_clocks (id, host, pid, offset_ms)
+    VALUES (${merchant.id}::uuid, 'another machine', 1, ${offsetMs})
+    ON CONFLICT (id) DO UPDATE SET offset_ms = EXCLUDED.offset_ms, measured_at = now()`
+  const measure = async () => {
+    const watching = watchClock()
+    await expect.poll(() => db().processClock.count({ where: { pid: process.pid } })).toBe(1)
+    return watching
+  }
+  const watching = await runTenMinutesSlow(measure)
+  const [stored] = await db().processClock.findMany()
+  expect(Number(stored?.offsetMs) / 1_000).toBeCloseTo(-600, -1)
+  expect(await readyz()).toEqual({ status: 'ok' })
+  await setOther(-600_000)
+  expect(await readyz()).toEqual({ status: 'ok' })
+  await setOther(0)
+  const { status, reason } = await readyz()
+  expect(status).toBe('unavailable')
+  expect(reason).toMatch(/^the clock is (599|600|601) s behind the database's$/)
+  await watching.stop()
+  await (await measure()).stop()
+  expect(await readyz()).toEqual({ status: 'ok' })
+  expect(await db().processClock.count({ where: { pid: process.pid } })).toBe(0)
+  await api.close()
 })

@@ -62,7 +62,8 @@ async function startWeb(settings: Record<string, string>): Promise<WorkerProcess
   for (const began = Date.now(); Date.now() - began < READY_MAX_MS; await sleep(50)) {
     if (child.exitCode !== null) break
     const ready = await fetch(`http://127.0.0.1:${settings.PORT}/readyz`).catch(() => null)
-    if (ready?.ok) return { kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+    if (ready?.ok)
+      return { pid: Number(child.pid), kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
   }
   child.kill('SIGKILL')
   throw new Error(`The web process did not become ready and said: ${output()}`)

@@ -96,7 +96,9 @@ describe.each(SHIFTS_OF_RUN)('with the clocks of API and worker %s', (clockName,
   let worker: WorkerProcess
   beforeAll(async () => {
     api = await startApiProcess(shiftedClockSettings(shiftMs))
-    worker = await startWorkerProcess(shiftedClockSettings(shiftMs))
+    const settings = { ...shiftedClockSettings(shiftMs), CLOCK_SHIFT_FROM: 'SIGUSR2' }
+    worker = await startWorkerProcess(settings)
+    process.kill(worker.pid, 'SIGUSR2')
   })
   afterAll(async () => {
     await worker?.kill()
@@ -161,6 +163,12 @@ describe.each(SHIFTS_OF_RUN)('with the clocks of API and worker %s', (clockName,
       'of these after it': paidAfterExpiry.length,
     })
   }, 300_000)
+
+  test('the worker measures its clock and goes on working', async () => {
+    const read = async () =>
+      Number((await db().processClock.findFirst({ where: { pid: worker.pid } }))?.offsetMs) / 60_000
+    await expect.poll(read, { timeout: 30_000 }).toBeCloseTo(shiftMs / 60_000, 0)
+  })
 
   test('a token expires by the clock of the database, cached or not', async () => {
     const { accountId, send } = await openMerchant(api)

@@ -106,6 +106,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   audit_chains: 'base/audit',
   audit_links: 'base/audit',
   audit_unlinked: 'base/audit',
+  process_clocks: 'base/db',
   worker_heartbeats: 'edge/jobs',
   request_counts: 'edge/http',
   request_log: 'edge/http',

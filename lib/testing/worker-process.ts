@@ -16,6 +16,7 @@ export const TROCO = [
 ]
 
 export interface WorkerProcess {
+  pid: number
   kill: () => Promise<void>
   /** Sends SIGTERM and returns the exit code. */
   stop: () => Promise<number | null>
@@ -48,6 +49,7 @@ export async function startWorkerProcess(
     ended.then(() => reject(new Error(`The worker ended and said: ${printed}`)))
   })
   return {
+    pid: Number(child.pid),
     async kill() {
       child.kill('SIGKILL')
       await ended

@@ -1,4 +1,20 @@
-import { db, type Tx } from '#lib/base/db/client.ts'
+import { type Database, db, type Tx } from '#lib/base/db/client.ts'
+import { setupError } from '#lib/base/errors.ts'
+
+/** Difference from which a clock is reported: a time server keeps it within milliseconds. */
+export const CLOCK_OFF_MS = 2_000
+/** Difference from which a clock is wrong, and no process starts. */
+export const CLOCK_WRONG_MS = 60_000
+/** Odd, so that one sample that a busy machine delayed does not decide. */
+const SAMPLES = 3
+
+/** The clock of one process, compared with the database's. */
+export interface ProcessClock {
+  host: string
+  pid: number
+  /** Positive: ahead of the database's clock. */
+  offsetMs: number
+}
 
 /** A clock that continues from a time of the database, whatever this machine's clock is set to. */
 export function clockFrom(databaseMs: number): () => Date {
@@ -9,4 +25,72 @@ export function clockFrom(databaseMs: number): () => Date {
 export async function readDatabaseTime(tx: Tx = db()): Promise<Date> {
   const [row] = await tx.$queryRaw<[{ at: Date }]>`SELECT clock_timestamp() AS at`
   return row.at
+}
+
+/** Returns the median by which this machine's clock is ahead of the database's, in milliseconds. */
+export async function measureOffset(database: Database = db()): Promise<number> {
+  const samples: number[] = []
+  while (samples.length < SAMPLES) samples.push(await sampleOffset(database))
+  return samples.toSorted((a, b) => a - b)[(SAMPLES - 1) / 2] ?? 0
+}
+
+async function sampleOffset(database: Database): Promise<number> {
+  const [sentAt, began] = [Date.now(), performance.now()]
+  const databaseTime = await readDatabaseTime(database)
+  return provenOffset(sentAt, performance.now() - began, databaseTime.getTime())
+}
+
+/**
+ * The database read its clock at some time of the round trip. Assumes the middle, and counts only
+ * what the round trip cannot explain: a busy machine is not a wrong clock.
+ */
+export function provenOffset(sentAt: number, roundTripMs: number, databaseMs: number): number {
+  const offset = sentAt + roundTripMs / 2 - databaseMs
+  const provenMs = Math.round(Math.max(0, Math.abs(offset) - roundTripMs / 2))
+  return offset < 0 ? 0 - provenMs : provenMs
+}
+
+/** Throws if this machine's clock is so wrong that a process must not start. */
+export async function requireRightClock(): Promise<void> {
+  const offsetMs = await measureOffset()
+  if (!isWrong({ offsetMs })) return
+  throw setupError(
+    `The clock of this machine is ${describeOffset(offsetMs)} the database's: synchronize both with a time server (chrony, systemd-timesyncd), then start again`,
+  )
+}
+
+export function describeOffset(offsetMs: number): string {
+  return `${Math.abs(Math.round(offsetMs / 1_000))} s ${offsetMs < 0 ? 'behind' : 'ahead of'}`
+}
+
+export function isWrong({ offsetMs }: Pick<ProcessClock, 'offsetMs'>): boolean {
+  return Math.abs(offsetMs) > CLOCK_WRONG_MS
+}
+
+/**
+ * Whether a process leaves service because of its clock: some process agrees with the database, and no
+ * machine but its own is wrong. So the last process never leaves, nor all of them because the
+ * database's clock is wrong.
+ */
+export function isAloneWrong(own: ProcessClock, known: ProcessClock[]): boolean {
+  const wrong = known.filter(isWrong)
+  return isWrong(own) && wrong.length < known.length && wrong.every(({ host }) => host === own.host)
+}
+
+export type ClockState =
+  | 'clocks_agree'
+  | 'clock_off'
+  | 'clock_wrong'
+  | 'clock_single'
+  | 'clock_database'
+
+/** What the clocks of all processes show together. */
+export function assessClocks(clocks: ProcessClock[]): ClockState {
+  const offsets = clocks.map(({ offsetMs }) => offsetMs)
+  if (clocks.some(isWrong)) {
+    const spreadMs = Math.max(...offsets) - Math.min(...offsets)
+    if (!clocks.every(isWrong) || spreadMs > CLOCK_WRONG_MS) return 'clock_wrong'
+    return clocks.length === 1 ? 'clock_single' : 'clock_database'
+  }
+  return offsets.some(ms => Math.abs(ms) >= CLOCK_OFF_MS) ? 'clock_off' : 'clocks_agree'
 }

@@ -1,4 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
+import { findClockFault } from '#lib/base/db/clock-watch.ts'
 import { listMigrations } from '#lib/base/db/migrate.ts'
 import { isDatabaseUnavailable, parseDatabaseError } from '#lib/base/errors.ts'
 
@@ -10,8 +11,9 @@ interface Health {
 let runningCheck: Promise<Health> | undefined
 
 /**
- * 200: this process can serve requests: the database is reachable and migrated. A worker that is
- * missing takes no process out of service; the health page reports it. Probes have no rate limit, so
+ * 200: this process can serve requests: the database is reachable and migrated, and its
+ * clock is not the only wrong one. A worker that is missing takes no process out of service; the health
+ * page reports it. Probes have no rate limit, so
  * those that arrive during a check share its result.
  */
 export async function checkReadiness(isDraining: boolean): Promise<Health> {
@@ -38,7 +40,7 @@ async function findUnreadyReason(): Promise<string | null> {
     WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`
   const applied = new Set(row?.applied ?? [])
   const missing = listMigrations().filter(name => !applied.has(name))
-  return missing.length > 0 ? `migrations are pending: ${missing.join(', ')}` : null
+  return missing.length > 0 ? `migrations are pending: ${missing.join(', ')}` : findClockFault()
 }
 
 function describeFault(error: unknown): string {

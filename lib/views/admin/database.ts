@@ -1,4 +1,6 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
+import { assessClocks, CLOCK_OFF_MS, isWrong, type ProcessClock } from '#lib/base/db/clock.ts'
+import { listClocks } from '#lib/base/db/clock-watch.ts'
 import { listMigrations } from '#lib/base/db/migrate.ts'
 import { inspectRole } from '#lib/base/db/privileges.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
@@ -68,6 +70,23 @@ export function assessDurability(settings: ServerSettings): Finding {
   return describeUnsafeServer(settings) === null
     ? { level: 'ok', state: 'durable', figures }
     : { level: 'problem', state: 'not_durable', figures }
+}
+
+export async function examineClocks(): Promise<Finding> {
+  const clocks = await listClocks()
+  const state = assessClocks(clocks)
+  const isOff = ({ offsetMs }: ProcessClock) => Math.abs(offsetMs) >= CLOCK_OFF_MS
+  const named = clocks.filter(state === 'clock_wrong' ? isWrong : isOff)
+  const names = named.map(
+    ({ host, pid, offsetMs }) => `${host} (${pid}) ${signedSeconds(offsetMs)}`,
+  )
+  const figures = { processes: clocks.length, names: names.join(', ') }
+  if (state === 'clocks_agree') return { level: 'ok', state, figures }
+  return { level: state === 'clock_off' ? 'warning' : 'problem', state, figures }
+}
+
+function signedSeconds(ms: number): string {
+  return `${ms < 0 ? '−' : '+'}${Math.abs(Math.round(ms / 1_000))} s`
 }
 
 export async function examineMigrations(): Promise<Finding> {

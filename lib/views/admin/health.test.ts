@@ -232,6 +232,33 @@ test('a silent worker is a warning after 30 s and a problem after 60 s', async (
   expect(await readCheck('workers')).toEqual(['ok', 'workers_alive'])
 })
 
+test('clocks that differ from the database’s are named, and what they show together', async () => {
+  const examine = async (...offsetsMs: number[]) => {
+    await db().$executeRaw`DELETE FROM process_clocks`
+    for (const [at, offsetMs] of offsetsMs.entries())
+      await db().$executeRaw`INSERT INTO process_clocks (id, host, pid, offset_ms)
+        VALUES (${newId()}::uuid, ${`host${at}`}, ${at}, ${offsetMs})`
+    const { checks } = await readHealth()
+    return checks.find(({ name }) => name === 'clocks')
+  }
+  expect(await examine(0, 1_999)).toMatchObject({ state: 'clocks_agree', level: 'ok' })
+  expect(await examine(0, -2_000)).toMatchObject({
+    ...{ state: 'clock_off', level: 'warning' },
+    figures: { processes: 2, names: 'host1 (1) −2 s' },
+  })
+  expect(await examine(61_000, 0, 3_000)).toMatchObject({
+    ...{ state: 'clock_wrong', level: 'problem' },
+    figures: { processes: 3, names: 'host0 (0) +61 s' },
+  })
+  expect(await examine(61_000)).toMatchObject({ state: 'clock_single', level: 'problem' })
+  expect(await examine(61_000, 62_000)).toMatchObject({
+    ...{ state: 'clock_database', level: 'problem' },
+    figures: { processes: 2, names: 'host0 (0) +61 s, host1 (1) +62 s' },
+  })
+  await db().$executeRaw`UPDATE process_clocks SET measured_at = now() - interval '31 s'`
+  expect(await readCheck('clocks')).toEqual(['ok', 'clocks_agree'])
+})
+
 describe('a stuck queue', () => {
   const late = (
     table: 'charges' | 'withdrawals' | 'refunds' | 'deliveries' | 'mails',

@@ -9,6 +9,7 @@ import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.
 import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
 import { examineAuditLog } from '#lib/views/admin/audit-log.ts'
 import {
+  examineClocks,
   examineDatabase,
   examineDurability,
   examineMigrations,
@@ -82,6 +83,7 @@ export async function readHealth(): Promise<Health> {
   await runCheck('connections', async () => (await sessions()).connections)
   await runCheck('transactions', async () => (await sessions()).transactions)
   await runCheck('durability', examineDurability)
+  await runCheck('clocks', examineClocks)
   await runCheck('migrations', examineMigrations)
   await runCheck('roles', examineRole)
   await runCheck('ledger', examineLedgers)

@@ -134,7 +134,7 @@ export const FINDING_STATES = {
     ...['database_stands', 'connections_left', 'transactions_short', 'durable', 'migrated'],
     ...['books_none', 'books_right', 'address_sure', 'address_local', 'staff_guarded'],
     ...['staff_local', 'tokens_covered', 'endpoints_allowed', 'audit_right', 'role_limited'],
-    ...['addresses_plain', 'ends_agree', 'certificates_valid'],
+    ...['addresses_plain', 'ends_agree', 'certificates_valid', 'clocks_agree'],
   ],
   bad: [
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
@@ -152,6 +152,7 @@ export const FINDING_STATES = {
     ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],
     ...['addresses_folded', 'audit_unlinked', 'house_books_wrong', 'ends_contradicted'],
     ...['certificate_ends', 'certificate_ended', 'unreadable'],
+    ...['clock_off', 'clock_wrong', 'clock_single', 'clock_database'],
   ],
 } as const
 

@@ -2,7 +2,15 @@
 export const CHECK_GROUPS = {
   work: ['workers', 'charges', 'withdrawals', 'refunds', 'deliveries', 'mails', 'search'],
   outside: ['gateway', 'certificates', 'receivers', 'endpoints', 'mail_server', 'ended'],
-  database: ['database', 'connections', 'transactions', 'durability', 'migrations', 'roles'],
+  database: [
+    'database',
+    'connections',
+    'transactions',
+    'durability',
+    'clocks',
+    'migrations',
+    'roles',
+  ],
   house: ['ledger', 'audit_log', 'address', 'staff', 'tokens', 'addresses'],
 } as const
 

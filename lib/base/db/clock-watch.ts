@@ -1,0 +1,87 @@
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import {
+  CLOCK_OFF_MS,
+  describeOffset,
+  isAloneWrong,
+  isWrong,
+  measureOffset,
+  type ProcessClock,
+} from '#lib/base/db/clock.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { newId } from '#lib/base/ids.ts'
+import { log } from '#lib/base/log.ts'
+
+const MEASURE_MS = 10_000
+/** Three measurements missed: the process has ended, or does not reach the database. */
+const KNOWN_FOR = '30 s'
+const RETENTION = '1 hour'
+
+type Level = 'right' | 'off' | 'wrong'
+
+const id = newId()
+let own: ProcessClock | null = null
+
+/** Measures this process's clock regularly, for `findClockFault`, the log and the health page. */
+export function watchClock(): { stop: () => Promise<void> } {
+  const stopping = new AbortController()
+  const watching = watch(stopping.signal)
+  return {
+    async stop() {
+      stopping.abort()
+      await watching
+      await db().$executeRaw`DELETE FROM process_clocks WHERE id = ${id}::uuid`.catch(() => {})
+    },
+  }
+}
+
+async function watch(signal: AbortSignal): Promise<void> {
+  let logged: Level = 'right'
+  while (!signal.aborted) {
+    try {
+      const offsetMs = await measureOffset()
+      own = { host: hostname(), pid: process.pid, offsetMs }
+      logged = logChange(logged, offsetMs)
+      await storeClock(own)
+    } catch (error) {
+      log().error({ err: error }, 'clock could not be compared with the database')
+    }
+    await sleep(MEASURE_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** Logs only a change: the health page shows what lasts. */
+function logChange(logged: Level, offsetMs: number): Level {
+  const level = isWrong({ offsetMs })
+    ? 'wrong'
+    : Math.abs(offsetMs) >= CLOCK_OFF_MS
+      ? 'off'
+      : 'right'
+  if (level === logged) return level
+  if (level === 'right') log().info({ offsetMs }, 'clock agrees with the database')
+  else log().warn({ offsetMs }, 'clock differs from the database')
+  return level
+}
+
+async function storeClock({ host, pid, offsetMs }: ProcessClock): Promise<void> {
+  await db().$executeRaw`
+    INSERT INTO process_clocks (id, host, pid, offset_ms)
+    VALUES (${id}::uuid, ${host}, ${pid}, ${offsetMs})
+    ON CONFLICT (id) DO UPDATE SET offset_ms = EXCLUDED.offset_ms, measured_at = now()`
+  await db().$executeRaw`
+    DELETE FROM process_clocks WHERE measured_at < now() - ${RETENTION}::interval`
+}
+
+/** Lists the clocks of all running processes. */
+export function listClocks(): Promise<ProcessClock[]> {
+  return queryRows(Prisma.sql`
+    SELECT json_build_object('host', host, 'pid', pid, 'offsetMs', offset_ms)::text AS json
+    FROM process_clocks WHERE measured_at > now() - ${KNOWN_FOR}::interval ORDER BY host, pid`)
+}
+
+/** Returns why the clock of this process takes it out of service; null if it does not. */
+export async function findClockFault(): Promise<string | null> {
+  if (own === null || !isWrong(own) || !isAloneWrong(own, await listClocks())) return null
+  return `the clock is ${describeOffset(own.offsetMs)} the database's`
+}
