@@ -36,11 +36,7 @@ export async function prepareDatabase(urls: DatabaseUrls): Promise<string[]> {
   return applied
 }
 
-async function prepareSchema({
-  url,
-  ownerUrl,
-  isAllowed = true,
-}: DatabaseUrls): Promise<string[]> {
+async function prepareSchema({ url, ownerUrl, isAllowed = true }: DatabaseUrls): Promise<string[]> {
   if (!ownerUrl) return migrate(url, { finish: SETTINGS_OF_APPLICATION, isAllowed })
   return withClient(url, 'DATABASE_URL', async application => {
     const { role } = await requireTwoRoles(application, ownerUrl)

@@ -11,10 +11,9 @@ interface Health {
 let runningCheck: Promise<Health> | undefined
 
 /**
- * 200: this process can serve requests: the database is reachable and migrated, and its
- * clock is not the only wrong one. A worker that is missing takes no process out of service; the health
- * page reports it. Probes have no rate limit, so
- * those that arrive during a check share its result.
+ * 200: this process can serve requests: it is not stopping, the database is reachable and migrated, and
+ * its clock is not the only wrong one. A worker that is missing takes no process out of service; the
+ * health page reports it. Probes have no rate limit, so those that arrive during a check share its result.
  */
 export async function checkReadiness(isDraining: boolean): Promise<Health> {
   if (isDraining) return unavailable('the process is stopping')
