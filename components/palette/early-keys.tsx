@@ -1,9 +1,19 @@
 import { headers } from 'next/headers'
 
-/** Keys typed before the palette's scripts run: takes Ctrl or ⌘ K, and the text after it. */
-const SCRIPT = `(() => {
-  let text = null
-  const onKeyDown = event => {
+/** Stands before the page's content, so that no key is lost while that loads. */
+export async function EarlyKeys() {
+  const nonce = (await headers()).get('x-nonce') ?? undefined
+  const script = { __html: `(${keepEarlyKeys})()` }
+  return (
+    // biome-ignore lint/security/noDangerouslySetInnerHtml: a constant
+    <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={script} />
+  )
+}
+
+/** Takes Ctrl or ⌘ K, and the text after it, until the palette's scripts run. Its source is the script. */
+function keepEarlyKeys() {
+  let text: string | null = null
+  const onKeyDown = (event: KeyboardEvent) => {
     const { key, ctrlKey, metaKey, altKey } = event
     if (key.toLowerCase() === 'k' && (ctrlKey || metaKey)) text = text === null ? '' : null
     else if (text === null) return
@@ -20,13 +30,4 @@ const SCRIPT = `(() => {
     text = null
     return taken
   }
-})()`
-
-/** Stands before the page's content, so that no key is lost while that loads. */
-export async function EarlyKeys() {
-  const nonce = (await headers()).get('x-nonce') ?? undefined
-  return (
-    // biome-ignore lint/security/noDangerouslySetInnerHtml: a constant
-    <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: SCRIPT }} />
-  )
 }

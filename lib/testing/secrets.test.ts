@@ -31,6 +31,9 @@ const NOT_SECRETS = [
   'parsed.hash',
   // The hash of a request, to detect a repeated one.
   'requestHash',
+  // Names of a permission and of an error code.
+  "'tokens:write'",
+  "'child_token'",
 ]
 
 function findComparisons(text: string): string[] {

@@ -38,7 +38,8 @@ async function revokeOne(
   actor: Actor,
 ): Promise<{ id: string } | null> {
   const revoked = await transaction(tx => revokeTokens(tx, token, reason, actor))
-  return revoked.some(({ id }) => id === token.id) ? { id: token.id } : null
+  const { id } = token
+  return revoked.some(one => one.id === id) ? { id } : null
 }
 
 /**
