@@ -18,7 +18,8 @@ export async function withClient<T>(
     const target = describeTarget(url) ?? variable
     throw setupError(
       `The database at ${target} is unreachable (${code ?? message}): check ${variable} and that PostgreSQL is running`,
-      cause,
+      // Without the message, which can name the password. A connection that times out has no code.
+      { code: code ?? 'ETIMEDOUT' },
     )
   }
   try {

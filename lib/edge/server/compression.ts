@@ -114,7 +114,7 @@ function startGzip(
   write: (chunk: Buffer) => boolean,
   end: () => unknown,
 ): Gzip {
-  const gzip = createGzip()
+  const gzip = createGzip({ level: constants.Z_BEST_COMPRESSION })
   compressing++
   // The response may stay open without an event of its own, such as a pipelined one: see onResponseEnd.
   gzip.once('close', () => compressing--)

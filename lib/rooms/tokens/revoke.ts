@@ -33,13 +33,12 @@ type RevokedToken = Record<'id' | 'name' | 'prefix' | 'lastFour' | 'mode', strin
 }
 
 async function revokeOne(
-  token: { accountId: string; id: string },
+  ref: { accountId: string; id: string },
   reason: string | undefined,
   actor: Actor,
 ): Promise<{ id: string } | null> {
-  const revoked = await transaction(tx => revokeTokens(tx, token, reason, actor))
-  const { id } = token
-  return revoked.some(one => one.id === id) ? { id } : null
+  const revoked = await transaction(tx => revokeTokens(tx, ref, reason, actor))
+  return revoked.some(({ id }) => id === ref.id) ? { id: ref.id } : null
 }
 
 /**

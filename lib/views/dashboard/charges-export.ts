@@ -38,17 +38,17 @@ export async function exportCharges(
   { locale, ...filters }: z.infer<typeof chargesExportQuery> & SearchScope,
 ) {
   const timeZone = await readTimeZone(accountId)
-  const { charges: t, chargeStatus } = MESSAGES[locale]
+  const { charges: t, chargeFile, chargeStatus } = MESSAGES[locale]
   const time = csvTimeFormatter(locale, timeZone)
   const rowFilters = rowFiltersOf(filters)
   const at = (text: string | null) => text && time(text)
-  const payer = [t.payer, t.column.email, t.column.document]
-  const paidBy = [t.column.payerName, t.column.payerDocument, t.column.payerBank]
-  const times = [t.column.created, t.column.paid, t.column.expires]
-  const head = [t.reference, t.status, t.amount, t.column.refunded, ...payer, ...times]
-  return csvFile<Row>(`${t.file}-${dayOf(new Date(), timeZone)}`, {
+  const payer = [t.payer, chargeFile.email, chargeFile.document]
+  const paidBy = [chargeFile.payerName, chargeFile.payerDocument, chargeFile.payerBank]
+  const times = [chargeFile.created, chargeFile.paid, chargeFile.expires]
+  const head = [t.reference, t.status, t.amount, chargeFile.refunded, ...payer, ...times]
+  return csvFile<Row>(`${chargeFile.file}-${dayOf(new Date(), timeZone)}`, {
     locale,
-    head: [...head, t.column.endToEnd, t.column.id, ...paidBy],
+    head: [...head, chargeFile.endToEnd, chargeFile.id, ...paidBy],
     pages: walkPages(cursor =>
       readCharges<Row>(columns, accountId, mode, { ...rowFilters, cursor, limit: BATCH_MAX }),
     ),
