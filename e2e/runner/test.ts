@@ -34,8 +34,8 @@ const TEST_LOG = '.cache/test.log'
 const BANK_TRAFFIC = resolve('.cache/bank-traffic')
 const DATABASE_CLIENT = 'lib/base/db/client.ts'
 const JUDGES = ['--disable-warning=ExperimentalWarning', 'e2e/psp/judge.ts', 'judge']
-/** Tests that import this file start the whole product, so they need its built pages. */
-const PRODUCT_STARTER = 'lib/testing/process.ts'
+/** Tests that import one of these files start the whole product, so they need its built pages. */
+const PRODUCT_STARTERS = ['lib/testing/process.ts', 'lib/testing/web-process.ts']
 
 // Halves the time in which the many processes of the tests load their modules.
 process.env.NODE_COMPILE_CACHE ??= resolve('.cache/compile')
@@ -84,7 +84,7 @@ async function runSelected(options: RunOptions): Promise<Tally[]> {
   clearReports()
   printSeed()
   const isNeeded = (file: string) => tests.some(test => graph.listReachable(test).has(file))
-  if (isNeeded(PRODUCT_STARTER)) await prepare({ pages: true })
+  if (PRODUCT_STARTERS.some(isNeeded)) await prepare({ pages: true })
   if (!isNeeded(DATABASE_CLIENT)) process.env.TEST_DATABASE = 'none'
   if (options.watch) {
     if (tests.length === 0) throw new Error('Only unit and API tests can be watched')
