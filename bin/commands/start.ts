@@ -16,6 +16,7 @@ import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
 import { redirectConsole } from '#lib/edge/server/console.ts'
 import { drain } from '#lib/edge/server/drain.ts'
 import { createFront } from '#lib/edge/server/front.ts'
+import { startMetrics } from '#lib/edge/server/metrics.ts'
 
 const PORT_WAIT_MS = 3_000
 
@@ -36,6 +37,7 @@ async function serve(isDevelopment: boolean): Promise<void> {
   let worker: Worker | null = null
   try {
     if (!isDevelopment) redirectConsole()
+    const stopMetrics = await startMetrics()
     const demo = await openDemoIfLocal(runtime)
     const pages = next({ dev: isDevelopment, hostname: HOST, port: PORT })
     await pages.prepare()
@@ -54,6 +56,7 @@ async function serve(isDevelopment: boolean): Promise<void> {
     const interrupted = once(process, 'SIGINT')
     const noticed = Promise.race([sleep(drainMs(cause)), interrupted])
     await Promise.all([drain(front, noticed), worker?.stop()])
+    stopMetrics()
     await Promise.all([storeLastCounts(), storeLastRequests(), clock.stop()])
     worker = null
     await pages.close()

@@ -3,6 +3,7 @@ import { withRuntime } from '#bin/command-line.ts'
 import { waitForStop } from '#bin/stop.ts'
 import { watchClock } from '#lib/base/db/clock-watch.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
+import { startMetrics } from '#lib/edge/server/metrics.ts'
 
 /** Process priority (nice value): lower than the web server's, whose requests are more urgent. */
 const NICE = 5
@@ -11,10 +12,12 @@ export async function runWorker(): Promise<void> {
   const settings = { isSupervised: true }
   await withRuntime(async () => {
     setPriority(NICE)
+    const stopMetrics = await startMetrics()
     const worker = startWorker()
     const clock = watchClock()
     process.stderr.write('The worker is running. Press Ctrl-C to stop.\n')
     await waitForStop()
     await Promise.all([worker.stop(), clock.stop()])
+    stopMetrics()
   }, settings)
 }

@@ -218,6 +218,13 @@ const schema = z.object({
     .describe(
       'seconds for which a web process serves after SIGTERM while /readyz says 503, so that balancers notice; default 0 locally, 5 in production',
     ),
+  METRICS_PORT: port
+    .optional()
+    .describe('TCP port at which this process serves /metrics for Prometheus; none if unset'),
+  METRICS_HOST: z
+    .string()
+    .default('127.0.0.1')
+    .describe('address that /metrics listens on; whoever reaches it reads the metrics'),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')

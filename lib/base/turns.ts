@@ -7,6 +7,10 @@ export class Turns {
     return this.#waiting.size === 0
   }
 
+  get size(): number {
+    return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0)
+  }
+
   add(caller: string, begin: () => void): void {
     const ofCaller = this.#waiting.get(caller) ?? new Set()
     this.#waiting.set(caller, ofCaller.add(begin))

@@ -15,6 +15,7 @@ import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { deriveKey, hmac, keyId, PURPOSES, unseal } from '#lib/base/keys.ts'
+import { METRICS } from '#lib/base/metrics.ts'
 import { REFUSALS } from '#lib/base/refusals.ts'
 import { describeVariables } from '#lib/base/settings.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
@@ -83,6 +84,10 @@ const STORED_KEYS_SQL = `
 
 const { catalog, keys, names, stored, world } = frozen
 const originalEnv = { ...env() }
+/** With their labels: rules and dashboards of operators name both. */
+const METRIC_NAMES = Object.entries(METRICS).map(
+  ([name, { kind, labels }]) => `${name}{${labels.join(',')}} ${kind}`,
+)
 
 let database: pg.Client
 let api: Api
@@ -457,6 +462,7 @@ describe('names', () => {
     ['permissions', names.permissions, PERMISSIONS],
     ['purposes of keys', Object.keys(keys.purposes), PURPOSES],
     ['headers of refusals', names.refusalHeaders, refusalHeaders],
+    ['metrics', names.metrics, METRIC_NAMES],
   ])('all %s are pinned, and none is removed', (_, pinned, current) => {
     expect(current.toSorted()).toEqual(pinned.toSorted())
   })

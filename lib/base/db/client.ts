@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
-import type { Pool } from 'pg'
 import { FairPool } from '#lib/base/db/fair-pool.ts'
 import { Prisma, PrismaClient } from '#lib/base/db/generated/client.ts'
 import { UtcClient } from '#lib/base/db/utc-client.ts'
@@ -21,7 +20,7 @@ export const STATEMENT_TIMEOUT_MS = 2_600
 
 interface Opened {
   database: Database
-  pool: Pool
+  pool: FairPool
 }
 
 const shared = processWide('db', () => ({ opened: null as Opened | null }))
@@ -31,7 +30,7 @@ export function db(): Database {
 }
 
 /** Returns the connection pool of `db()`, for hot paths without the ORM (lib/base/db/rows.ts). */
-export function pool(): Pool {
+export function pool(): FairPool {
   return opened().pool
 }
 
@@ -65,7 +64,7 @@ export function connect(options: ConnectionOptions = {}): Database {
   return createOrm(makePool(options))
 }
 
-function makePool(options: ConnectionOptions): Pool {
+function makePool(options: ConnectionOptions): FairPool {
   const { DATABASE_URL, DATABASE_POOL_MAX, PG_NAMED_STATEMENTS } = env()
   const made = new FairPool({
     Client: UtcClient,
@@ -82,7 +81,7 @@ function makePool(options: ConnectionOptions): Pool {
   return made
 }
 
-function createOrm(pool: Pool): Database {
+function createOrm(pool: FairPool): Database {
   const logLostConnection = (error: Error) => {
     // During shutdown, closed connections are expected.
     if (shared.opened) log().warn({ err: error }, 'database connection lost')

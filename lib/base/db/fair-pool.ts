@@ -88,6 +88,13 @@ export class FairPool extends Pool {
     })
   }
 
+  /** `waitingCount` of the pool is always 0, because requests wait here. */
+  get use(): { inUse: number; idle: number; waiting: number } {
+    const shares = [...this.#shares.values()]
+    const waiting = shares.reduce((sum, share) => sum + share.waiting.size, 0)
+    return { inUse: this.#running, idle: this.idleCount, waiting }
+  }
+
   override connect(): Promise<PoolClient>
   override connect(callback: Callback): void
   override connect(callback?: Callback): Promise<PoolClient> | undefined {

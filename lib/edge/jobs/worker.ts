@@ -8,6 +8,7 @@ import { listenForWakeUps } from '#lib/base/db/listen.ts'
 import { onWake, type Topic, wakeLocal } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
+import { increment } from '#lib/base/metrics.ts'
 import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
 import {
   pruneAttemptBodies,
@@ -196,6 +197,7 @@ async function runJob(job: Job, stopSignal: AbortSignal): Promise<void> {
     began = performance.now()
     const batchSize = await job.run(rest).catch(error => {
       log().error({ err: error, job: job.name }, 'job failed, will be retried')
+      increment('troco_job_failures_total', [job.name])
       return 0
     })
     if (batchSize === 0) await alarm.sleep(job.idleMs, stopSignal)

@@ -7,6 +7,7 @@ import { refuseMethod } from '#lib/edge/http/endpoint.ts'
 import { type HttpRequest, type HttpResponse, hasBody } from '#lib/edge/http/exchange.ts'
 import { compressWhenWritten } from '#lib/edge/server/compression.ts'
 import { type Sender, securityHeaders } from '#lib/edge/server/headers.ts'
+import { countResponse, nameRoute } from '#lib/edge/server/measure.ts'
 import { onResponseEnd } from '#lib/edge/server/response-end.ts'
 import type { Match } from '#lib/edge/server/routes.ts'
 
@@ -20,6 +21,8 @@ export async function serveApi(
   { handlers, route, params }: Match,
   sender: Sender,
 ): Promise<void> {
+  // Without a template: the notices of banks, whose path contains a secret.
+  nameRoute(response, route || 'bank notices')
   const method = message.method ?? ''
   const incoming: HttpRequest = {
     method,
@@ -82,6 +85,7 @@ async function sendStream(
   if (response.destroyed) return
   response.writeHead(status, { ...securityHeaders(), 'x-request-id': requestId, ...headers })
   response.flushHeaders()
+  countResponse(response)
   // `pipeline` ends the stream as soon as the caller disconnects, not only at the next chunk.
   await pipeline(Readable.from(chunks), response).catch(error => {
     if (!DISCONNECT_CODES.includes(error.code))

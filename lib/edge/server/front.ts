@@ -25,6 +25,7 @@ import {
 } from '#lib/edge/server/headers.ts'
 import { checkReadiness } from '#lib/edge/server/health.ts'
 import { refuseAndClose, refuseInvalidHttp } from '#lib/edge/server/invalid-http.ts'
+import { measureResponse, nameRoute } from '#lib/edge/server/measure.ts'
 import { type FileHandler, serveReference } from '#lib/edge/server/reference.ts'
 import { renderInTurn } from '#lib/edge/server/render-turn.ts'
 import {
@@ -76,6 +77,7 @@ export async function createFront(
     },
     (request, response) => {
       if (isStopping()) response.shouldKeepAlive = false
+      measureResponse(request, response)
       handleRequest(request, response).catch(error => {
         const refusal = errorResponse(error, 'field_messages')
         if (response.headersSent) response.destroy()
@@ -157,7 +159,7 @@ async function createHandler(
       const late = await renderInTurn(request, response, client, serveNext)
       return late ? sendResponse(response, late, sender) : undefined
     }
-    setCommonHeaders(response, sender)
+    setCommonHeaders(response, sender, 'files')
     return serveFile(request, response)
   }
 }
@@ -178,7 +180,7 @@ function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
     kind: 'page' | 'api' | 'public',
     route = '',
   ): Promise<void> => {
-    setCommonHeaders(response, sender)
+    setCommonHeaders(response, sender, route || kind)
     setTrustedHeaders(request, sender, publicUrl, kind !== 'page', route)
     // Next keeps a header that is already set, but public pages have a stricter policy.
     if (kind === 'public') response.removeHeader('referrer-policy')
@@ -192,7 +194,8 @@ function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
   }
 }
 
-function setCommonHeaders(response: ServerResponse, { requestId }: Sender): void {
+function setCommonHeaders(response: ServerResponse, { requestId }: Sender, route: string): void {
+  nameRoute(response, route)
   response.setHeader('x-request-id', requestId)
   for (const [name, value] of Object.entries(securityHeaders())) response.setHeader(name, value)
 }

@@ -1,4 +1,6 @@
 import { log } from '#lib/base/log.ts'
+import { increment, observe } from '#lib/base/metrics.ts'
+import { connectionName } from '#lib/services/gateway/connection.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 
 /** Time for one call while a caller waits: another can follow within the limit of all. */
@@ -13,10 +15,26 @@ export function callTimeoutMs(deadline: number): number {
 
 export const TIMED_OUT = { outcome: 'unknown', reason: 'no response in time' } as const
 
+/** Calls a bank and counts the call. */
+export async function callMeasured<Value>(
+  connectionId: string,
+  { operation, make }: { operation: string; make: MakeCall<Value> },
+  timeoutMs: number,
+): Promise<GatewayResult<Value>> {
+  const began = performance.now()
+  const result = await callWithTimeout(operation, make, timeoutMs)
+  const labels = [connectionName(connectionId), operation]
+  increment('troco_bank_calls_total', [...labels, result.outcome])
+  observe('troco_bank_call_seconds', labels, (performance.now() - began) / 1_000)
+  return result
+}
+
+type MakeCall<Value> = (signal: AbortSignal) => Promise<GatewayResult<Value>>
+
 /** Calls a bank. An error, or no response in time, is the outcome `unknown`; the call is aborted. */
-export async function callWithTimeout<Value>(
+async function callWithTimeout<Value>(
   operation: string,
-  make: (signal: AbortSignal) => Promise<GatewayResult<Value>>,
+  make: MakeCall<Value>,
   timeoutMs: number,
 ): Promise<GatewayResult<Value>> {
   const limit = new AbortController()

@@ -12,6 +12,7 @@ import {
   type Connection,
   type NoticeRules,
   payoutsInFlightOf,
+  rememberName,
 } from '#lib/services/gateway/connection.ts'
 import { openEfi } from '#lib/services/gateway/efi/adapter.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
@@ -183,7 +184,7 @@ async function readAgain(): Promise<void> {
       ...{ secretNumber: noticeSecretNumber, rotatedAt: noticeRotatedAt, cidrs: noticeCidrs },
       isCertificateRequired: noticeCertificate,
     }
-    const connection = row as Bank['connection']
+    const connection = rememberName(row as Bank['connection'])
     const version = JSON.stringify([row, sealed && Buffer.from(sealed).toString('base64')])
     const known = choice.banks.get(row.id)
     const isKnown = known?.version === version

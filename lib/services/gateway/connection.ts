@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import type { Prisma } from '#lib/base/db/client.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import {
   type ConnectionKind,
@@ -22,6 +23,18 @@ export interface Connection {
 }
 
 /** Columns of a Connection, except for its id and credentials. */
+/** Names of the connections that this process has read, by id. They are unique and never change. */
+const names = processWide('connection names', () => new Map<string, string>())
+
+export function rememberName<Named extends { id: string; name: string }>(connection: Named): Named {
+  names.set(connection.id, connection.name)
+  return connection
+}
+
+export function connectionName(id: string): string {
+  return names.get(id) ?? 'unknown'
+}
+
 export const CONNECTION_COLUMNS = {
   ...{ name: true, kind: true, environment: true, profile: true },
   ...{ settings: true, receivingKeys: true, payingKey: true },

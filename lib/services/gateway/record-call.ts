@@ -4,7 +4,7 @@ import { Invariant } from '#lib/base/invariant.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { type Admission, breaker } from '#lib/services/gateway/breaker.ts'
-import { callWithTimeout, TIMED_OUT } from '#lib/services/gateway/call.ts'
+import { callMeasured, TIMED_OUT } from '#lib/services/gateway/call.ts'
 import { type Gateway, type GatewayResult, PAYER_NAME_MAX } from '#lib/services/gateway/gateway.ts'
 
 /** Time limit of a call: above any normal response time. After it, the outcome is queried later. */
@@ -94,7 +94,7 @@ export async function journalCall<Value>(
   try {
     const ids = await insertCalls(gateway.name, subjects, call)
     const isCalled = !mayCall || (await mayCall())
-    const result = isCalled ? await callWithTimeout(operation, call.make, timeoutMs) : NOT_CALLED
+    const result = isCalled ? await callMeasured(connectionId, call, timeoutMs) : NOT_CALLED
     // Money may have moved: the outcome is returned even if it cannot be stored.
     await Promise.all([
       storeOutcome(ids, subjects, call, result),

@@ -2,6 +2,7 @@ import { createBatcher } from '#lib/base/db/batch.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
+import { increment, observe } from '#lib/base/metrics.ts'
 import type { DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import type { Outcome } from '#lib/services/webhooks/post.ts'
@@ -51,12 +52,17 @@ const finishBatched = createBatcher({
  * prisma/functions/troco_finish_deliveries.sql.
  */
 async function finishAll(attempts: FinishedAttempt[]): Promise<boolean[]> {
-  const results = JSON.stringify(attempts.map(resultOf))
+  const rows = attempts.map(resultOf)
+  const results = JSON.stringify(rows)
   const givenUp = await retryOnConflict(() =>
     queryRows<string>(Prisma.sql`
       SELECT to_json(id)::text AS json FROM troco_finish_deliveries(
         ${results}::json, ${GIVEN_UP_EXHAUSTED_MIN}::integer, ${GIVEN_UP_AFTER}) AS id`),
   )
+  for (const { status, duration_ms } of rows) {
+    increment('troco_delivery_attempts_total', [status === 'pending' ? 'retried' : status])
+    observe('troco_delivery_attempt_seconds', [], duration_ms / 1_000)
+  }
   return attempts.map(({ due }) => due.endpointId !== null && givenUp.includes(due.endpointId))
 }
 

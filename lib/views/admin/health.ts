@@ -123,15 +123,19 @@ function logUnreadable(error: unknown, name: CheckName): Finding {
 }
 
 /** Lists workers, also dead ones: the row of a killed worker remains for a day. */
-function listWorkers(): Promise<WorkerLine[]> {
+export function listWorkers(): Promise<WorkerLine[]> {
   return queryRows(Prisma.sql`
     SELECT json_build_object('id', id, 'host', host, 'pid', pid, 'started_at', ${utcText('started_at')},
       'silent_s', greatest(0, extract(epoch FROM now() - beat_at)::int))::text AS json
     FROM worker_heartbeats ORDER BY beat_at DESC LIMIT 50`)
 }
 
+export function countAlive(workers: WorkerLine[]): number {
+  return workers.filter(({ silent_s }) => silent_s <= ALIVE_WITHIN_S).length
+}
+
 function assessWorkers(workers: WorkerLine[]): Finding {
-  const alive = workers.filter(({ silent_s }) => silent_s <= ALIVE_WITHIN_S).length
+  const alive = countAlive(workers)
   if (alive > 0) return { level: 'ok', state: 'workers_alive', figures: { alive } }
   const [last] = workers
   if (!last) return { level: 'problem', state: 'no_worker', figures: {} }
@@ -149,7 +153,8 @@ interface LedgerFigures {
   is_house_wrong: boolean
 }
 
-async function examineLedgers(): Promise<Finding[]> {
+/** The second finding, if there is one, is about the books of the house. */
+export async function examineLedgers(): Promise<Finding[]> {
   const [ledgerRow] = await queryRows<LedgerFigures>(Prisma.sql`
     SELECT json_build_object('accounts', count(*), 'wrong', count(k.wrong),
       'names', (SELECT string_agg(w.name || ' (' || w.id || ')', ', ') FROM (

@@ -26,8 +26,14 @@ interface QueueFigures {
   oldestS: number | null
 }
 
+/** Without due rows, `oldestS` is null. Notices of banks are due at once and asked about within seconds. */
+export async function readQueue(name: QueueName | 'notices'): Promise<QueueFigures> {
+  const [figures] = await queryRows<QueueFigures>(dueSql(name))
+  return figures ?? { due: 0, oldestS: null }
+}
+
 export async function examineQueue(name: QueueName): Promise<Finding> {
-  const [{ due, oldestS } = { due: 0, oldestS: null }] = await queryRows<QueueFigures>(dueSql(name))
+  const { due, oldestS } = await readQueue(name)
   if (oldestS === null) return { level: 'ok', state: 'queue_empty', figures: {} }
   const figures = { due, most: COUNTED_MAX, oldest_s: Math.round(oldestS) }
   const [warning, problem] = OVERDUE_LIMITS_S[name]
@@ -42,10 +48,11 @@ export async function examineQueue(name: QueueName): Promise<Finding> {
   return { level, state, figures }
 }
 
-function dueSql(name: QueueName): Prisma.Sql {
+function dueSql(name: QueueName | 'notices'): Prisma.Sql {
   if (name === 'deliveries') return dueDeliveries
   if (name === 'search') return unindexedCharges()
-  const rows = name === 'charges' ? dueCharges : Prisma.raw(name)
+  const table = name === 'notices' ? 'bank_notices' : name
+  const rows = name === 'charges' ? dueCharges : Prisma.raw(table)
   return Prisma.sql`
     SELECT json_build_object('due', count(*),
       'oldestS', extract(epoch FROM now() - min(due_at)))::text AS json

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { announceShutdown } from '#lib/base/db/wake.ts'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
+import { renderMetrics } from '#lib/base/metrics.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { call } from '#lib/testing/call.ts'
@@ -77,6 +78,25 @@ test('a live charge sends its status, and the status paid within a second of the
     return (heard.at(-1)?.at ?? Number.POSITIVE_INFINITY) - paidAt
   })
   expect(tookMs).toBeLessThan(1_000)
+})
+
+test('a stream is counted once, when it begins: its length is no response time', async () => {
+  const countStreams = () => {
+    const series =
+      /^troco_http_requests_total\{route="\/dashboard\/charges\/\{id\}\/live",.* (\d+)$/m
+    return Number(series.exec(renderMetrics([]))?.[1] ?? 0)
+  }
+  const before = countStreams()
+  const { id } = await openCharge(merchant)
+  for (const nth of [1, 2]) {
+    const { heard, hangUp, reading } = await listen(id)
+    await expect.poll(() => statuses(heard)).toEqual(['pending'])
+    expect(countStreams()).toBe(before + nth)
+    hangUp.abort()
+    await reading
+    await expect.poll(() => countWatchers(merchant.id)).toBe(0)
+  }
+  expect(countStreams()).toBe(before + 2)
 })
 
 test('a live charge receives changes of other processes through NOTIFY', async () => {
