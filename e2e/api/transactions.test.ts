@@ -159,6 +159,8 @@ describe('POST /transactions', () => {
     ['expires_in', 2_592_001],
     ['expires_in', 60.5],
     ['expires_in', '3600'],
+    ['ip', 7],
+    ['ip', {}],
   ])('422 naming the field for %s = %j, without an effect', async (field, value) => {
     const before = await countCharges()
     const { status, body, headers } = await create({ [field]: value })
@@ -169,7 +171,7 @@ describe('POST /transactions', () => {
     expect(await countCharges()).toBe(before)
   })
 
-  test.each(['256.1.1.1', 'localhost', '203.0.113.7, 10.0.0.1', 7, {}])(
+  test.each(['256.1.1.1', 'localhost', '203.0.113.7, 10.0.0.1'])(
     'an ip that cannot be read, as %j, counts as absent and is named',
     async ip => {
       const { status, body, headers } = await create({ ip })

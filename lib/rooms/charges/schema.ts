@@ -100,9 +100,10 @@ const ChargeRequest = z
       .optional()
       .meta(openApiMeta('Phone of the payer.', '+55 11 98765-4321')),
     webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL_DESCRIPTION)),
-    ip: ipAddress
+    ip: z
+      .string(must('be a string'))
+      .transform(value => (ipAddress.safeParse(value).success ? value : undefined))
       .optional()
-      .catch(undefined)
       .meta({
         like: ipAddress.optional(),
         ...openApiMeta(
