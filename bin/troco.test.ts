@@ -94,6 +94,7 @@ test('the command line creates, uses, suspends and activates an account without 
   const { output } = await troco('doctor')
   expect(output).toContain('ledger verified, 1 transfers')
   expect(output).toContain('audit log unchanged')
+  expect(output).toContain('no pooler before the database')
 })
 
 /** One of each kind of mistake first: the others only in `npm run torture`. */

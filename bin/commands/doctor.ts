@@ -4,6 +4,7 @@ import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { connect, type Database } from '#lib/base/db/client.ts'
 import { CLOCK_OFF_MS, describeOffset, measureOffset } from '#lib/base/db/clock.ts'
+import { inspectPooler } from '#lib/base/db/pooler.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { env } from '#lib/base/env.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
@@ -37,6 +38,7 @@ export async function checkInstallation(): Promise<void> {
       const workers = await database.$queryRaw<{ seen: number }[]>`
         SELECT count(*)::int AS seen FROM worker_heartbeats WHERE beat_at > now() - interval '60 s'`
       report(true, `${workers[0]?.seen ?? 0} workers active in the last minute`)
+      await reportPooler()
       await reportClock(database)
       reportMail()
       await reportStaff(database)
@@ -52,6 +54,13 @@ export async function checkInstallation(): Promise<void> {
       await database.$disconnect()
     }
   })
+}
+
+async function reportPooler(): Promise<void> {
+  const { isPooled, faults } = await inspectPooler()
+  const stands = isPooled ? 'a pooler leads to the database' : 'no pooler before the database'
+  if (faults.length === 0) report(true, stands)
+  for (const fault of faults) report(false, fault)
 }
 
 async function reportClock(database: Database): Promise<void> {

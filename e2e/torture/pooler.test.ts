@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { pickSize } from '#e2e/torture/figures.ts'
 import { connect, db, disconnect } from '#lib/base/db/client.ts'
 import { listenForWakeUps } from '#lib/base/db/listen.ts'
+import { inspectPooler } from '#lib/base/db/pooler.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { onWake } from '#lib/base/db/wake.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
@@ -109,6 +110,19 @@ describe.skipIf(!program)('behind PgBouncer in transaction mode', () => {
     expect(await read()).toEqual([{ one: 1 }])
     await database.$disconnect()
   }, 20_000)
+
+  test('`doctor` names what the pooler breaks, and what to set', async () => {
+    const faults = async (settings: Record<string, string>) => {
+      supplyEnv(settings)
+      return (await inspectPooler()).faults.map(fault => /set (\w+)/.exec(fault)?.[1])
+    }
+    expect(await inspectPooler()).toEqual({ isPooled: true, faults: [] })
+    expect(await faults({ PG_NAMED_STATEMENTS: 'true' })).toEqual(['PG_NAMED_STATEMENTS'])
+    expect(await faults({ PG_NAMED_STATEMENTS: 'false', DATABASE_DIRECT_URL: '' })).toEqual([
+      'DATABASE_DIRECT_URL',
+    ])
+    supplyEnv({ DATABASE_DIRECT_URL: directUrl })
+  })
 
   test('money moves', async () => {
     const merchant = await makeMerchant()
