@@ -23,6 +23,13 @@ test.beforeAll(async () => {
   bank = await startBank({ kind: 'efi', settleMs: null, keys: [newId()] })
   connectionId = (await openAt(bank, { kind: 'efi', receiving_keys: bank.keys })).id
   await checkConnection(connectionId, { type: 'system' })
+  // The worker reads the list of a new connection once, then only after 5 minutes: it would end a dispute
+  // that a test ends at the bank.
+  const listed = async () => {
+    const exchanges = await bank.run('readTraffic', {})
+    return exchanges.some(({ route }) => route === '/v2/gn/infracoes')
+  }
+  await expect.poll(listed).toBe(true)
 })
 test.afterAll(() => bank.stop())
 
