@@ -30,12 +30,16 @@ const PROGRAMS = {
 
 try {
   // The test runner builds the pages itself, if a selected test needs them.
-  await prepare({ pages: ['start', 'torture', 'bench'].includes(commandArgs[0]) })
+  await prepare({ pages: ['build', 'start', 'torture', 'bench'].includes(commandArgs[0]) })
 } catch (error) {
-  process.stderr.write(`${error.message}\n`)
+  const isReadOnly = ['EROFS', 'EACCES'].includes(error.code)
+  const advice = isReadOnly ? '; as a user who may write there, run: npm run build' : ''
+  process.stderr.write(`${error.message}${advice}\n`)
   process.exit(1)
 }
-runPinnedNode(findNode(), [PROGRAMS[command] ?? 'bin/troco.ts', ...commandArgs])
+// After a build, a start writes nothing into this folder.
+if (command !== 'build')
+  runPinnedNode(findNode(), [PROGRAMS[command] ?? 'bin/troco.ts', ...commandArgs])
 
 /** Exits with the child's status. If this process dies, the closed IPC channel stops the child. */
 function runPinnedNode(node, args) {
