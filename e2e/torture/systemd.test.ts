@@ -1,0 +1,48 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const PROGRAM = 'systemd-analyze'
+const FOLDER = 'docs/systemd'
+const FILES = readdirSync(FOLDER)
+/** Tenths of the exposure that systemd computes: 100 is a service without any limit. */
+const EXPOSURE_MAX = 25
+/** First version that judges a file without a running systemd. */
+const VERSION_MIN = 250
+const printed = spawnSync(PROGRAM, ['--version'], { encoding: 'utf8' }).stdout ?? ''
+const version = Number(/^systemd (\d+)/.exec(printed)?.[1] ?? 0)
+
+function readUnit(file: string): string {
+  return readFileSync(join(FOLDER, file), 'utf8')
+}
+
+describe.skipIf(version < VERSION_MIN).each(FILES)('systemd, reading %s', file => {
+  const analyze = (...args: string[]) => {
+    const { status, stderr } = spawnSync(PROGRAM, [...args, join(FOLDER, file)], {
+      encoding: 'utf8',
+    })
+    return { status, stderr }
+  }
+
+  test('finds no fault', () => {
+    const { status, stderr } = analyze('verify', '--man=no', '--recursive-errors=no')
+    expect(stderr).not.toContain(file)
+    expect(status).toBe(0)
+  })
+
+  test(`finds an exposure of at most ${EXPOSURE_MAX / 10}`, () => {
+    const { status } = analyze('security', '--offline=true', `--threshold=${EXPOSURE_MAX}`)
+    expect(status).toBe(0)
+  })
+})
+
+test('web and worker differ in nothing but their name and command', () => {
+  const [first, ...others] = FILES.map(file =>
+    readUnit(file)
+      .split('\n')
+      .filter(line => !/^(#|Description=|ExecStart=)/.test(line)),
+  )
+  expect(others).toHaveLength(1)
+  expect(others[0]).toEqual(first)
+})
