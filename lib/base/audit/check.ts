@@ -137,7 +137,7 @@ async function examineTotal(database: Database): Promise<AuditFlaw | null> {
   const [row] = await database.$queryRaw<{ total: number; sum: number; mac: string }[]>`
     SELECT COALESCE(max(length) FILTER (WHERE chain = ${TOTAL_CHAIN}::uuid), 0)::float8 AS total,
       COALESCE(sum(length) FILTER (WHERE chain <> ${TOTAL_CHAIN}::uuid), 0)::float8 AS sum,
-      COALESCE(encode(max(mac) FILTER (WHERE chain = ${TOTAL_CHAIN}::uuid), 'hex'), '') AS mac
+      COALESCE(max(encode(mac, 'hex')) FILTER (WHERE chain = ${TOTAL_CHAIN}::uuid), '') AS mac
     FROM audit_chains`
   const { total, sum, mac } = row ?? { total: 0, sum: 0, mac: '' }
   if (total !== sum) return { code: 'links_missing', params: { linked: total, left: sum } }
