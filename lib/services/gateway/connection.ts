@@ -22,7 +22,6 @@ export interface Connection {
   payingKey: string | null
 }
 
-/** Columns of a Connection, except for its id and credentials. */
 /** Names of the connections that this process has read, by id. They are unique and never change. */
 const names = processWide('connection names', () => new Map<string, string>())
 
@@ -35,6 +34,7 @@ export function connectionName(id: string): string {
   return names.get(id) ?? 'unknown'
 }
 
+/** Columns of a Connection, except for its id and credentials. */
 export const CONNECTION_COLUMNS = {
   ...{ name: true, kind: true, environment: true, profile: true },
   ...{ settings: true, receivingKeys: true, payingKey: true },
