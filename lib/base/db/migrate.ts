@@ -34,7 +34,10 @@ const LOCK_CONFLICT = /^(55P03|40P01)$/
 /** A migration of this one statement, which runs in no transaction and keeps no writer out. */
 const INDEX_BUILD = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+)\s+ON [^;]+;?$/
 
-/** Work after the migrations. If it is done already, a start does not take the lock for it. */
+/**
+ * Work after the migrations. If it is done already, a start does not take the lock for it. Left out on
+ * the database of a newer version, whose grants and settings this one does not know.
+ */
 export interface Finish {
   isDone: (client: Client) => Promise<boolean>
   run: (client: Client) => Promise<void>
@@ -62,12 +65,12 @@ export async function migrate(
   return withClient(url, 'DATABASE_URL', async client => {
     await requireDurableServer(client)
     const list = async () => ({
-      pending: await listPending(client, migrations),
+      ...(await compareRecords(client, migrations)),
       outdated: await listOutdated(client, functions),
     })
-    const { pending, outdated } = await list()
+    const { pending, outdated, isNewer } = await list()
     const names = [...pending.map(({ name }) => name), ...outdated.map(describeFunction)]
-    if (names.length === 0 && (await finish.isDone(client))) return []
+    if (names.length === 0 && (isNewer || (await finish.isDone(client)))) return []
     if (!isAllowed) throw refuseToChange(names)
     if (pending.length > 0) await requireOwner(client, pending.length)
     return withMigratorLock(url, async () => {
@@ -75,7 +78,7 @@ export async function migrate(
       if (left.pending.length > 0) await client.query(CREATE_RECORD_TABLE)
       for (const migration of left.pending) await applyMigration(client, migration)
       for (const definition of left.outdated) await applyFunction(client, definition)
-      await finish.run(client)
+      if (!left.isNewer) await finish.run(client)
       return [...left.pending.map(({ name }) => name), ...left.outdated.map(describeFunction)]
     })
   })
@@ -113,9 +116,13 @@ async function requireOwner(client: Client, pending: number): Promise<void> {
   )
 }
 
-async function listPending(client: Client, migrations: Migration[]): Promise<Migration[]> {
+/** `isNewer`: the database has migrations that this version does not have, and runs with it. */
+async function compareRecords(
+  client: Client,
+  migrations: Migration[],
+): Promise<{ pending: Migration[]; isNewer: boolean }> {
   const { rows: tables } = await client.query(`SELECT to_regclass('_prisma_migrations') AS found`)
-  if (tables[0].found === null) return migrations
+  if (tables[0].found === null) return { pending: migrations, isNewer: false }
   const { rows } = await client.query<RecordedMigration>(
     `SELECT migration_name, checksum, finished_at, logs FROM _prisma_migrations
      WHERE rolled_back_at IS NULL ORDER BY started_at`,
@@ -140,7 +147,10 @@ async function listPending(client: Client, migrations: Migration[]): Promise<Mig
     }
   }
   const applied = new Set(rows.map(row => row.migration_name))
-  return migrations.filter(migration => !applied.has(migration.name))
+  return {
+    pending: migrations.filter(migration => !applied.has(migration.name)),
+    isNewer: rows.some(row => !byName.has(row.migration_name)),
+  }
 }
 
 async function applyMigration(client: Client, migration: Migration, attempt = 1): Promise<void> {

@@ -1,6 +1,7 @@
 import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, disconnect } from '#lib/base/db/client.ts'
+import { recordMigration } from '#lib/base/db/migration-records.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { withoutLimits } from '#lib/base/db/role-settings.ts'
 import { createApplicationRole, prepareDatabase } from '#lib/base/db/roles.ts'
@@ -265,6 +266,22 @@ describe('the limits of the application', () => {
     await start()
     expect(await own()).toEqual(before)
     expect(before).toHaveLength(1)
+  })
+
+  test('and the privileges of a newer version remain, whether or not this one may change them', async () => {
+    const { url, ownerUrl } = await makeRole()
+    await query(
+      ownerUrl,
+      `CREATE TABLE newer (id int); GRANT SELECT ON newer TO ${new URL(url).username}`,
+    )
+    const migration = { name: '99990101000000_newer', checksum: '', sql: 'CREATE TABLE newer' }
+    await withClient(ownerUrl, 'DATABASE_OWNER_URL', own => recordMigration(own, migration))
+    await query(url, `ALTER ROLE CURRENT_USER SET statement_timeout TO '2700'`)
+    for (const isAllowed of [false, true])
+      expect(await prepareDatabase({ url, ownerUrl, isAllowed })).toEqual([])
+    expect(await query(url, SETTINGS)).toEqual([{ ...LIMITS, statement: '2700ms' }])
+    expect(await query(url, 'SELECT FROM newer')).toEqual([])
+    await expect(query(url, 'DELETE FROM newer')).rejects.toMatchObject({ code: DENIED })
   })
 
   test('are not given to a role whose URL lets commits be lost', async () => {
