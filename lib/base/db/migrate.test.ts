@@ -10,6 +10,7 @@ import { SchemaEngine } from '@prisma/schema-engine-wasm'
 import { Client, Pool } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { migrate } from '#lib/base/db/migrate.ts'
+import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 
@@ -365,13 +366,18 @@ describe('a connection error names the database in one line, without its passwor
   const secret = 'my%20pass-word'
   const port = () => Number(new URL(url).port)
 
-  async function expectNamed(target: string, address: string, reason: RegExp): Promise<void> {
+  async function expectNamed(
+    target: string,
+    address: string,
+    reason: RegExp,
+    code: string | undefined = expect.any(String),
+  ): Promise<void> {
     const error = await migrate(target, { folder }).catch(stop => stop)
     await expectSetupFailure(Promise.reject(error), reason)
     expect(error.message).toContain(`The database at ${address} is unreachable (`)
     expect(error.message).toContain('check DATABASE_URL')
     expect(JSON.stringify([error.message, error.stack])).not.toMatch(/my(%20| )pass-word/)
-    expect(error.cause).toEqual({ code: expect.any(String) })
+    expect(error.cause).toEqual({ code })
   }
 
   test('no process listens on the port', async () => {
@@ -393,8 +399,31 @@ describe('a connection error names the database in one line, without its passwor
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const address = `127.0.0.1:${(silent.address() as AddressInfo).port}/pix`
-    await expectNamed(`postgresql://ana:${secret}@${address}`, address, /timeout/)
+    await expectNamed(`postgresql://ana:${secret}@${address}`, address, /timeout/, 'ETIMEDOUT')
     silent.close()
+  })
+
+  test('the server closes the connection', async () => {
+    const closing = createServer(socket => socket.on('error', () => {}).end()).listen(
+      0,
+      '127.0.0.1',
+    )
+    await once(closing, 'listening')
+    const address = `127.0.0.1:${(closing.address() as AddressInfo).port}/pix`
+    await expectNamed(`postgresql://ana:${secret}@${address}`, address, /unreachable/, 'ECONNRESET')
+    closing.close()
+  })
+
+  test.each([
+    ['troco@', '', /password must be a string/],
+    [`troco:${secret}@`, '?sslmode=require', /does not support SSL/],
+  ])('the settings are wrong, for which no start waits: %s%s', async (user, options, reason) => {
+    const address = `127.0.0.1:${port()}/pix`
+    const error = await migrate(`postgresql://${user}${address}${options}`, { folder }).catch(
+      e => e,
+    )
+    expect(error.message).toMatch(reason)
+    expect(isDatabaseUnavailable(error)).toBe(false)
   })
 
   test.each([

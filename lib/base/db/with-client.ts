@@ -2,6 +2,12 @@ import type { Client } from 'pg'
 import { UtcClient } from '#lib/base/db/utc-client.ts'
 import { setupError } from '#lib/base/errors.ts'
 
+/** Codes for messages of the driver that mean an absent database; its other errors are settings to correct. */
+const CODES: Record<string, string> = {
+  'timeout expired': 'ETIMEDOUT',
+  'Connection terminated unexpectedly': 'ECONNRESET',
+}
+
 /** Connects once, outside of the pool. `variable` is named in the error if that fails. */
 export async function withClient<T>(
   url: string,
@@ -18,8 +24,8 @@ export async function withClient<T>(
     const target = describeTarget(url) ?? variable
     throw setupError(
       `The database at ${target} is unreachable (${code ?? message}): check ${variable} and that PostgreSQL is running`,
-      // Without the message, which can name the password. A connection that times out has no code.
-      { code: code ?? 'ETIMEDOUT' },
+      // Without the message, which can name the password.
+      { code: code ?? CODES[message] },
     )
   }
   try {
