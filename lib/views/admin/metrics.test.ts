@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId, removeHyphens } from '#lib/base/ids.ts'
@@ -17,6 +18,7 @@ import { seedDueDeliveries } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant, openCharge, runAsOwner } from '#lib/testing/fixtures.ts'
 import { ok, openReceiver, status } from '#lib/testing/receiver.ts'
 import { readDatabaseMetrics } from '#lib/views/admin/metrics.ts'
+import { OVERDUE_LIMITS_S } from '#lib/views/admin/queues.ts'
 
 // What is due, wrong or late in other tests counts, too.
 inOwnDatabase()
@@ -155,4 +157,15 @@ test('the clock of the database is compared with ours', async () => {
   vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 90_000)
   expect(await readValue('troco_clock_offset_seconds')).toBeGreaterThan(60)
   vi.restoreAllMocks()
+})
+
+test('a late queue raises its alert when the health page calls it a problem', () => {
+  const rules = readFileSync('docs/monitoring/alerts.yml', 'utf8')
+  const parts = [...rules.matchAll(/oldest_due_seconds\{queue=~"([a-z|]+)"\}\) > (\d+)/g)]
+  const alerts = parts.flatMap(([, queues = '', limit]) =>
+    queues.split('|').map(queue => [queue, Number(limit)]),
+  )
+  const { search: _, ...limits } = OVERDUE_LIMITS_S
+  const problems = Object.entries(limits).map(([queue, [, problem]]) => [queue, problem])
+  expect(Object.fromEntries(alerts)).toEqual({ notices: 300, ...Object.fromEntries(problems) })
 })

@@ -7,8 +7,8 @@ import type { Finding, QueueName } from '#lib/views/admin/schema.ts'
 const COUNTED_MAX = 10_000
 const DUE_PER_RECEIVER_MAX = 1_000
 
-/** Seconds overdue until a queue is a warning (soon noticeable) and a problem (noticeable). */
-const OVERDUE_LIMITS_S: Record<QueueName, [warning: number, problem: number]> = {
+/** Seconds overdue until a queue is a warning (soon noticeable) and a problem (noticeable), which raises an alert. */
+export const OVERDUE_LIMITS_S: Record<QueueName, [warning: number, problem: number]> = {
   charges: [60, 900],
   withdrawals: [60, 300],
   refunds: [60, 300],
