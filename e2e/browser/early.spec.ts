@@ -113,6 +113,34 @@ test('keys that open the palette before any script has run are kept, with what i
   }
 })
 
+test('the page has its keys back ten seconds after the last one, if its scripts do not come', async ({
+  page,
+  context,
+}) => {
+  const errors: Error[] = []
+  page.on('pageerror', error => errors.push(error))
+  await openShop(context)
+  await holdScripts(page)
+  await page.goto('/test/charges', { waitUntil: 'commit' })
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+  await page.evaluate(() => dispatchEvent(new Event('keydown')))
+  await page.keyboard.press('Control+k')
+  const isTaken = (key: string, laterMs: number) =>
+    page.evaluate(
+      ([of, ms]) => {
+        const event = new KeyboardEvent('keydown', { key: of, cancelable: true })
+        Object.defineProperty(event, 'timeStamp', { value: performance.now() + ms })
+        return !dispatchEvent(event)
+      },
+      [key, laterMs] as const,
+    )
+  expect(await isTaken('s', 0)).toBe(true)
+  expect(await isTaken('a', 9_000)).toBe(true)
+  expect(await isTaken('q', 60_000)).toBe(false)
+  expect(await isTaken('q', 60_000)).toBe(false)
+  expect(errors).toEqual([])
+})
+
 test('the palette takes what is typed, and Enter, before its scripts are loaded', async ({
   page,
   context,
