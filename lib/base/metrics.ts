@@ -20,8 +20,8 @@ const histogram = (help: string, ...labels: string[]) => ({
 export const METRICS = {
   troco_build_info: gauge('Version of Troco and of Node, always 1.', 'version', 'node'),
   troco_http_requests_total: counter(
-    'Responses by path template, method and status; 499: the client disconnected before.',
-    ...['route', 'method', 'code'],
+    'Responses by path template, method, status (499: the client disconnected before) and mode, if any.',
+    ...['route', 'method', 'code', 'mode'],
   ),
   troco_http_request_seconds: histogram(
     'Time from the request to the end of its response; of a stream, to its beginning.',

@@ -1,5 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { increment, observe } from '#lib/base/metrics.ts'
+import { MODES } from '#lib/base/mode.ts'
 
 /** The code of nginx for a response that could not be begun. */
 const CLIENT_DISCONNECTED = 499
@@ -8,14 +9,21 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 const PROBES = ['/healthz', '/readyz']
 
-const measured = new WeakMap<ServerResponse, { method: string; route: string; began: number }>()
+interface Measured {
+  method: string
+  route: string
+  mode: string
+  began: number
+}
+const measured = new WeakMap<ServerResponse, Measured>()
 
 /** Counts the response and its duration when it ends, under the name of its route. */
 export function measureResponse(request: IncomingMessage, response: ServerResponse): void {
-  const { method = '', url = '' } = request
+  const { method = '', url = '', headers } = request
   measured.set(response, {
     method: METHODS.includes(method) ? method : 'other',
     route: PROBES.includes(url) ? url : 'none',
+    mode: readMode(headers),
     began: performance.now(),
   })
   response.once('close', () => countResponse(response))
@@ -32,8 +40,14 @@ export function countResponse(response: ServerResponse): void {
   const entry = measured.get(response)
   if (!entry) return
   measured.delete(response)
-  const { method, route, began } = entry
+  const { method, route, mode, began } = entry
   const code = response.headersSent ? response.statusCode : CLIENT_DISCONNECTED
-  increment('troco_http_requests_total', [route, method, String(code)])
+  increment('troco_http_requests_total', [route, method, String(code), mode])
   observe('troco_http_request_seconds', [route, method], (performance.now() - began) / 1_000)
+}
+
+/** Returns the mode that the token, or else the header of the dashboard, claims; empty without one. */
+function readMode(headers: IncomingHttpHeaders): string {
+  const claimed = /^Bearer +troco_([a-z]+)_/i.exec(headers.authorization ?? '')?.[1]
+  return MODES.find(mode => mode === (claimed ?? headers['troco-mode'])) ?? ''
 }

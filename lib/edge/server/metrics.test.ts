@@ -42,8 +42,10 @@ async function readValue(series: string): Promise<number> {
 }
 
 test('responses are counted by the template of their path, their method and status', async () => {
-  const created = 'troco_http_requests_total{route="/transactions",method="POST",code="200"}'
-  const missing = 'troco_http_requests_total{route="/transactions/{id}",method="GET",code="404"}'
+  const created =
+    'troco_http_requests_total{route="/transactions",method="POST",code="200",mode="test"}'
+  const missing =
+    'troco_http_requests_total{route="/transactions/{id}",method="GET",code="404",mode="test"}'
   const before = [await readValue(created), await readValue(missing)]
   const charge = await call(origin, 'POST', '/transactions', { token, body: CHARGE })
   expect(charge.status).toBe(200)
@@ -59,6 +61,15 @@ test('responses are counted by the template of their path, their method and stat
   expect(await readValue(`${seconds}_sum{${labels}}`)).toBeGreaterThan(0)
 })
 
+test('a refusal that a merchant simulates is counted as one of test mode', async () => {
+  const simulated =
+    'troco_http_requests_total{route="/transactions",method="POST",code="503",mode="test"}'
+  const before = await readValue(simulated)
+  const body = { ...CHARGE, client_email: 'unavailable@example.com' }
+  expect((await call(origin, 'POST', '/transactions', { token, body })).status).toBe(503)
+  await expect.poll(() => readValue(simulated)).toBe(before + 1)
+})
+
 test('no request adds a series for what its sender chose: a path, an id, a method or a secret', async () => {
   const send = async (mark: string) => {
     const paths = [
@@ -67,6 +78,8 @@ test('no request adds a series for what its sender chose: a path, an id, a metho
       ...[`/healthz?${mark}`, `//${mark}//`, `/api/auth/${mark}`, `/%zz${mark}`],
     ]
     for (const path of paths) await (await fetch(origin + path)).text()
+    for (const header of [`Bearer troco_${mark}_x`, `Bearer ${mark}`])
+      await (await fetch(origin, { headers: { authorization: header, 'troco-mode': mark } })).text()
     for (const method of ['PURGE', 'OPTIONS', 'MKCOL'])
       await (await fetch(`${origin}/api/transactions/${mark}`, { method })).text()
     await fetch(`${origin}/home/never`).catch(() => {})
