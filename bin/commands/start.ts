@@ -49,7 +49,7 @@ async function serve(isDevelopment: boolean): Promise<void> {
     const storeLastCounts = startStoringCounts()
     const storeLastRequests = startStoringRequests()
     if (WORKER) worker = startWorker()
-    const clock = watchClock()
+    const clock = watchClock({ serves: true })
     log().info({ port: PORT, worker: WORKER }, 'server listening')
     printWelcome(demo)
     const cause = await stopRequested

@@ -14,7 +14,7 @@ export async function runWorker(): Promise<void> {
     setPriority(NICE)
     const stopMetrics = await startMetrics()
     const worker = startWorker()
-    const clock = watchClock()
+    const clock = watchClock({ serves: false })
     process.stderr.write('The worker is running. Press Ctrl-C to stop.\n')
     await waitForStop()
     await Promise.all([worker.stop(), clock.stop()])

@@ -81,22 +81,26 @@ test('a process whose clock is more than a minute wrong does not start', async (
 test('a running process with a wrong clock is unready only if it alone is wrong', async () => {
   const api = await startApi()
   const readyz = async () => (await fetch(`${api.url}/readyz`)).json()
-  const setOther = (offsetMs: number) => db().$executeRaw`
-    INSERT INTO process_clocks (id, host, pid, offset_ms)
-    VALUES (${merchant.id}::uuid, 'another machine', 1, ${offsetMs})
-    ON CONFLICT (id) DO UPDATE SET offset_ms = EXCLUDED.offset_ms, measured_at = now()`
+  const setOther = (offsetMs: number, serves: boolean) => db().$executeRaw`
+    INSERT INTO process_clocks (id, host, pid, machine, serves, offset_ms)
+    VALUES (${merchant.id}::uuid, 'another', 1, 'another machine', ${serves}, ${offsetMs})
+    ON CONFLICT (id) DO UPDATE
+    SET offset_ms = EXCLUDED.offset_ms, serves = EXCLUDED.serves, measured_at = now()`
   const measure = async () => {
-    const watching = watchClock()
+    const watching = watchClock({ serves: true })
     await expect.poll(() => db().processClock.count({ where: { pid: process.pid } })).toBe(1)
     return watching
   }
   const watching = await runTenMinutesSlow(measure)
   const [stored] = await db().processClock.findMany()
+  expect(stored).toMatchObject({ serves: true, machine: expect.stringMatching(/./) })
   expect(Number(stored?.offsetMs) / 1_000).toBeCloseTo(-600, -1)
   expect(await readyz()).toEqual({ status: 'ok' })
-  await setOther(-600_000)
+  await setOther(-600_000, true)
   expect(await readyz()).toEqual({ status: 'ok' })
-  await setOther(0)
+  await setOther(0, false)
+  expect(await readyz()).toEqual({ status: 'ok' })
+  await setOther(0, true)
   const { status, reason } = await readyz()
   expect(status).toBe('unavailable')
   expect(reason).toMatch(/^the clock is (599|600|601) s behind the database's$/)

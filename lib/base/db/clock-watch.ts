@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { db, Prisma } from '#lib/base/db/client.ts'
@@ -24,9 +25,11 @@ const id = newId()
 let own: ProcessClock | null = null
 
 /** Measures this process's clock regularly, for `findClockFault`, the log and the health page. */
-export function watchClock(): { stop: () => Promise<void> } {
+export function watchClock({ serves }: Pick<ProcessClock, 'serves'>): {
+  stop: () => Promise<void>
+} {
   const stopping = new AbortController()
-  const watching = watch(stopping.signal)
+  const watching = watch(serves, stopping.signal)
   return {
     async stop() {
       stopping.abort()
@@ -36,18 +39,28 @@ export function watchClock(): { stop: () => Promise<void> } {
   }
 }
 
-async function watch(signal: AbortSignal): Promise<void> {
+async function watch(serves: boolean, signal: AbortSignal): Promise<void> {
+  const known = { host: hostname(), pid: process.pid, machine: readMachine(), serves }
   let logged: Level = 'right'
   while (!signal.aborted) {
     try {
       const offsetMs = await measureOffset()
-      own = { host: hostname(), pid: process.pid, offsetMs }
+      own = { ...known, offsetMs }
       logged = logChange(logged, offsetMs)
       await storeClock(own)
     } catch (error) {
       log().error({ err: error }, 'clock could not be compared with the database')
     }
     await sleep(MEASURE_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** Returns the boot id, which all containers of a machine read, as they do its clock; else the host name. */
+function readMachine(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return hostname()
   }
 }
 
@@ -64,10 +77,11 @@ function logChange(logged: Level, offsetMs: number): Level {
   return level
 }
 
-async function storeClock({ host, pid, offsetMs }: ProcessClock): Promise<void> {
+async function storeClock(clock: ProcessClock): Promise<void> {
+  const { host, pid, machine, serves, offsetMs } = clock
   await db().$executeRaw`
-    INSERT INTO process_clocks (id, host, pid, offset_ms)
-    VALUES (${id}::uuid, ${host}, ${pid}, ${offsetMs})
+    INSERT INTO process_clocks (id, host, pid, machine, serves, offset_ms)
+    VALUES (${id}::uuid, ${host}, ${pid}, ${machine}, ${serves}, ${offsetMs})
     ON CONFLICT (id) DO UPDATE SET offset_ms = EXCLUDED.offset_ms, measured_at = now()`
   await db().$executeRaw`
     DELETE FROM process_clocks WHERE measured_at < now() - ${RETENTION}::interval`
@@ -76,7 +90,8 @@ async function storeClock({ host, pid, offsetMs }: ProcessClock): Promise<void> 
 /** Lists the clocks of all running processes. */
 export function listClocks(): Promise<ProcessClock[]> {
   return queryRows(Prisma.sql`
-    SELECT json_build_object('host', host, 'pid', pid, 'offsetMs', offset_ms)::text AS json
+    SELECT json_build_object('host', host, 'pid', pid, 'machine', machine, 'serves', serves,
+      'offsetMs', offset_ms)::text AS json
     FROM process_clocks WHERE measured_at > now() - ${KNOWN_FOR}::interval ORDER BY host, pid`)
 }
 

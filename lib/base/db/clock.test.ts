@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { assessClocks, isAloneWrong, type ProcessClock, provenOffset } from '#lib/base/db/clock.ts'
 
-const clock = (host: string, offsetS: number): ProcessClock => ({
-  ...{ host, pid: 1 },
+const clock = (machine: string, offsetS: number, serves = true): ProcessClock => ({
+  ...{ host: `container of ${machine}`, pid: 1, machine, serves },
   offsetMs: offsetS * 1_000,
 })
+const worker = (machine: string, offsetS: number) => clock(machine, offsetS, false)
 
 test.each([
   [1_000_005, 10, 1_000_000, 5],
@@ -26,6 +27,13 @@ test.each<[string, boolean, ProcessClock, ProcessClock[]]>([
   ['is behind alone', true, clock('a', -61), [clock('b', 60), clock('c', -60)]],
   ['is wrong as all others are', false, clock('a', 61), [clock('b', 62), clock('c', 60.5)]],
   ['is wrong with all of its machine only', true, clock('a', 99), [clock('a', 99), clock('b', 0)]],
+  ['is wrong, and only a worker is right', false, clock('a', 61), [worker('b', 0)]],
+  ['is wrong with its worker', true, clock('a', 61), [worker('a', 61), clock('b', 0)]],
+  ['is wrong as a worker elsewhere is', false, clock('a', 61), [worker('b', 61), clock('c', 0)]],
+  [
+    ...(['is wrong in two containers', true, clock('a', 61)] as const),
+    [{ ...clock('a', 61), host: 'another container' }, clock('b', 0)],
+  ],
   ['is wrong on one of two machines', false, clock('a', 99), [clock('b', 99), clock('c', 0)]],
 ])('a process that %s leaves service: %s', (_what, expected, own, others) => {
   expect(isAloneWrong(own, [...others, own])).toBe(expected)

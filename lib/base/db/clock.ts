@@ -12,6 +12,10 @@ const SAMPLES = 3
 export interface ProcessClock {
   host: string
   pid: number
+  /** Equal for processes that read the same clock. */
+  machine: string
+  /** Whether the process serves requests. */
+  serves: boolean
   /** Positive: ahead of the database's clock. */
   offsetMs: number
 }
@@ -68,13 +72,14 @@ export function isWrong({ offsetMs }: Pick<ProcessClock, 'offsetMs'>): boolean {
 }
 
 /**
- * Whether a process leaves service because of its clock: some process agrees with the database, and no
- * machine but its own is wrong. So the last process never leaves, nor all of them because the
- * database's clock is wrong.
+ * Whether a process leaves service because of its clock: a process that serves requests agrees with the
+ * database, and no machine but its own is wrong. So the last process that serves never leaves, nor all of
+ * them because the database's clock is wrong.
  */
 export function isAloneWrong(own: ProcessClock, known: ProcessClock[]): boolean {
-  const wrong = known.filter(isWrong)
-  return isWrong(own) && wrong.length < known.length && wrong.every(({ host }) => host === own.host)
+  const isServed = known.some(each => each.serves && !isWrong(each))
+  const isElsewhere = known.some(each => isWrong(each) && each.machine !== own.machine)
+  return isWrong(own) && isServed && !isElsewhere
 }
 
 export type ClockState =
