@@ -154,9 +154,10 @@ function exampleLimit(allow: Declared['allow'], codes: Declared['errorCodes']): 
 function exampleGrant(allow: Declared['allow'], codes: Declared['errorCodes']) {
   if (allow !== 'tokens:write')
     return { permission: 'payers:read', advice: 'leave full_documents out or ask an owner' }
-  const advice = codes?.includes('limit_reached')
-    ? 'leave it out of permissions or ask an owner to create this token'
-    : `ask an owner to ${codes?.includes('child_token') ? 'rotate' : 'change'} this token`
+  const isOfToken = codes?.includes('token_ended')
+  const advice = isOfToken
+    ? `ask an owner to ${codes?.includes('child_token') ? 'rotate' : 'change'} this token`
+    : 'leave it out of permissions or ask an owner to create this token'
   return { permission: 'refunds:write', advice }
 }
 

@@ -278,3 +278,58 @@ describe('a token that acts', () => {
     expect(await isAccepted(child.token)).toBe(true)
   })
 })
+
+describe('many tokens that have ended', () => {
+  /** Children as rotations without an overlap leave them: expired, and not revoked. */
+  const addEnded = (parentId: string, count: number) => db().$executeRaw`
+    INSERT INTO tokens (account_id, id, mode, name, hash, prefix, last_four, permissions, parent_id, expires_at)
+    SELECT ${accountId}::uuid, gen_random_uuid(), 'test', 'ended', sha256(${parentId}::text::bytea || n::text::bytea),
+      'troco_test_0000000000', '0000', '{account:read}', ${parentId}::uuid, now() - interval '1 day'
+    FROM generate_series(1, ${count}::int) n`
+
+  test('do not keep their parent from being revoked, and keep their end', async () => {
+    const parent = await issueParent()
+    const child = await issueChild(parent.id)
+    await addEnded(parent.id, 5_000)
+    const owner = { type: 'user', id: ownerId } as const
+    expect(
+      await revokeOwnToken({ accountId, mode: 'test', id: parent.id }, 'stolen', owner),
+    ).toEqual({
+      id: parent.id,
+    })
+    for (const { token } of [parent, child]) expect(await isAccepted(token)).toBe(false)
+    expect(await db().token.count({ where: { accountId, revokedAt: { not: null } } })).toBe(2)
+    expect(await db().auditRecord.count({ where: { accountId, action: 'token.revoked' } })).toBe(2)
+  })
+
+  test('keep their end when their parent is rotated', async () => {
+    const parent = await issueParent()
+    await addEnded(parent.id, 10)
+    const before = await db().token.findMany({ where: { parentId: parent.id } })
+    await rotateToken(
+      { accountId, mode: 'test', id: parent.id, overlapHours: 0 },
+      { type: 'user', id: ownerId },
+    )
+    expect(await db().token.findMany({ where: { parentId: parent.id } })).toEqual(before)
+  })
+
+  test('rotations leave at most 200 tokens that work', async () => {
+    const parent = await issueParent()
+    let { id } = await issueChild(parent.id)
+    const rotate = async () => {
+      const rotation = { accountId, mode: 'test' as const, id, overlapHours: 168 }
+      id = (await rotateToken(rotation, { type: 'token', id: parent.id })).id
+    }
+    for (let count = 2; count < 200; count++) await rotate()
+    await expect(rotate()).rejects.toMatchObject({
+      code: 'limit_reached',
+      message:
+        'The limit of 200 working tokens, replaced ones included, is reached: revoke one first',
+    })
+    await revokeOwnToken({ accountId, mode: 'test', id }, undefined, {
+      type: 'user',
+      id: ownerId,
+    })
+    await issueChild(parent.id)
+  })
+})

@@ -8,9 +8,10 @@ INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resourc
     expires_at)
 VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => $7::float8));
 
-SELECT count(*)::int AS count
+SELECT count(*) FILTER (WHERE t.replaced_by IS NULL)::int AS lasting, count(*)::int AS working
 FROM tokens t
-WHERE t.account_id = $1::uuid AND t.mode = $2 AND t.replaced_by IS NULL
+WHERE t.account_id = $1::uuid AND (t.revoked_at IS NULL
+    AND COALESCE(t.expires_at, 'infinity') > now()) AND t.mode = $2
     AND ((t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
     AND (t.parent_id IS NULL OR EXISTS (SELECT 1
     FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id

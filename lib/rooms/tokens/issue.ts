@@ -7,9 +7,10 @@ import { requireAuthority } from '#lib/rooms/tokens/authority.ts'
 import { restrictToParent } from '#lib/rooms/tokens/child.ts'
 import { insertToken, type NewToken } from '#lib/rooms/tokens/insert.ts'
 import { TOKENS_MAX } from '#lib/rooms/tokens/schema.ts'
-import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
+import { activeTokenCondition, workingCondition } from '#lib/rooms/tokens/status.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
+const WORKING_MAX = 2 * TOKENS_MAX
 const LEAVE_OUT = 'leave it out of permissions or ask an owner to create this token'
 
 /** Returns the token only this once: only its HMAC, its start and its end are stored. */
@@ -30,13 +31,24 @@ export function issueToken(
   })
 }
 
-/** Limits active tokens. A replaced token does not count, because its successor does. */
-async function refuseTooMany(tx: Tx, { accountId, mode }: NewToken): Promise<void> {
-  const [found] = await tx.$queryRaw<{ count: number }[]>`
-    SELECT count(*)::int AS count FROM tokens t
-    WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.replaced_by IS NULL
+/**
+ * Limits active tokens. A replaced token does not count, because its successor does; but those that
+ * still work are limited too, since every rotation leaves one.
+ */
+export async function refuseTooMany(
+  tx: Tx,
+  { accountId, mode }: Pick<NewToken, 'accountId' | 'mode'>,
+  isReplacement = false,
+): Promise<void> {
+  const [found] = await tx.$queryRaw<{ lasting: number; working: number }[]>`
+    SELECT count(*) FILTER (WHERE t.replaced_by IS NULL)::int AS lasting, count(*)::int AS working
+    FROM tokens t
+    WHERE t.account_id = ${accountId}::uuid AND ${workingCondition} AND t.mode = ${mode}
       AND ${activeTokenCondition}`
-  if (found && found.count < TOKENS_MAX) return
-  const message = `The limit of ${TOKENS_MAX} active tokens is reached: revoke one first`
-  throw refuse('limit_reached', message)
+  const { lasting = 0, working = 0 } = found ?? {}
+  const reached =
+    !isReplacement && lasting >= TOKENS_MAX
+      ? `${TOKENS_MAX} active tokens`
+      : working >= WORKING_MAX && `${WORKING_MAX} working tokens, replaced ones included,`
+  if (reached) throw refuse('limit_reached', `The limit of ${reached} is reached: revoke one first`)
 }

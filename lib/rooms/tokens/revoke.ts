@@ -5,7 +5,7 @@ import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { hashToken } from '#lib/rooms/tokens/insert.ts'
-import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
+import { activeTokenCondition, workingCondition } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { lockAccount } from '#lib/services/webhooks/owner.ts'
 
@@ -42,7 +42,7 @@ async function revokeOne(
 }
 
 /**
- * Revokes the token `id`, expired or not, and those that it created; without `id`, all active ones.
+ * Revokes the token `id`, expired or not, and the active ones that it created; without `id`, all active ones.
  * Returns those revoked. A child that is being created waits, and then finds its parent revoked.
  */
 export async function revokeTokens(
@@ -58,7 +58,7 @@ export async function revokeTokens(
     UPDATE tokens t SET revoked_at = now(), revoked_reason = ${reason ?? null}::text,
       revoked_by = ${revokedBy}::uuid
     WHERE t.account_id = ${accountId}::uuid AND t.revoked_at IS NULL
-      AND ${id ? Prisma.sql`(t.id = ${id}::uuid OR t.parent_id = ${id}::uuid)` : activeTokenCondition}
+      AND ${id ? Prisma.sql`(t.id = ${id}::uuid OR t.parent_id = ${id}::uuid AND ${workingCondition})` : activeTokenCondition}
     RETURNING t.id, t.name, t.prefix, t.last_four AS "lastFour", t.mode, t.parent_id AS "parentId"`
   for (const { id: target, parentId } of revoked) {
     const after = parentId ? { parent_id: parentId } : undefined

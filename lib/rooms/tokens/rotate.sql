@@ -22,12 +22,22 @@ INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resourc
     expires_at)
 VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => $7::float8));
 
+SELECT count(*) FILTER (WHERE t.replaced_by IS NULL)::int AS lasting, count(*)::int AS working
+FROM tokens t
+WHERE t.account_id = $1::uuid AND (t.revoked_at IS NULL
+    AND COALESCE(t.expires_at, 'infinity') > now()) AND t.mode = $2
+    AND ((t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
+    AND (t.parent_id IS NULL OR EXISTS (SELECT 1
+    FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id
+    AND (p.revoked_at IS NULL AND (p.expires_at IS NULL OR p.expires_at > now())))));
+
 -- by the ORM: INSERT INTO tokens
 
 -- by the ORM: INSERT INTO audit_log
 
-UPDATE tokens
-SET replaced_by = CASE WHEN id = $1::uuid THEN $2::uuid ELSE replaced_by END,
-    expires_at = LEAST(expires_at, now() + make_interval(hours => $3::int))
-WHERE account_id = $4::uuid AND (id = $5::uuid OR parent_id = $6::uuid)
-RETURNING id, expires_at AS "expiresAt";
+UPDATE tokens t
+SET replaced_by = CASE WHEN t.id = $1::uuid THEN $2::uuid ELSE t.replaced_by END,
+    expires_at = LEAST(t.expires_at, now() + make_interval(hours => $3::int))
+WHERE t.account_id = $4::uuid AND (t.revoked_at IS NULL
+    AND COALESCE(t.expires_at, 'infinity') > now()) AND (t.id = $5::uuid OR t.parent_id = $6::uuid)
+RETURNING t.id, t.expires_at AS "expiresAt";

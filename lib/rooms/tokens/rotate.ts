@@ -13,7 +13,9 @@ import {
 } from '#lib/rooms/tokens/authority.ts'
 import { lockParent } from '#lib/rooms/tokens/child.ts'
 import { insertToken } from '#lib/rooms/tokens/insert.ts'
+import { refuseTooMany } from '#lib/rooms/tokens/issue.ts'
 import { type LockedToken, lockActiveToken, tokenEnded } from '#lib/rooms/tokens/lock.ts'
+import { workingCondition } from '#lib/rooms/tokens/status.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 interface Rotation {
@@ -42,17 +44,19 @@ export function rotateToken(
     if (actor.type === 'token') await lockParent(tx, { accountId, id: actor.id })
     else await requireRotator(tx, { accountId, id }, token, actor)
     await storeIdempotencyKey(tx, once)
+    await refuseTooMany(tx, { accountId, mode }, true)
     const restrictions = { permissions, allowedAddresses, expiresAt: nextExpiry ?? undefined }
     const newToken = { accountId, mode, name, ...restrictions }
     const { parentId, issuedBy, formerIssuers } = token
     const origin = parentId ? { parentId, issuedBy, formerIssuers } : { issuedBy: personOf(actor) }
     const successor = await insertToken(tx, newToken, origin, actor, once?.id)
     const ended = await tx.$queryRaw<{ id: string; expiresAt: Date }[]>`
-      UPDATE tokens SET
-        replaced_by = CASE WHEN id = ${id}::uuid THEN ${successor.id}::uuid ELSE replaced_by END,
-        expires_at = LEAST(expires_at, now() + make_interval(hours => ${overlapHours}::int))
-      WHERE account_id = ${accountId}::uuid AND (id = ${id}::uuid OR parent_id = ${id}::uuid)
-      RETURNING id, expires_at AS "expiresAt"`
+      UPDATE tokens t SET
+        replaced_by = CASE WHEN t.id = ${id}::uuid THEN ${successor.id}::uuid ELSE t.replaced_by END,
+        expires_at = LEAST(t.expires_at, now() + make_interval(hours => ${overlapHours}::int))
+      WHERE t.account_id = ${accountId}::uuid AND ${workingCondition}
+        AND (t.id = ${id}::uuid OR t.parent_id = ${id}::uuid)
+      RETURNING t.id, t.expires_at AS "expiresAt"`
     const expiresAt = ended.find(one => one.id === id)?.expiresAt.toISOString() ?? null
     const after = { replaced_by: successor.id, expires_at: expiresAt }
     await recordAudit(tx, { actor, action: 'token.rotated', accountId, target: id, after })

@@ -21,6 +21,10 @@ export const rootCondition = livingCondition('t')
 export const activeTokenCondition = Prisma.sql`
   (${rootCondition} AND (t.parent_id IS NULL OR ${parentCondition}))`
 
+/** Implied by `activeTokenCondition`, for statements that read many tokens by the index `tokens_working_idx`. */
+export const workingCondition = Prisma.sql`
+  (t.revoked_at IS NULL AND COALESCE(t.expires_at, 'infinity') > now())`
+
 /** TokenStatus of a row `t`. `isActiveStatus` must agree with `activeTokenCondition`. */
 export const tokenStatusSql = Prisma.sql`
   (CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN NOT ${activeTokenCondition} THEN 'expired'

@@ -15,7 +15,7 @@ export const PATCH = endpoint({
   proof: 'required',
   body: addressesRequest,
   response: TokenRead,
-  errorCodes: ['token_not_found', 'token_ended', 'permission_not_held'],
+  errorCodes: ['token_not_found', 'token_ended', 'token_unconfirmed', 'permission_not_held'],
   async handle({ account, mode, body, params: { id = '' }, ...caller }) {
     const accountId = account.id
     await changeAddresses({ accountId, mode, id }, body.allowed_addresses, actorOf(caller))

@@ -21,6 +21,7 @@ export const POST = endpoint({
     'token_unconfirmed',
     'child_token',
     'permission_not_held',
+    'limit_reached',
   ],
   // A retry gets no token, because only the HMAC of the token is stored.
   idempotency: {
@@ -28,8 +29,7 @@ export const POST = endpoint({
     showsSecret: true,
     rebuild: async ({ account, mode }, id) => ({ data: await readIssuedToken(account, mode, id) }),
   },
-  async handle({ account, mode, body, params, once, ...caller }) {
-    const accountId = account.id
+  async handle({ account: { id: accountId }, mode, body, params, once, ...caller }) {
     const rotation = { accountId, mode, id: params.id ?? '', overlapHours: body.overlap_hours }
     const { id, token } = await rotateToken(rotation, actorOf(caller), once)
     return { data: { ...(await readToken(accountId, mode, id)), token } }
