@@ -4,7 +4,7 @@ import { disconnect } from '#lib/base/db/client.ts'
 import { requireRightClock } from '#lib/base/db/clock.ts'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
-import { whenAvailable } from '#lib/base/db/when-available.ts'
+import { StoppedError, whenAvailable } from '#lib/base/db/when-available.ts'
 import { env, loadEnvFile, supplyEnv } from '#lib/base/env.ts'
 
 export interface Runtime {
@@ -19,6 +19,8 @@ export interface Runtime {
 export interface RuntimeOptions {
   /** For servers and workers: requires a right clock, and restarts the embedded PostgreSQL if it dies. */
   isSupervised?: boolean
+  /** Resolves when the process must stop: a wait for the database then ends the process with 0. */
+  stopRequested?: Promise<unknown>
   /** Whether the command applies pending migrations even if MIGRATE is false. */
   migrates?: boolean
 }
@@ -58,9 +60,12 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       WAIT_FOR_DATABASE,
     } = env()
     const isAllowed = options.migrates || MIGRATE
-    const waitSeconds = options.isSupervised ? WAIT_FOR_DATABASE : 0
     const prepare = () => prepareDatabase({ url, ownerUrl, isAllowed })
-    const appliedMigrations = await whenAvailable(prepare, waitSeconds, onProgress)
+    const appliedMigrations = await whenAvailable(prepare, {
+      maxSeconds: options.isSupervised ? WAIT_FOR_DATABASE : 0,
+      stopRequested: options.stopRequested,
+      report: onProgress,
+    })
     if (options.isSupervised) await requireRightClock()
     return {
       folder: openedFolder?.folder ?? null,
@@ -70,6 +75,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     }
   } catch (error) {
     await close()
+    if (error instanceof StoppedError) process.exit(0)
     throw error
   }
 }

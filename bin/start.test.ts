@@ -20,6 +20,7 @@ import {
   processesOf,
   runCommand,
   startServer,
+  startTroco,
   waitUntilStopped,
 } from '#lib/testing/process.ts'
 
@@ -271,3 +272,20 @@ test('with DATABASE_URL, neither the embedded PostgreSQL nor demo data is create
   started.child.kill('SIGINT')
   expect(await started.ended).toBe(0)
 })
+
+test.each(['start', 'worker'])(
+  'SIGTERM while `%s` waits for the database ends it with 0',
+  async command => {
+    const { child, output, ended } = startTroco([command], {
+      ...installation.settings,
+      DATABASE_URL: 'postgresql://troco:secret@127.0.0.1:1/troco',
+      TROCO_SECRET: 'an-operator-key-of-enough-length-9f8e7d6c5b4a',
+      PUBLIC_URL: `http://localhost:${installation.port}`,
+      WAIT_FOR_DATABASE: '3600',
+    })
+    await expect.poll(output, { timeout: 60_000 }).toContain('Waiting for it')
+    child.kill('SIGTERM')
+    expect(await ended).toBe(0)
+    expect(output()).toMatch(/^[^\n]+Waiting for it, 3600 s at most\n$/)
+  },
+)

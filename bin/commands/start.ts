@@ -33,7 +33,7 @@ async function serve(isDevelopment: boolean): Promise<void> {
   loadEnvFile('.env')
   const { PORT, HOST, WORKER } = env()
   await requireFreePort(PORT, HOST)
-  const runtime = await openRuntime({ isSupervised: true })
+  const runtime = await openRuntime({ isSupervised: true, stopRequested })
   let worker: Worker | null = null
   try {
     if (!isDevelopment) redirectConsole()

@@ -9,15 +9,18 @@ import { startMetrics } from '#lib/edge/server/metrics.ts'
 const NICE = 5
 
 export async function runWorker(): Promise<void> {
-  const settings = { isSupervised: true }
-  await withRuntime(async () => {
-    setPriority(NICE)
-    const stopMetrics = await startMetrics()
-    const worker = startWorker()
-    const clock = watchClock({ serves: false })
-    process.stderr.write('The worker is running. Press Ctrl-C to stop.\n')
-    await waitForStop()
-    await Promise.all([worker.stop(), clock.stop()])
-    stopMetrics()
-  }, settings)
+  const stopRequested = waitForStop()
+  await withRuntime(
+    async () => {
+      setPriority(NICE)
+      const stopMetrics = await startMetrics()
+      const worker = startWorker()
+      const clock = watchClock({ serves: false })
+      process.stderr.write('The worker is running. Press Ctrl-C to stop.\n')
+      await stopRequested
+      await Promise.all([worker.stop(), clock.stop()])
+      stopMetrics()
+    },
+    { isSupervised: true, stopRequested },
+  )
 }

@@ -74,12 +74,14 @@ export async function runCommand(args: string[], settings: Record<string, string
   return waitForEnd(startCommand(args, settings))
 }
 
-/** Runs `troco` without the bootstrap, which takes a second process. `input`: its standard input. */
 export async function runTroco(args: string[], settings: Record<string, string>, input?: string) {
+  return waitForEnd(startTroco(args, settings, input))
+}
+
+/** Starts `troco` without the bootstrap, which takes a second process. `input`: its standard input. */
+export function startTroco(args: string[], settings: Record<string, string>, input?: string) {
   const command = ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', ...args]
-  return waitForEnd(
-    startProcess(process.execPath, command, { ...settings, NODE_ENV: 'production' }, input),
-  )
+  return startProcess(process.execPath, command, { ...settings, NODE_ENV: 'production' }, input)
 }
 
 async function waitForEnd({ ended, output }: StartedProcess) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { whenAvailable } from '#lib/base/db/when-available.ts'
+import { StoppedError, whenAvailable } from '#lib/base/db/when-available.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
 import { env } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
@@ -31,10 +31,11 @@ async function placeBehindPort() {
 test('a start waits for a database that comes late, and says why once', async () => {
   const place = await placeBehindPort()
   const lines: string[] = []
-  const rows = await whenAvailable(place.select, 60, line => {
+  const report = (line: string) => {
     lines.push(line)
     place.open()
-  })
+  }
+  const rows = await whenAvailable(place.select, { maxSeconds: 60, report })
   place.close()
   expect(rows).toBe(1)
   const [line = '', ...others] = lines
@@ -47,8 +48,17 @@ test('without time to wait, or if something else is wrong, the start ends at onc
   const lines: string[] = []
   const report = (line: string) => void lines.push(line)
   const { select } = await placeBehindPort()
-  await expect(whenAvailable(select, 0, report)).rejects.toThrow('is unreachable')
+  await expect(whenAvailable(select, { maxSeconds: 0, report })).rejects.toThrow('is unreachable')
   const fail = () => Promise.reject(setupError('fsync is off'))
-  await expect(whenAvailable(fail, 60, report)).rejects.toThrow('fsync is off')
+  await expect(whenAvailable(fail, { maxSeconds: 60, report })).rejects.toThrow('fsync is off')
   expect(lines).toEqual([])
+})
+
+test('a request to stop ends the wait between two attempts and during one', async () => {
+  const { select } = await placeBehindPort()
+  const { promise: stopRequested, resolve: report } = Promise.withResolvers<unknown>()
+  const patience = { maxSeconds: 3_600, stopRequested, report }
+  await expect(whenAvailable(select, patience)).rejects.toThrow(StoppedError)
+  const hang = () => new Promise(() => {})
+  await expect(whenAvailable(hang, patience)).rejects.toThrow(StoppedError)
 })
