@@ -95,6 +95,7 @@ test('the command line creates, uses, suspends and activates an account without 
   expect(output).toContain('ledger verified, 1 transfers')
   expect(output).toContain('audit log unchanged')
   expect(output).toContain('no pooler before the database')
+  expect(output).toContain("clock agrees with the database's\n")
 })
 
 /** One of each kind of mistake first: the others only in `npm run torture`. */

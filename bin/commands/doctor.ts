@@ -67,7 +67,7 @@ async function reportClock(database: Database): Promise<void> {
   const offsetMs = await measureOffset(database)
   const isRight = Math.abs(offsetMs) < CLOCK_OFF_MS
   const advice = ': synchronize both with a time server'
-  report(isRight, `clock ${describeOffset(offsetMs)} the database's${isRight ? '' : advice}`)
+  report(isRight, `clock ${describeOffset(offsetMs)}${isRight ? '' : advice}`)
 }
 
 function reportMail(): void {

@@ -98,5 +98,5 @@ export function listClocks(): Promise<ProcessClock[]> {
 /** Returns why the clock of this process takes it out of service; null if it does not. */
 export async function findClockFault(): Promise<string | null> {
   if (own === null || !isWrong(own) || !isAloneWrong(own, await listClocks())) return null
-  return `the clock is ${describeOffset(own.offsetMs)} the database's`
+  return `the clock ${describeOffset(own.offsetMs)}`
 }

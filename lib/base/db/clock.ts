@@ -59,12 +59,14 @@ export async function requireRightClock(): Promise<void> {
   const offsetMs = await measureOffset()
   if (!isWrong({ offsetMs })) return
   throw setupError(
-    `The clock of this machine is ${describeOffset(offsetMs)} the database's: synchronize both with a time server (chrony, systemd-timesyncd), then start again`,
+    `The clock of this machine ${describeOffset(offsetMs)}: synchronize both with a time server (chrony, systemd-timesyncd), then start again`,
   )
 }
 
 export function describeOffset(offsetMs: number): string {
-  return `${Math.abs(Math.round(offsetMs / 1_000))} s ${offsetMs < 0 ? 'behind' : 'ahead of'}`
+  const seconds = Math.abs(Math.round(offsetMs / 1_000))
+  if (seconds === 0) return "agrees with the database's"
+  return `is ${seconds} s ${offsetMs < 0 ? 'behind' : 'ahead of'} the database's`
 }
 
 export function isWrong({ offsetMs }: Pick<ProcessClock, 'offsetMs'>): boolean {
