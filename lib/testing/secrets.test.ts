@@ -31,9 +31,10 @@ const NOT_SECRETS = [
   'parsed.hash',
   // The hash of a request, to detect a repeated one.
   'requestHash',
-  // Names of a permission and of an error code.
+  // Names of a permission and of error codes.
   "'tokens:write'",
   "'child_token'",
+  "'token_ended'",
 ]
 
 function findComparisons(text: string): string[] {
