@@ -27,7 +27,7 @@ INSERT INTO charges (account_id, id, mode, connection_id, status, amount, extern
     metadata, utms, items, webhook_masked, expires_at, due_at)
 VALUES ((SELECT COALESCE((SELECT t.account_id
     FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE t.hash = $1
-    AND (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
+    AND (t.revoked_at IS NULL AND COALESCE(t.expires_at, 'infinity') > now())
     AND a.id IS NOT DISTINCT FROM $2::uuid AND t.mode IS NOT DISTINCT FROM $3::text
     AND t.permissions IS NOT DISTINCT FROM $4::text[] AND a.name IS NOT DISTINCT FROM $5::text
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int

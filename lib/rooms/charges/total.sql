@@ -4,7 +4,7 @@ SELECT json_build_object('count', count(*), 'amount',
     LEAST(COALESCE(sum(r.amount) FILTER (WHERE r.status = 'paid'), 0), $2::bigint))::text AS json
 FROM (SELECT c.status, c.amount FROM charges c WHERE (SELECT COALESCE((SELECT t.account_id
     FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE t.hash = $3
-    AND (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
+    AND (t.revoked_at IS NULL AND COALESCE(t.expires_at, 'infinity') > now())
     AND a.id IS NOT DISTINCT FROM $4::uuid AND t.mode IS NOT DISTINCT FROM $5::text
     AND t.permissions IS NOT DISTINCT FROM $6::text[] AND a.name IS NOT DISTINCT FROM $7::text
     AND a.city IS NOT DISTINCT FROM $8::text AND a.expires_in IS NOT DISTINCT FROM $9::int

@@ -10,12 +10,11 @@ VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, now() + make_interval(secs => 
 
 SELECT count(*) FILTER (WHERE t.replaced_by IS NULL)::int AS lasting, count(*)::int AS working
 FROM tokens t
-WHERE t.account_id = $1::uuid AND (t.revoked_at IS NULL
-    AND COALESCE(t.expires_at, 'infinity') > now()) AND t.mode = $2
-    AND ((t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
+WHERE t.account_id = $1::uuid AND t.mode = $2
+    AND ((t.revoked_at IS NULL AND COALESCE(t.expires_at, 'infinity') > now())
     AND (t.parent_id IS NULL OR EXISTS (SELECT 1
     FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id
-    AND (p.revoked_at IS NULL AND (p.expires_at IS NULL OR p.expires_at > now())))));
+    AND (p.revoked_at IS NULL AND COALESCE(p.expires_at, 'infinity') > now()))));
 
 -- by the ORM: INSERT INTO tokens
 

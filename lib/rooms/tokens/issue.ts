@@ -7,7 +7,7 @@ import { requireAuthority } from '#lib/rooms/tokens/authority.ts'
 import { restrictToParent } from '#lib/rooms/tokens/child.ts'
 import { insertToken, type NewToken } from '#lib/rooms/tokens/insert.ts'
 import { TOKENS_MAX } from '#lib/rooms/tokens/schema.ts'
-import { activeTokenCondition, workingCondition } from '#lib/rooms/tokens/status.ts'
+import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 const WORKING_MAX = 2 * TOKENS_MAX
@@ -43,8 +43,7 @@ export async function refuseTooMany(
   const [found] = await tx.$queryRaw<{ lasting: number; working: number }[]>`
     SELECT count(*) FILTER (WHERE t.replaced_by IS NULL)::int AS lasting, count(*)::int AS working
     FROM tokens t
-    WHERE t.account_id = ${accountId}::uuid AND ${workingCondition} AND t.mode = ${mode}
-      AND ${activeTokenCondition}`
+    WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND ${activeTokenCondition}`
   const { lasting = 0, working = 0 } = found ?? {}
   const reached =
     !isReplacement && lasting >= TOKENS_MAX

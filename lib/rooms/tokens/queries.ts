@@ -7,7 +7,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { exceedsIssuer } from '#lib/rooms/tokens/authority.ts'
 import type { TokenRequest, TokenRow } from '#lib/rooms/tokens/schema.ts'
-import { activeTokenCondition, tokenStatusSql, workingCondition } from '#lib/rooms/tokens/status.ts'
+import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 
 /** Maximum ended tokens in a list, which shows only the latest. */
 const ENDED_MAX = 50
@@ -79,7 +79,7 @@ export async function listTokens(
   const tokens = await readTokens(Prisma.sql`
     SELECT json FROM (
       SELECT ${tokenAsJson}::text AS json, 0 AS place, t.id FROM tokens t
-      WHERE ${scope}${visible} AND ${workingCondition} AND ${activeTokenCondition}
+      WHERE ${scope}${visible} AND ${activeTokenCondition}
       UNION ALL
       (SELECT ${tokenAsJson}::text, 1, t.id FROM tokens t
         WHERE ${scope}${ended} AND NOT ${activeTokenCondition} ORDER BY t.id DESC LIMIT ${ENDED_MAX})) found

@@ -7,10 +7,10 @@ FOR NO KEY UPDATE;
 UPDATE tokens t
 SET revoked_at = now(), revoked_reason = $1::text, revoked_by = $2::uuid
 WHERE t.account_id = $3::uuid AND t.revoked_at IS NULL
-    AND ((t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
+    AND ((t.revoked_at IS NULL AND COALESCE(t.expires_at, 'infinity') > now())
     AND (t.parent_id IS NULL OR EXISTS (SELECT 1
     FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id
-    AND (p.revoked_at IS NULL AND (p.expires_at IS NULL OR p.expires_at > now())))))
+    AND (p.revoked_at IS NULL AND COALESCE(p.expires_at, 'infinity') > now()))))
 RETURNING t.id, t.name, t.prefix, t.last_four AS "lastFour", t.mode, t.parent_id AS "parentId";
 
 -- by the ORM: INSERT INTO audit_log

@@ -4,6 +4,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { revokeTokens } from '#lib/rooms/tokens/revoke.ts'
+import { activeTokenCondition, withChildren } from '#lib/rooms/tokens/status.ts'
 import { queueMailToOwners } from '#lib/services/mail/owners.ts'
 import { lockAccount } from '#lib/services/webhooks/owner.ts'
 
@@ -17,7 +18,9 @@ export async function revokeTokenAsOperator(
   const isThere = [accountId, id].every(isUuid) && (await db().token.count({ where })) > 0
   if (!isThere) throw refuse('token_not_found')
   return transaction(async tx => {
-    const revoked = (await revokeTokens(tx, where, reason, actor)).find(one => one.id === id)
+    const revoked = (await revokeTokens(tx, accountId, withChildren(id), reason, actor)).find(
+      one => one.id === id,
+    )
     if (!revoked) return null
     const { name, prefix, lastFour, mode } = revoked
     await queueMailToOwners(tx, accountId, account => ({
@@ -42,7 +45,7 @@ export async function revokeAccountTokens(
   return transaction(async tx => {
     // Waits for transactions that are issuing or rotating a token of this account.
     await lockAccount(tx, accountId)
-    const revoked = await revokeTokens(tx, { accountId }, reason, actor)
+    const revoked = await revokeTokens(tx, accountId, activeTokenCondition, reason, actor)
     if (revoked.length > 0) {
       await queueMailToOwners(tx, accountId, account => ({
         kind: 'tokensRevoked',

@@ -1,11 +1,11 @@
 import { type Actor, personOf, recordAudit } from '#lib/base/audit/record.ts'
-import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
+import { db, type Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { hashToken } from '#lib/rooms/tokens/insert.ts'
-import { activeTokenCondition, workingCondition } from '#lib/rooms/tokens/status.ts'
+import { withChildren } from '#lib/rooms/tokens/status.ts'
 import { isTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { lockAccount } from '#lib/services/webhooks/owner.ts'
 
@@ -33,32 +33,31 @@ type RevokedToken = Record<'id' | 'name' | 'prefix' | 'lastFour' | 'mode', strin
 }
 
 async function revokeOne(
-  ref: { accountId: string; id: string },
+  { accountId, id: wanted }: { accountId: string; id: string },
   reason: string | undefined,
   actor: Actor,
 ): Promise<{ id: string } | null> {
-  const revoked = await transaction(tx => revokeTokens(tx, ref, reason, actor))
-  return revoked.some(({ id }) => id === ref.id) ? { id: ref.id } : null
+  const which = withChildren(wanted)
+  const revoked = await transaction(tx => revokeTokens(tx, accountId, which, reason, actor))
+  return revoked.some(({ id }) => id === wanted) ? { id: wanted } : null
 }
 
 /**
- * Revokes the token `id`, expired or not, and the active ones that it created; without `id`, all active ones.
- * Returns those revoked. A child that is being created waits, and then finds its parent revoked.
+ * Revokes the tokens `t` of an account that meet a condition. Returns those revoked. A child that is
+ * being created waits, and then finds its parent revoked.
  */
 export async function revokeTokens(
   tx: Tx,
-  filter: { accountId: string; id?: string },
+  accountId: string,
+  condition: Prisma.Sql,
   reason: string | undefined,
   actor: Actor,
 ) {
-  const { accountId, id } = filter
-  const revokedBy = personOf(actor)
   await lockAccount(tx, accountId)
   const revoked = await tx.$queryRaw<RevokedToken[]>`
     UPDATE tokens t SET revoked_at = now(), revoked_reason = ${reason ?? null}::text,
-      revoked_by = ${revokedBy}::uuid
-    WHERE t.account_id = ${accountId}::uuid AND t.revoked_at IS NULL
-      AND ${id ? Prisma.sql`(t.id = ${id}::uuid OR t.parent_id = ${id}::uuid AND ${workingCondition})` : activeTokenCondition}
+      revoked_by = ${personOf(actor)}::uuid
+    WHERE t.account_id = ${accountId}::uuid AND t.revoked_at IS NULL AND ${condition}
     RETURNING t.id, t.name, t.prefix, t.last_four AS "lastFour", t.mode, t.parent_id AS "parentId"`
   for (const { id: target, parentId } of revoked) {
     const after = parentId ? { parent_id: parentId } : undefined

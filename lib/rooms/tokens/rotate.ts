@@ -15,7 +15,7 @@ import { lockParent } from '#lib/rooms/tokens/child.ts'
 import { insertToken } from '#lib/rooms/tokens/insert.ts'
 import { refuseTooMany } from '#lib/rooms/tokens/issue.ts'
 import { type LockedToken, lockActiveToken, tokenEnded } from '#lib/rooms/tokens/lock.ts'
-import { workingCondition } from '#lib/rooms/tokens/status.ts'
+import { rootCondition } from '#lib/rooms/tokens/status.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 interface Rotation {
@@ -54,7 +54,7 @@ export function rotateToken(
       UPDATE tokens t SET
         replaced_by = CASE WHEN t.id = ${id}::uuid THEN ${successor.id}::uuid ELSE t.replaced_by END,
         expires_at = LEAST(t.expires_at, now() + make_interval(hours => ${overlapHours}::int))
-      WHERE t.account_id = ${accountId}::uuid AND ${workingCondition}
+      WHERE t.account_id = ${accountId}::uuid AND ${rootCondition}
         AND (t.id = ${id}::uuid OR t.parent_id = ${id}::uuid)
       RETURNING t.id, t.expires_at AS "expiresAt"`
     const expiresAt = ended.find(one => one.id === id)?.expiresAt.toISOString() ?? null

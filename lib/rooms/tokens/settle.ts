@@ -10,7 +10,7 @@ import {
 import { readTokens, tokenAsJson } from '#lib/rooms/tokens/queries.ts'
 import { revokeTokens } from '#lib/rooms/tokens/revoke.ts'
 import type { IssuedTokenRow, Permission } from '#lib/rooms/tokens/schema.ts'
-import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
+import { activeTokenCondition, withChildren } from '#lib/rooms/tokens/status.ts'
 import type { TokenDecision } from '#lib/services/people/schema.ts'
 
 interface Issuer {
@@ -63,7 +63,8 @@ async function settleTokens(
   if (decisions.length !== rows.length || !rows.every(({ id }) => actions.has(id)))
     throw refuse('tokens_undecided', { ids: rows.map(({ id }) => id) })
   for (const { id, permissions } of rows) {
-    if (actions.get(id) === 'revoke') await revokeTokens(tx, { accountId, id }, undefined, actor)
+    if (actions.get(id) === 'revoke')
+      await revokeTokens(tx, accountId, withChildren(id), undefined, actor)
     else {
       await requireAuthority(tx, { accountId, actor }, permissions, 'revoke this token instead')
       await assignIssuer(tx, { accountId, id }, actor)
@@ -73,12 +74,10 @@ async function settleTokens(
 
 /**
  * Revokes what the tokens of a member who leaves have created. Those tokens keep working until an
- * owner decides about them, but nobody answers for others. Call it under the account's lock.
+ * owner decides about them. Call it under the account's lock.
  */
 export async function revokeChildren(tx: Tx, accountId: string, actor: UserActor): Promise<void> {
-  const children = await tx.$queryRaw<{ id: string }[]>`
-    SELECT t.id FROM tokens t
-    WHERE t.account_id = ${accountId}::uuid AND t.issued_by = ${actor.id}::uuid
-      AND t.parent_id IS NOT NULL AND ${activeTokenCondition}`
-  for (const { id } of children) await revokeTokens(tx, { accountId, id }, undefined, actor)
+  const isChild = Prisma.sql`t.issued_by = ${actor.id}::uuid AND t.parent_id IS NOT NULL
+    AND ${activeTokenCondition}`
+  await revokeTokens(tx, accountId, isChild, undefined, actor)
 }

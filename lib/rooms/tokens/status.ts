@@ -1,29 +1,31 @@
 import { Prisma } from '#lib/base/db/client.ts'
 
-/** Condition that a token is not revoked, and not expired by the database's clock. */
+/**
+ * Condition that a token is not revoked, and not expired by the database's clock. Written as the index
+ * `tokens_working_idx`, by which statements about many tokens find those that work.
+ */
 const livingCondition = (row: 't' | 'p') =>
-  Prisma.raw(
-    `(${row}.revoked_at IS NULL AND (${row}.expires_at IS NULL OR ${row}.expires_at > now()))`,
-  )
+  Prisma.raw(`(${row}.revoked_at IS NULL AND COALESCE(${row}.expires_at, 'infinity') > now())`)
 
 /**
  * Condition that the parent of a token `t` is active. The role of its issuer lies on another side
- * (docs/decisions/030): whoever ends it decides about the parent, and the children follow.
+ * (docs/decisions/030): a change of the role decides about the parent, and so about its children.
  */
 const parentCondition = Prisma.sql`EXISTS (
   SELECT 1 FROM tokens p
   WHERE p.account_id = t.account_id AND p.id = t.parent_id AND ${livingCondition('p')})`
 
-/** Condition that a token `t` without a parent is active. */
+/** Condition that a token `t` is active if its parent is, or if it has none. */
 export const rootCondition = livingCondition('t')
 
 /** Condition that a token `t` is active. */
 export const activeTokenCondition = Prisma.sql`
   (${rootCondition} AND (t.parent_id IS NULL OR ${parentCondition}))`
 
-/** Implied by `activeTokenCondition`, for statements that read many tokens by the index `tokens_working_idx`. */
-export const workingCondition = Prisma.sql`
-  (t.revoked_at IS NULL AND COALESCE(t.expires_at, 'infinity') > now())`
+/** Condition that a row is a token, expired or not, or an active one that it created. */
+export function withChildren(id: string): Prisma.Sql {
+  return Prisma.sql`(t.id = ${id}::uuid OR t.parent_id = ${id}::uuid AND ${rootCondition})`
+}
 
 /** TokenStatus of a row `t`. `isActiveStatus` must agree with `activeTokenCondition`. */
 export const tokenStatusSql = Prisma.sql`

@@ -13,11 +13,10 @@ SELECT a.id AS "accountId", t.mode AS "mode", t.permissions AS "permissions", a.
     (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
 FROM tokens t
 JOIN accounts a ON a.id = t.account_id
-WHERE t.hash = $1 AND ((t.revoked_at IS NULL
-    AND (t.expires_at IS NULL OR t.expires_at > now()))
+WHERE t.hash = $1 AND ((t.revoked_at IS NULL AND COALESCE(t.expires_at, 'infinity') > now())
     AND (t.parent_id IS NULL OR EXISTS (SELECT 1
     FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id
-    AND (p.revoked_at IS NULL AND (p.expires_at IS NULL OR p.expires_at > now())))));
+    AND (p.revoked_at IS NULL AND COALESCE(p.expires_at, 'infinity') > now()))));
 
 UPDATE tokens
 SET last_used_at = now()

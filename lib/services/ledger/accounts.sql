@@ -3,7 +3,7 @@ SELECT json_object_agg(l.ledger, l.balance)::text AS json
 FROM ledger_accounts l
 WHERE (SELECT COALESCE((SELECT t.account_id
     FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE t.hash = $1
-    AND (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
+    AND (t.revoked_at IS NULL AND COALESCE(t.expires_at, 'infinity') > now())
     AND a.id IS NOT DISTINCT FROM $2::uuid AND t.mode IS NOT DISTINCT FROM $3::text
     AND t.permissions IS NOT DISTINCT FROM $4::text[] AND a.name IS NOT DISTINCT FROM $5::text
     AND a.city IS NOT DISTINCT FROM $6::text AND a.expires_in IS NOT DISTINCT FROM $7::int
