@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util'
 import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
-import { normalizeRange } from '#lib/base/address-range.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { findAccount } from '#lib/rooms/accounts/queries.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
 import {
   ADDRESSES_MAX,
+  addressesRequest,
   DEFAULT_PERMISSIONS,
   isPermission,
   PERMISSIONS,
@@ -66,9 +66,8 @@ function readPermissions(text: string | undefined): Permission[] {
 
 function readAddresses(text: string | undefined): string[] {
   if (text === undefined) return []
-  const ranges = text.split(',').map(part => normalizeRange(part))
-  const known = ranges.filter(range => range !== null)
-  if (known.length === ranges.length && known.length <= ADDRESSES_MAX) return [...new Set(known)]
+  const read = addressesRequest.test.safeParse({ allowed_addresses: text.split(',') })
+  if (read.success) return read.data.allowed_addresses
   const message = `--addresses must be at most ${ADDRESSES_MAX} IP addresses or CIDR ranges, separated by commas, such as 203.0.113.7,203.0.113.0/24`
   throw refuse('invalid_input', { message })
 }
