@@ -3,7 +3,7 @@ import { withRuntime } from '#bin/command-line.ts'
 import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { connect, type Database } from '#lib/base/db/client.ts'
-import { CLOCK_OFF_MS, describeOffset, measureOffset } from '#lib/base/db/clock.ts'
+import { describeOffset, levelOf, measureOffset } from '#lib/base/db/clock.ts'
 import { inspectPooler } from '#lib/base/db/pooler.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { env } from '#lib/base/env.ts'
@@ -65,7 +65,7 @@ async function reportPooler(): Promise<void> {
 
 async function reportClock(database: Database): Promise<void> {
   const offsetMs = await measureOffset(database)
-  const isRight = Math.abs(offsetMs) < CLOCK_OFF_MS
+  const isRight = levelOf(offsetMs) === 'right'
   const advice = ': synchronize both with a time server'
   report(isRight, `clock ${describeOffset(offsetMs)}${isRight ? '' : advice}`)
 }

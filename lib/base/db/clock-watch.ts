@@ -3,10 +3,11 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import {
-  CLOCK_OFF_MS,
+  type ClockLevel,
   describeOffset,
   isAloneWrong,
   isWrong,
+  levelOf,
   measureOffset,
   type ProcessClock,
 } from '#lib/base/db/clock.ts'
@@ -18,8 +19,6 @@ const MEASURE_MS = 10_000
 /** Three measurements missed: the process has ended, or does not reach the database. */
 const KNOWN_FOR = '30 s'
 const RETENTION = '1 hour'
-
-type Level = 'right' | 'off' | 'wrong'
 
 const id = newId()
 let own: ProcessClock | null = null
@@ -41,7 +40,7 @@ export function watchClock({ serves }: Pick<ProcessClock, 'serves'>): {
 
 async function watch(serves: boolean, signal: AbortSignal): Promise<void> {
   const known = { host: hostname(), pid: process.pid, machine: readMachine(), serves }
-  let logged: Level = 'right'
+  let logged: ClockLevel = 'right'
   while (!signal.aborted) {
     try {
       const offsetMs = await measureOffset()
@@ -65,12 +64,8 @@ function readMachine(): string {
 }
 
 /** Logs only a change: the health page shows what lasts. */
-function logChange(logged: Level, offsetMs: number): Level {
-  const level = isWrong({ offsetMs })
-    ? 'wrong'
-    : Math.abs(offsetMs) >= CLOCK_OFF_MS
-      ? 'off'
-      : 'right'
+function logChange(logged: ClockLevel, offsetMs: number): ClockLevel {
+  const level = levelOf(offsetMs)
   if (level === logged) return level
   if (level === 'right') log().info({ offsetMs }, 'clock agrees with the database')
   else log().warn({ offsetMs }, 'clock differs from the database')

@@ -2,9 +2,9 @@ import { type Database, db, type Tx } from '#lib/base/db/client.ts'
 import { setupError } from '#lib/base/errors.ts'
 
 /** Difference from which a clock is reported: a time server keeps it within milliseconds. */
-export const CLOCK_OFF_MS = 2_000
+const OFF_MS = 2_000
 /** Difference from which a clock is wrong, and no process starts. */
-export const CLOCK_WRONG_MS = 60_000
+const WRONG_MS = 60_000
 /** Odd, so that one sample that a busy machine delayed does not decide. */
 const SAMPLES = 3
 
@@ -69,8 +69,16 @@ export function describeOffset(offsetMs: number): string {
   return `is ${seconds} s ${offsetMs < 0 ? 'behind' : 'ahead of'} the database's`
 }
 
+export type ClockLevel = 'right' | 'off' | 'wrong'
+
+export function levelOf(offsetMs: number): ClockLevel {
+  const ms = Math.abs(offsetMs)
+  if (ms > WRONG_MS) return 'wrong'
+  return ms >= OFF_MS ? 'off' : 'right'
+}
+
 export function isWrong({ offsetMs }: Pick<ProcessClock, 'offsetMs'>): boolean {
-  return Math.abs(offsetMs) > CLOCK_WRONG_MS
+  return levelOf(offsetMs) === 'wrong'
 }
 
 /**
@@ -91,13 +99,13 @@ export type ClockState =
   | 'clock_single'
   | 'clock_database'
 
-/** What the clocks of all processes show together. */
+/** Returns what the health page says of the clocks of all processes. */
 export function assessClocks(clocks: ProcessClock[]): ClockState {
   const offsets = clocks.map(({ offsetMs }) => offsetMs)
   if (clocks.some(isWrong)) {
     const spreadMs = Math.max(...offsets) - Math.min(...offsets)
-    if (!clocks.every(isWrong) || spreadMs > CLOCK_WRONG_MS) return 'clock_wrong'
+    if (!clocks.every(isWrong) || spreadMs > WRONG_MS) return 'clock_wrong'
     return clocks.length === 1 ? 'clock_single' : 'clock_database'
   }
-  return offsets.some(ms => Math.abs(ms) >= CLOCK_OFF_MS) ? 'clock_off' : 'clocks_agree'
+  return offsets.some(ms => levelOf(ms) === 'off') ? 'clock_off' : 'clocks_agree'
 }

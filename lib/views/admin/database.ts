@@ -1,5 +1,5 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { assessClocks, CLOCK_OFF_MS, isWrong, type ProcessClock } from '#lib/base/db/clock.ts'
+import { assessClocks, isWrong, levelOf, type ProcessClock } from '#lib/base/db/clock.ts'
 import { listClocks } from '#lib/base/db/clock-watch.ts'
 import { listMigrations } from '#lib/base/db/migrate.ts'
 import { inspectRole } from '#lib/base/db/privileges.ts'
@@ -75,7 +75,7 @@ export function assessDurability(settings: ServerSettings): Finding {
 export async function examineClocks(): Promise<Finding> {
   const clocks = await listClocks()
   const state = assessClocks(clocks)
-  const isOff = ({ offsetMs }: ProcessClock) => Math.abs(offsetMs) >= CLOCK_OFF_MS
+  const isOff = ({ offsetMs }: ProcessClock) => levelOf(offsetMs) !== 'right'
   const named = clocks.filter(state === 'clock_wrong' ? isWrong : isOff)
   const names = named.map(
     ({ host, pid, offsetMs }) => `${host} (${pid}) ${signedSeconds(offsetMs)}`,
