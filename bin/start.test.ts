@@ -268,7 +268,7 @@ test('with DATABASE_URL, neither the embedded PostgreSQL nor demo data is create
   const statusOf = async (path: string) => (await fetch(settings.PUBLIC_URL + path)).status
   await expect.poll(() => statusOf('/readyz')).toBe(503)
   expect(await statusOf('/login')).toBe(200)
-  // Somebody at the terminal does not wait for balancers.
+  // SIGINT ends the draining.
   started.child.kill('SIGINT')
   expect(await started.ended).toBe(0)
 })

@@ -18,7 +18,7 @@ export function waitForStop(): Promise<StopCause> {
   })
 }
 
-/** Time in which balancers may notice that the process stops. Somebody who pressed Ctrl-C waits for none. */
+/** Time for which a process serves after the signal, so that balancers notice. Ctrl-C (SIGINT) has none. */
 export function drainMs(cause: StopCause): number {
   return cause === 'SIGTERM' ? env().DRAIN_SECONDS * 1_000 : 0
 }

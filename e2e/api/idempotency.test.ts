@@ -349,7 +349,7 @@ describe.each(POSTS)(
       expect(isReplay(again)).toBe(false)
       // The sandbox decides once, and a token is rotated once, but the 409 is a new response.
       const isRefused = /^\/(sandbox|tokens\/.*\/rotate$)/.test(path)
-      // What is cancelled, disabled, enabled or revoked is returned as it is.
+      // The verbs `cancel`, `disable`, `enable` and `revoke` return the same resource when repeated.
       const isDone = /\/(cancel|disable|enable|revoke)$/.test(path)
       expect(again.status).toBe(isRefused ? 409 : 200)
       if (path !== '/webhooks/deliveries/resend') expect(again.text === first.text).toBe(isDone)

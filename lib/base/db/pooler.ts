@@ -11,7 +11,7 @@ const UNKNOWN_STATEMENT = /^(26000|42P05)$/
 export interface PoolerReport {
   /** Whether a pooler stands between this process and DATABASE_URL. */
   isPooled: boolean
-  /** What does not work behind it, each with what to set. */
+  /** Sentences for the operator: what does not work, and the setting that mends it. */
   faults: string[]
 }
 
@@ -34,7 +34,7 @@ export async function inspectPooler(): Promise<PoolerReport> {
   })
 }
 
-/** A pooler invents the process id that it tells the client. */
+/** A pooler tells the client another process id than that of the session. */
 async function isPooled(client: Client): Promise<boolean> {
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
   return rows[0].pid !== (client as Client & { processID: number | null }).processID

@@ -7,7 +7,7 @@ import { env } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
-/** The database of the tests behind an address at which nobody listens until `open` is called. */
+/** Makes the tests' database reachable at a port that is closed until `open` is called. */
 async function placeBehindPort() {
   const url = new URL(env().DATABASE_URL ?? '')
   const [host, port] = [url.hostname, Number(url.port)]

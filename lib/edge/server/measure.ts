@@ -4,7 +4,7 @@ import { MODES } from '#lib/base/mode.ts'
 
 /** The code of nginx for a response that could not be begun. */
 const CLIENT_DISCONNECTED = 499
-/** The parser accepts about 30 further methods, none of which is served. */
+/** All others, which no route serves, count as `other`: a label has few values. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 const PROBES = ['/healthz', '/readyz']

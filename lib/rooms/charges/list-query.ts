@@ -49,7 +49,7 @@ export const chargesQuery = listQuery(CHARGE_STATUSES, SEARCH_DESCRIPTION).exten
 })
 export type ChargesQuery = z.infer<typeof chargesQuery>
 
-/** What only the dashboard filters by: how much of a charge is refunded, and whether it was cancelled. */
+/** Filters of the dashboard only: how much of a charge is refunded, and whether it was cancelled. */
 export interface ShownFilter {
   refunded?: 'none' | 'part' | 'whole'
   isCancelled?: boolean

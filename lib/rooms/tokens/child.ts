@@ -16,8 +16,8 @@ interface Parent {
 
 /**
  * Returns a token as its parent may create it: without addresses or an expiry of its own, it has those
- * of its parent. Refuses whatever exceeds the parent. Who may know the parent may know the child, so
- * both have the same issuers. Call it under `lockAccount`; it locks the parent until commit.
+ * of its parent. Refuses whatever exceeds the parent. Both have the same issuers. Call it under
+ * `lockAccount`; it locks the parent until commit.
  */
 export async function restrictToParent(
   tx: Tx,

@@ -18,7 +18,7 @@ export interface NewToken {
   expiresAt?: Date
 }
 
-/** Who answers for a new token, and the token that creates it, if one does. */
+/** The member who issues a new token, earlier issuers, and the token that creates it, if one does. */
 export interface Origin {
   issuedBy: string | null
   formerIssuers?: string[]

@@ -15,7 +15,7 @@ interface Row extends CallerRow {
 
 /**
  * Queries the database each time: a revocation applies to the next request in every process. A request
- * from an address that the token refuses is no use of it.
+ * from an address that the token refuses does not change `last_used_at`.
  */
 export async function verifyToken(token: string, address?: string): Promise<ProvenCaller | null> {
   if (!isTokenText(token)) return null

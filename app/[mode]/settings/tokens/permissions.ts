@@ -11,7 +11,7 @@ export function messageKeyOf<Name extends Permission>(name: Name): MessageKey<Na
 
 export function makePresets(grantable: Permission[]) {
   return {
-    // Whoever has one of these decides where data goes, or who else may call: it is ticked by itself.
+    // Those that send data elsewhere or create tokens are chosen one by one.
     all: grantable.filter(name => name !== 'webhooks:write' && name !== 'tokens:write'),
     charges: grantable.filter(name => name.startsWith('transactions:')),
     read: grantable.filter(name => name.endsWith(':read')),
