@@ -22,7 +22,7 @@ const RUNS_WITH = 'runs with versions that have: '
 /** Returns whether this version, which lacks the migration, runs on its schema. */
 export function canRunOn(
   { finished_at, logs }: RecordedMigration,
-  known: Map<string, unknown>,
+  known: { has: (name: string) => boolean },
 ): boolean {
   if (!finished_at || !logs?.startsWith(RUNS_WITH)) return false
   const required = logs.slice(RUNS_WITH.length)

@@ -2,6 +2,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { assessClocks, isWrong, levelOf, type ProcessClock } from '#lib/base/db/clock.ts'
 import { listClocks } from '#lib/base/db/clock-watch.ts'
 import { listMigrations } from '#lib/base/db/migrate.ts'
+import { canRunOn, type RecordedMigration } from '#lib/base/db/migration-records.ts'
 import { inspectRole } from '#lib/base/db/privileges.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { describeUnsafeServer, type ServerSettings } from '#lib/base/db/server.ts'
@@ -90,24 +91,31 @@ function signedSeconds(ms: number): string {
 }
 
 export async function examineMigrations(): Promise<Finding> {
-  const rows = await db().$queryRaw<{ name: string; isDone: boolean }[]>`
-    SELECT migration_name AS name, finished_at IS NOT NULL AS "isDone" FROM _prisma_migrations
+  const rows = await db().$queryRaw<RecordedMigration[]>`
+    SELECT migration_name, checksum, finished_at, logs FROM _prisma_migrations
     WHERE rolled_back_at IS NULL`
   const migrations = listMigrations()
-  const applied = new Set(rows.filter(({ isDone }) => isDone).map(({ name }) => name))
+  const known = new Set(migrations)
+  const applied = new Set(rows.filter(row => row.finished_at).map(row => row.migration_name))
   const waiting = migrations.filter(name => !applied.has(name))
-  const failed = rows.find(({ isDone }) => !isDone)
-  const newer = rows.find(({ name }) => !migrations.includes(name))
+  const failed = rows.find(row => !row.finished_at)
+  const newer = rows.filter(row => !known.has(row.migration_name))
+  const unfit = newer.find(row => !canRunOn(row, known))
   const figures = {
     applied: applied.size,
     waiting: waiting.length,
     latest: migrations.at(-1) ?? '',
   }
   const withName = (name: string) => ({ ...figures, name })
-  if (failed) return { level: 'problem', state: 'migration_failed', figures: withName(failed.name) }
-  if (newer) return { level: 'problem', state: 'database_newer', figures: withName(newer.name) }
-  return waiting.length > 0
-    ? { level: 'problem', state: 'migrations_wait', figures: withName(waiting.join(', ')) }
+  if (failed)
+    return { level: 'problem', state: 'migration_failed', figures: withName(failed.migration_name) }
+  if (unfit)
+    return { level: 'problem', state: 'database_newer', figures: withName(unfit.migration_name) }
+  if (waiting.length > 0)
+    return { level: 'problem', state: 'migrations_wait', figures: withName(waiting.join(', ')) }
+  const [first] = newer
+  return first
+    ? { level: 'warning', state: 'version_older', figures: withName(first.migration_name) }
     : { level: 'ok', state: 'migrated', figures }
 }
 

@@ -529,15 +529,17 @@ test('a waiting, failed or unknown migration is reported', async () => {
   const problem = (state: string): [string, string] => ['problem', state]
   await expectFinding('migrations', problem('migrations_wait'), set(true, true), applied)
   await expectFinding('migrations', problem('migration_failed'), set(false, false), applied)
-  await expectFinding(
-    ...(['migrations', problem('database_newer')] as const),
-    () =>
-      runAsOwner(
-        `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
-         VALUES ('newer', 'x', '29990101000000_newer', now())`,
-      ),
-    () => runAsOwner(`DELETE FROM _prisma_migrations WHERE id = 'newer'`),
-  )
+  const addNewer = (logs: string | null) => () =>
+    runAsOwner(
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, logs)
+       VALUES ('newer', 'x', '29990101000000_newer', now(), ${logs ? `'${logs}'` : 'NULL'})`,
+    )
+  const removeNewer = () => runAsOwner(`DELETE FROM _prisma_migrations WHERE id = 'newer'`)
+  await expectFinding('migrations', problem('database_newer'), addNewer(null), removeNewer)
+  const fits = addNewer('runs with versions that have: ')
+  await expectFinding('migrations', ['warning', 'version_older'], fits, removeNewer)
+  const needsMore = addNewer('runs with versions that have: 29980101000000_unknown')
+  await expectFinding('migrations', problem('database_newer'), needsMore, removeNewer)
 })
 
 test('a database without durable commits is a problem', () => {

@@ -147,7 +147,7 @@ export const FINDING_STATES = {
       'connections_scarce',
       'transaction_long',
     ],
-    ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer'],
+    ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer', 'version_older'],
     ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
     ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],
     ...['addresses_folded', 'audit_unlinked', 'house_books_wrong', 'ends_contradicted'],
