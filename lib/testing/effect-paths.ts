@@ -66,9 +66,13 @@ interface Step {
 }
 
 const callers = new Map<State, Caller[]>()
+const TOKENS = bitsOf(PERMISSIONS.map(name => `token ${name}` as const))
+const SESSIONS = bitsOf(ROLES.map(role => `session ${role}` as const))
 
+/** Returns the same list for all states with the same callers, so that what it may do is kept by it. */
 function callersOf(state: State): Caller[] {
-  const known = callers.get(state)
+  const items = state & (TOKENS | SESSIONS | bitsOf(['admin']))
+  const known = callers.get(items)
   if (known) return known
   const permissions = PERMISSIONS.filter(name => holds(state, `token ${name}`))
   const roles = ROLES.filter(role => holds(state, `session ${role}`))
@@ -78,7 +82,7 @@ function callersOf(state: State): Caller[] {
     { kind: holds(state, 'admin') ? 'admin' : 'person' },
     { kind: 'visitor' },
   ]
-  callers.set(state, found)
+  callers.set(items, found)
   return found
 }
 
@@ -126,31 +130,27 @@ function effectOf(
   }
 }
 
-/** What a search walks: operations that reach something, and permissions that a token may have. */
+interface Grant {
+  operation: Operation
+  caller: Caller
+  choice: Choice
+}
+
+/** What a search walks: what callers are granted, and permissions that a token may have. */
 interface Ground {
-  operations: readonly Operation[]
+  grantsOf: (callers: readonly Caller[]) => readonly Grant[]
   permissions: readonly Permission[]
 }
 
-function* stepsFrom(
-  state: State,
-  { operations, permissions }: Ground,
-  rules: Rules,
-): Generator<Step> {
-  for (const operation of operations)
-    for (const caller of callersOf(state)) {
-      if (!mayCall(operation, caller)) continue
-      for (const choice of choicesOf(operation)) {
-        if (isPermission(String(choice)) && !permissions.includes(choice as Permission)) continue
-        if (!isGranted(operation, caller, choice, rules)) continue
-        const { gained, reached } = effectOf(state, operation, caller, choice)
-        if (!gained && !reached) continue
-        const name = choice ? `${operation.name} (${choice})` : operation.name
-        const gainedBit = gained ? stateOf(gained) : 0
-        const reachedBits = gainedBit | (reached ? bitsOf([reached]) : 0)
-        yield { name, next: state | gainedBit, reached: reachedBits }
-      }
-    }
+function* stepsFrom(state: State, { grantsOf }: Ground): Generator<Step> {
+  for (const { operation, caller, choice } of grantsOf(callersOf(state))) {
+    const { gained, reached } = effectOf(state, operation, caller, choice)
+    if (!gained && !reached) continue
+    const name = choice ? `${operation.name} (${choice})` : operation.name
+    const gainedBit = gained ? stateOf(gained) : 0
+    const reachedBits = gainedBit | (reached ? bitsOf([reached]) : 0)
+    yield { name, next: state | gainedBit, reached: reachedBits }
+  }
 }
 
 const rights = new Map<State, number>()
@@ -191,7 +191,7 @@ function rightsOf(state: State): number {
  * Keeps what a search needs. Permissions that no operation left needs, and that the same roles hold,
  * behave alike: one stands for all, because each more doubles the states.
  */
-function surveyGround(all: readonly Operation[], wanted?: Reached): Ground {
+function surveyGround(all: readonly Operation[], rules: Rules, wanted?: Reached): Ground {
   const operations = all.filter(
     ({ effect, returnsDocuments }) => (effect ?? 'none') !== 'none' || returnsDocuments,
   )
@@ -204,7 +204,25 @@ function surveyGround(all: readonly Operation[], wanted?: Reached): Ground {
   const permissions = PERMISSIONS.filter(
     name => isNeeded(name) || others.find(one => rolesOf(one) === rolesOf(name)) === name,
   )
-  return { operations, permissions }
+  const mayChoose = (choice: Choice) =>
+    !isPermission(String(choice)) || permissions.includes(choice as Permission)
+  const listGrants = (callers: readonly Caller[]): Grant[] =>
+    operations.flatMap(operation =>
+      callers
+        .filter(caller => mayCall(operation, caller))
+        .flatMap(caller =>
+          choicesOf(operation)
+            .filter(choice => mayChoose(choice) && isGranted(operation, caller, choice, rules))
+            .map(choice => ({ operation, caller, choice })),
+        ),
+    )
+  const granted = new Map<readonly Caller[], Grant[]>()
+  const grantsOf = (callers: readonly Caller[]) => {
+    const grants = granted.get(callers) ?? listGrants(callers)
+    granted.set(callers, grants)
+    return grants
+  }
+  return { grantsOf, permissions }
 }
 
 /** Returns the shortest path from a state to something that it has no right to, if there is one. */
@@ -214,11 +232,11 @@ export function findPath(
   operations: readonly Operation[],
   rules = RULES,
 ): string[] | undefined {
-  const ground = surveyGround(operations, wanted)
+  const ground = surveyGround(operations, rules, wanted)
   const wantedBit = bitsOf([wanted]) & ~rightsOf(start)
   const paths = new Map<State, string[]>([[start, []]])
   for (const [state, path] of paths)
-    for (const { name, next, reached } of stepsFrom(state, ground, rules)) {
+    for (const { name, next, reached } of stepsFrom(state, ground)) {
       if ((reached & wantedBit) !== 0) return [...path, name]
       if (!paths.has(next)) paths.set(next, [...path, name])
     }
@@ -243,14 +261,14 @@ function listStarts(permissions: readonly Permission[]): State[] {
  * beyond the rights of their state or add a right. No such step: no path from any state exists.
  */
 export function walkStates(operations: readonly Operation[], rules = RULES) {
-  const ground = surveyGround(operations)
+  const ground = surveyGround(operations, rules)
   const states = new Set(listStarts(ground.permissions))
   const gains = new Set<string>()
   let transitions = 0
   for (const state of states) {
     // Whoever has every right, as an owner has, can gain nothing.
     if ((rightsOf(state) | bitsOf(STAFF)) === bitsOf(REACHED)) continue
-    for (const { name, next, reached } of stepsFrom(state, ground, rules)) {
+    for (const { name, next, reached } of stepsFrom(state, ground)) {
       transitions++
       states.add(next)
       const beyond = (reached | rightsOf(next)) & ~rightsOf(state)
