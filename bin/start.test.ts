@@ -71,7 +71,7 @@ function listPostgresProcesses(where: Installation) {
   return processesOf(where).filter(({ command }) => /postgres/.test(command))
 }
 
-test('a start prints URL, credentials and token; the printed curl command creates a charge', async () => {
+test('a start prints URL, credentials, token and a curl command that creates a charge, and ends at Ctrl+C', async () => {
   const started = await startServer(installation)
   const demo = readDemo()
   expect(started.output()).toContain(`http://localhost:${installation.port}`)
@@ -95,26 +95,11 @@ test('a start prints URL, credentials and token; the printed curl command create
   expect(verified.output).toMatch(/\d+ transfers, \d+ entries/)
   expect(verified.code).toBe(0)
 
-  started.child.kill('SIGTERM')
-  expect(await started.ended).toBe(0)
-  await waitUntilStopped(installation, 1_000)
-})
-
-test('SIGINT to the whole process group stops web, worker and PostgreSQL', async () => {
-  copyData(prepared, installation)
-  const started = await startServer(installation)
+  // A terminal sends SIGINT to the whole process group.
   const ownProcesses = processesOf(installation).filter(({ command }) => !/postgres/.test(command))
   for (const { pid } of ownProcesses) process.kill(pid, 'SIGINT')
   expect(await started.ended).toBe(0)
   await waitUntilStopped(installation, 1_000)
-})
-
-test('killing the bootstrap process stops its server and PostgreSQL', async () => {
-  copyData(prepared, installation)
-  const started = await startServer(installation)
-  started.child.kill('SIGKILL')
-  await started.ended
-  await waitUntilStopped(installation)
 })
 
 test('a PostgreSQL that outlives its parent is adopted, then stopped, by the command line', async () => {
@@ -200,9 +185,9 @@ test('a PostgreSQL killed under the server is restarted, and requests succeed ag
   await waitUntilStopped(installation, 1_000)
 })
 
-test('signing in while the database hangs returns 503 without internal details', async () => {
+test('signing in while the database hangs returns 503 without internal details; a killed bootstrap process stops all', async () => {
   copyData(prepared, installation)
-  await startServer(installation)
+  const started = await startServer(installation)
   const origin = `http://localhost:${installation.port}`
   const csrf = await fetch(`${origin}/api/auth/csrf`)
   const { csrfToken } = await csrf.json()
@@ -231,6 +216,9 @@ test('signing in while the database hangs returns 503 without internal details',
   for (const pid of database) process.kill(pid, 'SIGCONT')
   expect(response.status).toBe(503)
   expect(await response.text()).not.toMatch(/prisma|invocation|127\.0\.0\.1/i)
+  started.child.kill('SIGKILL')
+  await started.ended
+  await waitUntilStopped(installation)
 })
 
 function writeData(file: string, text: string): void {
