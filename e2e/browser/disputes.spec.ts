@@ -65,7 +65,9 @@ test('an admin answers a dispute once, with a draft from the records', async ({ 
   await expectAccessible(admin)
   await admin.getByRole('link', { name: merchant.name }).first().click()
   const field = admin.getByLabel('Text for the bank, in Portuguese')
-  await expect(field).toHaveValue(RegExp(`Contestamos a infração.*R\\$ 123,45.*${endToEndId}`))
+  await expect(field).toHaveValue(
+    RegExp(`Contestamos a notificação de infração.*R\\$ 123,45.*${endToEndId}`),
+  )
   await expect(admin.getByText('What the draft says, in English')).toBeVisible()
   await expectAccessible(admin)
   await field.fill('')
