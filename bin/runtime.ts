@@ -23,6 +23,8 @@ export interface RuntimeOptions {
   stopRequested?: Promise<unknown>
   /** Whether the command applies pending migrations even if MIGRATE is false. */
   migrates?: boolean
+  /** Whether the database is left as it is, and may lack migrations. */
+  isUnprepared?: boolean
 }
 
 /** Opens and migrates the database. An embedded PostgreSQL is shared; its last user stops it. */
@@ -60,7 +62,8 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       WAIT_FOR_DATABASE,
     } = env()
     const isAllowed = options.migrates || MIGRATE
-    const prepare = () => prepareDatabase({ url, ownerUrl, isAllowed })
+    const prepare = async () =>
+      options.isUnprepared ? [] : prepareDatabase({ url, ownerUrl, isAllowed })
     const appliedMigrations = await whenAvailable(prepare, {
       maxSeconds: options.isSupervised ? WAIT_FOR_DATABASE : 0,
       stopRequested: options.stopRequested,

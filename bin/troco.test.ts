@@ -293,7 +293,7 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   expect(withMailServer.output).not.toContain('hidden')
 })
 
-test('`troco database roles` may be repeated, and names what one role alone still needs', async () => {
+test('`troco database roles` may be repeated, and names what one role alone still needs; a plan changes nothing', async () => {
   for (let run = 0; run < 2; run++) {
     expect(await troco('database', 'roles')).toEqual({
       code: 0,
@@ -304,11 +304,18 @@ test('`troco database roles` may be repeated, and names what one role alone stil
     ...installation.settings,
     ...{ DATABASE_URL: await makeDatabase({ migrated: false }), TROCO_ENV: 'local' },
   }
+  const plan = await runTroco(['upgrade', '--plan'], single)
+  expect([plan.code, plan.output]).toEqual([
+    0,
+    expect.stringMatching(/^Pending migrations: \d{3}\n/),
+  ])
   const { code, output } = await runTroco(['database', 'roles'], single)
   expect([code, output]).toEqual([
     1,
     expect.stringMatching(/^the database role troco owns the tables .* docs\/operating\.md\n$/),
   ])
+  const rest = await runTroco(['upgrade', '--plan'], single)
+  expect([rest.code, rest.output]).toEqual([0, 'The database is up to date\n'])
 })
 
 test('`troco user reset` prints a link for a new password, and refuses an unknown e-mail', async () => {

@@ -11,6 +11,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   dev: async () => (await import('#bin/commands/start.ts')).startDevelopment,
   worker: async () => (await import('#bin/commands/worker.ts')).runWorker,
   migrate: async () => (await import('#bin/commands/database.ts')).migrateDatabase,
+  'upgrade --plan': async () => (await import('#bin/commands/upgrade.ts')).printPlan,
   'database roles': async () => (await import('#bin/commands/database.ts')).setUpRoles,
   doctor: async () => (await import('#bin/commands/doctor.ts')).checkInstallation,
   'ledger verify': async () => (await import('#bin/commands/ledger.ts')).printLedgerChecks,

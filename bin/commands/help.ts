@@ -3,6 +3,7 @@ const HELP = `Usage: npm run -s troco -- <command>
   start                                run the web server, the worker and, without DATABASE_URL, PostgreSQL
   worker                               run the worker only
   migrate                              apply pending database migrations
+  upgrade --plan                       print what pending migrations do to others, and how long they take
   database roles                       limit the application's database role; see docs/operating.md
   doctor                               check the installation
   ledger verify [--account <e-mail|id>]

@@ -25,7 +25,7 @@ import { setupError } from '#lib/base/errors.ts'
 
 const FOLDER = 'prisma/migrations'
 /** Maximum wait for a table lock: other statements queue behind a waiting migration. */
-const LOCK_WAIT_MS = 2_000
+const LOCK_WAIT_MS = 1_000
 const LOCK_ATTEMPTS_MAX = 60
 /** Pause between two attempts, in which the queued statements run. */
 const LOCK_REST_MS = 1_000
@@ -82,6 +82,13 @@ export async function migrate(
       return [...left.pending.map(({ name }) => name), ...left.outdated.map(describeFunction)]
     })
   })
+}
+
+/** Returns what migrating would apply. */
+export async function listPending(client: Client, folder = FOLDER) {
+  const { pending } = await compareRecords(client, readMigrations(folder))
+  const outdated = await listOutdated(client, readFunctions(join(folder, '../functions')))
+  return { pending, outdated }
 }
 
 function refuseToChange(names: string[]): Error {

@@ -29,11 +29,16 @@ export function canRunOn(
   return required === '' || known.has(required)
 }
 
+/** Returns the migration that a version must have to run on the schema after this one. */
+export function readRequirement(sql: string): string | null {
+  return REQUIREMENT.exec(sql)?.[1] ?? null
+}
+
 export async function recordMigration(
   client: Client,
   { name, checksum, sql }: Migration,
 ): Promise<void> {
-  const required = REQUIREMENT.exec(sql)?.[1] ?? ''
+  const required = readRequirement(sql) ?? ''
   await client.query(
     `INSERT INTO _prisma_migrations
        (id, checksum, migration_name, started_at, finished_at, applied_steps_count, logs)

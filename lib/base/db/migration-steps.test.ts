@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { listMigrations } from '#lib/base/db/migrate.ts'
+import { describeSteps, listBlocking, type StepKind } from '#lib/base/db/migration-steps.ts'
+
+/** Last migration from before installations had to go on while they are upgraded. */
+const LAST_EXEMPT = '20261215000000_charge_review'
+
+const kindsOf = (sql: string) => describeSteps(sql).map(({ kind }) => kind)
+
+test.each<[StepKind[], string]>([
+  [['instant'], 'ALTER TABLE charges ADD COLUMN note text'],
+  [
+    ['instant'],
+    'ALTER TABLE charges ADD COLUMN at timestamptz NOT NULL DEFAULT now(), DROP COLUMN x',
+  ],
+  [['instant'], "ALTER TABLE charges ADD COLUMN note text NOT NULL DEFAULT 'a;b, (c'"],
+  [['instant'], 'ALTER TABLE charges ADD CONSTRAINT short CHECK (length(note) < 9) NOT VALID'],
+  [['instant'], 'ALTER TABLE charges ADD CONSTRAINT one UNIQUE USING INDEX charges_one'],
+  [['instant'], 'ALTER TABLE charges ALTER COLUMN note DROP NOT NULL, ALTER note SET DEFAULT 1'],
+  [
+    ['instant', 'instant'],
+    'DROP INDEX charges_one; ALTER INDEX charges_two RENAME TO charges_one;',
+  ],
+  [
+    ['instant', 'instant', 'instant'],
+    'CREATE TABLE notes (id uuid); CREATE INDEX a ON notes (id); INSERT INTO notes SELECT id FROM charges',
+  ],
+  [
+    ['instant'],
+    "CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ UPDATE charges SET x = ';' $$",
+  ],
+  [['builds_index'], '-- UPDATE\nCREATE UNIQUE INDEX CONCURRENTLY charges_one ON charges (id);\n'],
+  [
+    ['validates', 'validates'],
+    'ALTER TABLE a VALIDATE CONSTRAINT b; ALTER TABLE c VALIDATE CONSTRAINT d',
+  ],
+  [['instant', 'blocks'], 'ALTER TABLE a ADD COLUMN b int; ALTER TABLE a VALIDATE CONSTRAINT b'],
+  [['instant', 'blocks'], 'DROP INDEX a; CREATE INDEX CONCURRENTLY a ON charges (id)'],
+  [['blocks'], 'CREATE INDEX charges_one ON charges (id)'],
+  [['blocks'], 'ALTER TABLE charges ADD COLUMN id2 uuid DEFAULT gen_random_uuid()'],
+  [['blocks'], 'ALTER TABLE charges ADD COLUMN sum bigint GENERATED ALWAYS AS (a + b) STORED'],
+  [['blocks'], 'ALTER TABLE charges ADD COLUMN note text CHECK (length(note) < 9)'],
+  [['blocks'], 'ALTER TABLE charges ADD CONSTRAINT short CHECK (length(note) < 9)'],
+  [['blocks'], 'ALTER TABLE charges ADD COLUMN note text, ADD FOREIGN KEY (id) REFERENCES a (id)'],
+  [['blocks'], 'ALTER TABLE charges ADD UNIQUE (note)'],
+  [['blocks'], 'ALTER TABLE charges ALTER COLUMN amount TYPE numeric'],
+  [['blocks'], 'ALTER TABLE charges ALTER COLUMN note SET NOT NULL'],
+  [['blocks'], "UPDATE charges SET note = ''"],
+  [['blocks'], 'DELETE FROM charges WHERE note IS NULL'],
+  [['blocks'], 'INSERT INTO notes SELECT id FROM charges'],
+  [['blocks'], 'LOCK TABLE charges'],
+  [['blocks'], 'DO $$ BEGIN DROP INDEX a; END $$'],
+  [['blocks'], 'VACUUM FULL charges'],
+])('%j: %s', (kinds, sql) => {
+  expect(kindsOf(sql)).toEqual(kinds)
+})
+
+describe('no migration makes others wait while a big table is read or written', () => {
+  const names = listMigrations().filter(name => name > LAST_EXEMPT)
+
+  test('nor does one of the next release', () => {
+    const blocking = names.flatMap(name =>
+      listBlocking(readFileSync(`prisma/migrations/${name}/migration.sql`, 'utf8')).map(
+        ({ statement }) => `${name}: ${statement}`,
+      ),
+    )
+    expect(blocking, 'docs/recipes.md says how to do it while requests go on').toEqual([])
+    expect(names.length).toBeGreaterThan(10)
+  })
+})

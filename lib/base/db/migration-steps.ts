@@ -1,0 +1,97 @@
+/** How a statement of a migration affects those who read and write its table meanwhile. */
+export type StepKind =
+  /** Changes the catalog alone: its lock is held for milliseconds. */
+  | 'instant'
+  /** Reads the whole table while all others go on. */
+  | 'builds_index'
+  | 'validates'
+  /** Reads or writes rows while others wait. */
+  | 'blocks'
+
+export interface Step {
+  kind: StepKind
+  /** Null if the statement is about no table. */
+  table: string | null
+  statement: string
+}
+
+/** Tables whose rows grow with accounts by a few, not with payments. */
+const SMALL_TABLES = ['tokens', 'webhook_endpoints']
+
+const INDEX = /^CREATE (?:UNIQUE )?INDEX (CONCURRENTLY )?\w+\s+ON (\w+)/i
+const TABLE = /^(?:CREATE|DROP) TABLE (?:IF (?:NOT )?EXISTS )?(\w+)/i
+const ALTER = /^ALTER TABLE (?:IF EXISTS )?(?:ONLY )?(\w+)\s+(.*)$/is
+const VALIDATION = /^ALTER TABLE \w+\s+VALIDATE CONSTRAINT \w+$/i
+const WRITE = /^(?:UPDATE|DELETE FROM|INSERT INTO) (\w+)/i
+const CATALOG = new RegExp(
+  `^(${[
+    'CREATE (OR REPLACE )?(FUNCTION|TRIGGER|SEQUENCE|TYPE)',
+    'ALTER (INDEX|FUNCTION|SEQUENCE|TYPE|DEFAULT PRIVILEGES)',
+    'DROP (INDEX|FUNCTION|TRIGGER|TYPE)',
+    'GRANT|REVOKE|COMMENT',
+  ].join('|')})\\b`,
+  'i',
+)
+
+/** Actions of ALTER TABLE that read no row. */
+const CATALOG_ACTIONS = [
+  /^(DROP|RENAME|OWNER|SET|RESET|ENABLE|DISABLE|DETACH)\b/i,
+  /^ALTER (COLUMN )?\w+ (DROP|SET (DEFAULT|STATISTICS|STORAGE|COMPRESSION))\b/i,
+  /^ADD CONSTRAINT .*\b(NOT VALID|USING INDEX \w+)$/is,
+]
+/** A new column is instant if its value is the same for all rows, and nothing is to be checked. */
+const ADDS_COLUMN = /^ADD (?:COLUMN )?(?!CONSTRAINT|CHECK|UNIQUE|PRIMARY|FOREIGN|EXCLUDE)\w+ /i
+const FILLS_COLUMN =
+  /\b(GENERATED|\w*SERIAL|UNIQUE|PRIMARY KEY|REFERENCES|CHECK|DEFAULT (?!CURRENT_TIMESTAMP|now\(\))\w+\()/i
+
+/** Returns what each statement does to others. Whatever is not known counts as blocking. */
+export function describeSteps(sql: string): Step[] {
+  const statements = splitStatements(sql)
+  const created = new Set(statements.flatMap(each => TABLE.exec(each)?.[1] ?? []))
+  // In one transaction with others, its lock would be theirs.
+  const areValidations = statements.every(each => VALIDATION.test(each))
+  return statements.map(statement => {
+    const [, concurrently, indexed] = INDEX.exec(statement) ?? []
+    const [, altered, actions = ''] = ALTER.exec(statement) ?? []
+    const [, named] = TABLE.exec(statement) ?? WRITE.exec(statement) ?? []
+    const table = indexed ?? altered ?? named ?? null
+    const kindOf = (): StepKind => {
+      if (table && created.has(table)) return 'instant'
+      if (TABLE.test(statement) || CATALOG.test(statement)) return 'instant'
+      if (indexed) return concurrently && statements.length === 1 ? 'builds_index' : 'blocks'
+      if (!altered) return 'blocks'
+      if (areValidations) return 'validates'
+      return splitAt(actions, ',').every(isInstant) ? 'instant' : 'blocks'
+    }
+    return { kind: kindOf(), table, statement }
+  })
+}
+
+/** Returns the steps that would make others wait for as long as a big table is read or written. */
+export function listBlocking(sql: string): Step[] {
+  return describeSteps(sql).filter(
+    ({ kind, table }) => kind === 'blocks' && !(table && SMALL_TABLES.includes(table)),
+  )
+}
+
+function isInstant(action: string): boolean {
+  if (ADDS_COLUMN.test(action)) return !FILLS_COLUMN.test(action)
+  return CATALOG_ACTIONS.some(pattern => pattern.test(action))
+}
+
+function splitStatements(sql: string): string[] {
+  return splitAt(sql.replaceAll(/^\s*--.*$/gm, ''), ';')
+}
+
+/** Splits outside of parentheses, texts and function bodies. */
+function splitAt(text: string, separator: string): string[] {
+  const parts = ['']
+  let depth = 0
+  for (const [token] of text.matchAll(/\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|[\s\S]/g)) {
+    if (token === '(') depth++
+    if (token === ')') depth--
+    if (token === separator && depth === 0) parts.push('')
+    else parts[parts.length - 1] += token
+  }
+  return parts.map(part => part.trim()).filter(Boolean)
+}
