@@ -77,6 +77,19 @@ test('the permission is off unless chosen, and no child has it', async () => {
   }
 })
 
+test('an expiry beyond that of the parent stands at the field that was sent', async () => {
+  const DAY_MS = 86_400_000
+  parent = await makeToken(merchant.id, {
+    permissions: ['account:read', 'tokens:write'],
+    expiresAt: new Date(Date.now() + 2 * DAY_MS),
+  })
+  const expires_on = new Date(Date.now() + 9 * DAY_MS).toISOString().slice(0, 10)
+  for (const expiry of [{ expires_on }, { expires_in_days: 9 }]) {
+    const { status, body } = await send('POST', '/tokens', { ...CHILD, ...expiry })
+    expect([status, Object.keys(body.errors)]).toEqual([422, Object.keys(expiry)])
+  }
+})
+
 test('pages only: a token confirms none and sees no member’s tokens', async () => {
   const { id } = (await send('POST', '/tokens', CHILD)).body.data
   for (const [method, path] of [

@@ -35,9 +35,9 @@ export const POST = endpoint({
     rebuild: async ({ account, mode }, id) => ({ data: await readIssuedToken(account, mode, id) }),
   },
   async handle({ account: { id: accountId }, mode, body, once, ...caller }) {
-    const expiresAt = await resolveExpiry(accountId, body)
+    const expiry = await resolveExpiry(accountId, body)
     const { name, permissions, allowed_addresses: allowedAddresses } = body
-    const request = { accountId, mode, name, permissions, allowedAddresses, expiresAt }
+    const request = { accountId, mode, name, permissions, allowedAddresses, ...expiry }
     const { id, token } = await issueToken(request, actorOf(caller), once)
     return { data: { ...(await readToken(accountId, mode, id)), token } }
   },

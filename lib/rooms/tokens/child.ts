@@ -3,7 +3,7 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { exceedsIssuer, readRole } from '#lib/rooms/tokens/authority.ts'
 import type { NewToken, Origin } from '#lib/rooms/tokens/insert.ts'
-import type { Permission } from '#lib/rooms/tokens/schema.ts'
+import type { ExpiryField, Permission } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 
 interface Parent {
@@ -22,7 +22,7 @@ interface Parent {
 export async function restrictToParent(
   tx: Tx,
   newToken: NewToken,
-  parentId: string,
+  { parentId, expiryField }: { parentId: string; expiryField: ExpiryField },
 ): Promise<{ token: NewToken; origin: Origin }> {
   const { accountId, permissions, expiresAt } = newToken
   const parent = await lockParent(tx, { accountId, id: parentId })
@@ -35,7 +35,7 @@ export async function restrictToParent(
   const { issuedBy, formerIssuers } = parent
   const end = parent.expiresAt ?? undefined
   if (expiresAt && end && expiresAt > end)
-    throw invalidInput('expires_in_days', `must end before this token does: ${end.toISOString()}`)
+    throw invalidInput(expiryField, `must end before this token does: ${end.toISOString()}`)
   const allowedAddresses = restrictAddresses(newToken.allowedAddresses ?? [], parent)
   const token = { ...newToken, allowedAddresses, expiresAt: expiresAt ?? end }
   return { token, origin: { parentId, issuedBy, formerIssuers } }

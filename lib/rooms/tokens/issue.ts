@@ -6,23 +6,31 @@ import { refuse } from '#lib/base/errors.ts'
 import { requireAuthority } from '#lib/rooms/tokens/authority.ts'
 import { restrictToParent } from '#lib/rooms/tokens/child.ts'
 import { insertToken, type NewToken } from '#lib/rooms/tokens/insert.ts'
-import { TOKENS_MAX } from '#lib/rooms/tokens/schema.ts'
+import { type ExpiryField, TOKENS_MAX } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 const WORKING_MAX = 2 * TOKENS_MAX
 const LEAVE_OUT = 'leave it out of permissions or ask an owner to create this token'
 
+interface RequestedToken extends NewToken {
+  /** Field that set the expiry, which a refusal names. */
+  expiryField?: ExpiryField
+}
+
 /** Returns the token only this once: only its HMAC, its start and its end are stored. */
 export function issueToken(
-  newToken: NewToken,
+  { expiryField = 'expires_in_days', ...newToken }: RequestedToken,
   actor: Actor,
   once?: IdempotentRequest,
 ): Promise<{ id: string; token: string }> {
   return transaction(async tx => {
     const { accountId, permissions } = newToken
     await lockAccount(tx, accountId)
-    const child = actor.type === 'token' ? await restrictToParent(tx, newToken, actor.id) : null
+    const child =
+      actor.type === 'token'
+        ? await restrictToParent(tx, newToken, { parentId: actor.id, expiryField })
+        : null
     if (!child) await requireAuthority(tx, { accountId, actor }, permissions, LEAVE_OUT)
     await storeIdempotencyKey(tx, once)
     await refuseTooMany(tx, newToken)

@@ -6,7 +6,7 @@ import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { exceedsIssuer } from '#lib/rooms/tokens/authority.ts'
-import type { TokenRequest, TokenRow } from '#lib/rooms/tokens/schema.ts'
+import type { ExpiryField, TokenRequest, TokenRow } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 
 /** Maximum ended tokens in a list, which shows only the latest. */
@@ -102,13 +102,13 @@ export async function readIssuedToken(accountId: string, mode: Mode, id: string)
   return { ...(await readToken(accountId, mode, id)), token: null }
 }
 
-/** Returns when the requested token expires. A day ends at midnight in the account's time zone. */
+/** Returns when the requested token expires, and by which field. A day ends at midnight in the account's time zone. */
 export async function resolveExpiry(
   accountId: string,
   { expires_in_days: days, expires_on: day }: TokenRequest,
-): Promise<Date | undefined> {
-  if (days !== undefined) return new Date(Date.now() + days * 86_400_000)
-  if (day === undefined) return undefined
+): Promise<{ expiresAt?: Date; expiryField?: ExpiryField }> {
+  if (days !== undefined) return { expiresAt: new Date(Date.now() + days * 86_400_000) }
+  if (day === undefined) return {}
   const [expiry] = await db().$queryRaw<
     { at: Date; isWithinLifetime: boolean; isAhead: boolean }[]
   >`
@@ -119,5 +119,5 @@ export async function resolveExpiry(
     WHERE a.id = ${accountId}::uuid`
   if (!expiry?.isAhead) throw invalidInput('expires_on', 'must be today or later')
   if (!expiry.isWithinLifetime) throw invalidInput('expires_on', 'must be within ten years')
-  return expiry.at
+  return { expiresAt: expiry.at, expiryField: 'expires_on' }
 }

@@ -118,6 +118,8 @@ const TokenRequest = z.object({
   allowed_addresses: allowedAddresses.default([]),
 })
 export type TokenRequest = z.infer<typeof TokenRequest>
+/** If both are sent, the number of days counts. */
+export type ExpiryField = 'expires_in_days' | 'expires_on'
 export const tokenRequest = { test: TokenRequest, live: TokenRequest }
 
 const AddressesRequest = z
