@@ -214,7 +214,9 @@ describe('the addresses of a token', () => {
   })
 
   test('do not change without a list, for an ended token, or beyond the role', async () => {
-    const { id } = await create({ ...TOKEN_REQUEST, permissions: ['withdrawals:write'] })
+    const { id } = await create({
+      ...{ name: 'Loja virtual', permissions: ['withdrawals:write'], allowed_addresses: NORMAL },
+    })
     expect((await callApi('PATCH', `${ROOT}/${id}`, {})).body).toEqual({
       errors: { allowed_addresses: ['allowed_addresses is required'] },
     })
@@ -222,10 +224,13 @@ describe('the addresses of a token', () => {
       where: { accountId: merchant.id },
       data: { role: 'developer' },
     })
-    expect(refusal(await change(id, NORMAL))[2]).toBe('permission_not_held')
+    for (const wider of [[], [...NORMAL, '127.0.0.1']])
+      expect(refusal(await change(id, wider))[2]).toBe('permission_not_held')
+    const narrower = NORMAL.slice(1)
+    expect((await change(id, narrower)).status).toBe(200)
     await callApi('POST', `${ROOT}/${id}/revoke`, {})
     expect(refusal(await change(id, NORMAL))[2]).toBe('token_ended')
-    expect((await list())[0].allowed_addresses).toEqual([])
+    expect((await list())[0].allowed_addresses).toEqual(narrower)
   })
 })
 

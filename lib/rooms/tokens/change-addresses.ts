@@ -1,15 +1,19 @@
+import { containsRange } from '#lib/base/address-range.ts'
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { requireAuthority } from '#lib/rooms/tokens/authority.ts'
-import { lockParent, restrictAddresses } from '#lib/rooms/tokens/child.ts'
+import { lockParent, requireConfirmed, restrictAddresses } from '#lib/rooms/tokens/child.ts'
 import { lockActiveToken } from '#lib/rooms/tokens/lock.ts'
 import { lockAccount } from '#lib/services/webhooks/owner.ts'
+
+const ADVICE = 'ask an owner to change this token'
 
 /**
  * Replaces the addresses from which a token may be used. Effective from the next request in every
  * process. Refuses a member who may not grant the token's permissions: who got hold of its value
- * could otherwise open it. A child stays within its parent's addresses. Idempotent.
+ * could otherwise open it. Narrowing the list opens nothing, so it needs no more than a revocation.
+ * A child stays within its parent's addresses. Idempotent.
  */
 export function changeAddresses(
   token: { accountId: string; mode: Mode; id: string },
@@ -20,12 +24,11 @@ export function changeAddresses(
     const { accountId, id } = token
     await lockAccount(tx, accountId)
     const { permissions, parentId, allowedAddresses: old } = await lockActiveToken(tx, token, actor)
-    if (actor.type !== 'token') {
-      const advice = 'ask an owner to change this token'
-      await requireAuthority(tx, { accountId, actor }, permissions, advice)
-    }
     const parent = parentId && (await lockParent(tx, { accountId, id: parentId }))
     const allowedAddresses = parent ? restrictAddresses(addresses, parent) : addresses
+    const granted = isNarrower(allowedAddresses, old) ? [] : permissions
+    if (parent && granted.length > 0) requireConfirmed(parent)
+    if (actor.type !== 'token') await requireAuthority(tx, { accountId, actor }, granted, ADVICE)
     if (JSON.stringify(old) === JSON.stringify(allowedAddresses)) return
     const where = { accountId_id: { accountId, id } }
     await tx.token.update({ where, data: { allowedAddresses } })
@@ -36,4 +39,12 @@ export function changeAddresses(
     const action = 'token.addresses_changed'
     await recordAudit(tx, { actor, action, accountId, target: id, ...change })
   })
+}
+
+/** Returns whether each address of a list is within another one, of which an empty one means any. */
+function isNarrower(addresses: string[], old: string[]): boolean {
+  if (old.length === 0) return true
+  return (
+    addresses.length > 0 && addresses.every(one => old.some(range => containsRange(range, one)))
+  )
 }

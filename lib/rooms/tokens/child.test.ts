@@ -5,6 +5,7 @@ import { isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { leaveAccount, removeMember } from '#lib/rooms/accounts/remove.ts'
 import { adoptToken } from '#lib/rooms/tokens/adopt.ts'
+import { changeAddresses } from '#lib/rooms/tokens/change-addresses.ts'
 import type { NewToken } from '#lib/rooms/tokens/insert.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
@@ -162,6 +163,20 @@ test('a parent whose issuer lost a permission creates and rotates no child', asy
   expect(codeOf(await rotateToken(rotation, actor).catch(reason => reason))).toBe(
     'token_unconfirmed',
   )
+})
+
+test('the addresses of a child of an unconfirmed parent can be narrowed by an owner, and only narrowed', async () => {
+  const parent = await issueParent()
+  const child = await issueChild(parent.id)
+  await db().membership.updateMany({ where: { userId: ownerId }, data: { role: 'finance' } })
+  const actor = { type: 'user', id: await addMember('owner') } as const
+  const change = (addresses: string[]) =>
+    changeAddresses({ accountId, mode: 'test', id: child.id }, addresses, actor)
+  await change(['203.0.113.0/24'])
+  await change(['203.0.113.8/29', '203.0.113.1'])
+  for (const wider of [[], ['203.0.113.0/24'], ['203.0.113.8/29', '203.0.113.2']])
+    expect(codeOf(await change(wider).catch(reason => reason))).toBe('token_unconfirmed')
+  expect((await readRow(child.id)).allowedAddresses).toEqual(['203.0.113.8/29', '203.0.113.1'])
 })
 
 describe('a member who loses authority', () => {

@@ -12,6 +12,8 @@ interface Parent {
   expiresAt: Date | null
   issuedBy: string | null
   formerIssuers: string[]
+  /** Whether it has a permission that the present role of its issuer lacks. */
+  exceedsIssuer: boolean
 }
 
 /**
@@ -26,6 +28,7 @@ export async function restrictToParent(
 ): Promise<{ token: NewToken; origin: Origin }> {
   const { accountId, permissions, expiresAt } = newToken
   const parent = await lockParent(tx, { accountId, id: parentId })
+  requireConfirmed(parent)
   const grantable: string[] = parent.permissions.filter(name => name !== 'tokens:write')
   if (!permissions.every(name => grantable.includes(name)))
     throw invalidInput(
@@ -54,12 +57,12 @@ export function restrictAddresses(
   return addresses.length > 0 ? addresses : allowed
 }
 
-/** Locks the token that acts as a parent. Refuses it if it has ended or exceeds its issuer's role. */
+/** Locks the token that acts as a parent. Refuses it if it has ended. */
 export async function lockParent(
   tx: Tx,
   { accountId, id }: { accountId: string; id: string },
 ): Promise<Parent> {
-  const [parent] = await tx.$queryRaw<Parent[]>`
+  const [parent] = await tx.$queryRaw<Omit<Parent, 'exceedsIssuer'>[]>`
     SELECT t.permissions, t.allowed_addresses AS "allowedAddresses", t.expires_at AS "expiresAt",
       t.issued_by AS "issuedBy", t.former_issuers AS "formerIssuers"
     FROM tokens t
@@ -69,6 +72,10 @@ export async function lockParent(
   if (!parent.permissions.includes('tokens:write'))
     throw refuse('permission_denied', { permission: 'tokens:write' })
   const role = parent.issuedBy && (await readRole(tx, accountId, parent.issuedBy))
-  if (exceedsIssuer(parent, role)) throw refuse('token_unconfirmed')
-  return parent
+  return { ...parent, exceedsIssuer: exceedsIssuer(parent, role) }
+}
+
+/** Until an owner confirms it, a parent makes no token that works and opens none. */
+export function requireConfirmed(parent: Parent): void {
+  if (parent.exceedsIssuer) throw refuse('token_unconfirmed')
 }

@@ -11,7 +11,7 @@ import {
   readRole,
   requireAuthority,
 } from '#lib/rooms/tokens/authority.ts'
-import { lockParent } from '#lib/rooms/tokens/child.ts'
+import { lockParent, requireConfirmed } from '#lib/rooms/tokens/child.ts'
 import { insertToken } from '#lib/rooms/tokens/insert.ts'
 import { refuseTooMany } from '#lib/rooms/tokens/issue.ts'
 import { type LockedToken, lockActiveToken, tokenEnded } from '#lib/rooms/tokens/lock.ts'
@@ -41,7 +41,7 @@ export function rotateToken(
     const token = await lockActiveToken(tx, { accountId, mode, id }, actor)
     const { name, permissions, allowedAddresses, nextExpiry } = token
     if (token.replacedBy) throw tokenEnded()
-    if (actor.type === 'token') await lockParent(tx, { accountId, id: actor.id })
+    if (actor.type === 'token') requireConfirmed(await lockParent(tx, { accountId, id: actor.id }))
     else await requireRotator(tx, { accountId, id }, token, actor)
     await storeIdempotencyKey(tx, once)
     await refuseTooMany(tx, { accountId, mode }, true)
