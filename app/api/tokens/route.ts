@@ -1,6 +1,7 @@
 import { actorOf } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { permissionNotHeld } from '#lib/rooms/tokens/authority.ts'
+import { issueToken, tooManyTokens } from '#lib/rooms/tokens/issue.ts'
 import { listTokens, readIssuedToken, readToken, resolveExpiry } from '#lib/rooms/tokens/queries.ts'
 import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
 import { TokenIssued, TokenList } from '#lib/rooms/tokens/wire.ts'
@@ -27,7 +28,8 @@ export const POST = endpoint({
   proof: 'required',
   body: tokenRequest,
   response: TokenIssued,
-  errorCodes: ['limit_reached', 'permission_not_held', 'token_unconfirmed'],
+  errorCodes: ['token_unconfirmed'],
+  errorExamples: [tooManyTokens(), permissionNotHeld('create', 'refunds:write')],
   // A retry gets no token, because only the HMAC of the token is stored.
   idempotency: {
     retentionS: 86_400,

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
+import type { TrocoError } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { ErrorCode } from '#lib/base/refusals.ts'
 import type { CallingAccount } from '#lib/edge/http/caller.ts'
@@ -102,6 +103,8 @@ interface Details<Body, Query> {
   responseHeaders?: string[]
   /** Error codes beyond those of every endpoint. */
   errorCodes?: ErrorCode[]
+  /** Errors whose message depends on the operation, as its verb throws them. */
+  errorExamples?: TrocoError[]
   /**
    * How a response is stored under an Idempotency-Key. Set for every POST except those that reveal
    * a document: a replay would show it without a record.

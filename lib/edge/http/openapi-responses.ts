@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { invalidInput, isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import { REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
 import { INTERNAL_ERROR, type PublicErrorCode, REFUSALS } from '#lib/base/refusals.ts'
 import { parseFields } from '#lib/edge/http/body.ts'
@@ -45,7 +46,7 @@ export function describeErrorResponses(declared: Declared, isWrite: boolean, sha
 }
 
 function listErrorCodes(
-  { allow, body, ignoresQuery, errorCodes, idempotency, proof, isFile }: Declared,
+  { allow, body, ignoresQuery, errorCodes, errorExamples, idempotency, proof, isFile }: Declared,
   isWrite: boolean,
 ): PublicErrorCode[] {
   const hasModeCheck = [allow].flat().some(needsOpenMode)
@@ -62,6 +63,7 @@ function listErrorCodes(
     ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(body || !ignoresQuery ? (['invalid_input'] as const) : []),
     ...((errorCodes ?? []) as PublicErrorCode[]),
+    ...((errorExamples ?? []).map(({ code }) => code) as PublicErrorCode[]),
     ...(idempotency
       ? (['idempotency_key_invalid', 'idempotency_key_reused', 'in_progress'] as const)
       : []),
@@ -95,9 +97,11 @@ function buildExamples(declared: Declared, code: PublicErrorCode): Json {
 }
 
 function buildExampleError(
-  { allow, body, query, errorCodes }: Declared,
+  { allow, body, query, errorCodes, errorExamples }: Declared,
   code: PublicErrorCode,
 ): TrocoError {
+  const declared = errorExamples?.find(example => example.code === code)
+  if (declared) return declared
   switch (code) {
     case 'permission_denied':
       return refuse(code, { permission: [allow].flat().join(' or ') })
@@ -121,8 +125,6 @@ function buildExampleError(
       return refuse(code, { field: 'client_doc' })
     case 'refund_exceeds_remainder':
       return refuse(code, { rule: 'must be at most 1500, the amount left to refund' })
-    case 'permission_not_held':
-      return refuse(code, exampleGrant(allow, errorCodes))
     case 'token_ended':
       return tokenEnded()
     case 'endpoint_disabled':
@@ -130,7 +132,8 @@ function buildExampleError(
     case 'under_way':
       return refuse(code, 'The delivery is being sent: try again when it has ended')
     case 'limit_reached':
-      return refuse(code, exampleLimit(allow, errorCodes))
+    case 'permission_not_held':
+      throw new Invariant(`an operation declares no example of its ${code}`)
     case 'method_not_allowed':
       return refuse(code, { allow: 'GET, HEAD' })
     case 'events_gone':
@@ -142,23 +145,6 @@ function buildExampleError(
     default:
       return refuse(code)
   }
-}
-
-function exampleLimit(allow: Declared['allow'], codes: Declared['errorCodes']): string {
-  if (allow === 'tokens:write') return 'The limit of 100 active tokens is reached: revoke one first'
-  return codes?.includes('permission_not_held')
-    ? 'The limit of 10 endpoints is reached: edit or delete one'
-    : 'The limit of 10 active secrets is reached: wait until the oldest expires'
-}
-
-function exampleGrant(allow: Declared['allow'], codes: Declared['errorCodes']) {
-  if (allow !== 'tokens:write')
-    return { permission: 'payers:read', advice: 'leave full_documents out or ask an owner' }
-  const isOfToken = codes?.includes('token_ended')
-  const advice = isOfToken
-    ? `ask an owner to ${codes?.includes('child_token') ? 'rotate' : 'change'} this token`
-    : 'leave it out of permissions or ask an owner to create this token'
-  return { permission: 'refunds:write', advice }
 }
 
 /** Returns a real validation error of this schema, as the example. */

@@ -18,7 +18,7 @@ export function adoptToken(
     if (parentId !== null) throw refuse('child_token')
     if (!(await canAdopt(tx, accountId, actor)))
       throw refuse('permission_denied', { permission: 'tokens:adopt' })
-    await requireAuthority(tx, { accountId, actor }, permissions, 'ask another owner')
+    await requireAuthority(tx, { accountId, actor }, permissions, 'adopt')
     await assignIssuer(tx, token, actor)
   })
 }

@@ -1,6 +1,6 @@
 import { type Actor, personOf, recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
-import { refuse } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import { hasPermission, type Role } from '#lib/services/people/roles.ts'
@@ -17,15 +17,29 @@ export function exceedsIssuer(
   return permissions.some(name => !role || !hasPermission(role as Role, name))
 }
 
+/** What to do instead of granting a permission that one does not hold. */
+const GRANT_ADVICE = {
+  create: 'leave it out of permissions or ask an owner to create this token',
+  change: 'ask an owner to change this token',
+  rotate: 'ask an owner to rotate this token',
+  adopt: 'ask another owner',
+  keep: 'revoke this token instead',
+}
+type Grant = keyof typeof GRANT_ADVICE
+
+export function permissionNotHeld(grant: Grant, permission: string): TrocoError {
+  return refuse('permission_not_held', { permission, advice: GRANT_ADVICE[grant] })
+}
+
 /**
  * Refuses a member whose present role lacks a permission; the operator lacks none. Call it under
- * `lockAccount`, which keeps the role until commit. `advice` ends the message.
+ * `lockAccount`, which keeps the role until commit.
  */
 export async function requireAuthority(
   tx: Tx,
   { accountId, actor }: { accountId: string; actor: Actor },
   permissions: readonly Permission[],
-  advice: string,
+  grant: Grant,
 ): Promise<void> {
   if (actor.type === 'token') throw new Invariant('a token has its own permissions, not a role')
   if (actor.type !== 'user') return
@@ -33,8 +47,7 @@ export async function requireAuthority(
   if (role === null || !hasPermission(role, 'tokens:write'))
     throw refuse('permission_denied', { permission: 'tokens:write' })
   const lacking = permissions.filter(name => !hasPermission(role, name))
-  if (lacking.length === 0) return
-  throw refuse('permission_not_held', { permission: lacking.join(', '), advice })
+  if (lacking.length > 0) throw permissionNotHeld(grant, lacking.join(', '))
 }
 
 /** Returns whether the actor may confirm tokens that exceed the role of their issuer. */
@@ -61,8 +74,7 @@ export async function assignIssuer(
   actor: Actor,
 ): Promise<void> {
   const issuedBy = personOf(actor)
-  const where = { accountId_id: { accountId, id } }
-  const old = await tx.token.findUniqueOrThrow({ where })
+  const old = await tx.token.findUniqueOrThrow({ where: { accountId_id: { accountId, id } } })
   if (old.issuedBy === issuedBy) return
   const formerIssuers = [
     ...new Set([...old.formerIssuers, ...(old.issuedBy ? [old.issuedBy] : [])]),

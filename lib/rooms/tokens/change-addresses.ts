@@ -7,8 +7,6 @@ import { lockParent, requireConfirmed, restrictAddresses } from '#lib/rooms/toke
 import { lockActiveToken } from '#lib/rooms/tokens/lock.ts'
 import { lockAccount } from '#lib/services/webhooks/owner.ts'
 
-const ADVICE = 'ask an owner to change this token'
-
 /**
  * Replaces the addresses from which a token may be used. Effective from the next request in every
  * process. Refuses a member who may not grant the token's permissions: who got hold of its value
@@ -28,7 +26,7 @@ export function changeAddresses(
     const allowedAddresses = parent ? restrictAddresses(addresses, parent) : addresses
     const granted = isNarrower(allowedAddresses, old) ? [] : permissions
     if (parent && granted.length > 0) requireConfirmed(parent)
-    if (actor.type !== 'token') await requireAuthority(tx, { accountId, actor }, granted, ADVICE)
+    if (actor.type !== 'token') await requireAuthority(tx, { accountId, actor }, granted, 'change')
     if (JSON.stringify(old) === JSON.stringify(allowedAddresses)) return
     const where = { accountId_id: { accountId, id } }
     await tx.token.update({ where, data: { allowedAddresses } })

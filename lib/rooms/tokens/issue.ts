@@ -2,7 +2,7 @@ import { type Actor, personOf } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { refuse } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { requireAuthority } from '#lib/rooms/tokens/authority.ts'
 import { restrictToParent } from '#lib/rooms/tokens/child.ts'
 import { insertToken, type NewToken } from '#lib/rooms/tokens/insert.ts'
@@ -11,7 +11,6 @@ import { activeTokenCondition } from '#lib/rooms/tokens/status.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 const WORKING_MAX = 2 * TOKENS_MAX
-const LEAVE_OUT = 'leave it out of permissions or ask an owner to create this token'
 
 interface RequestedToken extends NewToken {
   /** Field that set the expiry, which a refusal names. */
@@ -31,7 +30,7 @@ export function issueToken(
       actor.type === 'token'
         ? await restrictToParent(tx, newToken, { parentId: actor.id, expiryField })
         : null
-    if (!child) await requireAuthority(tx, { accountId, actor }, permissions, LEAVE_OUT)
+    if (!child) await requireAuthority(tx, { accountId, actor }, permissions, 'create')
     await storeIdempotencyKey(tx, once)
     await refuseTooMany(tx, newToken)
     const { token, origin } = child ?? { token: newToken, origin: { issuedBy: personOf(actor) } }
@@ -53,9 +52,14 @@ export async function refuseTooMany(
     FROM tokens t
     WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND ${activeTokenCondition}`
   const { lasting = 0, working = 0 } = found ?? {}
-  const reached =
-    !isReplacement && lasting >= TOKENS_MAX
-      ? `${TOKENS_MAX} active tokens`
-      : working >= WORKING_MAX && `${WORKING_MAX} working tokens, replaced ones included,`
-  if (reached) throw refuse('limit_reached', `The limit of ${reached} is reached: revoke one first`)
+  if (!isReplacement && lasting >= TOKENS_MAX) throw tooManyTokens()
+  if (working >= WORKING_MAX) throw tooManyWorkingTokens()
+}
+
+export function tooManyTokens(reached = `${TOKENS_MAX} active tokens`): TrocoError {
+  return refuse('limit_reached', `The limit of ${reached} is reached: revoke one first`)
+}
+
+export function tooManyWorkingTokens(): TrocoError {
+  return tooManyTokens(`${WORKING_MAX} working tokens, replaced ones included,`)
 }

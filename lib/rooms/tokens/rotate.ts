@@ -71,8 +71,7 @@ async function requireRotator(
   actor: Actor,
 ): Promise<void> {
   if (token.parentId !== null) throw refuse('child_token')
-  const advice = 'ask an owner to rotate this token'
-  await requireAuthority(tx, { accountId, actor }, token.permissions, advice)
+  await requireAuthority(tx, { accountId, actor }, token.permissions, 'rotate')
   const role = token.issuedBy && (await readRole(tx, accountId, token.issuedBy))
   if (!exceedsIssuer(token, role)) return
   if (!(await canAdopt(tx, accountId, actor))) throw refuse('token_unconfirmed')

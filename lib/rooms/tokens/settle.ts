@@ -66,7 +66,7 @@ async function settleTokens(
     if (actions.get(id) === 'revoke')
       await revokeTokens(tx, accountId, withChildren(id), undefined, actor)
     else {
-      await requireAuthority(tx, { accountId, actor }, permissions, 'revoke this token instead')
+      await requireAuthority(tx, { accountId, actor }, permissions, 'keep')
       await assignIssuer(tx, { accountId, id }, actor)
     }
   }

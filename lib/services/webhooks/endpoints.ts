@@ -3,7 +3,7 @@ import { findDeniedClass, hostnameOf, parseAddress } from '#lib/base/addresses.t
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { invalidInput, refuse } from '#lib/base/errors.ts'
+import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
 import { allowedRanges } from '#lib/services/webhooks/address.ts'
 import {
@@ -41,10 +41,7 @@ export async function createEndpoint(
     const endpointCount = await tx.webhookEndpoint.count({
       where: { accountId, mode, deletedAt: null },
     })
-    if (endpointCount >= ENDPOINTS_MAX) {
-      const message = `The limit of ${ENDPOINTS_MAX} endpoints is reached: edit or delete one`
-      throw refuse('limit_reached', message)
-    }
+    if (endpointCount >= ENDPOINTS_MAX) throw tooManyEndpoints()
     const data = { url, host: hostOf(url), eventTypes: event_types, fullDocuments: full_documents }
     await tx.webhookEndpoint.create({ data: { accountId, id, mode, ...data } })
     await addSecret(tx, { accountId, mode, endpointId: id }, id)
@@ -110,9 +107,17 @@ async function lockReadsPayers(tx: Tx, owner: Owner): Promise<boolean> {
 }
 
 function requireReadsPayers(full_documents: boolean | undefined, readsPayers = false): void {
-  if (!full_documents || readsPayers) return
+  if (full_documents && !readsPayers) throw documentsNotHeld()
+}
+
+export function documentsNotHeld(): TrocoError {
   const advice = 'leave full_documents out or ask an owner'
-  throw refuse('permission_not_held', { permission: 'payers:read', advice })
+  return refuse('permission_not_held', { permission: 'payers:read', advice })
+}
+
+export function tooManyEndpoints(): TrocoError {
+  const message = `The limit of ${ENDPOINTS_MAX} endpoints is reached: edit or delete one`
+  return refuse('limit_reached', message)
 }
 
 /** Keeps the row for its deliveries, disabled: a delivery enqueued concurrently is not sent. */

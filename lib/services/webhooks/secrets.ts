@@ -132,7 +132,7 @@ function holderCondition({ accountId, mode, endpointId }: SecretHolder): Prisma.
     AND s.endpoint_id IS NOT DISTINCT FROM ${endpointId}::uuid`
 }
 
-function tooManySecrets(): TrocoError {
+export function tooManySecrets(): TrocoError {
   const message = `The limit of ${SIGNING_SECRETS_MAX} active secrets is reached: wait until the oldest expires`
   return refuse('limit_reached', message)
 }

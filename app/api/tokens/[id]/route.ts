@@ -1,5 +1,6 @@
 import { actorOf } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { permissionNotHeld } from '#lib/rooms/tokens/authority.ts'
 import { changeAddresses } from '#lib/rooms/tokens/change-addresses.ts'
 import { readToken } from '#lib/rooms/tokens/queries.ts'
 import { addressesRequest } from '#lib/rooms/tokens/schema.ts'
@@ -15,7 +16,8 @@ export const PATCH = endpoint({
   proof: 'required',
   body: addressesRequest,
   response: TokenRead,
-  errorCodes: ['token_not_found', 'token_ended', 'token_unconfirmed', 'permission_not_held'],
+  errorCodes: ['token_not_found', 'token_ended', 'token_unconfirmed'],
+  errorExamples: [permissionNotHeld('change', 'refunds:write')],
   async handle({ account, mode, body, params: { id = '' }, ...caller }) {
     const accountId = account.id
     await changeAddresses({ accountId, mode, id }, body.allowed_addresses, actorOf(caller))

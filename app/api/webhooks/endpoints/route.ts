@@ -1,6 +1,10 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
-import { createEndpoint } from '#lib/services/webhooks/endpoints.ts'
+import {
+  createEndpoint,
+  documentsNotHeld,
+  tooManyEndpoints,
+} from '#lib/services/webhooks/endpoints.ts'
 import { listEndpoints, readCreatedEndpoint } from '#lib/services/webhooks/queries.ts'
 import { endpointRequest } from '#lib/services/webhooks/schema.ts'
 import { EndpointCreated, EndpointList } from '#lib/services/webhooks/wire.ts'
@@ -26,7 +30,7 @@ export const POST = endpoint({
   proof: 'required',
   body: endpointRequest,
   response: EndpointCreated,
-  errorCodes: ['limit_reached', 'permission_not_held'],
+  errorExamples: [tooManyEndpoints(), documentsNotHeld()],
   // A retry reads the encrypted secret from its row; the idempotency key stores no secret.
   idempotency: {
     retentionS: 86_400,

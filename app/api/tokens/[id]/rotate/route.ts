@@ -1,5 +1,7 @@
 import { actorOf } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { permissionNotHeld } from '#lib/rooms/tokens/authority.ts'
+import { tooManyWorkingTokens } from '#lib/rooms/tokens/issue.ts'
 import { readIssuedToken, readToken } from '#lib/rooms/tokens/queries.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { rotateRequest } from '#lib/rooms/tokens/schema.ts'
@@ -15,14 +17,8 @@ export const POST = endpoint({
   proof: 'required',
   body: rotateRequest,
   response: TokenIssued,
-  errorCodes: [
-    'token_not_found',
-    'token_ended',
-    'token_unconfirmed',
-    'child_token',
-    'permission_not_held',
-    'limit_reached',
-  ],
+  errorCodes: ['token_not_found', 'token_ended', 'token_unconfirmed', 'child_token'],
+  errorExamples: [tooManyWorkingTokens(), permissionNotHeld('rotate', 'refunds:write')],
   // A retry gets no token, because only the HMAC of the token is stored.
   idempotency: {
     retentionS: 86_400,

@@ -1,6 +1,6 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
-import { deleteEndpoint, editEndpoint } from '#lib/services/webhooks/endpoints.ts'
+import { deleteEndpoint, documentsNotHeld, editEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 import { endpointChange } from '#lib/services/webhooks/schema.ts'
 import { EndpointDeleted, EndpointRead } from '#lib/services/webhooks/wire.ts'
@@ -27,7 +27,8 @@ export const PATCH = endpoint({
   proof: 'required',
   body: endpointChange,
   response: EndpointRead,
-  errorCodes: ['endpoint_not_found', 'permission_not_held'],
+  errorCodes: ['endpoint_not_found'],
+  errorExamples: [documentsNotHeld()],
   async handle(call) {
     const { account, mode, body } = call
     const { id = '' } = call.params

@@ -1,7 +1,7 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
 import { noFields } from '#lib/services/webhooks/schema.ts'
-import { readCreatedSecret, rotateSecret } from '#lib/services/webhooks/secrets.ts'
+import { readCreatedSecret, rotateSecret, tooManySecrets } from '#lib/services/webhooks/secrets.ts'
 import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
@@ -14,7 +14,8 @@ export const POST = endpoint({
   proof: 'required',
   body: noFields,
   response: SecretShown,
-  errorCodes: ['endpoint_not_found', 'limit_reached'],
+  errorCodes: ['endpoint_not_found'],
+  errorExamples: [tooManySecrets()],
   // A retry reads the encrypted secret from its row; the idempotency key stores no secret.
   idempotency: {
     retentionS: 86_400,
