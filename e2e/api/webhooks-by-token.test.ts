@@ -11,7 +11,7 @@ import { hashSecret } from '#lib/services/people/secret.ts'
 import { call } from '#lib/testing/call.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import { createPaidCharge } from '#lib/testing/deliveries.ts'
-import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
+import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 
 /** Permissions that a session may grant only after a proof of identity. */
@@ -65,6 +65,45 @@ test('a token creates, reads, changes, disables, enables and deletes an endpoint
   )
   for (const { actor } of body.data)
     expect(actor).toMatchObject({ kind: 'token', name: by.name, email: null })
+})
+
+test('a password in the URL of an endpoint is refused, and in that of a charge stored nowhere', async () => {
+  const { id } = await create()
+  const urls = [
+    `https://user:${CANARY.password}@shop.example/hook`,
+    'https://***@shop.example/hook',
+  ]
+  for (const url of urls) {
+    for (const [method, path] of [
+      ['POST', ENDPOINTS],
+      ['PATCH', `${ENDPOINTS}/${id}`],
+    ] as const) {
+      const { status, text } = await send(method, path, { ...ENDPOINT, url })
+      expect([status, text]).toEqual([422, expect.stringContaining('no user name or password')])
+      expect(text).not.toContain(CANARY.password)
+    }
+  }
+  const full = await tokenWith(...PERMISSIONS)
+  const created = await send('POST', '/transactions', { ...CHARGE, webhook_url: urls[0] }, full)
+  const charge = created.body.data.transaction_id
+  await send('POST', `/sandbox/transactions/${charge}`, { outcome: 'paid' }, full)
+  const read = await send('GET', `/transactions/${charge}`, undefined, full)
+  expect(read.body.data.webhook_url).toBe(urls[1])
+  await storeRequests()
+  const where = { accountId: merchant.id }
+  const stored = JSON.stringify(
+    [
+      await db().charge.findMany({ where }),
+      await db().event.findMany({ where }),
+      await db().delivery.findMany({ where }),
+      await db()
+        .$queryRaw`SELECT row_to_json(r) FROM request_log r WHERE account_id = ${merchant.id}::uuid`,
+      await db().auditRecord.findMany({ where }),
+    ],
+    (_, value) => (typeof value === 'bigint' ? `${value}` : value),
+  )
+  expect(stored).toContain(urls[1])
+  expect(stored).not.toContain(CANARY.password)
 })
 
 test('a token resends a delivery and the failed ones of a period, and finds them by reference', async () => {

@@ -29,11 +29,22 @@ export const email = z
   .email(must('be an e-mail address such as ana@example.com'))
   .max(254, must('have at most 254 characters'))
 
-/** A string, not a parsed URL: parsing would normalize the URL and change what is stored. */
+/** User name and password of a URL, as URL parsers find them. */
+const USER_INFO = /^(https?:[/\\]+)[^/?#\\]*@/i
+export function hasUserInfo(url: string): boolean {
+  const parsed = URL.parse(url)
+  return parsed !== null && parsed.username + parsed.password !== ''
+}
+
+/**
+ * A string, not a parsed URL: parsing would normalize the URL and change what is stored. A user name
+ * and password are masked: nothing is sent to such a URL, and every reader of the resource would see them.
+ */
 export const httpUrl = z
   .string(must('be a string'))
   .max(2048, must('have at most 2048 characters'))
   .refine(isHttpUrl, must('be an http or https address'))
+  .overwrite(text => (hasUserInfo(text) ? text.replace(USER_INFO, '$1***@') : text))
   .meta({ format: 'uri', examples: ['https://shop.example/hooks/pix'] })
 
 /** URL for live mode: webhooks must be encrypted in transit. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { httpsUrl, httpUrl, listQuery, must, openApiMeta } from '#lib/base/fields.ts'
+import { hasUserInfo, httpsUrl, httpUrl, listQuery, must, openApiMeta } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import {
   DELIVERY_STATUSES,
@@ -25,6 +25,9 @@ export type { Endpoint, ShownSecret } from '#lib/services/webhooks/wire.ts'
 
 export const ENDPOINTS_MAX = 10
 
+const USER_INFO_RULE = must(
+  'contain no user name or password: check the signature of the events instead',
+)
 const TYPES_RULE = must(`be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`)
 const eventTypes = z
   .union([z.literal('*'), z.array(z.enum(EVENT_TYPES)).min(1, TYPES_RULE)], TYPES_RULE)
@@ -62,7 +65,8 @@ export const endpointChange = {
 export type EndpointChange = z.infer<typeof endpointChange.test>
 
 function endpointSchema(url: z.ZodType<string>) {
-  return z.object({ url, event_types: eventTypes, full_documents: fullDocuments })
+  const plain = url.refine(value => !hasUserInfo(value), USER_INFO_RULE)
+  return z.object({ url: plain, event_types: eventTypes, full_documents: fullDocuments })
 }
 
 function endpointChangeSchema(url: z.ZodType<string>) {
