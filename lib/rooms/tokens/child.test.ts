@@ -8,6 +8,7 @@ import { adoptToken } from '#lib/rooms/tokens/adopt.ts'
 import { changeAddresses } from '#lib/rooms/tokens/change-addresses.ts'
 import type { NewToken } from '#lib/rooms/tokens/insert.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { listTokens, readToken } from '#lib/rooms/tokens/queries.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
 import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
@@ -234,6 +235,30 @@ describe('the end of a parent', () => {
       `UPDATE tokens SET expires_at = now() WHERE id = '${parent.id}'`,
     )
     expect(await isAccepted(child.token)).toBe(false)
+  })
+
+  test('shows what ended a child: a member, its parent over the API, or the end of its parent', async () => {
+    const parent = await issueParent()
+    const names = ['by a member', 'by its parent', 'with its parent']
+    const [first, second, third] = await Promise.all(
+      names.map(name => issueChild(parent.id, { name })),
+    )
+    const where = (id = '') => ({ accountId, mode: 'test' as const, id })
+    const owner = { type: 'user', id: ownerId } as const
+    await revokeOwnToken(where(first?.id), undefined, owner)
+    await revokeOwnToken(where(second?.id), undefined, { type: 'token', id: parent.id })
+    const active = await readToken(accountId, 'test', third?.id ?? '')
+    expect([active.revoked_by, active.parent?.ended_at]).toEqual([null, null])
+    await revokeOwnToken(where(parent.id), undefined, owner)
+    const listed = await listTokens(accountId, 'test')
+    const { revoked_at: end } = listed.find(one => one.id === parent.id) ?? expect.unreachable()
+    const ended = names.map(name => listed.find(one => one.name === name) ?? expect.unreachable())
+    expect(ended.map(one => [one.revoked_by, one.parent?.ended_at])).toEqual([
+      ['member', end],
+      ['token', end],
+      ['member', end],
+    ])
+    expect(ended.map(one => (one.revoked_at ?? '') < (end ?? ''))).toEqual([true, true, false])
   })
 
   test('leaves no living child that is created at the same moment', async () => {

@@ -1,6 +1,6 @@
 import { type Person, readPeople } from '#lib/base/audit/people.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { utc } from '#lib/base/db/columns.ts'
+import { utc, utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
@@ -23,11 +23,16 @@ type StoredToken = Omit<TokenRow, 'revoked_by' | 'revoker' | 'issuer' | 'exceeds
   revoked_by: string | null
 }
 
+/** Time at which a parent `p` ended, or null. */
+const endOfParent = Prisma.sql`(
+  SELECT ${utcText('e.at')} FROM (SELECT LEAST(p.revoked_at, p.expires_at) AS at) e
+  WHERE e.at <= now())`
+
 export const tokenAsJson = asJson(Prisma.sql`
   t.id, t.name, t.prefix, t.last_four, t.permissions, t.allowed_addresses, ${tokenStatusSql} AS status,
   ${utc('t.created_at')}, ${utc('t.last_used_at')}, ${utc('t.expires_at')}, ${utc('t.revoked_at')},
   t.revoked_reason, t.replaced_by, t.account_id, t.mode, t.issued_by, t.revoked_by,
-  (SELECT json_build_object('id', p.id, 'name', p.name) FROM tokens p
+  (SELECT json_build_object('id', p.id, 'name', p.name, 'ended_at', ${endOfParent}) FROM tokens p
     WHERE p.account_id = t.account_id AND p.id = t.parent_id) AS parent,
   (SELECT n.name FROM accounts n WHERE n.id = t.account_id) AS account_name,
   ${activeTokenCondition} AS is_active`)
@@ -55,13 +60,19 @@ export async function readTokens(statement: Prisma.Sql): Promise<FoundToken[]> {
     const issued = { issuedBy: issued_by, permissions: row.permissions }
     const token = {
       ...row,
-      revoked_by: revoker ? (revoker.isOperator ? 'operator' : 'member') : null,
+      revoked_by: revokerOf(stored, revoker),
       revoker: nameOf(revoker),
       issuer: nameOf(issuer),
       exceeds_issuer: is_active && exceedsIssuer(issued, issuer?.role),
     } as const
     return { token, mode, account: { id: account_id, name: account_name } }
   })
+}
+
+function revokerOf({ revoked_by, parent }: StoredToken, revoker: Person | undefined) {
+  if (revoked_by !== null && revoked_by === parent?.id) return 'token'
+  if (!revoker) return null
+  return revoker.isOperator ? 'operator' : 'member'
 }
 
 /** Lists active tokens, then the latest ended ones, each newest first: for a token itself and its children. */

@@ -56,7 +56,7 @@ export async function revokeTokens(
   await lockAccount(tx, accountId)
   const revoked = await tx.$queryRaw<RevokedToken[]>`
     UPDATE tokens t SET revoked_at = now(), revoked_reason = ${reason ?? null}::text,
-      revoked_by = ${personOf(actor)}::uuid
+      revoked_by = ${actor.type === 'token' ? actor.id : personOf(actor)}::uuid
     WHERE t.account_id = ${accountId}::uuid AND t.revoked_at IS NULL AND ${condition}
     RETURNING t.id, t.name, t.prefix, t.last_four AS "lastFour", t.mode, t.parent_id AS "parentId"`
   for (const { id: target, parentId } of revoked) {

@@ -32,23 +32,23 @@ export const Token = z.object({
     .string()
     .nullable()
     .meta({ examples: [null] }),
-  /** Kind of user who revoked the token, if any. `revoker` does not name operator staff. */
+  /** `revoker` does not name operator staff. */
   revoked_by: z
-    .enum(['member', 'operator'])
+    .enum(['member', 'operator', 'token'])
     .nullable()
-    .meta({ examples: [null] }),
+    .meta(openApiMeta('Who revoked it. `token`: the token that created it.', null)),
   revoker: z.string().nullable().meta(openApiMeta('Name of the member who revoked it.', null)),
   replaced_by: z
     .uuid()
     .nullable()
     .meta({ examples: [null] }),
   parent: z
-    .object({ id: z.uuid(), name: z.string() })
+    .object({ id: z.uuid(), name: z.string(), ended_at: instant.nullable() })
     .nullable()
     .meta(
       openApiMeta(
-        'The token that created it, with which it ends. Null: a member or the administrator did.',
-        { id: '01a1fbc9-1d4c-7b30-a5f2-8e6d3c0b9a71', name: 'Deployment' },
+        'The token that created it, with which it ends: `ended_at` is null while that works. Null: a member or the administrator did.',
+        { id: '01a1fbc9-1d4c-7b30-a5f2-8e6d3c0b9a71', name: 'Deployment', ended_at: null },
       ),
     ),
   issuer: z

@@ -30,7 +30,12 @@ export function RevokeDialog({ token, onClose, onDone }: RevokeDialogProps) {
       isOpen
       onClose={onClose}
       title={t('tokens.revokeTitle', { name: token.name })}
-      description={t('tokens.revokeText')}
+      description={[
+        t('tokens.revokeText'),
+        token.permissions.includes('webhooks:write') ? t('tokens.revokeKeeps') : null,
+      ]
+        .filter(Boolean)
+        .join(' ')}
     >
       <form {...form.props} className="grid gap-5">
         <p className="truncate font-mono text-[13px] text-muted">

@@ -3,12 +3,13 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { AddressList } from '#app/[mode]/settings/tokens/address-field.tsx'
 import { messageKeyOf } from '#app/[mode]/settings/tokens/permissions.ts'
+import { TokenIssuer, TokenRevocation } from '#app/[mode]/settings/tokens/token-people.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
-import { isActiveStatus } from '#lib/rooms/tokens/states.ts'
+import { endOfParent, isActiveStatus } from '#lib/rooms/tokens/states.ts'
 
 interface TokenRowProps {
   token: Token
@@ -40,8 +41,8 @@ export function TokenRow({ token, onRevoke, onEditAddresses, onRotate, onAdopt }
         </p>
         <Permissions permissions={token.permissions} />
         <AddressList addresses={token.allowed_addresses} />
-        <Issuer token={token} />
-        <RevocationReason token={token} />
+        <TokenIssuer token={token} />
+        <TokenRevocation token={token} />
         <Link
           href={`/${mode}/requests?token_id=${id}`}
           prefetch={false}
@@ -79,35 +80,6 @@ export function TokenRow({ token, onRevoke, onEditAddresses, onRotate, onAdopt }
   )
 }
 
-function Issuer({ token: { issuer, exceeds_issuer, parent } }: { token: Token }) {
-  const t = useTranslations('tokens')
-  const member = issuer === null ? t('issuedByOperator') : t('issuedBy', { name: issuer })
-  return (
-    <>
-      <p className="mt-0.5 break-words text-muted text-small">
-        {parent ? t('parent', { name: parent.name }) : member}
-      </p>
-      {exceeds_issuer && !parent ? (
-        <p data-testid="exceeds-issuer" className="mt-0.5 font-medium text-small text-wait">
-          {t('exceeds')}
-        </p>
-      ) : null}
-    </>
-  )
-}
-
-function RevocationReason({ token }: { token: Token }) {
-  const t = useTranslations('tokens')
-  const { revoked_by: by, revoker, revoked_reason: reason } = token
-  const sentences = [
-    by === 'operator' ? t('byOperator') : null,
-    revoker ? t('byMember', { name: revoker }) : null,
-    reason ? t('reason', { reason }) : null,
-  ].filter(text => text !== null)
-  if (sentences.length === 0) return null
-  return <p className="mt-0.5 break-words text-muted text-small">{sentences.join(' ')}</p>
-}
-
 function Permissions({ permissions }: Pick<Token, 'permissions'>) {
   const t = useTranslations('tokens')
   const [count, total] = [permissions.length, PERMISSIONS.length]
@@ -122,7 +94,7 @@ function Permissions({ permissions }: Pick<Token, 'permissions'>) {
 
 function Times({ token }: { token: Token }) {
   const t = useTranslations('tokens')
-  const { status, created_at, last_used_at, expires_at, revoked_at } = token
+  const { status, created_at, last_used_at, revoked_at } = token
   const endLabel = {
     active: t('expires'),
     expiring: t('expires'),
@@ -130,7 +102,7 @@ function Times({ token }: { token: Token }) {
     expired: t('endedAt'),
     revoked: t('revokedAt'),
   }[status]
-  const endAt = status === 'revoked' ? revoked_at : expires_at
+  const endAt = status === 'revoked' ? revoked_at : (endOfParent(token) ?? token.expires_at)
   return (
     <dl className="grid gap-y-0.5 text-small">
       <Time name={t('lastUsed')}>

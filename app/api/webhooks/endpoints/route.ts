@@ -25,7 +25,7 @@ export const POST = endpoint({
   effect: 'receiver',
   summary: 'Create an endpoint',
   description:
-    'Creates an endpoint, at most 10 per account and mode. The response shows its secret, which can be read nowhere else later. Repeated within 24 hours with the same `Idempotency-Key` and token, the request returns the same secret; with another token it is refused.',
+    'Creates an endpoint, at most 10 per account and mode. It belongs to the account and stays when the token that created it ends. The response shows its secret, which can be read nowhere else later. Repeated within 24 hours with the same `Idempotency-Key` and token, the request returns the same secret; with another token it is refused.',
   allow: 'webhooks:write',
   proof: 'required',
   body: endpointRequest,

@@ -84,6 +84,17 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
                   {t('seeDeliveries')}
                 </Link>
               </Fact>
+              <IfAllowed permission="audit:read">
+                <Fact name={t('history')}>
+                  <Link
+                    href={`/${mode}/settings/audit?target=${endpoint.id}`}
+                    prefetch={false}
+                    className="font-semibold text-accent hover:underline"
+                  >
+                    {t('seeHistory')}
+                  </Link>
+                </Fact>
+              </IfAllowed>
             </Facts>
             <IfAllowed permission="webhooks:write">
               <div className="mt-5">

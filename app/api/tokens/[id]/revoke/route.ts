@@ -10,7 +10,7 @@ export const POST = endpoint({
   effect: 'none',
   summary: 'Revoke a token',
   description:
-    'Revokes a token that the one of the request created. It is refused from the next request on. Idempotent.',
+    'Revokes a token that the one of the request created. It is refused from the next request on. Endpoints of webhooks that it created stay. Idempotent.',
   allow: 'tokens:write',
   proof: 'required',
   body: revokeRequest,
