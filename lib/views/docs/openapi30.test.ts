@@ -22,6 +22,8 @@ test('null, constants and examples are written as 3.0 writes them', () => {
     Either: { anyOf: [{ type: 'string', enum: ['a'] }, { type: 'null' }], description: 'One' },
     Number: { type: ['number', 'string', 'null'] },
     Image: { type: 'string', contentMediaType: 'image/png' },
+    At: { type: 'string', format: 'date-time', pattern: 'Z$' },
+    Code: { type: 'string', pattern: '^E' },
   }
   const info = { summary: 'S', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } }
   const { components } = toOpenApi30({
@@ -38,6 +40,8 @@ test('null, constants and examples are written as 3.0 writes them', () => {
       Owner: { allOf: [{ $ref: '#/components/schemas/Name' }], description: 'Owner' },
       Either: { type: 'string', enum: ['a', null], nullable: true, description: 'One' },
       Image: { type: 'string', format: 'binary' },
+      At: { type: 'string', format: 'date-time' },
+      Code: { type: 'string', pattern: '^E' },
       Number: {
         anyOf: [
           { type: 'number', nullable: true },

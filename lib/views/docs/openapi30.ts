@@ -39,13 +39,15 @@ function rewrite(part: unknown): unknown {
 }
 
 function rewriteSchema(schema: Schema): Schema {
-  const { const: constant, examples, type, contentMediaType, $ref, ...rest } = schema
+  const { const: constant, examples, type, contentMediaType, $ref, pattern, ...rest } = schema
   const isList = Array.isArray(examples)
   const rewritten: Schema = {
     ...rest,
     ...(constant === undefined ? {} : { type: typeof constant, enum: [constant] }),
     ...(examples === undefined ? {} : isList ? { example: examples[0] } : { examples }),
     ...(type === undefined ? {} : splitTypes(type)),
+    // Generators that parse a date-time compile no pattern for it.
+    ...(pattern === undefined || rest.format === 'date-time' ? {} : { pattern }),
     ...(contentMediaType === undefined ? {} : { format: 'binary' }),
   }
   if (typeof $ref === 'string') {
