@@ -10,7 +10,8 @@ export const TESTS = [
  * They repeat at length what other files check: kills (`e2e/day/day`, `deliveries`, `embedded-recovery`), races
  * for a balance (`transfer.parallel`), a database that hangs or is full (`lib/base/db/client`), clocks
  * (`clock-ahead`, `expire`), repeated keys (`e2e/api/idempotency`), the format of metrics
- * (`lib/edge/server/metrics`). `npm test` leaves them to `npm run torture`.
+ * (`lib/edge/server/metrics`), or generated clients (`e2e/client`) with packages that they install. `npm test`
+ * leaves them to `npm run torture`.
  */
 const REPEATS = [
   ...['process-kills', 'kills', 'postgres', 'overdraw', 'back-pressure', 'disk-full', 'clock'].map(
@@ -18,6 +19,7 @@ const REPEATS = [
   ),
   'e2e/torture/idempotency.test.ts',
   'e2e/torture/metrics.test.ts',
+  'e2e/torture/generators.test.ts',
   'e2e/day/controls.test.ts',
 ]
 /** They start the product with its pages, which `npm test` builds while other files run. */
