@@ -46,25 +46,37 @@ export async function readFeed(api, first = 0) {
 
 /** Returns the sequence after which the latest events of the wanted types begin. */
 async function findStart(api, { first, last, epoch }, wanted) {
-  const oldest = Math.max(first, last - SEARCH_MAX)
   let found = []
-  for (let end = last; end > oldest && found.length < TAIL_COUNT; end -= PAGE_LIMIT) {
-    const position = { after: Math.max(oldest, end - PAGE_LIMIT), epoch }
+  let end = last
+  for (let searched = 0; end > first && searched < SEARCH_MAX; searched += PAGE_LIMIT) {
+    const after = Math.max(first, end - PAGE_LIMIT)
     const older = []
-    for await (const event of followEvents(api, { ...position, wanted, follow: false, end })) {
-      older.push(event)
-    }
+    // Before the first number of an epoch are those that the restore kept.
+    let nextEnd = after
+    const onRestore = kept => (nextEnd = Math.min(kept, after))
+    const options = { after, epoch, wanted, follow: false, end, onRestore }
+    for await (const event of followEvents(api, options)) older.push(event)
     found = [...older, ...found]
+    end = nextEnd
+    if (found.length >= TAIL_COUNT) break
   }
   return found.length > 0 ? found.slice(-TAIL_COUNT)[0].sequence - 1 : last
 }
 
 /** Yields events in order; at the end of the feed it ends or, with `follow`, waits for more. */
 export async function* followEvents(api, options) {
-  const { after, epoch, wanted, follow = true, onlyNew = false, end = Infinity } = options
+  const {
+    after,
+    epoch,
+    wanted,
+    follow = true,
+    onlyNew = false,
+    end = Infinity,
+    onRestore,
+  } = options
   let position = { after, epoch }
   for (;;) {
-    const page = await readPage(api, position, { isPatient: follow, onlyNew })
+    const page = await readPage(api, position, { isPatient: follow, onlyNew, onRestore })
     for (const event of page.data) {
       if (event.sequence > end) return
       if (wanted.includes(event.type)) yield event
@@ -78,16 +90,18 @@ export async function* followEvents(api, options) {
 }
 
 /** Reads a page, or the position at which to go on if the feed is another or has lost events. */
-async function readPage(api, { after, epoch }, { isPatient, onlyNew }) {
+async function readPage(api, { after, epoch }, { isPatient, onlyNew, onRestore }) {
   try {
     const path = `/events?after=${after}&epoch=${epoch}&limit=${PAGE_LIMIT}`
     const { data } = await api.call('GET', path, { isPatient })
     return { data: data.data, position: { after: data.next_after, epoch } }
   } catch (error) {
-    if (error.code !== 'feed_epoch_changed' && error.code !== 'events_gone') throw error
-    const isNewFeed = error.code === 'feed_epoch_changed'
+    if (!['feed_epoch_changed', 'feed_restored', 'events_gone'].includes(error.code)) throw error
+    const isNewFeed = error.code !== 'events_gone'
     const position = isNewFeed && onlyNew ? await findEnd(api) : readPosition(error)
-    printNote(describeMove(isNewFeed, onlyNew))
+    const kept = error.headers.get('troco-last-kept')
+    if (kept !== null && onRestore) onRestore(Number(kept))
+    else printNote(describeMove(isNewFeed, onlyNew, kept))
     return { data: [], position }
   }
 }
@@ -102,9 +116,13 @@ function readPosition({ headers }) {
   return { after, epoch: headers.get('troco-feed-epoch') }
 }
 
-function describeMove(isNewFeed, onlyNew) {
+function describeMove(isNewFeed, onlyNew, kept) {
   if (!isNewFeed)
     return 'The events in between have been deleted: continuing at the oldest that is left.'
-  const place = onlyNew ? 'continuing with new events.' : 'reading the new feed from its beginning.'
+  const isRestore = kept !== null
+  const rest = isRestore
+    ? `events after ${kept} are gone.`
+    : 'reading the new feed from its beginning.'
+  const place = onlyNew ? 'continuing with new events.' : rest
   return `A backup was restored: ${place}`
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { withRuntime } from '#bin/command-line.ts'
-import { renewFeedEpochs } from '#lib/services/webhooks/queries.ts'
+import { renewFeedEpochs } from '#lib/services/webhooks/feed.ts'
 
 export async function renewEpochs(args: string[]): Promise<void> {
   parseArgs({ args, options: {} })

@@ -11,7 +11,7 @@ import { gunzipSync } from 'node:zlib'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { storeRequests } from '#lib/edge/http/request-log.ts'
-import { renewFeedEpochs } from '#lib/services/webhooks/queries.ts'
+import { renewFeedEpochs } from '#lib/services/webhooks/feed.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { call } from '#lib/testing/call.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
@@ -45,7 +45,7 @@ afterAll(() => api.close())
 
 /** The package of a version that has been installed never changes: a change needs a new version. */
 const CHECKSUMS: Record<string, string> = {
-  '1.0.0': '97c2f0dfb938ac1fc9ab8e1dafbff35031f4ed4de6b50730d0e48a99f45cdf4e',
+  '1.0.1': '93dd73991900715fcb8fbc48692823a0a2e07b175171fe7a739fa5e748e662ee',
 }
 
 test('a version of the package always has the same content, under its own name and the latest', async () => {
@@ -331,6 +331,18 @@ describe('troco listen', () => {
     await expect.poll(() => lines.length).toBe(1)
     expect(JSON.parse(lines[0] ?? '').event.type).toBe('transaction.failed')
   })
+})
+
+test('events tail shows the last events across a restore', async () => {
+  const { id } = await makeMerchant()
+  const token = await makeToken(id)
+  for (let count = 0; count < 2; count++) await run(['trigger', 'transaction.failed'], token)
+  await renewFeedEpochs(id)
+  await run(['trigger', 'transaction.paid'], token)
+  const { stdout, stderr } = await run(['events', 'tail', '--json'], token)
+  const lines = stdout.trim().split('\n')
+  expect(lines.map(line => JSON.parse(line).sequence)).toEqual([1, 2, 2 ** 32 + 1])
+  expect(stderr).toBe('')
 })
 
 describe('a command that cannot run', () => {

@@ -3,7 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
-import { renewFeedEpochs } from '#lib/services/webhooks/queries.ts'
+import { renewFeedEpochs } from '#lib/services/webhooks/feed.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -19,6 +19,7 @@ import { WITHDRAWAL } from '#lib/testing/lists.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const EPOCH = /^[0-9a-f]{16}$/
+const BLOCK = 2 ** 32
 const EMPTY_FEED = '{"data":[],"next_after":0,"last_sequence":0}'
 const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
@@ -245,11 +246,53 @@ describe('GET /events', () => {
     }
     // Also for a cursor beyond the end: the epoch says more than the sequence.
     for (const after of [1, 900]) await expectMoved(`?after=${after}&epoch=${other}`, own)
+  })
+
+  test('after a restore, 410 with what was kept and where to go on for whoever was further', async () => {
+    await createEvents(3)
+    const before = (await listEvents()).headers.get('troco-feed-epoch')
     expect(await renewFeedEpochs(merchant.id)).toBe(2)
-    const restored = await readEpoch()
-    expect(restored).not.toBe(own)
-    await expectMoved(`?after=2&epoch=${own}`, restored)
-    expect(sequencesOf(await listEvents(`?after=0&epoch=${restored}`))).toEqual([1, 2])
+    const epoch = (await listEvents()).headers.get('troco-feed-epoch')
+    expect([epoch, epoch === before]).toEqual([expect.stringMatching(EPOCH), false])
+    const expectGone = async (query: string, continueAfter: number) => {
+      const { status, headers, body } = await listEvents(query)
+      expect([status, headers.get('x-error-code')]).toEqual([410, 'feed_restored'])
+      expect(body.error).toContain('after sequence 3:')
+      expect(body.error).toContain(`after=${continueAfter}`)
+      expect(headers.get('troco-continue-after')).toBe(String(continueAfter))
+      expect(headers.get('troco-last-kept')).toBe('3')
+      expect(headers.get('troco-feed-epoch')).toBe(epoch)
+    }
+    for (const after of [4, 121, BLOCK - 1])
+      for (const known of ['', `&epoch=${before}`, `&epoch=${epoch}`])
+        await expectGone(`?after=${after}${known}`, BLOCK)
+    await expectGone(`?after=2&epoch=${before}`, 2)
+    await expectGone(`?after=3&epoch=${before}`, 3)
+    expect(sequencesOf(await listEvents(`?after=0&epoch=${epoch}`))).toEqual([1, 2, 3])
+    expect((await listEvents('?after=3')).text).toBe(
+      `{"data":[],"next_after":${BLOCK},"last_sequence":${BLOCK}}`,
+    )
+    await createEvents(2)
+    const read = await listEvents(`?after=1&epoch=${epoch}`)
+    expect(sequencesOf(read)).toEqual([2, 3, BLOCK + 1, BLOCK + 2])
+    expect(read.body.next_after).toBe(BLOCK + 2)
+    await renewFeedEpochs(merchant.id)
+    expect((await listEvents(`?after=${BLOCK + 3}`)).headers.get('troco-continue-after')).toBe(
+      String(2 * BLOCK),
+    )
+    expect((await listEvents(`?after=4&epoch=${before}`)).headers.get('troco-last-kept')).toBe('3')
+    await prune(2 * BLOCK)
+    expect((await listEvents(`?after=${BLOCK + 2}`)).status).toBe(200)
+    expect((await listEvents('?after=1')).headers.get('x-error-code')).toBe('events_gone')
+  })
+
+  test('a feed that a restore found empty can be read from 0', async () => {
+    await renewFeedEpochs(merchant.id)
+    expect((await listEvents()).text).toBe(
+      `{"data":[],"next_after":${BLOCK},"last_sequence":${BLOCK}}`,
+    )
+    await createEvents(1)
+    expect(sequencesOf(await listEvents())).toEqual([BLOCK + 1])
   })
 
   test.each([

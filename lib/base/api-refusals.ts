@@ -7,6 +7,7 @@ import {
   type HeaderValues,
   LIMIT_HEADERS,
   PERMISSION_HEADERS,
+  RESTORE_HEADERS,
   RETRY_AFTER_HEADERS,
   type Refusal,
 } from '#lib/base/refusal-headers.ts'
@@ -164,6 +165,12 @@ export const API_REFUSALS = {
     message: ({ continueAfter }: FeedPosition) =>
       `This feed has another epoch: continue with the one in Troco-Feed-Epoch and after=${continueAfter}`,
     headers: FEED_HEADERS,
+  },
+  feed_restored: {
+    status: 410,
+    message: ({ continueAfter, lastKept }: FeedPosition & { lastKept: number }) =>
+      `A restore has removed the events after sequence ${lastKept}: continue with the epoch in Troco-Feed-Epoch and after=${continueAfter}`,
+    headers: RESTORE_HEADERS,
   },
   after_beyond_feed: {
     status: 422,

@@ -19,6 +19,7 @@ interface Details {
   /** Epoch of the account's event feed. */
   epoch?: string
   continueAfter?: number
+  lastKept?: number
   cause?: unknown
 }
 
@@ -32,6 +33,7 @@ export class TrocoError extends Error {
   readonly allow: string | undefined
   readonly epoch: string | undefined
   readonly continueAfter: number | undefined
+  readonly lastKept: number | undefined
 
   constructor(code: ErrorCode, message: string, details: Details = {}) {
     super(message, { cause: details.cause })
@@ -44,6 +46,7 @@ export class TrocoError extends Error {
     this.allow = details.allow
     this.epoch = details.epoch
     this.continueAfter = details.continueAfter
+    this.lastKept = details.lastKept
   }
 }
 

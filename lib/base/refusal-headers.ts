@@ -13,6 +13,8 @@ export interface HeaderValues {
   epoch?: string | undefined
   /** Sequence number after which a reader of that feed continues. */
   continueAfter?: number | undefined
+  /** Last sequence number that a restore has kept. */
+  lastKept?: number | undefined
 }
 
 export interface Refusal {
@@ -36,6 +38,10 @@ export interface FeedPosition {
 export const FEED_HEADERS = {
   'troco-feed-epoch': ({ epoch }: HeaderValues) => epoch,
   'troco-continue-after': ({ continueAfter }: HeaderValues) => continueAfter?.toString(),
+}
+export const RESTORE_HEADERS = {
+  ...FEED_HEADERS,
+  'troco-last-kept': ({ lastKept }: HeaderValues) => lastKept?.toString(),
 }
 export const RETRY_AFTER_HEADERS = {
   'retry-after': ({ retryAfterS }: HeaderValues) => retryAfterS?.toString(),

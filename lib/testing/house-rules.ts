@@ -89,6 +89,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   inbox_items: 'services/house',
   event_sequences: 'services/webhooks',
   events: 'services/webhooks',
+  feed_epochs: 'services/webhooks',
   webhook_endpoints: 'services/webhooks',
   webhook_secrets: 'services/webhooks',
   deliveries: 'services/webhooks',

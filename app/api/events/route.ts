@@ -1,4 +1,3 @@
-import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { pageResult } from '#lib/edge/http/page.ts'
 import { serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
@@ -8,7 +7,8 @@ import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
 import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
 import { type EventRow, eventsQuery, eventToWire } from '#lib/services/webhooks/event-wire.ts'
-import { listEvents, readEventRange } from '#lib/services/webhooks/queries.ts'
+import { judgePosition, readEventRange } from '#lib/services/webhooks/feed.ts'
+import { listEvents } from '#lib/services/webhooks/queries.ts'
 
 const schemas = { transaction: ChargeDetail, refund: RefundDetail, withdrawal: WithdrawalDetail }
 
@@ -23,15 +23,16 @@ export const GET = endpoint({
   query: eventsQuery,
   response: eventPageSchema(schemas),
   responseHeaders: ['Troco-Feed-Epoch'],
-  errorCodes: ['events_gone', 'feed_epoch_changed', 'after_beyond_feed'],
+  errorCodes: ['events_gone', 'feed_epoch_changed', 'feed_restored', 'after_beyond_feed'],
   async handle({ account, mode, query: { after, limit, epoch: known }, showsDocuments }) {
     // In this order, events that are deleted between the two reads lead to a 410 and not to a gap.
     const page = await listEvents(account.id, mode, after, limit)
-    const { oldest, last, epoch } = await readEventRange(account.id, mode)
-    const start = { epoch, continueAfter: oldest - 1 }
-    if (known && known !== epoch) throw refuse('feed_epoch_changed', start)
-    if (after > last) throw refuse('after_beyond_feed', { epoch, continueAfter: last })
-    if (after + 1 < oldest && after < last) throw refuse('events_gone', start)
+    const range = await readEventRange(account.id, mode, after, known)
+    const refusal = judgePosition(range, after, known)
+    if (refusal) throw refusal
+    const { last, epoch, restore } = range
+    // Nothing comes between the last number that a restore kept and the next epoch.
+    if (page.rows.length === 0 && restore?.kept === after) page.nextCursor = restore.next
     const toWire = (event: EventRow) => eventToWire(event, serializers, showsDocuments)
     const headers = { 'troco-feed-epoch': epoch }
     return { ...pageResult(page, toWire, 'next_after', { last_sequence: last }), headers }

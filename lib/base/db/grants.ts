@@ -16,6 +16,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   disputes: ['INSERT', 'SELECT', 'UPDATE'],
   connections: ['INSERT', 'SELECT', 'UPDATE'],
   events: ['INSERT', 'SELECT'],
+  feed_epochs: ['INSERT', 'SELECT'],
   inbox_items: ['INSERT', 'SELECT', 'UPDATE'],
   ledger_entries: ['INSERT', 'SELECT'],
   ledger_transfers: ['INSERT', 'SELECT'],

@@ -104,6 +104,12 @@ export const HEADERS: Record<string, Json> = {
     schema: { type: 'integer', minimum: 0, format: 'int64' },
     example: 4710,
   },
+  'Troco-Last-Kept': {
+    description:
+      'Sequence number of the last event that a restore has kept. What you have read after it is gone.',
+    schema: { type: 'integer', minimum: 0, format: 'int64' },
+    example: 4710,
+  },
   'X-Error-Fields': {
     description: 'All invalid fields, separated by spaces. The body names only the first.',
     schema: TEXT_SCHEMA,

@@ -140,6 +140,8 @@ function buildExampleError(
       return refuse(code, { continueAfter: 4710, epoch: EPOCH })
     case 'feed_epoch_changed':
       return refuse(code, { continueAfter: 0, epoch: EPOCH })
+    case 'feed_restored':
+      return refuse(code, { continueAfter: 4_294_967_296, epoch: EPOCH, lastKept: 4710 })
     case 'after_beyond_feed':
       return refuse(code, { continueAfter: 4711, epoch: EPOCH })
     default:
@@ -160,17 +162,15 @@ function findValidationError(schema: z.ZodType | undefined): TrocoError {
   return invalidInput('body', 'must be a JSON object')
 }
 
+const OWN_HEADERS =
+  'WWW-Authenticate X-Required-Permission X-Limit X-Limit-Amount X-Limit-Frees-At Retry-After Troco-Feed-Epoch Troco-Continue-After Troco-Last-Kept'
+
 function describeHeaders(status: number, codes: PublicErrorCode[]): Json {
   const sent = new Set(codes.flatMap(code => Object.keys(REFUSALS[code].headers ?? {})))
   const names = [
     'X-Request-Id',
-    ...['WWW-Authenticate', 'X-Required-Permission'].filter(name => sent.has(name.toLowerCase())),
-    ...['X-Limit', 'X-Limit-Amount', 'X-Limit-Frees-At'].filter(name =>
-      sent.has(name.toLowerCase()),
-    ),
-    ...(sent.has('troco-feed-epoch') ? ['Troco-Feed-Epoch', 'Troco-Continue-After'] : []),
+    ...OWN_HEADERS.split(' ').filter(name => sent.has(name.toLowerCase())),
     ...(status === 429 ? ['RateLimit-Policy', 'RateLimit'] : []),
-    ...(sent.has('retry-after') ? ['Retry-After'] : []),
     'Link',
   ]
   return { ...headerRefs(names), 'X-Error-Code': codeHeader(codes) }

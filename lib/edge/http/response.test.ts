@@ -119,6 +119,15 @@ const RESPONSES = [
     { 'troco-feed-epoch': EPOCH, 'troco-continue-after': '11' },
   ],
   [
+    refuse('feed_restored', { continueAfter: 4_294_967_296, epoch: EPOCH, lastKept: 11 }),
+    410,
+    'A restore has removed the events after sequence 11: continue with the epoch in Troco-Feed-Epoch and after=4294967296',
+    {
+      ...{ 'troco-feed-epoch': EPOCH, 'troco-continue-after': '4294967296' },
+      'troco-last-kept': '11',
+    },
+  ],
+  [
     refuse('after_beyond_feed', { continueAfter: 12, epoch: EPOCH }),
     422,
     'after must be at most 12, the last_sequence of this feed',

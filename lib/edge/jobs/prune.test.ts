@@ -14,7 +14,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { beginTry } from '#lib/services/tries/begin.ts'
-import { readEventRange } from '#lib/services/webhooks/queries.ts'
+import { readEventRange } from '#lib/services/webhooks/feed.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
 import { addEndpoint, createPaidCharge, deliverDue, deliveriesOf } from '#lib/testing/deliveries.ts'
@@ -66,7 +66,10 @@ test('after 90 days events are deleted with their deliveries, oldest first and w
   )
   expect(await pruneEvents()).toBe(2)
   expect(await pruneEvents()).toBe(0)
-  expect(await readEventRange(otherMerchant.id, 'test')).toMatchObject({ oldest: 3, last: 4 })
+  expect(await readEventRange(otherMerchant.id, 'test', 0, undefined)).toMatchObject({
+    oldest: 3,
+    last: 4,
+  })
   expect((await deliveriesOf(otherMerchant)).map(({ sequence }) => Number(sequence))).toEqual([
     3, 4,
   ])
@@ -97,7 +100,7 @@ test('deleting events does not read the deliveries of the other events of their 
     await client.query('COMMIT')
     expect(rows).toEqual([{ count: '0' }])
   })
-  expect((await readEventRange(otherMerchant.id, 'test')).oldest).toBe(21)
+  expect((await readEventRange(otherMerchant.id, 'test', 0, undefined)).oldest).toBe(21)
 })
 
 test('idempotency keys are deleted when they expire, gateway calls after 90 days', async () => {

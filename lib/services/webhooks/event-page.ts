@@ -78,7 +78,12 @@ function eventSchema(type: EventType, shapes: Shapes) {
       mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
       sequence: z
         .int()
-        .meta(openApiMeta('Number of the event within the account and mode, without gaps.', 1)),
+        .meta(
+          openApiMeta(
+            'Number of the event within the account and mode, without gaps within an epoch of the feed. It can exceed 32 bits.',
+            1,
+          ),
+        ),
       created_at: instant.meta(openApiMeta('Time of the event.', EVENT_TIME)),
       [subject]: resource,
       ...refund,

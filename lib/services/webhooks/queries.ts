@@ -5,7 +5,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
-import { MODES, type Mode } from '#lib/base/mode.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { DISABLED_REASONS } from '#lib/services/webhooks/disabled.ts'
 import type { EventRow } from '#lib/services/webhooks/event-wire.ts'
 import { readCreatedSecret } from '#lib/services/webhooks/secrets.ts'
@@ -30,43 +30,6 @@ export async function listEvents(
   const page = await readPage(rows, limit, ({ sequence }: EventRow) => Number(sequence))
   const last = page.rows.at(-1)
   return { ...page, nextCursor: last ? page.cursorOf(last) : after }
-}
-
-export interface EventRange {
-  /** Oldest stored sequence number, or `last` + 1. */
-  oldest: number
-  /** Last assigned sequence number, or 0. */
-  last: number
-  /** Within an epoch, sequence numbers have no gaps and are given once. */
-  epoch: string
-}
-
-export async function readEventRange(accountId: string, mode: Mode): Promise<EventRange> {
-  const [range] = await db().$queryRaw<
-    { oldest: bigint | null; last: bigint | null; epoch: string }[]
-  >`
-    SELECT s.last, coalesce(s.epoch, left(md5(k.account_id || k.mode), 16)) AS epoch, (
-      SELECT e.sequence FROM events e
-      WHERE e.account_id = s.account_id AND e.mode = s.mode ORDER BY e.sequence LIMIT 1) AS oldest
-    FROM (SELECT ${accountId}::uuid AS account_id, ${mode} AS mode) k
-    LEFT JOIN event_sequences s USING (account_id, mode)`
-  if (!range) throw new Invariant('the range of a feed is one row')
-  const last = Number(range.last ?? 0)
-  return { oldest: Number(range.oldest ?? last + 1), last, epoch: range.epoch }
-}
-
-/**
- * Gives every event feed another epoch, after a restored backup: it gives out sequence numbers again,
- * and readers that were further must not skip them. Returns the number of feeds. Of one account only, if it is given.
- */
-export function renewFeedEpochs(accountId?: string): Promise<number> {
-  const accounts = accountId ? Prisma.sql`a.id = ${accountId}::uuid` : Prisma.sql`true`
-  return db().$executeRaw`
-    INSERT INTO event_sequences AS s (account_id, mode, epoch)
-    SELECT a.id, m.mode, left(md5(gen_random_uuid()::text), 16)
-    FROM accounts a CROSS JOIN unnest(${[...MODES]}::text[]) AS m (mode)
-    WHERE ${accounts}
-    ON CONFLICT (account_id, mode) DO UPDATE SET epoch = excluded.epoch`
 }
 
 /** Maximum deliveries read for an endpoint's health: the cost must not grow with traffic. */
