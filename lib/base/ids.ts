@@ -56,6 +56,11 @@ export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
 
+/** Returns the id that a bank knows without hyphens. */
+export function toUuid(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
 /** Removes the hyphens, which banks do not accept in ids. */
 export function removeHyphens(id: string): string {
   return id.replaceAll('-', '')

@@ -27,6 +27,14 @@ export async function makeDatabase(options: { migrated?: boolean } = {}): Promis
   return withDatabaseName(isMigrated ? DATABASE_URL : DATABASE_OWNER_URL, name)
 }
 
+/** Copies the current database, to which nobody may be connected; returns the URL of the copy. */
+export async function copyDatabase(): Promise<string> {
+  const { DATABASE_URL = '', DATABASE_OWNER_URL = '' } = env()
+  const name = `test_${newId().replaceAll('-', '')}`
+  await createDatabase(DATABASE_OWNER_URL, name, new URL(DATABASE_URL).pathname.slice(1))
+  return withDatabaseName(DATABASE_URL, name)
+}
+
 /** Returns the owner's URL of a database of the run, for changes of tables. */
 export function ownerUrlOf(url = env().DATABASE_URL ?? ''): string {
   return withDatabaseName(env().DATABASE_OWNER_URL ?? '', new URL(url).pathname.slice(1))

@@ -30,6 +30,7 @@ import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
+import { insertLost } from '#lib/rooms/withdrawals/insert-lost.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { registerAdapter, SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
@@ -230,6 +231,16 @@ const VERBS: Record<string, Calls> = {
   'charges/open': {
     'a charge at a bank': () => openAtBank(bank, newCharge()),
     'a charge at a bank, with an Idempotency-Key': () => openAtBank(bank, newCharge(once())),
+  },
+  'withdrawals/insert-lost': {
+    'a withdrawal that the bank has paid and a restore has lost': [
+      makeWithdrawalDue,
+      () => {
+        const order = { dictKey: 'a@example.com', returnId: null, orderedAt: new Date() }
+        const paid = { ...order, id: newId(), endToEndId: 'E1', amount: 1_000, isDone: true }
+        return insertLost(connectionId, { accountId: merchant.id, id: paid.id }, paid)
+      },
+    ],
   },
   'withdrawals/return': {
     'a return of a withdrawal, which is credited or suspended': () =>

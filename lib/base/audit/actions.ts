@@ -21,6 +21,7 @@ export const ACTIONS = [
   'connection.corrected',
   'connection.disabled',
   'connection.limited',
+  'connection.money_out_opened',
   'connection.notices_registered',
   'connection.notices_restricted',
   'connection.notices_rotated',
@@ -46,6 +47,7 @@ export const ACTIONS = [
   'receipt_key.withdrawn',
   'refund.requested',
   'refunds.exported',
+  'restore.begun',
   'statement.exported',
   'token.addresses_changed',
   'token.adopted',
@@ -87,6 +89,7 @@ export const ACTIONS = [
   'withdrawal.end_proposed',
   'withdrawal.ended',
   'withdrawal.requested',
+  'withdrawal.restored',
   'withdrawals.exported',
 ] as const
 export type Action = (typeof ACTIONS)[number]

@@ -26,6 +26,8 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   receipt_settlements: ['INSERT', 'SELECT'],
   receipts: ['INSERT', 'SELECT'],
   reconciled_days: ['INSERT', 'SELECT', 'UPDATE'],
+  restore_closures: ['INSERT', 'SELECT', 'UPDATE'],
+  restores: ['INSERT', 'SELECT'],
   write_offs: ['INSERT', 'SELECT'],
 }
 

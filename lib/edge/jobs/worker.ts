@@ -23,6 +23,7 @@ import {
   rotateRequestLog,
 } from '#lib/edge/jobs/prune.ts'
 import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
+import { createRestoredReader } from '#lib/edge/jobs/restore.ts'
 import { tryConnections } from '#lib/edge/jobs/try-connections.ts'
 import { warnOfCertificates } from '#lib/rooms/accounts/warn-of-certificates.ts'
 import { completeIndex } from '#lib/rooms/charges/complete-index.ts'
@@ -92,6 +93,7 @@ export function startWorker(): Worker {
   const receipts = createReceiptReader()
   const lists = [createDisputeReader(), createReturnsReader()]
   const days = createDayReconciler()
+  const restored = createRestoredReader()
   // 0 makes a job sleep until the next wake-up or poll: one run claims everything that may start.
   const jobs = listJobs({
     expire: rest => expireDueCharges(verifier, rest),
@@ -101,6 +103,7 @@ export function startWorker(): Worker {
     receive: () => receipts.run(signal).then(() => 0),
     list: () => Promise.all(lists.map(reader => reader.run(signal))).then(() => 0),
     reconcile: () => days.run(signal).then(() => 0),
+    restore: () => restored.run(signal).then(() => 0),
   })
   const running = jobs.map(job => runJob(job, signal))
   const background = Promise.all([sendHeartbeats(id, signal), listenForWakeUps(signal)])
@@ -108,7 +111,7 @@ export function startWorker(): Worker {
     async stop() {
       stopping.abort()
       const senders = [withdrawals, refunds, returns]
-      const callers = [deliverer, verifier, ...senders, receipts, ...lists, days]
+      const callers = [deliverer, verifier, ...senders, receipts, ...lists, days, restored]
       const finished = Promise.all(running).then(() =>
         Promise.all(callers.map(({ idle }) => idle())),
       )
@@ -125,7 +128,7 @@ export function startWorker(): Worker {
 
 /** Jobs that call other servers, and do not await the responses. */
 type Callers = Record<
-  'expire' | 'deliver' | 'withdraw' | 'refund' | 'receive' | 'list' | 'reconcile',
+  'expire' | 'deliver' | 'withdraw' | 'refund' | 'receive' | 'list' | 'reconcile' | 'restore',
   Job['run']
 >
 
@@ -153,6 +156,7 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
     { name: 'warn of certificates', run: warn, idleMs: HOUR_MS },
     { name: 'read disputes and returns', run: banks.list, idleMs: MINUTE_MS },
     { name: 'reconcile days', run: banks.reconcile, idleMs: RECONCILE_MS },
+    { name: 'read banks after a restore', run: banks.restore, idleMs: RECONCILE_MS },
     { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'try connections', run: tryConnections, ...polled },
     { name: 'ask about notices', run: askAboutNotices, wakesOn: 'notices', ...polled },

@@ -55,6 +55,11 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
+SELECT
+FROM restore_closures c
+WHERE c.connection_id = $1::uuid AND c.opened_at IS NULL
+LIMIT 1;
+
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
     AND r.place_until IS NULL) AND ((SELECT count(*)::int
     FROM withdrawals r WHERE r.connection_id = $2::uuid AND r.due_at IS NOT NULL
@@ -114,6 +119,11 @@ WHERE connection_id = $3::uuid;
 SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName"
 FROM withdrawals
 WHERE account_id = $1::uuid AND id = $2::uuid;
+
+SELECT max(r.begun_at) AS "begunAt"
+FROM restore_closures c
+JOIN restores r ON r.id = c.restore_id
+WHERE c.connection_id = $1::uuid;
 
 SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
     a.status = 'active' AS "isActive",
@@ -208,6 +218,11 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
+SELECT
+FROM restore_closures c
+WHERE c.connection_id = $1::uuid AND c.opened_at IS NULL
+LIMIT 1;
+
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
     AND r.place_until IS NULL) AND ((SELECT count(*)::int
     FROM withdrawals r WHERE r.connection_id = $2::uuid AND r.due_at IS NOT NULL
@@ -267,6 +282,11 @@ WHERE connection_id = $3::uuid;
 SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName"
 FROM withdrawals
 WHERE account_id = $1::uuid AND id = $2::uuid;
+
+SELECT max(r.begun_at) AS "begunAt"
+FROM restore_closures c
+JOIN restores r ON r.id = c.restore_id
+WHERE c.connection_id = $1::uuid;
 
 SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
     a.status = 'active' AS "isActive",
@@ -372,6 +392,11 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
+SELECT
+FROM restore_closures c
+WHERE c.connection_id = $1::uuid AND c.opened_at IS NULL
+LIMIT 1;
+
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
     AND r.place_until IS NULL) AND ((SELECT count(*)::int
     FROM withdrawals r WHERE r.connection_id = $2::uuid AND r.due_at IS NOT NULL
@@ -431,6 +456,11 @@ WHERE connection_id = $3::uuid;
 SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName"
 FROM withdrawals
 WHERE account_id = $1::uuid AND id = $2::uuid;
+
+SELECT max(r.begun_at) AS "begunAt"
+FROM restore_closures c
+JOIN restores r ON r.id = c.restore_id
+WHERE c.connection_id = $1::uuid;
 
 SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
     a.status = 'active' AS "isActive",

@@ -78,6 +78,8 @@ export function withConnectionJournal(
       }),
     listReceipts: listCall('listReceipts', gateway.listReceipts),
     listSentPayouts: listCall('listSentPayouts', gateway.listSentPayouts),
+    listTakenPayouts: listCall('listTakenPayouts', gateway.listTakenPayouts),
+    listTakenRefunds: listCall('listTakenRefunds', gateway.listTakenRefunds),
     listDisputes: listCall('listDisputes', gateway.listDisputes),
   }
 }

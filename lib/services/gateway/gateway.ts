@@ -8,6 +8,7 @@ import type {
   PayoutReturn,
   ReportedDispute,
   SentPayout,
+  TakenOrder,
 } from '#lib/services/gateway/lists.ts'
 import type {
   GatewayNotification,
@@ -60,24 +61,16 @@ export interface Gateway {
   getRefund(refund: RefundOrder, signal: AbortSignal): Promise<GatewayResult<OrderState | null>>
 
   /** Lists what the bank received at or after `since`, by the time of payment. */
-  listReceipts?(
-    since: Date,
-    cursor: string | null,
-    signal: AbortSignal,
-  ): Promise<GatewayResult<Listing<Receipt>>>
+  listReceipts?: ListCall<Receipt>
   /** Lists what the bank sent at or after `since`, whoever ordered it. */
-  listSentPayouts?(
-    since: Date,
-    cursor: string | null,
-    signal: AbortSignal,
-  ): Promise<GatewayResult<Listing<SentPayout>>>
+  listSentPayouts?: ListCall<SentPayout>
+
+  /** List orders of Troco that the bank took at or after `since` and has not refused: docs/decisions/064. */
+  listTakenPayouts?: ListCall<TakenOrder>
+  listTakenRefunds?: ListCall<TakenOrder>
 
   /** Lists disputes that began at or after `since`, with their states of now. */
-  listDisputes?(
-    since: Date,
-    cursor: string | null,
-    signal: AbortSignal,
-  ): Promise<GatewayResult<Listing<ReportedDispute>>>
+  listDisputes?: ListCall<ReportedDispute>
 
   /** Sends the defence in a dispute. If there is one already, the outcome is unknown: the list names it. */
   answerDispute?(answer: DisputeAnswer, signal: AbortSignal): Promise<GatewayResult<AnswerEnd>>
@@ -106,6 +99,12 @@ export interface Gateway {
   /** Parses a notice, which may be any text. It is only a hint: the state is then queried. */
   parseWebhook?(body: string): GatewayNotification[]
 }
+
+type ListCall<Item> = (
+  since: Date,
+  cursor: string | null,
+  signal: AbortSignal,
+) => Promise<GatewayResult<Listing<Item>>>
 
 /**
  * Answers inside Troco's statements. With them, `createCharge` is called before the charge is stored:

@@ -2,7 +2,8 @@ import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
-import type { Gateway } from '#lib/services/gateway/gateway.ts'
+import { refuseMoneyOut } from '#lib/services/gateway/closures.ts'
+import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { DisputeAnswer } from '#lib/services/gateway/lists.ts'
 import {
   type Call,
@@ -35,8 +36,10 @@ export function withJournal(
   subjects: Subject[],
   options: CallOptions = {},
 ): GatewayCalls {
-  const call = <Value>(parts: Call<Value>) => {
+  const call = async <Value>(parts: Call<Value>): Promise<GatewayResult<Value>> => {
     if (gateway.local) return callLocally(options, parts.make)
+    const refusal = await refuseMoneyOut(parts.operation, subjects[0]?.connectionId)
+    if (refusal) return refusal
     const ids = new Set(parts.subjectIds)
     const callSubjects = subjects.filter(subject => ids.has(removeHyphens(subject.id)))
     return journalCall(gateway, callSubjects, parts, options)

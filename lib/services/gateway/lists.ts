@@ -14,6 +14,21 @@ export interface UnreadPayment {
   sent: string
 }
 
+/** A payout or refund that Troco has ordered and the bank has taken, whether it has ended or not. */
+export interface TakenOrder {
+  /** Id of the order, without hyphens. */
+  id: string
+  /** Of a payout: its payment; null before it has one. Of a refund: the payment that it returns. */
+  endToEndId: string | null
+  amount: number
+  /** Key of the receiver of a payout. */
+  dictKey: string | null
+  /** The bank's id of a refund. */
+  returnId: string | null
+  orderedAt: Date
+  isDone: boolean
+}
+
 export interface SentPayout {
   /** Id of the order; null if the payout was not ordered by Troco. */
   id: string | null

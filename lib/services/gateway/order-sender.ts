@@ -3,6 +3,7 @@ import type { Prisma } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
 import { breaker } from '#lib/services/gateway/breaker.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
+import { isMoneyOutClosed } from '#lib/services/gateway/closures.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { ENVIRONMENTS } from '#lib/services/gateway/schema.ts'
 
@@ -73,8 +74,10 @@ export function createOrderSender(
     const places = gateway.local ? free : await breaker.limit(id, free)
     if (places === 0) return 0
     const startAll = startIn(lane, gateway)
+    const isClosed = !gateway.local && (await isMoneyOutClosed(id))
+    if (isClosed && !placed) return 0
     if (gateway.local || !placed) return startAll(await claimTurn(lane, id, places), send)
-    const waiting = await placed.claimWaiting(connection, places)
+    const waiting = isClosed ? [] : await placed.claimWaiting(connection, places)
     startAll(waiting, send)
     const left = places - waiting.length
     const others = left === 0 ? [] : await claimTurn(lane, id, left, placed.isPlaced)

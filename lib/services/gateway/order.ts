@@ -1,5 +1,6 @@
 import { type Claim, holdLease } from '#lib/base/db/claim.ts'
 import { log } from '#lib/base/log.ts'
+import { isFromBeforeRestore } from '#lib/services/gateway/closures.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/services/gateway/gateway.ts'
 import {
   type GatewayCalls,
@@ -69,9 +70,10 @@ export type Placement =
   | { state: 'unsent'; pauseMs: number; isRateLimit: boolean }
 
 /**
- * Returns the order's state at the bank. From the second attempt on, queries first and sends, under
- * the same id, only if the bank does not have the order and has never taken it: not every bank would
- * recognize the id of an order that it has lost. Before it is sent, its lease is renewed.
+ * Returns the order's state at the bank. From the second attempt on, and after a restore, which may have lost
+ * attempts, queries first and sends, under the same id, only if the bank does not have the order and has never
+ * taken it: not every bank would recognize the id of an order that it has lost. Before it is sent, its lease is
+ * renewed.
  */
 export async function placeOrder(
   kind: OrderKind,
@@ -96,7 +98,8 @@ async function queryOrSend(
 ): Promise<Placement> {
   const query = () => calls.query(withJournal(gateway, [claim], { hidden }))
   const mayCall = calls.mayCall ?? (() => holdLease(`${kind}s`, claim))
-  const mayHaveArrived = claim.attempts > 1
+  const isRepeated = claim.attempts > 1
+  const mayHaveArrived = isRepeated || (!gateway.local && (await isFromBeforeRestore(claim)))
   if (mayHaveArrived) {
     // A rejected query is no answer about the order: its money may have moved.
     const queryResult = await query()

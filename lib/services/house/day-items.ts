@@ -1,7 +1,7 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
-import type { InboxKind } from '#lib/services/house/inbox.ts'
+import { type InboxKind, MATCHED_LATER } from '#lib/services/house/inbox.ts'
 
 export interface DayItem {
   kind: Extract<InboxKind, `day_${string}`>
@@ -9,9 +9,6 @@ export interface DayItem {
   key: string
   facts: object
 }
-
-/** How an item ended that a later reading of its day did not find again. */
-const MATCHED_LATER = 'matched_later'
 
 /**
  * Reports the differences of a day, each once, and resolves those that are found no more. One that people

@@ -1,4 +1,4 @@
-import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
@@ -11,7 +11,8 @@ import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
  * dispute_unmatched: of no charge, of more than its amount, or of one of which nothing is left.
  * dispute_contradicted: reported otherwise before, or of more than is left of the charge.
  * removal_unconfirmed: an expired charge that the bank did not remove within a week.
- * withdrawal_contradicted: people ended a withdrawal, and the bank reports the opposite. day_missing_here: a bank's day has a movement that the books do not
+ * withdrawal_contradicted: people ended a withdrawal, and the bank reports the opposite. payout_unbooked,
+ * refund_unbooked: sent before a restore, and charged to no account. day_missing_here: a bank's day has a movement that the books do not
  * have; day_missing_there: the opposite; day_different: another amount or state; day_balance: the bank's
  * day does not make its own balance, or cannot be read.
  */
@@ -21,6 +22,7 @@ export const INBOX_KINDS = [
   ...(['return_above_payout', 'return_unmatched'] as const),
   ...(['dispute_unmatched', 'dispute_contradicted'] as const),
   ...(['removal_unconfirmed', 'withdrawal_contradicted'] as const),
+  ...(['payout_unbooked', 'refund_unbooked'] as const),
   ...(['day_missing_here', 'day_missing_there', 'day_different', 'day_balance'] as const),
 ] as const
 export type InboxKind = (typeof INBOX_KINDS)[number]
@@ -52,6 +54,15 @@ interface NewItem {
 export async function noteItem(tx: Tx, item: NewItem): Promise<void> {
   const data = { id: newRoutableId(HOUSE_ACCOUNT_ID), ...item }
   await tx.inboxItem.createMany({ data, skipDuplicates: true })
+}
+
+/** How an item ended that a later report of the bank has explained. */
+export const MATCHED_LATER = 'matched_later'
+
+/** Resolves an open item that a later report has explained. */
+export async function resolveItem(item: Pick<NewItem, 'connectionId' | 'kind' | 'key'>) {
+  const data = { resolvedAt: new Date(), resolution: MATCHED_LATER }
+  await db().inboxItem.updateMany({ where: { ...item, resolvedAt: null }, data })
 }
 
 export interface InboxItem {

@@ -26,6 +26,11 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
+SELECT
+FROM restore_closures c
+WHERE c.connection_id = $1::uuid AND c.opened_at IS NULL
+LIMIT 1;
+
 SELECT r.amount, c.end_to_end_id AS "endToEndId"
 FROM refunds r
 JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
@@ -35,6 +40,11 @@ SELECT c.client_name AS name, c.client_email AS email, c.client_doc AS doc
 FROM refunds r
 JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
 WHERE r.account_id = $1::uuid AND r.id = $2::uuid;
+
+SELECT max(r.begun_at) AS "begunAt"
+FROM restore_closures c
+JOIN restores r ON r.id = c.restore_id
+WHERE c.connection_id = $1::uuid;
 
 INSERT INTO gateway_calls (account_id, id, mode, gateway, operation, subject_id, request,
     connection_id)

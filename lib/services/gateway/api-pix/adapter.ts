@@ -19,8 +19,10 @@ import {
 import { PROFILES } from '#lib/services/gateway/api-pix/profiles.ts'
 import { checkList, listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
 import { queryRefund, sendRefund } from '#lib/services/gateway/api-pix/refunds.ts'
+import { listTakenRefunds } from '#lib/services/gateway/api-pix/taken-refunds.ts'
 import type { Connection } from '#lib/services/gateway/connection.ts'
 import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { Listing } from '#lib/services/gateway/lists.ts'
 import type { Environment } from '#lib/services/gateway/schema.ts'
 
 /** Ages at which an open charge is queried, until notices of the bank end it sooner. */
@@ -72,6 +74,8 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
     refundCharge: (order, signal) => sendRefund(client, order, signal),
     getRefund: (refund, signal) => queryRefund(client, refund, signal),
     listReceipts: (since, cursor, signal) => listReceipts(bank, since, cursor, signal),
+    listTakenRefunds: (since, cursor, signal) => listTakenRefunds(bank, since, cursor, signal),
+    listTakenPayouts: async () => NONE_LISTED,
     getBalance: async () => ({ outcome: 'ok', value: null }),
     checkHealth: signal => checkList(bank, signal),
     diagnose: (noticesAt, signal) =>
@@ -81,6 +85,10 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
     listWebhooks: signal => listNoticeAddresses(client, receivingKeys, signal),
     parseWebhook: parseNotice,
   } satisfies Gateway
+}
+
+const NONE_LISTED: GatewayResult<Listing<never>> = {
+  ...({ outcome: 'ok', value: { items: [], nextCursor: null } } as const),
 }
 
 const NO_PAYOUTS: GatewayResult<never> = {

@@ -16,7 +16,12 @@ import { Buckets } from '#lib/services/gateway/efi/buckets.ts'
 import { diagnoseEfi } from '#lib/services/gateway/efi/diagnose.ts'
 import { answerDispute, DISPUTES } from '#lib/services/gateway/efi/disputes.ts'
 import { Funds } from '#lib/services/gateway/efi/funds.ts'
-import { queryPayout, SENT_PAYOUTS, sendPayout } from '#lib/services/gateway/efi/payouts.ts'
+import {
+  queryPayout,
+  SENT_PAYOUTS,
+  sendPayout,
+  TAKEN_PAYOUTS,
+} from '#lib/services/gateway/efi/payouts.ts'
 import { checkSettings } from '#lib/services/gateway/efi/settings.ts'
 import { readStatement } from '#lib/services/gateway/efi/statement.ts'
 import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
@@ -88,6 +93,8 @@ function buildPayer(account: Account & { payingKey: string }): Gateway {
     getPayout: (order, signal) => queryPayout(client, order, signal),
     listSentPayouts: (since, cursor, signal) =>
       listEntries(account, SENT_PAYOUTS, since, cursor, signal),
+    listTakenPayouts: (since, cursor, signal) =>
+      listEntries(account, TAKEN_PAYOUTS, since, cursor, signal),
     getBalance: signal => funds.read(signal),
     async checkHealth(signal) {
       const checks = [

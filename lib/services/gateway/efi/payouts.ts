@@ -7,6 +7,7 @@ import { fieldsOf, listOf } from '#lib/services/gateway/api-pix/json.ts'
 import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import type { BankList } from '#lib/services/gateway/api-pix/receipts.ts'
 import { bodyOf, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
+import { OWN_ID_PATTERN } from '#lib/services/gateway/api-pix/taken-refunds.ts'
 import type { Buckets } from '#lib/services/gateway/efi/buckets.ts'
 import type { Funds } from '#lib/services/gateway/efi/funds.ts'
 import { type BankPayout, readPayout } from '#lib/services/gateway/efi/read.ts'
@@ -16,13 +17,11 @@ import type {
   PayoutOrder,
   SentOrder,
 } from '#lib/services/gateway/gateway.ts'
-import type { SentPayout } from '#lib/services/gateway/lists.ts'
+import type { SentPayout, TakenOrder, UnreadPayment } from '#lib/services/gateway/lists.ts'
 import { spiRefusal } from '#lib/services/gateway/rejection.ts'
 
 /** What Efí accepts as the id of a payout (`idEnvio`). */
 const ID_PATTERN = /^[a-zA-Z0-9]{1,35}$/
-/** Ids of payouts that Troco has ordered. */
-const OWN_ID_PATTERN = /^[0-9a-f]{32}$/
 
 export interface PayoutBank {
   client: BankClient
@@ -189,6 +188,25 @@ function readSent(body: unknown) {
   const sent = all.filter(({ status }) => status === 'REALIZADO')
   const items = sent.map(toSentPayout).filter(item => item !== null)
   return { items, count: all.length, unreadable: sent.length - items.length }
+}
+
+/** Payouts that were ordered by Troco and have not failed, by the time at which they were ordered. */
+export const TAKEN_PAYOUTS: BankList<TakenOrder> = { ...SENT_PAYOUTS, read: readTaken }
+
+function readTaken(body: unknown) {
+  const all = listOf(fieldsOf(body).pix).map(readPayout)
+  const items: TakenOrder[] = []
+  const unread: UnreadPayment[] = []
+  for (const payout of all) {
+    const { id, status, amount, dictKey, endToEndId, requestedAt: orderedAt } = payout
+    if (id === null || !OWN_ID_PATTERN.test(id) || status === 'NAO_REALIZADO') continue
+    const isDone = status === 'REALIZADO'
+    const order = { id, endToEndId, dictKey, returnId: null, isDone }
+    if (amount && dictKey && orderedAt && (endToEndId || !isDone))
+      items.push({ ...order, amount, orderedAt })
+    else unread.push({ key: id, txid: null, sent: JSON.stringify({ id, amount, status }) })
+  }
+  return { items, unread, unreadable: unread.length, count: all.length }
 }
 
 function toSentPayout(payout: BankPayout): SentPayout | null {

@@ -1,0 +1,72 @@
+import { db, type Prisma } from '#lib/base/db/client.ts'
+import { isTrocoError } from '#lib/base/errors.ts'
+import { toUuid } from '#lib/base/ids.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { findKnown, isElsewhere } from '#lib/rooms/charges/refunds/find-lost.ts'
+import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import type { TakenOrder } from '#lib/services/gateway/lists.ts'
+import { type Held, holdOrder, releaseOrder } from '#lib/services/house/held-orders.ts'
+
+interface Restored {
+  connectionId: string
+  begunAt: Date
+}
+
+/**
+ * Books a refund that the bank has taken and the restored books may lack. If it is missing, one of the same
+ * amount that was requested since the restore takes its place; else it is written again, and its amount leaves the
+ * account. What can be charged to no account is held in the inbox. Called again, it does nothing.
+ */
+export async function adoptRefund(
+  { connectionId, begunAt }: Restored,
+  order: TakenOrder,
+  chargeColumns: Prisma.Sql,
+): Promise<'booked' | 'unsettled' | 'held'> {
+  const hold = (cause: Held['cause'], accountId: string | null = null) =>
+    holdOrder('refund_unbooked', connectionId, order, { cause, accountId })
+  const release = () => releaseOrder('refund_unbooked', connectionId, order)
+  const { endToEndId, amount, isDone } = order
+  const id = toUuid(order.id)
+  if (await isElsewhere(id)) return release()
+  const charge = await db().charge.findFirst({ where: { connectionId, endToEndId, mode: 'live' } })
+  if (!charge) return isDone ? hold('charge_unknown') : 'unsettled'
+  const { accountId, id: chargeId } = charge
+  const complete = (refundId: string) =>
+    completeRefund({ accountId, refundId, returnId: order.returnId ?? order.id, chargeColumns })
+  const known = await findKnown(accountId, chargeId, id, order)
+  if (known) {
+    if (known.status === 'rejected' || known.amount !== BigInt(amount))
+      return hold('contradicted', accountId)
+    if (isDone && known.status === 'pending') await complete(known.id)
+    return release()
+  }
+  if (!isDone) return 'unsettled'
+  const repeated = await db().refund.findFirst({
+    where: {
+      accountId,
+      chargeId,
+      status: 'pending',
+      attempts: 0,
+      amount,
+      createdAt: { gte: begunAt },
+    },
+    orderBy: { id: 'asc' },
+  })
+  const made = repeated ?? (await create(accountId, chargeId, { id, amount }))
+  if (typeof made === 'string') return hold(made, accountId)
+  await complete(made.id)
+  return release()
+}
+
+async function create(
+  accountId: string,
+  chargeId: string,
+  { id, amount }: { id: string; amount: number },
+): Promise<{ id: string } | 'balance' | 'not_refundable'> {
+  try {
+    return await createRefund(accountId, 'live', chargeId, { amount, by: null, id })
+  } catch (error) {
+    if (!isTrocoError(error)) throw error
+    return error.code === 'insufficient_balance' ? 'balance' : 'not_refundable'
+  }
+}

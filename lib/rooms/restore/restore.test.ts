@@ -1,0 +1,249 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { acknowledgeItem } from '#lib/rooms/inbox/settle.ts'
+import { beginRestore } from '#lib/rooms/restore/begin.ts'
+import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
+import { isMoneyOutClosed } from '#lib/services/gateway/closures.ts'
+import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { connectBank, fundLive, openLiveCharge, replaceBank } from '#lib/testing/connection.ts'
+import {
+  expectBalancedLedger,
+  inOwnDatabase,
+  makeMerchant,
+  runAsOwner,
+} from '#lib/testing/fixtures.ts'
+import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
+import { copyNow, ListingBank, readRestored, restore } from '#lib/testing/restore.ts'
+
+inOwnDatabase()
+
+const COMMAND_LINE = { type: 'command_line' } as const
+const FUNDS = 20_000
+const AMOUNT = 5_000
+
+let bank: ListingBank
+let merchant: Account
+let connectionId: string
+beforeEach(async () => {
+  bank = new ListingBank()
+  merchant = await makeMerchantAlone()
+  connectionId = await connectBank(bank, merchant)
+  await fundLive(merchant, FUNDS)
+})
+
+/** Makes a merchant whose bucket no other account has. */
+async function makeMerchantAlone(): Promise<Account> {
+  for (;;) {
+    const made = await makeMerchant()
+    const [row] = await db().$queryRaw<{ count: bigint }[]>`
+      SELECT count(*) FROM accounts WHERE right(id::text, 3) = right(${made.id}::text, 3)`
+    if (row?.count === 1n) return made
+  }
+}
+
+async function withdraw(amount = AMOUNT, key = 'ana@example.com'): Promise<string> {
+  const order = { pixKeyType: 'email', pixKey: key, dictKey: key } as const
+  return (await insertWithdrawal(merchant.id, 'live', { amount, ...order, connectionId })).id
+}
+const readAvailable = async () => (await readBalances(merchant.id, 'live')).available
+const find = (id: string) => db().withdrawal.findFirst({ where: { accountId: merchant.id, id } })
+const listItems = () => db().inboxItem.findMany({ where: { connectionId, resolvedAt: null } })
+const countSent = (id: string) =>
+  bank.sentOrders.filter(order => order.id === removeHyphens(id)).length
+
+/** Has the bank pay out what is due, and the books follow. */
+async function payOut(): Promise<void> {
+  await sendDueWithdrawals()
+  bank.settle()
+}
+
+describe('beginning', () => {
+  test('closes money out and changes the feeds once per restore point', async () => {
+    const at = new Date()
+    const begun = await beginRestore(at, COMMAND_LINE)
+    expect(begun).toMatchObject({ isNew: true })
+    expect(await isMoneyOutClosed(connectionId)).toBe(true)
+    const readFeed = () =>
+      db().eventSequence.findFirstOrThrow({ where: { accountId: merchant.id, mode: 'live' } })
+    const feed = await readFeed()
+    expect(feed.last).toBe(2n ** 32n)
+    const again = await beginRestore(at, COMMAND_LINE)
+    expect(again).toMatchObject({ isNew: false, begunAt: begun.begunAt, feeds: 0, connections: 0 })
+    expect(await readFeed()).toEqual(feed)
+    const actions = await db().auditRecord.findMany({ where: { action: 'restore.begun' } })
+    expect(actions.at(-1)?.after).toMatchObject({ restored_to: at.toISOString() })
+  })
+
+  test('leaves nothing half written if it dies on the way', async () => {
+    await runAsOwner(`
+      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'dies'; END $$;
+      CREATE TRIGGER dies BEFORE INSERT ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION fail()`)
+    const at = new Date()
+    const count = async () =>
+      Promise.all([db().restore.count(), db().restoreClosure.count(), db().feedEpoch.count()])
+    const before = await count()
+    await expect(beginRestore(at, COMMAND_LINE)).rejects.toThrow('dies')
+    await runAsOwner('DROP TRIGGER dies ON audit_log; DROP FUNCTION fail()')
+    expect(await count()).toEqual(before)
+    expect(await beginRestore(at, COMMAND_LINE)).toMatchObject({ isNew: true })
+  })
+
+  test('is refused for a time to come', async () => {
+    const future = new Date(Date.now() + 60_000)
+    await expect(beginRestore(future, COMMAND_LINE)).rejects.toThrow('must be a time in the past')
+  })
+})
+
+describe('after a restore', () => {
+  test('a payout that was sent since is never sent again, and its amount is not available', async () => {
+    const point = await copyNow()
+    const id = await withdraw()
+    await payOut()
+    await restore(point)
+    expect(await readAvailable()).toBe(FUNDS)
+    const waiting = await withdraw(1_000, 'bia@example.com')
+    expect(await sendDueWithdrawals()).toBe(0)
+    await readRestored()
+    expect(await isMoneyOutClosed(connectionId)).toBe(false)
+    expect(await readAvailable()).toBe(FUNDS - AMOUNT - 1_000)
+    expect(await find(id)).toMatchObject({ status: 'approved', amount: BigInt(AMOUNT) })
+    await payOut()
+    await sendDueWithdrawals()
+    expect([countSent(id), countSent(waiting)]).toEqual([1, 1])
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('one that waited at the restore point is settled as the bank lists it', async () => {
+    const id = await withdraw()
+    const point = await copyNow()
+    await payOut()
+    await restore(point)
+    for (let times = 0; times < 2; times++) await readRestored()
+    expect(await find(id)).toMatchObject({ status: 'approved' })
+    await sendDueWithdrawals()
+    expect(countSent(id)).toBe(1)
+    expect(await readAvailable()).toBe(FUNDS - AMOUNT)
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('one that its client requests again takes the payment instead of another', async () => {
+    const point = await copyNow()
+    const id = await withdraw()
+    await payOut()
+    await restore(point)
+    const again = await withdraw()
+    for (let times = 0; times < 2; times++) await readRestored()
+    await sendDueWithdrawals()
+    expect([countSent(id), countSent(again)]).toEqual([1, 0])
+    expect([await find(id), (await find(again))?.status]).toEqual([null, 'approved'])
+    expect(await readAvailable()).toBe(FUNDS - AMOUNT)
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('money out stays closed until a payout that the books lack has ended', async () => {
+    const point = await copyNow()
+    const id = await withdraw()
+    await sendDueWithdrawals()
+    await restore(point)
+    await readRestored()
+    expect([await isMoneyOutClosed(connectionId), await find(id)]).toEqual([true, null])
+    bank.settle()
+    await readRestored()
+    expect(await isMoneyOutClosed(connectionId)).toBe(false)
+    expect(await readAvailable()).toBe(FUNDS - AMOUNT)
+  })
+
+  test('a payment that came since is credited once', async () => {
+    const { txid } = await openCharge()
+    const point = await copyNow()
+    bank.receipts.push({ ...makeReceipt(3_000), txid })
+    await restore(point)
+    for (let times = 0; times < 2; times++) await readRestored()
+    expect(await readAvailable()).toBe(FUNDS + 3_000)
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('a refund that was sent since leaves the account once', async () => {
+    const chargeId = await fundLive(merchant, 4_000)
+    const point = await copyNow()
+    const { id } = await createRefund(merchant.id, 'live', chargeId, { amount: 1_500 })
+    await sendDueRefunds()
+    bank.settle()
+    await restore(point)
+    const { id: next } = await createRefund(merchant.id, 'live', chargeId, { amount: 100 })
+    expect(await sendDueRefunds()).toBe(0)
+    for (let times = 0; times < 2; times++) await readRestored()
+    const refunds = await db().refund.findMany({ where: { chargeId }, orderBy: { amount: 'asc' } })
+    expect(refunds).toMatchObject([
+      { id: next, status: 'pending' },
+      { id, status: 'completed', amount: 1_500n },
+    ])
+    await sendDueRefunds()
+    expect([countSent(id), countSent(next)]).toEqual([1, 1])
+    expect(await readAvailable()).toBe(FUNDS + 2_400)
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('what no balance covers is held in the inbox, and money out stays closed until it is decided', async () => {
+    const point = await copyNow()
+    await fundLive(merchant, 10_000)
+    await withdraw(FUNDS + 9_000)
+    await payOut()
+    await restore(point)
+    for (let times = 0; times < 2; times++) await readRestored()
+    const [item] = await listItems()
+    expect(item).toMatchObject({ kind: 'payout_unbooked', facts: { cause: 'balance' } })
+    expect([await readAvailable(), await isMoneyOutClosed(connectionId)]).toEqual([FUNDS, true])
+    await acknowledgeItem({ itemId: item?.id ?? '', reason: 'Agreed', actor: COMMAND_LINE })
+    await readRestored()
+    expect(await isMoneyOutClosed(connectionId)).toBe(false)
+  })
+
+  test('it is booked when the account has the money', async () => {
+    const point = await copyNow()
+    await fundLive(merchant, 10_000)
+    const id = await withdraw(FUNDS + 9_000)
+    await payOut()
+    await restore(point)
+    await readRestored()
+    await fundLive(merchant, 9_500)
+    await readRestored()
+    expect(await find(id)).toMatchObject({ status: 'approved' })
+    expect([await readAvailable(), await isMoneyOutClosed(connectionId)]).toEqual([500, false])
+    expect(await listItems()).toEqual([])
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('a payout of an account that two have is held', async () => {
+    const point = await copyNow()
+    await withdraw()
+    await payOut()
+    await restore(point)
+    const twinId = newId().slice(0, -3) + merchant.id.slice(-3)
+    await db().account.create({ data: { id: twinId, name: 'Twin' } })
+    await readRestored()
+    expect(await listItems()).toMatchObject([{ facts: { cause: 'account_unknown' } }])
+    expect(await isMoneyOutClosed(connectionId)).toBe(true)
+  })
+
+  test('a bank without lists stays closed', async () => {
+    const silent = new StubBank()
+    replaceBank(connectionId, silent)
+    await restore(await copyNow())
+    await withdraw()
+    await readRestored()
+    await sendDueWithdrawals()
+    expect([await isMoneyOutClosed(connectionId), silent.sentOrders]).toEqual([true, []])
+  })
+})
+
+function openCharge() {
+  return openLiveCharge(merchant, 3_000).then(({ id }) =>
+    db().charge.findFirstOrThrow({ where: { id } }),
+  )
+}

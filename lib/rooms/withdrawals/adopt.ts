@@ -1,0 +1,60 @@
+import { Prisma } from '#lib/base/db/client.ts'
+import { toUuid } from '#lib/base/ids.ts'
+import {
+  findKnown,
+  findOwners,
+  findRepeated,
+  isOfTry,
+  type KnownWithdrawal,
+  type Restored,
+} from '#lib/rooms/withdrawals/find-lost.ts'
+import { insertLost } from '#lib/rooms/withdrawals/insert-lost.ts'
+import { approveWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import type { TakenOrder } from '#lib/services/gateway/lists.ts'
+import { type Held, holdOrder, releaseOrder } from '#lib/services/house/held-orders.ts'
+
+/**
+ * Books a payout that the bank has taken and the restored books may lack. If the withdrawal is missing, one that
+ * was requested since the restore with the same key and amount takes the payment, because its client has most
+ * likely repeated the request; else the withdrawal is written again, and its amount leaves the account. What can be
+ * charged to no account is held in the inbox. Called again, it does nothing.
+ */
+export async function adoptPayout(
+  restored: Restored,
+  order: TakenOrder,
+): Promise<'booked' | 'unsettled' | 'held'> {
+  const { connectionId } = restored
+  const id = toUuid(order.id)
+  const hold = (cause: Held['cause'], accountId: string | null = null) =>
+    holdOrder('payout_unbooked', connectionId, order, { cause, accountId })
+  const known = await findKnown(id, order)
+  if (known?.status === 'rejected' || known?.isSame === false)
+    return hold('contradicted', known.accountId)
+  if (known) {
+    if (order.isDone && known.status === 'pending') await settle(known, order)
+    return releaseOrder('payout_unbooked', connectionId, order)
+  }
+  if (await isOfTry(id)) return 'booked'
+  if (!order.isDone) return 'unsettled'
+  const owners = await findOwners(id)
+  const repeated = await findRepeated(restored, owners, order)
+  const [accountId] = owners
+  if (repeated) await settle(repeated, order)
+  else if (accountId === undefined || owners.length > 1) return hold('account_unknown')
+  else {
+    const isInserted = await insertLost(connectionId, { accountId, id }, order)
+    if (!isInserted) return hold('balance', accountId)
+    await settle({ accountId, id }, order)
+  }
+  return releaseOrder('payout_unbooked', connectionId, order)
+}
+
+/** Settles as paid, also what waits for a member's approval: it was approved before. */
+async function settle(
+  { accountId, id: withdrawalId }: Pick<KnownWithdrawal, 'accountId' | 'id'>,
+  { endToEndId }: TakenOrder,
+): Promise<void> {
+  const assignments = Prisma.sql`approval_due_at = NULL,`
+  const approval = { condition: Prisma.sql`true`, assignments }
+  await approveWithdrawal({ accountId, withdrawalId, endToEndId, approval })
+}

@@ -1,0 +1,59 @@
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import type { TakenOrder } from '#lib/services/gateway/lists.ts'
+
+/** A restore of the database, after which its connection is read. */
+export interface Restored {
+  connectionId: string
+  begunAt: Date
+}
+
+export interface KnownWithdrawal {
+  accountId: string
+  id: string
+  status: string
+  isSame: boolean
+}
+
+/** By the id of the order, or by its payment, which a repeated withdrawal may have taken. */
+export async function findKnown(id: string, order: TakenOrder): Promise<KnownWithdrawal | null> {
+  const [known] = await db().$queryRaw<KnownWithdrawal[]>`
+    SELECT w.account_id AS "accountId", w.id, w.status,
+      w.end_to_end_id = ${order.endToEndId} OR w.amount = ${order.amount}::bigint AS "isSame"
+    FROM withdrawals w
+    WHERE w.end_to_end_id = ${order.endToEndId} OR (w.account_id, w.id) IN (
+      SELECT a.id, ${id}::uuid FROM accounts a WHERE ${isInBucket(id)})
+    ORDER BY w.id = ${id}::uuid DESC LIMIT 1`
+  return known ?? null
+}
+
+/** Ids end in the bucket of their account. */
+const isInBucket = (id: string) => Prisma.sql`right(a.id::text, 3) = right(${id}::text, 3)`
+
+export async function findOwners(id: string): Promise<string[]> {
+  const rows = await db().$queryRaw<{ id: string }[]>`
+    SELECT a.id FROM accounts a WHERE ${isInBucket(id)} AND a.id <> ${HOUSE_ACCOUNT_ID}::uuid`
+  return rows.map(row => row.id)
+}
+
+/** The cents of a try of a connection are asked about by the try. */
+export async function isOfTry(payoutId: string): Promise<boolean> {
+  return (await db().bankTry.count({ where: { payoutId } })) > 0
+}
+
+/** Null also if several accounts have such a withdrawal. */
+export async function findRepeated(
+  { connectionId, begunAt }: Restored,
+  owners: string[],
+  { amount, dictKey }: TakenOrder,
+): Promise<Pick<KnownWithdrawal, 'accountId' | 'id'> | null> {
+  const rows = await db().$queryRaw<Pick<KnownWithdrawal, 'accountId' | 'id'>[]>`
+    SELECT DISTINCT ON (w.account_id) w.account_id AS "accountId", w.id FROM withdrawals w
+    WHERE w.account_id = ANY (${owners}::uuid[]) AND w.connection_id = ${connectionId}::uuid
+      AND w.mode = 'live' AND w.status = 'pending' AND w.created_at >= ${begunAt}::timestamptz
+      AND w.amount = ${amount}::bigint AND w.dict_key = ${dictKey} AND w.attempts = 0
+      AND w.end_to_end_id IS NULL
+    ORDER BY w.account_id, w.id`
+  const [row] = rows
+  return row && rows.length === 1 ? row : null
+}

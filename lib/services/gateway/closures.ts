@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto'
+import { recordAudit } from '#lib/base/audit/record.ts'
+import { leaseMs, nowPlusMs } from '#lib/base/db/claim.ts'
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
+import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
+import { idUpperBoundAt, newId } from '#lib/base/ids.ts'
+
+/** What is read of a bank, in this order: payments first, so that accounts can cover what was sent. */
+export const LISTS = ['receipts', 'refunds', 'payouts'] as const
+export type ListName = (typeof LISTS)[number]
+
+/** Banks list late, and their clocks differ. */
+const BEFORE_RESTORE = '10 minutes'
+/** What the stopped processes sent last may reach a bank until then: it is read only afterwards. */
+const ARRIVAL_MAX = '10 minutes'
+
+const isClosed = Prisma.sql`c.opened_at IS NULL`
+
+/** Whether nothing may be sent through the connection. */
+export async function isMoneyOutClosed(connectionId: string): Promise<boolean> {
+  const rows = await db().$queryRaw<unknown[]>`
+    SELECT FROM restore_closures c WHERE c.connection_id = ${connectionId}::uuid AND ${isClosed} LIMIT 1`
+  return rows.length > 0
+}
+
+/** Returns the outcome of a call that would send money while nothing may be sent; null: it may be made. */
+export async function refuseMoneyOut(operation: string, connectionId: string | undefined) {
+  const isSending = operation === 'sendPayout' || operation === 'refundCharge'
+  const isRefused = isSending && connectionId !== undefined
+  return isRefused && (await isMoneyOutClosed(connectionId)) ? MONEY_OUT_CLOSED : null
+}
+
+const MONEY_OUT_CLOSED = {
+  ...({ outcome: 'retryable', reason: 'money out is closed since a restore' } as const),
+  retryAfterMs: 60_000,
+}
+
+/** Whether the order is older than the latest restore of the connection, which may have lost calls about it. */
+export async function isFromBeforeRestore(order: {
+  id: string
+  connectionId: string
+}): Promise<boolean> {
+  const [restore] = await db().$queryRaw<{ begunAt: Date | null }[]>`
+    SELECT max(r.begun_at) AS "begunAt" FROM restore_closures c JOIN restores r ON r.id = c.restore_id
+    WHERE c.connection_id = ${order.connectionId}::uuid`
+  return !!restore?.begunAt && order.id < idUpperBoundAt(restore.begunAt.getTime())
+}
+
+export interface BegunRestore {
+  id: string
+  begunAt: Date
+  /** False if it was begun before. */
+  isNew: boolean
+}
+
+/** Stores that the database was restored; of several calls for one time, the first does. */
+export async function insertRestore(tx: Tx, restoredTo: Date): Promise<BegunRestore> {
+  const [made] = await tx.$queryRaw<BegunRestore[]>`
+    INSERT INTO restores (id, restored_to) VALUES (${newId()}::uuid, ${restoredTo}::timestamptz)
+    ON CONFLICT (restored_to) DO NOTHING
+    RETURNING id, begun_at AS "begunAt", true AS "isNew"`
+  if (made) return made
+  const found = await tx.restore.findUniqueOrThrow({ where: { restoredTo } })
+  return { ...found, isNew: false }
+}
+
+/**
+ * Closes money out at each bank of production. Its lists are read from ten minutes before the restore point,
+ * or before the last sign of a worker, if that is earlier: then the point was named too late. Returns how many.
+ */
+export function closeMoneyOut(tx: Tx, restoreId: string): Promise<number> {
+  return tx.$executeRaw`
+    INSERT INTO restore_closures (connection_id, restore_id, since, due_at)
+    SELECT n.id, r.id, LEAST(r.restored_to, (SELECT max(beat_at) FROM worker_heartbeats))
+      - ${BEFORE_RESTORE}::interval, r.begun_at + ${ARRIVAL_MAX}::interval
+    FROM connections n, restores r
+    WHERE r.id = ${restoreId}::uuid AND n.kind <> 'simulator' AND n.environment = 'production'`
+}
+
+/** A claimed reading of a bank after a restore. */
+export interface ClosureReading {
+  connectionId: string
+  restoreId: string
+  begunAt: Date
+  since: Date
+  list: ListName
+  /** The bank's cursor; null: the list begins. */
+  place: string | null
+  /** Fencing token: an update of the row must match it. */
+  lease: string
+}
+
+/** Claims due readings; another process cannot claim them before the lease ends. */
+export function claimClosures(connectionIds: string[]): Promise<ClosureReading[]> {
+  const lease = randomUUID()
+  return retryOnConflict(
+    () => db().$queryRaw<ClosureReading[]>`
+      UPDATE restore_closures c SET lease = ${lease}::uuid, due_at = ${nowPlusMs(leaseMs())},
+        until = COALESCE(c.until, now()),
+        unsettled = CASE WHEN c.list = 'refunds' AND c.place IS NULL THEN 0 ELSE c.unsettled END
+      FROM (
+        SELECT c.connection_id, c.restore_id FROM restore_closures c
+        WHERE c.connection_id = ANY (${connectionIds}::uuid[]) AND ${isClosed} AND c.due_at <= now()
+        ORDER BY c.due_at FOR UPDATE SKIP LOCKED) d, restores r
+      WHERE c.connection_id = d.connection_id AND c.restore_id = d.restore_id AND r.id = c.restore_id
+      RETURNING c.connection_id AS "connectionId", c.restore_id AS "restoreId",
+        r.begun_at AS "begunAt", c.since, c.list, c.place, c.lease`,
+  )
+}
+
+const isOwn = ({ connectionId, restoreId, lease }: ClosureReading) => Prisma.sql`
+  connection_id = ${connectionId}::uuid AND restore_id = ${restoreId}::uuid
+  AND lease = ${lease}::uuid AND opened_at IS NULL`
+
+/** Stores the place after a page and renews the lease. Returns false if it was lost, or people opened. */
+export async function keepClosurePlace(
+  reading: ClosureReading,
+  place: string,
+  unsettled: number,
+): Promise<boolean> {
+  const kept = await db().$executeRaw`
+    UPDATE restore_closures SET place = ${place}, unsettled = unsettled + ${unsettled}::int,
+      flaw = NULL, due_at = ${nowPlusMs(leaseMs())} WHERE ${isOwn(reading)}`
+  return kept === 1
+}
+
+/** Gives the reading back. `flaw`: why the page was not read; without a place, the list begins anew. */
+export async function postponeClosure(
+  reading: ClosureReading,
+  { pauseMs, place, flaw }: { pauseMs: number; place: string | null; flaw: string | null },
+): Promise<void> {
+  await db().$executeRaw`
+    UPDATE restore_closures SET lease = NULL, due_at = ${nowPlusMs(pauseMs)}, flaw = ${flaw},
+      place = ${place}, until = CASE WHEN ${place}::text IS NULL THEN NULL ELSE until END
+    WHERE ${isOwn(reading)}`
+}
+
+/** Ends a list that is not the last. Returns the reading of the next one; null if the lease was lost. */
+export async function endClosureList(
+  reading: ClosureReading,
+  unsettled: number,
+): Promise<ClosureReading | null> {
+  const next = LISTS[LISTS.indexOf(reading.list) + 1] as ListName
+  const ended = await db().$executeRaw`
+    UPDATE restore_closures SET list = ${next}, place = NULL, flaw = NULL, until = now(),
+      ${Prisma.raw(`${reading.list}_until`)} = until, due_at = ${nowPlusMs(leaseMs())},
+      unsettled = unsettled + ${unsettled}::int
+    WHERE ${isOwn(reading)}`
+  return ended === 1 ? { ...reading, list: next, place: null } : null
+}
+
+/**
+ * Ends the last list. Opens the connection if the books have all that its bank has sent; else what was sent is
+ * read again after `pauseMs`. Returns whether it is open.
+ */
+export async function endClosure(
+  reading: ClosureReading,
+  unsettled: number,
+  pauseMs: number,
+): Promise<boolean> {
+  const { connectionId } = reading
+  const isOpened = await transaction(async tx => {
+    const [row] = await tx.$queryRaw<{ isOpened: boolean }[]>`
+      UPDATE restore_closures c SET lease = NULL, place = NULL, flaw = NULL, until = NULL, payouts_until = until,
+        unsettled = c.unsettled + ${unsettled}::int,
+        list = CASE WHEN k.may_open THEN NULL ELSE 'refunds' END,
+        due_at = CASE WHEN NOT k.may_open THEN ${nowPlusMs(pauseMs)} END,
+        opened_at = CASE WHEN k.may_open THEN now() END,
+        opened_by = CASE WHEN k.may_open THEN 'readings' END
+      FROM (SELECT o.connection_id, o.restore_id, o.unsettled + ${unsettled}::int = 0 AND NOT EXISTS (
+          SELECT FROM inbox_items i WHERE i.connection_id = o.connection_id AND i.resolved_at IS NULL
+            AND i.kind IN ('payout_unbooked', 'refund_unbooked')) AS may_open
+        FROM restore_closures o WHERE ${isOwn(reading)} FOR UPDATE) k
+      WHERE c.connection_id = k.connection_id AND c.restore_id = k.restore_id
+      RETURNING c.opened_at IS NOT NULL AS "isOpened"`
+    if (!row?.isOpened) return false
+    const entry = {
+      action: 'connection.money_out_opened',
+      target: connectionId,
+      after: { by: 'readings' },
+    }
+    await recordAudit(tx, { actor: { type: 'system' }, ...entry })
+    return true
+  })
+  if (isOpened) wakeSenders()
+  return isOpened
+}
+
+/** What waited can be sent. */
+export function wakeSenders(): void {
+  wake('withdrawals')
+  wake('refunds')
+}
