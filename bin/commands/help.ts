@@ -12,6 +12,9 @@ const HELP = `Usage: npm run -s troco -- <command>
   restore begin --to <time>            after a restore of the database to this time, such as
                                        2026-11-20T14:05Z, before Troco starts: begin new event feeds, and
                                        send nothing to a bank until what it has sent since then is read
+  restore open <name|id> --reason <text>
+                                       send payouts and refunds again although the bank cannot be read, if
+                                       there is only one admin
   inbox list                           print what staff must decide: time, kind, connection and facts
   reconcile --from <YYYY-MM-DD> [--to <YYYY-MM-DD>] [<name|id>]
                                        hold days of banks against the books, and print what differs; exit

@@ -58,7 +58,11 @@ const REQUIRED = [
   'GET /admin/audit/export',
   ...['POST /admin/banks', 'POST /admin/banks/[id]/check', 'POST /admin/banks/[id]/settings'],
   ...['POST /admin/banks/[id]/notices', 'PUT /admin/banks/[id]/credentials'],
-  ...['PUT /admin/banks/[id]/limits', 'POST /admin/banks/[id]/close'],
+  ...[
+    'PUT /admin/banks/[id]/limits',
+    'POST /admin/banks/[id]/close',
+    'POST /admin/banks/[id]/money-out',
+  ],
   'POST /admin/banks/[id]/try',
   ...['GET /admin/inbox/export', 'POST /admin/inbox/[id]/settle'],
   ...['POST /admin/invitations', 'DELETE /admin/invitations/[id]'],

@@ -60,6 +60,10 @@ export const METRICS = {
   troco_audit_log_check_age_seconds: gauge('Time since the last check of the audit log.'),
   troco_audit_log_unlinked_seconds: gauge('Age of the oldest audit record that is not linked.'),
   troco_bank_resting: gauge('1: the connection is not called, because calls failed.', 'connection'),
+  troco_bank_money_out_closed: gauge(
+    '1: nothing is sent to the bank, because the database was restored.',
+    'connection',
+  ),
   troco_bank_blocked_operations: gauge('Operations that the bank blocks.', 'connection'),
   troco_bank_certificate_end_seconds: gauge(
     'End of the client certificate of a connection, in seconds since 1970.',

@@ -190,6 +190,7 @@ const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'PUT /admin/banks/[id]/credentials': 'with proof',
   'PUT /admin/banks/[id]/limits': 'with proof',
   'POST /admin/banks/[id]/close': 'with proof',
+  'POST /admin/banks/[id]/money-out': 'with proof',
   'GET /admin/banks/[id]/try': 'without',
   'POST /admin/banks/[id]/try': 'with proof',
   'GET /admin/inbox': 'without',

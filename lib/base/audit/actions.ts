@@ -22,6 +22,7 @@ export const ACTIONS = [
   'connection.disabled',
   'connection.limited',
   'connection.money_out_opened',
+  'connection.money_out_proposed',
   'connection.notices_registered',
   'connection.notices_restricted',
   'connection.notices_rotated',

@@ -182,6 +182,7 @@ const RESPONSES = [
   [refuse('token_ended', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
   [refuse('approval_ended', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
   [refuse('end_refused', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
+  [refuse('opening_refused', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
   [
     refuse('end_by_other'),
     403,

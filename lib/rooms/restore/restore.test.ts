@@ -1,12 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
+import type { Reading } from '#lib/base/metrics.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { acknowledgeItem } from '#lib/rooms/inbox/settle.ts'
 import { beginRestore } from '#lib/rooms/restore/begin.ts'
+import { openAlone, openMoneyOut } from '#lib/rooms/restore/open.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { isMoneyOutClosed } from '#lib/services/gateway/closures.ts'
+import { readClosures } from '#lib/services/gateway/opening.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive, openLiveCharge, replaceBank } from '#lib/testing/connection.ts'
@@ -19,6 +22,9 @@ import {
 import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 import { copyNow, ListingBank, readRestored, restore } from '#lib/testing/restore.ts'
+import { VERIFIED } from '#lib/testing/verified.ts'
+import { readDatabaseMetrics } from '#lib/views/admin/metrics.ts'
+import { examineGateways } from '#lib/views/admin/traffic.ts'
 
 inOwnDatabase()
 
@@ -231,16 +237,84 @@ describe('after a restore', () => {
     expect(await isMoneyOutClosed(connectionId)).toBe(true)
   })
 
-  test('a bank without lists stays closed', async () => {
-    const silent = new StubBank()
+  test('the health page and the metrics say what is closed, and how far the bank was read', async () => {
+    const readState = async () => {
+      const findings = await examineGateways()
+      const finding = findings.find(
+        ({ figures }) => 'restored_to' in figures && figures.name === connectionId,
+      )
+      const metrics = await readDatabaseMetrics()
+      const isOurs = ({ name, labels }: Reading) =>
+        name === 'troco_bank_money_out_closed' && labels?.[0] === connectionId
+      return { finding, metric: metrics.find(isOurs)?.value }
+    }
+    const point = await copyNow()
+    await withdraw()
+    await sendDueWithdrawals()
+    await restore(point)
+    const closed = { level: 'problem', state: 'money_out_closed' }
+    const unread = { name: connectionId, receipts: 'none', refunds: 'none', payouts: 'none' }
+    expect(await readState()).toMatchObject({ finding: { ...closed, figures: unread }, metric: 1 })
+    await readRestored()
+    const minute = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
+    const read = { receipts: minute, refunds: minute, payouts: minute, unsettled: 1, held: 0 }
+    expect(await readState()).toMatchObject({ finding: { ...closed, figures: read }, metric: 1 })
+    bank.settle()
+    await readRestored()
+    expect(await readState()).toEqual({ finding: undefined, metric: 0 })
+  })
+})
+
+describe('a bank without lists', () => {
+  let silent: StubBank
+  beforeEach(async () => {
+    silent = new StubBank()
     replaceBank(connectionId, silent)
     await restore(await copyNow())
     await withdraw()
     await readRestored()
     await sendDueWithdrawals()
-    expect([await isMoneyOutClosed(connectionId), silent.sentOrders]).toEqual([true, []])
+  })
+  const REASON = 'Compared with the statement of today'
+  const open = (by: string, proposalId?: string) =>
+    openMoneyOut({ connectionId, by, reason: REASON, proposalId })
+  const readProposal = async () =>
+    (await readClosures(connectionId)).get(connectionId)?.proposal?.id
+
+  test('stays closed until two admins open it', async () => {
+    const isClosed = () => isMoneyOutClosed(connectionId)
+    expect([await isClosed(), silent.sentOrders]).toEqual([true, []])
+    const [first, second] = [await makeAdmin(), await makeAdmin()]
+    await expect(openAlone(connectionId, REASON)).rejects.toMatchObject({ code: 'opening_refused' })
+    expect(await open(first)).toBe('proposed')
+    const outdated = await readProposal()
+    expect(await open(first)).toBe('proposed')
+    const proposalId = await readProposal()
+    await expect(open(second, outdated)).rejects.toMatchObject({ code: 'opening_refused' })
+    await expect(open(first, proposalId)).rejects.toMatchObject({ code: 'end_by_other' })
+    expect(await isClosed()).toBe(true)
+    const decisions = await Promise.allSettled([open(second, proposalId), open(second, proposalId)])
+    expect(decisions.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(await isClosed()).toBe(false)
+    await sendDueWithdrawals()
+    expect(silent.sentOrders).toHaveLength(1)
+    await db().user.updateMany({ data: { isAdmin: false } })
+  })
+
+  test('is opened at the command line if there are not two admins', async () => {
+    await openAlone(connectionId, REASON)
+    expect(await isMoneyOutClosed(connectionId)).toBe(false)
+    await expect(openAlone(connectionId, REASON)).rejects.toMatchObject({ code: 'opening_refused' })
   })
 })
+
+/** Makes an admin of 8 days. */
+async function makeAdmin(): Promise<string> {
+  const email = `admin-${newId()}@troco.example`
+  const adminSince = new Date(Date.now() - 8 * 86_400_000)
+  const data = { id: newId(), email, name: email, isAdmin: true, adminSince, ...VERIFIED }
+  return (await db().user.create({ data })).id
+}
 
 function openCharge() {
   return openLiveCharge(merchant, 3_000).then(({ id }) =>

@@ -4,6 +4,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { logFailure } from '#lib/base/log.ts'
 import type { Reading } from '#lib/base/metrics.ts'
 import { listBanks } from '#lib/services/gateway/choose.ts'
+import { readClosures } from '#lib/services/gateway/opening.ts'
 import { examineAuditLog } from '#lib/views/admin/audit-log.ts'
 import { countAlive, examineLedgers, listWorkers } from '#lib/views/admin/health.ts'
 import { readQueue } from '#lib/views/admin/queues.ts'
@@ -80,6 +81,7 @@ async function readBanks(): Promise<Reading[]> {
     SELECT json_build_object('id', connection_id, 'isResting', opened_at IS NOT NULL,
       'blocked', (SELECT count(*) FROM jsonb_object_keys(blocks)))::text AS json
     FROM connection_states`)
+  const closures = await readClosures()
   const serving = (await listBanks()).filter(
     ({ connection, isClosed }) => connection.environment === 'production' && !isClosed,
   )
@@ -92,6 +94,7 @@ async function readBanks(): Promise<Reading[]> {
       : []
     return [
       { name: 'troco_bank_resting', labels, value: state?.isResting ? 1 : 0 },
+      { name: 'troco_bank_money_out_closed', labels, value: closures.has(id) ? 1 : 0 },
       { name: 'troco_bank_blocked_operations', labels, value: state?.blocked ?? 0 },
       ...end,
     ]

@@ -140,6 +140,7 @@ export const FINDING_STATES = {
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
     ...['search_waits', 'receivers_fail', 'gateway_slow', 'gateway_fails', 'gateway_down'],
     ...['gateway_rests', 'gateway_blocks', 'gateway_abandons', 'payouts_late'],
+    ...['money_out_closed', 'money_out_unlisted'],
     ...[
       'gateway_missing',
       'no_mail_server',

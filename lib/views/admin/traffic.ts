@@ -3,7 +3,9 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
 import { listEndingCertificates } from '#lib/services/gateway/certificate-warnings.ts'
 import { listBanks, listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
+import { connectionName } from '#lib/services/gateway/connection.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
+import { readClosures } from '#lib/services/gateway/opening.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
 /** Maximum rows read per check: more take longer and give the same result. */
@@ -45,7 +47,26 @@ export async function examineGateways(): Promise<Finding[]> {
     if (open.has(id)) return [{ level: 'problem', state: 'gateway_abandons', figures: { name } }]
     return isAssignable ? [{ level: 'warning', state: 'gateway_missing', figures: { name } }] : []
   })
-  return [...served.flat(), ...missing]
+  return [...served.flat(), ...missing, ...(await examineClosures())]
+}
+
+/** Money out is closed after a restore, until the bank was read. */
+async function examineClosures(): Promise<Finding[]> {
+  return [...(await readClosures())].map(([id, closure]): Finding => {
+    const { restoredTo, receiptsUntil, refundsUntil, payoutsUntil, unsettled, held } = closure
+    const figures = {
+      ...{ name: connectionName(id), restored_to: minuteText(restoredTo), unsettled, held },
+      ...{ receipts: minuteText(receiptsUntil), refunds: minuteText(refundsUntil) },
+      payouts: minuteText(payoutsUntil),
+    }
+    const state = closure.isUnlisted ? 'money_out_unlisted' : 'money_out_closed'
+    return { level: 'problem', state, figures }
+  })
+}
+
+/** Such as `2026-11-20 14:05 UTC`; `none` before a list was read. */
+function minuteText(time: string | null): string {
+  return time === null ? 'none' : `${time.slice(0, 16).replace('T', ' ')} UTC`
 }
 
 /** Returns which of the connections have a charge, withdrawal or refund that has not ended. */

@@ -9,6 +9,7 @@ import { AssignedAccounts } from '#app/admin/banks/[id]/assigned-accounts.tsx'
 import { BankLimits } from '#app/admin/banks/[id]/bank-limits.tsx'
 import { CheckSection } from '#app/admin/banks/[id]/check-section.tsx'
 import { CloseSection } from '#app/admin/banks/[id]/close-section.tsx'
+import { MoneyOutSection } from '#app/admin/banks/[id]/money-out-section.tsx'
 import { MoneySection } from '#app/admin/banks/[id]/money-section.tsx'
 import { NoticesSection } from '#app/admin/banks/[id]/notices-section.tsx'
 import { RenewSection } from '#app/admin/banks/[id]/renew-section.tsx'
@@ -60,6 +61,7 @@ export default async function BankPage({ params }: BankPageProps) {
       </div>
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,380px)]">
         <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-6">
+          {bank.closure ? <MoneyOutSection bank={bank} closure={bank.closure} /> : null}
           {isCallable ? (
             <>
               <CheckSection bank={bank} />

@@ -1,3 +1,4 @@
+import { readPeople } from '#lib/base/audit/people.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
@@ -9,6 +10,7 @@ import { findBank } from '#lib/services/gateway/choose.ts'
 import { levelOf } from '#lib/services/gateway/findings.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { maskDictKey } from '#lib/services/gateway/journal.ts'
+import { readClosures } from '#lib/services/gateway/opening.ts'
 import type { KeyNotices } from '#lib/services/gateway/register-notices.ts'
 import { listBankLines, sumOwnedThrough } from '#lib/views/admin/banks/list.ts'
 import type {
@@ -30,12 +32,13 @@ export async function requireBank(id: string): Promise<void> {
 /** Reads what the page of a connection shows; null if there is none. Calls no bank. */
 export async function readBank(id: string): Promise<BankDetail | null> {
   if (!isUuid(id)) return null
-  const [[line], row, assigned, openWork, gateway] = await Promise.all([
+  const [[line], row, assigned, openWork, gateway, closure] = await Promise.all([
     listBankLines(id),
     db().connection.findUnique({ where: { id } }),
     listAssigned(id),
     countOpenWork(id),
     findBank(id),
+    readClosure(id),
   ])
   if (!line || !row) return null
   const { profile, createdAt, receivingKeys, payingKey, payoutMax, payoutDayMax, settings } = row
@@ -54,7 +57,24 @@ export async function readBank(id: string): Promise<BankDetail | null> {
         gateway?.registerWebhook !== undefined && env().PUBLIC_URL.startsWith('https:'),
     },
     assigned,
+    closure,
     open_work: openWork,
+  }
+}
+
+async function readClosure(id: string): Promise<BankDetail['closure']> {
+  const closure = (await readClosures(id)).get(id)
+  if (!closure) return null
+  const { restoredTo, receiptsUntil, refundsUntil, payoutsUntil, unsettled, held } = closure
+  const { isUnlisted, proposal } = closure
+  const findPerson = await readPeople(proposal ? [[null, proposal.by]] : [])
+  return {
+    ...{ restored_to: restoredTo, unsettled, held, is_unlisted: isUnlisted },
+    until: { receipts: receiptsUntil, refunds: refundsUntil, payouts: payoutsUntil },
+    proposal: proposal && {
+      ...{ id: proposal.id, reason: proposal.reason },
+      by: findPerson(null, proposal.by)?.name ?? null,
+    },
   }
 }
 

@@ -65,6 +65,21 @@ export const BankDetail = BankLine.extend({
   assigned: z.array(
     z.object({ id: z.uuid(), name: z.string(), receives: z.boolean(), pays: z.boolean() }),
   ),
+  /** After a restore, until the bank was read; null: money goes out. */
+  closure: z
+    .object({
+      restored_to: z.string(),
+      /** How far each list was read; null: not yet. */
+      until: z.object({
+        ...{ receipts: z.string().nullable(), refunds: z.string().nullable() },
+        payouts: z.string().nullable(),
+      }),
+      ...{ unsettled: count, held: count, is_unlisted: z.boolean() },
+      proposal: z
+        .object({ id: z.uuid(), by: z.string().nullable(), reason: z.string() })
+        .nullable(),
+    })
+    .nullable(),
   open_work: z.object({
     ...{ charges: count, withdrawals: count, unapproved: count, refunds: count, tries: count },
   }),
@@ -112,4 +127,12 @@ export type NoticesRegistered = z.infer<typeof NoticesRegistered>['data']
 export const BankAdded = z.object({ data: z.object({ id: z.uuid() }) })
 export const BankLimited = z.object({ data: ConnectionLimits })
 export const closeRequest = reasonRequest
+/** With `proposal_id`: confirms what another admin proposed. */
+export const openingRequest = z.object({
+  reason: reasonRequest.shape.reason,
+  proposal_id: z.uuid().optional(),
+})
+export const MoneyOutOpened = z.object({
+  data: z.object({ state: z.enum(['proposed', 'opened']) }),
+})
 export const BankClosed = z.object({ data: z.object({ accounts: count }) })

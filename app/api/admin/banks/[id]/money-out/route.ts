@@ -1,0 +1,20 @@
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { openMoneyOut } from '#lib/rooms/restore/open.ts'
+import { requireBank } from '#lib/views/admin/banks/detail.ts'
+import { MoneyOutOpened, openingRequest } from '#lib/views/admin/banks/schema.ts'
+
+export const POST = adminEndpoint({
+  method: 'POST',
+  effect: 'none',
+  summary:
+    'Propose to open money out of a connection after a restore, or open it as another admin proposed',
+  body: openingRequest,
+  response: MoneyOutOpened,
+  errorCodes: ['connection_not_found', 'end_by_other', 'opening_refused'],
+  proof: 'required',
+  async handle({ user, body: { reason, proposal_id: proposalId }, params: { id = '' } }) {
+    await requireBank(id)
+    const state = await openMoneyOut({ connectionId: id, by: user.id, reason, proposalId })
+    return { data: { state } }
+  },
+})
