@@ -1,5 +1,7 @@
 import { openDataFolder } from '#bin/data-folder.ts'
 import { supervisePostgres } from '#bin/supervise-postgres.ts'
+import { archiveInto } from '#lib/base/backup/folder.ts'
+import { requireNoRestoreMark } from '#lib/base/backup/records.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { requireRightClock } from '#lib/base/db/clock.ts'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
@@ -12,6 +14,8 @@ export interface Runtime {
   folder: string | null
   /** Data directory of the embedded PostgreSQL; null with DATABASE_URL. */
   location: string | null
+  /** URL of a role that may back the database up. */
+  backupUrl: string
   appliedMigrations: string[]
   close: () => Promise<void>
 }
@@ -31,6 +35,7 @@ export interface RuntimeOptions {
 export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   loadEnvFile('.env')
   const { TROCO_ENV, TROCO_DATA, DATABASE_URL, TROCO_SECRET, DEMO_PASSWORD, PUBLIC_URL } = env()
+  const { BACKUP_FOLDER } = env()
   supplyEnv({ TROCO_ENV, NEXTAUTH_URL: PUBLIC_URL, NEXT_TELEMETRY_DISABLED: '1' })
   const needsFolder = !DATABASE_URL || !TROCO_SECRET || TROCO_ENV === 'local'
   const openedFolder = needsFolder ? openDataFolder(TROCO_DATA) : null
@@ -43,7 +48,10 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
   const onProgress = (line: string) => process.stderr.write(`${line}\n`)
   const dataFolder = openedFolder && !DATABASE_URL ? openedFolder : null
   const openPostgres = ({ folder, secrets }: NonNullable<typeof dataFolder>) =>
-    openEmbedded({ dataFolder: folder, password: secrets.database, onProgress })
+    openEmbedded({
+      ...{ dataFolder: folder, password: secrets.database, onProgress },
+      settings: BACKUP_FOLDER ? archiveInto(BACKUP_FOLDER, folder) : {},
+    })
   const embedded = dataFolder && (await openPostgres(dataFolder))
   if (embedded) supplyEnv({ DATABASE_URL: embedded.url, DATABASE_OWNER_URL: embedded.ownerUrl })
   const release =
@@ -70,9 +78,11 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       report: onProgress,
     })
     if (options.isSupervised) await requireRightClock()
+    if (options.isSupervised) await requireNoRestoreMark()
     return {
       folder: openedFolder?.folder ?? null,
       location: embedded?.location ?? null,
+      backupUrl: embedded?.superuserUrl ?? ownerUrl ?? url,
       appliedMigrations,
       close,
     }

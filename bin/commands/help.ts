@@ -6,6 +6,13 @@ const HELP = `Usage: npm run -s troco -- <command>
   upgrade --plan                       print what pending migrations do to others, and how long they take
   database roles                       limit the application's database role; see docs/operating.md
   doctor                               check the installation
+  backup [--to <folder>] [--keep <number>]
+                                       copy the database while it runs, and remove all but the newest copies
+  restore --to <time|latest> [--from <folder>] [--replace]
+                                       restore the embedded database to a time such as '2026-11-20 14:05',
+                                       in the zone of this machine, or '2026-11-20 14:05-03:00'
+  drill [--from <folder>]              restore the newest backup beside the running system, verify it, and
+                                       remove it
   ledger verify [--account <e-mail|id>]
                                        verify the books
   events renew-epochs                  after a restore: give every event feed another epoch

@@ -51,9 +51,9 @@ export function deriveKey(purpose: Purpose, secret = env().TROCO_SECRET): KeyObj
 }
 
 /** Fingerprint of the key that encrypts webhook secrets; it reveals nothing of the key. */
-export function keyId(): string {
+export function keyId(secret?: string): string {
   return createHash('sha256')
-    .update(deriveKey('webhook-secrets').export())
+    .update(deriveKey('webhook-secrets', secret).export())
     .digest('hex')
     .slice(0, 12)
 }

@@ -124,6 +124,12 @@ const schema = z.object({
     .describe(
       'seconds for which a starting server or worker waits for a database that is unreachable or a standby; 0: it stops at once',
     ),
+  BACKUP_FOLDER: z
+    .string()
+    .optional()
+    .describe(
+      'folder of backups, on another disk than the database; the embedded PostgreSQL then also archives its log there, so that any minute can be restored',
+    ),
   DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)
     .describe('maximum size of the connection pool of each process'),

@@ -110,6 +110,8 @@ export const TABLE_OWNERS: Record<string, string> = {
   audit_links: 'base/audit',
   audit_unlinked: 'base/audit',
   process_clocks: 'base/db',
+  backup_runs: 'base/backup',
+  restore_marks: 'base/backup',
   worker_heartbeats: 'edge/jobs',
   request_counts: 'edge/http',
   request_log: 'edge/http',

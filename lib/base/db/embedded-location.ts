@@ -102,7 +102,7 @@ export function canEnter(folder: string, { uid, gid }: PostgresUser): boolean {
   return (stat.mode & bit) !== 0 && (parent === folder || canEnter(parent, { uid, gid }))
 }
 
-function findPostgresUser(): PostgresUser {
+export function findPostgresUser(): PostgresUser {
   const existing = readUser()
   if (existing) return existing
   const commands: [string, string[]][] = [

@@ -16,6 +16,7 @@ import type { Postmaster } from './embedded-server.ts'
 import { readProcessIdentity } from './process.ts'
 
 /** Roles of the embedded PostgreSQL. The owner keeps the name it had as the only role. */
+export const SUPERUSER = 'postgres'
 export const OWNER_ROLE = 'troco'
 export const APPLICATION_ROLE = 'troco_app'
 
@@ -97,7 +98,7 @@ async function provision(
 ): Promise<string | null> {
   let code: string | null = REFUSED
   for (const password of [passwords.superuser, passwords.owner]) {
-    const asSuperuser = { user: 'postgres', database: 'postgres', password }
+    const asSuperuser = { user: SUPERUSER, database: 'postgres', password }
     code = await runWithRetry(postmaster, asSuperuser, client => createRoles(client, passwords))
     if (code !== REFUSED) break
   }
@@ -120,7 +121,7 @@ async function createRoles(client: pg.Client, passwords: Passwords): Promise<voi
     )
   if (!(await exists(`SELECT FROM pg_database WHERE datname = 'troco'`)))
     await client.query(`CREATE DATABASE troco OWNER ${OWNER_ROLE}`)
-  await client.query(`ALTER ROLE postgres PASSWORD ${secret(passwords.superuser)}`)
+  await client.query(`ALTER ROLE ${SUPERUSER} PASSWORD ${secret(passwords.superuser)}`)
   const isThere = await exists(`SELECT FROM pg_roles WHERE rolname = '${APPLICATION_ROLE}'`)
   const command = isThere ? 'ALTER' : 'CREATE'
   await client.query(

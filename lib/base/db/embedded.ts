@@ -1,6 +1,6 @@
-import { mkdirSync, realpathSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { isTrocoError, refuse } from '#lib/base/errors.ts'
+import { isTrocoError, refuse, setupError } from '#lib/base/errors.ts'
 import { createData, removeLeftovers } from './embedded-create.ts'
 import { findPostgresPackage, hasData, prepareBinaries } from './embedded-files.ts'
 import { chooseDataDirectory, type DataDirectory, writePointer } from './embedded-location.ts'
@@ -10,6 +10,7 @@ import {
   OWNER_ROLE,
   type Passwords,
   readPasswords,
+  SUPERUSER,
 } from './embedded-roles.ts'
 import {
   findPostmaster,
@@ -30,6 +31,8 @@ export interface Embedded {
   url: string
   /** URL of the role that owns the tables. */
   ownerUrl: string
+  /** URL of the superuser, for backups only. */
+  superuserUrl: string
   location: string
   /** Whether PostgreSQL was already running, started by another Troco process. */
   isAdopted: boolean
@@ -45,6 +48,9 @@ interface Options {
   onProgress?: (line: string) => void
   settings?: Record<string, string>
 }
+
+/** File in the data folder while a restored database takes the place of another. */
+export const UNFINISHED_RESTORE = 'restore-unfinished'
 
 /** Another program can take the port, or another process start PostgreSQL first. */
 const ATTEMPTS_MAX = 5
@@ -62,6 +68,7 @@ export async function openEmbedded(options: Options): Promise<Embedded> {
         return {
           url: makeUrl(APPLICATION_ROLE, passwords.application, postmaster.port),
           ownerUrl: makeUrl(OWNER_ROLE, passwords.owner, postmaster.port),
+          superuserUrl: makeUrl(SUPERUSER, passwords.superuser, postmaster.port),
           location: directory.location,
           isAdopted,
           pid: postmaster.pid,
@@ -110,6 +117,7 @@ async function ensureRunning(
     if (!server) {
       const bin = prepareBinaries(postgresPackage, user, dataFolder, onProgress)
       if (!exists) {
+        requireNoUnfinishedRestore(dataFolder)
         onProgress('Preparing the database…')
         await createData(directory, bin, passwords.superuser)
         writePointer(dataFolder, location)
@@ -124,6 +132,14 @@ async function ensureRunning(
   throw refuse(
     'setup_failed',
     `PostgreSQL exited after each of ${ATTEMPTS_MAX} starts: see ${location}/log`,
+  )
+}
+
+/** Throws if a restore ended between moving the old database away and moving the restored one in. */
+function requireNoUnfinishedRestore(dataFolder: string): void {
+  if (!existsSync(join(dataFolder, UNFINISHED_RESTORE))) return
+  throw setupError(
+    `A restore of ${dataFolder} did not finish: run troco restore again with the same --to`,
   )
 }
 

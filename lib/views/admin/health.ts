@@ -8,6 +8,7 @@ import { logFailure } from '#lib/base/log.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
 import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
 import { examineAuditLog } from '#lib/views/admin/audit-log.ts'
+import { examineBackups } from '#lib/views/admin/backups.ts'
 import {
   examineClocks,
   examineDatabase,
@@ -86,6 +87,10 @@ export async function readHealth(): Promise<Health> {
   await runCheck('clocks', examineClocks)
   await runCheck('migrations', examineMigrations)
   await runCheck('roles', examineRole)
+  let backupsRead: ReturnType<typeof examineBackups> | undefined
+  const backups = () => (backupsRead ??= examineBackups())
+  await runCheck('backups', async () => (await backups()).backups)
+  await runCheck('drill', async () => (await backups()).drill)
   await runCheck('ledger', examineLedgers)
   await runCheck('audit_log', examineAuditLog)
   await runCheck('address', async () => examineAddress())

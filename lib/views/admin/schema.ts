@@ -135,6 +135,7 @@ export const FINDING_STATES = {
     ...['books_none', 'books_right', 'address_sure', 'address_local', 'staff_guarded'],
     ...['staff_local', 'tokens_covered', 'endpoints_allowed', 'audit_right', 'role_limited'],
     ...['addresses_plain', 'ends_agree', 'certificates_valid', 'clocks_agree'],
+    ...['backups_none', 'backup_fresh', 'drill_none', 'drill_passed'],
   ],
   bad: [
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
@@ -154,6 +155,7 @@ export const FINDING_STATES = {
     ...['addresses_folded', 'audit_unlinked', 'house_books_wrong', 'ends_contradicted'],
     ...['certificate_ends', 'certificate_ended', 'unreadable'],
     ...['clock_off', 'clock_wrong', 'clock_single', 'clock_database'],
+    ...['backup_missing', 'backup_old', 'archive_failing', 'drill_missing', 'drill_failed'],
   ],
 } as const
 

@@ -10,6 +10,8 @@ export const CHECK_GROUPS = {
     'clocks',
     'migrations',
     'roles',
+    'backups',
+    'drill',
   ],
   house: ['ledger', 'audit_log', 'address', 'staff', 'tokens', 'addresses'],
 } as const

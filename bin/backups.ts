@@ -1,0 +1,72 @@
+import { readFileSync, realpathSync } from 'node:fs'
+import type { Runtime } from '#bin/runtime.ts'
+import { openBackupFolder } from '#lib/base/backup/folder.ts'
+import type { Backup, Manifest } from '#lib/base/backup/manifest.ts'
+import { findServerPrograms } from '#lib/base/backup/programs.ts'
+import type { Programs } from '#lib/base/backup/recover.ts'
+import { findPostgresPackage, prepareBinaries } from '#lib/base/db/embedded-files.ts'
+import { chooseDataDirectory, findPostgresUser } from '#lib/base/db/embedded-location.ts'
+import { listMigrations } from '#lib/base/db/migrate.ts'
+import { env } from '#lib/base/env.ts'
+import { setupError } from '#lib/base/errors.ts'
+import { keyId } from '#lib/base/keys.ts'
+
+/** Opens the folder that an option names, or else BACKUP_FOLDER. */
+export function openNamedFolder(
+  option: '--to' | '--from',
+  path: string | undefined,
+  runtime: Runtime,
+) {
+  const wanted = path?.trim() || env().BACKUP_FOLDER
+  if (!wanted) throw setupError(`Name the folder of backups: ${option} <folder>, or BACKUP_FOLDER`)
+  const { folder, location } = runtime
+  const outside = location && folder ? [realpathSync(folder), location] : []
+  const user = location && folder ? chooseDataDirectory(realpathSync(folder)).user : null
+  return openBackupFolder(wanted, outside, user)
+}
+
+/** What the manifest says of this installation. */
+export function describeInstallation(): Pick<Manifest, 'version' | 'migration' | 'keyId'> {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  return { version, migration: listMigrations().at(-1) ?? '', keyId: keyId() }
+}
+
+/** Returns the programs that open a backup: those of this package, or of a server of the same major version. */
+export function programsFor(backup: Backup, dataFolder: string | null): Programs {
+  if (backup.kind === 'embedded' && dataFolder !== null) {
+    const found = findPostgresPackage()
+    const { user } = chooseDataDirectory(realpathSync(dataFolder))
+    requireMajor(backup, Number(found.major))
+    return { bin: prepareBinaries(found, user, dataFolder, () => {}), user }
+  }
+  const user = process.geteuid?.() === 0 ? findPostgresUser() : null
+  return { bin: findServerPrograms(majorOf(backup)), user }
+}
+
+function requireMajor(backup: Backup, major: number): void {
+  if (majorOf(backup) === major) return
+  throw setupError(
+    `${backup.name} is of PostgreSQL ${majorOf(backup)}, but this version of Troco includes ${major}: use the version of Troco that made it, ${backup.version}`,
+  )
+}
+
+function majorOf({ postgres }: Backup): number {
+  return Math.floor(postgres / 10_000)
+}
+
+/** Throws unless this installation has the key with which the backup's columns are encrypted. */
+export function requireKey(backup: Backup): void {
+  const { TROCO_SECRET_BEFORE: before } = env()
+  if (backup.keyId === keyId() || (before && backup.keyId === keyId(before))) return
+  throw setupError(
+    `${backup.name} needs the TROCO_SECRET with the fingerprint ${backup.keyId}, but this installation has ${keyId()}: set the former one, or put its secrets.json into the data folder`,
+  )
+}
+
+export function formatSize(bytes: number): string {
+  return `${(bytes / 1024 ** 2).toFixed(1)} MiB`
+}
+
+export function secondsSince(began: number): string {
+  return `${((performance.now() - began) / 1_000).toFixed(1)} s`
+}

@@ -1,0 +1,131 @@
+import { mkdtempSync, readdirSync } from 'node:fs'
+import { chmod, chown, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { formatSize, openNamedFolder, programsFor, requireKey, secondsSince } from '#bin/backups.ts'
+import { withRuntime } from '#bin/command-line.ts'
+import { verifyAuditLog } from '#lib/base/audit/check.ts'
+import { describeFlaw } from '#lib/base/audit/flaws.ts'
+import { readArchive } from '#lib/base/backup/archive.ts'
+import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
+import { recordRun } from '#lib/base/backup/records.ts'
+import { ask, type Programs, type Recovered, recover } from '#lib/base/backup/recover.ts'
+import { requireAlone } from '#lib/base/backup/take.ts'
+import { connect, db } from '#lib/base/db/client.ts'
+import { findPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
+import { withClient } from '#lib/base/db/with-client.ts'
+import { env } from '#lib/base/env.ts'
+import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import { countRows } from '#lib/views/admin/backups.ts'
+
+const PROBLEM_LENGTH_MAX = 500
+
+/** Restores the newest backup beside the running system, verifies it, removes it and records the result. */
+export async function drill(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: { from: { type: 'string' } } })
+  await withRuntime(async runtime => {
+    const folder = openNamedFolder('--from', values.from, runtime)
+    await withClient(runtime.backupUrl, 'DATABASE_OWNER_URL', async client => {
+      await requireAlone(client)
+      await removeLeftovers(folder)
+      const began = { at: new Date(), clock: performance.now() }
+      const run = {
+        kind: 'drill',
+        beganAt: began.at,
+        bytes: 0,
+        recoveredTo: null as Date | null,
+      } as const
+      try {
+        const archive = readArchive(folder)
+        const backup = chooseBackup(folder, archive, null)
+        const result = await rehearse(folder, backup, programsFor(backup, runtime.folder))
+        report(true, `restored in ${secondsSince(began.clock)}, and removed again`)
+        await recordRun({ ...run, ...result, bytes: backup.bytes })
+        if (result.problem !== null) process.exitCode = 1
+      } catch (error) {
+        const problem = (error as Error).message.slice(0, PROBLEM_LENGTH_MAX)
+        await recordRun({ ...run, problem })
+        throw error
+      }
+    })
+  })
+}
+
+/** Removes what an interrupted drill left, and stops its PostgreSQL. */
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of readdirSync(folder).filter(each => each.startsWith('.drill-'))) {
+    const server = findPostmaster(join(folder, name, 'data'))
+    if (server) await stopPostmaster(server.pid)
+    await rm(join(folder, name), { recursive: true, force: true })
+  }
+}
+
+async function rehearse(folder: string, backup: Backup, programs: Programs) {
+  const scratch = mkdtempSync(join(folder, '.drill-'))
+  const { user } = programs
+  if (user) await chown(scratch, user.uid, user.gid)
+  await chmod(scratch, 0o700)
+  try {
+    const location = join(scratch, 'data')
+    const archive = readArchive(folder)
+    const recovered = await recover({ backup, archive, location, target: null, ...programs })
+    try {
+      return await examine(backup, recovered)
+    } finally {
+      await recovered.stop()
+    }
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+async function examine(backup: Backup, { urlOf, reachedAt }: Recovered) {
+  const { owner, application, name } = rolesOfDatabase()
+  const recoveredTo = reachedAt ?? new Date(backup.finishedAt)
+  const age = Math.max(0, Math.round((Date.now() - recoveredTo.getTime()) / 1_000))
+  report(true, `backup ${backup.name}, ${formatSize(backup.bytes)}, all checksums right`)
+  report(true, `recovery point ${recoveredTo.toISOString()}, ${age} s before now`)
+  const problems: string[] = []
+  const check = (isRight: boolean, line: string) => {
+    report(isRight, line)
+    if (!isRight) problems.push(line)
+  }
+  requireKey(backup)
+  check(true, `key ${backup.keyId} is that of this installation`)
+  const [zone] = await ask<{ TimeZone: string }>(urlOf(application, name), 'SHOW TimeZone')
+  check(zone?.TimeZone === 'UTC', `time zone of ${application} is ${zone?.TimeZone}`)
+  const database = connect({ url: urlOf(owner, name), poolMax: 2 })
+  try {
+    const restored = await countRows(database)
+    const live = await countRows(db())
+    for (const [table, rows] of Object.entries(restored)) {
+      const [before = 0, after = 0] = [backup.counts[table], live[table]]
+      check(
+        before <= rows && rows <= after,
+        `${table}: ${rows} rows (at the backup ${before}, here ${after})`,
+      )
+    }
+    const { findings, transfers } = await verifyLedger(database)
+    const broken = findings.filter(({ violation }) => violation !== null)
+    check(broken.length === 0, `ledger verified, ${transfers} transfers`)
+    for (const { invariant, violation } of broken) check(false, `${invariant}: ${violation}`)
+    const flaws = await verifyAuditLog(database)
+    check(flaws.length === 0, 'audit log unchanged')
+    for (const flaw of flaws) check(false, `audit log: ${describeFlaw(flaw)}`)
+  } finally {
+    await database.$disconnect()
+  }
+  const problem = problems.length === 0 ? null : problems.join('; ').slice(0, PROBLEM_LENGTH_MAX)
+  return { recoveredTo, problem }
+}
+
+function rolesOfDatabase(): { owner: string; application: string; name: string } {
+  const { DATABASE_URL = '', DATABASE_OWNER_URL } = env()
+  const [url, ownerUrl] = [new URL(DATABASE_URL), new URL(DATABASE_OWNER_URL ?? DATABASE_URL)]
+  const roleOf = ({ username }: URL) => decodeURIComponent(username)
+  return { owner: roleOf(ownerUrl), application: roleOf(url), name: url.pathname.slice(1) }
+}
+
+function report(isGood: boolean, line: string): void {
+  process.stdout.write(`${isGood ? 'ok   ' : 'WRONG'} ${line}\n`)
+}

@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, realpathSync, renameSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { programsFor, requireKey } from '#bin/backups.ts'
+import { requireOption } from '#bin/command-line.ts'
+import { openDataFolder } from '#bin/data-folder.ts'
+import { readArchive, type WalArchive } from '#lib/base/backup/archive.ts'
+import { writeDurably } from '#lib/base/backup/copy.ts'
+import { archiveInto } from '#lib/base/backup/folder.ts'
+import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
+import { describeNextStep, markRestored } from '#lib/base/backup/records.ts'
+import { ask, type Recovered, recover } from '#lib/base/backup/recover.ts'
+import { UNFINISHED_RESTORE } from '#lib/base/db/embedded.ts'
+import { chooseDataDirectory, writePointer } from '#lib/base/db/embedded-location.ts'
+import {
+  APPLICATION_ROLE,
+  OWNER_ROLE,
+  readPasswords,
+  SUPERUSER,
+  syncFolder,
+} from '#lib/base/db/embedded-roles.ts'
+import { findPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
+import { countRegisteredProcesses, withLock } from '#lib/base/db/embedded-users.ts'
+import { env, loadEnvFile, supplyEnv } from '#lib/base/env.ts'
+import { refuse, setupError } from '#lib/base/errors.ts'
+
+const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?) ?(Z|[+-]\d\d:?\d\d)?$/
+
+/** Restores the embedded database to a time. The old one is moved aside, and never removed. */
+export async function restoreFiles(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: { to: { type: 'string' }, from: { type: 'string' }, replace: { type: 'boolean' } },
+  })
+  const target = readTime(requireOption(values.to, '--to'))
+  loadEnvFile('.env')
+  const { BACKUP_FOLDER, DATABASE_URL, TROCO_DATA } = env()
+  const from = realpathSync(requireFolder(values.from ?? BACKUP_FOLDER))
+  if (DATABASE_URL)
+    throw setupError(
+      'DATABASE_URL is set: this command restores the embedded PostgreSQL only. See "Backup and restore" in docs/operating.md',
+    )
+  const dataFolder = realpathSync(openWithKey(TROCO_DATA))
+  if (target) print(`Restoring to ${target.toISOString()} (here ${target.toString().slice(0, 33)})`)
+  await withLock(dataFolder, async () => {
+    const archive = readArchive(from)
+    const backup = chooseBackup(from, archive, target)
+    requireKey(backup)
+    await restore({ dataFolder, archive, backup, target, isReplaced: values.replace ?? false })
+  })
+}
+
+/** Reads a time in the time zone of this machine, or with an offset. Null: as late as possible. */
+export function readTime(text: string): Date | null {
+  if (text === 'latest') return null
+  const [, day, time, zone = ''] = TIME.exec(text) ?? []
+  const at = new Date(`${day}T${time}${zone.replace(/^([+-]\d\d)(\d\d)$/, '$1:$2')}`)
+  if (day && at.getTime() <= Date.now()) return at
+  throw refuse('invalid_input', {
+    message:
+      "--to must be a time before now such as '2026-11-20 14:05' (here), '2026-11-20 14:05-03:00' or '2026-11-20 17:05Z', or latest",
+  })
+}
+
+function requireFolder(path: string | undefined): string {
+  const folder = resolve(requireOption(path, '--from <folder> or BACKUP_FOLDER'))
+  if (existsSync(folder)) return folder
+  throw setupError(`${folder} does not exist: name the folder of backups with --from`)
+}
+
+/** Opens the data folder. Without TROCO_SECRET, it must have secrets.json: new ones would open nothing. */
+function openWithKey(path: string): string {
+  if (!env().TROCO_SECRET && !existsSync(join(resolve(path), 'secrets.json')))
+    throw setupError(
+      `${resolve(path)} has no secrets.json: put that of the installation there, or set TROCO_SECRET`,
+    )
+  const { folder, secrets } = openDataFolder(path)
+  supplyEnv({ TROCO_SECRET: env().TROCO_SECRET ?? secrets.server })
+  return folder
+}
+
+interface Restore {
+  dataFolder: string
+  backup: Backup
+  archive: WalArchive
+  target: Date | null
+  isReplaced: boolean
+}
+
+async function restore({
+  dataFolder,
+  backup,
+  archive,
+  target,
+  isReplaced,
+}: Restore): Promise<void> {
+  const { location } = chooseDataDirectory(dataFolder)
+  if (countRegisteredProcesses(dataFolder) > 0 || findPostmaster(location))
+    throw setupError(`Troco runs with ${dataFolder}: stop all its processes first`)
+  const hasDatabase = existsSync(location) && readdirSync(location).length > 0
+  if (hasDatabase && !isReplaced)
+    throw setupError(
+      `${location} contains a database: add --replace to move it aside, or set TROCO_DATA to another folder that has secrets.json`,
+    )
+  await removeLeftovers(location)
+  const draft = `${location}.restore-${randomBytes(4).toString('hex')}`
+  const { BACKUP_FOLDER } = env()
+  const settings = BACKUP_FOLDER ? archiveInto(BACKUP_FOLDER, dataFolder) : {}
+  const programs = programsFor(backup, dataFolder)
+  print(`Copying ${backup.name}, then replaying WAL…`)
+  const recovered = await recover({
+    backup,
+    archive,
+    location: draft,
+    target,
+    settings,
+    ...programs,
+  })
+  const to = target ?? recovered.reachedAt ?? new Date(backup.finishedAt)
+  try {
+    await setPasswords(recovered, dataFolder)
+    await describeEnd(recovered, backup)
+    await markRestored(recovered.urlOf(OWNER_ROLE, 'troco'), to)
+  } finally {
+    await recovered.stop()
+  }
+  await putInPlace(dataFolder, draft, location)
+  print(describeNextStep(to))
+}
+
+async function removeLeftovers(location: string): Promise<void> {
+  const parent = dirname(location)
+  for (const name of existsSync(parent) ? readdirSync(parent) : []) {
+    if (!name.startsWith(`${basename(location)}.restore-`)) continue
+    const server = findPostmaster(join(parent, name))
+    if (server) await stopPostmaster(server.pid)
+    await rm(join(parent, name), { recursive: true, force: true })
+  }
+}
+
+/** The backup has the passwords of its time; those of the data folder can be newer, or of another machine. */
+async function setPasswords({ urlOf }: Recovered, dataFolder: string): Promise<void> {
+  const { secrets } = openDataFolder(dataFolder)
+  const { owner, superuser, application } = readPasswords(dataFolder, secrets.database)
+  const roles = { [SUPERUSER]: superuser, [OWNER_ROLE]: owner, [APPLICATION_ROLE]: application }
+  for (const [role, password] of Object.entries(roles)) {
+    const [row] = await ask<{ sql: string }>(
+      urlOf(SUPERUSER, 'postgres'),
+      `SELECT format('ALTER ROLE %I PASSWORD %L', $1::text, $2::text) AS sql`,
+      [role, password],
+    )
+    await ask(urlOf(SUPERUSER, 'postgres'), row?.sql ?? '')
+  }
+}
+
+async function describeEnd({ urlOf, reachedAt }: Recovered, backup: Backup): Promise<void> {
+  print(
+    reachedAt
+      ? `Reached ${reachedAt.toISOString()}, the commit of the last transaction.`
+      : `Reached the end of the backup, ${backup.finishedAt}: no transaction was committed after it.`,
+  )
+  const [last] = await ask<{ kind: string; account: string; subject: string; at: Date }>(
+    urlOf(OWNER_ROLE, 'troco'),
+    `SELECT kind, account_id AS account, subject_id AS subject, created_at AS at
+     FROM ledger_transfers ORDER BY created_at DESC LIMIT 1`,
+  )
+  if (!last) return print('The books have no movement.')
+  const { kind, account, subject, at } = last
+  print(`Last movement of money: ${kind} of ${subject}, account ${account}, ${at.toISOString()}.`)
+}
+
+async function putInPlace(dataFolder: string, draft: string, location: string): Promise<void> {
+  const mark = join(dataFolder, UNFINISHED_RESTORE)
+  await rm(mark, { force: true })
+  await writeDurably(mark, 'A restore was moving the database here.\n')
+  if (existsSync(location)) {
+    const aside = `${location}.before-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
+    renameSync(location, aside)
+    print(`The database of before is in ${aside}.`)
+  }
+  renameSync(draft, location)
+  syncFolder(dirname(location))
+  writePointer(dataFolder, location)
+  await rm(mark, { force: true })
+  syncFolder(dataFolder)
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -1,0 +1,96 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod'
+import { timelineHistory, type WalArchive } from '#lib/base/backup/archive.ts'
+import { setupError } from '#lib/base/errors.ts'
+
+const instant = z.iso.datetime({ offset: true })
+const Manifest = z.object({
+  format: z.literal(1),
+  /** How the copy was made: of the embedded PostgreSQL, or by pg_basebackup. */
+  kind: z.enum(['embedded', 'pg_basebackup']),
+  /** Version of Troco, number of PostgreSQL and name of the newest migration. */
+  version: z.string(),
+  postgres: z.int(),
+  migration: z.string(),
+  /** Fingerprint of TROCO_SECRET, without which encrypted columns stay closed. */
+  keyId: z.string(),
+  beganAt: instant,
+  finishedAt: instant,
+  timeline: z.int(),
+  /** First and last WAL segment that a restore needs, and the place at which the copy ended. */
+  startSegment: z.string(),
+  stopSegment: z.string(),
+  stopLsn: z.string(),
+  bytes: z.int(),
+  /** Rows of tables that only grow, when the copy began. */
+  counts: z.record(z.string(), z.int()),
+  files: z.record(z.string(), z.object({ bytes: z.int(), sha256: z.string() })),
+})
+export type Manifest = z.infer<typeof Manifest>
+
+export interface Backup extends Manifest {
+  name: string
+  /** Folder with `manifest.json` and `data`. */
+  folder: string
+}
+
+export const MANIFEST = 'manifest.json'
+
+/** Folder of complete backups. A copy in progress has a name that begins with a dot. */
+export function baseFolder(folder: string): string {
+  return join(folder, 'base')
+}
+
+/** Lists complete backups, the oldest first. */
+export function listBackups(folder: string): Backup[] {
+  const base = baseFolder(folder)
+  const names = existsSync(base) ? readdirSync(base) : []
+  return names
+    .filter(name => !name.startsWith('.'))
+    .toSorted()
+    .map(name => ({ ...readManifest(join(base, name)), name, folder: join(base, name) }))
+}
+
+function readManifest(folder: string): Manifest {
+  const file = join(folder, MANIFEST)
+  try {
+    return Manifest.parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const problem = code ? `cannot be read (${code})` : 'is damaged'
+    throw setupError(`${file} ${problem}: move this backup away, or restore the file`, { cause })
+  }
+}
+
+/** Returns the newest backup from which a time can be reached; without a time, the newest of all. */
+export function chooseBackup(folder: string, archive: WalArchive, target: Date | null): Backup {
+  const backups = listBackups(folder)
+  const [oldest] = backups
+  if (!oldest) throw setupError(`${folder} contains no backup: name the folder with --from`)
+  const usable = backups.filter(backup => isOnNewestTimeline(backup, archive))
+  const chosen = usable.findLast(({ finishedAt }) => !target || new Date(finishedAt) <= target)
+  const newest = backups.at(-1) ?? oldest
+  const last = new Date(Math.max(archive.lastAt?.getTime() ?? 0, Date.parse(newest.finishedAt)))
+  const isPast = target !== null && target > last
+  if (chosen && !isPast) return chosen
+  const range = `from ${oldest.finishedAt} (the end of the oldest backup) to ${last.toISOString()} (the last archived WAL)`
+  const wanted = target ? target.toISOString() : 'the newest state'
+  throw setupError(`${wanted} cannot be restored: ${folder} reaches ${range}`)
+}
+
+/**
+ * Each restore begins a timeline. The newest one is what served last, and a backup of a timeline that it
+ * left before the backup was made does not lead to it.
+ */
+function isOnNewestTimeline({ timeline, stopLsn }: Backup, archive: WalArchive): boolean {
+  const { newestTimeline } = archive
+  if (newestTimeline === null || newestTimeline <= timeline) return true
+  const left = timelineHistory(archive, newestTimeline).find(each => each.timeline === timeline)
+  return left !== undefined && lsnOf(stopLsn) <= lsnOf(left.until)
+}
+
+function lsnOf(text: string): bigint {
+  const [high = '0', low = '0'] = text.split('/')
+  return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`)
+}

@@ -1,0 +1,72 @@
+import { ask } from '#lib/base/backup/recover.ts'
+import { type Database, db, Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { setupError } from '#lib/base/errors.ts'
+
+interface Run {
+  kind: 'backup' | 'drill'
+  beganAt: Date
+  bytes: number
+  /** Of a drill: the last commit that the backup and its WAL contain. */
+  recoveredTo?: Date | null
+  /** Why a drill failed. */
+  problem?: string | null
+}
+
+/** Records a complete backup or a drill, for the health page. */
+export async function recordRun(run: Run, database: Database = db()): Promise<void> {
+  const { kind, beganAt, bytes, recoveredTo = null, problem = null } = run
+  await database.$executeRaw`
+    INSERT INTO backup_runs (kind, began_at, bytes, recovered_to, problem)
+    VALUES (${kind}, ${beganAt}, ${bytes}, ${recoveredTo}, ${problem})`
+}
+
+export interface LastRun {
+  kind: 'backup' | 'drill'
+  age_s: number
+  took_s: number
+  bytes: number
+  problem: string | null
+}
+
+/** Returns the newest backup and the newest drill, if there are any. */
+export function readLastRuns(): Promise<LastRun[]> {
+  return queryRows(Prisma.sql`
+    SELECT DISTINCT ON (kind) json_build_object('kind', kind, 'bytes', bytes, 'problem', problem,
+      'age_s', greatest(0, extract(epoch FROM now() - began_at)::int),
+      'took_s', greatest(0, extract(epoch FROM ended_at - began_at)::int))::text AS json
+    FROM backup_runs ORDER BY kind, began_at DESC`)
+}
+
+export interface ArchiverState {
+  isOn: boolean
+  failing_s: number | null
+}
+
+/** Returns since when PostgreSQL has failed to archive its WAL; null if the last file was archived. */
+export async function readArchiver(): Promise<ArchiverState> {
+  const [row] = await queryRows<ArchiverState>(Prisma.sql`
+    SELECT json_build_object('isOn', current_setting('archive_mode') <> 'off',
+      'failing_s', CASE WHEN last_failed_time > COALESCE(last_archived_time, '-infinity')
+        THEN extract(epoch FROM now() - COALESCE(last_archived_time, stats_reset))::int END)::text AS json
+    FROM pg_stat_archiver`)
+  return row ?? { isOn: false, failing_s: null }
+}
+
+/** Keeps servers and workers from starting with this database, until `restore begin` removes the row. */
+export async function markRestored(url: string, to: Date): Promise<void> {
+  const sql = 'INSERT INTO restore_marks (restored_to) VALUES ($1) ON CONFLICT DO NOTHING'
+  await ask(url, sql, [to])
+}
+
+/** Throws if the database was restored to an earlier time and `restore begin` has not run since. */
+export async function requireNoRestoreMark(): Promise<void> {
+  const [mark] = await db().$queryRaw<{ to: Date }[]>`
+    SELECT restored_to AS to FROM restore_marks ORDER BY restored_to LIMIT 1`
+  if (mark) throw setupError(describeNextStep(mark.to))
+}
+
+/** The sentence that says what follows a restore. */
+export function describeNextStep(to: Date): string {
+  return `The database was restored to ${to.toISOString()}. Before it serves: npm run -s troco -- restore begin --to ${to.toISOString()}`
+}

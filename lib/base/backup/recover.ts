@@ -1,0 +1,122 @@
+import { mkdirSync, mkdtempSync } from 'node:fs'
+import { chmod, chown, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { requireNoGap, restoreCommand, type WalArchive } from '#lib/base/backup/archive.ts'
+import { copyFolder } from '#lib/base/backup/copy.ts'
+import { requireSpace } from '#lib/base/backup/folder.ts'
+import type { Backup } from '#lib/base/backup/manifest.ts'
+import type { PostgresUser } from '#lib/base/db/embedded-location.ts'
+import { startPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
+import { setupError } from '#lib/base/errors.ts'
+
+/** Programs of PostgreSQL, and the user who runs them if this process is root. */
+export interface Programs {
+  bin: string
+  user: PostgresUser | null
+}
+
+interface Options extends Programs {
+  backup: Backup
+  archive: WalArchive
+  /** Existing folder in which the data directory is made; its name must not exist. */
+  location: string
+  /** Null: as far as the WAL reaches. */
+  target: Date | null
+  settings?: Record<string, string>
+}
+
+/** A recovered PostgreSQL that only this user reaches, by a socket in a private folder. */
+export interface Recovered {
+  /** URL of a role; nobody needs a password here. */
+  urlOf: (role: string, database: string) => string
+  /** Commit time of the last transaction that was recovered; null if none was after the backup. */
+  reachedAt: Date | null
+  stop: () => Promise<void>
+}
+
+const EMPTY_FOLDERS = [
+  ...['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots'],
+  ...['pg_stat', 'pg_stat_tmp', 'pg_subtrans', 'pg_tblspc', 'pg_twophase', 'pg_commit_ts'],
+  ...['pg_logical', 'pg_logical/snapshots', 'pg_logical/mappings'],
+]
+
+/** Copies a backup with its checksums verified, and recovers it up to a time. */
+export async function recover(options: Options): Promise<Recovered> {
+  const { backup, archive, location, target, bin, user, settings = {} } = options
+  requireSpace(join(location, '..'), backup.bytes)
+  requireNoGap(archive, backup.stopSegment)
+  const from = join(backup.folder, 'data')
+  await copyFolder({ from, to: location, user, expected: backup.files })
+  for (const name of EMPTY_FOLDERS)
+    mkdirSync(join(location, name), { recursive: true, mode: 0o700 })
+  await writeFile(join(location, 'recovery.signal'), '', { mode: 0o600 })
+  const socket = mkdtempSync(join(tmpdir(), 'troco-'))
+  const stop = () => rm(socket, { recursive: true, force: true })
+  try {
+    const hba = join(socket, 'hba.conf')
+    await writeFile(hba, 'local all all trust\n', { mode: 0o600 })
+    const owned = [socket, hba, join(location, 'recovery.signal')]
+    owned.push(...EMPTY_FOLDERS.map(name => join(location, name)))
+    if (user) for (const path of owned) await chown(path, user.uid, user.gid)
+    await chmod(socket, 0o700)
+    const values = { ...recoverySettings(archive, target), ...settings }
+    const place = { listen_addresses: '', unix_socket_directories: socket, hba_file: hba }
+    const postmaster = await startPostmaster({ location, user }, bin, join(location, 'start.log'), {
+      ...values,
+      ...place,
+    }).catch(error => explainFailure(error, target))
+    if (!postmaster) throw setupError(`PostgreSQL could not be started in ${location}`)
+    const host = encodeURIComponent(socket)
+    const urlOf = (role: string, database: string) =>
+      `postgresql://${encodeURIComponent(role)}@localhost:${postmaster.port}/${database}?host=${host}`
+    const stopAll = () => stopPostmaster(postmaster.pid).finally(stop)
+    return { urlOf, reachedAt: await readReached(urlOf('postgres', 'postgres')), stop: stopAll }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function recoverySettings(archive: WalArchive, target: Date | null): Record<string, string> {
+  const settings: Record<string, string> = {
+    restore_command: archive.lastAt === null ? 'exit 1' : restoreCommand(archive),
+    recovery_target_action: 'promote',
+    // A standby would need at least as many connections as the server that was backed up.
+    hot_standby: 'off',
+    archive_mode: 'off',
+  }
+  // PostgreSQL knows no letter Z here.
+  if (target) settings.recovery_target_time = target.toISOString().replace('Z', '+00')
+  return settings
+}
+
+function explainFailure(error: Error, target: Date | null): never {
+  const early = /recovery ended before configured recovery target was reached/.test(error.message)
+  if (!early) throw error
+  throw setupError(
+    `The archived WAL ends before ${target?.toISOString()}: choose an earlier time, or --to latest for all that there is`,
+  )
+}
+
+/** Returns the result of one query. */
+export async function ask<Row extends object>(
+  url: string,
+  sql: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query<Row>(sql, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function readReached(url: string): Promise<Date | null> {
+  const rows = await ask<{ at: Date | null }>(url, 'SELECT pg_last_xact_replay_timestamp() AS at')
+  return rows[0]?.at ?? null
+}

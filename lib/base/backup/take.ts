@@ -1,0 +1,143 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Client } from 'pg'
+import { pruneArchive, readArchive } from '#lib/base/backup/archive.ts'
+import { copyFile, copyFolder, type Files, writeDurably } from '#lib/base/backup/copy.ts'
+import { explainFileErrors, requireSpace } from '#lib/base/backup/folder.ts'
+import {
+  type Backup,
+  baseFolder,
+  listBackups,
+  MANIFEST,
+  type Manifest,
+} from '#lib/base/backup/manifest.ts'
+import { syncFolder } from '#lib/base/db/embedded-roles.ts'
+import { setupError } from '#lib/base/errors.ts'
+
+/** What a copy says of itself; the rest of the manifest is known before. */
+export type Copied = Pick<
+  Manifest,
+  'kind' | 'timeline' | 'startSegment' | 'stopSegment' | 'stopLsn' | 'files'
+>
+type Facts = Pick<Manifest, 'version' | 'migration' | 'keyId' | 'counts'>
+
+/** Any number that no other program uses: one backup or drill at a time. */
+const LOCK = 4_207_316_001
+
+/** Parts of a data directory that PostgreSQL makes anew, or that belong to the running server. */
+const EXCLUDED = [
+  /^(postmaster\.(pid|opts)|current_logfiles.*|recovery\.(signal|done)|standby\.signal)$/,
+  /^(pg_wal|log|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/./,
+  /(^|\/)(pgsql_tmp[^/]*|pg_internal\.init[^/]*)(\/|$)/,
+]
+
+/** Holds the lock of backups and drills for a session of the database. */
+export async function requireAlone(client: Client): Promise<void> {
+  const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS alone', [LOCK])
+  if (!rows[0]?.alone)
+    throw setupError('Another backup or drill is running: wait for it, then try again')
+}
+
+/** Copies into a folder with a temporary name, which only a complete backup loses. */
+export async function takeBackup(
+  client: Client,
+  folder: string,
+  facts: Facts,
+  copy: (data: string) => Promise<Copied>,
+): Promise<Backup> {
+  await requireAlone(client)
+  const base = baseFolder(folder)
+  return explainFileErrors(folder, async () => {
+    for (const name of readdirSync(base).filter(each => each.startsWith('.')))
+      await rm(join(base, name), { recursive: true, force: true })
+    const { rows } = await client.query<{ bytes: string; postgres: number }>(
+      `SELECT sum(pg_database_size(oid)) AS bytes,
+         current_setting('server_version_num')::int AS postgres FROM pg_database`,
+    )
+    requireSpace(folder, Number(rows[0]?.bytes))
+    const beganAt = new Date().toISOString()
+    const draft = await mkdtemp(join(base, '.new-'))
+    try {
+      const copied = await copy(join(draft, 'data'))
+      const sizes = Object.values(copied.files).map(({ bytes }) => bytes)
+      const bytes = sizes.reduce((sum, size) => sum + size, 0)
+      const [times, postgres] = [
+        { beganAt, finishedAt: new Date().toISOString() },
+        rows[0]!.postgres,
+      ]
+      const manifest: Manifest = { format: 1, ...facts, ...times, postgres, bytes, ...copied }
+      await writeDurably(join(draft, MANIFEST), `${JSON.stringify(manifest, null, 1)}\n`)
+      const name = beganAt.replace(/[-:]|\.\d+/g, '')
+      if (existsSync(join(base, name))) throw setupError(`The backup ${name} exists: try again`)
+      await rename(draft, join(base, name))
+      syncFolder(base)
+      return { ...manifest, name, folder: join(base, name) }
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true })
+      throw error
+    }
+  })
+}
+
+/** Copies the data directory of a running PostgreSQL, with the WAL that makes the copy consistent. */
+export async function copyRunning(client: Client, location: string, data: string): Promise<Copied> {
+  // A temporary slot: until the session ends, PostgreSQL keeps the WAL since the checkpoint.
+  await client.query(`SELECT pg_create_physical_replication_slot($1, true, true)`, [
+    `troco_backup_${process.pid}`,
+  ])
+  await client.query(`SELECT pg_backup_start('troco backup', true)`)
+  const isExcluded = (path: string) => EXCLUDED.some(pattern => pattern.test(path))
+  const files = await copyFolder({ from: location, to: data, isExcluded })
+  const { rows } = await client.query<{ lsn: string; segment: string; label: string; map: string }>(
+    `SELECT lsn, pg_walfile_name(lsn) AS segment, labelfile AS label, spcmapfile AS map
+     FROM pg_backup_stop(false)`,
+  )
+  const { lsn = '', segment = '', label = '', map = '' } = rows[0] ?? {}
+  if (map !== '') throw setupError('The database has tablespaces: back it up with pg_basebackup')
+  const [, startSegment = ''] = /^START WAL LOCATION: \S+ \(file (\w+)\)/m.exec(label) ?? []
+  const [, timeline = ''] = /^START TIMELINE: (\d+)/m.exec(label) ?? []
+  files.backup_label = await writeDurably(join(data, 'backup_label'), label)
+  Object.assign(files, await copyWal(location, data, startSegment, segment))
+  const range = { startSegment, stopSegment: segment, stopLsn: lsn }
+  return { kind: 'embedded', timeline: Number(timeline), ...range, files }
+}
+
+/** Copies the segments between the checkpoint and the end of the copy: no archive is needed to open it. */
+async function copyWal(
+  location: string,
+  data: string,
+  first: string,
+  last: string,
+): Promise<Files> {
+  const names = (await readdir(join(location, 'pg_wal')))
+    .filter(name => /^[0-9A-F]{24}$/.test(name) && name >= first && name <= last)
+    .toSorted()
+  if (names[0] !== first || names.at(-1) !== last)
+    throw setupError(`WAL is missing: PostgreSQL no longer has ${first} to ${last}. Try again`)
+  const files: Files = {}
+  await mkdir(join(data, 'pg_wal'), { recursive: true, mode: 0o700 })
+  for (const name of names) {
+    const path = join('pg_wal', name)
+    const copied = await copyFile(join(location, path), join(data, path), null)
+    if (copied === null) throw setupError(`WAL is missing: ${name} was removed. Try again`)
+    files[path] = copied
+  }
+  syncFolder(join(data, 'pg_wal'))
+  return files
+}
+
+/** Removes all but the newest backups, and the WAL that only they need. Returns the removed ones. */
+export async function keepNewest(folder: string, count: number): Promise<string[]> {
+  const backups = listBackups(folder)
+  const removed = backups.slice(0, Math.max(0, backups.length - count))
+  for (const { name, folder: path } of removed) {
+    // Renamed first: a backup of which a part was removed must not count as one.
+    const dying = join(baseFolder(folder), `.old-${name}`)
+    await rename(path, dying)
+    await rm(dying, { recursive: true, force: true })
+  }
+  const [oldest] = backups.slice(removed.length)
+  if (oldest) await pruneArchive(readArchive(folder), oldest.startSegment)
+  return removed.map(({ name }) => name)
+}

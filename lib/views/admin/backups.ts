@@ -1,0 +1,59 @@
+import { type LastRun, readArchiver, readLastRuns } from '#lib/base/backup/records.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import type { Finding } from '#lib/views/admin/schema.ts'
+
+const DAY_S = 86_400
+/** A backup a day may take a while, or begin a little later. */
+const OLD_AFTER_S = DAY_S + 3_600
+
+/** Tables from which nothing is ever deleted: a restored one has no fewer rows than at the backup. */
+const GROWING_TABLES = ['accounts', 'ledger_transfers', 'ledger_entries', 'audit_log'] as const
+
+export async function countRows(database: Pick<Tx, '$queryRaw'>): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const table of GROWING_TABLES) {
+    const [row] = await database.$queryRaw<{ rows: number }[]>(
+      Prisma.sql`SELECT count(*)::int AS rows FROM ${Prisma.raw(table)}`,
+    )
+    counts[table] = row?.rows ?? 0
+  }
+  return counts
+}
+
+/** Judges the newest backup and the newest drill, once backups are set up. */
+export async function examineBackups(): Promise<{ backups: Finding; drill: Finding }> {
+  const runs = await readLastRuns()
+  const backup = runs.find(({ kind }) => kind === 'backup')
+  const drill = runs.find(({ kind }) => kind === 'drill')
+  const isSetUp = env().BACKUP_FOLDER !== undefined || backup !== undefined
+  const { failing_s } = await readArchiver()
+  return { backups: assessBackup(isSetUp, backup, failing_s), drill: assessDrill(isSetUp, drill) }
+}
+
+function assessBackup(
+  isSetUp: boolean,
+  last: LastRun | undefined,
+  failing_s: number | null,
+): Finding {
+  if (isSetUp && failing_s !== null)
+    return { level: 'problem', state: 'archive_failing', figures: { failing_s } }
+  if (!isSetUp) return { level: 'ok', state: 'backups_none', figures: {} }
+  if (!last) return { level: 'problem', state: 'backup_missing', figures: {} }
+  const { age_s, bytes, took_s } = last
+  const figures = { age_s, size_bytes: bytes, took_s }
+  return age_s > OLD_AFTER_S
+    ? { level: 'problem', state: 'backup_old', figures }
+    : { level: 'ok', state: 'backup_fresh', figures }
+}
+
+function assessDrill(isSetUp: boolean, last: LastRun | undefined): Finding {
+  if (!last)
+    return isSetUp
+      ? { level: 'warning', state: 'drill_missing', figures: {} }
+      : { level: 'ok', state: 'drill_none', figures: {} }
+  const { age_s, took_s, problem } = last
+  return problem === null
+    ? { level: 'ok', state: 'drill_passed', figures: { age_s, took_s } }
+    : { level: 'problem', state: 'drill_failed', figures: { age_s, problem } }
+}
