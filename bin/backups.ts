@@ -4,12 +4,14 @@ import { openBackupFolder } from '#lib/base/backup/folder.ts'
 import type { Backup, Manifest } from '#lib/base/backup/manifest.ts'
 import { findServerPrograms } from '#lib/base/backup/programs.ts'
 import type { Programs } from '#lib/base/backup/recover.ts'
+import { connect } from '#lib/base/db/client.ts'
 import { findPostgresPackage, prepareBinaries } from '#lib/base/db/embedded-files.ts'
 import { chooseDataDirectory, findPostgresUser } from '#lib/base/db/embedded-location.ts'
 import { listMigrations } from '#lib/base/db/migrate.ts'
 import { env } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { keyId } from '#lib/base/keys.ts'
+import { countRows } from '#lib/views/admin/backups.ts'
 
 /** Opens the folder that an option names, or else BACKUP_FOLDER. */
 export function openNamedFolder(
@@ -29,6 +31,12 @@ export function openNamedFolder(
 export function describeInstallation(): Pick<Manifest, 'version' | 'migration' | 'keyId'> {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   return { version, migration: listMigrations().at(-1) ?? '', keyId: keyId() }
+}
+
+/** Counts rows of the running system. */
+export async function countLive(): Promise<Record<string, number>> {
+  const database = connect({ poolMax: 1 })
+  return countRows(database).finally(() => database.$disconnect())
 }
 
 /** Returns the programs that open a backup: those of this package, or of a server of the same major version. */

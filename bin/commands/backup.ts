@@ -1,16 +1,20 @@
 import { parseArgs } from 'node:util'
-import { describeInstallation, formatSize, openNamedFolder, secondsSince } from '#bin/backups.ts'
+import {
+  countLive,
+  describeInstallation,
+  formatSize,
+  openNamedFolder,
+  secondsSince,
+} from '#bin/backups.ts'
 import { withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
 import { copyByBasebackup } from '#lib/base/backup/programs.ts'
 import { recordRun } from '#lib/base/backup/records.ts'
 import { copyRunning, keepNewest, takeBackup } from '#lib/base/backup/take.ts'
-import { db } from '#lib/base/db/client.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { countRows } from '#lib/views/admin/backups.ts'
 
 /** Copies the database while it runs, and removes what is older than the backups to keep. */
 export async function backUp(args: string[]): Promise<void> {
@@ -29,7 +33,7 @@ export async function backUp(args: string[]): Promise<void> {
 
 async function takeAndRecord({ backupUrl, location }: Runtime, folder: string): Promise<void> {
   const began = performance.now()
-  const facts = { ...describeInstallation(), counts: await countRows(db()) }
+  const facts = { ...describeInstallation(), counts: await countLive() }
   const backup = await withClient(backupUrl, 'DATABASE_OWNER_URL', async client => {
     const { rows } = await client.query<{ major: number }>(
       `SELECT current_setting('server_version_num')::int / 10000 AS major`,

@@ -2,7 +2,14 @@ import { mkdtempSync, readdirSync } from 'node:fs'
 import { chmod, chown, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { formatSize, openNamedFolder, programsFor, requireKey, secondsSince } from '#bin/backups.ts'
+import {
+  countLive,
+  formatSize,
+  openNamedFolder,
+  programsFor,
+  requireKey,
+  secondsSince,
+} from '#bin/backups.ts'
 import { withRuntime } from '#bin/command-line.ts'
 import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { describeFlaw } from '#lib/base/audit/flaws.ts'
@@ -11,7 +18,7 @@ import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
 import { recordRun } from '#lib/base/backup/records.ts'
 import { ask, type Programs, type Recovered, recover } from '#lib/base/backup/recover.ts'
 import { requireAlone } from '#lib/base/backup/take.ts'
-import { connect, db } from '#lib/base/db/client.ts'
+import { connect } from '#lib/base/db/client.ts'
 import { findPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
 import { env } from '#lib/base/env.ts'
@@ -97,7 +104,7 @@ async function examine(backup: Backup, { urlOf, reachedAt }: Recovered) {
   const database = connect({ url: urlOf(owner, name), poolMax: 2 })
   try {
     const restored = await countRows(database)
-    const live = await countRows(db())
+    const live = await countLive()
     for (const [table, rows] of Object.entries(restored)) {
       const [before = 0, after = 0] = [backup.counts[table], live[table]]
       check(

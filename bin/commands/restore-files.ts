@@ -11,7 +11,7 @@ import { writeDurably } from '#lib/base/backup/copy.ts'
 import { archiveInto } from '#lib/base/backup/folder.ts'
 import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
 import { describeNextStep, markRestored } from '#lib/base/backup/records.ts'
-import { ask, type Recovered, recover } from '#lib/base/backup/recover.ts'
+import { ask, type Recovered, type RecoverOptions, recover } from '#lib/base/backup/recover.ts'
 import { UNFINISHED_RESTORE } from '#lib/base/db/embedded.ts'
 import { chooseDataDirectory, writePointer } from '#lib/base/db/embedded-location.ts'
 import {
@@ -110,14 +110,19 @@ async function restore({
   const settings = BACKUP_FOLDER ? archiveInto(BACKUP_FOLDER, dataFolder) : {}
   const programs = programsFor(backup, dataFolder)
   print(`Copying ${backup.name}, then replaying WAL…`)
-  const recovered = await recover({
-    backup,
-    archive,
-    location: draft,
-    target,
-    settings,
-    ...programs,
+  const options = { backup, archive, location: draft, target, settings, ...programs }
+  const to = await recoverDraft(options, dataFolder).catch(async error => {
+    await removeLeftovers(location)
+    throw error
   })
+  await putInPlace(dataFolder, draft, location)
+  print(describeNextStep(to))
+}
+
+/** Recovers and prepares the database, and stops it. Returns the time to which it was restored. */
+async function recoverDraft(options: RecoverOptions, dataFolder: string): Promise<Date> {
+  const recovered = await recover(options)
+  const { target, backup } = options
   const to = target ?? recovered.reachedAt ?? new Date(backup.finishedAt)
   try {
     await setPasswords(recovered, dataFolder)
@@ -126,8 +131,7 @@ async function restore({
   } finally {
     await recovered.stop()
   }
-  await putInPlace(dataFolder, draft, location)
-  print(describeNextStep(to))
+  return to
 }
 
 async function removeLeftovers(location: string): Promise<void> {

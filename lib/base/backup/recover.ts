@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync } from 'node:fs'
-import { chmod, chown, rm, writeFile } from 'node:fs/promises'
+import { chown, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -8,7 +8,8 @@ import { copyFolder } from '#lib/base/backup/copy.ts'
 import { requireSpace } from '#lib/base/backup/folder.ts'
 import type { Backup } from '#lib/base/backup/manifest.ts'
 import type { PostgresUser } from '#lib/base/db/embedded-location.ts'
-import { startPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
+import { SUPERUSER } from '#lib/base/db/embedded-roles.ts'
+import { findPostmaster, startPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
 import { setupError } from '#lib/base/errors.ts'
 
 /** Programs of PostgreSQL, and the user who runs them if this process is root. */
@@ -17,7 +18,7 @@ export interface Programs {
   user: PostgresUser | null
 }
 
-interface Options extends Programs {
+export interface RecoverOptions extends Programs {
   backup: Backup
   archive: WalArchive
   /** Existing folder in which the data directory is made; its name must not exist. */
@@ -43,7 +44,7 @@ const EMPTY_FOLDERS = [
 ]
 
 /** Copies a backup with its checksums verified, and recovers it up to a time. */
-export async function recover(options: Options): Promise<Recovered> {
+export async function recover(options: RecoverOptions): Promise<Recovered> {
   const { backup, archive, location, target, bin, user, settings = {} } = options
   requireSpace(join(location, '..'), backup.bytes)
   requireNoGap(archive, backup.stopSegment)
@@ -53,26 +54,32 @@ export async function recover(options: Options): Promise<Recovered> {
     mkdirSync(join(location, name), { recursive: true, mode: 0o700 })
   await writeFile(join(location, 'recovery.signal'), '', { mode: 0o600 })
   const socket = mkdtempSync(join(tmpdir(), 'troco-'))
-  const stop = () => rm(socket, { recursive: true, force: true })
+  const stop = async () => {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
+    const server = findPostmaster(location)
+    if (server) await stopPostmaster(server.pid)
+    await rm(socket, { recursive: true, force: true })
+  }
+  const interrupt = () => stop().finally(() => process.exit(130))
+  // PostgreSQL is a detached process, which Ctrl-C does not reach.
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
   try {
     const hba = join(socket, 'hba.conf')
     await writeFile(hba, 'local all all trust\n', { mode: 0o600 })
     const owned = [socket, hba, join(location, 'recovery.signal')]
     owned.push(...EMPTY_FOLDERS.map(name => join(location, name)))
     if (user) for (const path of owned) await chown(path, user.uid, user.gid)
-    await chmod(socket, 0o700)
-    const values = { ...recoverySettings(archive, target), ...settings }
     const place = { listen_addresses: '', unix_socket_directories: socket, hba_file: hba }
-    const postmaster = await startPostmaster({ location, user }, bin, join(location, 'start.log'), {
-      ...values,
+    const postmaster = await startPostmaster({ location, user }, bin, join(socket, 'start.log'), {
+      ...recoverySettings(archive, target),
+      ...settings,
       ...place,
     }).catch(error => explainFailure(error, target))
     if (!postmaster) throw setupError(`PostgreSQL could not be started in ${location}`)
     const host = encodeURIComponent(socket)
     const urlOf = (role: string, database: string) =>
       `postgresql://${encodeURIComponent(role)}@localhost:${postmaster.port}/${database}?host=${host}`
-    const stopAll = () => stopPostmaster(postmaster.pid).finally(stop)
-    return { urlOf, reachedAt: await readReached(urlOf('postgres', 'postgres')), stop: stopAll }
+    return { urlOf, reachedAt: await readReached(urlOf), stop }
   } catch (error) {
     await stop()
     throw error
@@ -92,12 +99,13 @@ function recoverySettings(archive: WalArchive, target: Date | null): Record<stri
   return settings
 }
 
-function explainFailure(error: Error, target: Date | null): never {
-  const early = /recovery ended before configured recovery target was reached/.test(error.message)
-  if (!early) throw error
-  throw setupError(
-    `The archived WAL ends before ${target?.toISOString()}: choose an earlier time, or --to latest for all that there is`,
-  )
+/** Without the path of the log, which the caller removes. */
+function explainFailure({ message }: Error, target: Date | null): never {
+  if (/recovery ended before configured recovery target was reached/.test(message))
+    throw setupError(
+      `The archived WAL ends before ${target?.toISOString()}: choose an earlier time, or --to latest for all that there is`,
+    )
+  throw setupError(message.replace(/ \(log: .*$/, ''))
 }
 
 /** Returns the result of one query. */
@@ -116,7 +124,7 @@ export async function ask<Row extends object>(
   }
 }
 
-async function readReached(url: string): Promise<Date | null> {
-  const rows = await ask<{ at: Date | null }>(url, 'SELECT pg_last_xact_replay_timestamp() AS at')
-  return rows[0]?.at ?? null
+async function readReached(urlOf: Recovered['urlOf']): Promise<Date | null> {
+  const sql = 'SELECT pg_last_xact_replay_timestamp() AS at'
+  return (await ask<{ at: Date | null }>(urlOf(SUPERUSER, 'postgres'), sql))[0]?.at ?? null
 }

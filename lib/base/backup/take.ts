@@ -56,16 +56,13 @@ export async function takeBackup(
          current_setting('server_version_num')::int AS postgres FROM pg_database`,
     )
     requireSpace(folder, Number(rows[0]?.bytes))
-    const beganAt = new Date().toISOString()
+    const beganAt = await readTime(client)
     const draft = await mkdtemp(join(base, '.new-'))
     try {
       const copied = await copy(join(draft, 'data'))
       const sizes = Object.values(copied.files).map(({ bytes }) => bytes)
       const bytes = sizes.reduce((sum, size) => sum + size, 0)
-      const [times, postgres] = [
-        { beganAt, finishedAt: new Date().toISOString() },
-        rows[0]!.postgres,
-      ]
+      const [times, postgres] = [{ beganAt, finishedAt: await readTime(client) }, rows[0]!.postgres]
       const manifest: Manifest = { format: 1, ...facts, ...times, postgres, bytes, ...copied }
       await writeDurably(join(draft, MANIFEST), `${JSON.stringify(manifest, null, 1)}\n`)
       const name = beganAt.replace(/[-:]|\.\d+/g, '')
@@ -78,6 +75,12 @@ export async function takeBackup(
       throw error
     }
   })
+}
+
+/** Times of commits are times of the database's clock, too. */
+async function readTime(client: Client): Promise<string> {
+  const { rows } = await client.query<{ at: Date }>('SELECT clock_timestamp() AS at')
+  return (rows[0]?.at ?? new Date()).toISOString()
 }
 
 /** Copies the data directory of a running PostgreSQL, with the WAL that makes the copy consistent. */

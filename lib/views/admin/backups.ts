@@ -1,6 +1,7 @@
 import { type LastRun, readArchiver, readLastRuns } from '#lib/base/backup/records.ts'
-import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { type Database, Prisma } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
+import { withSnapshot } from '#lib/services/ledger/verify.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
 const DAY_S = 86_400
@@ -10,15 +11,18 @@ const OLD_AFTER_S = DAY_S + 3_600
 /** Tables from which nothing is ever deleted: a restored one has no fewer rows than at the backup. */
 const GROWING_TABLES = ['accounts', 'ledger_transfers', 'ledger_entries', 'audit_log'] as const
 
-export async function countRows(database: Pick<Tx, '$queryRaw'>): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {}
-  for (const table of GROWING_TABLES) {
-    const [row] = await database.$queryRaw<{ rows: number }[]>(
-      Prisma.sql`SELECT count(*)::int AS rows FROM ${Prisma.raw(table)}`,
-    )
-    counts[table] = row?.rows ?? 0
-  }
-  return counts
+/** Counts without the time limit of requests. */
+export async function countRows(database: Database): Promise<Record<string, number>> {
+  return withSnapshot(database, async tx => {
+    const counts: Record<string, number> = {}
+    for (const table of GROWING_TABLES) {
+      const [row] = await tx.$queryRaw<{ rows: number }[]>(
+        Prisma.sql`SELECT count(*)::int AS rows FROM ${Prisma.raw(table)}`,
+      )
+      counts[table] = row?.rows ?? 0
+    }
+    return counts
+  })
 }
 
 /** Judges the newest backup and the newest drill, once backups are set up. */
