@@ -59,6 +59,12 @@ export const METRICS = {
   troco_audit_log_wrong: gauge('Chains of the audit log whose last check found a flaw.'),
   troco_audit_log_check_age_seconds: gauge('Time since the last check of the audit log.'),
   troco_audit_log_unlinked_seconds: gauge('Age of the oldest audit record that is not linked.'),
+  troco_backup_age_seconds: gauge(
+    'Time since the newest backup began; missing before the first one.',
+  ),
+  troco_wal_archive_failing_seconds: gauge(
+    'Time since PostgreSQL last archived its log, while it fails to; else 0.',
+  ),
   troco_bank_resting: gauge('1: the connection is not called, because calls failed.', 'connection'),
   troco_bank_money_out_closed: gauge(
     '1: nothing is sent to the bank, because the database was restored.',

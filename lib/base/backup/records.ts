@@ -38,19 +38,17 @@ export function readLastRuns(): Promise<LastRun[]> {
     FROM backup_runs ORDER BY kind, began_at DESC`)
 }
 
-export interface ArchiverState {
-  isOn: boolean
+interface ArchiverState {
   failing_s: number | null
 }
 
 /** Returns since when PostgreSQL has failed to archive its WAL; null if the last file was archived. */
 export async function readArchiver(): Promise<ArchiverState> {
   const [row] = await queryRows<ArchiverState>(Prisma.sql`
-    SELECT json_build_object('isOn', current_setting('archive_mode') <> 'off',
-      'failing_s', CASE WHEN last_failed_time > COALESCE(last_archived_time, '-infinity')
-        THEN extract(epoch FROM now() - COALESCE(last_archived_time, stats_reset))::int END)::text AS json
+    SELECT json_build_object('failing_s', CASE WHEN last_failed_time > COALESCE(last_archived_time, '-infinity')
+        THEN extract(epoch FROM now() - COALESCE(last_archived_time, stats_reset, pg_postmaster_start_time()))::int END)::text AS json
     FROM pg_stat_archiver`)
-  return row ?? { isOn: false, failing_s: null }
+  return row ?? { failing_s: null }
 }
 
 /** Keeps servers and workers from starting with this database, until `restore begin` removes the row. */

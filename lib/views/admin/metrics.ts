@@ -1,3 +1,4 @@
+import { readArchiver, readLastRuns } from '#lib/base/backup/records.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { measureOffset } from '#lib/base/db/clock.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
@@ -16,6 +17,7 @@ const PARTS: Record<string, () => Promise<Reading[]>> = {
   banks: readBanks,
   ledger: readLedger,
   audit_log: readAuditLog,
+  backups: readBackups,
 }
 
 /** What a process reports whose database cannot be reached in time. */
@@ -117,4 +119,11 @@ async function readAuditLog(): Promise<Reading[]> {
     { name: 'troco_audit_log_check_age_seconds', value: Number(figures.waits_s) },
     { name: 'troco_audit_log_unlinked_seconds', value: Number(figures.queue_s) },
   ]
+}
+
+async function readBackups(): Promise<Reading[]> {
+  const backup = (await readLastRuns()).find(({ kind }) => kind === 'backup')
+  const { failing_s } = await readArchiver()
+  const age: Reading[] = backup ? [{ name: 'troco_backup_age_seconds', value: backup.age_s }] : []
+  return [...age, { name: 'troco_wal_archive_failing_seconds', value: failing_s ?? 0 }]
 }
