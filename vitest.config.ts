@@ -7,16 +7,23 @@ export const TESTS = [
   'e2e/{api,banks,client,day,fuzz,psp,runner,torture}/*.test.ts',
 ]
 /**
- * They repeat at length what other files check: kills (`e2e/day/day`, `deliveries`, `embedded-recovery`), races
+ * They repeat at length what other files check: backups (`bin/backups`), kills (`e2e/day/day`, `deliveries`, `embedded-recovery`), races
  * for a balance (`transfer.parallel`), a database that hangs or is full (`lib/base/db/client`), clocks
  * (`clock-ahead`, `expire`), repeated keys (`e2e/api/idempotency`), the format of metrics
  * (`lib/edge/server/metrics`), or generated clients (`e2e/client`) with packages that they install. `npm test`
  * leaves them to `npm run torture`.
  */
 const REPEATS = [
-  ...['process-kills', 'kills', 'postgres', 'overdraw', 'back-pressure', 'disk-full', 'clock'].map(
-    name => `e2e/torture/${name}.test.ts`,
-  ),
+  ...[
+    'process-kills',
+    'kills',
+    'postgres',
+    'overdraw',
+    'back-pressure',
+    'disk-full',
+    'clock',
+    'backup',
+  ].map(name => `e2e/torture/${name}.test.ts`),
   'e2e/torture/idempotency.test.ts',
   'e2e/torture/metrics.test.ts',
   'e2e/torture/generators.test.ts',

@@ -1,0 +1,202 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openDataFolder } from '#bin/data-folder.ts'
+import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
+import { readArchive } from '#lib/base/backup/archive.ts'
+import { chooseBackup, listBackups } from '#lib/base/backup/manifest.ts'
+import { findServerPrograms } from '#lib/base/backup/programs.ts'
+import { recover } from '#lib/base/backup/recover.ts'
+import { disconnect } from '#lib/base/db/client.ts'
+import { findPostgresUser } from '#lib/base/db/embedded-location.ts'
+import { prepareDatabase } from '#lib/base/db/roles.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { findProgram } from '#lib/testing/debian.ts'
+import { findProcessesIn, query } from '#lib/testing/embedded.ts'
+import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
+import { type Installation, makeInstallation, runTroco, startTroco } from '#lib/testing/process.ts'
+import { Random } from '#lib/testing/random.ts'
+import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
+import { findFreePort } from '#lib/testing/server.ts'
+
+const shared = { ...env() }
+const SECRET = 'a key of this test, which nobody else has: 0123456789'
+const random = new Random(chooseSeed(), 0)
+describe('kill -9 of the embedded database’s', () => {
+  let installation: Installation
+  const data = () => join(installation.folder, 'data')
+  const backups = () => join(installation.folder, 'backups')
+  beforeAll(async () => {
+    installation = await makeInstallation()
+    installation.settings.BACKUP_FOLDER = backups()
+    expect(await troco('account', 'create', '--name', 'P', '--email', 'p@x.example')).toMatchObject(
+      {
+        code: 0,
+      },
+    )
+  })
+  afterAll(() => installation.remove())
+
+  const troco = (...args: string[]) => runTroco(args, installation.settings)
+
+  /** Kills the command after a random time, and PostgreSQL with it: as a power failure would. */
+  async function killMidway(withinMs: number, ...args: string[]): Promise<void> {
+    const { child, ended } = startTroco(args, installation.settings)
+    await Promise.race([sleep(random.between(300, withinMs)), ended])
+    child.kill('SIGKILL')
+    await ended
+    for (const folder of [data(), backups()]) {
+      const locations = existsSync(folder) ? readdirSync(folder) : []
+      for (const name of locations)
+        for (const location of [join(folder, name), join(folder, name, 'data')])
+          for (const pid of findProcessesIn(location)) process.kill(pid, 'SIGKILL')
+    }
+  }
+
+  test('backups leaves no backup that is not whole', async () => {
+    const kills = pickSize(2, 10)
+    for (let kill = 0; kill < kills; kill++) await killMidway(6_000, 'backup')
+    expect((await troco('backup')).code).toBe(0)
+    expect(readdirSync(join(backups(), 'base')).filter(name => name.startsWith('.'))).toEqual([])
+    const drilled = await troco('drill')
+    expect(drilled.output).not.toContain('WRONG')
+    expect(drilled.code).toBe(0)
+    recordFigures('kill -9 of backups', { kills, damaged: 0 })
+  })
+
+  test('restores leaves the old database or the restored one, and the next restore works', async () => {
+    const kills = pickSize(2, 10)
+    for (let kill = 0; kill < kills; kill++) {
+      await killMidway(9_000, 'restore', '--to', 'latest', '--replace')
+      const listed = await troco('account', 'list')
+      if (listed.code === 0) expect(listed.output).toContain('p@x.example')
+      else expect(listed.output).toContain('run troco restore again')
+    }
+    const restored = await troco('restore', '--to', 'latest', '--replace')
+    expect(restored).toMatchObject({ code: 0 })
+    expect((await troco('account', 'list')).output).toContain('p@x.example')
+    expect(readdirSync(data()).filter(name => name.includes('.restore-'))).toEqual([])
+    recordFigures('kill -9 of restores', { kills, lost: 0 })
+  })
+
+  test('restores on another machine, which has only the key, work with its own passwords', async () => {
+    const other = await makeInstallation()
+    onTestFinished(other.remove)
+    const from = ['restore', '--to', 'latest', '--from', backups()]
+    expect((await runTroco(from, other.settings)).output).toMatch(/has no secrets\.json/)
+    openDataFolder(join(other.folder, 'data'))
+    expect((await runTroco(from, other.settings)).output).toMatch(
+      /needs the TROCO_SECRET with the fingerprint/,
+    )
+    const { secrets } = openDataFolder(data())
+    const settings = { ...other.settings, TROCO_SECRET: secrets.server }
+    expect(await runTroco(from, settings)).toMatchObject({ code: 0 })
+    expect((await runTroco(['account', 'list'], settings)).output).toContain('p@x.example')
+  })
+})
+
+/** Installed only by `npm run torture`, and only as root on Debian. */
+const pgReceivewal = await findProgram('postgresql', ['pg_receivewal'])
+
+describe.skipIf(!pgReceivewal)('of a PostgreSQL of one’s own', () => {
+  let server: ChildProcess
+  let receiver: ChildProcess
+  let folder: string
+  let merchant: Account
+  let settings: Record<string, string>
+  let backups: string
+  let superuserUrl: string
+  const user = process.getuid?.() === 0 ? findPostgresUser() : null
+
+  beforeAll(async () => {
+    const major = Number(
+      / (\d+)/.exec(execFileSync(pgReceivewal ?? '', ['--version'], { encoding: 'utf8' }))?.[1],
+    )
+    const bin = findServerPrograms(major)
+    folder = makeScratchFolder('troco-own-')
+    backups = join(folder, 'backups')
+    const [location, port] = [join(folder, 'data'), await findFreePort()]
+    mkdirSync(location)
+    if (user) chownSync(location, user.uid, user.gid)
+    const run = { cwd: '/', stdio: 'ignore', ...user } as const
+    execFileSync(
+      join(bin, 'initdb'),
+      ['-D', location, '-A', 'trust', '-U', 'postgres', '--locale=C.UTF-8'],
+      run,
+    )
+    const flags = { port, listen_addresses: '127.0.0.1', unix_socket_directories: '' }
+    const values = Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    server = spawn(join(bin, 'postgres'), ['-D', location, ...values], run)
+    const urlOf = (role: string, database: string) =>
+      `postgresql://${role}:pass%20word@127.0.0.1:${port}/${database}`
+    superuserUrl = urlOf('postgres', 'postgres')
+    await vi.waitFor(() => query(superuserUrl, 'SELECT 1'), { timeout: 30_000 })
+    await query(superuserUrl, 'CREATE ROLE troco_owner LOGIN REPLICATION')
+    await query(superuserUrl, 'CREATE ROLE troco LOGIN')
+    await query(superuserUrl, 'CREATE DATABASE troco OWNER troco_owner')
+    const [url, ownerUrl] = [urlOf('troco', 'troco'), urlOf('troco_owner', 'troco')]
+    await prepareDatabase({ url, ownerUrl })
+    await disconnect()
+    supplyEnv({ DATABASE_URL: url, TROCO_SECRET: SECRET })
+    merchant = await makeMerchant()
+    const place = { DATABASE_URL: url, DATABASE_OWNER_URL: ownerUrl, BACKUP_FOLDER: backups }
+    settings = {
+      ...place,
+      TROCO_SECRET: SECRET,
+      TROCO_ENV: 'local',
+      TROCO_DATA: join(folder, 'troco'),
+    }
+    mkdirSync(join(backups, 'wal'), { recursive: true, mode: 0o755 })
+    if (user) chownSync(join(backups, 'wal'), user.uid, user.gid)
+    const receive = ['-D', join(backups, 'wal'), '-d', ownerUrl, '-Z', 'gzip']
+    receiver = spawn(pgReceivewal ?? '', receive, run)
+  })
+  afterAll(async () => {
+    await disconnect()
+    for (const child of [receiver, server]) {
+      if (child.exitCode !== null) continue
+      child.kill('SIGINT')
+      await once(child, 'exit')
+    }
+    supplyEnv({ DATABASE_URL: shared.DATABASE_URL ?? '', TROCO_SECRET: shared.TROCO_SECRET ?? '' })
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('pg_basebackup and pg_receivewal are drilled, and restored to a time between two payments', async () => {
+    const made = await runTroco(['backup'], settings)
+    expect(made).toMatchObject({ code: 0 })
+    await fundMerchant(merchant, 1100)
+    const [row] = await query(
+      superuserUrl,
+      `SELECT clock_timestamp() + interval '1 ms' AS at, pg_sleep(0.003)`,
+    )
+    await fundMerchant(merchant, 2200)
+    const [wal] = await query(superuserUrl, 'SELECT pg_walfile_name(pg_switch_wal()) AS name')
+    await expect.poll(() => readArchive(backups).segments).toContain(wal?.name)
+    const drilled = await runTroco(['drill'], settings)
+    expect(drilled.output).not.toContain('WRONG')
+    expect(drilled).toMatchObject({ code: 0 })
+    const target = row?.at as Date
+    const archive = readArchive(backups)
+    const backup = chooseBackup(backups, archive, target)
+    const bin = findServerPrograms(Math.floor(backup.postgres / 10_000))
+    const location = join(backups, 'restored')
+    const recovered = await recover({ backup, archive, location, target, bin, user })
+    const sql = `SELECT amount::int FROM charges WHERE status = 'paid'`
+    expect(await query(recovered.urlOf('troco_owner', 'troco'), sql)).toEqual([{ amount: 1100 }])
+    await recovered.stop()
+    expect(listBackups(backups)).toHaveLength(1)
+  })
+
+  test('a role that may not replicate is told what it needs', async () => {
+    await query(superuserUrl, 'ALTER ROLE troco_owner NOREPLICATION')
+    const refused = await runTroco(['backup'], settings)
+    expect(refused.code).toBe(1)
+    expect(refused.output).toContain('ALTER ROLE … REPLICATION')
+  })
+})
