@@ -71,6 +71,13 @@ export function requireKey(backup: Backup): void {
   )
 }
 
+export function rolesOfDatabase(): { owner: string; application: string; name: string } {
+  const { DATABASE_URL = '', DATABASE_OWNER_URL } = env()
+  const [url, ownerUrl] = [new URL(DATABASE_URL), new URL(DATABASE_OWNER_URL ?? DATABASE_URL)]
+  const roleOf = ({ username }: URL) => decodeURIComponent(username)
+  return { owner: roleOf(ownerUrl), application: roleOf(url), name: url.pathname.slice(1) }
+}
+
 export function formatSize(bytes: number): string {
   return `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 }

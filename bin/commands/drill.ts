@@ -8,6 +8,7 @@ import {
   openNamedFolder,
   programsFor,
   requireKey,
+  rolesOfDatabase,
   secondsSince,
 } from '#bin/backups.ts'
 import { withRuntime } from '#bin/command-line.ts'
@@ -16,12 +17,17 @@ import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
 import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
 import { recordRun } from '#lib/base/backup/records.ts'
-import { ask, type Programs, type Recovered, recover } from '#lib/base/backup/recover.ts'
+import {
+  ask,
+  type Programs,
+  type Recovered,
+  readReachedAt,
+  recover,
+} from '#lib/base/backup/recover.ts'
 import { requireAlone } from '#lib/base/backup/take.ts'
 import { connect } from '#lib/base/db/client.ts'
 import { findPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
-import { env } from '#lib/base/env.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { countRows } from '#lib/views/admin/backups.ts'
 
@@ -86,9 +92,9 @@ async function rehearse(folder: string, backup: Backup, programs: Programs) {
   }
 }
 
-async function examine(backup: Backup, { urlOf, reachedAt }: Recovered) {
+async function examine(backup: Backup, { urlOf }: Recovered) {
   const { owner, application, name } = rolesOfDatabase()
-  const recoveredTo = reachedAt ?? new Date(backup.finishedAt)
+  const recoveredTo = (await readReachedAt(urlOf(owner, name))) ?? new Date(backup.finishedAt)
   const age = Math.max(0, Math.round((Date.now() - recoveredTo.getTime()) / 1_000))
   report(true, `backup ${backup.name}, ${formatSize(backup.bytes)}, all checksums right`)
   report(true, `recovery point ${recoveredTo.toISOString()}, ${age} s before now`)
@@ -124,13 +130,6 @@ async function examine(backup: Backup, { urlOf, reachedAt }: Recovered) {
   }
   const problem = problems.length === 0 ? null : problems.join('; ').slice(0, PROBLEM_LENGTH_MAX)
   return { recoveredTo, problem }
-}
-
-function rolesOfDatabase(): { owner: string; application: string; name: string } {
-  const { DATABASE_URL = '', DATABASE_OWNER_URL } = env()
-  const [url, ownerUrl] = [new URL(DATABASE_URL), new URL(DATABASE_OWNER_URL ?? DATABASE_URL)]
-  const roleOf = ({ username }: URL) => decodeURIComponent(username)
-  return { owner: roleOf(ownerUrl), application: roleOf(url), name: url.pathname.slice(1) }
 }
 
 function report(isGood: boolean, line: string): void {

@@ -8,9 +8,10 @@ const HELP = `Usage: npm run -s troco -- <command>
   doctor                               check the installation
   backup [--to <folder>] [--keep <number>]
                                        copy the database while it runs, and remove all but the newest copies
-  restore --to <time|latest> [--from <folder>] [--replace]
+  restore --to <time|latest> [--from <folder>] [--replace] [--into <folder>]
                                        restore the embedded database to a time such as '2026-11-20 14:05',
-                                       in the zone of this machine, or '2026-11-20 14:05-03:00'
+                                       in the zone of this machine, or '2026-11-20 14:05-03:00'; with
+                                       DATABASE_URL, into a new data directory
   drill [--from <folder>]              restore the newest backup beside the running system, verify it, and
                                        remove it
   ledger verify [--account <e-mail|id>]

@@ -3,15 +3,16 @@ import { existsSync, readdirSync, realpathSync, renameSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { programsFor, requireKey } from '#bin/backups.ts'
+import { programsFor, requireKey, rolesOfDatabase } from '#bin/backups.ts'
 import { requireOption } from '#bin/command-line.ts'
 import { openDataFolder } from '#bin/data-folder.ts'
+import { print, recoverMarked } from '#bin/restored.ts'
 import { readArchive, type WalArchive } from '#lib/base/backup/archive.ts'
 import { writeDurably } from '#lib/base/backup/copy.ts'
 import { archiveInto } from '#lib/base/backup/folder.ts'
 import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
-import { describeNextStep, markRestored } from '#lib/base/backup/records.ts'
-import { ask, type Recovered, type RecoverOptions, recover } from '#lib/base/backup/recover.ts'
+import { describeNextStep } from '#lib/base/backup/records.ts'
+import { ask, type Recovered, type RecoverOptions } from '#lib/base/backup/recover.ts'
 import { UNFINISHED_RESTORE } from '#lib/base/db/embedded.ts'
 import { chooseDataDirectory, writePointer } from '#lib/base/db/embedded-location.ts'
 import {
@@ -28,28 +29,27 @@ import { refuse, setupError } from '#lib/base/errors.ts'
 
 const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?) ?(Z|[+-]\d\d:?\d\d)?$/
 
-/** Restores the embedded database to a time. The old one is moved aside, and never removed. */
+/** Restores a database to a time. The old embedded one is moved aside, and never removed. */
 export async function restoreFiles(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: { to: { type: 'string' }, from: { type: 'string' }, replace: { type: 'boolean' } },
-  })
+  const text = { type: 'string' } as const
+  const options = { to: text, from: text, into: text, replace: { type: 'boolean' } } as const
+  const { values } = parseArgs({ args, options })
   const target = readTime(requireOption(values.to, '--to'))
   loadEnvFile('.env')
   const { BACKUP_FOLDER, DATABASE_URL, TROCO_DATA } = env()
   const from = realpathSync(requireFolder(values.from ?? BACKUP_FOLDER))
-  if (DATABASE_URL)
-    throw setupError(
-      'DATABASE_URL is set: this command restores the embedded PostgreSQL only. See "Backup and restore" in docs/operating.md',
-    )
-  const dataFolder = realpathSync(openWithKey(TROCO_DATA))
   if (target) print(`Restoring to ${target.toISOString()} (here ${target.toString().slice(0, 33)})`)
-  await withLock(dataFolder, async () => {
-    const archive = readArchive(from)
-    const backup = chooseBackup(from, archive, target)
+  const archive = readArchive(from)
+  const backup = chooseBackup(from, archive, target)
+  if (DATABASE_URL) {
     requireKey(backup)
-    await restore({ dataFolder, archive, backup, target, isReplaced: values.replace ?? false })
-  })
+    return restoreInto(requireOption(values.into, '--into'), { backup, archive, target })
+  }
+  const dataFolder = realpathSync(openWithKey(TROCO_DATA))
+  requireKey(backup)
+  await withLock(dataFolder, () =>
+    restore({ dataFolder, archive, backup, target, isReplaced: values.replace ?? false }),
+  )
 }
 
 /** Reads a time in the time zone of this machine, or with an offset. Null: as late as possible. */
@@ -79,6 +79,21 @@ function openWithKey(path: string): string {
   const { folder, secrets } = openDataFolder(path)
   supplyEnv({ TROCO_SECRET: env().TROCO_SECRET ?? secrets.server })
   return folder
+}
+
+/** Recovers a server of one's own into a new data directory, which PostgreSQL can then be started on. */
+async function restoreInto(
+  path: string,
+  options: Pick<RecoverOptions, 'backup' | 'archive' | 'target'>,
+): Promise<void> {
+  const location = resolve(path)
+  if (existsSync(location))
+    throw setupError(`${location} exists: name a folder that does not, on the disk of the database`)
+  const programs = programsFor(options.backup, null)
+  print(`Copying ${options.backup.name}, then replaying WAL…`)
+  const to = await recoverMarked({ ...options, location, ...programs }, rolesOfDatabase())
+  print(`Start PostgreSQL with the data directory ${location}.`)
+  print(describeNextStep(to))
 }
 
 interface Restore {
@@ -111,27 +126,14 @@ async function restore({
   const programs = programsFor(backup, dataFolder)
   print(`Copying ${backup.name}, then replaying WAL…`)
   const options = { backup, archive, location: draft, target, settings, ...programs }
-  const to = await recoverDraft(options, dataFolder).catch(async error => {
+  const place = { owner: OWNER_ROLE, name: 'troco' }
+  const prepare = (recovered: Recovered) => setPasswords(recovered, dataFolder)
+  const to = await recoverMarked(options, place, prepare).catch(async error => {
     await removeLeftovers(location)
     throw error
   })
   await putInPlace(dataFolder, draft, location)
   print(describeNextStep(to))
-}
-
-/** Recovers and prepares the database, and stops it. Returns the time to which it was restored. */
-async function recoverDraft(options: RecoverOptions, dataFolder: string): Promise<Date> {
-  const recovered = await recover(options)
-  const { target, backup } = options
-  const to = target ?? recovered.reachedAt ?? new Date(backup.finishedAt)
-  try {
-    await setPasswords(recovered, dataFolder)
-    await describeEnd(recovered, backup)
-    await markRestored(recovered.urlOf(OWNER_ROLE, 'troco'), to)
-  } finally {
-    await recovered.stop()
-  }
-  return to
 }
 
 async function removeLeftovers(location: string): Promise<void> {
@@ -159,22 +161,6 @@ async function setPasswords({ urlOf }: Recovered, dataFolder: string): Promise<v
   }
 }
 
-async function describeEnd({ urlOf, reachedAt }: Recovered, backup: Backup): Promise<void> {
-  print(
-    reachedAt
-      ? `Reached ${reachedAt.toISOString()}, the commit of the last transaction.`
-      : `Reached the end of the backup, ${backup.finishedAt}: no transaction was committed after it.`,
-  )
-  const [last] = await ask<{ kind: string; account: string; subject: string; at: Date }>(
-    urlOf(OWNER_ROLE, 'troco'),
-    `SELECT kind, account_id AS account, subject_id AS subject, created_at AS at
-     FROM ledger_transfers ORDER BY created_at DESC LIMIT 1`,
-  )
-  if (!last) return print('The books have no movement.')
-  const { kind, account, subject, at } = last
-  print(`Last movement of money: ${kind} of ${subject}, account ${account}, ${at.toISOString()}.`)
-}
-
 async function putInPlace(dataFolder: string, draft: string, location: string): Promise<void> {
   const mark = join(dataFolder, UNFINISHED_RESTORE)
   await rm(mark, { force: true })
@@ -189,8 +175,4 @@ async function putInPlace(dataFolder: string, draft: string, location: string): 
   writePointer(dataFolder, location)
   await rm(mark, { force: true })
   syncFolder(dataFolder)
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

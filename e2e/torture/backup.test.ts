@@ -7,9 +7,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { openDataFolder } from '#bin/data-folder.ts'
 import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
-import { chooseBackup, listBackups } from '#lib/base/backup/manifest.ts'
+import { listBackups } from '#lib/base/backup/manifest.ts'
 import { findServerPrograms } from '#lib/base/backup/programs.ts'
-import { recover } from '#lib/base/backup/recover.ts'
 import { disconnect } from '#lib/base/db/client.ts'
 import { findPostgresUser } from '#lib/base/db/embedded-location.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
@@ -100,10 +99,17 @@ describe('kill -9 of the embedded database’s', () => {
   })
 })
 
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return
+  child.kill('SIGINT')
+  await once(child, 'exit')
+}
+
 /** Installed only by `npm run torture`, and only as root on Debian. */
 const pgReceivewal = await findProgram('postgresql', ['pg_receivewal'])
 
 describe.skipIf(!pgReceivewal)('of a PostgreSQL of one’s own', () => {
+  let serve: (data: string) => ChildProcess
   let server: ChildProcess
   let receiver: ChildProcess
   let folder: string
@@ -129,9 +135,10 @@ describe.skipIf(!pgReceivewal)('of a PostgreSQL of one’s own', () => {
       ['-D', location, '-A', 'trust', '-U', 'postgres', '--locale=C.UTF-8'],
       run,
     )
-    const flags = { port, listen_addresses: '127.0.0.1', unix_socket_directories: '' }
+    const flags = { port: String(port), listen_addresses: '127.0.0.1', unix_socket_directories: '' }
     const values = Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    server = spawn(join(bin, 'postgres'), ['-D', location, ...values], run)
+    serve = data => spawn(join(bin, 'postgres'), ['-D', data, ...values], run)
+    server = serve(location)
     const urlOf = (role: string, database: string) =>
       `postgresql://${role}:pass%20word@127.0.0.1:${port}/${database}`
     superuserUrl = urlOf('postgres', 'postgres')
@@ -158,11 +165,7 @@ describe.skipIf(!pgReceivewal)('of a PostgreSQL of one’s own', () => {
   })
   afterAll(async () => {
     await disconnect()
-    for (const child of [receiver, server]) {
-      if (child.exitCode !== null) continue
-      child.kill('SIGINT')
-      await once(child, 'exit')
-    }
+    for (const child of [receiver, server]) await stop(child)
     supplyEnv({ DATABASE_URL: shared.DATABASE_URL ?? '', TROCO_SECRET: shared.TROCO_SECRET ?? '' })
     rmSync(folder, { recursive: true, force: true })
   })
@@ -173,7 +176,8 @@ describe.skipIf(!pgReceivewal)('of a PostgreSQL of one’s own', () => {
     await fundMerchant(merchant, 1100)
     const [row] = await query(
       superuserUrl,
-      `SELECT clock_timestamp() + interval '1 ms' AS at, pg_sleep(0.003)`,
+      `SELECT to_char((clock_timestamp() + interval '2 ms') AT TIME ZONE 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at, pg_sleep(0.005)`,
     )
     await fundMerchant(merchant, 2200)
     const [wal] = await query(superuserUrl, 'SELECT pg_walfile_name(pg_switch_wal()) AS name')
@@ -181,15 +185,18 @@ describe.skipIf(!pgReceivewal)('of a PostgreSQL of one’s own', () => {
     const drilled = await runTroco(['drill'], settings)
     expect(drilled.output).not.toContain('WRONG')
     expect(drilled).toMatchObject({ code: 0 })
-    const target = row?.at as Date
-    const archive = readArchive(backups)
-    const backup = chooseBackup(backups, archive, target)
-    const bin = findServerPrograms(Math.floor(backup.postgres / 10_000))
-    const location = join(backups, 'restored')
-    const recovered = await recover({ backup, archive, location, target, bin, user })
+    const to = String(row?.at)
+    const into = join(folder, 'restored')
+    const restored = await runTroco(['restore', '--to', to, '--into', into], settings)
+    expect(restored.output).toContain(`Start PostgreSQL with the data directory ${into}.`)
+    expect(restored).toMatchObject({ code: 0 })
+    await stop(server)
+    server = serve(into)
+    await vi.waitFor(() => query(superuserUrl, 'SELECT 1'), { timeout: 30_000 })
+    const { DATABASE_URL: url = '' } = settings
     const sql = `SELECT amount::int FROM charges WHERE status = 'paid'`
-    expect(await query(recovered.urlOf('troco_owner', 'troco'), sql)).toEqual([{ amount: 1100 }])
-    await recovered.stop()
+    expect(await query(url, sql)).toEqual([{ amount: 1100 }])
+    expect((await runTroco(['worker'], settings)).output).toContain(`was restored to ${to}.`)
     expect(listBackups(backups)).toHaveLength(1)
   })
 

@@ -8,7 +8,6 @@ import { copyFolder } from '#lib/base/backup/copy.ts'
 import { requireSpace } from '#lib/base/backup/folder.ts'
 import type { Backup } from '#lib/base/backup/manifest.ts'
 import type { PostgresUser } from '#lib/base/db/embedded-location.ts'
-import { SUPERUSER } from '#lib/base/db/embedded-roles.ts'
 import { findPostmaster, startPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
 import { setupError } from '#lib/base/errors.ts'
 
@@ -32,8 +31,6 @@ export interface RecoverOptions extends Programs {
 export interface Recovered {
   /** URL of a role; nobody needs a password here. */
   urlOf: (role: string, database: string) => string
-  /** Commit time of the last transaction that was recovered; null if none was after the backup. */
-  reachedAt: Date | null
   stop: () => Promise<void>
 }
 
@@ -79,7 +76,7 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
     const host = encodeURIComponent(socket)
     const urlOf = (role: string, database: string) =>
       `postgresql://${encodeURIComponent(role)}@localhost:${postmaster.port}/${database}?host=${host}`
-    return { urlOf, reachedAt: await readReached(urlOf), stop }
+    return { urlOf, stop }
   } catch (error) {
     await stop()
     throw error
@@ -124,7 +121,8 @@ export async function ask<Row extends object>(
   }
 }
 
-async function readReached(urlOf: Recovered['urlOf']): Promise<Date | null> {
+/** Returns when the last transaction that was recovered was committed; null if none was after the backup. */
+export async function readReachedAt(url: string): Promise<Date | null> {
   const sql = 'SELECT pg_last_xact_replay_timestamp() AS at'
-  return (await ask<{ at: Date | null }>(urlOf(SUPERUSER, 'postgres'), sql))[0]?.at ?? null
+  return (await ask<{ at: Date | null }>(url, sql))[0]?.at ?? null
 }
