@@ -9,7 +9,7 @@ import { drainMs, waitForStop } from '#bin/stop.ts'
 import { watchClock } from '#lib/base/db/clock-watch.ts'
 import { env, inheritedEnv, loadEnvFile } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
-import { log } from '#lib/base/log.ts'
+import { log, setLogRole } from '#lib/base/log.ts'
 import { startStoringCounts } from '#lib/edge/http/request-counts.ts'
 import { startStoringRequests } from '#lib/edge/http/request-log.ts'
 import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
@@ -29,6 +29,7 @@ export function startDevelopment(): Promise<void> {
 }
 
 async function serve(isDevelopment: boolean): Promise<void> {
+  setLogRole('web')
   const stopRequested = waitForStop()
   loadEnvFile('.env')
   const { PORT, HOST, WORKER } = env()

@@ -2,6 +2,7 @@ import { setPriority } from 'node:os'
 import { withRuntime } from '#bin/command-line.ts'
 import { waitForStop } from '#bin/stop.ts'
 import { watchClock } from '#lib/base/db/clock-watch.ts'
+import { setLogRole } from '#lib/base/log.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 import { startMetrics } from '#lib/edge/server/metrics.ts'
 
@@ -9,6 +10,7 @@ import { startMetrics } from '#lib/edge/server/metrics.ts'
 const NICE = 5
 
 export async function runWorker(): Promise<void> {
+  setLogRole('worker')
   const stopRequested = waitForStop()
   await withRuntime(
     async () => {

@@ -57,7 +57,7 @@ test('a database error is logged with code, constraint and table, but no row dat
     (thrown: unknown) => thrown,
   )
   const described = describeError(error)
-  expect(described).toMatchObject({ code: '23514' })
+  expect(described).toMatchObject({ code: '23514', reason: 'CHECK violated' })
   const mark = newId()
   log().error({ err: error }, mark)
   expect(JSON.stringify(readLogLines(mark))).not.toMatch(
@@ -96,6 +96,52 @@ test('a broken invariant is logged with message and stack, even if its class was
   for (const other of [new Error('Invariant'), { name: 'Invariant' }, null, 'Invariant']) {
     expect(isInvariant(other)).toBe(false)
   }
+})
+
+describe('a cause is printed at most once a second', () => {
+  test('with the count of the lines that were not printed, for errors and for plain warnings', async () => {
+    const mark = newId()
+    const fail = (nth: number) =>
+      withLogContext({ requestId: `r-${nth}` }, () =>
+        log().error({ err: new Invariant(`row ${mark} is missing`), nth }, 'a job failed'),
+      )
+    for (let nth = 0; nth < 50; nth++) {
+      fail(nth)
+      log().warn({ shard: mark }, 'a place is full')
+      log().info({ mark }, 'a line at info')
+    }
+    const ofMark = (msg: string) => readLogLines(mark).filter(line => line.msg === msg)
+    expect(ofMark('a line at info')).toHaveLength(50)
+    expect(ofMark('a job failed')).toMatchObject([{ nth: 0, requestId: 'r-0' }])
+    await expect.poll(() => ofMark('a job failed').length, { timeout: 5_000 }).toBe(2)
+    const [, counted] = ofMark('a job failed')
+    expect(counted).toMatchObject({ level: 'error', suppressed: 49 })
+    expect(counted).not.toHaveProperty('requestId')
+    expect(counted?.cause).toBe(`Invariant row ${mark} is missing`)
+    expect(ofMark('a place is full')).toHaveLength(1)
+    await expect
+      .poll(() => readLogLines('a place is full').some(({ suppressed }) => suppressed === 49))
+      .toBe(true)
+  })
+
+  test('another error, or other fields of a line without one, is another cause', () => {
+    const mark = newId()
+    for (const nth of [1, 2]) {
+      log().error({ err: new Invariant(`${mark} ${nth}`) }, 'a job failed')
+      log().error({ accountId: mark, nth }, 'books are wrong')
+    }
+    expect(readLogLines(mark)).toHaveLength(4)
+  })
+
+  test('the context of a request gets it, also when its line is suppressed', () => {
+    const mark = newId()
+    for (const requestId of ['r-1', 'r-2'])
+      withLogContext({ requestId }, context => {
+        log().error({ err: new Invariant(mark) }, 'request failed')
+        expect(context.cause).toBe(`Invariant ${mark}`)
+      })
+    expect(readLogLines(mark)).toHaveLength(1)
+  })
 })
 
 test('the message of any other error stays out of the log', () => {

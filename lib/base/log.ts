@@ -1,14 +1,29 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { hostname } from 'node:os'
 import pino from 'pino'
 import pretty from 'pino-pretty'
 import { env } from '#lib/base/env.ts'
 import { isDatabaseUnavailable, isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
 import { isInvariant } from '#lib/base/invariant.ts'
 import { openErrorOutput } from '#lib/base/log-output.ts'
+import { createRepeatLimit } from '#lib/base/log-repeats.ts'
 import { processWide } from '#lib/base/process-wide.ts'
+import { reasonOf } from '#lib/base/sqlstate.ts'
 
-const shared = processWide('log', () => ({ logger: null as pino.Logger | null }))
+interface Loggers {
+  main: pino.Logger
+  /** Without redaction, which costs three times as much as the line: the fields are fixed. */
+  requests: pino.Logger
+}
+
+const shared = processWide('log', () => ({
+  loggers: null as Loggers | null,
+  role: 'command' as 'web' | 'worker' | 'command',
+}))
 const contexts = processWide('log.contexts', () => new AsyncLocalStorage<LogContext>())
+
+/** Level of warnings in pino, from which lines are limited. */
+const WARN = 40
 
 /** Field names that are redacted. A safety net: the rule is to log only ids and counts. */
 const REDACTED_FIELDS = [
@@ -23,35 +38,73 @@ const REDACTED_FIELDS = [
 ]
 
 export function log(): pino.Logger {
-  shared.logger ??= createLogger()
-  return shared.logger
+  return loggers().main
 }
 
-function createLogger(): pino.Logger {
-  const { LOG_LEVEL, LOG_FILE, TROCO_ENV } = env()
+function loggers(): Loggers {
+  shared.loggers ??= createLoggers()
+  return shared.loggers
+}
+
+/** Names what the process does in each line. Called before the first line. */
+export function setLogRole(role: 'web' | 'worker'): void {
+  shared.role = role
+}
+
+/** Logs a request whose context is passed, because it has left it. */
+export function logRequest(
+  { requestId, accountId, cause }: LogContext,
+  fields: object,
+  message: string,
+  level: 'info' | 'debug',
+): void {
+  loggers().requests[level]({ requestId, accountId, ...fields, cause }, message)
+}
+
+function createLoggers(): Loggers {
   const options: pino.LoggerOptions = {
-    level: LOG_LEVEL,
-    base: null,
+    level: env().LOG_LEVEL,
+    base: { role: shared.role, host: hostname() },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: label => ({ level: label }) },
-    mixin: () => {
-      const { ip: _ip, tokenPrefix: _tokenPrefix, ...logged } = currentLogContext()
-      return logged
+  }
+  const limit = createRepeatLimit(describeError)
+  const output = openOutput()
+  const main = pino(
+    {
+      ...options,
+      mixin: () => {
+        const { ip: _ip, tokenPrefix: _tokenPrefix, cause: _cause, ...logged } = currentLogContext()
+        return logged
+      },
+      redact: { paths: REDACTED_FIELDS.flatMap(name => [name, `*.${name}`]), censor: '[hidden]' },
+      serializers: { err: describeError },
+      hooks: {
+        logMethod(args, method, level) {
+          if (level < WARN) return method.apply(this, args)
+          const print = (line: Parameters<typeof method>) =>
+            withLogContext({}, () => method.apply(this, line))
+          const { isAdmitted, cause } = limit(args, print)
+          if (cause) currentLogContext().cause = cause
+          if (isAdmitted) method.apply(this, args)
+        },
+      },
     },
-    redact: { paths: REDACTED_FIELDS.flatMap(name => [name, `*.${name}`]), censor: '[hidden]' },
-    serializers: { err: describeError },
-  }
-  if (LOG_FILE) return pino(options, pino.destination({ dest: LOG_FILE, mkdir: true, sync: true }))
-  if (TROCO_ENV === 'production' || !process.stderr.isTTY) {
-    return pino(options, openErrorOutput())
-  }
-  const readable = pretty({
+    output,
+  )
+  return { main, requests: pino(options, output) }
+}
+
+function openOutput(): pino.DestinationStream {
+  const { LOG_FILE, TROCO_ENV } = env()
+  if (LOG_FILE) return pino.destination({ dest: LOG_FILE, mkdir: true, sync: true })
+  if (TROCO_ENV === 'production' || !process.stderr.isTTY) return openErrorOutput()
+  return pretty({
     destination: 2,
     sync: true,
     translateTime: 'SYS:HH:MM:ss.l',
     hideObject: false,
   })
-  return pino(options, readable)
 }
 
 export interface LogContext {
@@ -61,6 +114,8 @@ export interface LogContext {
   ip?: string | null
   /** Identifies the caller to lib/base/db/fair-pool.ts until the account is known. Not logged. */
   tokenPrefix?: string
+  /** Error that was logged last, in short, for the line of the request. */
+  cause?: string
 }
 
 /** Runs `work` with a context whose request id and account id are added to every log line. */
@@ -93,7 +148,7 @@ export function logFailure(error: unknown, message: string, fields: object = {})
 
 /**
  * Serializes an error for the log. Refusals and broken invariants include their message, database
- * errors only code, constraint and table, unknown errors only kind and stack.
+ * errors only code, what the code means, constraint and table, unknown errors only kind and stack.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (isTrocoError(error)) {
@@ -101,7 +156,7 @@ export function describeError(error: unknown): Record<string, unknown> {
     return { code: error.code, message: error.message, ...cause }
   }
   const fault = parseDatabaseError(error)
-  if (fault.code !== undefined) return { ...fault }
+  if (fault.code !== undefined) return { ...fault, reason: reasonOf(fault.code) }
   if (!(error instanceof Error)) return { kind: typeof error }
   // Messages of type and reference errors contain no stored data; an Invariant's must not.
   const isSafe = isInvariant(error) || /^(Type|Reference)Error$/.test(error.name)

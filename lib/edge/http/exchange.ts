@@ -1,9 +1,13 @@
+import type { LogContext } from '#lib/base/log.ts'
+
 /** Request in the form that lib/edge uses, built from node:http or from Next. */
 export interface HttpRequest {
   method: string
   url: string
   ip: string
   requestId: string | undefined
+  /** Log context that the front reads when it logs the response; undefined under Next. */
+  logContext?: LogContext
   /** Template of the path under /api; empty if unknown. */
   route: string
   params: Record<string, string>

@@ -31,11 +31,11 @@ export function servePublicPage(
   respond: (request: PublicRequest) => Promise<HttpResponse>,
   downReason: ErrorReason = 'down',
 ): Promise<HttpResponse> {
-  const { url, requestId } = incoming
+  const { url, requestId, logContext: ofFront = {} } = incoming
   const query = new URLSearchParams(url.split('?')[1])
   const texts = createPayerTexts(query.get('lang'), incoming.header('accept-language'))
   const places = new Places()
-  return withLogContext({ requestId }, async logContext => {
+  return withLogContext(Object.assign(ofFront, { requestId }), async logContext => {
     try {
       const allowance = await consumeAllowance('ip', incoming.ip)
       await places.take('ip', incoming.ip)

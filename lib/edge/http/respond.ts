@@ -1,4 +1,4 @@
-import { type LogContext, log, withLogContext } from '#lib/base/log.ts'
+import { type LogContext, withLogContext } from '#lib/base/log.ts'
 import { type Caller, readTokenPrefix } from '#lib/edge/http/caller.ts'
 import type { Declaration } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
@@ -34,9 +34,10 @@ export function respondTo(
   errorFormat: ErrorFormat = 'field_messages',
   respond: (state: RequestState) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
-  const { requestId, ip, method } = incoming
+  const { requestId, ip, logContext: ofFront = {} } = incoming
   const tokenPrefix = readTokenPrefix(incoming)
-  return withLogContext({ requestId, ip, tokenPrefix }, async logContext => {
+  const context = Object.assign(ofFront, { requestId, ip, tokenPrefix })
+  return withLogContext(context, async logContext => {
     const began = performance.now()
     const places = new Places()
     const state: RequestState = {
@@ -57,14 +58,12 @@ export function respondTo(
       allowanceHeaders(state.allowances),
       ignoredHeaders(state.ignored),
     )
-    const exactMs = performance.now() - began
+    const tookMs = performance.now() - began
     if (tokenPrefix !== undefined) {
-      countRequest(response.status, exactMs)
+      countRequest(response.status, tookMs)
       const { caller, declared, parsedBody: content } = state
-      noteRequest({ incoming, response, caller, declared, content, tookMs: exactMs })
+      noteRequest({ incoming, response, caller, declared, content, tookMs })
     }
-    const tookMs = Math.round(exactMs)
-    log().debug({ method, status: response.status, tookMs }, 'request completed')
     return response
   })
 }

@@ -7,7 +7,7 @@ import { refuseMethod } from '#lib/edge/http/endpoint.ts'
 import { type HttpRequest, type HttpResponse, hasBody } from '#lib/edge/http/exchange.ts'
 import { compressWhenWritten } from '#lib/edge/server/compression.ts'
 import { type Sender, securityHeaders } from '#lib/edge/server/headers.ts'
-import { countResponse, nameRoute } from '#lib/edge/server/measure.ts'
+import { beginStream, logContextOf, nameRoute, noteCode } from '#lib/edge/server/measure.ts'
 import { onResponseEnd } from '#lib/edge/server/response-end.ts'
 import type { Match } from '#lib/edge/server/routes.ts'
 
@@ -29,6 +29,7 @@ export async function serveApi(
     url: message.url ?? '',
     ip: sender.address,
     requestId: sender.requestId,
+    logContext: logContextOf(response),
     route,
     params,
     header: name => joinHeader(message.headers[name]),
@@ -64,6 +65,7 @@ export function sendResponse(
   sender?: Sender,
 ): void {
   const { status, headers, text, bytes = text } = outgoing
+  noteCode(response, headers['x-error-code'])
   response.writeHead(status, {
     ...securityHeaders(),
     ...(sender ? { 'x-request-id': sender.requestId } : {}),
@@ -85,7 +87,7 @@ async function sendStream(
   if (response.destroyed) return
   response.writeHead(status, { ...securityHeaders(), 'x-request-id': requestId, ...headers })
   response.flushHeaders()
-  countResponse(response)
+  beginStream(response)
   // `pipeline` ends the stream as soon as the caller disconnects, not only at the next chunk.
   await pipeline(Readable.from(chunks), response).catch(error => {
     if (!DISCONNECT_CODES.includes(error.code))

@@ -77,8 +77,9 @@ export async function createFront(
     },
     (request, response) => {
       if (isStopping()) response.shouldKeepAlive = false
-      measureResponse(request, response)
-      handleRequest(request, response).catch(error => {
+      const sender = identifySender(request, TRUST_PROXY)
+      measureResponse(request, response, sender.requestId)
+      handleRequest(request, response, sender).catch(error => {
         const refusal = errorResponse(error, 'field_messages')
         if (response.headersSent) response.destroy()
         else sendResponse(response, refusal)
@@ -90,6 +91,7 @@ export async function createFront(
   server.on('connect', (_request, socket) => refuseAndClose(socket, refuse('malformed_request')))
   server.on('checkExpectation', (request, response) => {
     const sender = identifySender(request, TRUST_PROXY)
+    measureResponse(request, response, sender.requestId)
     sendResponse(response, refusalResponse(refuse('expectation_failed')), sender)
   })
   return server
@@ -102,20 +104,21 @@ interface HandlerOptions {
   isStopping: () => boolean
 }
 
+type Handler = (request: IncomingMessage, response: ServerResponse, sender: Sender) => Promise<void>
+
 async function createHandler(
   nextHandler: NextHandler,
   builtFiles: Files,
   { isDevelopment, isStopping }: HandlerOptions,
-) {
+): Promise<Handler> {
   const routes = await loadRoutes()
   const publicRoutes = await loadPublicRoutes()
-  const { API_LANE, TRUST_PROXY, PUBLIC_URL } = env()
+  const { API_LANE, PUBLIC_URL } = env()
   const files = new Map([...builtFiles, ...(await serveReference(routes, PUBLIC_URL))])
   const isFastLane = API_LANE === 'fast' && !isDevelopment
   const passToNext = createPassage(nextHandler, isDevelopment)
 
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const sender = identifySender(request, TRUST_PROXY)
+  return async (request, response, sender) => {
     const target = targetOf(request)
     if (target === null)
       return sendResponse(response, refusalResponse(refuse('malformed_request')), sender)

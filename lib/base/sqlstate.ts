@@ -1,0 +1,60 @@
+/** Codes that mean more than their class: appendix A of PostgreSQL's manual, and those of the driver. */
+const CODES: Record<string, string> = {
+  '22003': 'number out of range',
+  '23502': 'value missing',
+  '23503': 'referenced row missing or still referenced',
+  '23505': 'duplicate key',
+  '23514': 'CHECK violated',
+  '25006': 'read-only transaction',
+  '40001': 'serialization failure',
+  '40P01': 'deadlock',
+  '42501': 'privilege missing',
+  '42703': 'unknown column',
+  '42883': 'unknown function',
+  '42P01': 'unknown table',
+  '53100': 'disk full',
+  '53200': 'out of memory',
+  '53300': 'too many connections',
+  '55P03': 'lock not available',
+  '57014': 'statement cancelled or timed out',
+  '57P01': 'connection ended by the database',
+  '57P03': 'database starting or stopping',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ETIMEDOUT: 'connection timed out',
+  ENOTFOUND: 'host not found',
+  P1001: 'database not reachable',
+  P1002: 'connection timed out',
+  P1017: 'connection closed',
+  P2002: 'duplicate key',
+  P2003: 'referenced row missing or still referenced',
+  P2024: 'no free connection in time',
+  P2025: 'row not found',
+  P2028: 'transaction ended',
+  TR401: 'caller refused by the statement',
+  TR422: 'refused by a function',
+}
+
+const CLASSES: Record<string, string> = {
+  '08': 'connection failed',
+  '0A': 'not supported',
+  '22': 'invalid value',
+  '23': 'constraint violated',
+  '25': 'invalid transaction state',
+  '28': 'authentication failed',
+  '3D': 'unknown database',
+  '40': 'transaction rolled back',
+  '42': 'invalid statement or privilege missing',
+  '53': 'resources exhausted',
+  '54': 'limit exceeded',
+  '55': 'object not in the required state',
+  '57': 'stopped by an operator',
+  '58': 'system error',
+  P0: 'raised by a function',
+  XX: 'internal error of the database',
+}
+
+/** Says what a code of a database error means, without the error's values. */
+export function reasonOf(code: string): string | undefined {
+  return CODES[code] ?? (code.length === 5 ? CLASSES[code.slice(0, 2)] : undefined)
+}
