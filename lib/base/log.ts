@@ -53,12 +53,15 @@ export function setLogRole(role: 'web' | 'worker'): void {
 
 /** Logs a request whose context is passed, because it has left it. */
 export function logRequest(
-  { requestId, accountId, cause }: LogContext,
+  { requestId, accountId, trace, cause }: LogContext,
   fields: object,
   message: string,
   level: 'info' | 'debug',
 ): void {
-  loggers().requests[level]({ requestId, accountId, ...fields, cause }, message)
+  loggers().requests[level](
+    { requestId, accountId, traceId: trace?.traceId, ...fields, cause },
+    message,
+  )
 }
 
 function createLoggers(): Loggers {
@@ -74,8 +77,8 @@ function createLoggers(): Loggers {
     {
       ...options,
       mixin: () => {
-        const { ip: _ip, tokenPrefix: _tokenPrefix, cause: _cause, ...logged } = currentLogContext()
-        return logged
+        const { requestId, accountId, trace } = currentLogContext()
+        return { requestId, accountId, traceId: trace?.traceId }
       },
       redact: { paths: REDACTED_FIELDS.flatMap(name => [name, `*.${name}`]), censor: '[hidden]' },
       serializers: { err: describeError },
@@ -107,6 +110,15 @@ function openOutput(): pino.DestinationStream {
   })
 }
 
+/** Part of a trace (W3C Trace Context) that this process measures. */
+export interface Trace {
+  traceId: string
+  spanId: string
+  /** Span of the caller that continues here. */
+  parentId?: string
+  isSampled: boolean
+}
+
 export interface LogContext {
   requestId?: string
   accountId?: string
@@ -114,6 +126,8 @@ export interface LogContext {
   ip?: string | null
   /** Identifies the caller to lib/base/db/fair-pool.ts until the account is known. Not logged. */
   tokenPrefix?: string
+  /** Its id is logged as `traceId`. */
+  trace?: Trace
   /** Error that was logged last, in short, for the line of the request. */
   cause?: string
 }

@@ -1,4 +1,4 @@
--- version 3
+-- version 4
 -- Claims due deliveries for lib/services/webhooks/claim-deliveries.ts within the limits of concurrent calls per
 -- account, host and URL; per subject and receiver only the oldest event. Takes accounts in turn, of
 -- each its due lanes in turn, of each lane its first deliveries: the cost depends on `places`, not on
@@ -287,7 +287,7 @@ BEGIN
   RETURN QUERY
   SELECT json_build_object('accountId', d.account_id, 'id', d.id, 'mode', d.mode, 'lease', d.lease,
     'url', d.url, 'endpointId', d.endpoint_id, 'tried', d.attempts - d.attempts_before,
-    'claimedAtMs', extract(epoch FROM clock_timestamp()) * 1000,
+    'trace', e.trace, 'claimedAtMs', extract(epoch FROM clock_timestamp()) * 1000,
     'event', json_build_object('id', e.id, 'type', e.type, 'mode', e.mode, 'sequence', e.sequence,
       'resource', e.resource, 'created_at',
       to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),

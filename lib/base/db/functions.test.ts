@@ -17,6 +17,7 @@ const RELEASED = [
   'troco_claim_deliveries_v2 1 1a2c72080032',
   'troco_claim_deliveries_v2 2 dca070a38de1',
   'troco_claim_deliveries_v2 3 863d3e967b7c',
+  'troco_claim_deliveries_v2 4 747537205699',
   'troco_disputed 1 9c15f17806dc',
   'troco_finish_deliveries 1 c11a5d96c212',
   'troco_fold 1 0c29b28cd23c',

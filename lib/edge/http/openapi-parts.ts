@@ -56,6 +56,23 @@ export const PARAMETERS: Record<string, Json> = {
     schema: { type: 'string' },
     example: 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
   },
+  traceparent: {
+    name: 'traceparent',
+    in: 'header',
+    required: true,
+    description:
+      'Trace of the request that caused the event, or one of its own (W3C Trace Context). Not signed.',
+    schema: { type: 'string', pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$' },
+    example: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  },
+  'troco-request-id': {
+    name: 'troco-request-id',
+    in: 'header',
+    required: false,
+    description: 'The `X-Request-Id` of the request that caused the event, if one did. Not signed.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$' },
+    example: '7f0c1e4a-5b1d-4a58-9d0e-8b6f3f1f2a11',
+  },
 }
 
 const TEXT_SCHEMA = { type: 'string' }

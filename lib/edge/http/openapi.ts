@@ -6,6 +6,11 @@ import { introduction, TAGS } from '#lib/edge/http/openapi-prose.ts'
 import { type Json, SCHEMAS_PATH, Shapes } from '#lib/edge/http/openapi-schemas.ts'
 import { isForPagesOnly } from '#lib/services/people/roles.ts'
 
+const WEBHOOK_HEADERS = [
+  ...['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+  ...['traceparent', 'troco-request-id'],
+]
+
 type Declared = Endpoint['declared']
 
 export interface ServedRoute {
@@ -74,7 +79,7 @@ function describeWebhooks(shapes: Shapes): Json {
         description,
         tags: ['Webhooks'],
         security: [],
-        parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(header => ({
+        parameters: WEBHOOK_HEADERS.map(header => ({
           $ref: `#/components/parameters/${header}`,
         })),
         requestBody: {

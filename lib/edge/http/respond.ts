@@ -1,4 +1,5 @@
 import { type LogContext, withLogContext } from '#lib/base/log.ts'
+import { continueTrace } from '#lib/base/trace.ts'
 import { type Caller, readTokenPrefix } from '#lib/edge/http/caller.ts'
 import type { Declaration } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
@@ -36,7 +37,8 @@ export function respondTo(
 ): Promise<HttpResponse> {
   const { requestId, ip, logContext: ofFront = {} } = incoming
   const tokenPrefix = readTokenPrefix(incoming)
-  const context = Object.assign(ofFront, { requestId, ip, tokenPrefix })
+  const trace = continueTrace(incoming.header('traceparent'), requestId)
+  const context = Object.assign(ofFront, { requestId, ip, tokenPrefix, trace })
   return withLogContext(context, async logContext => {
     const began = performance.now()
     const places = new Places()

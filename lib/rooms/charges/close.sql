@@ -18,13 +18,14 @@ WITH closings AS (
   JOIN closings p USING (account_id, id)
   WHERE c.account_id = k.account_id AND c.id = k.id AND c.status = 'pending'
       AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now())
-  RETURNING c.*, p.event_id
+  RETURNING c.*, p.event_id, $7::text AS trace
 ), source AS (
-  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.id AS subject_id,
-      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
-      c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
-      c.items, c.utms, c.webhook_url,
-      to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
+  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.trace,
+      c.id AS subject_id, (SELECT row_to_json(r)
+      FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata,
+      c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms,
+      c.webhook_url, to_char(c.expires_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
       to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
@@ -52,13 +53,13 @@ WITH closings AS (
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
   SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
-      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.trace, q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
-  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $7, subject_id, resource, clock_timestamp()
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, trace, created_at)
+  SELECT account_id, event_id, mode, sequence, $8, subject_id, resource, trace, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -73,7 +74,7 @@ WITH closings AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $8 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $9 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
     c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
@@ -109,19 +110,20 @@ WITH closings AS (
   JOIN closings p USING (account_id, id)
   WHERE c.account_id = k.account_id AND c.id = k.id AND c.status = 'pending'
       AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now())
-  RETURNING c.*, p.event_id
+  RETURNING c.*, p.event_id, $7::text AS trace
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $7::uuid, s.account_id, 'user', $8::uuid, $9, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $10, $11
+  SELECT $8::uuid, s.account_id, 'user', $9::uuid, $10, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $11, $12
   FROM closed s
 ), source AS (
-  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.id AS subject_id,
-      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
-      c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
-      c.items, c.utms, c.webhook_url,
-      to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
+  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.trace,
+      c.id AS subject_id, (SELECT row_to_json(r)
+      FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata,
+      c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms,
+      c.webhook_url, to_char(c.expires_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
       to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
@@ -149,13 +151,13 @@ WITH closings AS (
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
   SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
-      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.trace, q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
-  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $12, subject_id, resource, clock_timestamp()
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, trace, created_at)
+  SELECT account_id, event_id, mode, sequence, $13, subject_id, resource, trace, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -170,7 +172,7 @@ WITH closings AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $13 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $14 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
     c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
@@ -207,13 +209,14 @@ WITH closings AS (
   WHERE c.account_id = k.account_id AND c.id = k.id AND c.status = 'pending'
       AND (p.lease IS NULL OR c.lease = p.lease)
       AND (NOT p.if_time_up OR c.expires_at <= now()) AND c.due_at <= now() AND (true)
-  RETURNING c.*, p.event_id
+  RETURNING c.*, p.event_id, $7::text AS trace
 ), source AS (
-  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.id AS subject_id,
-      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
-      c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
-      c.items, c.utms, c.webhook_url,
-      to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
+  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.trace,
+      c.id AS subject_id, (SELECT row_to_json(r)
+      FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata,
+      c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms,
+      c.webhook_url, to_char(c.expires_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
       to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
@@ -241,13 +244,13 @@ WITH closings AS (
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
   SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
-      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.trace, q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
-  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $7, subject_id, resource, clock_timestamp()
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, trace, created_at)
+  SELECT account_id, event_id, mode, sequence, $8, subject_id, resource, trace, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -262,7 +265,7 @@ WITH closings AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $8 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $9 = ANY (p.event_types)
 )
 SELECT json_build_object('id', c.id)::text AS json
 FROM closed c;

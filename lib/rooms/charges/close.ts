@@ -6,6 +6,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
+import { currentCause } from '#lib/base/trace.ts'
 import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { recordEvent } from '#lib/services/booking/book.ts'
@@ -98,7 +99,7 @@ function close<Row>(
         UPDATE charges c SET status = ${outcome}, updated_at = now(), due_at = ${dueAt}, lease = NULL${cancelled}
         FROM locked k JOIN closings p USING (account_id, id)
         WHERE c.account_id = k.account_id AND c.id = k.id AND ${closableCondition}
-        RETURNING c.*, p.event_id`,
+        RETURNING c.*, p.event_id, ${currentCause()}::text AS trace`,
       noted: cancellation ? recordAction(cancellation, 'closed') : null,
     },
     source: { from: Prisma.sql`closed c`, columns: eventColumns },

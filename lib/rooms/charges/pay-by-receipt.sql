@@ -28,8 +28,8 @@ FOR UPDATE;
 WITH payments AS (
   SELECT *
   FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::timestamptz[],
-      $6::timestamptz[], $7::uuid[], $8::text[]::json[], $9::uuid[]) AS p (account_id, id,
-      end_to_end_id, amount, paid_at, booked_at, lease, payer, event_id)
+      $6::timestamptz[], $7::uuid[], $8::text[], $9::text[]::json[], $10::uuid[]) AS p (account_id,
+      id, end_to_end_id, amount, paid_at, booked_at, lease, trace, payer, event_id)
 ), locked AS (
   SELECT c.account_id, c.id, c.connection_id, p.end_to_end_id
   FROM charges c
@@ -51,9 +51,9 @@ WITH payments AS (
   WHERE c.account_id = k.account_id AND c.id = k.id
       AND c.status IN ('pending', 'expired', 'failed') AND c.amount = p.amount
       AND (p.lease IS NULL OR c.lease = p.lease)
-  RETURNING c.*, p.booked_at, p.event_id
+  RETURNING c.*, p.booked_at, p.event_id, p.trace
 ), source AS (
-  SELECT c.booked_at, c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host,
+  SELECT c.booked_at, c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.trace,
       c.id AS subject_id, (SELECT row_to_json(r)
       FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata,
       c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms,
@@ -79,13 +79,13 @@ WITH payments AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, l.owed, CASE l.ledger WHEN $10 THEN 1
-      WHEN $11 THEN -1 ELSE 0 END * t.total AS change,
-      abs(CASE l.ledger WHEN $12 THEN 1 WHEN $13 THEN -1 ELSE 0 END) * t.moves AS moves,
+  SELECT l.account_id, l.mode, l.ledger, l.owed, CASE l.ledger WHEN $11 THEN 1
+      WHEN $12 THEN -1 ELSE 0 END * t.total AS change,
+      abs(CASE l.ledger WHEN $13 THEN 1 WHEN $14 THEN -1 ELSE 0 END) * t.moves AS moves,
       0 AS owed_change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($14,$15)
+  WHERE l.ledger IN ($15,$16)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_repaid AS (
@@ -116,12 +116,12 @@ WITH payments AS (
   SET balance = l.balance + k.change, version = l.version + k.moves, owed = l.owed + k.owed_change
   FROM ledger_changes k
   WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
-  RETURNING l.account_id, l.mode, l.ledger, CASE l.ledger WHEN $16 THEN 1 ELSE -1 END AS side,
+  RETURNING l.account_id, l.mode, l.ledger, CASE l.ledger WHEN $17 THEN 1 ELSE -1 END AS side,
       l.balance - k.change AS balance_before, l.version - k.moves AS version_before
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $17, id, mode, $18, $19, amount, connection_id,
+  SELECT account_id, $18, id, mode, $19, $20, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
   UNION ALL
@@ -131,11 +131,11 @@ WITH payments AS (
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $20, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $21, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
-  WHERE b.ledger IN ($21, $22)
+  WHERE b.ledger IN ($22, $23)
   UNION ALL
   SELECT b.account_id, b.mode, b.ledger, b.version_before + r.nth + CASE b.ledger
       WHEN 'available' THEN t.moves ELSE 0 END, 'owed_repaid', r.id, CASE b.ledger
@@ -165,13 +165,13 @@ WITH payments AS (
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
   SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
-      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.trace, q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
-  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $23, subject_id, resource, clock_timestamp()
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, trace, created_at)
+  SELECT account_id, event_id, mode, sequence, $24, subject_id, resource, trace, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -186,7 +186,7 @@ WITH payments AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $24 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $25 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
     c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,

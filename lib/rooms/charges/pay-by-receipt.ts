@@ -4,6 +4,7 @@ import { wake } from '#lib/base/db/wake.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid, removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
+import { currentCause } from '#lib/base/trace.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { settleByReceipt } from '#lib/rooms/charges/settle.ts'
 import {
@@ -26,7 +27,10 @@ export async function payByReceipt(decision: Decision, chargeId: string): Promis
     const { accountId } = await lockPayable(tx, chargeId, receipt)
     const { id, mode, amount } = receipt
     await lockAvailable(tx, accountId, mode)
-    const [paid] = await settleByReceipt(tx, { ...receipt, accountId, chargeId })
+    const [paid] = await settleByReceipt(tx, {
+      ...{ ...receipt, accountId, chargeId },
+      trace: currentCause(),
+    })
     if (!paid) throw new Invariant(`charge ${chargeId} was locked but could not be paid`)
     await releaseReceipt(tx, id, 'match', { accountId, chargeId })
     const values = { accountId, mode, amount, transaction_id: chargeId }

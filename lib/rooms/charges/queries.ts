@@ -39,7 +39,7 @@ export const chargeAsJson = asJson(chargeColumns)
 
 /** Event columns of a charge, from a CTE named `c` that also has `event_id`. */
 export const eventColumns = {
-  ...columnsOf('c', ['account_id', 'mode', 'event_id', 'webhook_url', 'webhook_host']),
+  ...columnsOf('c', ['account_id', 'mode', 'event_id', 'webhook_url', 'webhook_host', 'trace']),
   subject_id: Prisma.sql`c.id`,
   resource: chargeAsJson,
 }

@@ -6,7 +6,7 @@ import type { Receipt } from '#lib/services/gateway/gateway.ts'
 
 /** What a bank reports about a charge: each payment that it received for it. */
 export interface PaymentReport
-  extends Pick<Payment, 'accountId' | 'chargeId' | 'bookedAt' | 'lease'> {
+  extends Pick<Payment, 'accountId' | 'chargeId' | 'bookedAt' | 'lease' | 'trace'> {
   payments: Receipt[]
 }
 

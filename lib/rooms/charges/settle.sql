@@ -2,8 +2,8 @@
 WITH payments AS (
   SELECT *
   FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::timestamptz[],
-      $6::timestamptz[], $7::uuid[], $8::text[]::json[], $9::uuid[]) AS p (account_id, id,
-      end_to_end_id, amount, paid_at, booked_at, lease, payer, event_id)
+      $6::timestamptz[], $7::uuid[], $8::text[], $9::text[]::json[], $10::uuid[]) AS p (account_id,
+      id, end_to_end_id, amount, paid_at, booked_at, lease, trace, payer, event_id)
 ), locked AS (
   SELECT c.account_id, c.id, c.connection_id, p.end_to_end_id
   FROM charges c
@@ -30,9 +30,9 @@ WITH payments AS (
   WHERE c.account_id = k.account_id AND c.id = k.id
       AND c.status IN ('pending', 'expired', 'failed') AND c.amount = p.amount
       AND (p.lease IS NULL OR c.lease = p.lease)
-  RETURNING c.*, p.booked_at, p.event_id
+  RETURNING c.*, p.booked_at, p.event_id, p.trace
 ), source AS (
-  SELECT c.booked_at, c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host,
+  SELECT c.booked_at, c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.trace,
       c.id AS subject_id, (SELECT row_to_json(r)
       FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata,
       c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms,
@@ -58,11 +58,11 @@ WITH payments AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $10 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $11 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($11, $12)
+  WHERE l.ledger IN ($12, $13)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -75,13 +75,13 @@ WITH payments AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $13, id, mode, $14, $15, amount, connection_id,
+  SELECT account_id, $14, id, mode, $15, $16, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $16, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $17, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
@@ -104,13 +104,13 @@ WITH payments AS (
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
   SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
-      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.trace, q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
-  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $17, subject_id, resource, clock_timestamp()
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, trace, created_at)
+  SELECT account_id, event_id, mode, sequence, $18, subject_id, resource, trace, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -125,7 +125,7 @@ WITH payments AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $18 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $19 = ANY (p.event_types)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
     c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,

@@ -18,6 +18,8 @@ export interface Payment extends Omit<Receipt, 'txid'> {
   bookedAt?: Date
   /** Lease of the job that settles the charge. A job that has lost the lease writes nothing. */
   lease?: string
+  /** The API request that caused the payment, if any. Not that of the caller, which settles a batch. */
+  trace?: string | null
 }
 
 /**
@@ -58,10 +60,10 @@ function settleSql(
             ${list(payment => payment.chargeId)}::uuid[], ${list(payment => payment.endToEndId)}::text[],
             ${list(payment => payment.amount)}::bigint[], ${list(payment => payment.paidAt)}::timestamptz[],
             ${list(({ bookedAt }) => bookedAt ?? null)}::timestamptz[],
-            ${list(({ lease }) => lease ?? null)}::uuid[],
+            ${list(({ lease }) => lease ?? null)}::uuid[], ${list(({ trace }) => trace ?? null)}::text[],
             ${list(({ payer }) => (payer ? JSON.stringify(payer) : null))}::text[]::json[],
             ${list(({ accountId }) => newRoutableId(accountId))}::uuid[])
-          AS p (account_id, id, end_to_end_id, amount, paid_at, booked_at, lease, payer, event_id)`,
+          AS p (account_id, id, end_to_end_id, amount, paid_at, booked_at, lease, trace, payer, event_id)`,
       locked: Prisma.sql`
         SELECT c.account_id, c.id, c.connection_id, p.end_to_end_id
         FROM charges c JOIN payments p USING (account_id, id)
@@ -74,7 +76,7 @@ function settleSql(
           payer_doc = p.payer->>'maskedDoc', payer_bank = p.payer->>'bank', due_at = NULL, lease = NULL
         FROM claimed k JOIN payments p USING (account_id, id)
         WHERE c.account_id = k.account_id AND c.id = k.id AND ${payableCondition}
-        RETURNING c.*, p.booked_at, p.event_id`,
+        RETURNING c.*, p.booked_at, p.event_id, p.trace`,
     },
     source: {
       from: Prisma.sql`paid c`,

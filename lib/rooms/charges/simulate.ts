@@ -1,6 +1,7 @@
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
+import { currentCause } from '#lib/base/trace.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { findAddressed } from '#lib/rooms/charges/queries.ts'
 import { receivePayment } from '#lib/rooms/charges/receive.ts'
@@ -43,7 +44,12 @@ export async function endAsReported(
   if (bankState.state !== 'paid') {
     return closeCharge(accountId, chargeId, bankState.state === 'failed' ? 'failed' : 'expired')
   }
-  return receivePayment({ accountId, chargeId, payments: bankState.payments })
+  return receivePayment({
+    accountId,
+    chargeId,
+    payments: bankState.payments,
+    trace: currentCause(),
+  })
 }
 
 function alreadyFinal(status: string): TrocoError {

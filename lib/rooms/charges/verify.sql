@@ -42,13 +42,14 @@ WITH closings AS (
   JOIN closings p USING (account_id, id)
   WHERE c.account_id = k.account_id AND c.id = k.id AND c.status = 'pending'
       AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now())
-  RETURNING c.*, p.event_id
+  RETURNING c.*, p.event_id, $7::text AS trace
 ), source AS (
-  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.id AS subject_id,
-      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
-      c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
-      c.items, c.utms, c.webhook_url,
-      to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
+  SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.trace,
+      c.id AS subject_id, (SELECT row_to_json(r)
+      FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata,
+      c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms,
+      c.webhook_url, to_char(c.expires_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
       to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
@@ -76,13 +77,13 @@ WITH closings AS (
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
   SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
-      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.trace, q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
-  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $7, subject_id, resource, clock_timestamp()
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, trace, created_at)
+  SELECT account_id, event_id, mode, sequence, $8, subject_id, resource, trace, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -97,7 +98,7 @@ WITH closings AS (
       WHEN p.disabled_at IS NULL THEN now() END
   FROM event_rows r
   JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $8 = ANY (p.event_types)
+  WHERE p.deleted_at IS NULL AND $9 = ANY (p.event_types)
 )
 SELECT json_build_object('id', c.id)::text AS json
 FROM closed c;

@@ -9,6 +9,7 @@ import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { currentCause } from '#lib/base/trace.ts'
 import {
   approvalColumns,
   approvalSql,
@@ -69,12 +70,13 @@ function insertSql(
     ctes: {
       made: Prisma.sql`
         INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
-          pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by, ${approvalColumns},
-          due_at, created_at)
+          pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by, trace,
+          ${approvalColumns}, due_at, created_at)
         SELECT ${accountSql(account)}, ${id}::uuid, ${mode},
           ${connectionIn(mode, order.connectionId)}::uuid, 'pending', ${order.amount}::bigint,
           ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.ownerDoc ?? null},
           ${order.webhookUrl ?? null}, ${hostOf(order.webhookUrl)}, ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid,
+          ${currentCause()},
           n.*, CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE(${bookedAt}, now())
         FROM (${approvalSql(accountIdOf(account), mode, order, deciders)}) n
         RETURNING *`,
@@ -86,10 +88,7 @@ function insertSql(
     },
     source: {
       from: Prisma.sql`made w`,
-      columns: {
-        ...columnsOf('w', ['account_id', 'mode', 'id', 'amount']),
-        booked_at: bookedAt,
-      },
+      columns: { ...columnsOf('w', ['account_id', 'mode', 'id', 'amount']), booked_at: bookedAt },
     },
     movement: 'withdrawal_held',
     audit: { action: 'withdrawal.requested', by: order.by },

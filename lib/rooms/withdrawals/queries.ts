@@ -28,7 +28,7 @@ export const withdrawalAsJson = asJson(withdrawalColumns)
 
 /** Columns of an event about a withdrawal, from a CTE named `w`, without the id of the event. */
 export const withdrawalEventColumns = {
-  ...columnsOf('w', ['account_id', 'mode', 'webhook_url', 'webhook_host']),
+  ...columnsOf('w', ['account_id', 'mode', 'webhook_url', 'webhook_host', 'trace']),
   subject_id: Prisma.sql`w.id`,
   resource: withdrawalAsJson,
 }

@@ -33,9 +33,9 @@ WITH locked AS (
   RETURNING w.*
 ), source AS (
   SELECT NULL::timestamptz AS booked_at, w.account_id, w.mode, w.webhook_url, w.webhook_host,
-      w.id AS subject_id, (SELECT row_to_json(r)
-      FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key,
-      w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+      w.trace, w.id AS subject_id,
+      (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
+      w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
       to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
       to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
@@ -141,13 +141,13 @@ WITH locked AS (
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
   SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
-      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.trace, q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
-  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $23, subject_id, resource, clock_timestamp()
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, trace, created_at)
+  SELECT account_id, event_id, mode, sequence, $23, subject_id, resource, trace, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,

@@ -21,6 +21,8 @@ export interface DueDelivery {
   /** Failed attempts since the delivery was enqueued or last resent. */
   tried: number
   event: EventRow
+  /** See `currentCause` in lib/base/trace.ts. */
+  trace: string | null
   /** Body of the first attempt, null before it: every later attempt sends the same bytes. */
   body: string | null
   /** Active secrets, newest first, encrypted, base64. */

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { renewLease } from '#lib/base/db/claim.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
+import { traceHeaders } from '#lib/base/trace.ts'
 import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
 import { maskBody, readDocumentRule } from '#lib/services/webhooks/documents.ts'
@@ -125,6 +126,7 @@ async function deliver(
   const headers = {
     'content-type': 'application/json',
     ...signatureHeaders(event.id, body, secrets, due.now()),
+    ...traceHeaders(due.trace, event.id),
   }
   const outcome: Outcome = await postWebhook({ url, mode, headers, body }, { signal })
   if (signal.aborted) return

@@ -1,7 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { type EventType, goesToResource } from '#lib/services/webhooks/states.ts'
 
-/** Columns of `source`; `resource` is the subject's current row as JSON. */
+/** Columns of `source`; `resource` is the subject's current row as JSON, `trace` a `currentCause()`. */
 export type EventColumn =
   | 'account_id'
   | 'mode'
@@ -10,6 +10,7 @@ export type EventColumn =
   | 'webhook_url'
   | 'webhook_host'
   | 'resource'
+  | 'trace'
 
 interface EventOptions {
   /** CTE that must take its locks first: the sequence row is always locked last. */
@@ -43,12 +44,12 @@ export function eventCtes(type: EventType, source: string, options: EventOptions
       RETURNING s.account_id, s.mode, s.last - k.events AS last_before
     ), event_rows AS (
       SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host,
-        f.resource,
+        f.resource, f.trace,
         q.last_before + row_number() OVER (PARTITION BY f.account_id, f.mode ORDER BY f.subject_id) AS sequence
       FROM ${from} f JOIN event_numbered q USING (account_id, mode)
     ), event_recorded AS (
-      INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-      SELECT account_id, event_id, mode, sequence, ${type}, subject_id, resource, clock_timestamp()
+      INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, trace, created_at)
+      SELECT account_id, event_id, mode, sequence, ${type}, subject_id, resource, trace, clock_timestamp()
       FROM event_rows
     ), delivery_enqueued AS (
       INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id,

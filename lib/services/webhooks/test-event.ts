@@ -3,6 +3,7 @@ import { readDatabaseTime } from '#lib/base/db/clock.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid, newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { currentCause, traceHeaders } from '#lib/base/trace.ts'
 import type { TestResult } from '#lib/services/webhooks/delivery-wire.ts'
 import { eventToIntegration } from '#lib/services/webhooks/event-wire.ts'
 import { postWebhook } from '#lib/services/webhooks/post.ts'
@@ -39,6 +40,7 @@ export async function sendTestEvent(
   const headers = {
     'content-type': 'application/json',
     ...signatureHeaders(event.id, body, secrets, at),
+    ...traceHeaders(currentCause(), event.id),
   }
   const outcome = await postWebhook({ url: endpoint.url, mode, headers, body })
   return {

@@ -27,8 +27,8 @@ WITH locked AS (
   RETURNING c.account_id, c.id, c.mode, c.connection_id, j.amount
 ), made AS (
   INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
-      due_at)
-  SELECT account_id, $7::uuid, id, mode, connection_id, 'pending', amount, $8, now()
+      trace, due_at)
+  SELECT account_id, $7::uuid, id, mode, connection_id, 'pending', amount, $8, $9, now()
   FROM charged
   RETURNING *
 ), source AS (
@@ -44,11 +44,11 @@ WITH locked AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $9 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $10 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($10, $11)
+  WHERE l.ledger IN ($11, $12)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -61,13 +61,13 @@ WITH locked AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $12, id, mode, $13, $14, amount, connection_id,
+  SELECT account_id, $13, id, mode, $14, $15, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $15, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $16, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)
@@ -117,8 +117,8 @@ WITH kept AS (
   RETURNING c.account_id, c.id, c.mode, c.connection_id, j.amount
 ), made AS (
   INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
-      due_at)
-  SELECT account_id, $14::uuid, id, mode, connection_id, 'pending', amount, $15, now()
+      trace, due_at)
+  SELECT account_id, $14::uuid, id, mode, connection_id, 'pending', amount, $15, $16, now()
   FROM charged
   RETURNING *
 ), source AS (
@@ -127,8 +127,8 @@ WITH kept AS (
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $16::uuid, s.account_id, 'user', $17::uuid, $18, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $19, $20
+  SELECT $17::uuid, s.account_id, 'user', $18::uuid, $19, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $20, $21
   FROM source s
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
@@ -140,11 +140,11 @@ WITH kept AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $21 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $22 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($22, $23)
+  WHERE l.ledger IN ($23, $24)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -157,13 +157,13 @@ WITH kept AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $24, id, mode, $25, $26, amount, connection_id,
+  SELECT account_id, $25, id, mode, $26, $27, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $27, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $28, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)

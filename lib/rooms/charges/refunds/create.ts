@@ -9,6 +9,7 @@ import { isUuid, newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
+import { currentCause } from '#lib/base/trace.ts'
 import { findAddressed } from '#lib/rooms/charges/queries.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import { refuseAboveRemaining, remainingSql } from '#lib/rooms/charges/refunds/remaining.ts'
@@ -59,9 +60,9 @@ export async function createRefund(
         RETURNING c.account_id, c.id, c.mode, c.connection_id, j.amount`,
       made: Prisma.sql`
         INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
-          due_at)
+          trace, due_at)
         SELECT account_id, ${id}::uuid, id, mode, connection_id, 'pending', amount,
-          ${reason ?? null}, now() FROM charged
+          ${reason ?? null}, ${currentCause()}, now() FROM charged
         RETURNING *`,
     },
     source: {

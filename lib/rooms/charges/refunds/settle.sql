@@ -22,7 +22,7 @@ WITH locked AS (
   WHERE c.account_id = s.account_id AND c.id = s.charge_id
   RETURNING c.*
 ), source AS (
-  SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount,
+  SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount, r.trace,
       $8::uuid AS event_id, c.id AS subject_id, c.connection_id, c.webhook_url, c.webhook_host,
       (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
@@ -101,13 +101,13 @@ WITH locked AS (
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
   SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
-      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.trace, q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
-  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $16, subject_id, resource, clock_timestamp()
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, trace, created_at)
+  SELECT account_id, event_id, mode, sequence, $16, subject_id, resource, trace, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
@@ -153,7 +153,7 @@ WITH locked AS (
   WHERE c.account_id = s.account_id AND c.id = s.charge_id
   RETURNING c.*
 ), source AS (
-  SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount,
+  SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount, r.trace,
       $11::uuid AS event_id, c.id AS subject_id, c.connection_id, c.webhook_url, c.webhook_host,
       (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
       c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
@@ -232,13 +232,13 @@ WITH locked AS (
   RETURNING s.account_id, s.mode, s.last - k.events AS last_before
 ), event_rows AS (
   SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
-      q.last_before + row_number() OVER (PARTITION BY f.account_id,
+      f.trace, q.last_before + row_number() OVER (PARTITION BY f.account_id,
       f.mode ORDER BY f.subject_id) AS sequence
   FROM source f
   JOIN event_numbered q USING (account_id, mode)
 ), event_recorded AS (
-  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, created_at)
-  SELECT account_id, event_id, mode, sequence, $19, subject_id, resource, clock_timestamp()
+  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, trace, created_at)
+  SELECT account_id, event_id, mode, sequence, $19, subject_id, resource, trace, clock_timestamp()
   FROM event_rows
 ), delivery_enqueued AS (
   INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,

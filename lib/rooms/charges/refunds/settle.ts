@@ -72,7 +72,7 @@ async function settle(
       source: {
         from: Prisma.sql`charged c JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id`,
         columns: {
-          ...columnsOf('r', ['account_id', 'mode', 'id', 'amount']),
+          ...columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'trace']),
           event_id: Prisma.sql`${eventId}::uuid`,
           subject_id: Prisma.sql`c.id`,
           ...columnsOf('c', ['connection_id', 'webhook_url', 'webhook_host']),
