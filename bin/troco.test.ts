@@ -164,6 +164,23 @@ test('`troco inbox list` prints what is open, oldest first', async () => {
   expect([output, code]).toEqual([line(20) + line(21), 0])
 })
 
+test('`troco trace` prints the story of a charge for people or as JSON, and nothing of an unknown id', async () => {
+  const made = await troco('account', 'create', '--name', 'Flores', '--email', 'story@x.example')
+  const account = lastLine(made.output)
+  const { rows } = await queryAsOwner('SELECT id FROM charges WHERE account_id = $1', [account])
+  const { output, code } = await troco('trace', rows[0].id)
+  expect(code).toBe(0)
+  const [title, ...steps] = output.trimEnd().split('\n')
+  expect(title).toBe(`charge ${rows[0].id}, account ${account}, test mode`)
+  expect(steps[0]).toMatch(/^\S+Z +\+0\.000 s {2}charge +\S+ paid$/)
+  expect(steps[1]).toMatch(/^\S+Z +\+\d+\.\d{3} s {2}event +transaction\.paid \S+$/)
+  const [story] = JSON.parse((await troco('trace', rows[0].id, '--json')).output)
+  expect(story).toMatchObject({ account_id: account, subject: { kind: 'charge', id: rows[0].id } })
+  const unknown = await troco('trace', HOUSE_ACCOUNT_ID)
+  expect(unknown.code).toBe(1)
+  expect(unknown.output).toMatch(/^Nothing is known of this id/)
+})
+
 test('`troco ledger verify` checks the house by its id', async () => {
   const { output, code } = await troco('ledger', 'verify', '--account', HOUSE_ACCOUNT_ID)
   expect(output).toContain('0 transfers, 0 entries, 6 balances of the house\n')

@@ -17,6 +17,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   restore: async () => (await import('#bin/commands/restore-files.ts')).restoreFiles,
   drill: async () => (await import('#bin/commands/drill.ts')).drill,
   doctor: async () => (await import('#bin/commands/doctor.ts')).checkInstallation,
+  trace: async () => (await import('#bin/commands/trace.ts')).trace,
   'ledger verify': async () => (await import('#bin/commands/ledger.ts')).printLedgerChecks,
   'events renew-epochs': async () => (await import('#bin/commands/events.ts')).renewEpochs,
   'restore begin': async () => (await import('#bin/commands/restore.ts')).begin,

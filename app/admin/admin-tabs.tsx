@@ -6,7 +6,7 @@ import { Tabs } from '#components/ui/tabs.tsx'
 
 const TAB_NAMES = [
   ...(['accounts', 'banks', 'reconciliation', 'disputes'] as const),
-  ...(['people', 'tokens', 'audit', 'health'] as const),
+  ...(['people', 'tokens', 'audit', 'trace', 'health'] as const),
 ] as const
 
 export function AdminTabs() {

@@ -14,6 +14,8 @@ const HELP = `Usage: npm run -s troco -- <command>
                                        DATABASE_URL, into a new data directory
   drill [--from <folder>]              restore the newest backup beside the running system, verify it, and
                                        remove it
+  trace <id> [--json]                  print what a request did, or what happened to a charge, refund or
+                                       withdrawal: rows, calls of banks, events and deliveries
   ledger verify [--account <e-mail|id>]
                                        verify the books
   events renew-epochs                  after a restore: give every event feed another epoch

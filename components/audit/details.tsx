@@ -81,6 +81,15 @@ export function AuditDetails({ line, isStaff, onClose, onFilter }: DetailsProps)
         {line.request_id ? (
           <Fact name={t('request')}>
             <Code>{line.request_id}</Code>
+            {isStaff ? (
+              <Link
+                href={`/admin/trace?id=${encodeURIComponent(line.request_id)}`}
+                prefetch={false}
+                className="font-semibold text-accent text-small hover:underline"
+              >
+                {t('open')}
+              </Link>
+            ) : null}
           </Fact>
         ) : null}
         <Fact name={t('code')}>

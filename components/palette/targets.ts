@@ -18,6 +18,7 @@ import {
   Moon,
   Plus,
   QrCode,
+  Route,
   ScrollText,
   Settings2,
   ShieldAlert,
@@ -79,6 +80,7 @@ export const ADMIN_TARGETS: Target[] = [
   { name: 'adminPeople', icon: Users, href: '/admin/people' },
   { name: 'adminTokens', icon: KeyRound, href: '/admin/tokens' },
   { name: 'adminAudit', icon: History, href: '/admin/audit' },
+  { name: 'adminTrace', icon: Route, href: '/admin/trace' },
   { name: 'adminHealth', icon: Activity, href: '/admin/health' },
 ]
 
@@ -135,6 +137,7 @@ const SYNONYMS: Record<TargetName, string> = {
   adminPeople: 'admin usuários senha redefinir users password reset',
   adminTokens: 'admin chaves keys',
   adminAudit: 'admin registro histórico log history',
+  adminTrace: 'admin rastrear requisição id história request story webhook log',
   adminHealth: 'admin status filas workers queues jobs',
   docs: 'referência openapi ajuda documentation openapi help',
   newCharge: 'criar cobrar pix qr create pix qr',

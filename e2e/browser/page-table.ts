@@ -57,5 +57,6 @@ export const PAGES: Record<string, Audience> = {
   '/admin/reconciliation': 'admin',
   '/admin/reconciliation/[id]': 'admin',
   '/admin/audit': 'admin',
+  '/admin/trace': 'admin',
   '/admin/health': 'admin',
 }

@@ -1,0 +1,107 @@
+import { Search } from 'lucide-react'
+import type { Metadata } from 'next'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
+import { getTranslations } from 'next-intl/server'
+import { ClientMessages } from '#components/format/client-messages.tsx'
+import { StoryTimeline } from '#components/status/story.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { PageHead } from '#components/ui/page-head.tsx'
+import { Section, Sheet } from '#components/ui/sheet.tsx'
+import { requireAdmin } from '#lib/edge/session/gate.ts'
+import { findStories } from '#lib/views/admin/trace.ts'
+import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import type { Story, StoryStep } from '#lib/views/dashboard/story/schema.ts'
+
+const ID_MAX = 64
+
+export async function generateMetadata(): Promise<Metadata> {
+  return { title: (await getTranslations('adminTrace'))('title') }
+}
+
+interface TracePageProps {
+  searchParams: Promise<SearchParams>
+}
+
+export default async function TracePage({ searchParams }: TracePageProps) {
+  await requireAdmin()
+  const { id = '' } = await searchParams
+  const text = String(id).trim().slice(0, ID_MAX)
+  const stories = text ? await findStories(text) : []
+  return (
+    <ClientMessages namespaces={['adminTrace', 'story']}>
+      <TraceForm id={text} />
+      <div className="grid gap-4">
+        {stories.map(story => (
+          <StorySection
+            key={`${story.account_id} ${story.mode} ${story.subject?.id}`}
+            story={story}
+          />
+        ))}
+        {stories.length === 0 ? <NoStory isAsked={text !== ''} /> : null}
+      </div>
+    </ClientMessages>
+  )
+}
+
+function TraceForm({ id }: { id: string }) {
+  const t = useTranslations('adminTrace')
+  return (
+    <>
+      <PageHead title={t('title')} />
+      <form method="get" className="mb-6 flex max-w-[560px] items-end gap-2">
+        <div className="min-w-0 flex-1">
+          <Field
+            {...{ label: t('id'), name: 'id', defaultValue: id, maxLength: ID_MAX }}
+            autoComplete="off"
+            className="font-mono text-[13px]!"
+          />
+        </div>
+        <Button variant="quiet" type="submit" aria-label={t('find')} className="h-11">
+          <Search size={16} aria-hidden />
+        </Button>
+      </form>
+    </>
+  )
+}
+
+function NoStory({ isAsked }: { isAsked: boolean }) {
+  const t = useTranslations('adminTrace')
+  return (
+    <Sheet>
+      <EmptyState
+        icon={Search}
+        title={t(isAsked ? 'nothing' : 'begin')}
+        text={t(isAsked ? 'nothingText' : 'beginText')}
+      />
+    </Sheet>
+  )
+}
+
+function StorySection({ story }: { story: Story }) {
+  const t = useTranslations('adminTrace')
+  const { account_id, mode, subject } = story
+  const hrefOf = ({ what, id }: StoryStep) =>
+    what === 'charge' || what === 'refund' || what === 'withdrawal'
+      ? `/admin/accounts/${account_id}?charge=${id}`
+      : null
+  return (
+    <Section
+      title={t(`kind.${subject?.kind ?? 'request'}`)}
+      text={t(`mode.${mode}`)}
+      aside={
+        <Link
+          href={`/admin/accounts/${account_id}`}
+          prefetch={false}
+          className="font-semibold text-accent text-small hover:underline"
+        >
+          {t('account')}
+        </Link>
+      }
+    >
+      <StoryTimeline {...{ story, hrefOf }} />
+    </Section>
+  )
+}

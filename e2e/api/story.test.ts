@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { storeRequests } from '#lib/edge/http/request-log.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { call } from '#lib/testing/call.ts'
+import { CANARY } from '#lib/testing/canary.ts'
+import { deliverDue, makeRetriesDue } from '#lib/testing/deliveries.ts'
+import {
+  type Api,
+  CHARGE,
+  fundMerchant,
+  inOwnDatabase,
+  makeMerchant,
+  makeToken,
+  startApi,
+} from '#lib/testing/fixtures.ts'
+import { sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
+import { findStories } from '#lib/views/admin/trace.ts'
+import { readRequestStories, readStory } from '#lib/views/dashboard/story/read.ts'
+import type { Story } from '#lib/views/dashboard/story/schema.ts'
+
+inOwnDatabase()
+
+let api: Api
+let merchant: Account
+let token: string
+let receiver: Receiver
+
+beforeAll(async () => {
+  api = await startApi()
+  merchant = await makeMerchant()
+  token = await makeToken(merchant.id)
+  receiver = await openReceiver()
+})
+afterAll(async () => {
+  await api.close()
+  await receiver.close()
+})
+
+async function request(path: string, body: unknown, requestId: string) {
+  const headers = { 'x-request-id': requestId }
+  const response = await call(api.url, 'POST', path, { token, body, headers })
+  expect(response.status, response.text).toBeLessThan(300)
+  return response.body.data
+}
+
+const scope = () => ({ accountId: merchant.id, mode: 'test' }) as const
+const summarize = ({ steps }: Story) =>
+  steps.map(({ what, name, outcome, request_id }) => [what, name, outcome, request_id])
+
+test('the story of a charge has its requests, row, events, and deliveries with attempts, by who caused them', async () => {
+  receiver.respondWith((_received, response) => response.writeHead(500).end())
+  const [creates, pays] = [`creates-${newId()}`, newId()]
+  const body = {
+    ...CHARGE,
+    client_doc: CANARY.document,
+    webhook_url: `${receiver.url}/secret-path`,
+  }
+  const { transaction_id: id } = await request('/transactions', body, creates)
+  await request(`/sandbox/transactions/${id}`, { outcome: 'paid' }, pays)
+  await call(api.url, 'GET', `/transactions/${id}`, { token })
+  await deliverDue()
+  receiver.respondWith((_received, response) => response.writeHead(204).end())
+  await makeRetriesDue()
+  await deliverDue()
+  await storeRequests()
+  const story = await readStory(scope(), id)
+  const host = new URL(receiver.url).hostname
+  expect(story).toMatchObject({ account_id: merchant.id, subject: { kind: 'charge', id } })
+  expect(story && summarize(story)).toEqual([
+    ['request', 'POST /transactions', '200', creates],
+    ['charge', null, 'paid', creates],
+    ['request', 'POST /sandbox/transactions/{id}', '200', pays],
+    ['event', 'transaction.paid', null, pays],
+    ['delivery', host, 'delivered', pays],
+    ['attempt', `${host} #1`, '500', pays],
+    ['attempt', `${host} #2`, '204', pays],
+  ])
+  expect(JSON.stringify(story)).not.toMatch(
+    new RegExp(`${CANARY.document}|${CHARGE.client_name}|secret-path`),
+  )
+  const [ofPayment, ...others] = await readRequestStories(scope(), pays)
+  expect(others).toEqual([])
+  expect(ofPayment && summarize(ofPayment)).toEqual(
+    story && summarize(story).filter(([, , , caused]) => caused === pays),
+  )
+  expect(ofPayment?.steps.at(-1)?.trace_id).toBe(pays.replaceAll('-', ''))
+  for (const staffId of [id, id.toUpperCase(), pays, creates])
+    expect((await findStories(staffId))[0]?.subject).toEqual({ kind: 'charge', id })
+})
+
+test('the story of a withdrawal has the calls of the bank that its request caused', async () => {
+  await fundMerchant(merchant, 9_000)
+  const requestId = newId()
+  const order = { amount: 1_000, pix_key: CANARY.pixKey, pix_key_type: 'email' }
+  const { id } = await request('/withdrawals', { ...order, webhook_url: receiver.url }, requestId)
+  await expect
+    .poll(async () => {
+      await sendDueWithdrawals()
+      return (await db().withdrawal.findFirstOrThrow({ where: { id } })).status
+    })
+    .toBe('approved')
+  // The simulated bank is not called, so its journal has no entry.
+  const { createdAt: at } = await db().withdrawal.findFirstOrThrow({ where: { id } })
+  const createdAt = new Date(at.getTime() + 1)
+  await db().gatewayCall.create({
+    data: {
+      ...{ id: newId(), accountId: merchant.id, mode: 'test', gateway: 'efi', request: {} },
+      ...{ subjectId: id, operation: 'sendPix', outcome: 'ok', createdAt },
+      finishedAt: new Date(createdAt.getTime() + 120),
+    },
+  })
+  await deliverDue()
+  await storeRequests()
+  const [story] = await findStories(requestId)
+  const kinds = story?.steps.map(({ what, request_id }) => [what, request_id])
+  const calls = story?.steps.filter(({ what }) => what === 'bank_call') ?? []
+  expect(calls).toMatchObject([{ name: 'sendPix', outcome: 'ok', duration_ms: 120 }])
+  expect(kinds).toEqual([
+    ['request', requestId],
+    ['withdrawal', requestId],
+    ['bank_call', requestId],
+    ['event', requestId],
+    ['delivery', requestId],
+    ['attempt', requestId],
+  ])
+  expect(await findStories(id)).toEqual([story])
+  expect(JSON.stringify(story)).not.toContain(CANARY.pixKey)
+})
+
+test('a request that changed nothing, also a refused one, is its own story', async () => {
+  const requestId = newId()
+  const headers = { 'x-request-id': requestId }
+  await call(api.url, 'POST', '/withdrawals', { token, body: {}, headers })
+  await storeRequests()
+  const stories = await findStories(requestId)
+  expect(stories).toHaveLength(1)
+  expect(stories[0]).toMatchObject({
+    subject: null,
+    steps: [{ what: 'request', name: 'POST /withdrawals', outcome: '422 invalid_input' }],
+  })
+})
+
+test('no story shows another account, and an unknown id has none', async () => {
+  const requestId = newId()
+  const { transaction_id: id } = await request('/transactions', CHARGE, requestId)
+  await storeRequests()
+  const other = await makeMerchant()
+  expect(await readStory({ accountId: other.id, mode: 'test' }, id)).toBeNull()
+  expect(await readStory({ accountId: merchant.id, mode: 'live' }, id)).toBeNull()
+  expect(await readRequestStories({ accountId: other.id, mode: 'test' }, requestId)).toEqual([])
+  for (const unknown of [newId(), '', "'; DROP TABLE events", 'x'.repeat(65)])
+    expect(await findStories(unknown)).toEqual([])
+})
