@@ -15,8 +15,11 @@ export interface Step {
   statement: string
 }
 
-/** Tables whose rows grow with accounts by a few, not with payments. */
-const SMALL_TABLES = ['tokens', 'webhook_endpoints']
+/**
+ * Tables whose rows grow with accounts by a few, not with payments; and the log of requests, which is
+ * written in batches after them, so that none waits.
+ */
+const EXEMPT_TABLES = ['tokens', 'webhook_endpoints', 'request_log']
 
 const INDEX = /^CREATE (?:UNIQUE )?INDEX (CONCURRENTLY )?\w+\s+ON (\w+)/i
 const TABLE = /^(?:CREATE|DROP) TABLE (?:IF (?:NOT )?EXISTS )?(\w+)/i
@@ -70,7 +73,7 @@ export function describeSteps(sql: string): Step[] {
 /** Returns the steps that would make others wait for as long as a big table is read or written. */
 export function listBlocking(sql: string): Step[] {
   return describeSteps(sql).filter(
-    ({ kind, table }) => kind === 'blocks' && !(table && SMALL_TABLES.includes(table)),
+    ({ kind, table }) => kind === 'blocks' && !(table && EXEMPT_TABLES.includes(table)),
   )
 }
 
@@ -87,11 +90,11 @@ function splitStatements(sql: string): string[] {
 function splitAt(text: string, separator: string): string[] {
   const parts = ['']
   let depth = 0
-  for (const [token] of text.matchAll(/\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|[\s\S]/g)) {
-    if (token === '(') depth++
-    if (token === ')') depth--
-    if (token === separator && depth === 0) parts.push('')
-    else parts[parts.length - 1] += token
+  for (const [piece] of text.matchAll(/\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|[\s\S]/g)) {
+    if (piece === '(') depth++
+    if (piece === ')') depth--
+    if (piece === separator && depth === 0) parts.push('')
+    else parts[parts.length - 1] += piece
   }
   return parts.map(part => part.trim()).filter(Boolean)
 }
