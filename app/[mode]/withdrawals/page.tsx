@@ -1,4 +1,4 @@
-import { CircleAlert, Plus, UserCheck } from 'lucide-react'
+import { CircleAlert, Hourglass, Plus, UserCheck } from 'lucide-react'
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
@@ -12,6 +12,7 @@ import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { listWithdrawals } from '#lib/rooms/withdrawals/queries.ts'
 import { withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
+import { isMoneyOutClosed } from '#lib/services/gateway/closures.ts'
 import { readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
 import { listWaiting } from '#lib/views/dashboard/approvals.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
@@ -28,11 +29,13 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function WithdrawalsPage({ params, searchParams }: WithdrawalsPageProps) {
   const { account, mode, user } = await requireMember(params)
-  const [t, search, waiting, rule] = await Promise.all([
+  const connectionId = connectionIn(mode, account.payingConnectionId)
+  const [t, search, waiting, rule, isClosed] = await Promise.all([
     getTranslations('withdrawals'),
     searchParams,
     listWaiting(account.id, mode, user.id),
     readApprovalSettings(account.id, user.id),
+    connectionId !== null && mode === 'live' && isMoneyOutClosed(connectionId),
   ])
   const { apiParams, query } = readWithdrawalFilters(search, account.timeZone)
   const asked = hideFromViewer(user, query)
@@ -54,13 +57,13 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
           </Link>
         </IfAllowed>
       </PageHead>
-      {connectionIn(mode, account.payingConnectionId) ? null : (
+      {connectionId === null || isClosed ? (
         <div className="mb-4">
-          <Notice tone="wait" icon={CircleAlert}>
-            {t('disabled')}
+          <Notice tone="wait" icon={connectionId === null ? CircleAlert : Hourglass}>
+            {t(connectionId === null ? 'disabled' : 'closed')}
           </Notice>
         </div>
-      )}
+      ) : null}
       {rule.approvers > 1 && !rule.new_keys && rule.above === null ? (
         <IfAllowed permission="settings:write">
           <div className="mb-4">

@@ -8,6 +8,7 @@ import { acknowledgeItem } from '#lib/rooms/inbox/settle.ts'
 import { beginRestore } from '#lib/rooms/restore/begin.ts'
 import { openAlone, openMoneyOut } from '#lib/rooms/restore/open.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
+import { findSentOrder } from '#lib/rooms/withdrawals/queries.ts'
 import { isMoneyOutClosed } from '#lib/services/gateway/closures.ts'
 import { readClosures } from '#lib/services/gateway/opening.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
@@ -301,8 +302,18 @@ describe('a bank without lists', () => {
     await db().user.updateMany({ data: { isAdmin: false } })
   })
 
-  test('is opened at the command line if there are not two admins', async () => {
+  test('is opened at the command line if there are not two admins, and asked before it is sent to', async () => {
+    const id = (await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })).id
+    // The restore has lost that it was sent.
+    await silent.sendPayout({
+      ...(await findSentOrder({ accountId: merchant.id, id })),
+      ownerDoc: null,
+    })
+    silent.settle()
     await openAlone(connectionId, REASON)
+    await sendDueWithdrawals()
+    expect(silent.sentOrders).toHaveLength(1)
+    expect(await find(id)).toMatchObject({ status: 'approved' })
     expect(await isMoneyOutClosed(connectionId)).toBe(false)
     await expect(openAlone(connectionId, REASON)).rejects.toMatchObject({ code: 'opening_refused' })
   })
