@@ -138,6 +138,21 @@ describe('after a restore', () => {
     await expectBalancedLedger(merchant.id)
   })
 
+  test('one that waited for a member at the restore point, and was approved since, is settled', async () => {
+    const id = await withdraw()
+    await db().$executeRaw`
+      UPDATE withdrawals SET due_at = NULL, approval_reason = 'new_key', approval_barred = '{}',
+        approval_due_at = now() + interval '1 hour' WHERE id = ${id}::uuid`
+    const point = await copyNow()
+    await db().$executeRaw`
+      UPDATE withdrawals SET due_at = now(), approval_due_at = NULL WHERE id = ${id}::uuid`
+    await payOut()
+    await restore(point)
+    await readRestored()
+    expect(await find(id)).toMatchObject({ status: 'approved', approvalDueAt: null })
+    await expectBalancedLedger(merchant.id)
+  })
+
   test('one that its client requests again takes the payment instead of another', async () => {
     const point = await copyNow()
     const id = await withdraw()

@@ -1,5 +1,5 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { HOUSE_ACCOUNT_ID, idLowerBoundAt } from '#lib/base/ids.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
 
 /** A restore of the database, after which its connection is read. */
@@ -17,12 +17,17 @@ export interface KnownWithdrawal {
 
 /** By the id of the order, or by its payment, which a repeated withdrawal may have taken. */
 export async function findKnown(id: string, order: TakenOrder): Promise<KnownWithdrawal | null> {
+  const { endToEndId, amount } = order
+  // Two look-ups by index: with OR, every withdrawal would be read.
   const [known] = await db().$queryRaw<KnownWithdrawal[]>`
     SELECT w.account_id AS "accountId", w.id, w.status,
-      w.end_to_end_id = ${order.endToEndId} OR w.amount = ${order.amount}::bigint AS "isSame"
-    FROM withdrawals w
-    WHERE w.end_to_end_id = ${order.endToEndId} OR (w.account_id, w.id) IN (
-      SELECT a.id, ${id}::uuid FROM accounts a WHERE ${isInBucket(id)})
+      w.end_to_end_id = ${endToEndId} OR w.amount = ${amount}::bigint AS "isSame"
+    FROM (
+      SELECT o.account_id, o.id FROM accounts a JOIN withdrawals o ON o.account_id = a.id
+      WHERE ${isInBucket(id)} AND o.id = ${id}::uuid
+      UNION
+      SELECT account_id, id FROM withdrawals WHERE end_to_end_id = ${endToEndId}) k
+    JOIN withdrawals w ON w.account_id = k.account_id AND w.id = k.id
     ORDER BY w.id = ${id}::uuid DESC LIMIT 1`
   return known ?? null
 }
@@ -50,7 +55,8 @@ export async function findRepeated(
   const rows = await db().$queryRaw<Pick<KnownWithdrawal, 'accountId' | 'id'>[]>`
     SELECT DISTINCT ON (w.account_id) w.account_id AS "accountId", w.id FROM withdrawals w
     WHERE w.account_id = ANY (${owners}::uuid[]) AND w.connection_id = ${connectionId}::uuid
-      AND w.mode = 'live' AND w.status = 'pending' AND w.created_at >= ${begunAt}::timestamptz
+      AND w.mode = 'live' AND w.id >= ${idLowerBoundAt(begunAt.getTime())}::uuid
+      AND w.status = 'pending' AND w.created_at >= ${begunAt}::timestamptz
       AND w.amount = ${amount}::bigint AND w.dict_key = ${dictKey} AND w.attempts = 0
       AND w.end_to_end_id IS NULL
     ORDER BY w.account_id, w.id`

@@ -1,4 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
+import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
 
 interface Known {
@@ -11,7 +12,7 @@ interface Known {
 /** Money of the inbox and of tries is given back under ids of their own, and asked about by them. */
 export async function isElsewhere(id: string): Promise<boolean> {
   const [returns, tries] = await Promise.all([
-    db().receiptReturn.count({ where: { id } }),
+    db().receiptReturn.count({ where: { accountId: HOUSE_ACCOUNT_ID, id } }),
     db().bankTry.count({ where: { refundId: id } }),
   ])
   return returns + tries > 0
