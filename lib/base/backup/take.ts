@@ -53,7 +53,8 @@ export async function takeBackup(
       await rm(join(base, name), { recursive: true, force: true })
     const { rows } = await client.query<{ bytes: string; postgres: number }>(
       `SELECT sum(pg_database_size(oid)) AS bytes,
-         current_setting('server_version_num')::int AS postgres FROM pg_database`,
+         current_setting('server_version_num')::int AS postgres
+       FROM pg_database WHERE has_database_privilege(oid, 'CONNECT')`,
     )
     requireSpace(folder, Number(rows[0]?.bytes))
     const beganAt = await readTime(client)

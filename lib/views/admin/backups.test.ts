@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { recordRun } from '#lib/base/backup/records.ts'
+import { db } from '#lib/base/db/client.ts'
+import { supplyEnv } from '#lib/base/env.ts'
+import { inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { examineBackups } from './backups.ts'
+import { readDatabaseMetrics } from './metrics.ts'
+
+inOwnDatabase()
+beforeEach(() => db().backupRun.deleteMany())
+afterEach(() => supplyEnv({ BACKUP_FOLDER: '' }))
+
+const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000)
+const readStates = async () => {
+  const { backups, drill } = await examineBackups()
+  return [backups.level, backups.state, drill.level, drill.state]
+}
+
+test('backups are missed only where they are set up', async () => {
+  expect(await readStates()).toEqual(['ok', 'backups_none', 'ok', 'drill_none'])
+  supplyEnv({ BACKUP_FOLDER: '/mnt/backup' })
+  expect(await readStates()).toEqual(['problem', 'backup_missing', 'warning', 'drill_missing'])
+})
+
+test('the newest backup is a problem after a day, and its age is a metric', async () => {
+  await recordRun({ kind: 'backup', beganAt: hoursAgo(26), bytes: 5 })
+  expect(await readStates()).toEqual(['problem', 'backup_old', 'warning', 'drill_missing'])
+  const age = (await readDatabaseMetrics()).find(({ name }) => name === 'troco_backup_age_seconds')
+  expect(age?.value).toBeCloseTo(26 * 3_600, -2)
+  await recordRun({ kind: 'backup', beganAt: hoursAgo(24), bytes: 5 })
+  await recordRun({ kind: 'drill', beganAt: hoursAgo(2), bytes: 5, problem: 'wrong key' })
+  expect(await readStates()).toEqual(['ok', 'backup_fresh', 'problem', 'drill_failed'])
+  await recordRun({ kind: 'drill', beganAt: hoursAgo(1), bytes: 5 })
+  expect(await readStates()).toEqual(['ok', 'backup_fresh', 'ok', 'drill_passed'])
+})
