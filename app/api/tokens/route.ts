@@ -23,7 +23,7 @@ export const POST = endpoint({
   effect: 'new_token',
   summary: 'Create a token',
   description:
-    'Creates a token that can do no more than the one of the request: its permissions without `tokens:write`, its mode, its expiry and its addresses. It ends with it. The response shows the token, which can be read nowhere else later.',
+    'Creates a token that can do no more than the one of the request: its permissions without `tokens:write`, its mode, its expiry and its addresses. When that token ends, so does the new one. The response shows the token, which can be read nowhere else later.',
   allow: 'tokens:write',
   proof: 'required',
   body: tokenRequest,

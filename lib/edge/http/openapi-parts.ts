@@ -133,7 +133,8 @@ export const HEADERS: Record<string, Json> = {
     example: 'amount client_doc',
   },
   'X-Limit': {
-    description: 'With `limit_exceeded`: the limit. Those of a connection are set by the operator.',
+    description:
+      'With `limit_exceeded`: the limit. The limits of a connection are set by your administrator.',
     schema: { ...TEXT_SCHEMA, enum: [...LIMITS] },
     example: 'account_day',
   },

@@ -35,7 +35,7 @@ export const TAGS = [
   {
     name: 'Endpoints',
     description:
-      'An endpoint receives the events of the account that it chooses, as signed webhooks. Each has a secret of its own, which is shown when it is created or rotated and never again.',
+      'An endpoint receives events of the account, of the types chosen for it, as signed webhooks. Each has a secret of its own, which is shown when it is created or rotated and never again.',
   },
   {
     name: 'Deliveries',

@@ -67,7 +67,7 @@ function validateItems(items: Record<string, unknown>[], context: z.RefinementCt
 const TAX_ID_DESCRIPTION =
   'CPF (11 digits) or CNPJ (14 characters, letters included) of the payer, bare or formatted. Live mode also verifies the check digits.'
 const WEBHOOK_URL_DESCRIPTION =
-  'URL that receives the events of the charge: http or https, in live mode only https. A user name and a password in it are not stored, and nothing is sent to it: check the signature of the events instead.'
+  'URL that receives the events of the charge: http or https, in live mode only https. If it contains a user name or a password, they are not stored, and no event is sent: check the signature of the events instead.'
 const OBJECT_RULE = `at most ${OBJECT_BYTES_MAX / 1024} KiB as JSON`
 const ITEMS_DESCRIPTION =
   'Items of the charge. Purely descriptive: they create no products and do not change `amount`. The sum of price × quantity should equal `amount`.'

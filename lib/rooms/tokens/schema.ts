@@ -47,7 +47,7 @@ export const Token = z.object({
     .nullable()
     .meta(
       openApiMeta(
-        'The token that created it, with which it ends: `ended_at` is null while that works. Null: a member or the administrator did.',
+        'The token that created this one. When it ends, this one ends, too; until then, `ended_at` is null. Null if a member or the administrator created this one.',
         { id: '01a1fbc9-1d4c-7b30-a5f2-8e6d3c0b9a71', name: 'Deployment', ended_at: null },
       ),
     ),
@@ -57,7 +57,9 @@ export const Token = z.object({
     .meta(openApiMeta('Name of the member who issued it; null for the administrator.', 'Ana Lima')),
   exceeds_issuer: z
     .boolean()
-    .meta(openApiMeta('Has a permission that the present role of its issuer lacks.', false)),
+    .meta(
+      openApiMeta('Whether it has a permission that the current role of its issuer lacks.', false),
+    ),
 })
 export type TokenRow = z.infer<typeof Token>
 

@@ -35,7 +35,7 @@ const OWNER_DOC_DESCRIPTION =
 const PIX_KEY_TYPE_DESCRIPTION =
   'Type of the key. Default: inferred from the key. Live mode requires it if the key is ambiguous (eleven digits can be a CPF or a mobile phone).'
 const WEBHOOK_URL_DESCRIPTION =
-  'URL that receives the events of the withdrawal: http or https, in live mode only https. A user name and a password in it are not stored, and nothing is sent to it: check the signature of the events instead.'
+  'URL that receives the events of the withdrawal: http or https, in live mode only https. If it contains a user name or a password, they are not stored, and no event is sent: check the signature of the events instead.'
 
 const WithdrawalRequest = z.object({
   amount: wholeCents(WITHDRAWAL_AMOUNT_MIN, AMOUNT_MAX).meta(

@@ -11,7 +11,7 @@ const END_TO_END_ID_DESCRIPTION =
   'End-to-end id of the payment, 32 characters, or null. It can be known while the withdrawal is pending.'
 
 const OWNER_DOC_DESCRIPTION =
-  'Document of the receiver as sent, if one was. Masked for tokens without `payers:read`, and in events.'
+  'CPF or CNPJ of the receiver as sent, if one was. Masked for tokens without `payers:read`, and in events.'
 
 const createdFields = {
   id: z.uuid().meta(openApiMeta('Id of the withdrawal.', '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41')),

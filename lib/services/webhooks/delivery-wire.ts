@@ -127,7 +127,7 @@ export const DeliveryRead = z
         .boolean()
         .meta(
           openApiMeta(
-            'Whether the attempts lack a payer’s document that was sent in full, their signatures and what the receiver responded.',
+            'Whether the attempts lack a payer’s CPF or CNPJ that was sent in full, their signatures and what the receiver responded.',
             false,
           ),
         ),

@@ -74,7 +74,7 @@ export const eventsQuery = z.object({
     .optional()
     .meta(
       openApiMeta(
-        'The `Troco-Feed-Epoch` of the response that you continue. If the feed has another one, because a backup was restored or the token is of the other mode, the response is 410 with where to continue.',
+        'The `Troco-Feed-Epoch` of the response that you continue. If the feed has another one, because a backup was restored or the token is of the other mode, the response is 410 and says where to continue.',
         'b54f1c0e9a7d3362',
       ),
     ),

@@ -44,7 +44,7 @@ const fullDocuments = z
   .optional()
   .meta(
     openApiMeta(
-      'Whether events contain payers’ documents in full, which only a caller with `payers:read` may choose. Default: as the caller may.',
+      'Whether events contain payers’ CPFs and CNPJs in full, which only a caller with `payers:read` may choose. Default: true if the caller has it.',
       false,
     ),
   )

@@ -32,12 +32,12 @@ export const Endpoint = z
       .meta(openApiMeta('Types of the events that are sent.', ['transaction.paid'])),
     full_documents: z
       .boolean()
-      .meta(openApiMeta('Whether events contain payers’ documents in full.', false)),
+      .meta(openApiMeta('Whether events contain payers’ CPFs and CNPJs in full.', false)),
     status: z
       .enum(['enabled', 'disabled'])
       .meta(openApiMeta('While `disabled`, the deliveries of the endpoint wait.', 'enabled')),
     disabled_at: instant.nullable().meta(none('Time of disabling, or null.')),
-    disabled_reason: z.string().nullable().meta(none('Reason for it, or null.')),
+    disabled_reason: z.string().nullable().meta(none('Reason for disabling, or null.')),
     disabled_code: z
       .enum(DISABLED_CODES)
       .nullable()

@@ -22,7 +22,7 @@ type WireKind = keyof typeof KIND_OF
 const WIRE_KINDS = Object.keys(KIND_OF) as [WireKind, ...WireKind[]]
 
 const KIND_DESCRIPTION =
-  'What moved the balance. `transaction_paid`: a payment. `withdrawal_held`, `refund_held`: the amount left the balance with the request; `…_returned`: it came back, because the bank rejected it. `payout_returned`: the receiver’s bank sent a withdrawal back. `receipt_credited`: a payment that the operator assigned to the account. `dispute_held`, `dispute_won`: taken for a payment that its payer disputes, and given back. `owed_repaid`: taken for what disputes were lacking.'
+  'What moved the balance. `transaction_paid`: a payment. `withdrawal_held`, `refund_held`: the amount left the balance with the request; `…_returned`: it came back, because the bank rejected it. `payout_returned`: the receiver’s bank sent a withdrawal back. `receipt_credited`: a payment that the administrator assigned to the account. `dispute_held`, `dispute_won`: taken for a payment that its payer disputes, and given back. `owed_repaid`: taken to cover what was missing for disputes.'
 const CURSOR_RULE = 'be the next_cursor of a previous page'
 const DATE_DESCRIPTION =
   'a date (midnight in the time zone of the account) or a time with a UTC offset.'
@@ -52,7 +52,7 @@ const StatementEntry = z
   .object({
     version: z
       .int()
-      .meta(openApiMeta('Position in the books: 1, 2, 3 and so on, without gaps.', 812)),
+      .meta(openApiMeta('Position in the ledger: 1, 2, 3 and so on, without gaps.', 812)),
     kind: z.enum(WIRE_KINDS).meta(openApiMeta(KIND_DESCRIPTION, 'transaction_paid')),
     amount: cents('Amount, in cents; negative if it left the balance.', 1500),
     balance_after: cents('Balance after the entry, in cents.', 251_500),
@@ -61,7 +61,7 @@ const StatementEntry = z
       .uuid()
       .meta(
         openApiMeta(
-          'Id of what moved: the charge, refund, withdrawal, dispute or assigned payment.',
+          'Id of what moved the balance: the charge, refund, withdrawal, dispute or assigned payment.',
           '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa',
         ),
       ),
@@ -96,7 +96,7 @@ const StatementEntry = z
 
 const balance = {
   opening_balance: cents('Balance at the beginning of the period, in cents.', 250_000),
-  closing_balance: cents('Balance at its end, in cents.', 251_500),
+  closing_balance: cents('Balance at the end of the period, in cents.', 251_500),
 }
 
 export const StatementPage = pageOf(StatementEntry, {
@@ -153,7 +153,7 @@ const BalanceDay = z
     credited: cents('Sum of what came in, in cents.', 1500),
     debited: cents('Sum of what left, in cents, as a positive number.', 0),
     closing_balance: cents(
-      'Balance at the end of the day, in cents; of today: at present.',
+      'Balance at the end of the day, in cents; for today, the current balance.',
       251_500,
     ),
   })

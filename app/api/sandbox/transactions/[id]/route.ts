@@ -9,7 +9,7 @@ import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 export const POST = endpoint({
   method: 'POST',
   effect: 'none',
-  summary: 'Decide a charge at the simulated bank',
+  summary: 'Simulate the outcome of a charge',
   description:
     'Test mode only. Pays the charge, or makes it fail or expire. An expired or failed charge can still be paid.',
   allow: ['transactions:write', 'withdrawals:write'],

@@ -12,7 +12,7 @@ import {
 export const POST = endpoint({
   method: 'POST',
   effect: 'none',
-  summary: 'Decide a withdrawal at the simulated bank',
+  summary: 'Simulate the outcome of a withdrawal',
   description:
     'Test mode only. Approves or rejects a `pending` withdrawal, such as one to a key that begins with `hold@`.',
   allow: ['transactions:write', 'withdrawals:write'],

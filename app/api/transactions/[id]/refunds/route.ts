@@ -12,7 +12,7 @@ export const POST = endpoint({
   effect: 'refund',
   summary: 'Refund a charge',
   description:
-    'Returns the rest of a paid charge, or a part of it, to the payer, within 90 days of the payment. An amount that the payer disputes cannot be refunded until the dispute ends; one that was lost in a dispute cannot be refunded at all. The amount is held at once. The events `transaction.refunded` and `transaction.refund_failed` report the outcome.',
+    'Refunds what is left of a paid charge, or a part of it, to the payer, within 90 days of the payment. An amount that the payer disputes cannot be refunded until the dispute ends; one that was lost in a dispute cannot be refunded at all. The amount is held at once. The events `transaction.refunded` and `transaction.refund_failed` report the outcome.',
   allow: 'refunds:write',
   proof: 'required',
   body: refundRequest,

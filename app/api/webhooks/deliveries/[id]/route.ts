@@ -7,7 +7,7 @@ export const GET = endpoint({
   isCompressible: true,
   summary: 'Read a delivery',
   description:
-    'Returns a delivery with each attempt as it was sent and answered. If a payer’s document was sent in full and the caller lacks `payers:read`, it is masked, and signatures and responses are left out.',
+    'Returns a delivery with each attempt as it was sent and answered. If a payer’s CPF or CNPJ was sent in full and the caller lacks `payers:read`, it is masked, and signatures and responses are left out.',
   allow: 'webhooks:read',
   response: DeliveryRead,
   errorCodes: ['delivery_not_found'],

@@ -22,7 +22,7 @@ export const PATCH = endpoint({
   effect: 'receiver',
   summary: 'Change an endpoint',
   description:
-    'Fields that are left out stay as they are. Waiting deliveries go to a new URL, with documents masked if the caller lacks `payers:read`.',
+    'Fields that are left out stay as they are. Waiting deliveries go to a new URL, with CPFs and CNPJs masked if the caller lacks `payers:read`.',
   allow: 'webhooks:write',
   proof: 'required',
   body: endpointChange,
