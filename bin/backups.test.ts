@@ -134,7 +134,7 @@ test('a drill of a damaged backup fails loudly, and the health page says so', as
   })
 })
 
-test('a restore to a time has the payments before it and none after, and serves nothing yet', async () => {
+test('a restore to a time has the payments before it and none after, and serves nothing before `restore begin`', async () => {
   await fundMerchant(merchant, 1100)
   const between = await markTime()
   await fundMerchant(merchant, 2200)
@@ -151,6 +151,9 @@ test('a restore to a time has the payments before it and none after, and serves 
   expect(restored.output).toMatch(/Reached \S+Z, the commit of the last transaction/)
   expect(restored.output).toContain(`restore begin --to ${to}`)
   expect((await troco('worker')).output).toContain(`The database was restored to ${to}.`)
+  const late = new Date(between.getTime() + 1).toISOString()
+  const begun = await troco('restore', 'begin', '--to', late)
+  expect(begun).toMatchObject({ code: 0, output: expect.stringContaining(`Restored to ${to}: `) })
   const dataFolder = join(installation.folder, 'data')
   const { secrets } = openDataFolder(dataFolder)
   embedded = await open(dataFolder, secrets.database)
@@ -159,6 +162,8 @@ test('a restore to a time has the payments before it and none after, and serves 
     `SELECT amount::int FROM charges WHERE status = 'paid' ORDER BY amount`,
   )
   expect(paid.map(({ amount }) => amount)).toEqual([700, 1100])
+  const [mark] = await query(embedded.url, 'SELECT count(*)::int AS count FROM restore_marks')
+  expect(mark?.count).toBe(0)
   const aside = filesIn(dataFolder).some(path => /postgres\.before-\w+\/PG_VERSION$/.test(path))
   expect(aside || embedded.location.startsWith('/var/lib')).toBe(true)
   expect(processesOf(installation).filter(({ command }) => command.includes('.restore-'))).toEqual(

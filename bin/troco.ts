@@ -19,7 +19,6 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   doctor: async () => (await import('#bin/commands/doctor.ts')).checkInstallation,
   trace: async () => (await import('#bin/commands/trace.ts')).trace,
   'ledger verify': async () => (await import('#bin/commands/ledger.ts')).printLedgerChecks,
-  'events renew-epochs': async () => (await import('#bin/commands/events.ts')).renewEpochs,
   'restore begin': async () => (await import('#bin/commands/restore.ts')).begin,
   'restore open': async () => (await import('#bin/commands/restore.ts')).open,
   'inbox list': async () => (await import('#bin/commands/inbox.ts')).printOpenItems,

@@ -18,7 +18,6 @@ const HELP = `Usage: npm run -s troco -- <command>
                                        withdrawal: rows, calls of banks, events and deliveries
   ledger verify [--account <e-mail|id>]
                                        verify the books
-  events renew-epochs                  after a restore: give every event feed another epoch
   restore begin --to <time>            after a restore of the database to this time, such as
                                        2026-11-20T14:05Z, before Troco starts: begin new event feeds, and
                                        send nothing to a bank until what it has sent since then is read

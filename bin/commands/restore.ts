@@ -1,19 +1,20 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { refuse } from '#lib/base/errors.ts'
+import { readTime } from '#bin/commands/restore-files.ts'
+import { invalidInput } from '#lib/base/errors.ts'
 import { beginRestore } from '#lib/rooms/restore/begin.ts'
 import { openAlone } from '#lib/rooms/restore/open.ts'
 import { findConnection } from '#lib/services/gateway/connections.ts'
 
 const ACTOR = { type: 'command_line' } as const
-const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/
 
 /** Called again for the same restore point, it changes nothing and says so. */
 export async function begin(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { to: { type: 'string' } } })
-  const restoredTo = readTime(requireOption(values.to, '--to'))
+  const to = readTime(requireOption(values.to, '--to'))
+  if (to === null) throw invalidInput('to', 'must be a time: the restore has printed it')
   await withRuntime(async () => {
-    const { isNew, begunAt, feeds, connections } = await beginRestore(restoredTo, ACTOR)
+    const { isNew, restoredTo, begunAt, feeds, connections } = await beginRestore(to, ACTOR)
     const point = restoredTo.toISOString()
     process.stdout.write(
       isNew
@@ -34,12 +35,4 @@ export async function open(args: string[]): Promise<void> {
     await openAlone(id, reason)
     process.stdout.write(`${id}\n`)
   })
-}
-
-/** A time without a zone is of UTC. */
-function readTime(text: string): Date {
-  const [, , , zone] = TIME.exec(text) ?? []
-  const time = new Date(`${text.replace(' ', 'T')}${zone ? '' : 'Z'}`)
-  if (TIME.test(text) && !Number.isNaN(time.getTime())) return time
-  throw refuse('invalid_input', { message: '--to must be a time, such as 2026-11-20T14:05Z' })
 }

@@ -59,7 +59,13 @@ function TraceForm({ id }: { id: string }) {
             className="font-mono text-[13px]!"
           />
         </div>
-        <Button variant="quiet" type="submit" aria-label={t('find')} className="h-11">
+        <Button
+          variant="quiet"
+          type="submit"
+          formMethod="get"
+          aria-label={t('find')}
+          className="h-11"
+        >
           <Search size={16} aria-hidden />
         </Button>
       </form>

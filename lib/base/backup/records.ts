@@ -1,5 +1,5 @@
 import { ask } from '#lib/base/backup/recover.ts'
-import { type Database, db, Prisma } from '#lib/base/db/client.ts'
+import { type Database, db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { setupError } from '#lib/base/errors.ts'
 
@@ -55,6 +55,14 @@ export async function readArchiver(): Promise<ArchiverState> {
 export async function markRestored(url: string, to: Date): Promise<void> {
   const sql = 'INSERT INTO restore_marks (restored_to) VALUES ($1) ON CONFLICT DO NOTHING'
   await ask(url, sql, [to])
+}
+
+/** Removes the mark. Returns the time to which the database was restored, if it had one. */
+export async function takeRestoreMark(tx: Tx): Promise<Date | null> {
+  const [mark] = await tx.$queryRaw<{ to: Date | null }[]>`
+    WITH taken AS (DELETE FROM restore_marks RETURNING restored_to)
+    SELECT min(restored_to) AS to FROM taken`
+  return mark?.to ?? null
 }
 
 /** Throws if the database was restored to an earlier time and `restore begin` has not run since. */

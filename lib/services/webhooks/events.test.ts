@@ -93,7 +93,7 @@ describe('the deliveries of an event', () => {
       const endpoint = await addEndpoint(merchant, { eventTypes: [type] })
       const source = Prisma.sql`SELECT ${merchant.id}::uuid AS account_id, 'test' AS mode,
         ${newId()}::uuid AS event_id, ${newId()}::uuid AS subject_id, ${HOOK_URL} AS webhook_url,
-        NULL AS webhook_host, '{}'::json AS resource`
+        NULL AS webhook_host, '{}'::json AS resource, NULL AS trace`
       await db().$executeRaw(
         Prisma.sql`WITH source AS (${source}), ${eventCtes(type, 'source')} SELECT 1`,
       )
