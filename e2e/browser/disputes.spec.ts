@@ -23,13 +23,15 @@ test.beforeAll(async () => {
   bank = await startBank({ kind: 'efi', settleMs: null, keys: [newId()] })
   connectionId = (await openAt(bank, { kind: 'efi', receiving_keys: bank.keys })).id
   await checkConnection(connectionId, { type: 'system' })
-  // The worker reads the list of a new connection once, then only after 5 minutes: it would end a dispute
-  // that a test ends at the bank.
+  // The worker reads the list of a new connection at once, and again after 5 minutes: from then on in vain,
+  // because it would end a dispute that a test ends at the bank.
   const listed = async () => {
     const exchanges = await bank.run('readTraffic', {})
     return exchanges.some(({ route }) => route === '/v2/gn/infracoes')
   }
   await expect.poll(listed).toBe(true)
+  const path = '/v2/gn/infracoes'
+  await bank.run('addFault', { kind: 'respond', method: 'GET', path, times: 100, hasActed: false })
 })
 test.afterAll(() => bank.stop())
 
