@@ -22,9 +22,9 @@ export function Candidates({ candidates, chosenId, onChoose }: CandidatesProps) 
         {candidates.map(({ id, account, amount, created_at: at, payer, is_same_payer: isSame }) => (
           <li
             key={id}
-            className="flex items-center justify-between gap-3 border-line px-3.5 py-2.5 not-first:border-t"
+            className="flex flex-wrap items-center justify-between gap-x-3 gap-y-2 border-line px-3.5 py-2.5 not-first:border-t"
           >
-            <span className="min-w-0">
+            <span className="min-w-0 flex-[1_1_14rem]">
               <span className={`font-medium ${TWO_LINES}`}>
                 <Money cents={amount} /> · {account.name}
               </span>
