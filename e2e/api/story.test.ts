@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { storeRequests } from '#lib/edge/http/request-log.ts'
@@ -34,6 +34,8 @@ beforeAll(async () => {
   token = await makeToken(merchant.id)
   receiver = await openReceiver()
 })
+// Other tests of this process may have filled the buffer of the log of requests.
+beforeEach(storeRequests)
 afterAll(async () => {
   await api.close()
   await receiver.close()

@@ -21,7 +21,7 @@ export interface Begun {
  * Begins the time after a restore of the database, before it serves again: each event feed gets another epoch,
  * and nothing is sent to a bank until it is read what it has sent since the restore point. All of it or, after a
  * crash, nothing; called again for the same point, it changes nothing. A time that is later than the one that the
- * restore has noted in the database gives way to it.
+ * restore has noted in the database gives way to it, and so does one that was begun before.
  */
 export async function beginRestore(to: Date, actor: Actor): Promise<Begun> {
   if (Number.isNaN(to.getTime()) || to > new Date())
@@ -30,8 +30,12 @@ export async function beginRestore(to: Date, actor: Actor): Promise<Begun> {
     async tx => {
       await tx.$executeRaw`SET LOCAL statement_timeout = 0`
       const noted = await takeRestoreMark(tx)
-      const restoredTo = noted && noted < to ? noted : to
-      const { id, begunAt, isNew } = await insertRestore(tx, restoredTo)
+      const named = noted && noted < to ? noted : to
+      const first = await insertRestore(tx, named)
+      // A point that was begun before cannot be that of the restore which has left the mark.
+      const isOther = noted !== null && !first.isNew
+      const { id, begunAt, isNew } = isOther ? await insertRestore(tx, noted) : first
+      const restoredTo = isOther ? noted : named
       if (!isNew) return { isNew, restoredTo, begunAt, feeds: 0, connections: 0 }
       const connections = await closeMoneyOut(tx, id)
       const feeds = await renewFeedEpochs(undefined, tx)

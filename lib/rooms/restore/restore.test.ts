@@ -7,6 +7,7 @@ import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { acknowledgeItem } from '#lib/rooms/inbox/settle.ts'
 import { beginRestore } from '#lib/rooms/restore/begin.ts'
 import { openAlone, openMoneyOut } from '#lib/rooms/restore/open.ts'
+import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { findSentOrder } from '#lib/rooms/withdrawals/queries.ts'
 import { isMoneyOutClosed } from '#lib/services/gateway/closures.ts'
@@ -86,6 +87,19 @@ describe('beginning', () => {
     expect(actions.at(-1)?.after).toMatchObject({ restored_to: at.toISOString() })
   })
 
+  test('closes money out for the restore that left a mark, also if an earlier point is named', async () => {
+    const earlier = new Date(Date.now() - 60_000)
+    await beginRestore(earlier, COMMAND_LINE)
+    await db()
+      .$executeRaw`UPDATE restore_closures SET opened_at = now(), due_at = NULL, opened_by = 'readings'`
+    const marked = new Date()
+    await db().$executeRaw`INSERT INTO restore_marks (restored_to) VALUES (${marked})`
+    expect(await beginRestore(earlier, COMMAND_LINE)).toMatchObject({
+      ...{ isNew: true, restoredTo: marked },
+    })
+    expect(await isMoneyOutClosed(connectionId)).toBe(true)
+  })
+
   test('leaves nothing half written if it dies on the way', async () => {
     await runAsOwner(`
       CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'dies'; END $$;
@@ -153,9 +167,48 @@ describe('after a restore', () => {
     await expectBalancedLedger(merchant.id)
   })
 
+  test('one that waits for a member here, and was sent since, neither expires nor opens money out', async () => {
+    const id = await withdraw()
+    await db().$executeRaw`
+      UPDATE withdrawals SET due_at = NULL, approval_reason = 'new_key', approval_barred = '{}',
+        approval_due_at = now() - interval '1 second' WHERE id = ${id}::uuid`
+    const point = await copyNow()
+    await db().$executeRaw`
+      UPDATE withdrawals SET due_at = now(), approval_due_at = NULL WHERE id = ${id}::uuid`
+    await sendDueWithdrawals()
+    await restore(point)
+    expect(await expireWaitingWithdrawals()).toBe(0)
+    await readRestored()
+    expect(await isMoneyOutClosed(connectionId)).toBe(true)
+    bank.settle()
+    await readRestored()
+    expect(await isMoneyOutClosed(connectionId)).toBe(false)
+    expect(await find(id)).toMatchObject({ status: 'approved', approvalDueAt: null })
+    expect(await readAvailable()).toBe(FUNDS - AMOUNT)
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('one of which the bank names another amount is held', async () => {
+    const id = await withdraw()
+    const point = await copyNow()
+    await payOut()
+    await restore(point)
+    const list = bank.listTakenPayouts.bind(bank)
+    bank.listTakenPayouts = async since => {
+      const page = await list(since)
+      if (page.outcome !== 'ok') return page
+      const items = page.value.items.map(item => ({ ...item, amount: item.amount + 1 }))
+      return { ...page, value: { ...page.value, items } }
+    }
+    await readRestored()
+    expect(await listItems()).toMatchObject([{ kind: 'payout_unbooked' }])
+    expect(await isMoneyOutClosed(connectionId)).toBe(true)
+    expect(await find(id)).toMatchObject({ status: 'pending' })
+  })
+
   test('one that its client requests again takes the payment instead of another', async () => {
     const point = await copyNow()
-    const id = await withdraw()
+    const id = await withdraw(AMOUNT, 'ANA@example.com')
     await payOut()
     await restore(point)
     const again = await withdraw()

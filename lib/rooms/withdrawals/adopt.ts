@@ -31,7 +31,10 @@ export async function adoptPayout(
   if (known?.status === 'rejected' || known?.isSame === false)
     return hold('contradicted', known.accountId)
   if (known) {
-    if (order.isDone && known.status === 'pending') await settle(known, order)
+    const isPending = known.status === 'pending'
+    // Nobody asks about it while it waits for an approval, which it had before the restore.
+    if (isPending && known.isWaiting && !order.isDone) return 'unsettled'
+    if (isPending && order.isDone && !(await settle(known, order))) return 'unsettled'
     return releaseOrder('payout_unbooked', connectionId, order)
   }
   if (await isOfTry(id)) return 'booked'
@@ -39,22 +42,23 @@ export async function adoptPayout(
   const owners = await findOwners(id)
   const repeated = await findRepeated(restored, owners, order)
   const [accountId] = owners
-  if (repeated) await settle(repeated, order)
-  else if (accountId === undefined || owners.length > 1) return hold('account_unknown')
+  if (repeated) {
+    if (!(await settle(repeated, order))) return 'unsettled'
+  } else if (accountId === undefined || owners.length > 1) return hold('account_unknown')
   else {
     const isInserted = await insertLost(connectionId, { accountId, id }, order)
     if (!isInserted) return hold('balance', accountId)
-    await settle({ accountId, id }, order)
+    if (!(await settle({ accountId, id }, order))) return 'unsettled'
   }
   return releaseOrder('payout_unbooked', connectionId, order)
 }
 
-/** Settles as paid, also what waits for a member's approval: it was approved before. */
+/** Settles as paid, also what waits for a member's approval. Returns false if it was settled meanwhile. */
 async function settle(
   { accountId, id: withdrawalId }: Pick<KnownWithdrawal, 'accountId' | 'id'>,
   { endToEndId }: TakenOrder,
-): Promise<void> {
+): Promise<boolean> {
   const assignments = Prisma.sql`approval_due_at = NULL,`
   const approval = { condition: Prisma.sql`true`, assignments }
-  await approveWithdrawal({ accountId, withdrawalId, endToEndId, approval })
+  return (await approveWithdrawal({ accountId, withdrawalId, endToEndId, approval })) !== null
 }

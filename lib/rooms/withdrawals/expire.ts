@@ -1,17 +1,20 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
 import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { isMoneyOutClosedFor } from '#lib/services/gateway/closures.ts'
 
 const BATCH_MAX = 100
 
 /**
  * Rejects withdrawals that nobody approved in time and returns their amounts, each in one statement
- * that an approval or another worker excludes. Returns how many expired.
+ * that an approval or another worker excludes. Not while money out is closed after a restore: the bank
+ * may have paid one that was approved since. Returns how many expired.
  */
 export async function expireWaitingWithdrawals(): Promise<number> {
   const due = await db().$queryRaw<{ accountId: string; id: string }[]>`
     SELECT account_id AS "accountId", id FROM withdrawals
-    WHERE approval_due_at <= now() ORDER BY approval_due_at LIMIT ${BATCH_MAX}`
+    WHERE approval_due_at <= now() AND NOT ${isMoneyOutClosedFor(Prisma.sql`connection_id`)}
+    ORDER BY approval_due_at LIMIT ${BATCH_MAX}`
   let expired = 0
   for (const { accountId, id } of due) {
     // A failure must not stop the others; the withdrawal stays due.

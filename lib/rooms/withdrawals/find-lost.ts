@@ -12,6 +12,8 @@ export interface KnownWithdrawal {
   accountId: string
   id: string
   status: string
+  /** For the approval of a member. */
+  isWaiting: boolean
   isSame: boolean
 }
 
@@ -21,7 +23,8 @@ export async function findKnown(id: string, order: TakenOrder): Promise<KnownWit
   // Two look-ups by index: with OR, every withdrawal would be read.
   const [known] = await db().$queryRaw<KnownWithdrawal[]>`
     SELECT w.account_id AS "accountId", w.id, w.status,
-      w.end_to_end_id = ${endToEndId} OR w.amount = ${amount}::bigint AS "isSame"
+      w.approval_due_at IS NOT NULL AS "isWaiting",
+      COALESCE(w.end_to_end_id = ${endToEndId}, false) OR w.amount = ${amount}::bigint AS "isSame"
     FROM (
       SELECT o.account_id, o.id FROM accounts a JOIN withdrawals o ON o.account_id = a.id
       WHERE ${isInBucket(id)} AND o.id = ${id}::uuid
@@ -46,7 +49,7 @@ export async function isOfTry(payoutId: string): Promise<boolean> {
   return (await db().bankTry.count({ where: { payoutId } })) > 0
 }
 
-/** Null also if several accounts have such a withdrawal. */
+/** Null also if several accounts have such a withdrawal. Banks write keys in capital letters, too. */
 export async function findRepeated(
   { connectionId, begunAt }: Restored,
   owners: string[],
@@ -57,7 +60,7 @@ export async function findRepeated(
     WHERE w.account_id = ANY (${owners}::uuid[]) AND w.connection_id = ${connectionId}::uuid
       AND w.mode = 'live' AND w.id >= ${idLowerBoundAt(begunAt.getTime())}::uuid
       AND w.status = 'pending' AND w.created_at >= ${begunAt}::timestamptz
-      AND w.amount = ${amount}::bigint AND w.dict_key = ${dictKey} AND w.attempts = 0
+      AND w.amount = ${amount}::bigint AND lower(w.dict_key) = lower(${dictKey}) AND w.attempts = 0
       AND w.end_to_end_id IS NULL
     ORDER BY w.account_id, w.id`
   const [row] = rows

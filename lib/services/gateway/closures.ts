@@ -17,6 +17,10 @@ const ARRIVAL_MAX = '10 minutes'
 
 const isClosed = Prisma.sql`c.opened_at IS NULL`
 
+/** The same in SQL, for a column with the id of a connection. */
+export const isMoneyOutClosedFor = (connectionId: Prisma.Sql) => Prisma.sql`
+  EXISTS (SELECT FROM restore_closures c WHERE c.connection_id = ${connectionId} AND ${isClosed})`
+
 /** Whether nothing may be sent through the connection. */
 export async function isMoneyOutClosed(connectionId: string): Promise<boolean> {
   const rows = await db().$queryRaw<unknown[]>`

@@ -141,6 +141,7 @@ const OF_CONNECTION = 'reads what moved through a bank, of the house and of merc
 const OF_ALL = 'reads all books, those of the house included'
 /** Product code that names a ledger table, and why it shows no money of the house as a merchant's. */
 const LEDGER_READERS: Record<string, string> = {
+  'bin/restored.ts': 'names the last movement, whosever it is',
   'lib/base/db/grants.ts': 'names the tables only',
   'lib/rooms/reconciliation/books.ts': OF_CONNECTION,
   'lib/rooms/reconciliation/own-rows.ts': OF_CONNECTION,
@@ -156,6 +157,7 @@ const LEDGER_READERS: Record<string, string> = {
   'lib/services/ledger/transfer.ts': 'writes the accounts of its source',
   'lib/services/ledger/verify.ts': OF_ALL,
   'lib/views/admin/accounts.ts': 'reads the ledgers of rows of accounts',
+  'lib/views/admin/backups.ts': 'counts rows only',
   'lib/views/admin/banks/list.ts': 'leaves the house out of what merchants own',
   'lib/views/admin/health.ts': 'reads the checks of rows of accounts, and that of the house apart',
   'lib/views/dashboard/charge-timeline.ts': OF_ONE,

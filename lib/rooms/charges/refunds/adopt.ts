@@ -37,8 +37,8 @@ export async function adoptRefund(
   if (known) {
     if (known.status === 'rejected' || known.amount !== BigInt(amount))
       return hold('contradicted', accountId)
-    if (isDone && known.status === 'pending') await complete(known.id)
-    return release()
+    const isDue = isDone && known.status === 'pending'
+    return isDue && !(await complete(known.id)) ? 'unsettled' : release()
   }
   if (!isDone) return 'unsettled'
   const repeated = await db().refund.findFirst({
@@ -54,8 +54,7 @@ export async function adoptRefund(
   })
   const made = repeated ?? (await create(accountId, chargeId, { id, amount }))
   if (typeof made === 'string') return hold(made, accountId)
-  await complete(made.id)
-  return release()
+  return (await complete(made.id)) ? release() : 'unsettled'
 }
 
 async function create(
