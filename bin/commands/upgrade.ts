@@ -11,6 +11,7 @@ const EFFECTS: Record<StepKind, string> = {
   instant: 'changes its definition; others wait for milliseconds',
   builds_index: 'builds an index while others read and write',
   validates: 'checks its rows while others read and write',
+  delays_none: 'reads or writes its rows; no request waits for them',
   blocks: 'READS OR WRITES ITS ROWS WHILE OTHERS WAIT',
 }
 
@@ -27,7 +28,9 @@ export async function printPlan(): Promise<void> {
 function describePlan(migrations: PlannedMigration[], functions: number): string {
   if (migrations.length + functions === 0) return 'The database is up to date'
   const steps = migrations.flatMap(migration => migration.steps)
-  const blocking = steps.some(({ kind, rows }) => kind === 'blocks' && rows > 0)
+  const blocking = steps.some(
+    ({ kind, table, rows }) => kind === 'blocks' && (table === null || rows > 0),
+  )
   return [
     `Pending migrations: ${migrations.length}`,
     ...migrations.flatMap(({ name, about, steps }) => ['', name, `  ${about}`, ...linesOf(steps)]),

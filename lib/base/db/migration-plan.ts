@@ -12,6 +12,7 @@ const READINGS: Record<StepKind, number> = {
   instant: 0,
   validates: 1,
   builds_index: 4,
+  delays_none: 4,
   blocks: 25,
 }
 

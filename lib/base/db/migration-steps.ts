@@ -5,6 +5,8 @@ export type StepKind =
   /** Reads the whole table while all others go on. */
   | 'builds_index'
   | 'validates'
+  /** Reads or writes rows of a table for which no request waits, or that has few. */
+  | 'delays_none'
   /** Reads or writes rows while others wait. */
   | 'blocks'
 
@@ -25,7 +27,7 @@ const INDEX = /^CREATE (?:UNIQUE )?INDEX (CONCURRENTLY )?\w+\s+ON (\w+)/i
 const TABLE = /^(?:CREATE|DROP) TABLE (?:IF (?:NOT )?EXISTS )?(\w+)/i
 const ALTER = /^ALTER TABLE (?:IF EXISTS )?(?:ONLY )?(\w+)\s+(.*)$/is
 const VALIDATION = /^ALTER TABLE \w+\s+VALIDATE CONSTRAINT \w+$/i
-const WRITE = /^(?:UPDATE|DELETE FROM|INSERT INTO) (\w+)/i
+const WRITE = /^(?:UPDATE|DELETE FROM|INSERT INTO) (?:ONLY )?(\w+)(?![.\w])/i
 const CATALOG = new RegExp(
   `^(${[
     'CREATE (OR REPLACE )?(FUNCTION|TRIGGER|SEQUENCE|TYPE)',
@@ -38,19 +40,22 @@ const CATALOG = new RegExp(
 
 /** Actions of ALTER TABLE that read no row. */
 const CATALOG_ACTIONS = [
-  /^(DROP|RENAME|OWNER|SET|RESET|ENABLE|DISABLE|DETACH)\b/i,
+  /^(DROP|RENAME|OWNER|SET \(|SET SCHEMA|RESET|ENABLE|DISABLE|DETACH)/i,
   /^ALTER (COLUMN )?\w+ (DROP|SET (DEFAULT|STATISTICS|STORAGE|COMPRESSION))\b/i,
-  /^ADD CONSTRAINT .*\b(NOT VALID|USING INDEX \w+)$/is,
+  /^ADD CONSTRAINT (?!.*PRIMARY KEY).*\b(NOT VALID|USING INDEX \w+)$/is,
 ]
 /** A new column is instant if its value is the same for all rows, and nothing is to be checked. */
 const ADDS_COLUMN = /^ADD (?:COLUMN )?(?!CONSTRAINT|CHECK|UNIQUE|PRIMARY|FOREIGN|EXCLUDE)\w+ /i
 const FILLS_COLUMN =
-  /\b(GENERATED|\w*SERIAL|UNIQUE|PRIMARY KEY|REFERENCES|CHECK|DEFAULT (?!CURRENT_TIMESTAMP|now\(\))\w+\()/i
+  /\b(GENERATED|\w*SERIAL|UNIQUE|PRIMARY KEY|REFERENCES|CHECK|DEFAULT (?!CURRENT_TIMESTAMP|now\(\))[\w.]*\()/i
 
 /** Returns what each statement does to others. Whatever is not known counts as blocking. */
 export function describeSteps(sql: string): Step[] {
   const statements = splitStatements(sql)
   const created = new Set(statements.flatMap(each => TABLE.exec(each)?.[1] ?? []))
+  const areNew = statements.every(
+    each => !ALTER.test(each) || created.has(ALTER.exec(each)?.[1] ?? ''),
+  )
   // In one transaction with others, its lock would be theirs.
   const areValidations = statements.every(each => VALIDATION.test(each))
   return statements.map(statement => {
@@ -59,22 +64,24 @@ export function describeSteps(sql: string): Step[] {
     const [, named] = TABLE.exec(statement) ?? WRITE.exec(statement) ?? []
     const table = indexed ?? altered ?? named ?? null
     const kindOf = (): StepKind => {
-      if (table && created.has(table)) return 'instant'
+      // Reads of another table can take long, under the locks of statements before.
+      const isCopying = /\bFROM\b/i.test(statement) && !areNew
+      if (table && created.has(table)) return isCopying ? 'blocks' : 'instant'
       if (TABLE.test(statement) || CATALOG.test(statement)) return 'instant'
       if (indexed) return concurrently && statements.length === 1 ? 'builds_index' : 'blocks'
       if (!altered) return 'blocks'
       if (areValidations) return 'validates'
       return splitAt(actions, ',').every(isInstant) ? 'instant' : 'blocks'
     }
-    return { kind: kindOf(), table, statement }
+    const kind = kindOf()
+    const isExempt = kind === 'blocks' && table !== null && EXEMPT_TABLES.includes(table)
+    return { kind: isExempt ? 'delays_none' : kind, table, statement }
   })
 }
 
 /** Returns the steps that would make others wait for as long as a big table is read or written. */
 export function listBlocking(sql: string): Step[] {
-  return describeSteps(sql).filter(
-    ({ kind, table }) => kind === 'blocks' && !(table && EXEMPT_TABLES.includes(table)),
-  )
+  return describeSteps(sql).filter(({ kind }) => kind === 'blocks')
 }
 
 function isInstant(action: string): boolean {
