@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDataFolder } from '#bin/data-folder.ts'
-import { readArchive } from '#lib/base/backup/archive.ts'
+import { readArchive, timelineHistory } from '#lib/base/backup/archive.ts'
 import { archiveInto } from '#lib/base/backup/folder.ts'
 import { listBackups } from '#lib/base/backup/manifest.ts'
 import { db, disconnect } from '#lib/base/db/client.ts'
@@ -102,12 +102,31 @@ test('a backup under writes is complete, private and without the key', async () 
   expect((await examineBackups()).backups).toMatchObject({ state: 'backup_fresh' })
 })
 
+test('a restore that fails after the recovery leaves the log, and the next backup of the kept database counts', async () => {
+  const { superuserUrl = '' } = embedded ?? {}
+  await query(superuserUrl, 'ALTER TABLE restore_marks RENAME TO hidden_marks')
+  const to = (await markTime()).toISOString()
+  await query(superuserUrl, 'ALTER TABLE hidden_marks RENAME TO restore_marks')
+  await archiveNow()
+  await close()
+  const failed = await troco('restore', '--to', to, '--replace')
+  expect(failed).toMatchObject({ code: 1, output: expect.stringContaining('Reached ') })
+  expect(failed.output).toContain('relation "restore_marks" does not exist')
+  expect(readArchive(backups()).newestTimeline).toBe(1)
+  const dataFolder = join(installation.folder, 'data')
+  embedded = await open(dataFolder, openDataFolder(dataFolder).secrets.database)
+  supplyEnv({ DATABASE_URL: embedded.url })
+  expect(await troco('backup')).toMatchObject({ code: 0 })
+})
+
 test('a drill restores the newest backup with its WAL and leaves nothing behind', async () => {
   await fundMerchant(merchant, 700)
   await archiveNow()
   const drilled = await troco('drill')
   expect(drilled).toMatchObject({ code: 0 })
   expect(drilled.output).not.toContain('WRONG')
+  const newest = listBackups(backups()).at(-1)
+  expect(drilled.output).toContain(`backup ${newest?.name}, `)
   const transfers = await db().ledgerTransfer.count()
   expect(drilled.output).toContain(`ledger verified, ${transfers} transfers`)
   expect(readdirSync(backups()).toSorted()).toEqual(['base', 'wal'])
@@ -115,7 +134,7 @@ test('a drill restores the newest backup with its WAL and leaves nothing behind'
 })
 
 test('a drill of a damaged backup fails loudly, and the health page says so', async () => {
-  const [backup] = listBackups(backups())
+  const backup = listBackups(backups()).at(-1)
   const data = join(backup?.folder ?? '', 'data')
   const largest = filesIn(join(data, 'base')).toSorted(
     (a, b) => statSync(b).size - statSync(a).size,
@@ -148,6 +167,8 @@ test('a restore to a time has the payments before it and none after, and serves 
   const restored = await troco('restore', '--to', to, '--replace')
   expect(restored).toMatchObject({ code: 0 })
   expect(restored.output).toContain(`Restoring to ${to}`)
+  expect(restored.output).toContain(`Copying ${listBackups(backups()).at(-1)?.name}`)
+  expect(readArchive(backups()).newestTimeline).toBe(1)
   expect(restored.output).toMatch(/Reached \S+Z, the commit of the last transaction/)
   expect(restored.output).toContain(`restore begin --to ${to}`)
   expect((await troco('worker')).output).toContain(`The database was restored to ${to}.`)
@@ -170,4 +191,6 @@ test('a restore to a time has the payments before it and none after, and serves 
     [],
   )
   expect(existsSync(join(dataFolder, 'restore-unfinished'))).toBe(false)
+  await archiveNow()
+  expect(timelineHistory(readArchive(backups()), 2)).toMatchObject([{ timeline: 1 }])
 })

@@ -1,3 +1,4 @@
+import { offerTimeline } from '#lib/base/backup/archive.ts'
 import type { Backup } from '#lib/base/backup/manifest.ts'
 import { markRestored } from '#lib/base/backup/records.ts'
 import {
@@ -20,18 +21,26 @@ export async function recoverMarked(
   prepare: (recovered: Recovered) => Promise<void> = async () => {},
 ): Promise<Date> {
   const recovered = await recover(options)
-  const { target, backup } = options
+  const { target, backup, location, user } = options
+  let segment = ''
+  let to = target ?? new Date(backup.finishedAt)
   try {
     const url = recovered.urlOf(owner, name)
     const reachedAt = await readReachedAt(url)
-    const to = target ?? reachedAt ?? new Date(backup.finishedAt)
+    to = target ?? reachedAt ?? to
     await prepare(recovered)
     await describeEnd(url, reachedAt, backup)
     await markRestored(url, to)
-    return to
+    const [row] = await ask<{ segment: string }>(
+      url,
+      'SELECT pg_walfile_name(pg_current_wal_lsn()) AS segment',
+    )
+    segment = row?.segment ?? ''
   } finally {
     await recovered.stop()
   }
+  await offerTimeline(location, segment, user)
+  return to
 }
 
 async function describeEnd(url: string, reachedAt: Date | null, backup: Backup): Promise<void> {

@@ -15,7 +15,7 @@ import { withRuntime } from '#bin/command-line.ts'
 import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
-import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
+import { type Backup, chooseBackup, describeSkipped } from '#lib/base/backup/manifest.ts'
 import { recordRun } from '#lib/base/backup/records.ts'
 import {
   ask,
@@ -28,6 +28,7 @@ import { requireAlone } from '#lib/base/backup/take.ts'
 import { connect } from '#lib/base/db/client.ts'
 import { findPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
+import { setupError } from '#lib/base/errors.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { countRows } from '#lib/views/admin/backups.ts'
 
@@ -50,6 +51,8 @@ export async function drill(args: string[]): Promise<void> {
       } as const
       try {
         const archive = readArchive(folder)
+        const skipped = describeSkipped(folder, archive, null)
+        if (skipped !== null) throw setupError(skipped)
         const backup = chooseBackup(folder, archive, null)
         const result = await rehearse(folder, backup, programsFor(backup, runtime.folder))
         report(true, `restored in ${secondsSince(began.clock)}, and removed again`)

@@ -9,8 +9,7 @@ import { openDataFolder } from '#bin/data-folder.ts'
 import { print, recoverMarked } from '#bin/restored.ts'
 import { readArchive, type WalArchive } from '#lib/base/backup/archive.ts'
 import { writeDurably } from '#lib/base/backup/copy.ts'
-import { archiveInto } from '#lib/base/backup/folder.ts'
-import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
+import { type Backup, chooseBackup, describeSkipped } from '#lib/base/backup/manifest.ts'
 import { describeNextStep } from '#lib/base/backup/records.ts'
 import { ask, type Recovered, type RecoverOptions } from '#lib/base/backup/recover.ts'
 import { UNFINISHED_RESTORE } from '#lib/base/db/embedded.ts'
@@ -41,6 +40,8 @@ export async function restoreFiles(args: string[]): Promise<void> {
   if (target) print(`Restoring to ${target.toISOString()} (here ${target.toString().slice(0, 33)})`)
   const archive = readArchive(from)
   const backup = chooseBackup(from, archive, target)
+  const skipped = describeSkipped(from, archive, target)
+  if (skipped !== null) print(`${skipped}.`)
   if (DATABASE_URL) {
     requireKey(backup)
     return restoreInto(requireOption(values.into, '--into'), { backup, archive, target })
@@ -121,11 +122,9 @@ async function restore({
     )
   await removeLeftovers(location)
   const draft = `${location}.restore-${randomBytes(4).toString('hex')}`
-  const { BACKUP_FOLDER } = env()
-  const settings = BACKUP_FOLDER ? archiveInto(BACKUP_FOLDER, dataFolder) : {}
   const programs = programsFor(backup, dataFolder)
   print(`Copying ${backup.name}, then replaying WAL…`)
-  const options = { backup, archive, location: draft, target, settings, ...programs }
+  const options = { backup, archive, location: draft, target, ...programs }
   const place = { owner: OWNER_ROLE, name: 'troco' }
   const prepare = (recovered: Recovered) => setPasswords(recovered, dataFolder)
   const to = await recoverMarked(options, place, prepare).catch(async error => {

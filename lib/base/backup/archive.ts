@@ -1,7 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { chown, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { writeDurably } from '#lib/base/backup/copy.ts'
+import type { PostgresUser } from '#lib/base/db/embedded-location.ts'
 import { setupError } from '#lib/base/errors.ts'
 
 /** At most this much is lost with the machine: a segment is archived when it is full, or this old. */
@@ -46,7 +48,7 @@ export function timelineHistory(
   { folder }: WalArchive,
   timeline: number,
 ): { timeline: number; until: string }[] {
-  const path = join(folder, `${timeline.toString(16).toUpperCase().padStart(8, '0')}.history`)
+  const path = join(folder, `${timelineName(timeline)}.history`)
   const packed = existsSync(`${path}.gz`) ? gunzipSync(readFileSync(`${path}.gz`)) : null
   const plain = packed ?? (existsSync(path) ? readFileSync(path) : '')
   const lines = plain.toString().split('\n')
@@ -54,6 +56,11 @@ export function timelineHistory(
     const [number, until] = line.trim().split(/\s+/)
     return /^\d+$/.test(number ?? '') && until ? [{ timeline: Number(number), until }] : []
   })
+}
+
+/** Returns the first part of the names of a timeline's files. */
+export function timelineName(timeline: number): string {
+  return timeline.toString(16).toUpperCase().padStart(8, '0')
 }
 
 /** Throws if a segment is missing between the end of a backup and the newest segment. */
@@ -97,14 +104,39 @@ export function archiveSettings(backupFolder: string): Record<string, string> {
   }
 }
 
-/** Command that fetches a file. An unreadable one ends the recovery, which an absent one does not. */
+/**
+ * Command that fetches a file. An unreadable one, as in a folder that PostgreSQL cannot enter, ends the
+ * recovery, which an absent one does not.
+ */
 export function restoreCommand({ folder }: WalArchive): string {
   return [
-    `f=${quote(folder)}/%f`,
-    '[ -e "$f" ] && exec cp "$f" "%p"',
+    `d=${quote(folder)}; f="$d/%f"`,
+    '[ -x "$d" ] || exit 200',
+    'if [ -e "$f" ]; then cp "$f" "%p" || exit 200; exit 0; fi',
     '[ -e "$f.gz" ] || exit 1',
     'gzip -dc <"$f.gz" >"%p" || exit 200',
   ].join('\n')
+}
+
+/**
+ * Marks the log and the history of a new timeline, so that the first start with an archive stores them.
+ * `segment` is the one in which the recovered database was stopped.
+ */
+export async function offerTimeline(
+  location: string,
+  segment: string,
+  user: PostgresUser | null,
+): Promise<void> {
+  const timeline = segment.slice(0, 8)
+  const status = join(location, 'pg_wal', 'archive_status')
+  const isNew = (name: string) =>
+    name === `${timeline}.history` ||
+    (/^[0-9A-F]{24}$/.test(name) && name.startsWith(timeline) && name < segment)
+  for (const name of readdirSync(join(location, 'pg_wal')).filter(isNew)) {
+    const mark = join(status, `${name}.ready`)
+    await writeDurably(mark, '')
+    if (user) await chown(mark, user.uid, user.gid)
+  }
 }
 
 /** Quotes for the shell, and for PostgreSQL, which replaces % and the letter after it. */

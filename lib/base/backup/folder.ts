@@ -35,7 +35,9 @@ export function openBackupFolder(
   const wanted = resolve(path)
   return explainFileErrors(wanted, () => {
     // 0711: started by root, PostgreSQL archives as another user, who must enter but not list it.
-    mkdirSync(wanted, { recursive: true, mode: user ? 0o711 : 0o700 })
+    const mode = user ? 0o711 : 0o700
+    const isNew = mkdirSync(wanted, { recursive: true, mode }) !== undefined
+    if (isNew) chmodSync(wanted, mode) // Whatever the umask.
     const folder = realpathSync(wanted)
     for (const other of outside) requireApart(folder, other)
     mkdirSync(baseFolder(folder), { recursive: true, mode: 0o700 })
@@ -45,18 +47,21 @@ export function openBackupFolder(
 }
 
 /** Creates the folder of archived WAL, into which the user who runs PostgreSQL writes. */
-function openWalFolder(folder: string, user: PostgresUser | null): void {
+export function openWalFolder(folder: string, user: PostgresUser | null): void {
   explainFileErrors(folder, () => {
     const wal = walFolder(folder)
     mkdirSync(wal, { recursive: true, mode: 0o700 })
     if (!user) return
     chownSync(wal, user.uid, user.gid)
-    chmodSync(folder, 0o711)
-    if (canEnter(folder, user)) return
-    throw setupError(
-      `User id ${user.uid}, which runs PostgreSQL, cannot enter ${folder}: run chmod o+x on the folders above it`,
-    )
+    requireEntry(folder, user)
   })
+}
+
+export function requireEntry(folder: string, user: PostgresUser): void {
+  if (canEnter(folder, user)) return
+  throw setupError(
+    `User id ${user.uid}, which runs PostgreSQL, cannot enter ${folder}: run chmod o+x on it and the folders above it`,
+  )
 }
 
 function requireApart(folder: string, other: string): void {

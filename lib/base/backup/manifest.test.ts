@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -12,10 +13,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readArchive, requireNoGap } from './archive.ts'
+import { readArchive, requireNoGap, restoreCommand } from './archive.ts'
 import { copyFolder } from './copy.ts'
-import { openBackupFolder, requireSpace } from './folder.ts'
-import { chooseBackup, listBackups, type Manifest } from './manifest.ts'
+import { openBackupFolder, openWalFolder, requireSpace } from './folder.ts'
+import { chooseBackup, describeSkipped, listBackups, type Manifest } from './manifest.ts'
 import { keepNewest } from './take.ts'
 
 let folder: string
@@ -79,6 +80,12 @@ describe('a time', () => {
     addBackup('12:30', { stopLsn: '0/8000100' })
     expect(choose('13:30')).toBe(at('12:00'))
     expect(choose(null)).toBe(at('12:00'))
+    const skipped = (time: string | null) =>
+      describeSkipped(folder, readArchive(folder), time === null ? null : new Date(at(time)))
+    expect(skipped(null)).toContain('The newest backup, 20261120T123000Z, is not used')
+    expect(skipped(null)).toContain('move the files 00000002* out of')
+    expect(skipped('12:29')).toBeNull()
+    expect(() => choose('11:00')).not.toThrow()
   })
 })
 
@@ -100,6 +107,31 @@ test('a gap in the WAL is named, also right after the backup', () => {
   expect(() => gapAfter(7)).toThrow(`before ${segment(7)}`)
   rmSync(join(folder, 'wal', `${segment(4)}.gz`))
   expect(() => gapAfter(6)).toThrow(`before ${segment(5)}`)
+})
+
+test('only an absent file of the WAL ends a recovery in peace', () => {
+  const fetch = (name: string) => {
+    const command = restoreCommand(readArchive(folder))
+      .replaceAll('%f', name)
+      .replaceAll('%p', join(folder, 'fetched'))
+    return spawnSync('sh', ['-c', command]).status
+  }
+  addWal('10:00', 'plain')
+  writeFileSync(join(folder, 'wal', 'damaged.gz'), 'no gzip')
+  mkdirSync(join(folder, 'wal', 'unreadable'))
+  expect(['plain', 'absent', 'damaged', 'unreadable'].map(fetch)).toEqual([0, 1, 200, 200])
+  rmSync(join(folder, 'wal'), { recursive: true })
+  expect(fetch('absent')).toBe(200)
+})
+
+test.runIf(process.geteuid?.() === 0)('the mode of an existing folder of backups stays', () => {
+  const [existing, made] = [join(folder, 'existing'), join(folder, 'made')]
+  mkdirSync(existing, { mode: 0o700 })
+  const user = { uid: 65_534, gid: 65_534 }
+  const modes = [existing, made].map(path => statSync(openBackupFolder(path, [], user)).mode)
+  expect(modes.map(mode => mode & 0o777)).toEqual([0o700, 0o711])
+  expect(() => openWalFolder(existing, user)).toThrow('run chmod o+x on it')
+  expect(statSync(existing).mode & 0o777).toBe(0o700)
 })
 
 test('the newest backups are kept, with the WAL since the oldest of them and all histories', async () => {

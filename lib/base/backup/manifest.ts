@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { timelineHistory, type WalArchive } from '#lib/base/backup/archive.ts'
+import { timelineHistory, timelineName, type WalArchive } from '#lib/base/backup/archive.ts'
 import { setupError } from '#lib/base/errors.ts'
 
 const instant = z.iso.datetime({ offset: true })
@@ -76,7 +76,24 @@ export function chooseBackup(folder: string, archive: WalArchive, target: Date |
   if (chosen && !isPast) return chosen
   const range = `from ${oldest.finishedAt} (the end of the oldest backup) to ${last.toISOString()} (the last archived WAL)`
   const wanted = target ? target.toISOString() : 'the newest state'
-  throw setupError(`${wanted} cannot be restored: ${folder} reaches ${range}`)
+  const skipped = describeSkipped(folder, archive, target)
+  const reason = skipped ? `. ${skipped}` : ''
+  throw setupError(`${wanted} cannot be restored: ${folder} reaches ${range}${reason}`)
+}
+
+/** Says which newest backup before a time is not used because it does not lead to the newest timeline. */
+export function describeSkipped(
+  folder: string,
+  archive: WalArchive,
+  target: Date | null,
+): string | null {
+  const newest = listBackups(folder).findLast(
+    ({ finishedAt }) => !target || new Date(finishedAt) <= target,
+  )
+  if (!newest || isOnNewestTimeline(newest, archive)) return null
+  const { newestTimeline } = archive
+  const prefix = timelineName(newestTimeline ?? 0)
+  return `The newest backup, ${newest.name}, is not used: a restore left its timeline and began timeline ${newestTimeline}. If the running database is that restored one, make a new backup. If not, move the files ${prefix}* out of ${archive.folder}`
 }
 
 /**

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { requireNoGap, restoreCommand, type WalArchive } from '#lib/base/backup/archive.ts'
 import { copyFolder } from '#lib/base/backup/copy.ts'
-import { requireSpace } from '#lib/base/backup/folder.ts'
+import { requireEntry, requireSpace } from '#lib/base/backup/folder.ts'
 import type { Backup } from '#lib/base/backup/manifest.ts'
 import type { PostgresUser } from '#lib/base/db/embedded-location.ts'
 import { findPostmaster, startPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
@@ -24,7 +24,6 @@ export interface RecoverOptions extends Programs {
   location: string
   /** Null: as far as the WAL reaches. */
   target: Date | null
-  settings?: Record<string, string>
 }
 
 /** A recovered PostgreSQL that only this user reaches, by a socket in a private folder. */
@@ -42,9 +41,10 @@ const EMPTY_FOLDERS = [
 
 /** Copies a backup with its checksums verified, and recovers it up to a time. */
 export async function recover(options: RecoverOptions): Promise<Recovered> {
-  const { backup, archive, location, target, bin, user, settings = {} } = options
+  const { backup, archive, location, target, bin, user } = options
   requireSpace(join(location, '..'), backup.bytes)
   requireNoGap(archive, backup.stopSegment)
+  if (user && archive.lastAt !== null) requireEntry(archive.folder, user)
   const from = join(backup.folder, 'data')
   await copyFolder({ from, to: location, user, expected: backup.files })
   for (const name of EMPTY_FOLDERS)
@@ -69,7 +69,6 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
     const place = { listen_addresses: '', unix_socket_directories: socket, hba_file: hba }
     const postmaster = await startPostmaster({ location, user }, bin, join(socket, 'start.log'), {
       ...recoverySettings(archive, target),
-      ...settings,
       ...place,
     }).catch(error => explainFailure(error, target))
     if (!postmaster) throw setupError(`PostgreSQL could not be started in ${location}`)
@@ -89,6 +88,7 @@ function recoverySettings(archive: WalArchive, target: Date | null): Record<stri
     recovery_target_action: 'promote',
     // A standby would need at least as many connections as the server that was backed up.
     hot_standby: 'off',
+    // A database that may still be discarded must not leave its timeline in the archive.
     archive_mode: 'off',
   }
   // PostgreSQL knows no letter Z here.
