@@ -90,6 +90,8 @@ function recoverySettings(archive: WalArchive, target: Date | null): Record<stri
     hot_standby: 'off',
     // A database that may still be discarded must not leave its timeline in the archive.
     archive_mode: 'off',
+    // Without an archive, the checkpoint at the stop would remove the full segments of that timeline.
+    wal_keep_size: '256MB',
   }
   // PostgreSQL knows no letter Z here.
   if (target) settings.recovery_target_time = target.toISOString().replace('Z', '+00')
