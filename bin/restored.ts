@@ -1,3 +1,4 @@
+import { print } from '#bin/command-line.ts'
 import { offerTimeline } from '#lib/base/backup/archive.ts'
 import type { Backup } from '#lib/base/backup/manifest.ts'
 import { markRestored } from '#lib/base/backup/records.ts'
@@ -57,8 +58,4 @@ async function describeEnd(url: string, reachedAt: Date | null, backup: Backup):
   if (!last) return print('The books have no movement.')
   const { kind, account, subject, at } = last
   print(`Last movement of money: ${kind} of ${subject}, account ${account}, ${at.toISOString()}.`)
-}
-
-export function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

@@ -6,7 +6,7 @@ import {
   openNamedFolder,
   secondsSince,
 } from '#bin/backups.ts'
-import { withRuntime } from '#bin/command-line.ts'
+import { print, withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
 import { copyByBasebackup } from '#lib/base/backup/programs.ts'
@@ -55,8 +55,4 @@ async function takeAndRecord({ backupUrl, location }: Runtime, folder: string): 
       ? 'WAL is not archived here, so this moment can be restored, but no time after it.'
       : `WAL is archived up to ${lastAt.toISOString()}.`,
   )
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { chmod, chown, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -15,18 +15,19 @@ import { withRuntime } from '#bin/command-line.ts'
 import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
-import { type Backup, chooseBackup, describeSkipped } from '#lib/base/backup/manifest.ts'
+import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
 import { recordRun } from '#lib/base/backup/records.ts'
 import {
   ask,
   type Programs,
   type Recovered,
+  type RecoverOptions,
   readReachedAt,
   recover,
+  removeDrafts,
 } from '#lib/base/backup/recover.ts'
 import { requireAlone } from '#lib/base/backup/take.ts'
 import { connect } from '#lib/base/db/client.ts'
-import { findPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
@@ -41,7 +42,7 @@ export async function drill(args: string[]): Promise<void> {
     const folder = openNamedFolder('--from', values.from, runtime)
     await withClient(runtime.backupUrl, 'DATABASE_OWNER_URL', async client => {
       await requireAlone(client)
-      await removeLeftovers(folder)
+      await removeDrafts(folder, '.drill-', 'data')
       const began = { at: new Date(), clock: performance.now() }
       const run = {
         kind: 'drill',
@@ -51,10 +52,10 @@ export async function drill(args: string[]): Promise<void> {
       } as const
       try {
         const archive = readArchive(folder)
-        const skipped = describeSkipped(folder, archive, null)
+        const { backup, skipped } = chooseBackup(folder, archive, null)
         if (skipped !== null) throw setupError(skipped)
-        const backup = chooseBackup(folder, archive, null)
-        const result = await rehearse(folder, backup, programsFor(backup, runtime.folder))
+        const programs = programsFor(backup, runtime.folder)
+        const result = await rehearse(folder, { backup, archive, ...programs })
         report(true, `restored in ${secondsSince(began.clock)}, and removed again`)
         await recordRun({ ...run, ...result, bytes: backup.bytes })
         if (result.problem !== null) process.exitCode = 1
@@ -67,24 +68,16 @@ export async function drill(args: string[]): Promise<void> {
   })
 }
 
-/** Removes what an interrupted drill left, and stops its PostgreSQL. */
-async function removeLeftovers(folder: string): Promise<void> {
-  for (const name of readdirSync(folder).filter(each => each.startsWith('.drill-'))) {
-    const server = findPostmaster(join(folder, name, 'data'))
-    if (server) await stopPostmaster(server.pid)
-    await rm(join(folder, name), { recursive: true, force: true })
-  }
-}
-
-async function rehearse(folder: string, backup: Backup, programs: Programs) {
+async function rehearse(
+  folder: string,
+  options: Programs & Pick<RecoverOptions, 'backup' | 'archive'>,
+) {
+  const { backup, user } = options
   const scratch = mkdtempSync(join(folder, '.drill-'))
-  const { user } = programs
   if (user) await chown(scratch, user.uid, user.gid)
   await chmod(scratch, 0o700)
   try {
-    const location = join(scratch, 'data')
-    const archive = readArchive(folder)
-    const recovered = await recover({ backup, archive, location, target: null, ...programs })
+    const recovered = await recover({ ...options, location: join(scratch, 'data'), target: null })
     try {
       return await examine(backup, recovered)
     } finally {

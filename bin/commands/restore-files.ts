@@ -4,14 +4,14 @@ import { rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { programsFor, requireKey, rolesOfDatabase } from '#bin/backups.ts'
-import { requireOption } from '#bin/command-line.ts'
+import { print, readTime, requireOption } from '#bin/command-line.ts'
 import { openDataFolder } from '#bin/data-folder.ts'
-import { print, recoverMarked } from '#bin/restored.ts'
+import { recoverMarked } from '#bin/restored.ts'
 import { readArchive, type WalArchive } from '#lib/base/backup/archive.ts'
 import { writeDurably } from '#lib/base/backup/copy.ts'
-import { type Backup, chooseBackup, describeSkipped } from '#lib/base/backup/manifest.ts'
+import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
 import { describeNextStep } from '#lib/base/backup/records.ts'
-import { ask, type Recovered, type RecoverOptions } from '#lib/base/backup/recover.ts'
+import { ask, type Recovered, type RecoverOptions, removeDrafts } from '#lib/base/backup/recover.ts'
 import { UNFINISHED_RESTORE } from '#lib/base/db/embedded.ts'
 import { chooseDataDirectory, writePointer } from '#lib/base/db/embedded-location.ts'
 import {
@@ -21,12 +21,10 @@ import {
   SUPERUSER,
   syncFolder,
 } from '#lib/base/db/embedded-roles.ts'
-import { findPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
+import { findPostmaster } from '#lib/base/db/embedded-server.ts'
 import { countRegisteredProcesses, withLock } from '#lib/base/db/embedded-users.ts'
 import { env, loadEnvFile, supplyEnv } from '#lib/base/env.ts'
-import { refuse, setupError } from '#lib/base/errors.ts'
-
-const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?) ?(Z|[+-]\d\d:?\d\d)?$/
+import { setupError } from '#lib/base/errors.ts'
 
 /** Restores a database to a time. The old embedded one is moved aside, and never removed. */
 export async function restoreFiles(args: string[]): Promise<void> {
@@ -39,8 +37,7 @@ export async function restoreFiles(args: string[]): Promise<void> {
   const from = realpathSync(requireFolder(values.from ?? BACKUP_FOLDER))
   if (target) print(`Restoring to ${target.toISOString()} (here ${target.toString().slice(0, 33)})`)
   const archive = readArchive(from)
-  const backup = chooseBackup(from, archive, target)
-  const skipped = describeSkipped(from, archive, target)
+  const { backup, skipped } = chooseBackup(from, archive, target)
   if (skipped !== null) print(`${skipped}.`)
   if (DATABASE_URL) {
     requireKey(backup)
@@ -51,18 +48,6 @@ export async function restoreFiles(args: string[]): Promise<void> {
   await withLock(dataFolder, () =>
     restore({ dataFolder, archive, backup, target, isReplaced: values.replace ?? false }),
   )
-}
-
-/** Reads a time in the time zone of this machine, or with an offset. Null: as late as possible. */
-export function readTime(text: string): Date | null {
-  if (text === 'latest') return null
-  const [, day, time, zone = ''] = TIME.exec(text) ?? []
-  const at = new Date(`${day}T${time}${zone.replace(/^([+-]\d\d)(\d\d)$/, '$1:$2')}`)
-  if (day && at.getTime() <= Date.now()) return at
-  throw refuse('invalid_input', {
-    message:
-      "--to must be a time before now such as '2026-11-20 14:05' (here), '2026-11-20 14:05-03:00' or '2026-11-20 17:05Z', or latest",
-  })
 }
 
 function requireFolder(path: string | undefined): string {
@@ -120,29 +105,20 @@ async function restore({
     throw setupError(
       `${location} contains a database: add --replace to move it aside, or set TROCO_DATA to another folder that has secrets.json`,
     )
-  await removeLeftovers(location)
-  const draft = `${location}.restore-${randomBytes(4).toString('hex')}`
+  const drafts = `${basename(location)}.restore-`
+  await removeDrafts(dirname(location), drafts)
+  const draft = join(dirname(location), `${drafts}${randomBytes(4).toString('hex')}`)
   const programs = programsFor(backup, dataFolder)
   print(`Copying ${backup.name}, then replaying WAL…`)
   const options = { backup, archive, location: draft, target, ...programs }
   const place = { owner: OWNER_ROLE, name: 'troco' }
   const prepare = (recovered: Recovered) => setPasswords(recovered, dataFolder)
   const to = await recoverMarked(options, place, prepare).catch(async error => {
-    await removeLeftovers(location)
+    await removeDrafts(dirname(location), drafts)
     throw error
   })
   await putInPlace(dataFolder, draft, location)
   print(describeNextStep(to))
-}
-
-async function removeLeftovers(location: string): Promise<void> {
-  const parent = dirname(location)
-  for (const name of existsSync(parent) ? readdirSync(parent) : []) {
-    if (!name.startsWith(`${basename(location)}.restore-`)) continue
-    const server = findPostmaster(join(parent, name))
-    if (server) await stopPostmaster(server.pid)
-    await rm(join(parent, name), { recursive: true, force: true })
-  }
 }
 
 /** The backup has the passwords of its time; those of the data folder can be newer, or of another machine. */

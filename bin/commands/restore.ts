@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
-import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { readTime } from '#bin/commands/restore-files.ts'
+import { readTime, requireOption, withRuntime } from '#bin/command-line.ts'
 import { invalidInput } from '#lib/base/errors.ts'
 import { beginRestore } from '#lib/rooms/restore/begin.ts'
 import { openAlone } from '#lib/rooms/restore/open.ts'

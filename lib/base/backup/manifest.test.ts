@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readArchive, requireNoGap, restoreCommand } from './archive.ts'
 import { copyFolder } from './copy.ts'
 import { openBackupFolder, openWalFolder, requireSpace } from './folder.ts'
-import { chooseBackup, describeSkipped, listBackups, type Manifest } from './manifest.ts'
+import { chooseBackup, listBackups, type Manifest } from './manifest.ts'
 import { keepNewest } from './take.ts'
 
 let folder: string
@@ -50,8 +50,9 @@ function addWal(time: string, ...names: string[]): void {
   }
 }
 
-const choose = (time: string | null) =>
-  chooseBackup(folder, readArchive(folder), time === null ? null : new Date(at(time))).finishedAt
+const decide = (time: string | null) =>
+  chooseBackup(folder, readArchive(folder), time === null ? null : new Date(at(time)))
+const choose = (time: string | null) => decide(time).backup.finishedAt
 
 describe('a time', () => {
   beforeEach(() => {
@@ -80,8 +81,7 @@ describe('a time', () => {
     addBackup('12:30', { stopLsn: '0/8000100' })
     expect(choose('13:30')).toBe(at('12:00'))
     expect(choose(null)).toBe(at('12:00'))
-    const skipped = (time: string | null) =>
-      describeSkipped(folder, readArchive(folder), time === null ? null : new Date(at(time)))
+    const skipped = (time: string | null) => decide(time).skipped
     expect(skipped(null)).toContain('The newest backup, 20261120T123000Z, is not used')
     expect(skipped(null)).toContain('move the files 00000002* out of')
     expect(skipped('12:29')).toBeNull()

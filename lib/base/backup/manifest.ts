@@ -63,8 +63,14 @@ function readManifest(folder: string): Manifest {
   }
 }
 
+interface Choice {
+  backup: Backup
+  /** Says which newer backup does not lead to the newest timeline, and what to do; null: none is newer. */
+  skipped: string | null
+}
+
 /** Returns the newest backup from which a time can be reached; without a time, the newest of all. */
-export function chooseBackup(folder: string, archive: WalArchive, target: Date | null): Backup {
+export function chooseBackup(folder: string, archive: WalArchive, target: Date | null): Choice {
   const backups = listBackups(folder)
   const [oldest] = backups
   if (!oldest) throw setupError(`${folder} contains no backup: name the folder with --from`)
@@ -73,23 +79,20 @@ export function chooseBackup(folder: string, archive: WalArchive, target: Date |
   const newest = backups.at(-1) ?? oldest
   const last = new Date(Math.max(archive.lastAt?.getTime() ?? 0, Date.parse(newest.finishedAt)))
   const isPast = target !== null && target > last
-  if (chosen && !isPast) return chosen
+  const skipped = describeSkipped(backups, archive, target)
+  if (chosen && !isPast) return { backup: chosen, skipped }
   const range = `from ${oldest.finishedAt} (the end of the oldest backup) to ${last.toISOString()} (the last archived WAL)`
   const wanted = target ? target.toISOString() : 'the newest state'
-  const skipped = describeSkipped(folder, archive, target)
   const reason = skipped ? `. ${skipped}` : ''
   throw setupError(`${wanted} cannot be restored: ${folder} reaches ${range}${reason}`)
 }
 
-/** Says which newest backup before a time is not used because it does not lead to the newest timeline. */
-export function describeSkipped(
-  folder: string,
+function describeSkipped(
+  backups: Backup[],
   archive: WalArchive,
   target: Date | null,
 ): string | null {
-  const newest = listBackups(folder).findLast(
-    ({ finishedAt }) => !target || new Date(finishedAt) <= target,
-  )
+  const newest = backups.findLast(({ finishedAt }) => !target || new Date(finishedAt) <= target)
   if (!newest || isOnNewestTimeline(newest, archive)) return null
   const { newestTimeline } = archive
   const prefix = timelineName(newestTimeline ?? 0)

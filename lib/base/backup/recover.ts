@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
 import { chown, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -105,6 +105,19 @@ function explainFailure({ message }: Error, target: Date | null): never {
       `The archived WAL ends before ${target?.toISOString()}: choose an earlier time, or --to latest for all that there is`,
     )
   throw setupError(message.replace(/ \(log: .*$/, ''))
+}
+
+/**
+ * Removes what interrupted recoveries left: entries of a folder whose names begin so. Stops their
+ * PostgreSQL, whose data directory is `data` in the entry.
+ */
+export async function removeDrafts(folder: string, prefix: string, data = ''): Promise<void> {
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    if (!name.startsWith(prefix)) continue
+    const server = findPostmaster(join(folder, name, data))
+    if (server) await stopPostmaster(server.pid)
+    await rm(join(folder, name), { recursive: true, force: true })
+  }
 }
 
 /** Returns the result of one query. */
