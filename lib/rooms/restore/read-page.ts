@@ -1,18 +1,15 @@
 import type { ServedConnection } from '#lib/services/gateway/choose.ts'
-import type { ClosureReading, ListName } from '#lib/services/gateway/closures.ts'
+import type { Booked, ClosureReading, ListName, Restored } from '#lib/services/gateway/closures.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import type { GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
 import type { Listing, TakenOrder, UnreadPayment } from '#lib/services/gateway/lists.ts'
-
-/** What became of an order at the bank: the books have it, it has not ended, or no account could be charged. */
-export type Booked = 'booked' | 'unsettled' | 'held'
 
 /** How other rooms book what a bank lists. Called again for the same item, they do nothing. */
 export interface RestoreBooking {
   bookReceipts: (connectionId: string, receipts: Receipt[]) => Promise<unknown>
   noteUnread: (connectionId: string, unread: UnreadPayment[]) => Promise<unknown>
-  bookRefund: (reading: ClosureReading, order: TakenOrder) => Promise<Booked>
-  bookPayout: (reading: ClosureReading, order: TakenOrder) => Promise<Booked>
+  bookRefund: (restored: Restored, order: TakenOrder) => Promise<Booked>
+  bookPayout: (restored: Restored, order: TakenOrder) => Promise<Booked>
   holdUnread: (reading: ClosureReading, unread: UnreadPayment) => Promise<unknown>
 }
 

@@ -6,10 +6,10 @@ import {
   findRepeated,
   isOfTry,
   type KnownWithdrawal,
-  type Restored,
 } from '#lib/rooms/withdrawals/find-lost.ts'
 import { insertLost } from '#lib/rooms/withdrawals/insert-lost.ts'
 import { approveWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import type { Booked, Restored } from '#lib/services/gateway/closures.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
 import { type Held, holdOrder, releaseOrder } from '#lib/services/house/held-orders.ts'
 
@@ -19,10 +19,7 @@ import { type Held, holdOrder, releaseOrder } from '#lib/services/house/held-ord
  * likely repeated the request; else the withdrawal is written again, and its amount leaves the account. What can be
  * charged to no account is held in the inbox. Called again, it does nothing.
  */
-export async function adoptPayout(
-  restored: Restored,
-  order: TakenOrder,
-): Promise<'booked' | 'unsettled' | 'held'> {
+export async function adoptPayout(restored: Restored, order: TakenOrder): Promise<Booked> {
   const { connectionId } = restored
   const id = toUuid(order.id)
   const hold = (cause: Held['cause'], accountId: string | null = null) =>
@@ -40,16 +37,14 @@ export async function adoptPayout(
   if (await isOfTry(id)) return 'booked'
   if (!order.isDone) return 'unsettled'
   const owners = await findOwners(id)
-  const repeated = await findRepeated(restored, owners, order)
   const [accountId] = owners
-  if (repeated) {
-    if (!(await settle(repeated, order))) return 'unsettled'
-  } else if (accountId === undefined || owners.length > 1) return hold('account_unknown')
-  else {
-    const isInserted = await insertLost(connectionId, { accountId, id }, order)
-    if (!isInserted) return hold('balance', accountId)
-    if (!(await settle({ accountId, id }, order))) return 'unsettled'
-  }
+  const isClear = accountId !== undefined && owners.length === 1
+  const repeated = await findRepeated(restored, owners, order)
+  const lost = repeated ?? (isClear ? { accountId, id } : null)
+  if (!lost) return hold('account_unknown')
+  if (!repeated && !(await insertLost(connectionId, lost, order)))
+    return hold('balance', lost.accountId)
+  if (!(await settle(lost, order))) return 'unsettled'
   return releaseOrder('payout_unbooked', connectionId, order)
 }
 

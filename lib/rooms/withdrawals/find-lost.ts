@@ -1,12 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, idLowerBoundAt } from '#lib/base/ids.ts'
+import type { Restored } from '#lib/services/gateway/closures.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
-
-/** A restore of the database, after which its connection is read. */
-export interface Restored {
-  connectionId: string
-  begunAt: Date
-}
 
 export interface KnownWithdrawal {
   accountId: string

@@ -55,10 +55,8 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
-SELECT
-FROM restore_closures c
-WHERE c.connection_id = $1::uuid AND c.opened_at IS NULL
-LIMIT 1;
+SELECT EXISTS (SELECT FROM restore_closures c WHERE c.connection_id = $1::uuid
+    AND c.opened_at IS NULL) AS "isClosed";
 
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
     AND r.place_until IS NULL) AND ((SELECT count(*)::int
@@ -218,10 +216,8 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
-SELECT
-FROM restore_closures c
-WHERE c.connection_id = $1::uuid AND c.opened_at IS NULL
-LIMIT 1;
+SELECT EXISTS (SELECT FROM restore_closures c WHERE c.connection_id = $1::uuid
+    AND c.opened_at IS NULL) AS "isClosed";
 
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
     AND r.place_until IS NULL) AND ((SELECT count(*)::int
@@ -392,10 +388,8 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
-SELECT
-FROM restore_closures c
-WHERE c.connection_id = $1::uuid AND c.opened_at IS NULL
-LIMIT 1;
+SELECT EXISTS (SELECT FROM restore_closures c WHERE c.connection_id = $1::uuid
+    AND c.opened_at IS NULL) AS "isClosed";
 
 SELECT EXISTS (SELECT FROM withdrawals r WHERE r.connection_id = $1::uuid AND r.due_at <= now()
     AND r.place_until IS NULL) AND ((SELECT count(*)::int

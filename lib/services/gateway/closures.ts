@@ -17,15 +17,15 @@ const ARRIVAL_MAX = '10 minutes'
 
 const isClosed = Prisma.sql`c.opened_at IS NULL`
 
-/** The same in SQL, for a column with the id of a connection. */
+/** SQL: whether nothing may be sent through a connection. */
 export const isMoneyOutClosedFor = (connectionId: Prisma.Sql) => Prisma.sql`
   EXISTS (SELECT FROM restore_closures c WHERE c.connection_id = ${connectionId} AND ${isClosed})`
 
 /** Whether nothing may be sent through the connection. */
 export async function isMoneyOutClosed(connectionId: string): Promise<boolean> {
-  const rows = await db().$queryRaw<unknown[]>`
-    SELECT FROM restore_closures c WHERE c.connection_id = ${connectionId}::uuid AND ${isClosed} LIMIT 1`
-  return rows.length > 0
+  const [row] = await db().$queryRaw<{ isClosed: boolean }[]>`
+    SELECT ${isMoneyOutClosedFor(Prisma.sql`${connectionId}::uuid`)} AS "isClosed"`
+  return row?.isClosed ?? false
 }
 
 /** Returns the outcome of a call that would send money while nothing may be sent; null: it may be made. */
@@ -94,6 +94,12 @@ export interface ClosureReading {
   /** Fencing token: an update of the row must match it. */
   lease: string
 }
+
+/** What booking what a bank has sent needs of its reading. */
+export type Restored = Pick<ClosureReading, 'connectionId' | 'begunAt'>
+
+/** What became of an order at the bank: the books have it, it has not ended, or no account could be charged. */
+export type Booked = 'booked' | 'unsettled' | 'held'
 
 /** Claims due readings; another process cannot claim them before the lease ends. */
 export function claimClosures(connectionIds: string[]): Promise<ClosureReading[]> {

@@ -4,13 +4,9 @@ import { toUuid } from '#lib/base/ids.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { findKnown, isElsewhere } from '#lib/rooms/charges/refunds/find-lost.ts'
 import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import type { Booked, Restored } from '#lib/services/gateway/closures.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
 import { type Held, holdOrder, releaseOrder } from '#lib/services/house/held-orders.ts'
-
-interface Restored {
-  connectionId: string
-  begunAt: Date
-}
 
 /**
  * Books a refund that the bank has taken and the restored books may lack. If it is missing, one of the same
@@ -21,7 +17,7 @@ export async function adoptRefund(
   { connectionId, begunAt }: Restored,
   order: TakenOrder,
   chargeColumns: Prisma.Sql,
-): Promise<'booked' | 'unsettled' | 'held'> {
+): Promise<Booked> {
   const hold = (cause: Held['cause'], accountId: string | null = null) =>
     holdOrder('refund_unbooked', connectionId, order, { cause, accountId })
   const release = () => releaseOrder('refund_unbooked', connectionId, order)

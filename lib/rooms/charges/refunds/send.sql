@@ -26,10 +26,8 @@ WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
     r.lease, r.attempts;
 
-SELECT
-FROM restore_closures c
-WHERE c.connection_id = $1::uuid AND c.opened_at IS NULL
-LIMIT 1;
+SELECT EXISTS (SELECT FROM restore_closures c WHERE c.connection_id = $1::uuid
+    AND c.opened_at IS NULL) AS "isClosed";
 
 SELECT r.amount, c.end_to_end_id AS "endToEndId"
 FROM refunds r
