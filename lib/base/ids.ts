@@ -1,7 +1,7 @@
 import { v7 } from 'uuid'
 
 /** Hexadecimal digits of a bucket, at the end of an id. */
-const BUCKET_DIGITS = 3
+export const BUCKET_DIGITS = 3
 
 /**
  * Returns a UUIDv7, which sorts by creation time. Generated before the first write, so that a call

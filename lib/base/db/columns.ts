@@ -1,4 +1,6 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { BUCKET_DIGITS } from '#lib/base/ids.ts'
+import { REQUEST_ID_PLACE } from '#lib/base/trace.ts'
 
 /** Formats a time column as UTC with microseconds, which a JavaScript Date would truncate. */
 export function utc(column: string, name = column.split('.').at(-1) ?? column): Prisma.Sql {
@@ -7,6 +9,17 @@ export function utc(column: string, name = column.split('.').at(-1) ?? column): 
 
 export function utcText(column: string): Prisma.Sql {
   return Prisma.raw(`to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`)
+}
+
+/** Whether an account `a` can have made a routable id: few accounts are looked into for it. */
+export function isInBucket(id: string): Prisma.Sql {
+  const digits = Prisma.raw(String(BUCKET_DIGITS))
+  return Prisma.sql`right(a.id::text, ${digits}) = right(${id}::text, ${digits})`
+}
+
+/** The request id in a column `trace`, as the index events_trace_request_idx has it. */
+export function requestIdOf(alias: string): Prisma.Sql {
+  return Prisma.raw(`substr(${alias}.trace, ${REQUEST_ID_PLACE})`)
 }
 
 /**

@@ -1,4 +1,5 @@
-import { db, Prisma } from '#lib/base/db/client.ts'
+import { db } from '#lib/base/db/client.ts'
+import { isInBucket } from '#lib/base/db/columns.ts'
 import { HOUSE_ACCOUNT_ID, idLowerBoundAt } from '#lib/base/ids.ts'
 import type { Restored } from '#lib/services/gateway/closures.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
@@ -29,9 +30,6 @@ export async function findKnown(id: string, order: TakenOrder): Promise<KnownWit
     ORDER BY w.id = ${id}::uuid DESC LIMIT 1`
   return known ?? null
 }
-
-/** Ids end in the bucket of their account. */
-const isInBucket = (id: string) => Prisma.sql`right(a.id::text, 3) = right(${id}::text, 3)`
 
 export async function findOwners(id: string): Promise<string[]> {
   const rows = await db().$queryRaw<{ id: string }[]>`

@@ -1,7 +1,7 @@
 import { Prisma } from '#lib/base/db/client.ts'
+import { isInBucket, requestIdOf } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { isUuid, removeHyphens } from '#lib/base/ids.ts'
-import { REQUEST_ID_PLACE } from '#lib/base/trace.ts'
 import { readRequestStories, readStory, type Scope } from '#lib/views/dashboard/story/read.ts'
 import type { Story } from '#lib/views/dashboard/story/schema.ts'
 
@@ -21,12 +21,11 @@ export async function findStories(text: string): Promise<Story[]> {
   return (await Promise.all(scopes.map(scope => readRequestStories(scope, id)))).flat()
 }
 
-/** Ids end like that of their account (docs/decisions/029), so few accounts are looked into. */
 function findOwners(id: string): Promise<Scope[]> {
   const order = (table: string) => Prisma.sql`
     SELECT s.account_id, s.mode FROM accounts a JOIN ${Prisma.raw(table)} s
       ON s.account_id = a.id AND s.id = ${id}::uuid
-    WHERE right(a.id::text, 3) = right(${id}, 3)`
+    WHERE ${isInBucket(id)}`
   return queryRows<Scope>(Prisma.sql`
     SELECT json_build_object('accountId', f.account_id, 'mode', f.mode)::text AS json FROM (
       SELECT c.account_id, c.mode FROM charges c WHERE c.txid = ${removeHyphens(id)}
@@ -39,6 +38,6 @@ function findScopes(requestId: string): Promise<Scope[]> {
       (SELECT r.account_id, r.mode FROM request_log r WHERE r.request_id = ${requestId} LIMIT ${ACCOUNTS_MAX})
       UNION ALL
       (SELECT e.account_id, e.mode FROM events e
-        WHERE e.trace IS NOT NULL AND substr(e.trace, ${Prisma.raw(String(REQUEST_ID_PLACE))}) = ${requestId}
+        WHERE e.trace IS NOT NULL AND ${requestIdOf('e')} = ${requestId}
         LIMIT ${ACCOUNTS_MAX})) f LIMIT ${ACCOUNTS_MAX}`)
 }

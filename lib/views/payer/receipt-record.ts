@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { utc } from '#lib/base/db/columns.ts'
+import { isInBucket, utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -64,6 +64,6 @@ function withdrawalSql({ id, endToEndId }: ReceiptFacts): Prisma.Sql {
       SELECT 1 AS place, w.* FROM withdrawals w WHERE w.end_to_end_id = ${endToEndId}
       UNION ALL SELECT 2, w.* FROM accounts a
         JOIN withdrawals w ON w.account_id = a.id AND w.id = ${id}::uuid
-      WHERE right(a.id::text, 3) = right(${id}, 3)
+      WHERE ${isInBucket(id)}
       ORDER BY place LIMIT 1) w`
 }

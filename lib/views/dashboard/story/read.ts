@@ -1,9 +1,8 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { utc, utcText } from '#lib/base/db/columns.ts'
+import { requestIdOf, utc, utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { smallestIdAt } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { REQUEST_ID_PLACE } from '#lib/base/trace.ts'
 import type { Story, StoryStep } from '#lib/views/dashboard/story/schema.ts'
 
 /** Steps of each kind: more than any charge has by itself. */
@@ -107,17 +106,15 @@ async function findSubjects({ accountId, mode }: Scope, requestId: string): Prom
       UNION ALL
       (SELECT e.subject_id::text FROM events e
         WHERE e.account_id = ${accountId}::uuid AND e.mode = ${mode}
-          AND e.trace IS NOT NULL AND substr(e.trace, ${Prisma.raw(String(REQUEST_ID_PLACE))}) = ${requestId}
+          AND e.trace IS NOT NULL AND ${requestIdOf('e')} = ${requestId}
         LIMIT ${STEPS_MAX})) f
     WHERE f.id ~ '^[0-9a-f]{8}-' LIMIT 20`)
 }
 
 /** What a request made, by its response. */
 const madeSql = Prisma.sql`COALESCE(r.response_body #>> '{data,transaction_id}', r.response_body #>> '{data,id}')`
-const causeSql = (alias: string) =>
-  Prisma.raw(
-    `substr(${alias}.trace, ${REQUEST_ID_PLACE}) AS request_id, left(${alias}.trace, 32) AS trace_id`,
-  )
+const causeSql = (alias: string) => Prisma.sql`
+  ${requestIdOf(alias)} AS request_id, left(${Prisma.raw(alias)}.trace, 32) AS trace_id`
 
 function stepSql(columns: Prisma.Sql, from: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM ${from} LIMIT ${STEPS_MAX}`
@@ -150,7 +147,7 @@ async function readSteps(scope: Scope, { kind, id, created_at }: Subject): Promi
   const order = Prisma.sql`LEFT JOIN LATERAL (
     SELECT w.trace FROM withdrawals w WHERE ${of('w')} AND w.id = g.subject_id
     UNION ALL SELECT f.trace FROM refunds f WHERE ${of('f')} AND f.id = g.subject_id) o ON true`
-  const eventCause = Prisma.sql`substr(e.trace, ${Prisma.raw(String(REQUEST_ID_PLACE))}) AS request_id,
+  const eventCause = Prisma.sql`${requestIdOf('e')} AS request_id,
     COALESCE(left(e.trace, 32), replace(e.id::text, '-', '')) AS trace_id, NULL AS makes`
   const deliveries = Prisma.sql`deliveries d JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id`
   const ofSubject = Prisma.sql`${of('d')} AND d.subject_id = ${id}::uuid`
