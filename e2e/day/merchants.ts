@@ -42,12 +42,12 @@ export class Merchants {
   async #pay({ number, amount }: ChargeStep, kind: PaymentKind, txid: string): Promise<void> {
     const [key = ''] = this.#stage.bank.keys
     const unknown = { txid: `${number}`.padStart(32, 'f') }
-    // A bank whose clock is ahead would list them only when the true time is that late.
+    // A bank whose clock was ahead lists them only when the true time is that late, and a paid charge is asked no more.
     const secondsAgo = CLOCK_MS / 1_000
     const orders: Record<PaymentKind, PaymentOrder> = {
       exact: { txid },
       'wrong amount': { txid, amount: amount + 1 },
-      repeated: { txid, copies: 2, isForced: true },
+      repeated: { txid, copies: 2, isForced: true, secondsAgo },
       'no txid': { txid, dropsTxid: true, secondsAgo },
       'unknown txid': { ...unknown, key, amount, isForced: true, secondsAgo },
     }
