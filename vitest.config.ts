@@ -7,11 +7,13 @@ export const TESTS = [
   'e2e/{api,banks,client,day,fuzz,psp,runner,torture}/*.test.ts',
 ]
 /**
- * They repeat at length what other files check: backups (`bin/backups`), kills (`e2e/day/day`, `deliveries`, `embedded-recovery`), races
- * for a balance (`transfer.parallel`), a database that hangs or is full (`lib/base/db/client`), clocks
- * (`clock-ahead`, `expire`), repeated keys (`e2e/api/idempotency`), the format of metrics
- * (`lib/edge/server/metrics`), or generated clients (`e2e/client`) with packages that they install. `npm test`
- * leaves them to `npm run torture`.
+ * They repeat at length what other files check: a day of merchants and a bank (`e2e/banks`), its
+ * reconciliation (`e2e/banks/reconciliation`), backups (`bin/backups`), kills (`embedded-recovery`,
+ * `e2e/banks/try-kills`), deliveries (`lib/services/webhooks/deliver`), races for a balance
+ * (`transfer.parallel`) and for a charge (`lib/rooms/charges/cancel`), a database that hangs or is full
+ * (`lib/base/db/client`), clocks (`clock-ahead`, `expire`), repeated keys (`e2e/api/idempotency`), the
+ * format of metrics (`lib/edge/server/metrics`), or generated clients (`e2e/client`) with packages that
+ * they install. `npm test` leaves them to `npm run torture`.
  */
 const REPEATS = [
   ...[
@@ -19,6 +21,9 @@ const REPEATS = [
     'kills',
     'postgres',
     'overdraw',
+    'cancel-pay',
+    'deliveries',
+    'reconciliation',
     'back-pressure',
     'disk-full',
     'clock',
@@ -28,6 +33,7 @@ const REPEATS = [
   'e2e/torture/metrics.test.ts',
   'e2e/torture/generators.test.ts',
   'e2e/day/controls.test.ts',
+  'e2e/day/day.test.ts',
 ]
 /** They start the product with its pages, which `npm test` builds while other files run. */
 const BUILT = ['bin/start.test.ts', 'bin/documented-commands.test.ts', 'e2e/day/day.test.ts']
@@ -64,7 +70,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'built', include: BUILT, setupFiles: ['lib/testing/built-pages.ts'] },
+        test: {
+          name: 'built',
+          include: BUILT,
+          exclude: left,
+          setupFiles: ['lib/testing/built-pages.ts'],
+        },
       },
       { extends: true, test: { name: 'shared', include: sharedFiles, isolate: false } },
     ],

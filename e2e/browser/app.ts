@@ -134,19 +134,15 @@ function chooseThemes(page: Page): readonly Theme[] {
   return count % 2 === 0 ? ['light'] : ['dark']
 }
 
-/**
- * Expects no violation in the first theme, and in the others, which differ in colors, none of
- * contrast. `isContrastOnly`: checks only the contrast in the first theme, too.
- */
+/** Expects no violation in the first theme, and in the others, which differ in colors, none of contrast. */
 export async function expectAccessible(
   page: Page,
   themes: readonly Theme[] = chooseThemes(page),
-  { isContrastOnly = false } = {},
 ): Promise<void> {
   await expect(page).toHaveTitle(/\S/)
   for (const [index, colorScheme] of themes.entries()) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    const options = index === 0 && !isContrastOnly ? AXE_OPTIONS : AXE_CONTRAST_OPTIONS
+    const options = index === 0 ? AXE_OPTIONS : AXE_CONTRAST_OPTIONS
     // Again for a while, because a page may take a moment to change its theme.
     const message = `${page.url()}, ${colorScheme}`
     await expect.poll(() => findViolations(page, options), { message }).toEqual([])

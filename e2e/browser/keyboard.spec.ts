@@ -119,10 +119,9 @@ const PAGES = [
 test.describe('at 200 %', () => {
   test.use({ viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 })
 
-  test('pages do not scroll sideways, and bars do not cover the focus', async ({
-    page,
-    context,
-  }) => {
+  test('pages do not scroll sideways, and bars do not cover the focus', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     test.setTimeout(120_000)
     const { token } = await openShop(context)
     const body = {

@@ -23,6 +23,7 @@ const TEST_FILTERS = [
   'lanes.test.ts',
   'claim-statistics.test.ts',
   'withdrawals-approval.test.ts',
+  'e2e/api/samples.test.ts',
   'pool-wait.test.ts',
   'try-kills.test.ts',
   'bin/troco.test.ts',
