@@ -30,7 +30,10 @@ const PROGRAMS = {
 
 try {
   // The test runner builds the pages itself, if a selected test needs them.
-  await prepare({ pages: ['build', 'start', 'torture', 'bench'].includes(commandArgs[0]) })
+  await prepare({
+    pages: ['build', 'start', 'torture', 'bench'].includes(commandArgs[0]),
+    tests: command in PROGRAMS,
+  })
 } catch (error) {
   const isReadOnly = ['EROFS', 'EACCES'].includes(error.code)
   const advice = isReadOnly ? '; as a user who may write there, run: npm run build' : ''

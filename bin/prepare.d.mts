@@ -1,1 +1,1 @@
-export function prepare(options: { pages: boolean }): Promise<void>
+export function prepare(options: { pages: boolean; tests?: boolean }): Promise<void>

@@ -22,33 +22,42 @@ const FOLDERS_NOT_BUILT = ['lib/base/db/generated', 'lib/testing']
 const LOCK_TOUCH_INTERVAL_MS = 500
 const LOCK_STALE_MS = 5_000
 
-/** Runs the outdated steps, the build only if `pages`. Takes no lock if all are up to date. */
-export async function prepare({ pages }) {
+/**
+ * Runs the outdated steps, the build only if `pages`. Takes no lock if all are up to date. Unless `tests`,
+ * only the packages are installed that a server and its build run on.
+ */
+export async function prepare({ pages, tests = false }) {
   mkdirSync('.cache', { recursive: true })
   // Next rewrites the tsconfig that it reads, so it gets a copy.
   const nextTsconfig = '.cache/tsconfig.next.json'
   if (!existsSync(nextTsconfig))
     writeFileSync(nextTsconfig, '{ "extends": "../tsconfig.json", "include": [] }\n')
-  const steps = [install, generate, ...(pages ? [build] : [])]
+  const steps = [() => install(tests), generate, ...(pages ? [build] : [])]
   if (steps.every(step => isUpToDate(step()))) return
   await withLock(async () => {
     for (const step of steps) {
       const target = step()
       if (isUpToDate(target)) continue
+      // An interrupted step begins again from nothing.
+      rmSync(target.stamp, { force: true })
       await runStep(target)
       writeFileSync(target.stamp, target.madeFrom)
     }
   })
 }
 
-function install() {
+/** Adds the packages of tests in place: a server may be running on the others. */
+function install(tests) {
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm']
-  const flags = ['--include=dev', '--ignore-scripts', '--no-audit', '--no-fund']
+  const stamp = 'node_modules/.troco-install'
+  const locked = fingerprint(['package-lock.json'])
+  const how = tests && isUpToDate({ stamp, madeFrom: locked }) ? ['install', '--no-save'] : ['ci']
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund']
   return {
-    title: 'Installing packages',
-    stamp: 'node_modules/.troco-install',
-    madeFrom: fingerprint(['package-lock.json']),
-    command: () => [...npm, 'ci', ...flags],
+    title: tests ? 'Installing packages, with those of tests' : 'Installing packages',
+    stamp,
+    madeFrom: tests ? `${locked} tests` : locked,
+    command: () => [...npm, ...how, tests ? '--include=dev' : '--omit=dev', ...flags],
   }
 }
 
@@ -105,8 +114,9 @@ function fingerprint(paths) {
   return hash.digest('hex')
 }
 
+/** The stamp of an installation with the packages of tests begins with that of one without. */
 function isUpToDate({ stamp, madeFrom }) {
-  return existsSync(stamp) && readFileSync(stamp, 'utf8') === madeFrom
+  return existsSync(stamp) && readFileSync(stamp, 'utf8').startsWith(madeFrom)
 }
 
 /** Returns the pinned Node from the packages, or the installed one if it is new enough. */

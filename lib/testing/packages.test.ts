@@ -1,5 +1,5 @@
 import { execSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 interface LockEntry {
@@ -13,7 +13,14 @@ interface Bom {
   components: { 'bom-ref': string; hashes?: { alg: string }[] }[]
 }
 
-const { workspaces } = JSON.parse(readFileSync('package.json', 'utf8')) as { workspaces: string[] }
+interface Manifest {
+  workspaces: string[]
+  dependencies: Record<string, string>
+  devDependencies: Record<string, string>
+}
+
+const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
+const { workspaces } = manifest
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
 /** Entries of packages from the registry: not the project, its workspaces and the links to them. */
 const entries = Object.entries<LockEntry & { link?: boolean }>(lock.packages)
@@ -45,4 +52,27 @@ test.skipIf(isNpmOld)('the documented command lists every package once, offline'
   )
   const unhashed = bom.components.filter(({ hashes }) => hashes?.[0]?.alg !== 'SHA-512')
   expect(unhashed).toHaveLength(workspaces.length)
+})
+
+/** What the build of the pages and of the database client needs, though no file imports it. */
+const BUILD_TOOLS = [
+  '@prisma/client',
+  '@tailwindcss/postcss',
+  'prisma',
+  // Next builds only where it finds these three, and else tries to install them.
+  ...['@types/node', '@types/react', 'typescript'],
+]
+const STARTED = '{app,bin,cli,components,lib,prisma}/**/*.{ts,tsx,mjs,css}'
+const NOT_STARTED = /\.test\.ts$|^lib\/(testing|base\/db\/generated)\//
+/** In an import, or in the path of a font. */
+const PACKAGE_NAME =
+  /(?:\bfrom '|\bimport '|\bimport\('|@import "|"\.\.\/node_modules\/)((?:@[\w-]+\/)?[a-z][\w.-]*)(?=['"/])/g
+
+test('a server and its build need all dependencies, and no other package', () => {
+  const imported = globSync(STARTED)
+    .filter(path => !NOT_STARTED.test(path))
+    .flatMap(path => [...readFileSync(path, 'utf8').matchAll(PACKAGE_NAME)])
+    .map(([, name = '']) => name)
+  const needed = new Set([...imported, ...BUILD_TOOLS])
+  expect(Object.keys(manifest.dependencies)).toEqual([...needed].sort())
 })

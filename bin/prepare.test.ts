@@ -1,0 +1,94 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runProgram } from '#lib/testing/run.ts'
+
+const PREPARE = pathToFileURL(resolve('bin/prepare.mjs')).href
+/** Stands for the generator of the database client. */
+const GENERATOR = "require('fs').mkdirSync('lib/base/db/generated', { recursive: true })"
+
+let folder: string
+const npmLog = () => resolve(folder, 'npm.log')
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'troco-prepare-'))
+  const packages = { prisma: 'run/prisma', tester: 'tests/tester' }
+  for (const [name, path] of Object.entries(packages)) {
+    mkdirSync(join(folder, path, 'build'), { recursive: true })
+    write(join(path, 'package.json'), JSON.stringify({ name, version: '1.0.0' }))
+    write(join(path, 'build/index.js'), GENERATOR)
+  }
+  writeProject()
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function write(path: string, text: string): void {
+  writeFileSync(join(folder, path), text)
+}
+
+function writeProject(): void {
+  const root = {
+    name: 'project',
+    version: '1.0.0',
+    dependencies: { prisma: 'file:run/prisma' },
+    devDependencies: { tester: 'file:tests/tester' },
+  }
+  const packages = {
+    '': root,
+    'node_modules/prisma': { resolved: 'run/prisma', link: true },
+    'node_modules/tester': { resolved: 'tests/tester', link: true },
+    'run/prisma': { version: '1.0.0' },
+    'tests/tester': { version: '1.0.0', dev: true },
+  }
+  write('package.json', JSON.stringify(root))
+  const file = { name: 'project', version: '1.0.0', lockfileVersion: 3, requires: true, packages }
+  write('package-lock.json', JSON.stringify(file))
+}
+
+/** Runs `prepare` as `npm start` or `npm test` does, in a project of two packages, with the real npm. */
+async function prepare(tests: boolean, settings: Record<string, string> = {}): Promise<number> {
+  const program = `process.chdir(${JSON.stringify(folder)})
+    const { prepare } = await import(${JSON.stringify(PREPARE)})
+    await prepare({ pages: false, tests: ${tests} })`
+  const flags = ['--input-type=module', '--eval', program]
+  return runProgram(process.execPath, flags, { npm_config_offline: 'true', ...settings }, npmLog())
+}
+
+const isInstalled = (name: string) => existsSync(join(folder, 'node_modules', name))
+const installations = () => readFileSync(npmLog(), 'utf8').match(/Installing/g)?.length ?? 0
+
+test('a start installs no packages of tests; tests add them, and a later start removes none', async () => {
+  expect(await prepare(false)).toBe(0)
+  expect([isInstalled('prisma'), isInstalled('tester')]).toEqual([true, false])
+  write('node_modules/.marker', '')
+
+  expect(await prepare(true)).toBe(0)
+  expect([isInstalled('prisma'), isInstalled('tester')]).toEqual([true, true])
+  expect(isInstalled('.marker')).toBe(true)
+  expect(installations()).toBe(2)
+
+  for (const tests of [false, true]) expect(await prepare(tests)).toBe(0)
+  expect(installations()).toBe(2)
+  expect(isInstalled('tester')).toBe(true)
+})
+
+test('an installation that was interrupted begins again from nothing', async () => {
+  expect(await prepare(false)).toBe(0)
+  write('fails.mjs', 'process.exit(1)')
+  const failing = { npm_execpath: join(folder, 'fails.mjs') }
+  expect(await prepare(true, failing)).toBe(1)
+  expect(isInstalled('.troco-install')).toBe(false)
+  write('node_modules/.half-written', '')
+
+  expect(await prepare(false)).toBe(0)
+  expect(isInstalled('.half-written')).toBe(false)
+  expect([isInstalled('prisma'), isInstalled('tester')]).toEqual([true, false])
+})
+
+test('processes that start at once install once', async () => {
+  expect(await Promise.all([prepare(true), prepare(true), prepare(false)])).toEqual([0, 0, 0])
+  expect(isInstalled('tester')).toBe(true)
+  expect(installations()).toBeLessThanOrEqual(2)
+})
