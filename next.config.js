@@ -8,8 +8,13 @@ export default {
   reactStrictMode: true,
   devIndicators: false,
   images: { unoptimized: true },
-  // The front serves `/api` itself: Next would load all routes again at the start, which takes 17 MB.
-  experimental: { preloadEntriesOnStart: false },
+  experimental: {
+    // The front serves `/api` itself: Next would load all routes again at the start, which takes 17 MB.
+    preloadEntriesOnStart: false,
+    // A folder is built once, and nothing reads the maps of its server: a quarter of the work, 330 MB.
+    turbopackFileSystemCacheForBuild: false,
+    turbopackSourceMaps: process.env.NODE_ENV === 'development',
+  },
   // `npm run verify` runs tsc; Next's own check does not support TypeScript 7.
   // Next rewrites the tsconfig that it reads, so bin/prepare.mjs makes a copy for it.
   typescript: { ignoreBuildErrors: true, tsconfigPath: '.cache/tsconfig.next.json' },
