@@ -1,5 +1,6 @@
 /** @type {import('next').NextConfig} */
 export default {
+  pageExtensions: ['tsx', 'ts', 'next.ts'],
   // Each build has its own folder, so that a running server keeps the files it started with.
   distDir: process.env.TROCO_BUILD ?? '.next',
   poweredByHeader: false,

@@ -1,6 +1,6 @@
 import type { NextRequest } from 'next/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { POST } from '#app/api/auth/[...nextauth]/route.ts'
+import { POST } from '#app/api/auth/[...nextauth]/route.next.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'

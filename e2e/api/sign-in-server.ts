@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { AppRouteRouteModule } from 'next/dist/server/route-modules/app-route/module.js'
 import { NextRequest } from 'next/server.js'
-import * as authRoute from '#app/api/auth/[...nextauth]/route.ts'
+import * as authRoute from '#app/api/auth/[...nextauth]/route.next.ts'
 import { env } from '#lib/base/env.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 
@@ -22,7 +22,7 @@ function makeAuthRoute() {
       bundlePath: `app${page}`,
     },
     userland: () => authRoute as never,
-    resolvedPagePath: 'app/api/auth/[...nextauth]/route.ts',
+    resolvedPagePath: 'app/api/auth/[...nextauth]/route.next.ts',
     nextConfigOutput: undefined,
     distDir: '',
     relativeProjectDir: '',

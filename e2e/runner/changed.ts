@@ -56,7 +56,9 @@ export function selectByChange(
   if (changed.some(file => FILES_OF_ALL_TESTS.some(pattern => pattern.test(file)))) return all
   const isAffected = (file: string) =>
     changed.some(changedFile => graph.listReachable(file).has(changedFile))
-  const routes = graph.files.filter(file => /^app\/.*\/route\.ts$/.test(file) && isAffected(file))
+  const routes = graph.files.filter(
+    file => /^app\/.*\/route(\.next)?\.ts$/.test(file) && isAffected(file),
+  )
   const sections = findAffectedSections(changed, graph)
   return {
     tests: all.tests.filter(test => isAffected(test) || callsAnyRoute(test, routes, graph)),

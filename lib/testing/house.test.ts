@@ -54,7 +54,7 @@ function placeOf(path: string): string {
   const [top = '', floor = '', folder = ''] = path.split('/')
   if (top === 'lib') return ['base', 'testing'].includes(floor) ? floor : `${floor}/${folder}`
   if (top !== 'app') return top
-  if (basename(path) === 'route.ts') return 'route'
+  if (/^route(\.next)?\.ts$/.test(basename(path))) return 'route'
   return PAGE_FILE.test(basename(path)) || PAGE_PARTS.includes(path) ? 'page' : 'components'
 }
 
@@ -246,7 +246,8 @@ function findFragments(sources: Source[]): string[] {
  */
 function mayStandAlone(path: string): boolean {
   const name = basename(path)
-  if (isTest(path) || PAGE_FILE.test(name) || /^(route|schema)\.ts$/.test(name)) return true
+  if (isTest(path) || PAGE_FILE.test(name) || /^(route|route\.next|schema)\.ts$/.test(name))
+    return true
   return VERB_FOLDERS.some(place => path.startsWith(place))
 }
 

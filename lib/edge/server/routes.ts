@@ -26,8 +26,6 @@ export interface Match<
 
 /** Order of the methods in an `Allow` header. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-/** Marks catch-all routes, which are not loaded: only next-auth has one, and it needs Next. */
-const CATCH_ALL = '[...'
 
 export async function loadRoutes(): Promise<Route<Endpoint | AccountlessEndpoint>[]> {
   const routes = await loadFrom<Endpoint | AccountlessEndpoint>('app/api')
@@ -59,7 +57,7 @@ export async function loadPublicRoutes(): Promise<Route<RouteHandler>[]> {
 
 async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter(file => file.endsWith('route.ts') && !file.includes(CATCH_ALL))
+    .filter(file => file.endsWith('route.ts'))
     .sort()
   return Promise.all(
     files.map(async file => {
