@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { prepare } from '#bin/prepare.mjs'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
@@ -63,7 +64,9 @@ export async function startServer(
   flags: string[] = [],
 ): Promise<Server> {
   const port = await findFreePort()
-  const laneSettings = { API_LANE: variant === 'next' ? 'next' : 'fast', PORT: String(port) }
+  const apiLane = variant === 'next' ? 'next' : 'fast'
+  await prepare({ pages: true, apiLane })
+  const laneSettings = { API_LANE: apiLane, PORT: String(port) }
   const child = startProgram([...flags, ...PROGRAMS[variant]], { ...settings, ...laneSettings })
   await waitUntilReady(child, TITLES[variant], async () => {
     const response = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)

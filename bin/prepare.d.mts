@@ -1,1 +1,5 @@
-export function prepare(options: { pages: boolean; tests?: boolean }): Promise<void>
+export function prepare(options: {
+  pages: boolean
+  tests?: boolean
+  apiLane?: 'fast' | 'next'
+}): Promise<void>

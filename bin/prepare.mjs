@@ -17,7 +17,8 @@ import { compressBuild } from './compress-build.mjs'
 /** First version with type stripping, argon2 and WebAssembly module imports. */
 const NODE_MIN = [24, 7]
 const PROGRESS_INTERVAL_MS = 10_000
-const BUILDS_MAX = 2
+/** Two with the API and two without: the current and the one before. */
+const BUILDS_MAX = 4
 const FOLDERS_NOT_BUILT = ['lib/base/db/generated', 'lib/testing']
 const LOCK_TOUCH_INTERVAL_MS = 500
 const LOCK_STALE_MS = 5_000
@@ -26,13 +27,17 @@ const LOCK_STALE_MS = 5_000
  * Runs the outdated steps, the build only if `pages`. Takes no lock if all are up to date. Unless `tests`,
  * only the packages are installed that a server and its build run on.
  */
-export async function prepare({ pages, tests = false }) {
+export async function prepare({ pages, tests = false, apiLane = process.env.API_LANE }) {
   mkdirSync('.cache', { recursive: true })
   // Next rewrites the tsconfig that it reads, so it gets a copy.
   const nextTsconfig = '.cache/tsconfig.next.json'
   if (!existsSync(nextTsconfig))
     writeFileSync(nextTsconfig, '{ "extends": "../tsconfig.json", "include": [] }\n')
-  const steps = [() => install(tests), generate, ...(pages ? [build] : [])]
+  const steps = [
+    () => install(tests),
+    generate,
+    ...(pages ? [() => build(apiLane === 'next')] : []),
+  ]
   if (steps.every(step => isUpToDate(step()))) return
   await withLock(async () => {
     for (const step of steps) {
@@ -72,12 +77,16 @@ function generate() {
   }
 }
 
-/** Each build has its own folder, so that a running server keeps the files it started with. */
-function build() {
+/**
+ * Each build has its own folder, so that a running server keeps the files it started with. Only if Next is
+ * to serve the API, a build contains it: that is three times the work.
+ */
+function build(hasApi) {
   const sources = ['app', 'components', 'lib', 'messages', 'public', 'prisma/schema.prisma']
   const settings = ['next.config.js', 'postcss.config.mjs', 'tsconfig.json', 'package.json']
   const compressor = 'bin/compress-build.mjs'
-  const madeFrom = fingerprint([...sources, ...settings, compressor, 'package-lock.json'])
+  const inputs = [...sources, ...settings, compressor, 'package-lock.json']
+  const madeFrom = fingerprint(inputs, hasApi ? 'with the API' : '')
   const folder = join('.next', madeFrom.slice(0, 12))
   process.env.TROCO_BUILD = folder
   return {
@@ -85,7 +94,11 @@ function build() {
     stamp: join(folder, '.made-from'),
     madeFrom,
     command: () => [findNode(), 'node_modules/next/dist/bin/next', 'build'],
-    env: () => ({ NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' }),
+    env: () => ({
+      NEXT_TELEMETRY_DISABLED: '1',
+      NODE_ENV: 'production',
+      API_LANE: hasApi ? 'next' : 'fast',
+    }),
     after: () => compressBuild(folder).then(removeOldBuilds),
   }
 }
@@ -100,8 +113,8 @@ function removeOldBuilds() {
   }
 }
 
-function fingerprint(paths) {
-  const hash = createHash('sha256').update(`${process.platform} ${process.arch}`)
+function fingerprint(paths, variant = '') {
+  const hash = createHash('sha256').update(`${process.platform} ${process.arch}${variant}`)
   const add = path => {
     if (!existsSync(path) || FOLDERS_NOT_BUILT.some(folder => path === join(folder))) return
     if (statSync(path).isDirectory()) {

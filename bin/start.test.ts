@@ -19,6 +19,7 @@ import {
   makeInstallation,
   processesOf,
   runCommand,
+  runTroco,
   startServer,
   startTroco,
   waitUntilStopped,
@@ -125,6 +126,15 @@ test('a port in use stops the start with one line of output and leaves no proces
     `Port ${installation.port} is already in use: stop the other program, or choose another port: PORT=${installation.port + 1} npm start`,
   )
   expect(processesOf(installation)).toEqual([])
+})
+
+test('without the API in the build, API_LANE=next is refused', async () => {
+  const settings = { ...installation.settings, API_LANE: 'next' }
+  const { code, output } = await runTroco(['start'], settings)
+  expect(code).toBe(1)
+  expect(output.trim()).toBe(
+    'API_LANE=next needs pages that are built with it: set it in the environment of npm start, not in .env',
+  )
 })
 
 test.each([

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { createServer as createProbe } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import next from 'next'
 import { type Demo, openDemo } from '#bin/demo.ts'
@@ -33,6 +35,8 @@ async function serve(isDevelopment: boolean): Promise<void> {
   const stopRequested = waitForStop()
   loadEnvFile('.env')
   const { PORT, HOST, WORKER } = env()
+  const buildFolder = inheritedEnv().TROCO_BUILD
+  if (!isDevelopment) requireApiInBuild(buildFolder)
   await requireFreePort(PORT, HOST)
   const runtime = await openRuntime({ isSupervised: true, stopRequested })
   let worker: Worker | null = null
@@ -44,7 +48,7 @@ async function serve(isDevelopment: boolean): Promise<void> {
     await pages.prepare()
     const front = await createFront(pages.getRequestHandler(), {
       isDevelopment,
-      buildFolder: inheritedEnv().TROCO_BUILD,
+      buildFolder,
     })
     await listen(front, PORT, HOST)
     const storeLastCounts = startStoringCounts()
@@ -70,6 +74,14 @@ async function serve(isDevelopment: boolean): Promise<void> {
 
 function openDemoIfLocal(runtime: Runtime): Promise<Demo> | null {
   return env().TROCO_ENV === 'local' && runtime.folder ? openDemo(runtime.folder) : null
+}
+
+/** Without it, Next would answer each request of the API with 404. */
+function requireApiInBuild(folder = '.next'): void {
+  if (env().API_LANE === 'fast' || existsSync(join(folder, 'server/app/api/account'))) return
+  throw setupError(
+    'API_LANE=next needs pages that are built with it: set it in the environment of npm start, not in .env',
+  )
 }
 
 /** Called before the database starts: a second `npm start` fails early. Waits for a shutdown. */

@@ -184,7 +184,9 @@ const schema = z.object({
   API_LANE: z
     .enum(['fast', 'next'])
     .default('fast')
-    .describe('fast or next: whether the HTTP front or Next.js serves /api'),
+    .describe(
+      'fast or next: whether the HTTP front or Next.js serves /api; next must be set for the build too',
+    ),
   WEBHOOK_ALLOW_CIDRS: z
     .string()
     .refine(isCidrList, 'must be ranges such as 10.0.0.0/8,fd00::/8')

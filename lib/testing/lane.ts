@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { prepare } from '#bin/prepare.mjs'
 import { findFreePort } from '#lib/testing/server.ts'
 
 const START_MAX_MS = 60_000
 
 /** Starts the built product for the API tests of this run, with Next serving the API. */
 export default async function startNextServer(): Promise<() => Promise<void>> {
-  if (!process.env.TROCO_BUILD) throw new Error('There is no build to try: run this by `npm test`')
+  await prepare({ pages: true, apiLane: 'next' })
   const port = await findFreePort()
   const settings = { PORT: String(port), API_LANE: 'next', WORKER: 'false' }
   const child = spawn(
