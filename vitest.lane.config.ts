@@ -2,14 +2,6 @@ import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 
 const API_TESTS = 'e2e/api/*.test.ts'
-/**
- * One file for each thing that Next handles in its own way: paths, bodies, headers, streams and who
- * calls. `npm run torture` runs all files.
- */
-const SAMPLE = [
-  ...['authentication', 'dashboard-charges-export', 'etag', 'payer-page', 'qr-images'],
-  ...['raw-http', 'request-body', 'requests-stored', 'slow-body'],
-]
 /** They set the settings or use a database of their own process, which the server does not share. */
 const IN_ONE_PROCESS = /\b(supplyEnv|inOwnDatabase)\(/
 
@@ -20,7 +12,7 @@ const IN_ONE_PROCESS = /\b(supplyEnv|inOwnDatabase)\(/
 export default defineConfig({
   test: {
     globalSetup: ['lib/testing/setup.ts', 'lib/testing/lane.ts'],
-    include: process.env.MATRIX_FULL ? [API_TESTS] : SAMPLE.map(name => `e2e/api/${name}.test.ts`),
+    include: [API_TESTS],
     exclude: [
       ...globSync(API_TESTS).filter(path => IN_ONE_PROCESS.test(readFileSync(path, 'utf8'))),
       'e2e/api/{rate-limit-redis,hang-up,several-processes,openapi}.test.ts',

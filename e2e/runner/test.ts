@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { prepare } from '#bin/prepare.mjs'
 import { listChanges, selectByChange } from '#e2e/runner/changed.ts'
@@ -13,15 +13,13 @@ import {
   selectByWords,
 } from '#e2e/runner/selection.ts'
 import {
+  BROWSER_OUTPUT,
   check,
   checkArchitecture,
-  LANE_REPORT,
   PLAYWRIGHT_REPORT,
-  runBeside,
   runSpecs,
   runTests,
   SERVER_LOG,
-  SIDE_OUTPUT,
   VITEST_REPORT,
   verify,
 } from '#e2e/runner/tools.ts'
@@ -63,17 +61,21 @@ async function runCommand(): Promise<Tally[]> {
 async function runEverything(): Promise<Tally[]> {
   clearReports()
   printSeed()
-  // `runBeside` waits for the build, and reports if it fails.
+  // `runSpecs` waits for the build, and reports if it fails.
   prepare({ pages: true }).catch(() => {})
   const checks = await verify()
   // Side by side: while Vitest waits for a time or a process, the browser tests use the cores.
-  const [tests, beside] = await Promise.all([runTests([], { WITHOUT_REPEATS: '1' }), runBeside()])
-  process.stdout.write(readFileSync(SIDE_OUTPUT))
+  writeFileSync(BROWSER_OUTPUT, '')
+  const [tests, browser] = await Promise.all([
+    runTests([], { WITHOUT_REPEATS: '1' }),
+    runSpecs([], null, BROWSER_OUTPUT),
+  ])
+  process.stdout.write(readFileSync(BROWSER_OUTPUT))
   const judges = await check('judges of the bank traffic', 'node', JUDGES)
   const { problem } = searchLogs([TEST_LOG, SERVER_LOG])
   if (problem) process.stdout.write(`logs: ${problem}\n`)
   const logs = { passed: problem ? 0 : 1, failed: problem ? 1 : 0 }
-  return [...checks, tests, ...beside, judges, logs]
+  return [...checks, tests, browser, judges, logs]
 }
 
 /** Runs the selected tests and prepares only what they need. */
@@ -121,7 +123,7 @@ function filterByTitle(specs: string[], title: string): string[] {
 }
 
 function clearReports(): void {
-  const reports = [VITEST_REPORT, LANE_REPORT, PLAYWRIGHT_REPORT]
+  const reports = [VITEST_REPORT, PLAYWRIGHT_REPORT]
   for (const file of [...reports, SERVER_LOG, TEST_LOG, BANK_TRAFFIC])
     rmSync(file, { force: true, recursive: true })
 }

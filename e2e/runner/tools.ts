@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { prepare } from '#bin/prepare.mjs'
 import { findBrowser } from '#e2e/runner/browser.ts'
 import { countPlaywright, countVitest, readReport, type Tally } from '#e2e/runner/reports.ts'
@@ -6,11 +5,10 @@ import { runProgram } from '#lib/testing/run.ts'
 import { withServer } from '#lib/testing/server.ts'
 
 export const VITEST_REPORT = '.cache/vitest.json'
-export const LANE_REPORT = '.cache/vitest-lane.json'
 export const PLAYWRIGHT_REPORT = '.cache/playwright.json'
 export const SERVER_LOG = '.cache/e2e-server.log'
-/** Output of what runs beside the tests. */
-export const SIDE_OUTPUT = '.cache/side-output.txt'
+/** Output of the browser tests, which run beside the others: lines of two tools do not mix. */
+export const BROWSER_OUTPUT = '.cache/browser-output.txt'
 
 /** Runs the checks that need no database and take seconds. */
 export async function verify(): Promise<Tally[]> {
@@ -32,15 +30,6 @@ export function runTests(filters: string[], settings: Record<string, string> = {
   )
 }
 
-/**
- * Runs what needs the pages: the browser tests, and a sample of the API tests against the product in
- * which Next serves the API. Its output is in a file, so that lines of two tools do not mix.
- */
-export async function runBeside(): Promise<Tally[]> {
-  writeFileSync(SIDE_OUTPUT, '')
-  return [await runSpecs([], null, SIDE_OUTPUT), await runNextLane()]
-}
-
 export function runSpecs(
   files: string[],
   title: string | null = null,
@@ -55,13 +44,6 @@ export function runSpecs(
       return runProgram('playwright', ['test', ...filters], { ...settings, ...reports }, outputFile)
     })
   })
-}
-
-function runNextLane(): Promise<Tally> {
-  const args = ['run', '--config', 'vitest.lane.config.ts', ...reporterFlags(LANE_REPORT)]
-  return runAndCount('the API once more, by way of Next', LANE_REPORT, countVitest, () =>
-    runProgram('vitest', args, {}, SIDE_OUTPUT),
-  )
 }
 
 function reporterFlags(report: string): string[] {
