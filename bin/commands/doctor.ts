@@ -7,6 +7,7 @@ import { describeOffset, levelOf, measureOffset } from '#lib/base/db/clock.ts'
 import { inspectPooler } from '#lib/base/db/pooler.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { env } from '#lib/base/env.ts'
+import { checkCollector } from '#lib/base/otlp.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
 import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
@@ -41,6 +42,7 @@ export async function checkInstallation(): Promise<void> {
       await reportPooler()
       await reportClock(database)
       reportMail()
+      await reportCollector()
       await reportStaff(database)
       await reportEmails(database)
       const { findings, transfers } = await verifyLedger(database)
@@ -79,6 +81,17 @@ function reportMail(): void {
       : 'no mail server: mails are not sent, set SMTP_URL and MAIL_FROM'
   const isWrong = !SMTP_URL && TROCO_ENV === 'production'
   report(!isWrong, SMTP_URL ? `mails are sent through ${new URL(SMTP_URL).host}` : noServerMessage)
+}
+
+async function reportCollector(): Promise<void> {
+  const checked = await checkCollector()
+  if (!checked) return
+  const { host, fault } = checked
+  const advice = ': check OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS'
+  report(
+    fault === null,
+    fault ? `OTLP collector ${host}, ${fault}${advice}` : `OTLP collector ${host}`,
+  )
 }
 
 async function reportStaff(database: Database): Promise<void> {

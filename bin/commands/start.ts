@@ -12,6 +12,7 @@ import { watchClock } from '#lib/base/db/clock-watch.ts'
 import { env, inheritedEnv, loadEnvFile } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { log, setLogRole } from '#lib/base/log.ts'
+import { startSpanExport } from '#lib/base/otlp.ts'
 import { startStoringCounts } from '#lib/edge/http/request-counts.ts'
 import { startStoringRequests } from '#lib/edge/http/request-log.ts'
 import { startWorker, type Worker } from '#lib/edge/jobs/worker.ts'
@@ -43,6 +44,7 @@ async function serve(isDevelopment: boolean): Promise<void> {
   try {
     if (!isDevelopment) redirectConsole()
     const stopMetrics = await startMetrics()
+    const exportLastSpans = startSpanExport('web')
     const demo = await openDemoIfLocal(runtime)
     const pages = next({ dev: isDevelopment, hostname: HOST, port: PORT })
     await pages.prepare()
@@ -62,7 +64,7 @@ async function serve(isDevelopment: boolean): Promise<void> {
     const noticed = Promise.race([sleep(drainMs(cause)), interrupted])
     await Promise.all([drain(front, noticed), worker?.stop()])
     stopMetrics()
-    await Promise.all([storeLastCounts(), storeLastRequests(), clock.stop()])
+    await Promise.all([storeLastCounts(), storeLastRequests(), clock.stop(), exportLastSpans()])
     worker = null
     await pages.close()
   } finally {

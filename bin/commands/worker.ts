@@ -3,6 +3,7 @@ import { withRuntime } from '#bin/command-line.ts'
 import { waitForStop } from '#bin/stop.ts'
 import { watchClock } from '#lib/base/db/clock-watch.ts'
 import { setLogRole } from '#lib/base/log.ts'
+import { startSpanExport } from '#lib/base/otlp.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 import { startMetrics } from '#lib/edge/server/metrics.ts'
 
@@ -16,12 +17,14 @@ export async function runWorker(): Promise<void> {
     async () => {
       setPriority(NICE)
       const stopMetrics = await startMetrics()
+      const exportLastSpans = startSpanExport('worker')
       const worker = startWorker()
       const clock = watchClock({ serves: false })
       process.stderr.write('The worker is running. Press Ctrl-C to stop.\n')
       await stopRequested
       await Promise.all([worker.stop(), clock.stop()])
       stopMetrics()
+      await exportLastSpans()
     },
     { isSupervised: true, stopRequested },
   )

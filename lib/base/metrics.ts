@@ -37,6 +37,10 @@ export const METRICS = {
     ...['connection', 'operation', 'outcome'],
   ),
   troco_bank_call_seconds: histogram('Duration of calls of banks.', 'connection', 'operation'),
+  troco_spans_total: counter(
+    'Spans of traces: exported, or dropped because the OTLP collector did not take them.',
+    'outcome',
+  ),
   troco_job_failures_total: counter('Runs of a task of the worker that failed.', 'task'),
   troco_database_pool_connections: gauge(
     'Connections of the pool of this process: in use or idle.',
@@ -108,11 +112,11 @@ const state = processWide('metrics', () => ({
   distributions: new Map<string, Distribution & { name: string }>(),
 }))
 
-export function increment(name: NameOf<'counter'>, labels: string[]): void {
+export function increment(name: NameOf<'counter'>, labels: string[], count = 1): void {
   const key = `${name}\0${labels.join('\0')}`
   const known = state.counts.get(key)
-  if (known) known.value++
-  else state.counts.set(key, { name, labels, value: 1 })
+  if (known) known.value += count
+  else state.counts.set(key, { name, labels, value: count })
 }
 
 export function observe(name: NameOf<'histogram'>, labels: string[], seconds: number): void {

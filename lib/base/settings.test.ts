@@ -64,6 +64,41 @@ test('production accepts http on the local machine', () => {
   )
 })
 
+test('headers for the collector are a list in percent-encoding', () => {
+  const OTEL_EXPORTER_OTLP_ENDPOINT = 'https://otel.example/base'
+  const read = (OTEL_EXPORTER_OTLP_HEADERS: string) =>
+    readEnv({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS }).OTEL_EXPORTER_OTLP_HEADERS
+  expect(read('Authorization=Basic%20YTpi=, x-tenant = 7')).toEqual({
+    authorization: 'Basic YTpi=',
+    'x-tenant': '7',
+  })
+  for (const text of [
+    'hush',
+    'a=',
+    '=hush',
+    'a b=hush',
+    'a=hush,',
+    'a=%zz',
+    'a=hush%0a',
+    'Host=hush',
+  ])
+    expect(() => read(text), text).toThrow(
+      /^Check the environment: OTEL_EXPORTER_OTLP_HEADERS (?!.*hush)/,
+    )
+  expect(() => readEnv({ OTEL_EXPORTER_OTLP_HEADERS: 'a=b' })).toThrow(
+    'OTEL_EXPORTER_OTLP_HEADERS is set without OTEL_EXPORTER_OTLP_ENDPOINT',
+  )
+})
+
+test.each(['127.0.0.1:4318', 'grpc://127.0.0.1:4317', 'http://', 'http://user:hush@otel.example'])(
+  'the collector %s is refused',
+  OTEL_EXPORTER_OTLP_ENDPOINT => {
+    expect(() => readEnv({ OTEL_EXPORTER_OTLP_ENDPOINT })).toThrow(
+      /^Check the environment: OTEL_EXPORTER_OTLP_ENDPOINT must (?!.*hush)/,
+    )
+  },
+)
+
 test('all problems are reported in one line that does not contain the secret', () => {
   const read = () =>
     readEnv({ ...PRODUCTION, TROCO_SECRET: 'my-own', PORT: 'x', TRUST_PROXY: '-1' })

@@ -233,6 +233,30 @@ const schema = z.object({
     .string()
     .default('127.0.0.1')
     .describe('address that /metrics listens on; whoever reaches it reads the metrics'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, hostname: /./, error: 'must be an http(s) address' })
+    .refine(url => !URL.parse(url)?.username, {
+      error: 'must contain no password: put it into OTEL_EXPORTER_OTLP_HEADERS',
+    })
+    .optional()
+    .describe(
+      'collector that takes spans of traces by OTLP over HTTP, such as http://127.0.0.1:4318; none are sent if unset',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .transform((text, context) => {
+      const headers = parseHeaders(text)
+      if (headers) return headers
+      context.addIssue('must be a list such as api-key=secret,x-tenant=7, in percent-encoding')
+      return z.NEVER
+    })
+    .optional()
+    .describe('headers for the collector, such as api-key=secret,x-tenant=7, in percent-encoding'),
+  OTEL_SERVICE_NAME: z
+    .string()
+    .max(100)
+    .default('troco')
+    .describe('name of this installation in traces'),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -274,6 +298,10 @@ export function readEnv(source: Record<string, string | undefined>): Env {
     problems.push('DATABASE_OWNER_URL is set without DATABASE_URL: set both, or neither')
   if (filled.DATABASE_DIRECT_URL && !filled.DATABASE_URL)
     problems.push('DATABASE_DIRECT_URL is set without DATABASE_URL: set both, or neither')
+  if (filled.OTEL_EXPORTER_OTLP_HEADERS && !filled.OTEL_EXPORTER_OTLP_ENDPOINT)
+    problems.push(
+      'OTEL_EXPORTER_OTLP_HEADERS is set without OTEL_EXPORTER_OTLP_ENDPOINT: set both, or neither',
+    )
   if (environment === 'production') problems.push(...productionProblems(filled))
   if (!result.success || problems.length > 0) throw new EnvError(problems)
   const values = result.data
@@ -340,6 +368,25 @@ function productionProblems(filled: Record<string, string | undefined>): string[
 function isLoopback(address: string): boolean {
   const host = URL.parse(address)?.hostname ?? ''
   return host === 'localhost' || host === '[::1]' || /^127\./.test(host)
+}
+
+/** Headers that the exporter sets itself. */
+const OWN_HEADERS =
+  /^(host|connection|content-(length|type|encoding)|transfer-encoding|expect|upgrade|te|trailer)$/
+
+/** Parses the list of OpenTelemetry's variables. Returns null if a header could not be sent. */
+function parseHeaders(text: string): Record<string, string> | null {
+  try {
+    const pairs = text.split(',').map(pair => {
+      const [name = '', ...value] = pair.split('=')
+      return [name.trim().toLowerCase(), decodeURIComponent(value.join('=').trim())] as const
+    })
+    const canBeSent = ([name, value]: readonly [string, string]) =>
+      /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !OWN_HEADERS.test(name) && /^[\x20-\x7e]+$/.test(value)
+    return pairs.every(canBeSent) ? Object.fromEntries(pairs) : null
+  } catch {
+    return null
+  }
 }
 
 function lowerFirst(message: string): string {

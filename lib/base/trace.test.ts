@@ -2,11 +2,13 @@ import { expect, test } from 'vitest'
 import { newId } from '#lib/base/ids.ts'
 import { withLogContext } from '#lib/base/log.ts'
 import {
+  childSpan,
   continueTrace,
   currentCause,
   parseCause,
   REQUEST_ID_PLACE,
   traceHeaders,
+  traceOfEvent,
 } from '#lib/base/trace.ts'
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -75,18 +77,23 @@ test('the cause of a row is the request, also with a dash in its id; a job has n
   }
 })
 
-test('each call about an event has a span of its own in the trace of its request, or of its event', () => {
+test('calls about an event have spans below its own, in the trace of its request or of its event', () => {
   const eventId = newId()
-  const stored = `${TRACE_ID}-${PARENT_ID}-00-order-17`
-  const calls = [traceHeaders(stored, eventId), traceHeaders(stored, eventId)]
-  const spans = calls.map(({ traceparent = '', ...others }) => {
+  const caused = traceOfEvent(`${TRACE_ID}-${PARENT_ID}-00-order-17`, eventId)
+  expect(caused).toMatchObject({ traceId: TRACE_ID, parentId: PARENT_ID, isSampled: false })
+  const calls = [childSpan(caused), childSpan(caused)]
+  for (const call of calls) {
+    expect(call).toMatchObject({ traceId: TRACE_ID, parentId: caused.spanId, isSampled: false })
+    const { traceparent = '', ...others } = traceHeaders(call, 'order-17')
     expect(others).toEqual({ 'troco-request-id': 'order-17' })
-    const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? []
-    expect([traceId, flags]).toEqual([TRACE_ID, '00'])
-    return spanId
+    expect(TRACEPARENT.exec(traceparent)?.slice(1)).toEqual([TRACE_ID, call.spanId, '00'])
+  }
+  expect(new Set([...calls, caused].map(({ spanId }) => spanId)).size).toBe(3)
+  const uncaused = traceOfEvent(null, eventId)
+  expect(uncaused).toEqual({
+    traceId: eventId.replaceAll('-', ''),
+    spanId: caused.spanId,
+    isSampled: true,
   })
-  expect(new Set([...spans, PARENT_ID]).size).toBe(3)
-  const { traceparent = '', ...others } = traceHeaders(null, eventId)
-  expect(others).toEqual({})
-  expect(TRACEPARENT.exec(traceparent)?.[1]).toBe(eventId.replaceAll('-', ''))
+  expect(traceHeaders(uncaused, undefined)).not.toHaveProperty('troco-request-id')
 })

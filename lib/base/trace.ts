@@ -5,6 +5,7 @@ import { currentLogContext, type Trace } from '#lib/base/log.ts'
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 const ZEROS = /^0+$/
 const SAMPLED = 1
+const SPAN_DIGITS = 16
 
 /** Continues the trace of a `traceparent` of W3C Trace Context. Without a valid one, starts a trace. */
 export function continueTrace(traceparent: string | null, requestId = ''): Trace {
@@ -27,7 +28,7 @@ function parseTraceparent(text: string | null): Trace | null {
   return { traceId, spanId: newSpanId(), parentId, isSampled }
 }
 
-export function newSpanId(): string {
+function newSpanId(): string {
   const id = randomBytes(8).toString('hex')
   return ZEROS.test(id) ? newSpanId() : id
 }
@@ -58,14 +59,27 @@ export function parseCause(stored: string | null): Cause | null {
 }
 
 /**
- * Headers of a call about an event, which no signature covers. A new span continues the trace of the
- * request that caused the event; an event without one has a trace of its own id.
+ * Returns the span of an event, in the trace of the request that caused it or in one of its own id. All
+ * processes give the span the same id: the end of the event's.
  */
-export function traceHeaders(stored: string | null, eventId: string): Record<string, string> {
+export function traceOfEvent(stored: string | null, eventId: string): Trace {
   const cause = parseCause(stored)
   const { traceId, isSampled } = cause ?? startTrace(eventId)
-  const traceparent = `00-${traceId}-${newSpanId()}-${formatFlags({ isSampled })}`
-  return { traceparent, ...(cause && { 'troco-request-id': cause.requestId }) }
+  const spanId = removeHyphens(eventId).slice(-SPAN_DIGITS)
+  return { traceId, spanId, ...(cause && { parentId: cause.spanId }), isSampled }
+}
+
+/** Returns a span below another. Without one, starts a trace. */
+export function childSpan(parent: Omit<Trace, 'parentId'> | null | undefined): Trace {
+  if (!parent) return startTrace('')
+  const { traceId, spanId: parentId, isSampled } = parent
+  return { traceId, spanId: newSpanId(), parentId, isSampled }
+}
+
+/** Headers of a call about an event, which no signature covers. */
+export function traceHeaders(span: Trace, requestId: string | undefined): Record<string, string> {
+  const traceparent = `00-${span.traceId}-${span.spanId}-${formatFlags(span)}`
+  return { traceparent, ...(requestId && { 'troco-request-id': requestId }) }
 }
 
 function formatFlags({ isSampled }: Pick<Trace, 'isSampled'>): string {

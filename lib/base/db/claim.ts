@@ -20,6 +20,8 @@ export interface Claim {
   /** Fencing token: an update of the row must match it. */
   lease: string
   attempts: number
+  /** The request that caused a withdrawal or a refund: see `currentCause` in lib/base/trace.ts. */
+  trace?: string | null
 }
 
 /** Lease duration. A row held by a dead worker becomes claimable again after it. */
@@ -98,7 +100,7 @@ export function claimInTurn(
       UPDATE ${rows} r SET due_at = ${nowPlusMs(leaseMs())}, lease = ${lease}::uuid,
         attempts = attempts + 1
       FROM picked p WHERE r.account_id = p.account_id AND r.id = p.id
-      RETURNING ${claimedColumns}`,
+      RETURNING ${claimedColumns}${table === 'receipt_returns' ? Prisma.empty : Prisma.sql`, r.trace`}`,
   )
 }
 

@@ -127,7 +127,7 @@ function claimNext(
     UPDATE withdrawals r SET due_at = ${nowPlusMs(leaseMs())}, lease = ${lease}::uuid,
       attempts = attempts + 1, place_until = clock_timestamp() + ${PLACE_MS} * interval '1 millisecond'
     FROM picked p WHERE r.account_id = p.account_id AND r.id = p.id
-    RETURNING ${claimedColumns}, r.pix_key_type AS "keyType"`
+    RETURNING ${claimedColumns}, r.trace, r.pix_key_type AS "keyType"`
 }
 
 /**

@@ -25,7 +25,7 @@ SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
 FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts;
+    r.lease, r.attempts, r.trace;
 
 WITH RECURSIVE turns AS (
   SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $1::uuid
@@ -53,7 +53,7 @@ SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
 FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts;
+    r.lease, r.attempts, r.trace;
 
 SELECT EXISTS (SELECT FROM restore_closures c WHERE c.connection_id = $1::uuid
     AND c.opened_at IS NULL) AS "isClosed";
@@ -108,7 +108,7 @@ SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
 FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts, r.pix_key_type AS "keyType";
+    r.lease, r.attempts, r.trace, r.pix_key_type AS "keyType";
 
 UPDATE payout_queues
 SET last_served = $1::uuid, buckets = $2::jsonb
@@ -186,7 +186,7 @@ SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
 FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts;
+    r.lease, r.attempts, r.trace;
 
 WITH RECURSIVE turns AS (
   SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $1::uuid
@@ -214,7 +214,7 @@ SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
 FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts;
+    r.lease, r.attempts, r.trace;
 
 SELECT EXISTS (SELECT FROM restore_closures c WHERE c.connection_id = $1::uuid
     AND c.opened_at IS NULL) AS "isClosed";
@@ -269,7 +269,7 @@ SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
 FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts, r.pix_key_type AS "keyType";
+    r.lease, r.attempts, r.trace, r.pix_key_type AS "keyType";
 
 UPDATE payout_queues
 SET last_served = $1::uuid, buckets = $2::jsonb
@@ -358,7 +358,7 @@ SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
 FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts;
+    r.lease, r.attempts, r.trace;
 
 WITH RECURSIVE turns AS (
   SELECT (SELECT r.account_id FROM withdrawals r WHERE r.connection_id = $1::uuid
@@ -386,7 +386,7 @@ SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
 FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts;
+    r.lease, r.attempts, r.trace;
 
 SELECT EXISTS (SELECT FROM restore_closures c WHERE c.connection_id = $1::uuid
     AND c.opened_at IS NULL) AS "isClosed";
@@ -441,7 +441,7 @@ SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
 FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts, r.pix_key_type AS "keyType";
+    r.lease, r.attempts, r.trace, r.pix_key_type AS "keyType";
 
 UPDATE payout_queues
 SET last_served = $1::uuid, buckets = $2::jsonb

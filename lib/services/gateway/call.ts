@@ -1,5 +1,7 @@
-import { log } from '#lib/base/log.ts'
+import { currentLogContext, log } from '#lib/base/log.ts'
 import { increment, observe } from '#lib/base/metrics.ts'
+import { recordSpan } from '#lib/base/spans.ts'
+import { childSpan, parseCause } from '#lib/base/trace.ts'
 import { connectionName } from '#lib/services/gateway/connection.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 
@@ -15,18 +17,43 @@ export function callTimeoutMs(deadline: number): number {
 
 export const TIMED_OUT = { outcome: 'unknown', reason: 'no response in time' } as const
 
-/** Calls a bank and counts the call. */
+/** Calls a bank about these subjects, counts the call and traces it. */
 export async function callMeasured<Value>(
-  connectionId: string,
+  subjects: Called[],
   { operation, make }: { operation: string; make: MakeCall<Value> },
   timeoutMs: number,
 ): Promise<GatewayResult<Value>> {
   const began = performance.now()
   const result = await callWithTimeout(operation, make, timeoutMs)
-  const labels = [connectionName(connectionId), operation]
-  increment('troco_bank_calls_total', [...labels, result.outcome])
-  observe('troco_bank_call_seconds', labels, (performance.now() - began) / 1_000)
+  const tookMs = performance.now() - began
+  const { outcome } = result
+  const connection = connectionName(subjects[0]?.connectionId ?? '')
+  const labels = [connection, operation]
+  increment('troco_bank_calls_total', [...labels, outcome])
+  observe('troco_bank_call_seconds', labels, tookMs / 1_000)
+  const attributes = {
+    'troco.connection': connection,
+    'troco.operation': operation,
+    'troco.outcome': outcome,
+  }
+  recordSpan(() => ({
+    ...{ trace: childSpan(causeOf(subjects)), name: `bank ${operation}`, kind: 'client' },
+    ...{ endMs: Date.now(), tookMs, attributes },
+    // A refusal is the bank's decision about an order, not a failed call.
+    isFailed: outcome !== 'ok' && outcome !== 'rejected',
+  }))
   return result
+}
+
+interface Called {
+  connectionId: string
+  trace?: string | null
+}
+
+/** Returns the request that a call belongs to. A call about several subjects has none of theirs. */
+function causeOf([subject, ...others]: Called[]) {
+  const cause = others.length === 0 ? parseCause(subject?.trace ?? null) : null
+  return cause ?? currentLogContext().trace
 }
 
 type MakeCall<Value> = (signal: AbortSignal) => Promise<GatewayResult<Value>>

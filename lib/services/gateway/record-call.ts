@@ -1,3 +1,4 @@
+import type { Claim } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
@@ -15,6 +16,7 @@ export interface Subject {
   id: string
   mode: Mode
   connectionId: string
+  trace?: Claim['trace']
 }
 
 /** The subject of a call about a connection itself. */
@@ -94,7 +96,7 @@ export async function journalCall<Value>(
   try {
     const ids = await insertCalls(gateway.name, subjects, call)
     const isCalled = !mayCall || (await mayCall())
-    const result = isCalled ? await callMeasured(connectionId, call, timeoutMs) : NOT_CALLED
+    const result = isCalled ? await callMeasured(subjects, call, timeoutMs) : NOT_CALLED
     // Money may have moved: the outcome is returned even if it cannot be stored.
     await Promise.all([
       storeOutcome(ids, subjects, call, result),

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { renewLease } from '#lib/base/db/claim.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
-import { traceHeaders } from '#lib/base/trace.ts'
+import { childSpan, parseCause, traceHeaders, traceOfEvent } from '#lib/base/trace.ts'
 import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
 import { maskBody, readDocumentRule } from '#lib/services/webhooks/documents.ts'
@@ -14,6 +14,7 @@ import {
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { type Outcome, postWebhook } from '#lib/services/webhooks/post.ts'
 import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
+import { traceAttempt, traceEvent } from '#lib/services/webhooks/spans.ts'
 
 /** Maximum concurrent calls per process: each uses a socket and up to 256 KiB. */
 const CONCURRENCY_MAX = 256
@@ -123,12 +124,16 @@ async function deliver(
   const firstBody = due.body ?? JSON.stringify(serialize(event, serializers, showsDocuments))
   // A first attempt may have sent the document in full to an endpoint that now masks it.
   const body = showsDocuments ? firstBody : maskBody(firstBody)
+  const eventSpan = traceOfEvent(due.trace, event.id)
+  const span = childSpan(eventSpan)
   const headers = {
     'content-type': 'application/json',
     ...signatureHeaders(event.id, body, secrets, due.now()),
-    ...traceHeaders(due.trace, event.id),
+    ...traceHeaders(span, parseCause(due.trace)?.requestId),
   }
   const outcome: Outcome = await postWebhook({ url, mode, headers, body }, { signal })
   if (signal.aborted) return
+  if (due.tried === 0) traceEvent(due, eventSpan)
+  traceAttempt(due, span, outcome)
   await finishDelivery({ due, sent: { headers, body }, outcome })
 }

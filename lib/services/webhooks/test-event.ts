@@ -2,8 +2,9 @@ import { db } from '#lib/base/db/client.ts'
 import { readDatabaseTime } from '#lib/base/db/clock.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid, newRoutableId } from '#lib/base/ids.ts'
+import { currentLogContext } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { currentCause, traceHeaders } from '#lib/base/trace.ts'
+import { childSpan, traceHeaders, traceOfEvent } from '#lib/base/trace.ts'
 import type { TestResult } from '#lib/services/webhooks/delivery-wire.ts'
 import { eventToIntegration } from '#lib/services/webhooks/event-wire.ts'
 import { postWebhook } from '#lib/services/webhooks/post.ts'
@@ -37,10 +38,12 @@ export async function sendTestEvent(
   const event = type === PING ? buildPing(head) : buildTestEvent(head, type, sampleOf(type))
   const body = JSON.stringify(event)
   const secrets = await readSigningSecrets({ accountId, mode, endpointId })
+  const { trace, requestId } = currentLogContext()
+  const span = childSpan(trace ?? traceOfEvent(null, event.id))
   const headers = {
     'content-type': 'application/json',
     ...signatureHeaders(event.id, body, secrets, at),
-    ...traceHeaders(currentCause(), event.id),
+    ...traceHeaders(span, requestId),
   }
   const outcome = await postWebhook({ url: endpoint.url, mode, headers, body })
   return {

@@ -24,7 +24,7 @@ SET due_at = now() + make_interval(secs => $8::float8 / 1000), lease = $9::uuid,
 FROM picked p
 WHERE r.account_id = p.account_id AND r.id = p.id
 RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
-    r.lease, r.attempts;
+    r.lease, r.attempts, r.trace;
 
 SELECT EXISTS (SELECT FROM restore_closures c WHERE c.connection_id = $1::uuid
     AND c.opened_at IS NULL) AS "isClosed";
