@@ -55,6 +55,8 @@ export interface Collector extends Receiver {
   readSpans: () => Promise<ReadSpan[]>
 }
 
+const SETTINGS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_SERVICE_NAME']
+
 /** Starts the export of spans to a receiver that reads them with OpenTelemetry's own package. */
 export async function openCollector(settings: Record<string, string> = {}): Promise<Collector> {
   const receiver = await openReceiver()
@@ -69,7 +71,7 @@ export async function openCollector(settings: Record<string, string> = {}): Prom
     },
     async close() {
       await stop()
-      supplyEnv({ OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_EXPORTER_OTLP_HEADERS: '' })
+      supplyEnv(Object.fromEntries(SETTINGS.map(name => [name, ''])))
       await receiver.close()
     },
   }
