@@ -31,11 +31,18 @@ export interface ApiProcess {
   close: () => Promise<void>
 }
 
-/** Starts the API in its own process, with the run's database and NODE_ENV=production. */
-export async function startApiProcess(settings: Record<string, string> = {}): Promise<ApiProcess> {
+/**
+ * Starts the API in its own process, with the run's database and NODE_ENV=production. `cwd`: folder of
+ * another version's code.
+ */
+export async function startApiProcess(
+  settings: Record<string, string> = {},
+  cwd = process.cwd(),
+): Promise<ApiProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'troco-api-'))
   const logFile = join(folder, 'api.log')
   const child = fork('lib/testing/api-child.ts', [], {
+    cwd,
     execArgv: FLAGS,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...inheritedEnv(), NODE_ENV: 'production', LOG_FILE: logFile, ...settings },
