@@ -8,7 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
-  utimes,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -179,8 +179,9 @@ async function withLock(work) {
     if (isStale(lock)) rmSync(lock, { force: true })
     else await new Promise(done => setTimeout(done, 200))
   }
+  // The compression of a build occupies the threads on which asynchronous calls would wait.
   const touchTimer = setInterval(
-    () => utimes(lock, new Date(), new Date(), () => {}),
+    () => utimesSync(lock, new Date(), new Date()),
     LOCK_TOUCH_INTERVAL_MS,
   )
   try {

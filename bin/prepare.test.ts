@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -8,6 +9,9 @@ import { runProgram } from '#lib/testing/run.ts'
 const PREPARE = pathToFileURL(resolve('bin/prepare.mjs')).href
 /** Stands for the generator of the database client. */
 const GENERATOR = "require('fs').mkdirSync('lib/base/db/generated', { recursive: true })"
+
+/** Longer than a process waits for another one that gives no sign. */
+const STALE_AFTER_MS = 7_000
 
 let folder: string
 const npmLog = () => resolve(folder, 'npm.log')
@@ -48,9 +52,14 @@ function writeProject(): void {
 }
 
 /** Runs `prepare` as `npm start` or `npm test` does, in a project of two packages, with the real npm. */
-async function prepare(tests: boolean, settings: Record<string, string> = {}): Promise<number> {
+async function prepare(
+  tests: boolean,
+  settings: Record<string, string> = {},
+  before = '',
+): Promise<number> {
   const program = `process.chdir(${JSON.stringify(folder)})
     const { prepare } = await import(${JSON.stringify(PREPARE)})
+    ${before}
     await prepare({ pages: false, tests: ${tests} })`
   const flags = ['--input-type=module', '--eval', program]
   return runProgram(process.execPath, flags, { npm_config_offline: 'true', ...settings }, npmLog())
@@ -91,4 +100,17 @@ test('processes that start at once install once', async () => {
   expect(await Promise.all([prepare(true), prepare(true), prepare(false)])).toEqual([0, 0, 0])
   expect(isInstalled('tester')).toBe(true)
   expect(installations()).toBeLessThanOrEqual(2)
+})
+
+test('a process whose thread pool is busy keeps its place: another one waits, and installs nothing', async () => {
+  const slowNpm = `setTimeout(() => require('fs').cpSync('run', 'node_modules', { recursive: true }), ${STALE_AFTER_MS})`
+  write('slow.cjs', slowNpm)
+  execFileSync('mkfifo', [join(folder, 'pipe')])
+  const settings = { npm_execpath: join(folder, 'slow.cjs'), UV_THREADPOOL_SIZE: '1' }
+  const busy = prepare(false, settings, `;(await import('node:fs')).open('pipe', 'r', () => {})`)
+  await expect.poll(() => existsSync(join(folder, '.cache/bootstrap.lock'))).toBe(true)
+  expect(await prepare(false, settings)).toBe(0)
+  writeFileSync(join(folder, 'pipe'), '')
+  expect(await busy).toBe(0)
+  expect(installations()).toBe(1)
 })
