@@ -39,11 +39,11 @@ const REPEATS = [
 const BUILT = ['bin/start.test.ts', 'bin/documented-commands.test.ts', 'e2e/day/day.test.ts']
 const left = process.env.WITHOUT_REPEATS ? REPEATS : []
 /**
- * Matches code that changes state of the process, of which modules keep what they derive, or that measures
- * it. Settings are put back after each file.
+ * Matches code that changes state of the process, or that measures it. Settings are put back after each file,
+ * but the limits of rates keep what they were made from.
  */
 const PROCESS_CHANGE_PATTERN =
-  /open(Own|Notice)Stage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.(?!waitFor)|--expose-gc|memoryUsage|process\.(on|emit)\(/
+  /RATE_|open(Own|Notice)Stage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.(?!waitFor)|--expose-gc|memoryUsage|process\.(on|emit)\(/
 const SHARED_FOLDERS =
   /^(lib|prisma|app|components|bin\/commands|e2e\/(api|banks|client|psp|runner))\//
 
