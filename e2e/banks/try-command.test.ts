@@ -46,7 +46,7 @@ function start(...args: string[]) {
   return { output: () => printed, ended, stop: () => child.kill('SIGINT') }
 }
 
-const LONG = { timeout: 60_000 }
+const LONG = { timeout: 150_000 }
 const waitForCode = (output: () => string) =>
   expect.poll(output, LONG).toMatch(/WAIT {2}payment: pay R\$ 0\.01 by .*\n000201/)
 
@@ -93,7 +93,7 @@ test('a try is stopped by Ctrl-C and followed by the same command, to its end', 
   expect(await payUntilEnded(fourth)).toBe(0)
   expect(fourth.output()).toContain('ok    payout: an earlier try has paid the key')
   expect(await stage.payoutsTo(KEY)).toHaveLength(1)
-}, 180_000)
+}, 600_000)
 
 test('a try that fails says why, with exit code 1', async () => {
   await stage.bank.run('addFault', {
