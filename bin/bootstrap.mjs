@@ -26,12 +26,13 @@ const PROGRAMS = {
   torture: 'e2e/runner/torture.ts',
   judge: 'e2e/psp/judge.ts',
   bench: 'bench/run.ts',
+  cluster: 'e2e/cluster/run.ts',
 }
 
 try {
   // The test runner builds the pages itself, if a selected test needs them.
   await prepare({
-    pages: ['build', 'start', 'torture', 'bench'].includes(commandArgs[0]),
+    pages: ['build', 'start', 'torture', 'bench', 'cluster'].includes(commandArgs[0]),
     tests: command in PROGRAMS,
   })
 } catch (error) {
