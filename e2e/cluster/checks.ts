@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Acknowledged } from '#e2e/cluster/load.ts'
 import { databaseUrl } from '#e2e/cluster/settings.ts'
 import type { WebhookReceiver } from '#e2e/cluster/webhook-receiver.ts'
-import { db } from '#lib/base/db/client.ts'
+import { connect, type Database } from '#lib/base/db/client.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { query } from '#lib/testing/embedded.ts'
 
@@ -11,7 +11,7 @@ const SETTLE_MAX_MS = 60_000
 /** Statements and locks older than this hang. */
 const OLD = `interval '10 seconds'`
 
-export interface Findings {
+interface Findings {
   /** Acknowledged and not found, and events that were not delivered. */
   lost: string[]
   /** Keys with two effects. */
@@ -29,26 +29,36 @@ export async function examine(
   receiver: WebhookReceiver,
   settleMaxMs = SETTLE_MAX_MS,
 ): Promise<Findings> {
-  const waiting = await waitUntilSettled(accountId, settleMaxMs)
-  const { findings } = await verifyLedger(db(), accountId)
-  return {
-    lost: [
-      ...(await listLost(accountId, acknowledged)),
-      ...(await listUndelivered(accountId, receiver)),
-    ],
-    doubled: await listDoubled(accountId),
-    wrong: [
-      ...findings.filter(({ violation }) => violation).map(finding => JSON.stringify(finding)),
-      ...(await listLeftBehind()),
-    ],
-    waiting,
+  // A superuser, whom no limit of a role cuts off on a busy machine.
+  const database = connect({ url: databaseUrl('postgres', 'balancer'), connectTimeoutMs: 30_000 })
+  try {
+    const waiting = await waitUntilSettled(database, accountId, settleMaxMs)
+    const { findings } = await verifyLedger(database, accountId)
+    return {
+      lost: [
+        ...(await listLost(database, accountId, acknowledged)),
+        ...(await listUndelivered(database, accountId, receiver)),
+      ],
+      doubled: await listDoubled(database, accountId),
+      wrong: [
+        ...findings.filter(({ violation }) => violation).map(finding => JSON.stringify(finding)),
+        ...(await listLeftBehind()),
+      ],
+      waiting,
+    }
+  } finally {
+    await database.$disconnect()
   }
 }
 
 /** Returns how many deliveries, withdrawals and refunds still wait. */
-async function waitUntilSettled(accountId: string, maxMs: number): Promise<number> {
+async function waitUntilSettled(
+  database: Database,
+  accountId: string,
+  maxMs: number,
+): Promise<number> {
   for (const deadline = Date.now() + maxMs; ; await sleep(500)) {
-    const [row] = await db().$queryRaw<{ count: number }[]>`
+    const [row] = await database.$queryRaw<{ count: number }[]>`
       SELECT (SELECT count(*) FROM deliveries WHERE account_id = d.account_id AND status = 'pending')::int
         + (SELECT count(*) FROM withdrawals WHERE account_id = d.account_id AND status = 'pending')::int
         + (SELECT count(*) FROM refunds WHERE account_id = d.account_id AND status = 'pending')::int AS count
@@ -59,10 +69,11 @@ async function waitUntilSettled(accountId: string, maxMs: number): Promise<numbe
 }
 
 async function listLost(
+  database: Database,
   accountId: string,
   acknowledged: readonly Acknowledged[],
 ): Promise<string[]> {
-  const rows = await db().$queryRaw<{ found: string }[]>`
+  const rows = await database.$queryRaw<{ found: string }[]>`
     SELECT 'charge ' || id AS found FROM charges WHERE account_id = ${accountId}::uuid
     UNION ALL SELECT 'payment ' || subject_id FROM ledger_transfers
       WHERE account_id = ${accountId}::uuid AND kind = 'charge_paid'
@@ -73,8 +84,8 @@ async function listLost(
 }
 
 /** Each customer has one charge, one payment, and at most one refund and one withdrawal. */
-async function listDoubled(accountId: string): Promise<string[]> {
-  const rows = await db().$queryRaw<{ doubled: string }[]>`
+async function listDoubled(database: Database, accountId: string): Promise<string[]> {
+  const rows = await database.$queryRaw<{ doubled: string }[]>`
     SELECT 'charge of ' || client_name AS doubled FROM charges
       WHERE account_id = ${accountId}::uuid GROUP BY client_name HAVING count(*) > 1
     UNION ALL SELECT 'payment ' || subject_id FROM ledger_transfers
@@ -94,8 +105,12 @@ async function listDoubled(accountId: string): Promise<string[]> {
 }
 
 /** Every event was received or will be sent again, and no event was received that does not exist. */
-async function listUndelivered(accountId: string, receiver: WebhookReceiver): Promise<string[]> {
-  const rows = await db().$queryRaw<{ id: string; status: string | null }[]>`
+async function listUndelivered(
+  database: Database,
+  accountId: string,
+  receiver: WebhookReceiver,
+): Promise<string[]> {
+  const rows = await database.$queryRaw<{ id: string; status: string | null }[]>`
     SELECT e.id, d.status FROM events e
     LEFT JOIN deliveries d ON d.account_id = e.account_id AND d.event_id = e.id
     WHERE e.account_id = ${accountId}::uuid

@@ -77,7 +77,7 @@ function faultsOfPatroni(): Fault[] {
     cluster.service(`patroni-${(await cluster.roles()).primary}`)
   return [
     {
-      ...{ name: 'kill -9 of Patroni at the primary', targetSeconds: 0 },
+      ...{ name: 'kill -9 of Patroni at the primary', targetSeconds: SWITCHOVER_SECONDS },
       play: async cluster => (await patroni(cluster)).signal('SIGKILL', true),
     },
     {

@@ -72,6 +72,7 @@ export class Load {
   }
 
   start(): void {
+    clearInterval(this.#timer)
     this.#timer = setInterval(() => {
       if (this.#open.size >= OPEN_MAX) return
       const running = this.#perform(this.#ready.shift() ?? this.#nextCustomer())

@@ -11,7 +11,7 @@ import { findProgram, installPackages, isExecutable } from '#lib/testing/debian.
 /**
  * `npm run cluster`: plays faults on an installation of two web servers, two workers, PgBouncer, HAProxy,
  * Redis and PostgreSQL under Patroni, and prints what each did. `-- --rounds 10`: deaths of the
- * primary; `-- --only <words>`: faults whose names contain these.
+ * primary; `-- --only <words>`: faults whose names contain one of these, separated by commas.
  */
 const PACKAGES = {
   iproute2: 'ip',

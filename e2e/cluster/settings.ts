@@ -32,14 +32,17 @@ export function etcdArgs(host: Host, folder: string): string[] {
     'listen-client-urls': client,
     'advertise-client-urls': client,
     'initial-cluster': ETCDS.map(each => `${each}=http://${addressOf(each)}:2380`).join(),
-    // Ten times the defaults would hide faults; the defaults fail on a busy machine.
+    // The defaults, 100 and 1000 ms, fail on a busy machine.
     'heartbeat-interval': '250',
     'election-timeout': '2500',
   })
-  return values.flatMap(([name, value]) => [`--${name}`, `${value}`])
+  return ['--enable-v2', ...values.flatMap(([name, value]) => [`--${name}`, `${value}`])]
 }
 
-/** JSON is YAML. */
+/**
+ * JSON is YAML. By etcd's API of version 2: with version 3, Patroni before 3.0.3 lets a primary that hung take
+ * the lock back from its successor, whose commits are lost.
+ */
 export function patroniSettings(host: Host, folder: string): string {
   const address = addressOf(host)
   const credentials = (username: Role) => ({ username, password: ROLES[username] })
@@ -47,7 +50,7 @@ export function patroniSettings(host: Host, folder: string): string {
     scope: 'troco',
     name: host,
     restapi: { listen: `${address}:8008`, connect_address: `${address}:8008` },
-    etcd3: { hosts: ETCDS.map(each => `${addressOf(each)}:2379`) },
+    etcd: { hosts: ETCDS.map(each => `${addressOf(each)}:2379`) },
     bootstrap: {
       dcs: {
         ttl: TTL_SECONDS,
@@ -136,7 +139,7 @@ listen database
   timeout server 24h
   option httpchk OPTIONS /primary
   http-check expect status 200
-  default-server check port 8008 inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server check port 8008 inter 1s fall 3 rise 1 on-marked-down shutdown-sessions
   server db1 ${addressOf('db1')}:5432
   server db2 ${addressOf('db2')}:5432
 `

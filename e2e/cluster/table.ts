@@ -10,6 +10,8 @@ export interface Row {
   doubled: number
   wrong: number
   hasHealed: boolean
+  /** Load average of the machine when the fault began. */
+  machineLoad: number
 }
 
 /** From the first to the last start of an attempt that failed or was slow. */
@@ -45,6 +47,7 @@ const TITLES = [
   'doubled',
   'wrong',
   'healed',
+  'load',
 ]
 
 export function formatTable(rows: readonly Row[]): string {
@@ -66,5 +69,6 @@ function formatRow(row: Row): string[] {
     row.slowestSeconds.toFixed(1),
     ...[row.lost, row.doubled, row.wrong].map(String),
     row.hasHealed ? 'yes' : 'no',
+    row.machineLoad.toFixed(0),
   ]
 }
