@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 /** Every test file except the browser tests. */
 export const TESTS = [
   '{lib,bin,prisma,app,components}/**/*.test.ts',
-  'e2e/{api,banks,client,day,fuzz,psp,runner,torture}/*.test.ts',
+  'e2e/{api,banks,client,cluster,day,fuzz,psp,runner,torture}/*.test.ts',
 ]
 /**
  * They repeat at length what other files check: a day of merchants and a bank (`e2e/banks`), its
@@ -45,7 +45,7 @@ const left = process.env.WITHOUT_REPEATS ? REPEATS : []
 const PROCESS_CHANGE_PATTERN =
   /RATE_|open(Own|Notice)Stage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.(?!waitFor)|--expose-gc|memoryUsage|process\.(on|emit)\(/
 const SHARED_FOLDERS =
-  /^(lib|prisma|app|components|bin\/commands|e2e\/(api|banks|client|psp|runner))\//
+  /^(lib|prisma|app|components|bin\/commands|e2e\/(api|banks|client|cluster|psp|runner))\//
 
 /** Files that share one module cache: a process of its own takes 0.3 s of a file, with the API 1 s. */
 const sharedFiles = globSync(TESTS).filter(

@@ -13,7 +13,7 @@ import { supplyEnv } from '#lib/base/env.ts'
 /** Part of `npm run cluster` that runs inside of its namespaces; their end ends all that it starts. */
 
 /** A busy machine disturbs the load by itself: a fault waits until it does not. */
-const STEADY_MAX_MS = 300_000
+const STEADY_MAX_MS = 120_000
 /** A fault is over when no attempt was disturbed for this long: an attempt takes 5 s at most. */
 const QUIET_MS = 6_000
 const HEAL_MAX_MS = 90_000

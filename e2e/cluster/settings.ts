@@ -165,5 +165,6 @@ export function trocoSettings(folder: string): Record<string, string> {
     RATE_IP_PER_SECOND: '2000',
     RATE_IP_BURST: '0',
     WEBHOOK_ALLOW_CIDRS: '10.77.0.0/24',
+    LOG_LEVEL: 'warn',
   }
 }
