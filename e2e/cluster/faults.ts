@@ -26,11 +26,11 @@ const DEATH_SECONDS = TTL_SECONDS + 5
 /** Processes that this program started, except Patroni and PostgreSQL. */
 const PROCESSES: { kind: string; service: string; target: number | null; paused: number | null }[] =
   [
-    { kind: 'web', service: 'web1', target: FRONT_SECONDS, paused: CHECKED_SECONDS },
-    { kind: 'worker', service: 'worker1', target: FRONT_SECONDS, paused: FRONT_SECONDS },
-    { kind: 'pooler', service: 'pgbouncer', target: POOLER_SECONDS, paused: null },
-    { kind: 'balancer', service: 'haproxy', target: POOLER_SECONDS, paused: null },
-    { kind: 'etcd', service: 'etcd1', target: 0, paused: 0 },
+    { kind: 'a web server', service: 'web1', target: FRONT_SECONDS, paused: CHECKED_SECONDS },
+    { kind: 'a worker', service: 'worker1', target: FRONT_SECONDS, paused: FRONT_SECONDS },
+    { kind: 'the pooler', service: 'pgbouncer', target: POOLER_SECONDS, paused: null },
+    { kind: 'the balancer', service: 'haproxy', target: POOLER_SECONDS, paused: null },
+    { kind: 'one etcd', service: 'etcd1', target: 0, paused: 0 },
     { kind: 'Redis', service: 'redis', target: 0, paused: 0 },
   ]
 
@@ -40,10 +40,10 @@ export function listFaults(rounds: number): Fault[] {
     ...faultsOfPatroni(),
     ...faultsOfPostgres('primary'),
     ...faultsOfPostgres('replica'),
-    cut('web', 'web1', CHECKED_SECONDS),
-    cut('worker', 'worker1', FRONT_SECONDS),
-    cut('pooler', 'pooler', null),
-    cut('name server', 'dns', null, PAUSE_MS),
+    cut('a web server', 'web1', CHECKED_SECONDS),
+    cut('a worker', 'worker1', FRONT_SECONDS),
+    cut('the pooler', 'pooler', null),
+    cut('the name server', 'dns', null, PAUSE_MS),
     { name: 'partition of the primary', targetSeconds: DEATH_SECONDS, play: cutPrimary },
     { name: 'etcd gone for 30 s', targetSeconds: 0, play: loseEtcd },
     { name: 'disk of the primary full', targetSeconds: null, play: fillDisk },
@@ -58,15 +58,15 @@ export function listFaults(rounds: number): Fault[] {
 function faultsOfProcess({ kind, service, target, paused }: (typeof PROCESSES)[number]): Fault[] {
   return [
     {
-      ...{ name: `kill -9 of a ${kind}`, targetSeconds: target },
+      ...{ name: `kill -9 of ${kind}`, targetSeconds: target },
       play: async cluster => cluster.service(service).signal('SIGKILL'),
     },
     {
-      ...{ name: `SIGSTOP of a ${kind} for 30 s`, targetSeconds: paused },
+      ...{ name: `SIGSTOP of ${kind} for 30 s`, targetSeconds: paused },
       play: cluster => pauseFor30s(signal => cluster.service(service).signal(signal)),
     },
     {
-      ...{ name: `restart of a ${kind}`, targetSeconds: target },
+      ...{ name: `restart of ${kind}`, targetSeconds: target },
       play: cluster => cluster.service(service).restart(),
     },
   ]
@@ -124,7 +124,7 @@ async function pauseFor30s(send: (signal: NodeJS.Signals) => void): Promise<void
 
 function cut(kind: string, host: Host, targetSeconds: number | null, forMs = CUT_MS): Fault {
   return {
-    name: `partition of a ${kind} for ${forMs / 1_000} s`,
+    name: `partition of ${kind} for ${forMs / 1_000} s`,
     targetSeconds,
     async play() {
       setCable(host, false)
