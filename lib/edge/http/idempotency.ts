@@ -9,12 +9,7 @@ import {
   storeKeySql,
   whileKeyIsLocked,
 } from '#lib/base/db/idempotency.ts'
-import {
-  isDatabaseUnavailable,
-  isTrocoError,
-  parseDatabaseError,
-  refuse,
-} from '#lib/base/errors.ts'
+import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -165,10 +160,8 @@ async function runHandler(
       WHERE ${keyCondition(once)} AND answer IS NULL`
     return jsonText(200, text)
   } catch (error) {
-    // What a database that is away has committed is unknown: a retry resumes when the lock ends.
-    if (!isDatabaseUnavailable(error))
-      await db()
-        .$executeRaw`DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND answer IS NULL`
+    await db()
+      .$executeRaw`DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND answer IS NULL`
     throw error
   }
 }
@@ -179,7 +172,9 @@ async function replayOrResume(
   rule: RuleOfRequest,
   handler: Handler,
 ): Promise<HttpResponse | null> {
-  if (!stored.sameRequest) throw refuse('idempotency_key_reused')
+  if (!stored.sameRequest) {
+    throw refuse('idempotency_key_reused')
+  }
   if (stored.state === 'running') return null
   if (stored.state === 'abandoned') {
     const isReclaimed = await reclaimKey(once, rule.rebuild ? lockedUntilSql : renewedUntilSql)
