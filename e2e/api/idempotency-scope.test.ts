@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { startApiProcess } from '#lib/testing/api-process.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -245,50 +244,6 @@ describe('a key whose first request has no response yet', () => {
       expect(waitedMs).toBeGreaterThan(9_000)
     },
   )
-
-  test('the sandbox: a killed process that had acted leaves the response to the next request', async () => {
-    const { id } = await openCharge(merchant)
-    const withdrawal = await post('/withdrawals', newId(), WITHDRAWAL)
-    const cases = [
-      [`/sandbox/transactions/${id}`, { outcome: 'paid' }],
-      [`/sandbox/withdrawals/${withdrawal.body.data.id}`, { outcome: 'rejected', reason: 'no' }],
-    ] as const
-    for (const [path, body] of cases) {
-      const first = await post(path, newId(), body)
-      const { key } = await insertUnfinishedKey(path, body, -1)
-      const next = await post(path, key, body)
-      expect([next.status, next.text]).toEqual([200, first.text])
-      expect((await post(path, newId(), body)).status).toBe(409)
-    }
-  })
-
-  test('a process renews the lock of a running key, which ends 2 s after a kill', async () => {
-    const server = await startApiProcess()
-    onTestFinished(server.close)
-    const { id } = await openCharge(merchant)
-    const [path, key, body] = [`/sandbox/transactions/${id}`, newId(), { outcome: 'paid' }]
-    const readLock = async () => {
-      const [row] = await db().$queryRaw<{ ms: number; lock: Date }[]>`
-        SELECT extract(epoch FROM locked_until - now())::float8 * 1000 AS ms, locked_until AS lock
-        FROM idempotency_keys WHERE key = ${key}`
-      return row
-    }
-    await db().$transaction(
-      async tx => {
-        await tx.$executeRaw`SELECT FROM charges WHERE id = ${id}::uuid FOR UPDATE`
-        const sent = call(server.url, 'POST', path, { token, key, body }).catch(() => null)
-        await expect.poll(readLock, { interval: 20 }).toBeDefined()
-        const first = await readLock()
-        await expect.poll(readLock, { interval: 20 }).not.toHaveProperty('lock', first?.lock)
-        await server.close()
-        await sent
-      },
-      { timeout: 60_000 },
-    )
-    expect((await readLock())?.ms).toBeLessThanOrEqual(2_000)
-    const response = await post(path, key, body)
-    expect([response.status, response.body.data?.status]).toEqual([200, 'paid'])
-  })
 
   test('concurrent requests wait for the first one and return its response', async () => {
     const path = '/transactions'

@@ -1,12 +1,8 @@
-import { db, Prisma } from '#lib/base/db/client.ts'
+import { Prisma } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
-/** End of the lock on an idempotency key while a bank is called. After this time, a retry resumes the work. */
+/** End of the lock on an idempotency key. After this time, a retry resumes the work. */
 export const lockedUntilSql = Prisma.sql`now() + interval '60 seconds'`
-
-/** End of a lock that the process of the request renews: if it is killed, a retry soon resumes the work. */
-export const renewedUntilSql = Prisma.sql`now() + interval '2 seconds'`
-const RENEWAL_INTERVAL_MS = 500
 
 /** A request with an idempotency key: sent again, it takes effect only once. */
 export interface IdempotentRequest {
@@ -24,15 +20,15 @@ export interface IdempotentRequest {
 
 /**
  * Stores the key in the statement that writes the row; a concurrent request with the key waits at
- * the unique index. `followUpUntil`: work follows the statement, so the key stays locked until then.
+ * the unique index. `hasFollowUp`: work follows the statement, so the key stays locked.
  */
 export function storeKeySql(
   once: IdempotentRequest | undefined,
-  followUpUntil: Prisma.Sql | null = null,
+  hasFollowUp = false,
 ): Prisma.Sql | null {
   if (!once) return null
-  if (once.isResumed) return followUpUntil ? null : unlockKeySql(once)
-  const lockedUntil = followUpUntil ?? Prisma.sql`NULL`
+  if (once.isResumed) return hasFollowUp ? null : unlockKeySql(once)
+  const lockedUntil = hasFollowUp ? lockedUntilSql : Prisma.sql`NULL`
   return Prisma.sql`
     INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
       locked_until, expires_at)
@@ -48,20 +44,4 @@ export function unlockKeySql(once: IdempotentRequest): Prisma.Sql {
 export function keyCondition(once: IdempotentRequest): Prisma.Sql {
   return Prisma.sql`account_id = ${once.accountId}::uuid AND mode = ${once.mode}
     AND path = ${once.path} AND key = ${once.key}`
-}
-
-/** Runs work under a key, and renews the lock of the key meanwhile. */
-export async function whileKeyIsLocked<T>(
-  once: IdempotentRequest,
-  work: () => Promise<T>,
-): Promise<T> {
-  const renew = () =>
-    db().$executeRaw`UPDATE idempotency_keys SET locked_until = ${renewedUntilSql}
-        WHERE ${keyCondition(once)} AND answer IS NULL`.catch(() => {})
-  const timer = setInterval(renew, RENEWAL_INTERVAL_MS)
-  try {
-    return await work()
-  } finally {
-    clearInterval(timer)
-  }
 }

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { db, type Prisma } from '#lib/base/db/client.ts'
+import { db } from '#lib/base/db/client.ts'
 import {
   type IdempotentRequest,
   keyCondition,
   lockedUntilSql,
-  renewedUntilSql,
   storeKeySql,
-  whileKeyIsLocked,
 } from '#lib/base/db/idempotency.ts'
 import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
@@ -131,7 +129,7 @@ async function tryRun(
   handler: Handler,
 ): Promise<HttpResponse | null> {
   try {
-    const key = rule.rebuild ? null : storeKeySql(once, renewedUntilSql)
+    const key = rule.rebuild ? null : storeKeySql(once, true)
     if (key) await db().$executeRaw(key)
     return await runHandler(once, rule, handler)
   } catch (error) {
@@ -154,10 +152,10 @@ async function runHandler(
 ): Promise<HttpResponse> {
   if (rule.rebuild) return json(200, await handler(once))
   try {
-    const text = JSON.stringify(await whileKeyIsLocked(once, () => handler(once)))
+    const text = JSON.stringify(await handler(once))
     await db().$executeRaw`
       UPDATE idempotency_keys SET status = 200, answer = ${text}, locked_until = NULL
-      WHERE ${keyCondition(once)} AND answer IS NULL`
+      WHERE ${keyCondition(once)}`
     return jsonText(200, text)
   } catch (error) {
     await db()
@@ -177,7 +175,7 @@ async function replayOrResume(
   }
   if (stored.state === 'running') return null
   if (stored.state === 'abandoned') {
-    const isReclaimed = await reclaimKey(once, rule.rebuild ? lockedUntilSql : renewedUntilSql)
+    const isReclaimed = await reclaimKey(once)
     return isReclaimed
       ? runHandler({ ...once, id: stored.id, isResumed: true }, rule, handler)
       : null
@@ -200,9 +198,9 @@ async function findStoredKey(once: IdempotentRequest): Promise<StoredKey | null>
 }
 
 /** Claims a key whose process died. Of several concurrent retries, one claims the key. */
-async function reclaimKey(once: IdempotentRequest, until: Prisma.Sql): Promise<boolean> {
+async function reclaimKey(once: IdempotentRequest): Promise<boolean> {
   const updated = await db().$executeRaw`
-    UPDATE idempotency_keys SET locked_until = ${until}
+    UPDATE idempotency_keys SET locked_until = ${lockedUntilSql}
     WHERE ${keyCondition(once)} AND locked_until <= now()`
   return updated === 1
 }

@@ -2,7 +2,7 @@
 
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountSql } from '#lib/base/db/columns.ts'
-import { type IdempotentRequest, lockedUntilSql, storeKeySql } from '#lib/base/db/idempotency.ts'
+import { type IdempotentRequest, storeKeySql } from '#lib/base/db/idempotency.ts'
 import { writeRows } from '#lib/base/db/rows.ts'
 import { joinCtes } from '#lib/base/db/statement.ts'
 import { parseDatabaseError, parseDatabaseRefusal, refuse } from '#lib/base/errors.ts'
@@ -56,7 +56,7 @@ export async function insertCharge(
       ${charge.webhookMasked ?? false},
       now() + make_interval(secs => ${lifetimeS}::float8),
       now() + make_interval(secs => ${dueInS}::float8) ${slot ? Prisma.sql`, ${slot}` : Prisma.empty})`
-  const keySql = storeKeySql(once, opened === null ? lockedUntilSql : null)
+  const keySql = storeKeySql(once, opened === null)
   const withKey = (made: Prisma.Sql) =>
     keySql ? Prisma.sql`WITH ${joinCtes({ kept: keySql, made })} SELECT 'null' AS json` : made
   await writeRows(charge.account, withKey(insert())).catch(error => {

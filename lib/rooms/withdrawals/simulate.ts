@@ -6,19 +6,14 @@ import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { decidePayout } from '#lib/services/gateway/simulator.ts'
 
-/**
- * The first decision is final, and stored first: after a crash, the worker settles the payout. `isResumed`:
- * a process that was killed may have settled it.
- */
+/** The first decision is final, and stored first: after a crash, the worker settles the payout. */
 export async function simulateWithdrawal(
   accountId: string,
   idOrReference: string,
   decision: DecisionRequest,
-  isResumed = false,
 ): Promise<WithdrawalRow> {
   const withdrawal = await findWithdrawal(accountId, 'test', idOrReference)
   if (!withdrawal) throw refuse('withdrawal_not_found')
-  if (isResumed && withdrawal.status === decision.outcome) return withdrawal
   if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal.status)
   if (await isWaiting(accountId, withdrawal.id)) throw refuse('approval_pending')
   const { outcome, reason } = decision

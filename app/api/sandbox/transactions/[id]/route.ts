@@ -21,9 +21,9 @@ export const POST = endpoint({
     retentionS: 86_400,
     mask: ({ status, data }: z.infer<typeof ChargeRead>) => ({ status, data: maskCharge(data) }),
   },
-  async handle({ account, mode, body, params, showsDocuments, once }) {
+  async handle({ account, mode, body, params, showsDocuments }) {
     if (mode !== 'test') throw refuse('test_mode_only')
-    const charge = await simulateCharge(account.id, params.id ?? '', body.outcome, once?.isResumed)
+    const charge = await simulateCharge(account.id, params.id ?? '', body.outcome)
     return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
   },
 })

@@ -24,9 +24,9 @@ export const POST = endpoint({
     retentionS: 30 * 86_400,
     mask: ({ data }: z.infer<typeof WithdrawalRead>) => ({ data: maskWithdrawal(data) }),
   },
-  async handle({ account, mode, body, params, showsDocuments, once }) {
+  async handle({ account, mode, body, params, showsDocuments }) {
     if (mode !== 'test') throw refuse('test_mode_only')
-    const withdrawal = await simulateWithdrawal(account.id, params.id ?? '', body, once?.isResumed)
+    const withdrawal = await simulateWithdrawal(account.id, params.id ?? '', body)
     return { data: withdrawalSerializerFor(showsDocuments)(withdrawal) }
   },
 })
