@@ -1,6 +1,6 @@
 // Updates packages, Node, Prisma client and build. Runs on the installed Node without packages.
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   existsSync,
   mkdirSync,
@@ -22,6 +22,8 @@ const BUILDS_MAX = 4
 const FOLDERS_NOT_BUILT = ['lib/base/db/generated', 'lib/testing']
 const LOCK_TOUCH_INTERVAL_MS = 500
 const LOCK_STALE_MS = 5_000
+/** Of this process: a number of a process may be used again, and in each container. */
+const LOCK_OWNER = randomUUID()
 
 /**
  * Runs the outdated steps, the build only if `pages`. Takes no lock if all are up to date. Unless `tests`,
@@ -43,9 +45,14 @@ export async function prepare({ pages, tests = false, apiLane = process.env.API_
     for (const step of steps) {
       const target = step()
       if (isUpToDate(target)) continue
+      const before = target.isAddition ? readFileSync(target.stamp) : null
       // An interrupted step begins again from nothing.
       rmSync(target.stamp, { force: true })
-      await runStep(target)
+      await runStep(target).catch(error => {
+        // npm leaves the packages as they were.
+        if (before !== null) writeFileSync(target.stamp, before)
+        throw error
+      })
       writeFileSync(target.stamp, target.madeFrom)
     }
   })
@@ -56,11 +63,13 @@ function install(tests) {
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm']
   const stamp = 'node_modules/.troco-install'
   const locked = fingerprint(['package-lock.json'])
-  const how = tests && isUpToDate({ stamp, madeFrom: locked }) ? ['install', '--no-save'] : ['ci']
+  const isAddition = tests && isUpToDate({ stamp, madeFrom: locked })
+  const how = isAddition ? ['install', '--no-save'] : ['ci']
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund']
   return {
     title: tests ? 'Installing packages, with those of tests' : 'Installing packages',
     stamp,
+    isAddition,
     madeFrom: tests ? `${locked} tests` : locked,
     command: () => [...npm, ...how, tests ? '--include=dev' : '--omit=dev', ...flags],
   }
@@ -180,21 +189,27 @@ async function withLock(work) {
     else await new Promise(done => setTimeout(done, 200))
   }
   // The compression of a build occupies the threads on which asynchronous calls would wait.
-  const touchTimer = setInterval(
-    () => utimesSync(lock, new Date(), new Date()),
-    LOCK_TOUCH_INTERVAL_MS,
-  )
+  const touchTimer = setInterval(() => touch(lock), LOCK_TOUCH_INTERVAL_MS)
   try {
     await work()
   } finally {
     clearInterval(touchTimer)
-    rmSync(lock, { force: true })
+    if (isOwn(lock)) rmSync(lock, { force: true })
   }
+}
+
+function touch(lock) {
+  if (isOwn(lock)) utimesSync(lock, new Date(), new Date())
+}
+
+/** A process that was suspended may have lost the lock to another one. */
+function isOwn(lock) {
+  return existsSync(lock) && readFileSync(lock, 'utf8') === LOCK_OWNER
 }
 
 function tryLock(lock) {
   try {
-    writeFileSync(lock, '', { flag: 'wx' })
+    writeFileSync(lock, LOCK_OWNER, { flag: 'wx' })
     return true
   } catch (error) {
     if (error.code === 'EEXIST') return false

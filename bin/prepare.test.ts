@@ -85,15 +85,23 @@ test('a start installs no packages of tests; tests add them, and a later start r
 
 test('an installation that was interrupted begins again from nothing', async () => {
   expect(await prepare(false)).toBe(0)
-  write('fails.mjs', 'process.exit(1)')
-  const failing = { npm_execpath: join(folder, 'fails.mjs') }
-  expect(await prepare(true, failing)).toBe(1)
+  write('dies.mjs', "process.kill(process.ppid, 'SIGKILL')")
+  expect(await prepare(true, { npm_execpath: join(folder, 'dies.mjs') })).toBe(1)
   expect(isInstalled('.troco-install')).toBe(false)
   write('node_modules/.half-written', '')
 
   expect(await prepare(false)).toBe(0)
   expect(isInstalled('.half-written')).toBe(false)
   expect([isInstalled('prisma'), isInstalled('tester')]).toEqual([true, false])
+})
+
+test('packages of tests that cannot be installed leave a server startable', async () => {
+  expect(await prepare(false)).toBe(0)
+  write('node_modules/.marker', '')
+  write('fails.mjs', 'process.exit(1)')
+  expect(await prepare(true, { npm_execpath: join(folder, 'fails.mjs') })).toBe(1)
+  expect(await prepare(false)).toBe(0)
+  expect(isInstalled('.marker')).toBe(true)
 })
 
 test('processes that start at once install once', async () => {
