@@ -154,8 +154,8 @@ async function readText(response: Response): Promise<string> {
 /** Returns how many spans the collector reports not to have taken, although it responded with success. */
 function countRejected(text: string): number {
   try {
-    const count = Number(JSON.parse(text).partialSuccess?.rejectedSpans ?? 0)
-    return Math.max(count, 0)
+    const count = Number(JSON.parse(text).partialSuccess?.rejectedSpans)
+    return Math.max(count || 0, 0)
   } catch {
     return 0
   }

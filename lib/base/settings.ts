@@ -235,7 +235,7 @@ const schema = z.object({
     .describe('address that /metrics listens on; whoever reaches it reads the metrics'),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/, hostname: /./, error: 'must be an http(s) address' })
-    .refine(url => !URL.parse(url)?.username, {
+    .refine(url => !(URL.parse(url)?.username || URL.parse(url)?.password), {
       error: 'must contain no password: put it into OTEL_EXPORTER_OTLP_HEADERS',
     })
     .optional()

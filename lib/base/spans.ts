@@ -2,7 +2,10 @@ import type { Trace } from '#lib/base/log.ts'
 import { increment } from '#lib/base/metrics.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 
-/** A part of a trace that has ended. Attributes are ids, names, codes and counts: no text of a caller. */
+/**
+ * A part of a trace that has ended. Attributes are ids, names, codes and counts: no text of a caller but
+ * the request id that it chose.
+ */
 export interface Span {
   trace: Trace
   name: string
