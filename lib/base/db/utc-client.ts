@@ -26,6 +26,8 @@ export class UtcClient extends ClientWithStartup {
       const error = new DatabaseError(message ?? '', 0, 'error')
       const fields = { code: UNKNOWN_OUTCOME, severity: 'ERROR' }
       this.connection.emit('errorMessage', Object.assign(error, fields))
+      // The report of success that follows would meet the next statement.
+      this.connection.stream.destroy()
     })
   }
 
