@@ -95,10 +95,10 @@ async function listDoubled(database: Database, accountId: string): Promise<strin
       WHERE account_id = ${accountId}::uuid GROUP BY charge_id HAVING count(*) > 1
     UNION ALL SELECT 'withdrawal of ' || amount FROM withdrawals
       WHERE account_id = ${accountId}::uuid GROUP BY amount HAVING count(*) > 1
-    UNION ALL SELECT 'orders at the bank: ' || orders || ' for ' || ordered FROM (
-      SELECT (SELECT count(*) FROM simulator_orders WHERE kind <> 'charge') AS orders,
-        (SELECT count(*) FROM withdrawals) + (SELECT count(*) FROM refunds) AS ordered) o
-      WHERE orders > ordered
+    UNION ALL SELECT 'order at the bank: ' || o.id FROM simulator_orders o
+      WHERE o.kind <> 'charge' AND NOT EXISTS (
+        SELECT FROM withdrawals w WHERE replace(w.id::text, '-', '') = replace(o.id, '-', '')
+        UNION ALL SELECT FROM refunds r WHERE replace(r.id::text, '-', '') = replace(o.id, '-', ''))
     UNION ALL SELECT 'event ' || type || ' of ' || subject_id FROM events
       WHERE account_id = ${accountId}::uuid GROUP BY type, subject_id HAVING count(*) > 1`
   return rows.map(row => row.doubled)

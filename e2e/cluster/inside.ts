@@ -111,9 +111,10 @@ async function judge(
   settleMaxMs?: number,
 ): Promise<Row> {
   const { seconds, errors } = measureDisturbance(load.attempts)
+  const isLast = settleMaxMs !== undefined
+  if (load.attempts.length === 0 && !isLast) throw new Error('There was no load')
   const findings = await examine(accountId, load.acknowledged, receiver, settleMaxMs)
   const unanswered = load.failures.splice(0)
-  const isLast = settleMaxMs !== undefined
   if (isLast && findings.waiting > 0) findings.lost.push(`${findings.waiting} still wait`)
   const { targetSeconds, hasHealed, machineLoad } = facts
   const row: Row = {

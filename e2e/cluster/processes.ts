@@ -88,13 +88,16 @@ export class Service {
 }
 
 export function signalAll(pids: number[], signal: NodeJS.Signals): void {
+  let signalled = 0
   for (const pid of pids) {
     try {
       process.kill(pid, signal)
+      signalled++
     } catch {
       // The process has ended meanwhile.
     }
   }
+  if (signalled === 0) throw new Error(`There is no process to send ${signal} to`)
 }
 
 function listDescendants(pid: number): number[] {

@@ -31,6 +31,7 @@ test('a fault fails if it takes too long, loses, doubles or leaves anything, or 
   expect(hasPassed({ ...ROW, seconds: 99, targetSeconds: null })).toBe(true)
   const failures: Partial<Row>[] = [
     ...[{ seconds: 0.6 }, { lost: 1 }, { doubled: 1 }, { wrong: 1 }, { hasHealed: false }],
+    { seconds: 0, targetSeconds: 0, errors: '503 × 1' },
   ]
   for (const failure of failures) {
     expect(hasPassed({ ...ROW, ...failure })).toBe(false)

@@ -34,7 +34,9 @@ export function measureDisturbance(attempts: readonly Attempt[]): {
 
 export function hasPassed(row: Row): boolean {
   const isInTime = row.targetSeconds === null || row.seconds <= row.targetSeconds
-  return isInTime && row.lost + row.doubled + row.wrong === 0 && row.hasHealed
+  // One attempt that failed is a disturbance without a length.
+  const isUndisturbed = row.targetSeconds !== 0 || row.errors === 'none'
+  return isInTime && isUndisturbed && row.lost + row.doubled + row.wrong === 0 && row.hasHealed
 }
 
 const TITLES = [
