@@ -82,7 +82,7 @@ function openDemoIfLocal(runtime: Runtime): Promise<Demo> | null {
 function requireApiInBuild(folder = '.next'): void {
   if (env().API_LANE === 'fast' || existsSync(join(folder, 'server/app/api/account'))) return
   throw setupError(
-    'API_LANE=next needs pages that are built with it: set it in the environment of npm start, not in .env',
+    'API_LANE=next needs pages that are built with it: run `API_LANE=next npm run build`, and set it in the environment of the start, not in .env',
   )
 }
 
