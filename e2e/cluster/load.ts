@@ -2,6 +2,8 @@ import { Agent, request } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addressOf, nameOf } from '#e2e/cluster/network.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { Random } from '#lib/testing/random.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
 
 /** Operations that begin per second. */
 export const RATE = 50
@@ -114,6 +116,7 @@ export class Load {
   async #perform(operation: Operation): Promise<void> {
     const { kind, customer } = operation
     const began = performance.now()
+    const random = new Random(chooseSeed(), customer)
     for (let pause = RETRY_PAUSE_MS.first; ; pause = Math.min(2 * pause, RETRY_PAUSE_MS.max)) {
       const { outcome, text, isRetryable } = await this.#send(operation)
       const tookMs = performance.now() - began
@@ -126,7 +129,7 @@ export class Load {
         this.failures.push(`${kind} ${customer}: ${outcome} ${text}`)
         return
       }
-      await sleep(pause * (0.5 + Math.random()))
+      await sleep(pause * (0.5 + random.fraction()))
     }
   }
 
