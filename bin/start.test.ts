@@ -133,7 +133,7 @@ test('without the API in the build, API_LANE=next is refused', async () => {
   const { code, output } = await runTroco(['start'], settings)
   expect(code).toBe(1)
   expect(output.trim()).toBe(
-    'API_LANE=next needs pages that are built with it: set it in the environment of npm start, not in .env',
+    'API_LANE=next needs pages that are built with it: run `API_LANE=next npm run build`, and set it in the environment of the start, not in .env',
   )
 })
 
