@@ -21,6 +21,9 @@ beforeAll(async () => {
 async function dispute() {
   const { id: chargeId } = await openCharge(merchant, 12_345)
   await recordChargeView(merchant.id, chargeId)
+  // The payment may follow in the same millisecond.
+  await db().$executeRaw`UPDATE charges SET viewed_at = viewed_at - interval '1 second'
+    WHERE id = ${chargeId}::uuid`
   const { end_to_end_id: endToEndId } = await simulateCharge(merchant.id, chargeId, 'paid')
   const connectionId = SIMULATOR_CONNECTION_ID
   const report = { connectionId, bankId: newId(), amount: 12_345, endToEndId: endToEndId ?? '' }
