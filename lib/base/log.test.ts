@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
@@ -10,6 +12,7 @@ import { TrocoError } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { Invariant, isInvariant } from '#lib/base/invariant.ts'
 import { describeError, log, withLogContext } from '#lib/base/log.ts'
+import { openLogOutput } from '#lib/base/log-output.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
@@ -154,6 +157,19 @@ test('the message of any other error stays out of the log', () => {
   }
 })
 
+test('lines of requests are gathered; any other line is written at once, after those before it', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'log-')), 'log')
+  const output = openLogOutput(openSync(file, 'a'))
+  const read = () => readFileSync(file, 'utf8')
+  output.writeSoon('1')
+  output.writeSoon('2')
+  expect(read()).toBe('')
+  output.write('3')
+  expect(read()).toBe('123')
+  output.writeSoon('4')
+  await expect.poll(read).toBe('1234')
+})
+
 test('the log search finds every canary, token, secret and row, and passes clean lines', () => {
   const token = `troco_test_${'a1B2c3D4'.repeat(5)}`.slice(0, 49)
   for (const text of [
@@ -176,6 +192,15 @@ describe('the log on standard error', () => {
       stdio: ['ignore', 'pipe', stderr],
     })
   }
+  test('has the lines of requests of a process that ends, also by an error', async () => {
+    const program = `import { logRequest } from '#lib/base/log.ts'
+      logRequest({}, {}, 'request completed', 'info')`
+    for (const end of ['', 'throw new Error()', 'process.exit(1)']) {
+      const child = runLogging(`${program}\n${end}`)
+      expect(await text(child.stderr as Readable), end).toContain('"msg":"request completed"')
+    }
+  })
+
   const LOG_2_MB = `for (let nth = 0; nth < 2000; nth++) log().info('x'.repeat(1000))`
 
   test('does not stop a process while nobody reads it, nor its exit', async () => {

@@ -1,11 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { mkdirSync, openSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { dirname } from 'node:path'
 import pino from 'pino'
 import pretty from 'pino-pretty'
 import { env } from '#lib/base/env.ts'
 import { isDatabaseUnavailable, isTrocoError, parseDatabaseError } from '#lib/base/errors.ts'
 import { isInvariant } from '#lib/base/invariant.ts'
-import { openErrorOutput } from '#lib/base/log-output.ts'
+import { type LogOutput, openLogOutput } from '#lib/base/log-output.ts'
 import { createRepeatLimit } from '#lib/base/log-repeats.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 import { reasonOf } from '#lib/base/sqlstate.ts'
@@ -95,19 +97,25 @@ function createLoggers(): Loggers {
     },
     output,
   )
-  return { main, requests: pino(options, output) }
+  return { main, requests: pino(options, { write: output.writeSoon }) }
 }
 
-function openOutput(): pino.DestinationStream {
+function openOutput(): LogOutput {
   const { LOG_FILE, TROCO_ENV } = env()
-  if (LOG_FILE) return pino.destination({ dest: LOG_FILE, mkdir: true, sync: true })
-  if (TROCO_ENV === 'production' || !process.stderr.isTTY) return openErrorOutput()
-  return pretty({
+  if (LOG_FILE) {
+    mkdirSync(dirname(LOG_FILE), { recursive: true })
+    return openLogOutput(openSync(LOG_FILE, 'a'))
+  }
+  // Node opens standard error, which makes a pipe return EAGAIN instead of blocking.
+  if (TROCO_ENV === 'production' || !process.stderr.isTTY) return openLogOutput(process.stderr.fd)
+  const terminal = pretty({
     destination: 2,
     sync: true,
     translateTime: 'SYS:HH:MM:ss.l',
     hideObject: false,
   })
+  const write = (line: string) => void terminal.write(line)
+  return { write, writeSoon: write }
 }
 
 /** Part of a trace (W3C Trace Context) that this process measures. */
