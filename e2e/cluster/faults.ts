@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Host, setCable } from '#e2e/cluster/network.ts'
-import { TTL_SECONDS } from '#e2e/cluster/settings.ts'
+import { ETCDS, TTL_SECONDS } from '#e2e/cluster/settings.ts'
 import { type Cluster, type DatabaseHost, until } from '#e2e/cluster/topology.ts'
 
 export interface Fault {
@@ -143,7 +143,7 @@ async function cutPrimary(cluster: Cluster): Promise<void> {
 
 async function loseEtcd(cluster: Cluster): Promise<void> {
   await pauseFor30s(signal => {
-    for (const name of ['etcd1', 'etcd2', 'etcd3']) cluster.service(name).signal(signal)
+    for (const name of ETCDS) cluster.service(name).signal(signal)
   })
 }
 

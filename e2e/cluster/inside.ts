@@ -139,14 +139,15 @@ function reportNew(lines: string[]): number {
 
 async function untilQuiet(load: Load, maxMs = HEAL_MAX_MS): Promise<boolean> {
   const isQuiet = async () => load.quietMs() > QUIET_MS
-  return until(isQuiet, 'It stays disturbed', maxMs).then(
-    () => true,
-    () => false,
-  )
+  return isReached(until(isQuiet, 'It stays disturbed', maxMs))
 }
 
 async function untilWhole(cluster: Cluster): Promise<boolean> {
-  return until(() => cluster.isWhole(), 'It does not heal', HEAL_MAX_MS).then(
+  return isReached(until(() => cluster.isWhole(), 'It does not heal', HEAL_MAX_MS))
+}
+
+async function isReached(waiting: Promise<unknown>): Promise<boolean> {
+  return waiting.then(
     () => true,
     () => false,
   )

@@ -10,7 +10,7 @@ export const ROLES = {
 }
 type Role = keyof typeof ROLES
 
-const ETCDS = ['etcd1', 'etcd2', 'etcd3'] as const
+export const ETCDS = ['etcd1', 'etcd2', 'etcd3'] as const
 /** Where Debian has the programs of its PostgreSQL. */
 export const POSTGRES_BIN = '/usr/lib/postgresql/15/bin'
 

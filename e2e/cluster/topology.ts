@@ -7,6 +7,7 @@ import { addressOf, dnsArgs, makeNetwork } from '#e2e/cluster/network.ts'
 import { type Command, Service, signalAll } from '#e2e/cluster/processes.ts'
 import {
   databaseUrl,
+  ETCDS,
   etcdArgs,
   haproxySettings,
   patroniSettings,
@@ -24,7 +25,6 @@ const DATABASE_HOSTS: DatabaseHost[] = ['db1', 'db2']
 /** Each database has a disk of its own, in memory. */
 const DISK_SIZE = '768m'
 const START_MAX_MS = 120_000
-const ETCDS = ['etcd1', 'etcd2', 'etcd3'] as const
 
 interface Member {
   name: DatabaseHost
