@@ -35,8 +35,6 @@ const JUDGES = ['--disable-warning=ExperimentalWarning', 'e2e/psp/judge.ts', 'ju
 /** Tests that import one of these files start the whole product, so they need its built pages. */
 const PRODUCT_STARTERS = ['lib/testing/process.ts', 'lib/testing/web-process.ts']
 
-// Halves the time in which the many processes of the tests load their modules.
-process.env.NODE_COMPILE_CACHE ??= resolve('.cache/compile')
 // Every test bank of the run records its exchanges there, for the judges.
 process.env.BANK_TRAFFIC = BANK_TRAFFIC
 

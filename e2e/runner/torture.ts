@@ -32,8 +32,6 @@ const TEST_FILTERS = [
 const SERVER_LOG = '.cache/torture-server.log'
 const FUZZ_SEED_COUNT = 5
 
-// Processes that a test kills and starts again load in half the time.
-process.env.NODE_COMPILE_CACHE ??= resolve('.cache/compile')
 mkdirSync('.cache', { recursive: true })
 for (const file of [REPORT, FIGURES_FILE]) rmSync(file, { force: true })
 const random = new Random(chooseSeed(), 0)
