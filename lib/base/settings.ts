@@ -2,6 +2,7 @@
 
 import { isIP } from 'node:net'
 import * as z from 'zod'
+import { hasUserInfo } from '#lib/base/fields.ts'
 
 const port = wholeNumber(1, 65_535)
 const count = wholeNumber(0, 1_000)
@@ -235,7 +236,7 @@ const schema = z.object({
     .describe('address that /metrics listens on; whoever reaches it reads the metrics'),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/, hostname: /./, error: 'must be an http(s) address' })
-    .refine(url => !(URL.parse(url)?.username || URL.parse(url)?.password), {
+    .refine(url => !hasUserInfo(url), {
       error: 'must contain no password: put it into OTEL_EXPORTER_OTLP_HEADERS',
     })
     .optional()

@@ -1,4 +1,4 @@
-import { type LogContext, withLogContext } from '#lib/base/log.ts'
+import { type LogContext, type Trace, withLogContext } from '#lib/base/log.ts'
 import { recordSpan } from '#lib/base/spans.ts'
 import { continueTrace } from '#lib/base/trace.ts'
 import { type Caller, readTokenPrefix } from '#lib/edge/http/caller.ts'
@@ -59,7 +59,7 @@ export function respondTo(
     const response = await respond(state).catch(error => errorResponse(error, errorFormat))
     incoming.onEnd(() => {
       state.places.release()
-      traceRequest(state, response, performance.now() - began)
+      traceRequest(trace, state, response, performance.now() - began)
     })
     countBytes(state.throughputKey, Buffer.byteLength(response.bytes ?? response.text))
     Object.assign(
@@ -78,12 +78,13 @@ export function respondTo(
 }
 
 function traceRequest(
+  trace: Trace,
   { incoming, logContext, caller }: RequestState,
   { status, headers }: HttpResponse,
   tookMs: number,
 ): void {
   const { method, route } = incoming
-  const { trace = continueTrace(null), requestId, accountId } = logContext
+  const { requestId, accountId } = logContext
   // Without a template: the notices of banks, whose path contains a secret.
   const name = route || 'bank notices'
   recordSpan(() => ({
