@@ -1,4 +1,4 @@
-import { Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
 /** End of the lock on an idempotency key. After this time, a retry resumes the work. */
@@ -44,4 +44,49 @@ export function unlockKeySql(once: IdempotentRequest): Prisma.Sql {
 export function keyCondition(once: IdempotentRequest): Prisma.Sql {
   return Prisma.sql`account_id = ${once.accountId}::uuid AND mode = ${once.mode}
     AND path = ${once.path} AND key = ${once.key}`
+}
+
+/** Locks the key of a request that stores its whole response when its work is done. */
+export async function claimKey(once: IdempotentRequest): Promise<void> {
+  const key = storeKeySql(once, true)
+  if (key) await db().$executeRaw(key)
+}
+
+export async function completeKey(once: IdempotentRequest, answer: string): Promise<void> {
+  await db().$executeRaw`
+    UPDATE idempotency_keys SET status = 200, answer = ${answer}, locked_until = NULL
+    WHERE ${keyCondition(once)}`
+}
+
+/** Forgets the key of a request that failed. */
+export async function releaseKey(once: IdempotentRequest): Promise<void> {
+  await db()
+    .$executeRaw`DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND answer IS NULL`
+}
+
+export interface StoredKey {
+  id: string
+  answer: string | null
+  sameRequest: boolean
+  state: 'done' | 'running' | 'abandoned'
+}
+
+export async function findStoredKey(once: IdempotentRequest): Promise<StoredKey | null> {
+  const [stored] = await db().$queryRaw<(StoredKey & { expired: boolean })[]>`
+    SELECT resource_id AS id, answer, request_hash = ${once.requestHash} AS "sameRequest",
+      CASE WHEN locked_until IS NULL THEN 'done' WHEN locked_until > now() THEN 'running'
+        ELSE 'abandoned' END AS state, expires_at <= now() AS expired
+    FROM idempotency_keys WHERE ${keyCondition(once)}`
+  if (!stored?.expired) return stored ?? null
+  await db().$executeRaw`
+    DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND expires_at <= now()`
+  return null
+}
+
+/** Claims a key whose process died. Of several concurrent retries, one claims the key. */
+export async function reclaimKey(once: IdempotentRequest): Promise<boolean> {
+  const updated = await db().$executeRaw`
+    UPDATE idempotency_keys SET locked_until = ${lockedUntilSql}
+    WHERE ${keyCondition(once)} AND locked_until <= now()`
+  return updated === 1
 }

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { db } from '#lib/base/db/client.ts'
 import {
+  claimKey,
+  completeKey,
+  findStoredKey,
   type IdempotentRequest,
-  keyCondition,
-  lockedUntilSql,
-  storeKeySql,
+  reclaimKey,
+  releaseKey,
+  type StoredKey,
 } from '#lib/base/db/idempotency.ts'
 import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
@@ -49,13 +51,6 @@ interface Replay {
 type RuleOfRequest = IdempotencyRule & { replay: Replay }
 type Handler = (once: IdempotentRequest) => Promise<unknown>
 type Scope = Pick<IdempotentRequest, 'accountId' | 'mode' | 'path' | 'key'>
-
-interface StoredKey {
-  id: string
-  answer: string | null
-  sameRequest: boolean
-  state: 'done' | 'running' | 'abandoned'
-}
 
 export function readIdempotencyKey({ header }: HttpRequest): string | null {
   const key = header('idempotency-key')
@@ -129,8 +124,7 @@ async function tryRun(
   handler: Handler,
 ): Promise<HttpResponse | null> {
   try {
-    const key = rule.rebuild ? null : storeKeySql(once, true)
-    if (key) await db().$executeRaw(key)
+    if (!rule.rebuild) await claimKey(once)
     return await runHandler(once, rule, handler)
   } catch (error) {
     const isDuplicate = parseDatabaseError(error).constraint === 'idempotency_keys_pkey'
@@ -153,13 +147,10 @@ async function runHandler(
   if (rule.rebuild) return json(200, await handler(once))
   try {
     const text = JSON.stringify(await handler(once))
-    await db().$executeRaw`
-      UPDATE idempotency_keys SET status = 200, answer = ${text}, locked_until = NULL
-      WHERE ${keyCondition(once)}`
+    await completeKey(once, text)
     return jsonText(200, text)
   } catch (error) {
-    await db()
-      .$executeRaw`DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND answer IS NULL`
+    await releaseKey(once)
     throw error
   }
 }
@@ -183,26 +174,6 @@ async function replayOrResume(
   const call = { account: once.accountId, mode: once.mode, ...rule.replay }
   const text = stored.answer ?? JSON.stringify(await rule.rebuild?.(call, stored.id))
   return replayResponse(text)
-}
-
-async function findStoredKey(once: IdempotentRequest): Promise<StoredKey | null> {
-  const [stored] = await db().$queryRaw<(StoredKey & { expired: boolean })[]>`
-    SELECT resource_id AS id, answer, request_hash = ${once.requestHash} AS "sameRequest",
-      CASE WHEN locked_until IS NULL THEN 'done' WHEN locked_until > now() THEN 'running'
-        ELSE 'abandoned' END AS state, expires_at <= now() AS expired
-    FROM idempotency_keys WHERE ${keyCondition(once)}`
-  if (!stored?.expired) return stored ?? null
-  await db().$executeRaw`
-    DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND expires_at <= now()`
-  return null
-}
-
-/** Claims a key whose process died. Of several concurrent retries, one claims the key. */
-async function reclaimKey(once: IdempotentRequest): Promise<boolean> {
-  const updated = await db().$executeRaw`
-    UPDATE idempotency_keys SET locked_until = ${lockedUntilSql}
-    WHERE ${keyCondition(once)} AND locked_until <= now()`
-  return updated === 1
 }
 
 /** Sorts the fields first: equal content in another order is the same request. */
