@@ -9,6 +9,7 @@ import { type Demo, openDemo } from '#bin/demo.ts'
 import { openRuntime, type Runtime } from '#bin/runtime.ts'
 import { drainMs, waitForStop } from '#bin/stop.ts'
 import { watchClock } from '#lib/base/db/clock-watch.ts'
+import { startListening } from '#lib/base/db/listen.ts'
 import { env, inheritedEnv, loadEnvFile } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { log, setLogRole } from '#lib/base/log.ts'
@@ -45,6 +46,7 @@ async function serve(isDevelopment: boolean): Promise<void> {
     if (!isDevelopment) redirectConsole()
     const stopMetrics = await startMetrics()
     const exportLastSpans = startSpanExport('web')
+    const stopListening = startListening()
     const demo = await openDemoIfLocal(runtime)
     const pages = next({ dev: isDevelopment, hostname: HOST, port: PORT })
     await pages.prepare()
@@ -65,6 +67,7 @@ async function serve(isDevelopment: boolean): Promise<void> {
     await Promise.all([drain(front, noticed), worker?.stop()])
     stopMetrics()
     await Promise.all([storeLastCounts(), storeLastRequests(), clock.stop(), exportLastSpans()])
+    await stopListening()
     worker = null
     await pages.close()
   } finally {

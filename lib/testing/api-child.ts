@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { startListening } from '#lib/base/db/listen.ts'
 import { startStoringRequests } from '#lib/edge/http/request-log.ts'
 import { redirectConsole } from '#lib/edge/server/console.ts'
 import { createFront } from '#lib/edge/server/front.ts'
@@ -17,6 +18,7 @@ const GC_RUNS = 6
 
 redirectConsole()
 startStoringRequests()
+startListening()
 const front = await createFront(async (_request, response) => {
   response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"Not found"}')
 })

@@ -123,6 +123,7 @@ export const ROUTABLE_ID_PLACES =
 
 /** Files that write a table of another folder, each with its reason. */
 export const FOREIGN_WRITES: Record<string, string> = {
+  'lib/edge/http/idempotency.ts idempotency_keys': 'keeps and replays the response of a key',
   'lib/rooms/charges/end-opening.ts idempotency_keys':
     'a canceled opening frees the key of its request',
   'lib/edge/session/read.ts user_sessions': 'one statement reads a session and notes its use',

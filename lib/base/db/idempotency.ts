@@ -1,4 +1,5 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
+import { isGoneSql, presence, processNumber } from '#lib/base/db/presence.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
 /** End of the lock on an idempotency key. After this time, a retry resumes the work. */
@@ -31,9 +32,9 @@ export function storeKeySql(
   const lockedUntil = hasFollowUp ? lockedUntilSql : Prisma.sql`NULL`
   return Prisma.sql`
     INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
-      locked_until, expires_at)
+      locked_until, locked_by, expires_at)
     VALUES (${once.accountId}::uuid, ${once.mode}, ${once.path}, ${once.key}, ${once.requestHash},
-      ${once.id}::uuid, ${lockedUntil}, now() + make_interval(secs => ${once.retentionS}::float8))`
+      ${once.id}::uuid, ${lockedUntil}, ${hasFollowUp ? presence() : null}::integer, now() + make_interval(secs => ${once.retentionS}::float8))`
 }
 
 /** Returns SQL that unlocks a key whose work is done, so that a retry gets the same response. */
@@ -58,24 +59,28 @@ export async function completeKey(once: IdempotentRequest, answer: string): Prom
     WHERE ${keyCondition(once)}`
 }
 
-/** Forgets the key of a request that failed. */
+/** Forgets the key of a request that failed, unless another process has taken it over. */
 export async function releaseKey(once: IdempotentRequest): Promise<void> {
-  await db()
-    .$executeRaw`DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND answer IS NULL`
+  await db().$executeRaw`
+    DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND answer IS NULL
+      AND (locked_by IS NULL OR locked_by = ${processNumber()})`
 }
 
 export interface StoredKey {
   id: string
   answer: string | null
   sameRequest: boolean
-  state: 'done' | 'running' | 'abandoned'
+  /** `orphaned`: the process that works on it is not seen. */
+  state: 'done' | 'running' | 'orphaned' | 'abandoned'
 }
+
+const IS_ORPHANED = isGoneSql(Prisma.sql`locked_by`)
 
 export async function findStoredKey(once: IdempotentRequest): Promise<StoredKey | null> {
   const [stored] = await db().$queryRaw<(StoredKey & { expired: boolean })[]>`
     SELECT resource_id AS id, answer, request_hash = ${once.requestHash} AS "sameRequest",
-      CASE WHEN locked_until IS NULL THEN 'done' WHEN locked_until > now() THEN 'running'
-        ELSE 'abandoned' END AS state, expires_at <= now() AS expired
+      CASE WHEN locked_until IS NULL THEN 'done' WHEN locked_until <= now() THEN 'abandoned'
+        WHEN ${IS_ORPHANED} THEN 'orphaned' ELSE 'running' END AS state, expires_at <= now() AS expired
     FROM idempotency_keys WHERE ${keyCondition(once)}`
   if (!stored?.expired) return stored ?? null
   await db().$executeRaw`
@@ -86,7 +91,8 @@ export async function findStoredKey(once: IdempotentRequest): Promise<StoredKey 
 /** Claims a key whose process died. Of several concurrent retries, one claims the key. */
 export async function reclaimKey(once: IdempotentRequest): Promise<boolean> {
   const updated = await db().$executeRaw`
-    UPDATE idempotency_keys SET locked_until = ${lockedUntilSql}
-    WHERE ${keyCondition(once)} AND locked_until <= now()`
+    UPDATE idempotency_keys SET locked_until = ${lockedUntilSql}, locked_by = ${presence()}::integer
+    WHERE ${keyCondition(once)} AND locked_until IS NOT NULL
+      AND (locked_until <= now() OR ${IS_ORPHANED})`
   return updated === 1
 }

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hidePresence, showPresence } from '#lib/base/db/presence.ts'
 import { UtcClient } from '#lib/base/db/utc-client.ts'
 import { CHANNEL, handleNotification, TOPICS, wakeLocal } from '#lib/base/db/wake.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 
-const RECONNECT_AFTER_MS = 5_000
+/** Shorter than others wait until they take over the keys of a process that they do not see. */
+const RECONNECT_MIN_MS = 500
+const RECONNECT_MAX_MS = 5_000
 
 interface SharedListener {
   listeners: number
@@ -15,7 +18,10 @@ interface SharedListener {
 
 const shared = processWide('listener', () => ({ listener: null as SharedListener | null }))
 
-/** Listeners share one connection. While it is lost or a pooler refuses it, jobs only poll. */
+/**
+ * Listeners share one connection, which also shows that the process lives. While it is lost or a pooler
+ * refuses it, jobs only poll.
+ */
 export async function listenForWakeUps(stopSignal: AbortSignal): Promise<void> {
   if (stopSignal.aborted) return
   shared.listener ??= openSharedListener()
@@ -29,6 +35,16 @@ export async function listenForWakeUps(stopSignal: AbortSignal): Promise<void> {
   await listener.closed
 }
 
+/** For a process whose keys of requests others take over when it dies. */
+export function startListening(): () => Promise<void> {
+  const stopping = new AbortController()
+  const listening = listenForWakeUps(stopping.signal)
+  return () => {
+    stopping.abort()
+    return listening
+  }
+}
+
 function openSharedListener(): SharedListener {
   const controller = new AbortController()
   return {
@@ -39,15 +55,20 @@ function openSharedListener(): SharedListener {
 }
 
 async function listenUntilAborted(stopSignal: AbortSignal): Promise<void> {
+  let pauseMs = RECONNECT_MIN_MS
+  const onConnected = () => {
+    pauseMs = RECONNECT_MIN_MS
+  }
   while (!stopSignal.aborted) {
-    await listenOnce(stopSignal).catch(error =>
+    await listenOnce(stopSignal, onConnected).catch(error =>
       log().warn({ err: error }, 'wake-up connection failed, polling until it reconnects'),
     )
-    await sleep(RECONNECT_AFTER_MS, undefined, { signal: stopSignal }).catch(() => {})
+    await sleep(pauseMs, undefined, { signal: stopSignal }).catch(() => {})
+    pauseMs = Math.min(2 * pauseMs, RECONNECT_MAX_MS)
   }
 }
 
-async function listenOnce(stopSignal: AbortSignal): Promise<void> {
+async function listenOnce(stopSignal: AbortSignal, onConnected: () => void): Promise<void> {
   const { DATABASE_DIRECT_URL, DATABASE_URL } = env()
   const client = new UtcClient({
     connectionString: DATABASE_DIRECT_URL ?? DATABASE_URL,
@@ -64,10 +85,13 @@ async function listenOnce(stopSignal: AbortSignal): Promise<void> {
   try {
     await client.connect()
     await client.query(`LISTEN ${CHANNEL}`)
+    await showPresence(client)
+    onConnected()
     // Notifications sent before LISTEN are lost, so every topic is woken once.
     for (const topic of TOPICS) wakeLocal(topic)
     await ended
   } finally {
+    hidePresence()
     await client.end().catch(() => {})
   }
 }

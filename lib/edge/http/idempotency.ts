@@ -21,6 +21,8 @@ const PATH_MAX = 500
 /** How long a repeated request waits for the first one to finish. */
 const WAIT_MAX_MS = 10_000
 const WAIT_STEP_MS = 50
+/** A process that is not seen for this long is dead: one that lives connects again sooner. */
+const RETURN_MAX_MS = 1_000
 
 export interface IdempotencyRule {
   retentionS: number
@@ -165,7 +167,9 @@ async function replayOrResume(
     throw refuse('idempotency_key_reused')
   }
   if (stored.state === 'running') return null
-  if (stored.state === 'abandoned') {
+  if (stored.state !== 'done') {
+    // Its connection to the database may only have been interrupted.
+    if (stored.state === 'orphaned') await sleep(RETURN_MAX_MS)
     const isReclaimed = await reclaimKey(once)
     return isReclaimed
       ? runHandler({ ...once, id: stored.id, isResumed: true }, rule, handler)

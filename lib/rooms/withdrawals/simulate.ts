@@ -6,14 +6,19 @@ import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { decidePayout } from '#lib/services/gateway/simulator.ts'
 
-/** The first decision is final, and stored first: after a crash, the worker settles the payout. */
+/**
+ * The first decision is final, and stored first: after a crash, the worker settles the payout. `isResumed`:
+ * a process died over it, which may have settled the withdrawal so.
+ */
 export async function simulateWithdrawal(
   accountId: string,
   idOrReference: string,
   decision: DecisionRequest,
+  isResumed = false,
 ): Promise<WithdrawalRow> {
   const withdrawal = await findWithdrawal(accountId, 'test', idOrReference)
   if (!withdrawal) throw refuse('withdrawal_not_found')
+  if (isResumed && withdrawal.status === decision.outcome) return withdrawal
   if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal.status)
   if (await isWaiting(accountId, withdrawal.id)) throw refuse('approval_pending')
   const { outcome, reason } = decision

@@ -24,8 +24,15 @@ interface ResendState {
   isDeleted: boolean
 }
 
-/** Resends a delivery now, even before its due time, with the same body and webhook-id. */
-export async function resendDelivery({ accountId, mode, note }: Owner, id: string): Promise<void> {
+/**
+ * Resends a delivery now, even before its due time, with the same body and webhook-id. `isResumed`: a
+ * process died over it, which may have begun the sending that is under way.
+ */
+export async function resendDelivery(
+  { accountId, mode, note }: Owner,
+  id: string,
+  isResumed = false,
+): Promise<void> {
   await transaction(async tx => {
     const [state] = isUuid(id)
       ? await tx.$queryRaw<ResendState[]>`
@@ -37,6 +44,7 @@ export async function resendDelivery({ accountId, mode, note }: Owner, id: strin
           FOR UPDATE OF d`
       : []
     if (!state) throw refuse('delivery_not_found')
+    if (isResumed && state.isUnderWay) return
     requireSendable(state)
     const change =
       state.status === 'pending' ? Prisma.sql`due_at = now(), lease = NULL` : newRoundAssignments

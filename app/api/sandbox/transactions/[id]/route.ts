@@ -21,9 +21,10 @@ export const POST = endpoint({
     retentionS: 86_400,
     mask: ({ status, data }: z.infer<typeof ChargeRead>) => ({ status, data: maskCharge(data) }),
   },
-  async handle({ account, mode, body, params, showsDocuments }) {
+  async handle({ account, mode, body, params, once, showsDocuments }) {
     if (mode !== 'test') throw refuse('test_mode_only')
-    const charge = await simulateCharge(account.id, params.id ?? '', body.outcome)
+    const { id = '' } = params
+    const charge = await simulateCharge(account.id, id, body.outcome, once?.isResumed)
     return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
   },
 })

@@ -24,9 +24,10 @@ export const POST = endpoint({
     retentionS: 30 * 86_400,
     mask: ({ data }: z.infer<typeof WithdrawalRead>) => ({ data: maskWithdrawal(data) }),
   },
-  async handle({ account, mode, body, params, showsDocuments }) {
+  async handle({ account, mode, body, params, once, showsDocuments }) {
     if (mode !== 'test') throw refuse('test_mode_only')
-    const withdrawal = await simulateWithdrawal(account.id, params.id ?? '', body)
+    const { id = '' } = params
+    const withdrawal = await simulateWithdrawal(account.id, id, body, once?.isResumed)
     return { data: withdrawalSerializerFor(showsDocuments)(withdrawal) }
   },
 })

@@ -22,7 +22,7 @@ export const POST = endpoint({
   async handle(call) {
     const { account, mode } = call
     const { id = '' } = call.params
-    await resendDelivery(webhookOwner(call), id)
+    await resendDelivery(webhookOwner(call), id, call.once?.isResumed)
     // Without the attempts: their bodies would be stored with the idempotency key.
     const delivery = await readDelivery(account.id, mode, id)
     const { attempts: _, later_pauses_s: __, is_masked: ___, ...data } = delivery

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { env } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
+import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import { type ApiResponse, call } from '#lib/testing/call.ts'
+import { runAsOwner } from '#lib/testing/database.ts'
+import { createPaidCharge } from '#lib/testing/deliveries.ts'
+import {
+  expectBalancedLedger,
+  fundMerchant,
+  inOwnDatabase,
+  makeMerchant,
+  makeToken,
+  openCharge,
+} from '#lib/testing/fixtures.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
+
+inOwnDatabase()
+
+interface Attempt {
+  path: string
+  body: object
+  key: string
+}
+
+let merchant: Account
+let token: string
+let survivor: ApiProcess
+beforeAll(async () => {
+  merchant = await makeMerchant()
+  await fundMerchant(merchant, 1_000_000)
+  token = await makeToken(merchant.id)
+  survivor = await startProcess()
+})
+afterAll(async () => {
+  await expectBalancedLedger(merchant.id)
+  await survivor.close()
+})
+
+/** Starts a process, and waits until others see it. */
+async function startProcess(): Promise<ApiProcess> {
+  const countSeen = async () => {
+    const locks = db().$queryRaw<{ count: number }[]>`
+      SELECT count(*)::integer AS count FROM pg_locks JOIN pg_database d ON d.oid = database
+      WHERE datname = current_database() AND locktype = 'advisory' AND mode = 'ShareLock'`
+    return (await locks)[0]?.count ?? 0
+  }
+  const before = await countSeen()
+  const started = await startApiProcess({ DATABASE_URL: env().DATABASE_URL ?? '' })
+  await vi.waitFor(async () => expect(await countSeen()).toBe(before + 1), 30_000)
+  return started
+}
+const post = ({ url }: { url: string }, { path, body, key }: Attempt) =>
+  call(url, 'POST', path, { token, body, key })
+const isReplay = ({ headers }: ApiResponse) => headers.get('idempotent-replayed') === 'true'
+
+async function create(path: string, body: object): Promise<string> {
+  return (await post(survivor, { path, body, key: newId() })).body.data.id
+}
+
+/** The operations whose response is stored after their effect; the others store both at once. */
+async function prepareAttempts(): Promise<Attempt[]> {
+  const ENDPOINT = { event_types: ['withdrawal.returned'] }
+  const CHILD = { name: 'a', permissions: ['account:read'] }
+  const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
+  const withdrawals = [
+    await create('/withdrawals', WITHDRAWAL),
+    await create('/withdrawals', WITHDRAWAL),
+  ]
+  const endpoints = await Promise.all(
+    [1, 2, 3].map(port =>
+      create('/webhooks/endpoints', { ...ENDPOINT, url: `http://127.0.0.1:${port}/` }),
+    ),
+  )
+  await create(`/webhooks/endpoints/${endpoints[1]}/disable`, {})
+  const child = await create('/tokens', CHILD)
+  const subjectId = await createPaidCharge(merchant, 'http://127.0.0.1:9/hook')
+  const delivery = await db().delivery.findFirstOrThrow({ where: { subjectId } })
+  const attempts: [path: string, body: object][] = [
+    [`/transactions/${first.id}/cancel`, {}],
+    [`/sandbox/transactions/${second.id}`, { outcome: 'paid' }],
+    [`/sandbox/withdrawals/${withdrawals[0]}`, { outcome: 'approved' }],
+    [`/sandbox/withdrawals/${withdrawals[1]}`, { outcome: 'rejected', reason: 'closed' }],
+    [`/webhooks/endpoints/${endpoints[0]}/disable`, {}],
+    [`/webhooks/endpoints/${endpoints[1]}/enable`, {}],
+    [`/webhooks/endpoints/${endpoints[2]}/test`, { type: 'transaction.paid' }],
+    [`/tokens/${child}/revoke`, {}],
+    [`/webhooks/deliveries/${delivery.id}/resend`, {}],
+    ['/webhooks/deliveries/resend', { from: '2026-11-20', to: '2026-11-21' }],
+  ]
+  return attempts.map(([path, body]) => ({ path, body, key: newId() }))
+}
+
+/** Receivers may get an event twice: a resumed request sends it at another time. */
+const isSending = ({ path }: Attempt) => /resend|test$/.test(path)
+
+/** While `work` runs, no key of a request is completed or released, as if its process had died before. */
+async function withHeldKeys(isEffectRefused: boolean, work: () => Promise<void>): Promise<void> {
+  const tables = isEffectRefused ? ['audit_log', 'events'] : []
+  await runAsOwner(`
+    CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE TRIGGER hold BEFORE UPDATE OR DELETE ON idempotency_keys
+      FOR EACH ROW EXECUTE FUNCTION hold();
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+      AS 'BEGIN RAISE EXCEPTION ''no effect''; END';
+    ${tables.map(table => `CREATE TRIGGER refuse BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION refuse();`).join('')}`)
+  await work()
+  await runAsOwner(`DROP FUNCTION hold CASCADE; DROP FUNCTION refuse CASCADE`)
+}
+
+test.each([
+  ['after its effect, before its response was stored', false],
+  ['before its effect', true],
+])(
+  'a request whose process was killed %s is finished at once by another one',
+  async (_, isBefore) => {
+    const attempts = await prepareAttempts()
+    const victim = await startProcess()
+    const firstResponses: ApiResponse[] = []
+    await withHeldKeys(isBefore, async () => {
+      for (const attempt of attempts) firstResponses.push(await post(victim, attempt))
+      await victim.close()
+    })
+    const isRefused = ({ path }: Attempt) => isBefore && !path.endsWith('/test')
+    expect(firstResponses.map(({ status }) => status)).toEqual(
+      attempts.map(attempt => (isRefused(attempt) ? 500 : 200)),
+    )
+    const locked = { key: { in: attempts.map(({ key }) => key) }, lockedUntil: { gt: new Date() } }
+    expect(await db().idempotencyKey.count({ where: locked })).toBe(attempts.length)
+
+    const events = () => db().event.count({ where: { accountId: merchant.id } })
+    const eventsBefore = await events()
+    const responses = await Promise.all(attempts.map(attempt => post(survivor, attempt)))
+    expect(responses.map(({ status }) => status)).toEqual(attempts.map(() => 200))
+    for (const [index, attempt] of attempts.entries())
+      if (!isBefore && !isSending(attempt))
+        expect(responses[index]?.text).toBe(firstResponses[index]?.text)
+    expect(responses.filter(isReplay)).toEqual([])
+    expect(await events()).toBe(eventsBefore + (isBefore ? 4 : 0))
+    const again = await Promise.all(attempts.map(attempt => post(survivor, attempt)))
+    expect(again.map(({ text }) => text)).toEqual(responses.map(({ text }) => text))
+    expect(again.every(isReplay)).toBe(true)
+    await expectBalancedLedger(merchant.id)
+  },
+)
