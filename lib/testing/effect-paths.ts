@@ -46,20 +46,17 @@ const REACHED: readonly Reached[] = [
 ]
 const BITS = new Map(REACHED.map((one, index) => [one, 1 << index]))
 
-/** What only staff can hold or reach. */
-const STAFF = ['admin', 'second admin', 'end proposal', 'end'] as const
-
 /** The items held, one bit each. All tokens count as one with all their permissions. */
 type State = number
 
-const bitsOf = (list: readonly Reached[]) =>
-  list.reduce((bits, one) => bits | (BITS.get(one) ?? 0), 0)
-const listOf = (bits: number) => REACHED.filter(one => (bits & bitsOf([one])) !== 0)
+const bitOf = (one: Reached) => BITS.get(one) ?? 0
+const bitsOf = (list: readonly Reached[]) => list.reduce((bits, one) => bits | bitOf(one), 0)
+const listOf = (bits: number) => REACHED.filter(one => (bits & bitOf(one)) !== 0)
 export const stateOf = (...items: Item[]): State => bitsOf(items)
-const holds = (state: State, item: Item) => (state & bitsOf([item])) !== 0
+const holds = (state: State, item: Item) => (state & bitOf(item)) !== 0
 
 interface Step {
-  name: string
+  grant: Grant
   next: State
   /** Bits of what the step reaches. */
   reached: number
@@ -68,10 +65,14 @@ interface Step {
 const callers = new Map<State, Caller[]>()
 const TOKENS = bitsOf(PERMISSIONS.map(name => `token ${name}` as const))
 const SESSIONS = bitsOf(ROLES.map(role => `session ${role}` as const))
+const ADMIN = bitOf('admin')
+const EVERYTHING = bitsOf(REACHED)
+/** What only staff can hold or reach. */
+const STAFF = bitsOf(['admin', 'second admin', 'end proposal', 'end'])
 
 /** Returns the same list for all states with the same callers, so that what it may do is kept by it. */
 function callersOf(state: State): Caller[] {
-  const items = state & (TOKENS | SESSIONS | bitsOf(['admin']))
+  const items = state & (TOKENS | SESSIONS | ADMIN)
   const known = callers.get(items)
   if (known) return known
   const permissions = PERMISSIONS.filter(name => holds(state, `token ${name}`))
@@ -143,15 +144,17 @@ interface Ground {
 }
 
 function* stepsFrom(state: State, { grantsOf }: Ground): Generator<Step> {
-  for (const { operation, caller, choice } of grantsOf(callersOf(state))) {
-    const { gained, reached } = effectOf(state, operation, caller, choice)
+  for (const grant of grantsOf(callersOf(state))) {
+    const { gained, reached } = effectOf(state, grant.operation, grant.caller, grant.choice)
     if (!gained && !reached) continue
-    const name = choice ? `${operation.name} (${choice})` : operation.name
-    const gainedBit = gained ? stateOf(gained) : 0
-    const reachedBits = gainedBit | (reached ? bitsOf([reached]) : 0)
-    yield { name, next: state | gainedBit, reached: reachedBits }
+    const gainedBit = gained ? bitOf(gained) : 0
+    const reachedBits = gainedBit | (reached ? bitOf(reached) : 0)
+    yield { grant, next: state | gainedBit, reached: reachedBits }
   }
 }
+
+const nameOf = ({ operation, choice }: Grant) =>
+  choice ? `${operation.name} (${choice})` : operation.name
 
 const rights = new Map<State, number>()
 
@@ -233,12 +236,12 @@ export function findPath(
   rules = RULES,
 ): string[] | undefined {
   const ground = surveyGround(operations, rules, wanted)
-  const wantedBit = bitsOf([wanted]) & ~rightsOf(start)
+  const wantedBit = bitOf(wanted) & ~rightsOf(start)
   const paths = new Map<State, string[]>([[start, []]])
   for (const [state, path] of paths)
-    for (const { name, next, reached } of stepsFrom(state, ground)) {
-      if ((reached & wantedBit) !== 0) return [...path, name]
-      if (!paths.has(next)) paths.set(next, [...path, name])
+    for (const { grant, next, reached } of stepsFrom(state, ground)) {
+      if ((reached & wantedBit) !== 0) return [...path, nameOf(grant)]
+      if (!paths.has(next)) paths.set(next, [...path, nameOf(grant)])
     }
   return undefined
 }
@@ -267,12 +270,13 @@ export function walkStates(operations: readonly Operation[], rules = RULES) {
   let transitions = 0
   for (const state of states) {
     // Whoever has every right, as an owner has, can gain nothing.
-    if ((rightsOf(state) | bitsOf(STAFF)) === bitsOf(REACHED)) continue
-    for (const { name, next, reached } of stepsFrom(state, ground)) {
+    const unearned = ~rightsOf(state)
+    if ((unearned & EVERYTHING & ~STAFF) === 0) continue
+    for (const { grant, next, reached } of stepsFrom(state, ground)) {
       transitions++
       states.add(next)
-      const beyond = (reached | rightsOf(next)) & ~rightsOf(state)
-      if (beyond !== 0) for (const one of listOf(beyond)) gains.add(`${name}: ${one}`)
+      const beyond = (reached | rightsOf(next)) & unearned
+      if (beyond !== 0) for (const one of listOf(beyond)) gains.add(`${nameOf(grant)}: ${one}`)
     }
   }
   return { states: states.size, transitions, gains: [...gains] }
